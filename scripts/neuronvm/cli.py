@@ -17,6 +17,7 @@ from . import (VmError, accel, background, debian, disk, faults, machine, manage
 
 FAILURE_STATUS = 125  # neuron-vm itself failed; the command's own statuses pass through
 DEFAULT_INSTANCE = "inf1.xlarge"
+BOOT_TIME = 60.0  # processor time of a guest's kernel; two seconds for one chip, ten for sixteen
 UP_DEADLINE = 300.0  # for a guest to answer: an emulated processor on a busy host
 # what the checkers of a debug kernel cost
 DEBUG_MEMORY = 2
@@ -124,6 +125,9 @@ def parser() -> argparse.ArgumentParser:
                          help="give the guest the instance metadata service, which run always has")
     execute.add_argument("--timeout", type=float, default=300, metavar="SECONDS",
                          help="end the guest after this time with status 124 (default 300)")
+    execute.add_argument("--boot-time", type=float, default=BOOT_TIME, metavar="SECONDS",
+                         help="start the guest again, once, when its kernel has taken so much processor time and not "
+                         f"started its first process (default {BOOT_TIME:g}; 0: never)")
     execute.add_argument("--console", type=Path, metavar="FILE", help="keep the guest's kernel log in FILE")
     execute.add_argument("command", nargs="+", metavar="COMMAND", help="program and arguments, after --")
     _managing(commands)
@@ -213,7 +217,15 @@ def _exec(args: argparse.Namespace, work: Path) -> int:
         timeout = args.timeout * (DEBUG_TIME if kernel.debug else 1)
         # who has QEMU's own means may start the guest again
         done = None if args.qmp or args.name or args.qemu_arg else work / "initrd"
-        return process.run_command(argv, timeout, console, work, done, (registered.lock,))
+        return process.run_command(argv, timeout, console, work, done, (registered.lock,),
+                                   _watched(args, registered.path, console, kernel.debug))
+
+
+def _watched(args: argparse.Namespace, monitor: Path, console: Path, debug: bool) -> process.Boot | None:
+    """A guest that comes from elsewhere, or that somebody else starts, has no boot to watch; nor has one without a log."""
+    if args.boot_time <= 0 or {"-incoming", "-S"} & set(args.qemu_arg) or (console.exists() and not console.is_file()):
+        return None
+    return process.Boot(monitor, console, args.boot_time * (DEBUG_TIME if debug else 1))
 
 
 def _run(args: argparse.Namespace, work: Path) -> int:

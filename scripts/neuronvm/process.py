@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO, Callable, Iterator
 
-from . import VmError
+from . import VmError, qmp
 from .plain import Plain
 
 TIMEOUT_STATUS = 124  # as timeout(1)
@@ -21,6 +21,8 @@ STATUS_MAX = 128  # bytes of one line of the status port; a guest may write what
 LOG_TAIL = 25
 PROGRESS_FROM, PROGRESS_EVERY = 2.0, 0.5
 POWEROFF_DEADLINE = 10.0  # the guest powers itself off once it has reported
+BOOT_LINE = b"init: started"  # scripts/guest/micro-init, on the console
+BOOT_POLL = 0.25
 DRAIN_DEADLINE = 10.0  # no byte for so long: a guest that moved here sent some of them elsewhere
 STOP_DEADLINE = 3.0  # QEMU answers SIGTERM at once unless the host is badly overloaded
 
@@ -136,6 +138,56 @@ def stop(qemu: subprocess.Popen) -> None:
         qemu.wait()
 
 
+class Boot:
+    """A guest until its first process runs: a kernel that stands still before is started again, once.
+
+    An emulated processor's kernel does, once in many hundred boots, and spins: so what counts is the time of the
+    host's processors that QEMU took, whatever else the host has to do.
+    """
+
+    def __init__(self, monitor: Path, console: Path, seconds: float):
+        self._monitor, self._console, self._seconds = monitor, console, seconds
+        self._again = False
+
+    def over(self, pid: int) -> bool:
+        """Nothing is left to look at, in a QEMU that runs."""
+        with contextlib.suppress(FileNotFoundError):
+            if BOOT_LINE in self._console.read_bytes():
+                if self._again:
+                    self._command(lambda monitor: monitor("set-action", reboot="shutdown"))
+                return True
+        if not self._again and processor_time(pid) > self._seconds:
+            self._start_again()
+        return False
+
+    def _start_again(self) -> None:
+        self._again = True
+        print(f"neuron-vm: the guest's kernel did not start its first process in {self._seconds:g} s of processor time: "
+              "started again", file=sys.stderr, flush=True)
+
+        def reset(monitor: qmp.Qmp) -> None:
+            monitor("set-action", reboot="reset")  # in place of ending; firmware resets once more
+            monitor("system_reset")
+
+        self._command(reset)
+
+    def _command(self, what: Callable[[qmp.Qmp], None]) -> None:
+        try:
+            with qmp.Qmp(self._monitor, alive=lambda: False) as monitor:
+                what(monitor)
+        except (VmError, OSError) as error:
+            print(f"neuron-vm: {error}", file=sys.stderr, flush=True)
+
+
+def processor_time(pid: int) -> float:
+    """Seconds, of a process with all its threads."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _tail(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     return "".join(f"\n  {line}" for line in lines[-LOG_TAIL:])
@@ -151,8 +203,16 @@ def _release(initrd: Path) -> None:
         subprocess.run(argv, stderr=subprocess.DEVNULL, check=False)
 
 
+def _wait(status: Port, deadline: float, boot: Boot | None, pid: int) -> bool:
+    """Until the status port is done; False: that is not in time."""
+    while boot and time.monotonic() < deadline and not status.seen.wait(BOOT_POLL):
+        if boot.over(pid):
+            break
+    return status.seen.wait(max(0.0, deadline - time.monotonic()))
+
+
 def run_command(argv: list[str], timeout: float, console: Path, work: Path, done: Path | None,
-                held: tuple[int, ...] = ()) -> int:
+                held: tuple[int, ...] = (), boot: Boot | None = None) -> int:
     """Runs QEMU with the three ports; returns the guest command's status.
 
     done: the initramfs of a guest that starts only once
@@ -171,7 +231,7 @@ def run_command(argv: list[str], timeout: float, console: Path, work: Path, done
     try:
         for port in ports:
             port.start()
-        finished = status.seen.wait(max(0.0, deadline - time.monotonic()))
+        finished = _wait(status, deadline, boot, qemu.pid)
         if match := STATUS_LINE.search(status.data):
             for port, count in zip(ports, match.groups()[1:]):
                 port.drain(int(count or 0))

@@ -57,6 +57,23 @@ run --no-module -- sh -c 'sleep 1000 & kill -TERM $$'
 is "$status" 143 "killed by a signal: 128 and its number; a process left behind holds up nothing"
 run --no-module --timeout 8 -- sleep 1000
 is "$status" 124 "the end of the time: 124"
+# A machine that stands still before its kernel: firmware calls a ROM whose code spins, at every start or only the first
+# (a byte of the clock's memory says which it is)
+rom() { python3 -c 'import sys; code = bytes.fromhex("55aa01" + sys.argv[1]).ljust(511, b"\0")
+sys.stdout.buffer.write(code + bytes([-sum(code) % 256]))' "$1" >"$work/rom"; }
+again="^neuron-vm: the guest's kernel did not start its first process in [0-9]+ s of processor time: started again\$"
+rom b07fe670e4713c5a740ab07fe670b05ae671ebfecb
+spinning=(--no-module --qemu-arg=-option-rom --qemu-arg="$work/rom")
+run "${spinning[@]}" --boot-time 10 -- echo here
+is "$status $(cat "$work/out")" "0 here" "a guest that does not come up is started again"
+is "$(grep -cE "$again" "$work/err")" 1 "which one line says"
+run "${spinning[@]}" --boot-time 0 --timeout 15 -- true
+is "$status $(grep -cE "$again" "$work/err")" "124 0" "not with --boot-time 0"
+rom ebfe
+run "${spinning[@]}" --boot-time 2 --timeout 15 -- true
+is "$status $(grep -cE "$again" "$work/err")" "124 1" "nor a second time"
+run --no-module --boot-time 10 --timeout 30 -- sh -c 'while :; do :; done'
+is "$status $(grep -cE "$again" "$work/err")" "124 0" "nor when its command has begun"
 mkdir "$work/tmp"
 TMPDIR=$work/tmp "$top/scripts/neuron-vm" exec --no-module -- sleep 1000 >/dev/null 2>&1 &
 # sizes of the initramfs and of what it takes on the disk, once the guest is up
