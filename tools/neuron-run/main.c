@@ -248,7 +248,6 @@ static int run_model(const struct options *opt, nrt_model_t *model)
 	double *times = NULL, total = 0;
 	NRT_STATUS status;
 	uint64_t n;
-	bool shows;
 	int ret;
 
 	if (!bindings_make(model, inputs, opt->ninputs, opt->by_rows, &b, why, sizeof(why))) {
@@ -264,10 +263,9 @@ static int run_model(const struct options *opt, nrt_model_t *model)
 		goto out;
 	}
 
-	shows = terminal_begin();
+	terminal_begin();
 	status = execute(opt, model, &b, times);
-	if (shows)
-		terminal_end();
+	terminal_end();
 	if (status) {
 		ret = fail_nrt("execution failed", status);
 		goto out;
@@ -297,7 +295,6 @@ static int run(struct options *opt)
 	nrt_model_t *model;
 	size_t size;
 	void *neff;
-	bool shows;
 	int ret;
 
 	if (!opt->device)
@@ -319,11 +316,10 @@ static int run(struct options *opt)
 		return ret;
 	}
 
-	shows = terminal_begin();
+	terminal_begin();
 	terminal_progress(NULL, "loading", 0, 0);
 	status = nrtx_load(neff, size, &params, &model);
-	if (shows)
-		terminal_end();
+	terminal_end();
 	munmap(neff, size);
 
 	if (status) {
