@@ -18,6 +18,9 @@ _neuron() {
         mapfile -t COMPREPLY < <(compgen -W 'start-session stop-session show-session --help' -- "$word")
         return
         ;;
+    neuron-bench:"$program") mapfile -t COMPREPLY < <(compgen -W 'exec --help --version' -- "$word") && return ;;
+    neuron-bench:-f | neuron-bench:--fill) mapfile -t COMPREPLY < <(compgen -W 'random zeros' -- "$word") && return ;;
+    neuron-bench:--framework) mapfile -t COMPREPLY < <(compgen -W 'XLA ONNX IR' -- "$word") && return ;;
     neuron-vm:--accel) mapfile -t COMPREPLY < <(compgen -W 'auto kvm tcg' -- "$word") && return ;;
     neuron-vm:--machine) mapfile -t COMPREPLY < <(compgen -W 'pc q35' -- "$word") && return ;;
     neuron-vm:--instance)
@@ -53,5 +56,5 @@ _neuron() {
     fi
 }
 
-complete -o filenames -F _neuron neuron-ls neuron-run neuron-as neuron-objdump neuron-cli neuron-dump neuron-monitor neuron-packager neuron-profile neuron-top neuron-vm \
+complete -o filenames -F _neuron neuron-ls neuron-bench neuron-run neuron-as neuron-objdump neuron-cli neuron-dump neuron-monitor neuron-packager neuron-profile neuron-top neuron-vm \
     neuron-monitor-prometheus.py neuron_export.py neuronx-cc

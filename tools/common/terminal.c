@@ -82,13 +82,17 @@ void terminal_progress(void *opaque, const char *phase, unsigned int done, unsig
 
 void terminal_end(void)
 {
-	if (!terminal.running)
-		return;
-	terminal.running = false;
+	bool running;
+
 	pthread_mutex_lock(&terminal.lock);
+	running = terminal.running;
+	terminal.running = false;
 	terminal.over = true;
-	pthread_cond_signal(&terminal.ends);
+	if (running)
+		pthread_cond_signal(&terminal.ends);
 	pthread_mutex_unlock(&terminal.lock);
+	if (!running)
+		return;
 	pthread_join(terminal.thread, NULL);
 	pthread_cond_destroy(&terminal.ends);
 	if (terminal.shown)

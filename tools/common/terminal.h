@@ -16,7 +16,10 @@ bool terminal_begin(void);
  * for progress.
  */
 void terminal_progress(void *opaque, const char *phase, unsigned int done, unsigned int total);
-/* When the work ends, and before anything else is printed; again, or without a begin: nothing */
+/*
+ * When the work ends, and before anything else is printed, by any thread; again, or without a
+ * begin: nothing
+ */
 void terminal_end(void);
 
 #endif
