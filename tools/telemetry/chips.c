@@ -9,6 +9,7 @@
 #include "ndl.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,30 @@ static void leave(int index, ndl_device_t *dev, int error)
 	if ((unsigned)index < NDL_MAX_DEVICES)
 		kept[index] = NULL;
 	ndl_close_device(dev);
+}
+
+static void *close_one(void *dev)
+{
+	ndl_close_device(dev);
+	return NULL;
+}
+
+void tm_close(void)
+{
+	pthread_t thread[NDL_MAX_DEVICES];
+	bool threaded[NDL_MAX_DEVICES] = { false };
+
+	for (unsigned i = 0; i < NDL_MAX_DEVICES; i++) {
+		if (!kept[i])
+			continue;
+		threaded[i] = !pthread_create(&thread[i], NULL, close_one, kept[i]);
+		if (!threaded[i])
+			ndl_close_device(kept[i]);
+		kept[i] = NULL;
+	}
+	for (unsigned i = 0; i < NDL_MAX_DEVICES; i++)
+		if (threaded[i])
+			pthread_join(thread[i], NULL);
 }
 
 unsigned tm_logical_cores(const struct neuron_gen *gen)

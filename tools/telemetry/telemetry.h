@@ -99,6 +99,12 @@ struct tm_snapshot *tm_snapshot_take(void);
 struct tm_snapshot *tm_snapshot_hold(struct tm_snapshot *snapshot);
 void tm_snapshot_drop(struct tm_snapshot *snapshot); /* NULL is allowed */
 
+/*
+ * Closes the nodes that snapshots keep open, all at once: one after the other, as when a process
+ * ends, they take a second each under the public driver.
+ */
+void tm_close(void);
+
 double tm_now(void);
 
 /* The devices and processes alone (chips.c), and the host alone (proc.c; normally "/proc") */
