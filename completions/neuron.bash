@@ -13,7 +13,7 @@ _neuron() {
     local -a command=("$program")
 
     case ${program##*/}:$before in
-    neuron-ls:--format) mapfile -t COMPREPLY < <(compgen -W 'classic modern' -- "$word") && return ;;
+    neuron-ls:--format) mapfile -t COMPREPLY < <(compgen -W 'classic 1.0.11054 1.16 2.9 modern' -- "$word") && return ;;
     neuron-profile:"$program")
         mapfile -t COMPREPLY < <(compgen -W 'start-session stop-session show-session --help' -- "$word")
         return
