@@ -276,8 +276,8 @@ static json_t *runtime_vcpu_usage(const struct report_span *s)
 	uint64_t all = 0;
 	json_t *group = group_new(s);
 
-	if (before && s->now->cpus.n)
-		all = s->now->cpus.row[0].all - s->before->cpus.row[0].all;
+	if (before && s->now->cpus.n && s->before->cpus.n)
+		all = tm_ticks(s->before, s->now);
 	json_object_set_new(
 		group, "vcpu_usage",
 		json_pack("{s:o, s:o}", "user",

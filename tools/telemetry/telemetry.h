@@ -144,6 +144,13 @@ double tm_utilization(const struct tm_part *before, const struct tm_part *now, u
 		      double seconds);
 
 /*
+ * Ticks of all processors between two snapshots, for a process's share of them: by the clock where
+ * the kernel counted fewer, since it samples, and misses some in a busy virtual machine, while
+ * those of processes are measured.
+ */
+uint64_t tm_ticks(const struct tm_snapshot *before, const struct tm_snapshot *now);
+
+/*
  * Bytes by what they are for: libnrt's five kinds on a core; the host's of a process, of which
  * application is its resident memory.
  */

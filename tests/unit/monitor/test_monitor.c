@@ -48,9 +48,10 @@ static void setup(void)
 
 static double real_at(json_t *o, const char *a, const char *b, const char *c)
 {
-	json_t *v = json_object_get(json_object_get(json_object_get(o, a), b), c);
+	json_t *v = json_object_get(json_object_get(o, a), b);
 
-	ck_assert_msg(json_is_number(v), "%s %s %s", a, b, c);
+	v = c ? json_object_get(v, c) : v;
+	ck_assert_msg(json_is_number(v), "%s %s %s", a, b, c ? c : "");
 	return json_number_value(v);
 }
 
@@ -80,6 +81,29 @@ START_TEST(test_logical)
 	ck_assert_double_eq(real_at(core, "v3d", "nc_v3.11", "neuroncore_utilization"), 100);
 	ck_assert_int_eq(json_integer_value(json_object_get(core, "flops")), 3000);
 	ck_assert_double_eq(json_number_value(json_object_get(group, "period")), 2);
+	json_decref(group);
+}
+END_TEST
+
+/* Half of two processors' two seconds, of which the kernel counted a quarter */
+START_TEST(test_missed_ticks)
+{
+	static struct {
+		unsigned number;
+		uint64_t ticks[TM_CPU], all;
+	} rows[2][3];
+	uint64_t second = (uint64_t)sysconf(_SC_CLK_TCK);
+	json_t *group;
+
+	rows[1][0].all = second;
+	before.cpus.n = now.cpus.n = 2;
+	before.cpus.row = (void *)rows[0];
+	now.cpus.row = (void *)rows[1];
+	now.process[0].user = second;
+	now.process[0].system = second;
+	group = report_runtime_group(&span, GROUP_RUNTIME_VCPU_USAGE);
+	ck_assert_double_eq(real_at(group, "vcpu_usage", "user", NULL), 25);
+	ck_assert_double_eq(real_at(group, "vcpu_usage", "system", NULL), 25);
 	json_decref(group);
 }
 END_TEST
@@ -478,6 +502,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, NULL);
 	tcase_add_test(t, test_logical);
+	tcase_add_test(t, test_missed_ticks);
 	tcase_add_test(t, test_hostile);
 	tcase_add_test(t, test_fall_and_overflow);
 	tcase_add_test(t, test_latency);
