@@ -155,7 +155,7 @@ fuzz-smoke: ## five minutes of both
 
 .PHONY: soak
 soak: $(SAN)/build.ninja ## the daemon under random clients, kills and restarts, for SOAK_TIME seconds (600)
-	@$(STEP) 1/1 "programs with sanitizers" ninja -C $(SAN) runtime/rtd/neuron-rtd compiler/neuronx-cc \
+	@$(STEP) 1/1 "programs with sanitizers" ninja -C $(SAN) runtime/rtd/neuron-rtd tools/neuronx-cc/neuronx-cc \
 		tests/unit/neff/testmodel_write
 	@tests/soak/soak.py --build $(SAN) --time $(SOAK_TIME) $(addprefix --seed ,$(SOAK_SEED))
 

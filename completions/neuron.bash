@@ -13,11 +13,14 @@ _neuron() {
     local -a command=("$program")
 
     case ${program##*/}:$before in
-    neuron-ls:--format) mapfile -t COMPREPLY < <(compgen -W 'classic modern' -- "$word") && return ;;
+    neuron-ls:--format) mapfile -t COMPREPLY < <(compgen -W 'classic 1.0.11054 1.16 2.9 modern' -- "$word") && return ;;
     neuron-profile:"$program")
         mapfile -t COMPREPLY < <(compgen -W 'start-session stop-session show-session --help' -- "$word")
         return
         ;;
+    neuron-bench:"$program") mapfile -t COMPREPLY < <(compgen -W 'exec --help --version' -- "$word") && return ;;
+    neuron-bench:-f | neuron-bench:--fill) mapfile -t COMPREPLY < <(compgen -W 'random zeros' -- "$word") && return ;;
+    neuron-bench:--framework) mapfile -t COMPREPLY < <(compgen -W 'XLA ONNX IR' -- "$word") && return ;;
     neuron-vm:--accel) mapfile -t COMPREPLY < <(compgen -W 'auto kvm tcg' -- "$word") && return ;;
     neuron-vm:--machine) mapfile -t COMPREPLY < <(compgen -W 'pc q35' -- "$word") && return ;;
     neuron-vm:--instance)
@@ -53,5 +56,5 @@ _neuron() {
     fi
 }
 
-complete -o filenames -F _neuron neuron-ls neuron-run neuron-as neuron-objdump neuron-cli neuron-dump neuron-monitor neuron-packager neuron-profile neuron-top neuron-vm \
-    neuron-monitor-prometheus.py neuron_export.py neuronx-cc
+complete -o filenames -F _neuron neuron-ls neuron-bench neuron-run neuron-as neuron-objdump neuron-cli neuron-dump neuron-gatherinfo neuron-monitor neuron-packager neuron-profile neuron-top neuron-vm \
+    neuron-monitor-cloudwatch.py neuron-monitor-k8s-info.py neuron-monitor-prometheus.py neuron_export.py neuronx-cc

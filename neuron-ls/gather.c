@@ -2,7 +2,8 @@
 /*
  * Makes an inventory of the devices: libndl says what the driver knows, libpci what is on the bus,
  * /proc which processes there are. Each device is opened only for looking, which works while others
- * use it.
+ * use it, and by a thread of its own: under the public driver the first generation's close takes a
+ * second.
  */
 #include "gather.h"
 #include "host.h"
@@ -15,6 +16,7 @@
 #include "ndl.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +24,16 @@
 
 #define FIRST_GENERATION 1
 
-static int explain(char *why, size_t size, int err, unsigned index)
-{
-	snprintf(why, size, "/dev/neuron%u: %s", index, ndl_error_text(err));
-	return err;
-}
+/* One chip's part of the work; err: why there is nothing of it */
+struct look {
+	pthread_t thread;
+	bool threaded;
+	struct ls_chip *chip;
+	bool first_generation;
+	unsigned cores_of_one;
+	int err;
+	char why[256];
+};
 
 static void explain_instance(char *why, size_t size)
 {
@@ -117,9 +124,10 @@ static int gather_open(ndl_device_t *dev, struct ls_chip *chip, unsigned cores_o
 	return ret ? ret : gather_processes(dev, chip);
 }
 
-static int gather_chip(struct ls_inventory *inv, struct ls_chip *chip)
+static int gather_chip(struct look *look)
 {
-	const ndl_device_init_param_t look = { .initialize_device = false };
+	const ndl_device_init_param_t params = { .initialize_device = false };
+	struct ls_chip *chip = look->chip;
 	struct ndl_bdf bdf;
 	ndl_device_t *dev;
 	int ret;
@@ -129,13 +137,54 @@ static int gather_chip(struct ls_inventory *inv, struct ls_chip *chip)
 		return ret;
 	snprintf(chip->bdf, sizeof(chip->bdf), "%04x:%02x:%02x.%x", bdf.domain & 0xffff, bdf.bus,
 		 bdf.slot & 0x1f, bdf.func & 7);
-	ret = ndl_open_device(chip->index, &look, &dev);
+	ret = ndl_open_device(chip->index, &params, &dev);
 	if (ret)
 		return ret;
-	inv->first_generation = dev->device_type == FIRST_GENERATION;
-	inv->cores_of_one = tm_logical_cores(dev->gen);
-	ret = gather_open(dev, chip, inv->cores_of_one);
+	look->first_generation = dev->device_type == FIRST_GENERATION;
+	look->cores_of_one = tm_logical_cores(dev->gen);
+	ret = gather_open(dev, chip, look->cores_of_one);
+	if (ret) /* libndl's text is of its last call */
+		snprintf(look->why, sizeof(look->why), "%s", ndl_error_text(ret));
 	ndl_close_device(dev);
+	return ret;
+}
+
+static void *run_look(void *arg)
+{
+	struct look *look = arg;
+
+	look->err = gather_chip(look);
+	if (look->err && !look->why[0])
+		snprintf(look->why, sizeof(look->why), "%s", ndl_error_text(look->err));
+	return NULL;
+}
+
+/* Returns 0, or the first error in the order of the chips. */
+static int gather_chips(struct ls_inventory *inv, char *why, size_t size)
+{
+	static struct look looks[LS_MAX_CHIPS];
+	int ret = 0;
+
+	for (unsigned i = 0; i < inv->n_chips; i++) {
+		struct look *look = &looks[i];
+
+		look->chip = &inv->chips[i];
+		look->threaded = !pthread_create(&look->thread, NULL, run_look, look);
+		if (!look->threaded)
+			run_look(look);
+	}
+	for (unsigned i = 0; i < inv->n_chips; i++) {
+		struct look *look = &looks[i];
+
+		if (look->threaded)
+			pthread_join(look->thread, NULL);
+		if (!look->err || ret)
+			continue;
+		ret = look->err;
+		snprintf(why, size, "/dev/neuron%u: %s", look->chip->index, look->why);
+	}
+	inv->first_generation = looks[0].first_generation;
+	inv->cores_of_one = looks[0].cores_of_one;
 	return ret;
 }
 
@@ -173,20 +222,16 @@ static void ask_daemon(struct ls_inventory *inv)
 int ls_gather(struct ls_inventory *inv, char *why, size_t why_size)
 {
 	int indexes[LS_MAX_CHIPS];
-	int n = ndl_available_devices(indexes, LS_MAX_CHIPS);
+	int n = ndl_available_devices(indexes, LS_MAX_CHIPS), ret;
 
 	memset(inv, 0, sizeof(*inv));
 	if (n <= 0)
 		return explain_none(why, why_size);
-	for (int i = 0; i < n; i++) {
-		struct ls_chip *chip = &inv->chips[inv->n_chips++];
-		int ret;
-
-		chip->index = indexes[i];
-		ret = gather_chip(inv, chip);
-		if (ret)
-			return explain(why, why_size, ret, chip->index);
-	}
+	for (int i = 0; i < n; i++)
+		inv->chips[inv->n_chips++].index = indexes[i];
+	ret = gather_chips(inv, why, why_size);
+	if (ret)
+		return ret;
 	snprintf(inv->instance_type, sizeof(inv->instance_type), "%s", ndl_machine_instance());
 	if (ndl_machine_is_emu()) {
 		locate_emulated(inv->chips, inv->n_chips);

@@ -31,6 +31,7 @@ struct layout_column {
 struct layout {
 	const struct layout_column *columns;
 	unsigned n_columns;
+	bool na; /* what is not known is "NA", and its column stays */
 };
 
 static void write_bdf(const struct subject *s, char cell[static CELL])
@@ -177,9 +178,35 @@ static const struct layout_column chip_columns[] = {
 	{ "PCI\nBDF", GRID_LEFT, false, write_bdf },
 };
 
-static const struct layout classic = { classic_columns, ARRAY_SIZE(classic_columns) };
-static const struct layout modern = { modern_columns, ARRAY_SIZE(modern_columns) };
-static const struct layout chips = { chip_columns, ARRAY_SIZE(chip_columns) };
+/* Tools 1.0.11054, September 2020 */
+static const struct layout_column september_columns[] = {
+	{ "NEURON\nDEVICE", GRID_LEFT, false, write_index },
+	{ "NEURON\nCORES", GRID_LEFT, false, write_cores },
+	{ "NEURON\nMEMORY", GRID_LEFT, false, write_memory },
+	{ "CONNECTED\nDEVICES", GRID_LEFT, false, write_connected },
+	{ "PCI\nBDF", GRID_LEFT, false, write_bdf },
+	{ "RUNTIME\nADDRESS", GRID_LEFT, false, write_runtime_address },
+	{ "RUNTIME\nPID", GRID_LEFT, false, write_runtime_pid },
+	{ "RUNTIME\nVERSION", GRID_LEFT, false, write_runtime_version },
+};
+
+/* Releases 1.16 to 2.24 */
+static const struct layout_column process_columns[] = {
+	{ "NEURON\nDEVICE", GRID_LEFT, false, write_index },
+	{ "NEURON\nCORES", GRID_LEFT, false, write_cores },
+	{ "NEURON\nMEMORY", GRID_LEFT, false, write_memory },
+	{ "CONNECTED\nDEVICES", GRID_LEFT, false, write_connected },
+	{ "PCI\nBDF", GRID_LEFT, false, write_bdf },
+	{ "PID", GRID_LEFT, true, write_pid },
+	{ "COMMAND", GRID_LEFT, true, write_command },
+	{ "RUNTIME\nVERSION", GRID_LEFT, true, write_version },
+};
+
+static const struct layout classic = { classic_columns, ARRAY_SIZE(classic_columns), false };
+static const struct layout september = { september_columns, ARRAY_SIZE(september_columns), true };
+static const struct layout processes = { process_columns, ARRAY_SIZE(process_columns), true };
+static const struct layout modern = { modern_columns, ARRAY_SIZE(modern_columns), false };
+static const struct layout chips = { chip_columns, ARRAY_SIZE(chip_columns), false };
 
 void ls_cut_command(const char *command, const struct ls_options *opt, char text[static 81])
 {
@@ -217,9 +244,11 @@ static int add_row(struct grid *g, const struct layout *l, const struct subject 
 		char cell[CELL];
 
 		if (col->per_process && !s->process) {
-			ret = grid_set_filler(g, c, "NA");
+			ret = l->na ? grid_set(g, c, "NA") : grid_set_filler(g, c, "NA");
 		} else if (first || col->per_process) {
 			col->write(s, cell);
+			if (l->na && !cell[0] && col->write != write_connected)
+				strcpy(cell, "NA");
 			ret = grid_set(g, c, cell);
 		}
 	}
@@ -286,7 +315,17 @@ int ls_print_classic(const struct ls_inventory *inv, const struct ls_options *op
 	return print(&classic, (struct subject){ .inv = inv, .opt = opt }, out);
 }
 
-int ls_print_modern(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out)
+int ls_print_september(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out)
+{
+	return print(&september, (struct subject){ .inv = inv, .opt = opt }, out);
+}
+
+int ls_print_processes(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out)
+{
+	return print(&processes, (struct subject){ .inv = inv, .opt = opt }, out);
+}
+
+static void print_instance(const struct ls_inventory *inv, FILE *out)
 {
 	if (inv->instance_type[0])
 		fprintf(out, "instance-type: %s\n", inv->instance_type);
@@ -294,6 +333,17 @@ int ls_print_modern(const struct ls_inventory *inv, const struct ls_options *opt
 		fprintf(out, "instance-id: %s\n", inv->instance_id);
 	if (inv->cores_of_one)
 		fprintf(out, "logical-neuroncore-config: %u\n", inv->cores_of_one);
+}
+
+int ls_print_headed(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out)
+{
+	print_instance(inv, out);
+	return ls_print_processes(inv, opt, out);
+}
+
+int ls_print_modern(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out)
+{
+	print_instance(inv, out);
 	return print(&modern, (struct subject){ .inv = inv, .opt = opt }, out);
 }
 

@@ -18,7 +18,13 @@ struct ls_options {
 
 /* The table of the first Inferentia tools (2020). */
 int ls_print_classic(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
-/* The table of the 2.x tools, with its header lines. */
+/* That of their release 1.0.11054, of September 2020. */
+int ls_print_september(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
+/* That of 1.16 to 2.8, with processes. */
+int ls_print_processes(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
+/* The same with lines about the instance before it: 2.9 to 2.24. */
+int ls_print_headed(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
+/* The table of the tools since 2.25, with such lines. */
 int ls_print_modern(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
 int ls_print_topology(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
 /* The JSON of the 2.x tools; no newline after the closing bracket. */

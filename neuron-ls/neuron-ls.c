@@ -36,7 +36,9 @@ static const char help[] = "usage: neuron-ls [options]\n"
 			   "  -a, --show-all-procs   show processes without a Neuron runtime too\n"
 			   "  -t, --topology         draw how the devices are connected\n"
 			   "  -j, --json-output      print JSON\n"
-			   "      --format FORMAT    classic (the default on Inf1) or modern\n"
+			   "      --format FORMAT    classic (the default on Inf1), modern, or the "
+			   "table of the\n"
+			   "                         tools 1.0.11054, 1.16 or 2.9\n"
 			   "      --version          print the version\n"
 			   "  -h, --help             print this help\n";
 
@@ -74,11 +76,22 @@ static int list(print_fn print, const struct ls_options *opt)
 	return EXIT_SUCCESS;
 }
 
+/* By the release that brought it, but for the first and the last */
 static print_fn find_format(const char *name)
 {
-	if (!strcmp(name, "classic"))
-		return ls_print_classic;
-	return strcmp(name, "modern") ? NULL : ls_print_modern;
+	static const struct {
+		const char *name;
+		print_fn print;
+	} formats[] = {
+		{ "classic", ls_print_classic }, { "1.0.11054", ls_print_september },
+		{ "1.16", ls_print_processes },	 { "2.9", ls_print_headed },
+		{ "modern", ls_print_modern },
+	};
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (!strcmp(name, formats[i].name))
+			return formats[i].print;
+	return NULL;
 }
 
 int main(int argc, char **argv)

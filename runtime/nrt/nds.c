@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt_ndl.h"
 #include "rt_nds.h"
 
 struct nds_instance {
@@ -491,8 +492,6 @@ static void use(nds_mem_usage_info_t *usage, uint64_t bytes)
 	usage->chunk_count = bytes != 0;
 }
 
-enum { HOST, DEVICE }; /* locations */
-
 void rt_nds_node_add(void *nds, const struct rt_nds_node_info *info)
 {
 	struct rt_nds_area *area = rt_nds_area(nds);
@@ -514,12 +513,12 @@ void rt_nds_node_add(void *nds, const struct rt_nds_node_info *info)
 	snprintf(node->info.name, sizeof(node->info.name), "%.255s", info->name);
 	memcpy(node->info.uuid, info->uuid, sizeof(node->info.uuid));
 	memset(&node->usage, 0, sizeof(node->usage));
-	use(&node->usage.model_mem_usage[DEVICE][NDS_DMA_MEM_USAGE_SLOT_CODE], info->code);
-	use(&node->usage.model_mem_usage[DEVICE][NDS_DMA_MEM_USAGE_SLOT_CONSTANTS],
+	use(&node->usage.model_mem_usage[RT_NDS_DEVICE][NDS_DMA_MEM_USAGE_SLOT_CODE], info->code);
+	use(&node->usage.model_mem_usage[RT_NDS_DEVICE][NDS_DMA_MEM_USAGE_SLOT_CONSTANTS],
 	    info->constants);
-	use(&node->usage.model_mem_usage[DEVICE][NDS_DMA_MEM_USAGE_SLOT_SCRATCHPAD],
+	use(&node->usage.model_mem_usage[RT_NDS_DEVICE][NDS_DMA_MEM_USAGE_SLOT_SCRATCHPAD],
 	    info->scratchpad);
-	use(&node->usage.model_mem_usage[HOST][NDS_DMA_MEM_USAGE_SLOT_MISC], info->host);
+	use(&node->usage.model_mem_usage[RT_NDS_HOST][NDS_DMA_MEM_USAGE_SLOT_MISC], info->host);
 	__atomic_store_n(&node->there, RT_NDS_THERE, __ATOMIC_RELEASE);
 }
 

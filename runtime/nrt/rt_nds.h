@@ -2,12 +2,14 @@
 /*
  * What libnrt keeps in the private part of a datastore entry: objects in fixed places, of which a
  * reader in another process takes those that are there. A writer sets `there` last and clears it
- * first; the data of a reader that was too slow is what the writer left.
+ * first; the data of a reader that was too slow is what the writer left. Written by nds.c; read by
+ * it and by the monitoring programs (tools/telemetry).
  */
 #ifndef RT_NDS_H
 #define RT_NDS_H
 
-#include "rt_ndl.h"
+#include "nrt/nds/neuron_ds.h"
+#include "uapi/neuron/neuron_nds.h"
 
 #define RT_NDS_MAGIC 0x6a626f6eu /* "nobj" */
 #define RT_NDS_NODES 60
@@ -27,6 +29,8 @@ struct rt_nds_area {
 _Static_assert(sizeof(struct rt_nds_area) <= NDS_PRIVATE_SIZE, "fits the private part");
 
 enum { RT_NDS_FREE, RT_NDS_TAKEN, RT_NDS_THERE };
+
+enum { RT_NDS_HOST, RT_NDS_DEVICE }; /* the locations of a node's usage */
 
 static inline struct rt_nds_area *rt_nds_area(void *nds)
 {

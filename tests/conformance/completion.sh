@@ -29,7 +29,7 @@ expect() {
 echo 1..7
 expect "--topology" "$neuron_ls" --t
 expect "--show-all-procs" "$neuron_ls" --wide --s
-expect "classic modern" "$neuron_ls" --format ""
+expect "classic 1.0.11054 1.16 2.9 modern" "$neuron_ls" --format ""
 expect "inf1.2xlarge inf1.24xlarge" "$root/scripts/neuron-vm" exec --instance inf1.2
 expect "--module" "$root/scripts/neuron-vm" exec --mo
 expect "dram-ecc-corrected= dram-ecc-uncorrected=" "$root/scripts/neuron-vm" fault nd0 dram

@@ -40,7 +40,7 @@ if (( $meant[(Ie)--show-all-procs:show processes without a Neuron runtime too] )
 else
     print "not ok $count - with what it means: $meant"
 fi
-expect "classic modern" "$neuron_ls" --format ""
+expect "1.0.11054 1.16 2.9 classic modern" "$neuron_ls" --format ""
 expect "FILES" "$neuron_ls" ""
 expect "inf1.24xlarge inf1.2xlarge" "$root/scripts/neuron-vm" exec --instance inf1.2
 expect "--module" "$root/scripts/neuron-vm" exec --mo

@@ -11,6 +11,7 @@ in a few lines: types, keys and ranges that they rely on.
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -121,6 +122,25 @@ def check_first(tap: Tap, program: str) -> None:
     monitor.wait(10)
 
 
+def check_ended(tap: Tap, program: str) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        monitor = start(program)
+        assert monitor.stdout
+        monitor.stdout.readline()
+        monitor.send_signal(number)
+        tap.ok(monitor.wait(20) == -number, f"ends by {number.name}, as anything does")
+    # a reader that no longer reads: the pipe is full
+    with tempfile.NamedTemporaryFile("w") as config:
+        config.write('{"period": "10ms", "system_metrics": [{"type": "vcpu_usage"}]}')
+        config.flush()
+        monitor = start(program, "-c", config.name)
+        while b"pipe_write" not in (wait := Path(f"/proc/{monitor.pid}/wchan").read_bytes()) and wait != b"0" and monitor.poll() is None:
+            time.sleep(0.05)
+        time.sleep(0 if wait != b"0" else 3)
+        monitor.terminate()
+        tap.ok(monitor.wait(20) == -signal.SIGTERM, "and while it waits for its reader")
+
+
 def check_periods(tap: Tap, program: str, directory: Path) -> None:
     config = {
         "period": "300ms",
@@ -212,6 +232,7 @@ def main() -> None:
     tap = Tap()
     program = sys.argv[1]
     check_first(tap, program)
+    check_ended(tap, program)
     with tempfile.TemporaryDirectory() as name:
         check_periods(tap, program, Path(name))
         check_old(tap, program, Path(name))

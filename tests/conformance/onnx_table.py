@@ -81,7 +81,7 @@ def main() -> int:
     print("1..1")
     print(f"{'ok' if write or text == want else 'not ok'} 1 - docs/compiler.md has the tables of ONNX operators")
     if not write and text != want:
-        print("# tests/conformance/onnx_table.py --write . build/release/compiler/neuronx-cc")
+        print("# tests/conformance/onnx_table.py --write . build/release/tools/neuronx-cc/neuronx-cc")
     return 0
 
 

@@ -1,8 +1,9 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""neuronx-cc says on a terminal how far a long compilation is, neuron-run how far a long execution, and only there; TAP.
+"""neuronx-cc says on a terminal how far a long compilation is, neuron-run how far a long execution, neuron-cli how far a
+model is on its way to the daemon and how many inferences are done, and only there; TAP.
 
-usage: progress.py NEURONX-CC [TESTMODEL_WRITE NEURON_RUN]
+usage: progress.py NEURONX-CC [TESTMODEL_WRITE NEURON_RUN [NEURON_RTD NEURON_CLI]]
 """
 
 import os
@@ -70,6 +71,47 @@ def executed(write: str, run: str, work: Path) -> list[tuple[bool, str]]:
     ]
 
 
+def on_terminal(argv: list, env: dict[str, str], slow: subprocess.Popen | None = None) -> tuple[int, bytes, bytes]:
+    """Status, output and what the terminal saw; `slow` is kept from working while the program waits for it"""
+    ours, theirs = pty.openpty()
+    if slow:
+        slow.send_signal(signal.SIGSTOP)
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=theirs, env=env) as child:
+        os.close(theirs)
+        if slow:
+            time.sleep(LONG)
+            slow.send_signal(signal.SIGCONT)
+        said = seen(ours)
+        out = child.communicate()[0]
+        return child.returncode, out, said
+
+
+def served(write: str, rtd: str, cli: str, work: Path) -> list[tuple[bool, str]]:
+    """A daemon that stands still while a model is loaded, and a program that hangs for four seconds"""
+    address = f"unix:{work}/n.sock"
+    env = os.environ | {"NEURON_EMU": "inf1.xlarge", "NEURON_RTD_ADDRESS": address}
+    subprocess.run([write, "hang", work / "hang.neff"], check=True)
+    with subprocess.Popen([rtd, "-g", address], env=env, stderr=subprocess.DEVNULL) as daemon:
+        while daemon.poll() is None and not (work / "n.sock").exists():
+            time.sleep(0.05)
+        load = [cli, "load", work / "hang.neff", "--start", "--timeout", "4"]
+        status, out, said = on_terminal(load, env, daemon)
+        results = [
+            (status == 0 and out.strip().isdigit() and (b"\rsending" in said or b"\rthe daemon loads it" in said), "neuron-cli load: a terminal sees what is done"),
+            (said.endswith(b"\r\033[K"), "neuron-cli load: and nothing of it when all is done"),
+        ]
+        infer = [cli, "infer", out.decode().strip()]
+        status, _, said = on_terminal(infer, env)
+        results += [
+            (status == 1 and b"inferences: 0 of 1\033[K" in said, "neuron-cli infer: a terminal sees how far it is"),
+            (b"\r\033[Kneuron-cli: infer: NERR code 5" in said, "neuron-cli infer: and nothing of it in front of what follows"),
+        ]
+        quiet = subprocess.run(infer, capture_output=True, env=env, check=False)
+        results.append((quiet.returncode == 1 and b"\033" not in quiet.stderr and b"\r" not in quiet.stderr, "neuron-cli: a pipe sees nothing"))
+        daemon.terminate()
+    return results
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="progress.") as work:
         (Path(work) / "long.ir").write_text(module())
@@ -89,6 +131,8 @@ def main() -> int:
         ]
         if len(sys.argv) > 3:
             results += executed(sys.argv[2], sys.argv[3], Path(work))
+        if len(sys.argv) > 5:
+            results += served(sys.argv[2], sys.argv[4], sys.argv[5], Path(work))
     for i, (right, text) in enumerate(results, 1):
         print(f"{'ok' if right else 'not ok'} {i} - {text}")
     if not all(right for right, _ in results):

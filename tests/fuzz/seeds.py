@@ -142,7 +142,7 @@ def ir(build: Path) -> dict[str, bytes]:
     """The golden modules as the compiler prints them, and those with loops"""
     out = {}
     for module in sorted([*(TOP / "tests/data/hlo").glob("*/module.hlo.pb"), *(TOP / "tests/data/hlo_ops").glob("while_*/module.hlo.pb")]):
-        argv = [build / "compiler/neuronx-cc", "compile", "--framework", "XLA", module, "--dump-ir-after", "read",
+        argv = [build / "tools/neuronx-cc/neuronx-cc", "compile", "--framework", "XLA", module, "--dump-ir-after", "read",
                 "--ir-constants", "--output", "/dev/null"]
         text = subprocess.run(argv, check=True, capture_output=True).stdout
         if len(text) < 2048:
@@ -189,7 +189,7 @@ def programs(build: Path) -> tuple[dict[str, bytes], dict[str, bytes]]:
             module = TOP / "tests/data/hlo" / name / "module.hlo.pb"
             if not module.exists():
                 continue
-            subprocess.run([build / "compiler/neuronx-cc", "compile", "--framework", "XLA", module, "--target", "inf1",
+            subprocess.run([build / "tools/neuronx-cc/neuronx-cc", "compile", "--framework", "XLA", module, "--target", "inf1",
                             "--output", path], check=True, stdout=subprocess.DEVNULL)
             neff[name] = neff_members(path.read_bytes())
             text = subprocess.run([build / "compiler/asm/neuron-objdump", "-d", path], check=True,

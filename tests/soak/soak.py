@@ -300,7 +300,7 @@ def main() -> int:
     arguments = parser.parse_args()
     print(f"# seed {arguments.seed}: --seed {arguments.seed}", flush=True)
     build = arguments.build.resolve()
-    os.environ |= {"NEURON_RTD": str(build / "runtime/rtd/neuron-rtd"), "NEURONX_CC": str(build / "compiler/neuronx-cc"),
+    os.environ |= {"NEURON_RTD": str(build / "runtime/rtd/neuron-rtd"), "NEURONX_CC": str(build / "tools/neuronx-cc/neuronx-cc"),
                    "TESTMODEL_WRITE": str(build / "tests/unit/neff/testmodel_write")}
     load_modules()
     soak = Soak(arguments)

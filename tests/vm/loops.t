@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.xlarge --timeout 300
-# copy: compiler/neuronx-cc
+# copy: tools/neuronx-cc/neuronx-cc
 # data: tests/data/hlo_ops/while_collatz/module.hlo.pb tests/data/hlo_ops/while_collatz/in0.npy
 # data: tests/data/hlo_ops/while_collatz/out0.npy tests/data/hlo_ops/while_collatz/out1.npy tests/data/hlo_ops/while_collatz/out2.npy
 # A loop whose iterations depend on data, through the daemon's socket and the module: how long it takes from 27 to 1 when

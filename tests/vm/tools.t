@@ -41,6 +41,9 @@ like "$record" '"neuroncore_memory_usage":\{"2":\{.*"tensors":[1-9]' "neuron-mon
 like "$record" '"completed":[1-9][0-9]*,"completed_with_err":0' "neuron-monitor: its executions"
 like "$record" '"total_latency":\{"p0":[0-9.e-]+,' "neuron-monitor: their latency"
 
+like "$record" '"loaded_models":\[\{"name":"add","uuid":"[0-9a-f]{32}","model_id":[0-9]+,"is_running":true,"subgraphs":\{"sg_00":.*"neuroncore_index":2,"neuron_device_index":0' \
+    "neuron-monitor: its model"
+
 top=$(neuron-top --once)
 like "$top" '>all<  1:job$' "neuron-top: a tab with its tag"
 like "$top" "\[\+\] $job neuron-run add.neff" "neuron-top: the process"

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tensors.h"
+#include "terminal.h"
 
 #define NERR_QUEUE_FULL 7
 #define NERR_NUM_ERR 1003
@@ -412,10 +413,19 @@ static bool collect(struct run *run)
 
 static bool run_all(struct run *run)
 {
-	bool ok = fill(run);
+	uint64_t total = 0;
+	bool ok;
 
-	while (ok && run->busy)
+	for (unsigned int i = 0; i < run->nworks; i++)
+		total += run->works[i].count;
+	terminal_begin();
+	ok = fill(run);
+	while (ok && run->busy) {
+		terminal_progress(NULL, "inferences", (unsigned int)run->inferences,
+				  (unsigned int)total);
 		ok = collect(run) && fill(run);
+	}
+	terminal_end();
 	return ok;
 }
 

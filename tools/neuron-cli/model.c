@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "grid.h"
 #include "neff.h"
+#include "terminal.h"
 
 #define CHUNK_SIZE (1u << 20)
 
@@ -54,8 +55,12 @@ bool cli_check(const char *what, int32_t code, const ProtobufCBinaryData *detail
 ProtobufCMessage *cli_call(struct cli *cli, const struct rtd_client_method *method,
 			   const ProtobufCMessage *request)
 {
-	ProtobufCMessage *response = rtd_client_call(cli->client, method, request, CLI_TIMEOUT_MS);
+	ProtobufCMessage *response;
 
+	terminal_begin();
+	terminal_progress(NULL, cli_method_name(method), 0, 0);
+	response = rtd_client_call(cli->client, method, request, CLI_TIMEOUT_MS);
+	terminal_end();
 	if (!response)
 		cli_fail(cli_method_name(method), "%s: %s", cli->options->address,
 			 rtd_client_error(cli->client));
@@ -398,6 +403,8 @@ static int write_neff(struct rtd_client_call *call, const struct neff_file *file
 
 		chunk.chunk.data = (uint8_t *)file->data + at;
 		chunk.chunk.len = left < CHUNK_SIZE ? left : CHUNK_SIZE;
+		terminal_progress(NULL, "sending MiB", (unsigned int)(at >> 20),
+				  (unsigned int)(file->size >> 20));
 		req.content_case = NRT__LOAD_REQUEST__CONTENT_NEFF_CHUNK;
 		req.neff_chunk = &chunk;
 		err = rtd_client_write(call, &req.base);
@@ -445,8 +452,12 @@ static uint32_t load_one(struct cli *cli, uint32_t ncg, const struct neff_file *
 
 	if (!call)
 		return 0;
+	terminal_begin();
+	terminal_progress(NULL, "sending", 0, 0);
 	write_load(cli, call, ncg, file); /* if it fails, the answer says why */
+	terminal_progress(NULL, "the daemon loads it", 0, 0);
 	resp = (void *)rtd_client_finish(call);
+	terminal_end();
 	if (!resp)
 		cli_fail("load", "%s: %s", cli->options->address, rtd_client_error(cli->client));
 	else if (status_ok(&load_method, resp->status) && resp->h_nn)

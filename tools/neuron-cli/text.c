@@ -6,11 +6,13 @@
 #include <stdlib.h>
 
 #include "cli.h"
+#include "terminal.h"
 
 int cli_fail(const char *what, const char *format, ...)
 {
 	va_list args;
 
+	terminal_end();
 	fprintf(stderr, "neuron-cli: %s: ", what);
 	va_start(args, format);
 	vfprintf(stderr, format, args);

@@ -11,6 +11,7 @@
 #include <getopt.h>
 #include <math.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,16 +79,62 @@ static int wait_until(double moment)
 	return 0;
 }
 
+/* Held while the nodes are in use */
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
+
+/* Ends the monitor by the signal that comes, after closing the nodes. */
+static void *end_by_signal(void *ends)
+{
+	int signal_number;
+
+	sigwait(ends, &signal_number);
+	pthread_mutex_lock(&looking); /* for good */
+	tm_close();
+	signal(signal_number, SIG_DFL);
+	pthread_sigmask(SIG_UNBLOCK, ends, NULL);
+	raise(signal_number);
+	return NULL;
+}
+
+/* Those that are ignored stay so. */
+static void take_signals(void)
+{
+	static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
+	static sigset_t ends;
+	struct sigaction before;
+	pthread_t thread;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&ends);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler == SIG_DFL)
+			sigaddset(&ends, numbers[i]);
+	pthread_sigmask(SIG_BLOCK, &ends, NULL);
+	if (pthread_create(&thread, NULL, end_by_signal, &ends))
+		pthread_sigmask(SIG_UNBLOCK, &ends, NULL);
+}
+
+static struct tm_snapshot *look(void)
+{
+	struct tm_snapshot *now;
+
+	pthread_mutex_lock(&looking);
+	now = tm_snapshot_take();
+	pthread_mutex_unlock(&looking);
+	return now;
+}
+
 static int monitor(const struct config *config, int verbose)
 {
 	struct tm_instance self;
 	struct schedule schedule;
 	int gone = 0;
 
+	take_signals();
 	schedule_begin(&schedule);
 	tm_instance_read(&self);
 	while (!gone) {
-		struct tm_snapshot *now = tm_snapshot_take();
+		struct tm_snapshot *now = look();
 		char *line = now ? record_make(&schedule, config, &self, now) : NULL;
 
 		if (!line)
@@ -101,6 +148,8 @@ static int monitor(const struct config *config, int verbose)
 		gone = gone || wait_until(schedule_next(&schedule, config));
 	}
 	schedule_end(&schedule);
+	pthread_mutex_lock(&looking);
+	tm_close();
 	return EXIT_SUCCESS;
 }
 
@@ -141,7 +190,6 @@ int main(int argc, char **argv)
 		return fail(path, why);
 	if (verbose)
 		fprintf(stderr, "neuron-monitor: %s\n", path ? path : "all groups every 5 seconds");
-	signal(SIGPIPE, SIG_IGN);
 	ret = monitor(&config, verbose);
 	config_free(&config);
 	return ret;

@@ -182,23 +182,42 @@ static json_t *system_data(const struct making *m)
 	return o;
 }
 
+#define TOO_LONG "left out: the record would exceed 64 KiB"
+
+static void drop_models(json_t *runtime)
+{
+	json_t *report = json_object_get(runtime, "report");
+	json_t *used = json_object_get(report, "memory_used");
+
+	if (!used || !json_array_size(json_object_get(used, "loaded_models")))
+		return;
+	json_array_clear(json_object_get(used, "loaded_models"));
+	json_object_set_new(used, "error", json_string("loaded_models " TOO_LONG));
+}
+
+static void drop_report(json_t *runtime)
+{
+	json_object_clear(json_object_get(runtime, "report"));
+	json_object_set_new(runtime, "error", json_string(TOO_LONG));
+}
+
 /*
- * With very many processes a line becomes longer than its readers take: those at the end then have
- * an error in the place of their groups.
+ * With very many processes or models a line becomes longer than its readers take: from the last
+ * process on, the lists of models are left out, and then, with an error in their place, the groups.
  */
 static char *dump(json_t *root, json_t *runtimes)
 {
+	static void (*const drop[])(json_t *) = { drop_models, drop_report };
 	char *text = json_dumps(root, FLAGS);
 
-	for (size_t i = json_array_size(runtimes); text && i && strlen(text) >= RECORD_MAX; i--) {
-		json_t *runtime = json_array_get(runtimes, i - 1);
-
-		json_object_clear(json_object_get(runtime, "report"));
-		json_object_set_new(runtime, "error",
-				    json_string("left out: the record would exceed 64 KiB"));
-		free(text);
-		text = json_dumps(root, FLAGS);
-	}
+	for (unsigned d = 0; d < 2; d++)
+		for (size_t i = json_array_size(runtimes); text && i; i--) {
+			if (strlen(text) < RECORD_MAX)
+				return text;
+			drop[d](json_array_get(runtimes, i - 1));
+			free(text);
+			text = json_dumps(root, FLAGS);
+		}
 	return text;
 }
 

@@ -176,6 +176,74 @@ static uint64_t device_memory(const struct report_span *s)
 	return sum;
 }
 
+static json_t *node_memory(const struct tm_node *n)
+{
+	const struct tm_node_memory *h = &n->host, *d = &n->device;
+	uint64_t buffers = tm_sum(h->code, h->scratchpad);
+	uint64_t host = tm_sum(tm_sum(h->misc, h->constants), tm_sum(buffers, h->tensors));
+	uint64_t runtime = tm_sum(d->misc, d->scratchpad);
+	uint64_t device = tm_sum(tm_sum(d->constants, d->code), tm_sum(runtime, d->tensors));
+
+	return json_pack("{s:o, s:o, s:{s:{s:o, s:o, s:o, s:o}, s:{s:o, s:o, s:o, s:o}}}", "host",
+			 integer(host), "neuron_device", integer(device), "usage_breakdown", "host",
+			 "application_memory", integer(h->misc), "constants", integer(h->constants),
+			 "dma_buffers", integer(buffers), "tensors", integer(h->tensors),
+			 "neuron_device", "constants", integer(d->constants), "model_code",
+			 integer(d->code), "runtime_memory", integer(runtime), "tensors",
+			 integer(d->tensors));
+}
+
+/* A loaded model runs, as far as its runtime tells. */
+static json_t *model_new(const struct tm_node *n)
+{
+	char uuid[2 * sizeof(n->uuid) + 1];
+
+	for (size_t i = 0; i < sizeof(n->uuid); i++)
+		snprintf(uuid + 2 * i, 3, "%02x", n->uuid[i]);
+	return json_pack("{s:s, s:s, s:I, s:b, s:{}}", "name", n->name, "uuid", uuid, "model_id",
+			 (json_int_t)n->model, "is_running", 1, "subgraphs");
+}
+
+static json_t *find_model(json_t *models, uint32_t id)
+{
+	json_t *model;
+	size_t i;
+
+	json_array_foreach(models, i, model)
+		if (json_integer_value(json_object_get(model, "model_id")) == (json_int_t)id)
+			return model;
+	return NULL;
+}
+
+/* The subgraphs of a model may lie on several devices, each of which has a datastore. */
+static json_t *loaded_models(const struct report_span *s)
+{
+	json_t *models = json_array(), *model;
+	char key[16];
+
+	for (unsigned i = 0; i < s->process->parts; i++) {
+		const struct tm_part *part = &s->process->part[i];
+
+		for (unsigned j = 0; j < part->nodes; j++) {
+			const struct tm_node *n = &part->node[j];
+
+			model = find_model(models, n->model);
+			if (!model) {
+				model = model_new(n);
+				json_array_append_new(models, model);
+			}
+			snprintf(key, sizeof(key), "sg_%02u", n->subgraph);
+			json_object_set_new(json_object_get(model, "subgraphs"), key,
+					    json_pack("{s:o, s:i, s:i}", "memory_used_bytes",
+						      node_memory(n), "neuroncore_index",
+						      (int)(n->nc / s->now->cores_of_one),
+						      "neuron_device_index",
+						      (int)s->now->device[part->device].index));
+		}
+	}
+	return models;
+}
+
 static json_t *memory_used(const struct report_span *s)
 {
 	json_t *group = group_new(s), *cores = json_object(), *host;
@@ -191,7 +259,7 @@ static json_t *memory_used(const struct report_span *s)
 				      integer(tm_host_memory_sum(&m)), "neuron_device",
 				      integer(device_memory(s)), "usage_breakdown", "host", host,
 				      "neuroncore_memory_usage", cores));
-	json_object_set_new(group, "loaded_models", json_array());
+	json_object_set_new(group, "loaded_models", loaded_models(s));
 	return group_end(group, "");
 }
 
@@ -208,8 +276,8 @@ static json_t *runtime_vcpu_usage(const struct report_span *s)
 	uint64_t all = 0;
 	json_t *group = group_new(s);
 
-	if (before && s->now->cpus.n)
-		all = s->now->cpus.row[0].all - s->before->cpus.row[0].all;
+	if (before && s->now->cpus.n && s->before->cpus.n)
+		all = tm_ticks(s->before, s->now);
 	json_object_set_new(
 		group, "vcpu_usage",
 		json_pack("{s:o, s:o}", "user",

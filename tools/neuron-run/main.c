@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "choice.h"
+#include "device.h"
 #include "neuron_version.h"
 #include "nrtx.h"
 #include "run.h"
@@ -46,7 +46,7 @@ static void usage(FILE *out)
 	      "  -o, --output-dir DIR       where NAME.npy of each output is written\n"
 	      "  -d, --device DEVICE        ndN for /dev/neuronN, emu:INSTANCE for chips in this "
 	      "process\n"
-	      "                             (default: the first free device; " CHOICE_EMU " where\n"
+	      "                             (default: the first free device; " DEVICE_EMU " where\n"
 	      "                             there is none)\n"
 	      "  -c, --core N               first core of the device to load on (default 0)\n"
 	      "  -r, --repeat N             execute N times (default 1)\n"
@@ -167,36 +167,6 @@ static void *map_file(const char *path, size_t *size)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* Chooses the machine by "emu:..." or "ndN", and the first core to use in it. */
-static bool choose_device(const struct options *opt, uint32_t *core, NRT_STATUS *status)
-{
-	unsigned long index = 0;
-	char range[32];
-	uint32_t cores;
-
-	if (!strncmp(opt->device, "nd", 2)) {
-		if (!parse_number(opt->device + 2, 0, 63, &index))
-			return false;
-		*status = nrtx_machine_set("node");
-	} else if (!strncmp(opt->device, "emu:", 4)) {
-		*status = nrtx_machine_set(opt->device);
-	} else {
-		return false;
-	}
-
-	if (!*status)
-		*status = nrtx_cores_per_device(&cores);
-	*core = opt->core;
-	if (*status || !strncmp(opt->device, "emu:", 4))
-		return true;
-
-	/* takes this device only: another one may be in use or broken */
-	snprintf(range, sizeof(range), "%lu-%lu", index * cores, (index + 1) * cores - 1);
-	if (setenv("NEURON_RT_VISIBLE_CORES", range, 1))
-		*status = NRT_RESOURCE;
-	return true;
-}
-
 static int compare_double(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -248,7 +218,6 @@ static int run_model(const struct options *opt, nrt_model_t *model)
 	double *times = NULL, total = 0;
 	NRT_STATUS status;
 	uint64_t n;
-	bool shows;
 	int ret;
 
 	if (!bindings_make(model, inputs, opt->ninputs, opt->by_rows, &b, why, sizeof(why))) {
@@ -264,10 +233,9 @@ static int run_model(const struct options *opt, nrt_model_t *model)
 		goto out;
 	}
 
-	shows = terminal_begin();
+	terminal_begin();
 	status = execute(opt, model, &b, times);
-	if (shows)
-		terminal_end();
+	terminal_end();
 	if (status) {
 		ret = fail_nrt("execution failed", status);
 		goto out;
@@ -297,12 +265,11 @@ static int run(struct options *opt)
 	nrt_model_t *model;
 	size_t size;
 	void *neff;
-	bool shows;
 	int ret;
 
 	if (!opt->device)
-		opt->device = choose_default();
-	if (!choose_device(opt, &params.start_core, &status))
+		opt->device = device_default("neuron-run");
+	if (!device_choose(opt->device, opt->core, &params.start_core, &status))
 		return fail("--device takes emu:INSTANCE or ndN", opt->device);
 	if (status)
 		return fail_nrt(opt->device, status);
@@ -318,11 +285,10 @@ static int run(struct options *opt)
 		return ret;
 	}
 
-	shows = terminal_begin();
+	terminal_begin();
 	terminal_progress(NULL, "loading", 0, 0);
 	status = nrtx_load(neff, size, &params, &model);
-	if (shows)
-		terminal_end();
+	terminal_end();
 	munmap(neff, size);
 
 	if (status) {

@@ -135,5 +135,6 @@ int main(int argc, char **argv)
 	else
 		ret = once ? show_once(&data) : show(&data);
 	drop(&data);
+	tm_close();
 	return ret;
 }

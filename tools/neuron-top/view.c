@@ -186,8 +186,9 @@ static void add_cpus(struct top_lines *lines, const struct top_view *view,
 
 		if (!before || !top_shows(view, p))
 			continue;
-		own_user += tick_share(before->user, p->user, all);
-		own_system += tick_share(before->system, p->system, all);
+		own_user += tick_share(before->user, p->user, tm_ticks(data->before, data->now));
+		own_system +=
+			tick_share(before->system, p->system, tm_ticks(data->before, data->now));
 	}
 	add_line(lines, TOP_TITLE, "VCPU Utilization");
 	add_line(lines, TOP_PLAIN,

@@ -9,6 +9,7 @@
 #include "ndl.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,30 @@ static void leave(int index, ndl_device_t *dev, int error)
 	if ((unsigned)index < NDL_MAX_DEVICES)
 		kept[index] = NULL;
 	ndl_close_device(dev);
+}
+
+static void *close_one(void *dev)
+{
+	ndl_close_device(dev);
+	return NULL;
+}
+
+void tm_close(void)
+{
+	pthread_t thread[NDL_MAX_DEVICES];
+	bool threaded[NDL_MAX_DEVICES] = { false };
+
+	for (unsigned i = 0; i < NDL_MAX_DEVICES; i++) {
+		if (!kept[i])
+			continue;
+		threaded[i] = !pthread_create(&thread[i], NULL, close_one, kept[i]);
+		if (!threaded[i])
+			ndl_close_device(kept[i]);
+		kept[i] = NULL;
+	}
+	for (unsigned i = 0; i < NDL_MAX_DEVICES; i++)
+		if (threaded[i])
+			pthread_join(thread[i], NULL);
 }
 
 unsigned tm_logical_cores(const struct neuron_gen *gen)
@@ -79,20 +104,21 @@ static struct tm_process *add_process(struct tm_snapshot *s, int pid)
 	return p;
 }
 
-static void add_part(struct tm_snapshot *s, const struct tm_process *found,
+static bool add_part(struct tm_snapshot *s, const struct tm_process *found,
 		     const struct tm_part *part)
 {
 	struct tm_process *p = add_process(s, found->pid);
 	struct tm_part *list;
 
 	if (!p)
-		return;
+		return false;
 	list = realloc(p->part, (p->parts + 1) * sizeof(*list));
 	if (!list)
-		return;
+		return false;
 	memcpy(p->version, found->version, sizeof(p->version));
 	p->part = list;
 	p->part[p->parts++] = *part;
+	return true;
 }
 
 static void gather_datastore(struct tm_snapshot *s, ndl_device_t *dev, int pid)
@@ -107,8 +133,8 @@ static void gather_datastore(struct tm_snapshot *s, ndl_device_t *dev, int pid)
 		return;
 	runtime = tm_read_datastore(nds, size, s->device[s->devices].cores, &found, &part);
 	ndl_nds_close(dev, pid, nds, size);
-	if (runtime)
-		add_part(s, &found, &part);
+	if (runtime && !add_part(s, &found, &part))
+		free(part.node);
 }
 
 static void gather_processes(struct tm_snapshot *s, ndl_device_t *dev)
@@ -221,8 +247,11 @@ void tm_snapshot_drop(struct tm_snapshot *snapshot)
 {
 	if (!snapshot || --snapshot->users)
 		return;
-	for (unsigned i = 0; i < snapshot->processes; i++)
+	for (unsigned i = 0; i < snapshot->processes; i++) {
+		for (unsigned j = 0; j < snapshot->process[i].parts; j++)
+			free(snapshot->process[i].part[j].node);
 		free(snapshot->process[i].part);
+	}
 	free(snapshot->cpus.row);
 	free(snapshot);
 }

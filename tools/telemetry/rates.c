@@ -5,6 +5,8 @@
  */
 #include "telemetry.h"
 
+#include <unistd.h>
+
 const struct tm_process *tm_find(const struct tm_snapshot *s, const struct tm_process *p)
 {
 	for (unsigned i = 0; s && i < s->processes; i++)
@@ -97,4 +99,12 @@ uint64_t tm_core_memory_sum(const struct tm_core_memory *m)
 uint64_t tm_host_memory_sum(const struct tm_host_memory *m)
 {
 	return tm_sum(tm_sum(m->application, m->constants), tm_sum(m->dma_buffers, m->tensors));
+}
+
+uint64_t tm_ticks(const struct tm_snapshot *before, const struct tm_snapshot *now)
+{
+	uint64_t counted = now->cpus.row[0].all - before->cpus.row[0].all;
+	double passed = (now->time - before->time) * now->cpus.n * (double)sysconf(_SC_CLK_TCK);
+
+	return passed > (double)counted ? (uint64_t)passed : counted;
 }

@@ -19,11 +19,24 @@
 #define TM_COUNTERS NDS_EXT_NC_COUNTER_LAST
 #define TM_HOST_COUNTERS 5 /* NDS_ND_COUNTER_MEM_USAGE_CODE_HOST and those after it */
 
+/* A subgraph of a loaded model on a core, and bytes by what they are for */
+struct tm_node {
+	uint32_t model, subgraph;
+	unsigned nc;
+	char name[256]; /* the model's; printable ASCII */
+	uint8_t uuid[16];
+	struct tm_node_memory {
+		uint64_t code, tensors, constants, scratchpad, misc;
+	} host, device;
+};
+
 /* One device's part of a process: its datastore there */
 struct tm_part {
 	unsigned device; /* place in the snapshot's list */
 	uint64_t host[TM_HOST_COUNTERS];
 	uint64_t core[NEURON_CORES_MAX][TM_COUNTERS];
+	struct tm_node *node; /* the snapshot's */
+	unsigned nodes;
 };
 
 struct tm_process {
@@ -86,6 +99,12 @@ struct tm_snapshot *tm_snapshot_take(void);
 struct tm_snapshot *tm_snapshot_hold(struct tm_snapshot *snapshot);
 void tm_snapshot_drop(struct tm_snapshot *snapshot); /* NULL is allowed */
 
+/*
+ * Closes the nodes that snapshots keep open, all at once: one after the other, as when a process
+ * ends, they take a second each under the public driver.
+ */
+void tm_close(void);
+
 double tm_now(void);
 
 /* The devices and processes alone (chips.c), and the host alone (proc.c; normally "/proc") */
@@ -93,7 +112,9 @@ void tm_gather_chips(struct tm_snapshot *s);
 void tm_gather_host(const char *proc, struct tm_snapshot *s);
 /* Fills in what /proc tells of a process whose pid is set; false: it has ended */
 bool tm_gather_process(const char *proc, struct tm_process *p);
-/* Copies a datastore's counters; false: no runtime wrote it. Any bytes are accepted. */
+/*
+ * Copies a datastore's counters and its models; false: no runtime wrote it. Any bytes are accepted.
+ */
 bool tm_read_datastore(const void *nds, size_t size, unsigned cores, struct tm_process *p,
 		       struct tm_part *part);
 
@@ -121,6 +142,13 @@ bool tm_core_used(const struct tm_part *part, unsigned nc);
 /* Percent of seconds that the process used the core for, at most 100 */
 double tm_utilization(const struct tm_part *before, const struct tm_part *now, unsigned nc,
 		      double seconds);
+
+/*
+ * Ticks of all processors between two snapshots, for a process's share of them: by the clock where
+ * the kernel counted fewer, since it samples, and misses some in a busy virtual machine, while
+ * those of processes are measured.
+ */
+uint64_t tm_ticks(const struct tm_snapshot *before, const struct tm_snapshot *now);
 
 /*
  * Bytes by what they are for: libnrt's five kinds on a core; the host's of a process, of which

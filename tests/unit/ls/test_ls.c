@@ -123,6 +123,8 @@ START_TEST(vendor_samples)
 	for (unsigned i = 0; i < 4; i++)
 		add_process(i, 8871, "neuron-rtd", NULL);
 	expect(ls_print_classic, &none, "vendor-classic-inf1.6xlarge-root.txt");
+	inv.chips[1].n_processes = 0;
+	expect(ls_print_september, &none, "1.0.11054-inf1.6xlarge.txt");
 	trn2();
 	expect(ls_print_modern, &none, "captured-modern-processes.txt");
 	expect(ls_print_json, &none, "captured-processes.json");
@@ -167,6 +169,8 @@ START_TEST(process_rows)
 	add_process(2, 23608, "neuron-app02 " APP, "2.0.0");
 	add_process(3, 23764, "neuron-monitor", NULL); /* only with -a */
 	expect(ls_print_modern, &none, "processes-inf1.6xlarge.txt");
+	expect(ls_print_processes, &none, "vendor-1.16-inf1.6xlarge.txt");
+	expect(ls_print_headed, &none, "2.9-inf1.6xlarge.txt");
 }
 END_TEST
 

@@ -14,6 +14,7 @@
 #include "../nrt/nrt_client.h"
 #include "record.h"
 #include "report.h"
+#include "rt_nds.h"
 #include "testmodel.h"
 
 static struct tm_part before_part[2], now_part[2];
@@ -47,9 +48,10 @@ static void setup(void)
 
 static double real_at(json_t *o, const char *a, const char *b, const char *c)
 {
-	json_t *v = json_object_get(json_object_get(json_object_get(o, a), b), c);
+	json_t *v = json_object_get(json_object_get(o, a), b);
 
-	ck_assert_msg(json_is_number(v), "%s %s %s", a, b, c);
+	v = c ? json_object_get(v, c) : v;
+	ck_assert_msg(json_is_number(v), "%s %s %s", a, b, c ? c : "");
 	return json_number_value(v);
 }
 
@@ -79,6 +81,29 @@ START_TEST(test_logical)
 	ck_assert_double_eq(real_at(core, "v3d", "nc_v3.11", "neuroncore_utilization"), 100);
 	ck_assert_int_eq(json_integer_value(json_object_get(core, "flops")), 3000);
 	ck_assert_double_eq(json_number_value(json_object_get(group, "period")), 2);
+	json_decref(group);
+}
+END_TEST
+
+/* Half of two processors' two seconds, of which the kernel counted a quarter */
+START_TEST(test_missed_ticks)
+{
+	static struct {
+		unsigned number;
+		uint64_t ticks[TM_CPU], all;
+	} rows[2][3];
+	uint64_t second = (uint64_t)sysconf(_SC_CLK_TCK);
+	json_t *group;
+
+	rows[1][0].all = second;
+	before.cpus.n = now.cpus.n = 2;
+	before.cpus.row = (void *)rows[0];
+	now.cpus.row = (void *)rows[1];
+	now.process[0].user = second;
+	now.process[0].system = second;
+	group = report_runtime_group(&span, GROUP_RUNTIME_VCPU_USAGE);
+	ck_assert_double_eq(real_at(group, "vcpu_usage", "user", NULL), 25);
+	ck_assert_double_eq(real_at(group, "vcpu_usage", "system", NULL), 25);
 	json_decref(group);
 }
 END_TEST
@@ -176,6 +201,81 @@ START_TEST(test_first_period)
 }
 END_TEST
 
+/* A model on two chips, and one whose owner wrote anything */
+START_TEST(test_models)
+{
+	struct tm_node first[2] = { { .model = 7, .nc = 5, .name = "m", .uuid = { 0xab, 1 } },
+				    { .model = 8, .subgraph = 255, .nc = 0 } };
+	struct tm_node second = { .model = 7, .subgraph = 1, .nc = 2 };
+	json_t *group, *list, *graphs;
+
+	first[0].host = (struct tm_node_memory){ 1, 20, 300, 4000, 50000 };
+	first[0].device = (struct tm_node_memory){ 5, 40, 300, 2000, 10000 };
+	memset(&first[1].device, 0xff, sizeof(first[1].device));
+	now_part[0].node = first;
+	now_part[0].nodes = 2;
+	now_part[1].node = &second;
+	now_part[1].nodes = 1;
+	group = report_runtime_group(&span, GROUP_MEMORY_USED);
+	list = json_object_get(group, "loaded_models");
+	ck_assert_uint_eq(json_array_size(list), 2);
+	graphs = json_object_get(json_array_get(list, 0), "subgraphs");
+	ck_assert_uint_eq(json_object_size(graphs), 2);
+	ck_assert_int_eq(int_at(graphs, "sg_00", "neuroncore_index"), 2); /* a logical one */
+	ck_assert_int_eq(int_at(graphs, "sg_01", "neuron_device_index"), 1);
+	graphs = json_object_get(json_object_get(graphs, "sg_00"), "memory_used_bytes");
+	ck_assert_int_eq(json_integer_value(json_object_get(graphs, "host")), 54321);
+	ck_assert_int_eq(json_integer_value(json_object_get(graphs, "neuron_device")), 12345);
+	ck_assert_double_eq(real_at(graphs, "usage_breakdown", "host", "dma_buffers"), 4001);
+	ck_assert_double_eq(real_at(graphs, "usage_breakdown", "neuron_device", "runtime_memory"),
+			    12000);
+	ck_assert_str_eq(json_string_value(json_object_get(json_array_get(list, 0), "uuid")),
+			 "ab010000000000000000000000000000");
+	graphs = json_object_get(json_array_get(list, 1), "subgraphs");
+	ck_assert_int_eq(json_integer_value(json_object_get(
+				 json_object_get(json_object_get(graphs, "sg_255"), "memory_used_"
+										    "bytes"),
+				 "neuron_device")),
+			 INT64_MAX);
+	json_decref(group);
+}
+END_TEST
+
+/* A datastore's private part is its owner's, who may write anything there. */
+START_TEST(test_datastore)
+{
+	static union {
+		char bytes[NDS_ENTRY_SIZE];
+		uint64_t words[NDS_ENTRY_SIZE / 8];
+	} nds;
+	struct rt_nds_area *area = rt_nds_area(nds.bytes);
+	struct tm_process p = { 0 };
+	struct tm_part part = { 0 };
+
+	memset(&nds, 0xff, sizeof(nds));
+	memcpy(nds.bytes, NDS_HEADER_MAGIC, sizeof(NDS_HEADER_MAGIC));
+	ck_assert(tm_read_datastore(nds.bytes, sizeof(nds), 4, &p, &part));
+	ck_assert_uint_eq(part.nodes, 0);
+	area->magic = RT_NDS_MAGIC;
+	for (unsigned i = 0; i < RT_NDS_NODES; i++)
+		area->node[i].there = RT_NDS_THERE;
+	ck_assert(tm_read_datastore(nds.bytes, sizeof(nds), 4, &p, &part));
+	ck_assert_uint_eq(part.nodes, 0); /* on core 255 there is none */
+	free(part.node);
+	memset(&part, 0, sizeof(part));
+	area->node[3].info.nc_index = 3;
+	memcpy(area->node[3].info.name, "a\033[2J", 5);
+	ck_assert(tm_read_datastore(nds.bytes, sizeof(nds), 4, &p, &part));
+	ck_assert_uint_eq(part.nodes, 1);
+	ck_assert_uint_eq(strlen(part.node[0].name), 255);
+	ck_assert_int_eq(strncmp(part.node[0].name, "a?[2J?", 6), 0);
+	free(part.node);
+	memset(&part, 0, sizeof(part));
+	ck_assert(tm_read_datastore(nds.bytes, NDS_PRIVATE_OFFSET + 100, 4, &p, &part));
+	ck_assert_uint_eq(part.nodes, 0);
+}
+END_TEST
+
 /* More than fits into a line */
 START_TEST(test_long_record)
 {
@@ -217,6 +317,43 @@ START_TEST(test_long_record)
 	json_decref(root);
 	free(line);
 	now.users = 100; /* it is not ours to free */
+	schedule_end(&schedule);
+}
+END_TEST
+
+/* As many models as there can be: they are left out, and nothing else */
+START_TEST(test_many_models)
+{
+	static struct tm_node nodes[2][60];
+	static struct config config;
+	static struct schedule schedule;
+	static struct tm_instance self;
+	json_t *root, *runtime, *used;
+	char *line;
+
+	config_default(&config);
+	schedule_begin(&schedule);
+	now.time = tm_now();
+	now.users = 100;
+	for (unsigned i = 0; i < 120; i++) {
+		nodes[i / 60][i % 60] = (struct tm_node){ .model = i };
+		memset(nodes[i / 60][i % 60].name, 'x', 255);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		now_part[i].node = nodes[i];
+		now_part[i].nodes = 60;
+	}
+	line = record_make(&schedule, &config, &self, &now);
+	ck_assert_uint_lt(strlen(line), RECORD_MAX);
+	root = json_loads(line, 0, NULL);
+	runtime = json_array_get(json_object_get(root, "neuron_runtime_data"), 0);
+	used = json_object_get(json_object_get(runtime, "report"), "memory_used");
+	ck_assert_str_eq(json_string_value(json_object_get(runtime, "error")), "");
+	ck_assert_uint_eq(json_array_size(json_object_get(used, "loaded_models")), 0);
+	ck_assert_ptr_nonnull(strstr(json_string_value(json_object_get(used, "error")), "64 KiB"));
+	ck_assert_ptr_nonnull(json_object_get(used, "neuron_runtime_used_bytes"));
+	json_decref(root);
+	free(line);
 	schedule_end(&schedule);
 }
 END_TEST
@@ -278,6 +415,30 @@ END_TEST
 
 #define COLS 64
 
+/* The one model that is loaded, on core 6, which is core 2 of the second chip */
+static void check_loaded(const struct report_span *real)
+{
+	json_t *group = report_runtime_group(real, GROUP_MEMORY_USED), *list, *model, *graph;
+
+	list = json_object_get(group, "loaded_models");
+	ck_assert_uint_eq(json_array_size(list), 1);
+	model = json_array_get(list, 0);
+	ck_assert_str_eq(json_string_value(json_object_get(model, "name")), "add");
+	ck_assert_str_eq(json_string_value(json_object_get(model, "uuid")),
+			 "30313233343536373839616263646566"); /* 0123456789abcdef */
+	ck_assert(json_is_true(json_object_get(model, "is_running")));
+	list = json_object_get(model, "subgraphs");
+	ck_assert_uint_eq(json_object_size(list), 1);
+	graph = json_object_get(list, "sg_00");
+	ck_assert_int_eq(json_integer_value(json_object_get(graph, "neuroncore_index")), 2);
+	ck_assert_int_eq(json_integer_value(json_object_get(graph, "neuron_device_index")), 1);
+	ck_assert_int_gt(int_at(graph, "memory_used_bytes", "neuron_device"), 0);
+	ck_assert_double_gt(real_at(json_object_get(graph, "memory_used_bytes"), "usage_breakdown",
+				    "neuron_device", "model_code"),
+			    0);
+	json_decref(group);
+}
+
 /* What the datastore of a model that runs here says, against what was done */
 START_TEST(test_model)
 {
@@ -323,9 +484,13 @@ START_TEST(test_model)
 	group = report_runtime_group(&real, GROUP_NEURONCORE_COUNTERS);
 	ck_assert_ptr_nonnull(json_object_get(json_object_get(group, "neuroncores_in_use"), "6"));
 	json_decref(group);
+	check_loaded(&real);
 	tm_snapshot_drop(first);
 	tm_snapshot_drop(second);
 	client_free(&c);
+	second = tm_snapshot_take();
+	ck_assert_uint_eq(second->process[0].part[1].nodes, 0);
+	tm_snapshot_drop(second);
 	nrt_close();
 }
 END_TEST
@@ -337,10 +502,14 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, NULL);
 	tcase_add_test(t, test_logical);
+	tcase_add_test(t, test_missed_ticks);
 	tcase_add_test(t, test_hostile);
 	tcase_add_test(t, test_fall_and_overflow);
 	tcase_add_test(t, test_latency);
 	tcase_add_test(t, test_first_period);
+	tcase_add_test(t, test_models);
+	tcase_add_test(t, test_datastore);
+	tcase_add_test(t, test_many_models);
 	tcase_add_test(t, test_long_record);
 	tcase_add_test(t, test_proc);
 	tcase_set_timeout(real, 60);

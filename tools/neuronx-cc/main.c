@@ -446,8 +446,7 @@ static int compile(struct args *a)
 		shows = terminal_begin();
 	a->opt.progress = shows ? terminal_progress : NULL;
 	rc = ncc_compile(model.bytes, model.size, &a->opt, &neff, &neff_size, &err);
-	if (shows)
-		terminal_end();
+	terminal_end();
 	free(model.bytes);
 	files_beside_free(&model.beside);
 	if (a->opt.report)

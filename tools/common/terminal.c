@@ -20,7 +20,7 @@ static struct {
 	pthread_cond_t ends;
 	const char *phase; /* NULL: none yet */
 	unsigned int done, total;
-	bool over, shown;
+	bool running, over, shown;
 } terminal = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Waits for the end: true if it came in time */
@@ -59,14 +59,15 @@ bool terminal_begin(void)
 {
 	pthread_condattr_t attr;
 
-	if (!isatty(STDERR_FILENO) || pthread_condattr_init(&attr))
+	if (terminal.running || !isatty(STDERR_FILENO) || pthread_condattr_init(&attr))
 		return false;
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&terminal.ends, &attr);
 	pthread_condattr_destroy(&attr);
 	terminal.over = terminal.shown = false;
 	terminal.phase = NULL;
-	return !pthread_create(&terminal.thread, NULL, show, NULL);
+	terminal.running = !pthread_create(&terminal.thread, NULL, show, NULL);
+	return terminal.running;
 }
 
 void terminal_progress(void *opaque, const char *phase, unsigned int done, unsigned int total)
@@ -81,10 +82,17 @@ void terminal_progress(void *opaque, const char *phase, unsigned int done, unsig
 
 void terminal_end(void)
 {
+	bool running;
+
 	pthread_mutex_lock(&terminal.lock);
+	running = terminal.running;
+	terminal.running = false;
 	terminal.over = true;
-	pthread_cond_signal(&terminal.ends);
+	if (running)
+		pthread_cond_signal(&terminal.ends);
 	pthread_mutex_unlock(&terminal.lock);
+	if (!running)
+		return;
 	pthread_join(terminal.thread, NULL);
 	pthread_cond_destroy(&terminal.ends);
 	if (terminal.shown)

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+/* The default goes by the driver's list of processes, so that a second program takes another chip. */
+#include "device.h"
+#include "holders.h"
+#include "nrtx.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICES_MAX 64
+
+const char *device_default(const char *tool)
+{
+	static char name[64];
+	const char *emulated = getenv("NEURON_EMU");
+	int index[DEVICES_MAX], n;
+	char holders[256];
+
+	if (emulated && *emulated) {
+		snprintf(name, sizeof(name), "emu:%s", emulated);
+		return name;
+	}
+	n = tm_nodes(index, DEVICES_MAX);
+	if (!n)
+		return DEVICE_EMU;
+	snprintf(name, sizeof(name), "nd%d", index[0]);
+	for (int i = 0; i < n; i++) {
+		if (tm_holders(index[i], holders, sizeof(holders)))
+			continue;
+		snprintf(name, sizeof(name), "nd%d", index[i]);
+		break;
+	}
+	fprintf(stderr, "%s: on %s (--device " DEVICE_EMU " is in process)\n", tool, name);
+	return name;
+}
+
+bool device_choose(const char *name, uint32_t first, uint32_t *start, NRT_STATUS *status)
+{
+	bool emulated = !strncmp(name, "emu:", 4);
+	unsigned long index = 0;
+	char range[32], *end;
+	uint32_t cores;
+
+	if (emulated) {
+		*status = nrtx_machine_set(name);
+	} else if (!strncmp(name, "nd", 2)) {
+		errno = 0;
+		index = strtoul(name + 2, &end, 10);
+		if (errno || end == name + 2 || *end || index >= DEVICES_MAX)
+			return false;
+		*status = nrtx_machine_set("node");
+	} else {
+		return false;
+	}
+	if (!*status)
+		*status = nrtx_cores_per_device(&cores);
+	*start = first;
+	if (*status || emulated)
+		return true;
+	/* takes this device only: another one may be in use or broken */
+	snprintf(range, sizeof(range), "%lu-%lu", index * cores, (index + 1) * cores - 1);
+	if (setenv("NEURON_RT_VISIBLE_CORES", range, 1))
+		*status = NRT_RESOURCE;
+	return true;
+}
