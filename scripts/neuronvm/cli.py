@@ -103,6 +103,8 @@ def parser() -> argparse.ArgumentParser:
     _keeping(run)
     run.add_argument("--copy", type=Path, action="append", default=[], metavar="FILE",
                      help="copy to the user's home directory, may be repeated")
+    run.add_argument("--bare", action="store_true",
+                     help="nothing of the project's in the guest: neither module nor programs, to install them there")
     run.add_argument("--once", action="store_true",
                      help="end the guest with COMMAND, with its status")
     run.add_argument("--detach", action="store_true",
@@ -231,7 +233,7 @@ def _run(args: argparse.Namespace, work: Path) -> int:
         disk.check(args.disk, args.disk_size, args.snapshot)
     kernel = paths.kernel(args.kernel)
     qemu_dir = paths.qemu_dir()
-    guest = debian.Guest(kernel, paths.make_stage(paths.build_dir(args.build), kernel.version))
+    guest = debian.Guest(kernel, paths.make_stage(paths.build_dir(args.build), kernel.version), args.bare)
     guest.prepare()
     if args.disk:
         _disk(args, guest, qemu_dir / "qemu-system-x86_64")
