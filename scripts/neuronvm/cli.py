@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import (VmError, accel, background, debian, disk, faults, machine, manage, micro, net, paths, process, running, share,
+from . import (VmError, accel, background, debian, disk, faults, full, machine, manage, micro, net, paths, process, running, share,
                ssh)
 
 FAILURE_STATUS = 125  # neuron-vm itself failed; the command's own statuses pass through
@@ -264,7 +264,8 @@ def _boot(args: argparse.Namespace, guest: debian.Guest, qemu_dir: Path, forward
         if args.disk:
             if args.disk.exists():
                 held.append(stack.enter_context(disk.locked(args.disk, not args.snapshot)))
-            disk_args = disk.args(args.disk, args.snapshot)
+            watch = full.Watch(work, args.disk)
+            disk_args = disk.args(args.disk, args.snapshot) + watch.args()
         registered = running.Registered(args.name)
         registered.keep = args.detach
         stack.enter_context(registered)
@@ -286,6 +287,8 @@ def _boot(args: argparse.Namespace, guest: debian.Guest, qemu_dir: Path, forward
         argv = vm.placed(argv)
         if args.dry_run:
             return _print(argv)
+        if args.disk:
+            watch.start()
         status = _start(args, argv, vm, held)
         registered.ended(status)
         return status
@@ -336,6 +339,11 @@ def main() -> int:
             return (_exec if args.subcommand == "exec" else _run)(args, Path(work))
     except VmError as error:
         print(f"neuron-vm: {error}", file=sys.stderr)
+        return FAILURE_STATUS
+    except OSError as error:
+        # a home that cannot be written to, a full disk
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"neuron-vm: {where}{error.strerror or error}", file=sys.stderr)
         return FAILURE_STATUS
     except KeyboardInterrupt:
         return 130
