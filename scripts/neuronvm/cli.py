@@ -153,8 +153,12 @@ def _types() -> int:
 
 def _machine(args: argparse.Namespace, qemu: Path, share: Path | None, debug: bool = False) -> machine.Machine:
     row = machine.instance(args.instance)
+    if args.cpus is not None and not 1 <= args.cpus <= machine.CPUS_MAX:
+        raise VmError(f"--cpus {args.cpus}: a machine has 1 to {machine.CPUS_MAX}")
     cpus = args.cpus or min(os.cpu_count() or 1, row.vcpus)
     memory = args.memory or f"{(1024 + 192 * len(row.chips)) * (DEBUG_MEMORY if debug else 1)}M"
+    if machine.size_bytes(memory) < machine.MEMORY_MIN:
+        raise VmError(f"--memory {memory}: a guest needs {machine.MEMORY_MIN >> 20}M or more; a number alone counts MiB")
     acceleration = accel.accel_args(args.accel, qemu, row.address_bits)
     scaled = row.scaled(cpus, memory)
     # a command's standard error is its own, but a terminal shows both
@@ -331,10 +335,12 @@ def main() -> int:
             return ssh.copy(args.sources, args.target, args.recursive, args.timeout)
         if args.subcommand == "logs":
             return manage.logs(args.name, args.follow)
-        if args.subcommand == "prepare":
-            return _prepare(args)
         if args.subcommand == "fault":
             return faults.command(args.vm, args.chip, args.faults)
+        # for the scripts, which would look for it in a HOME that there need not be
+        os.environ["NEURON_CACHE"] = str(paths.cache())
+        if args.subcommand == "prepare":
+            return _prepare(args)
         with tempfile.TemporaryDirectory(prefix="neuron-vm.") as work:
             return (_exec if args.subcommand == "exec" else _run)(args, Path(work))
     except VmError as error:

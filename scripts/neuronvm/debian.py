@@ -89,9 +89,7 @@ def terminal() -> str:
 
 
 def _script(*arguments: str) -> str:
-    # without a HOME the script would not find it by itself
-    environment = {**os.environ, "NEURON_CACHE": str(paths.cache())}
-    done = subprocess.run([str(SCRIPT), *arguments], env=environment, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run([str(SCRIPT), *arguments], stdout=subprocess.PIPE, text=True)
     if done.returncode:
         raise VmError(f"scripts/build-debian-guest {arguments[0]} failed")
     return done.stdout.strip()
