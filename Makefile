@@ -119,6 +119,11 @@ check-packages: | deps ## the Debian packages: built, under lintian, installed, 
 	@scripts/install-deps --packages
 	@scripts/check-packages $(BUILD)/packages
 
+.PHONY: check-system
+check-system: guest ## a Debian guest with only our packages: installed, used by an ordinary client, purged
+	@scripts/install-deps --packages
+	@scripts/check-system $(BUILD)/system
+
 check-module-builds: ## the module against the newest kernels of Debian's suites (downloads)
 	@scripts/check-module-builds $(BUILD)/module-builds
 

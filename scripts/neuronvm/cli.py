@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import (VmError, accel, background, debian, disk, faults, machine, manage, micro, net, paths, process, running, share,
+from . import (VmError, accel, background, debian, disk, faults, full, machine, manage, micro, net, paths, process, running, share,
                ssh)
 
 FAILURE_STATUS = 125  # neuron-vm itself failed; the command's own statuses pass through
@@ -104,6 +104,8 @@ def parser() -> argparse.ArgumentParser:
     _keeping(run)
     run.add_argument("--copy", type=Path, action="append", default=[], metavar="FILE",
                      help="copy to the user's home directory, may be repeated")
+    run.add_argument("--bare", action="store_true",
+                     help="nothing of the project's in the guest: neither module nor programs, to install them there")
     run.add_argument("--once", action="store_true",
                      help="end the guest with COMMAND, with its status")
     run.add_argument("--detach", action="store_true",
@@ -155,8 +157,12 @@ def _types() -> int:
 
 def _machine(args: argparse.Namespace, qemu: Path, share: Path | None, debug: bool = False) -> machine.Machine:
     row = machine.instance(args.instance)
+    if args.cpus is not None and not 1 <= args.cpus <= machine.CPUS_MAX:
+        raise VmError(f"--cpus {args.cpus}: a machine has 1 to {machine.CPUS_MAX}")
     cpus = args.cpus or min(os.cpu_count() or 1, row.vcpus)
     memory = args.memory or f"{(1024 + 192 * len(row.chips)) * (DEBUG_MEMORY if debug else 1)}M"
+    if machine.size_bytes(memory) < machine.MEMORY_MIN:
+        raise VmError(f"--memory {memory}: a guest needs {machine.MEMORY_MIN >> 20}M or more; a number alone counts MiB")
     acceleration = accel.accel_args(args.accel, qemu, row.address_bits)
     scaled = row.scaled(cpus, memory)
     # a command's standard error is its own, but a terminal shows both
@@ -243,7 +249,7 @@ def _run(args: argparse.Namespace, work: Path) -> int:
         disk.check(args.disk, args.disk_size, args.snapshot)
     kernel = paths.kernel(args.kernel)
     qemu_dir = paths.qemu_dir()
-    guest = debian.Guest(kernel, paths.make_stage(paths.build_dir(args.build), kernel.version))
+    guest = debian.Guest(kernel, paths.make_stage(paths.build_dir(args.build), kernel.version), args.bare)
     guest.prepare()
     if args.disk:
         _disk(args, guest, qemu_dir / "qemu-system-x86_64")
@@ -274,7 +280,8 @@ def _boot(args: argparse.Namespace, guest: debian.Guest, qemu_dir: Path, forward
         if args.disk:
             if args.disk.exists():
                 held.append(stack.enter_context(disk.locked(args.disk, not args.snapshot)))
-            disk_args = disk.args(args.disk, args.snapshot)
+            watch = full.Watch(work, args.disk)
+            disk_args = disk.args(args.disk, args.snapshot) + watch.args()
         registered = running.Registered(args.name)
         registered.keep = args.detach
         stack.enter_context(registered)
@@ -296,6 +303,8 @@ def _boot(args: argparse.Namespace, guest: debian.Guest, qemu_dir: Path, forward
         argv = vm.placed(argv)
         if args.dry_run:
             return _print(argv)
+        if args.disk:
+            watch.start()
         status = _start(args, argv, vm, held)
         registered.ended(status)
         return status
@@ -338,14 +347,21 @@ def main() -> int:
             return ssh.copy(args.sources, args.target, args.recursive, args.timeout)
         if args.subcommand == "logs":
             return manage.logs(args.name, args.follow)
-        if args.subcommand == "prepare":
-            return _prepare(args)
         if args.subcommand == "fault":
             return faults.command(args.vm, args.chip, args.faults)
+        # for the scripts, which would look for it in a HOME that there need not be
+        os.environ["NEURON_CACHE"] = str(paths.cache())
+        if args.subcommand == "prepare":
+            return _prepare(args)
         with tempfile.TemporaryDirectory(prefix="neuron-vm.") as work:
             return (_exec if args.subcommand == "exec" else _run)(args, Path(work))
     except VmError as error:
         print(f"neuron-vm: {error}", file=sys.stderr)
+        return FAILURE_STATUS
+    except OSError as error:
+        # a home that cannot be written to, a full disk
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"neuron-vm: {where}{error.strerror or error}", file=sys.stderr)
         return FAILURE_STATUS
     except KeyboardInterrupt:
         return 130

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import subprocess
+import tempfile
 from pathlib import Path
 
 from . import VmError, cpio, paths, process, ssh
@@ -17,9 +18,10 @@ LOGIN_CMDLINE = "console=ttyS0 quiet loglevel=4 mitigations=off random.trust_cpu
 class Guest:
     """Files that QEMU boots."""
 
-    def __init__(self, kernel: paths.Kernel, stage: Path):
+    def __init__(self, kernel: paths.Kernel, stage: Path, bare: bool = False):
         self.kernel = kernel
         self.stage = stage
+        self.bare = bare  # the kernel's own modules, and nothing of the project's
         self.base = Path()
         self.layer = Path()
         self.initrd = Path()
@@ -36,12 +38,12 @@ class Guest:
         if not self.initrd.exists():
             _script("initrd", root, version, str(self.initrd))
             _prune(directory, "initrd-*", 4)
-        own = sorted(p for p in self.stage.rglob("*") if p.is_file()) if self.stage.is_dir() else []
+        own = [] if self.bare else sorted(p for p in self.stage.rglob("*") if p.is_file())
         self.layer = directory / f"layer-{_key([SCRIPT, self.kernel.image, *own])}"
         if not self.layer.exists():
-            self.stage.mkdir(parents=True, exist_ok=True)
-            with process.progress("making the image of the programs"):
-                _script("layer", str(self.stage), root, version, str(self.layer))
+            with tempfile.TemporaryDirectory() as empty, process.progress("making the image of the programs"):
+                self.stage.mkdir(parents=True, exist_ok=True)
+                _script("layer", empty if self.bare else str(self.stage), root, version, str(self.layer))
             _prune(directory, "layer-*", 4)
 
     def bring(self, initrd: Path, copies: list[Path], command: list[str]) -> None:

@@ -12,6 +12,8 @@ from .paths import TOP
 TABLE = TOP / "machines" / "instances.json"
 GIB = 1 << 30
 GRAIN = 1 << 20  # of a node's memory
+MEMORY_MIN = 256 << 20  # below that no kernel unpacks its initramfs
+CPUS_MAX = 255  # of QEMU's pc
 CHIP_SPAN = 2  # of the 64-bit PCI hole for each chip, times its BAR4, which is naturally aligned: and room
 HOLE_MIN = 32  # GiB; what QEMU takes by itself, 2 GiB on pc, has no place for a chip plugged later
 EXPANDER_FIRST = 0x10  # slot on bus 0 of the first expander bridge

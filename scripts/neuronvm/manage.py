@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import VmError, net, process, qmp, running
+from . import VmError, full, net, process, qmp, running
 
 POWERDOWN_DEADLINE = 60.0  # a guest stops its services first, on an emulated processor
 QUIT_DEADLINE = 10.0
@@ -27,16 +27,18 @@ def _since(seconds: float) -> str:
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
-def _ports(name: str) -> str:
-    """The ssh port and what else is forwarded; a VM that does not answer has none to show."""
+def _seen(name: str, kind: str) -> tuple[str, str]:
+    """What it does, and the ssh port and what else is forwarded; a VM that does not answer has none to show."""
+    does = "running" if kind == "run" else "command"
     path = running.directory() / f"{name}.qmp"
     try:
         with qmp.Qmp(path, deadline=2.0, alive=lambda: False) as monitor:
             forwards = net.forwarded(monitor)
+            does = "disk full" if full.waits(monitor) else does
     except (VmError, OSError):
-        return "-"
+        return does, "-"
     shown = [f"{f.host}->{f.guest}" + ("/udp" if f.protocol == "udp" else "") for f in forwards]
-    return " ".join(shown) or "-"
+    return does, " ".join(shown) or "-"
 
 
 def list_vms(all_: bool) -> int:
@@ -45,8 +47,8 @@ def list_vms(all_: bool) -> int:
     for name in running.names():
         state = running.state(name)
         up = _since(time.time() - state.started) if state.started else "-"
-        what = "running" if state.kind == "run" else "command"
-        print(row.format(name, what, state.instance or "-", state.chips, state.pid, up, _ports(name)))
+        what, ports = _seen(name, state.kind)
+        print(row.format(name, what, state.instance or "-", state.chips, state.pid, up, ports))
     for name in running.ended() if all_ else []:
         state = running.state(name)
         status = "died" if state.status is None else f"ended {state.status}"

@@ -50,6 +50,10 @@ class Qmp:
                  trace: TracebackType | None) -> None:
         self.close()
 
+    def patient(self) -> None:
+        """From here on events may take as long as they like."""
+        self._socket.settimeout(None)
+
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self._file.close()
