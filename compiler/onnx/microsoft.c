@@ -117,7 +117,7 @@ static void import_conv(struct onnx_node *n)
 
 static void max_pool(struct onnx_node *n)
 {
-	ox_standard(n, "MaxPool", n->in, n->nin, n->out, n->nout);
+	ox_standard(n, "MaxPool", n->in, n->nin, n->out, 1);
 }
 
 static void import_nhwc_max_pool(struct onnx_node *n)

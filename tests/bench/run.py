@@ -298,6 +298,12 @@ def matmul(build: Path) -> None:
     show("matmul / OpenBLAS", f"{got['matmul'] / got['openblas']:.2f}", "0.80")
 
 
+def dispatch(build: Path) -> None:
+    got = rates([str(build / "tests" / "bench" / "bench-dispatch")])
+    show("an instruction's dispatch: NOP, of the processor", f"{got['nop']:.0f} ns", "30 ns")
+    show("copy of one element; sum of two", f"{got['copy']:.0f}; {got['sum']:.0f} ns")
+
+
 def whole_networks(build: Path) -> None:
     inference.measure(build, show, exec_argv)
 
@@ -332,6 +338,7 @@ MEASURES: dict[str, Callable[[Path], None]] = {
     "turns": turns,
     "calls": calls,
     "loops": loops,
+    "dispatch": dispatch,
     "matmul": matmul,
     "networks": networks,
     "inference": whole_networks,
