@@ -63,7 +63,7 @@ def module(name: str) -> Path:
 def compiled(build: Path, name: str, cores: int) -> Path:
     to = build / "bench" / f"{name}-{cores}.neff"
     to.parent.mkdir(exist_ok=True)
-    argv = [build / "compiler" / "neuronx-cc", "compile", "--framework", "XLA", module(name) / "module.hlo.pb"]
+    argv = [build / "tools/neuronx-cc/neuronx-cc", "compile", "--framework", "XLA", module(name) / "module.hlo.pb"]
     subprocess.run([*argv, "--neuroncore-pipeline-cores", str(cores), "--output", to], check=True)
     return to
 

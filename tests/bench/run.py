@@ -277,7 +277,7 @@ def loops(build: Path) -> None:
     with tempfile.TemporaryDirectory() as work:
         neff, took = Path(work) / "while.neff", {}
         module = ROOT / "tests" / "data" / "hlo_ops" / "while_data" / "module.hlo.pb"
-        compiler = build / "compiler" / "neuronx-cc"
+        compiler = build / "tools/neuronx-cc/neuronx-cc"
         subprocess.run([str(compiler), "compile", "--framework", "XLA", str(module), "--output", str(neff)], check=True,
                        stdout=subprocess.DEVNULL)
         for turns_made, value in turns_of.items():

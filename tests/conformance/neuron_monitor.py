@@ -220,7 +220,7 @@ def check_refused(tap: Tap, program: str, directory: Path) -> None:
                               capture_output=True, text=True, timeout=20, check=False)
         good = done.returncode == 1 and not done.stdout and done.stderr.count("\n") == 1 and want in done.stderr
         tap.ok(good, f"refused: {text[:60]}", f"{done.returncode} {done.stdout!r} {done.stderr!r}")
-    for path, want in (("/dev/zero", "more than 65536 bytes"), ("/nonexistent", "No such file"), (str(directory), "")):
+    for path, want in (("/dev/zero", "more than 65536 bytes"), (str(directory / "none"), "No such file"), (str(directory), "")):
         done = subprocess.run([program, "-c", str(path)], capture_output=True, text=True, timeout=20, check=False)
         tap.ok(done.returncode == 1 and want in done.stderr and not done.stdout, f"refused: {Path(path).name}", done.stderr)
     for options in (["--bogus"], ["extra"], ["--verbose", "5"]):
