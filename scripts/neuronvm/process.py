@@ -23,6 +23,8 @@ PROGRESS_FROM, PROGRESS_EVERY = 2.0, 0.5
 POWEROFF_DEADLINE = 10.0  # the guest powers itself off once it has reported
 BOOT_LINE = b"init: started"  # scripts/guest/micro-init, on the console
 BOOT_POLL = 0.25
+STOOD_LOOKS, STOOD_PAUSE = 3, 0.2
+STOOD = ["info registers", "x/64gx $rsp"]  # of each processor
 DRAIN_DEADLINE = 10.0  # no byte for so long: a guest that moved here sent some of them elsewhere
 STOP_DEADLINE = 3.0  # QEMU answers SIGTERM at once unless the host is badly overloaded
 
@@ -142,7 +144,7 @@ class Boot:
     """A guest until its first process runs: a kernel that stands still before is started again, once.
 
     An emulated processor's kernel does, once in many hundred boots, and spins: so what counts is the time of the
-    host's processors that QEMU took, whatever else the host has to do.
+    host's processors that QEMU took, whatever else the host has to do. Where it stood is kept beside its console.
     """
 
     def __init__(self, monitor: Path, console: Path, seconds: float):
@@ -166,6 +168,8 @@ class Boot:
               "started again", file=sys.stderr, flush=True)
 
         def reset(monitor: qmp.Qmp) -> None:
+            where = self._console.with_name(self._console.name + ".stood")
+            where.write_text("".join(_stood(monitor) for _ in range(STOOD_LOOKS)))
             monitor("set-action", reboot="reset")  # in place of ending; firmware resets once more
             monitor("system_reset")
 
@@ -177,6 +181,14 @@ class Boot:
                 what(monitor)
         except (VmError, OSError) as error:
             print(f"neuron-vm: {error}", file=sys.stderr, flush=True)
+
+
+def _stood(monitor: qmp.Qmp) -> str:
+    """What a person needs to find where each processor is; some moments after the last look."""
+    time.sleep(STOOD_PAUSE)
+    asked = [(cpu["cpu-index"], what) for cpu in monitor("query-cpus-fast") for what in STOOD]
+    return "".join(f"processor {cpu}, {what}:\n{monitor('human-monitor-command', cpu_index=cpu, command_line=what)}\n"
+                   for cpu, what in asked)
 
 
 def processor_time(pid: int) -> float:

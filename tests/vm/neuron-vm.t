@@ -64,16 +64,26 @@ sys.stdout.buffer.write(code + bytes([-sum(code) % 256]))' "$1" >"$work/rom"; }
 again="^neuron-vm: the guest's kernel did not start its first process in [0-9]+ s of processor time: started again\$"
 rom b07fe670e4713c5a740ab07fe670b05ae671ebfecb
 spinning=(--no-module --qemu-arg=-option-rom --qemu-arg="$work/rom")
-run "${spinning[@]}" --boot-time 10 -- echo here
+run "${spinning[@]}" --boot-time 10 --cpus 2 --console "$work/console" -- echo here
 is "$status $(cat "$work/out")" "0 here" "a guest that does not come up is started again"
 is "$(grep -cE "$again" "$work/err")" 1 "which one line says"
-run "${spinning[@]}" --boot-time 0 --timeout 15 -- true
-is "$status $(grep -cE "$again" "$work/err")" "124 0" "not with --boot-time 0"
+is "$(grep -cE '^[RE]IP=' "$work/console.stood")" 6 "where both of its processors stood is beside its console, three times"
+# spend SECONDS ARGS...: ends the VM once QEMU has taken so much processor time
+spend() {
+    local taken=0 seconds=$1
+    shift
+    "$top/scripts/neuron-vm" exec "$@" >/dev/null 2>"$work/err" &
+    until [ "${taken:-0}" -ge "$seconds" ] || ! kill -0 $!; do
+        sleep 0.2
+        taken=$(ps -o cputimes= --ppid $! | tail -n 1)
+    done
+    kill $! && wait $!
+    grep -cE "$again" "$work/err"
+}
+is "$(spend 4 "${spinning[@]}" --boot-time 0 -- true)" 0 "not with --boot-time 0"
 rom ebfe
-run "${spinning[@]}" --boot-time 2 --timeout 15 -- true
-is "$status $(grep -cE "$again" "$work/err")" "124 1" "nor a second time"
-run --no-module --boot-time 10 --timeout 30 -- sh -c 'while :; do :; done'
-is "$status $(grep -cE "$again" "$work/err")" "124 0" "nor when its command has begun"
+is "$(spend 4 "${spinning[@]}" --boot-time 1 -- true)" 1 "nor a second time"
+is "$(spend 20 --no-module --boot-time 15 -- sh -c 'while :; do :; done')" 0 "nor when its command has begun"
 mkdir "$work/tmp"
 TMPDIR=$work/tmp "$top/scripts/neuron-vm" exec --no-module -- sleep 1000 >/dev/null 2>&1 &
 # sizes of the initramfs and of what it takes on the disk, once the guest is up
