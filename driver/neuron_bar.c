@@ -78,7 +78,7 @@ static bool udma_writable(struct neuron_device *nd, unsigned int eng, u64 rel)
 	       !nd->queues[eng][half / 0x1000 - 1].asked.ring && queue_reg_writable(half % 0x1000);
 }
 
-/* Of a core's notification queues only the heads may be written */
+/* Of notification queues only the heads may be written */
 static bool nq_writable(const struct neuron_gen *gen, u64 rel)
 {
 	unsigned int nq;
@@ -94,6 +94,7 @@ static int write_check(struct neuron_device *nd, unsigned int bar, u64 offset)
 {
 	const struct neuron_gen *gen = nd->gen;
 	struct neuron_place at;
+	int topsp;
 
 	if (!neuron_gen_decode(gen, bar, offset, &at))
 		return -EINVAL;
@@ -106,6 +107,11 @@ static int write_check(struct neuron_device *nd, unsigned int bar, u64 offset)
 		return misc_writable(at.rel) ? 0 : -EINVAL;
 	case NEURON_BLOCK_NQ:
 		return nq_writable(gen, at.rel) ? neuron_core_claim(nd, at.index) : -EINVAL;
+	case NEURON_BLOCK_KEPT:
+		topsp = neuron_gen_topsp_of_kept(gen, at.index);
+		if (topsp < 0 || !nq_writable(gen, gen->nq_slot.regs + at.rel))
+			return -EINVAL;
+		return neuron_core_claim(nd, neuron_gen_topsp_core(gen, topsp));
 	case NEURON_BLOCK_UDMA:
 		if (!udma_writable(nd, at.index, at.rel))
 			return -EINVAL;

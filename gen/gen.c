@@ -257,6 +257,12 @@ unsigned int neuron_gen_topsp_core(const struct neuron_gen *gen, unsigned int to
 	return topsp / gen->topsps_per_core;
 }
 
+int neuron_gen_topsp_of_kept(const struct neuron_gen *gen, unsigned int index)
+{
+	return index - gen->kept_topsp < neuron_gen_topsps(gen) ? (int)(index - gen->kept_topsp)
+								: -1;
+}
+
 static uint32_t reset_bit(const struct neuron_gen *gen, unsigned int topsp)
 {
 	return 1u << (gen->topsp_reset + topsp / gen->topsps_per_reset);

@@ -165,9 +165,10 @@ int nhal_metric_post(struct nhal *hal, const void *blob, unsigned int len);
 
 /*
  * Reset the chip or some of its cores and wait until it is ready. type is NEURON_MISC_RESET_*;
- * tpb_map has one bit a core and counts for a TPB reset only (the chip must announce TPB_MAP,
- * otherwise 0 is written, which means all cores). A reset that does not come is asked for again at
- * the public interval, or at a shorter one from a chip with FAST_RESET; -ETIMEDOUT in the end.
+ * tpb_map has one bit a core, whose TOP_SPs go with it, and counts for a TPB reset only (the chip
+ * must announce TPB_MAP, otherwise 0 is written, which means all cores). A reset that does not come
+ * is asked for again at the public interval, or at a shorter one from a chip with FAST_RESET;
+ * -ETIMEDOUT in the end.
  */
 int nhal_reset(struct nhal *hal, unsigned int type, uint32_t tpb_map);
 int nhal_status_read(struct nhal *hal, uint32_t *status);

@@ -394,6 +394,7 @@ static void free_chip(struct ncore_chip *chip)
 		free(chip->core[i].nqs.reg);
 	free(chip->core);
 	free(chip->topsp);
+	free(chip->topsp_words);
 	free(chip->kept);
 	free(chip->udma);
 	free(chip->lane);
@@ -431,13 +432,15 @@ static struct ncore_chip *alloc_chip(const struct neuron_gen *gen)
 	set_ways(chip);
 	chip->core = calloc(gen->cores, sizeof(*chip->core));
 	chip->topsp = calloc(chip->topsps + 1u, sizeof(*chip->topsp));
+	chip->topsp_words = calloc(chip->topsps + 1u, sizeof(*chip->topsp_words));
 	chip->udma = calloc(gen->dma_engines, sizeof(*chip->udma));
 	for (i = 0; i < gen->blocks; i++)
 		if (gen->block[i].kind == NEURON_BLOCK_KEPT)
 			chip->kepts += (unsigned int)(gen->block[i].count * gen->block[i].size / 4);
 	chip->kept = calloc(chip->kepts + 1u, sizeof(*chip->kept));
 	chip->lane = calloc(chip->lanes, sizeof(*chip->lane));
-	ok = chip->core && chip->topsp && chip->udma && chip->kept && chip->lane;
+	ok = chip->core && chip->topsp && chip->topsp_words && chip->udma && chip->kept &&
+	     chip->lane;
 	for (i = 0; ok && i < gen->cores; i++) {
 		struct ncore_nqs *q = &chip->core[i].nqs;
 

@@ -234,7 +234,7 @@ struct ncore_nqs {
 struct ncore_topsp {
 	struct ncore_nqs nqs;
 	bool used; /* not as a reset leaves it */
-	struct tpb_words words;
+	struct tpb_words *words; /* in pages of their own: those of who is not used stay untouched */
 };
 
 struct ncore_core {
@@ -290,6 +290,7 @@ struct ncore_chip {
 	struct ncore_core *core; /* gen->cores */
 	unsigned int topsps;
 	struct ncore_topsp *topsp; /* their words: topsp_lock */
+	struct tpb_words *topsp_words;
 	pthread_mutex_t topsp_lock;
 	struct ncore_udma *udma; /* gen->dma_engines */
 	ncore_reg *kept; /* words of NEURON_BLOCK_KEPT, in the order of their rows */

@@ -66,13 +66,16 @@ uint32_t ncore_reg_read(struct ncore_chip *chip, const struct neuron_place *at)
 /* A word was written that may be one of a core's or a TOP_SP's notification queues */
 static void nq_written(struct ncore_chip *chip, const struct neuron_place *at)
 {
-	const unsigned int topsp = at->index - chip->gen->kept_topsp;
 	const uint32_t rel = (uint32_t)at->rel;
+	int topsp;
 
 	if (at->kind == NEURON_BLOCK_NQ)
 		ncore_nq_reg_written(chip, at->index, rel);
-	else if (at->kind == NEURON_BLOCK_KEPT && topsp < chip->topsps)
-		ncore_nq_reg_written(chip, chip->gen->cores + topsp,
+	if (at->kind != NEURON_BLOCK_KEPT)
+		return;
+	topsp = neuron_gen_topsp_of_kept(chip->gen, at->index);
+	if (topsp >= 0)
+		ncore_nq_reg_written(chip, chip->gen->cores + (unsigned int)topsp,
 				     chip->topsp[topsp].nqs.first + rel);
 }
 

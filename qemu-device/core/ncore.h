@@ -42,6 +42,7 @@ enum ncore_event {
 	NCORE_EV_DESC, /* engine, queue, source, destination (of one copied run) */
 	NCORE_EV_DMA_ERROR, /* engine, queue, error code, address */
 	NCORE_EV_INSN, /* core, engine, opcode, virtual time in picoseconds */
+	/* core: or behind those of all cores a TOP_SP */
 	NCORE_EV_ENGINE_ERROR, /* core, engine, error code, data */
 	NCORE_EV_NOTIFY, /* core, type, engine, address */
 	NCORE_EV_SEMAPHORE, /* core, index, old, new */

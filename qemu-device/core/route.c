@@ -270,7 +270,7 @@ uint32_t ncore_word_read(struct ncore_chip *chip, uint64_t local)
 	if (at.kind == NEURON_BLOCK_CORE)
 		words = tpb_words(chip->core[at.index].tpb);
 	else if (at.kind == NEURON_BLOCK_TOPSP)
-		words = &chip->topsp[at.index].words;
+		words = chip->topsp[at.index].words;
 	else
 		return ncore_reg_read(chip, &at);
 	switch (core_word(chip->gen, &at, &index, &left)) {

@@ -328,7 +328,7 @@ static void topsp_state(struct state *s, struct ncore_topsp *t)
 	pthread_mutex_lock(&s->chip->topsp_lock);
 	LIMITED(s, t->used, 2, "not a truth value");
 	if (t->used && !s->error)
-		topsp_words(s, &t->words);
+		topsp_words(s, t->words);
 	pthread_mutex_unlock(&s->chip->topsp_lock);
 }
 

@@ -13,13 +13,15 @@ void ncore_topsp_init(struct ncore_chip *chip)
 	const struct neuron_gen *gen = chip->gen;
 	unsigned int i;
 
-	for (i = 0; i < chip->topsps; i++)
+	for (i = 0; i < chip->topsps; i++) {
+		chip->topsp[i].words = &chip->topsp_words[i];
 		chip->topsp[i].nqs = (struct ncore_nqs){
 			.reg = ncore_kept(chip, gen->kept_topsp + i),
 			.first = gen->nq_slot.regs,
 			.words = gen->nq_slot.count * gen->nq_slot.stride / 4,
 			.core = neuron_gen_topsp_core(gen, i),
 		};
+	}
 }
 
 void ncore_topsp_reset(struct ncore_chip *chip, unsigned int topsp)
@@ -28,7 +30,7 @@ void ncore_topsp_reset(struct ncore_chip *chip, unsigned int topsp)
 
 	pthread_mutex_lock(&chip->topsp_lock);
 	if (t->used) /* else its pages stay untouched */
-		tpb_words_reset(&t->words, chip->gen->target);
+		tpb_words_reset(t->words, chip->gen->target);
 	t->used = false;
 	pthread_mutex_unlock(&chip->topsp_lock);
 }
@@ -39,7 +41,7 @@ uint32_t ncore_topsp_sem_at(struct ncore_chip *chip, unsigned int topsp, unsigne
 	uint32_t value;
 
 	pthread_mutex_lock(&chip->topsp_lock);
-	value = tpb_past_at(&chip->topsp[topsp].words.sem_past[index], time);
+	value = tpb_past_at(&chip->topsp[topsp].words->sem_past[index], time);
 	pthread_mutex_unlock(&chip->topsp_lock);
 	return value;
 }
@@ -71,10 +73,10 @@ void ncore_topsp_update(struct ncore_chip *chip, unsigned int topsp, enum tpb_se
 	pthread_mutex_lock(&chip->topsp_lock);
 	t->used = true;
 	if (host)
-		time = after(chip, t, &t->words.sem_past[index], time);
-	old = tpb_words_sem(&t->words, index);
-	change = tpb_words_update(&t->words, op, index, value, time);
-	now = tpb_words_sem(&t->words, index);
+		time = after(chip, t, &t->words->sem_past[index], time);
+	old = tpb_words_sem(t->words, index);
+	change = tpb_words_update(t->words, op, index, value, time);
+	now = tpb_words_sem(t->words, index);
 	pthread_mutex_unlock(&chip->topsp_lock);
 	if (change == TPB_REFUSED)
 		error(chip, topsp, NEURON_NERR_SEM_OVERFLOW, index, old, value, time);
@@ -90,8 +92,8 @@ void ncore_topsp_put(struct ncore_chip *chip, unsigned int topsp, unsigned int i
 	pthread_mutex_lock(&chip->topsp_lock);
 	t->used = true;
 	if (host)
-		time = after(chip, t, &t->words.event_past[index], time);
-	change = tpb_words_put(&t->words, index, value, time);
+		time = after(chip, t, &t->words->event_past[index], time);
+	change = tpb_words_put(t->words, index, value, time);
 	pthread_mutex_unlock(&chip->topsp_lock);
 	if (change == TPB_REFUSED)
 		error(chip, topsp,

@@ -321,8 +321,8 @@ static int bar_read(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
 }
 
 /*
- * The addresses that the kernel module refuses: everything but cores and notification queues, and
- * of those all but the heads
+ * The addresses that the kernel module refuses: everything but cores, TOP_SPs and notification
+ * queues, and of those all but the heads
  */
 static bool bar_refused(const struct neuron_gen *gen, unsigned int bar, uint64_t offset)
 {
@@ -330,7 +330,16 @@ static bool bar_refused(const struct neuron_gen *gen, unsigned int bar, uint64_t
 
 	if (!neuron_gen_decode(gen, bar, offset, &place))
 		return true;
-	return place.kind != NEURON_BLOCK_CORE && place.kind != NEURON_BLOCK_NQ;
+	switch (place.kind) {
+	case NEURON_BLOCK_CORE:
+	case NEURON_BLOCK_TOPSP:
+	case NEURON_BLOCK_NQ:
+		return false;
+	case NEURON_BLOCK_KEPT:
+		return neuron_gen_topsp_of_kept(gen, place.index) < 0;
+	default:
+		return true;
+	}
 }
 
 static int bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,

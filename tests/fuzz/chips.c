@@ -233,6 +233,18 @@ void chip_queue(struct fuzz_chip *c, unsigned int engine, unsigned int queue, ui
 
 /* Addresses chosen by the input: a block, a place in it, an offset */
 
+#if GEN(TOPSPS)
+uint32_t fuzz_topsp(struct fuzz_in *in, unsigned int *topsp)
+{
+	static const uint32_t places[] = { 0x0,	   0x3fc,  0x400,  0x1000, 0x13fc, 0x1400,
+					   0x1800, 0x1bfc, 0x1c00, 0x1ffc, 0x2000, 0x3ffffc };
+	uint8_t kind = fuzz_u8(in);
+
+	*topsp = kind & 3 ? kind % GEN(TOPSPS) : GEN(TOPSPS) - 1;
+	return fuzz_pick(in, places) + (kind & 0x80 ? fuzz_u8(in) * 4u : 0);
+}
+#endif
+
 uint64_t fuzz_address(struct fuzz_in *in)
 {
 	static const uint64_t base[] = {
@@ -289,6 +301,14 @@ uint64_t fuzz_address(struct fuzz_in *in)
 		       NEURON_UDMA_Q_TAIL_INC;
 	}
 	a = base[kind % (sizeof(base) / sizeof(base[0]))];
+#if GEN(TOPSPS)
+	if (kind >= 184) {
+		unsigned int t;
+
+		a = fuzz_topsp(in, &t);
+		a += GEN(TOPSP)(t);
+	}
+#endif
 	kind = fuzz_u8(in);
 	if (kind & 0x80)
 		a |= window[kind & 7];
@@ -311,6 +331,10 @@ uint64_t fuzz_register(struct fuzz_in *in)
 		GEN(APB_UDMA)(2) + 0x38000,
 		GEN(APB_UDMA)(2) + 0x3a000,
 		GEN(APB_UDMA)(2) + 0x3c000,
+#if GEN(TOPSPS)
+		GEN(TOPSP_NQ)(0) + GEN(NQ_ERROR_REGS),
+		GEN(TOPSP_NQ)(GEN(TOPSPS) - 1) + GEN(NQ_NOTIFY_REGS)(0),
+#endif
 	};
 	static const uint16_t misc[] = { NEURON_MISC_RESET,	    NEURON_MISC_DOORBELL,
 					 NEURON_MISC_TPB_RESET_MAP, NEURON_MISC_FWIO_REQ_HI,

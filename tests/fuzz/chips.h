@@ -35,6 +35,10 @@ uint32_t chip_read(struct fuzz_chip *c, uint64_t off);
 uint64_t fuzz_address(struct fuzz_in *in);
 /* Chooses the offset of a register in BAR0. */
 uint64_t fuzz_register(struct fuzz_in *in);
+#if GEN(TOPSPS)
+/* Chooses a TOP_SP and an offset in its window: words and their edges */
+uint32_t fuzz_topsp(struct fuzz_in *in, unsigned int *topsp);
+#endif
 /* The bytes behind a device address where a ring may lie (host or DRAM), or NULL */
 uint8_t *chip_bytes(struct fuzz_chip *c, uint64_t addr, uint64_t len);
 /* True if the chip is idle in time; some programs never end */

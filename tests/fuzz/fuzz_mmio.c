@@ -29,6 +29,14 @@ static uint64_t offset(struct fuzz_in *in, unsigned int bar)
 
 	if (kind >= 240)
 		return fuzz_u64(in);
+#if GEN(TOPSPS)
+	if (bar == NEURON_BAR_APB && kind >= 216) {
+		unsigned int t;
+		uint32_t at = fuzz_topsp(in, &t);
+
+		return GEN(TOPSP_BAR)(t) + at;
+	}
+#endif
 	/* where BAR0 has cores' windows as well, every fourth */
 	if (bar == NEURON_BAR_APB && (GEN(BAR_CORES) || kind & 3))
 		return fuzz_register(in);

@@ -13,7 +13,7 @@ static size_t base_size;
 
 /*
  * Leaves work in flight: copies, a stalled FIFO, semaphores that are waited for, a notification
- * queue.
+ * queue; words of TOP_SPs.
  */
 static void make_base(struct fuzz_chip *c)
 {
@@ -37,6 +37,10 @@ static void make_base(struct fuzz_chip *c)
 	chip_write(c, GEN(APB_PUTILS)(0) + GEN(NQ_ERROR_REGS) + GEN(NQ_BASE_LO), 0x90000);
 	chip_write(c, GEN(APB_PUTILS)(0) + GEN(NQ_ERROR_REGS) + GEN(NQ_SIZE), 256);
 	ncore_mmio_write(c->core, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_SET), 4, 7);
+#if GEN(TOPSPS)
+	ncore_mmio_write(c->core, 0, GEN(TOPSP_BAR)(GEN(TOPSPS) - 1) + 0x1400, 4, 7);
+	ncore_mmio_write(c->core, 0, GEN(TOPSP_BAR)(1) + 0x1c00, 4, 1); /* an error */
+#endif
 	chip_settle(c, 10000); /* so that the base is the same in every process */
 	ncore_chip_pause(c->core);
 	fuzz_assert(!ncore_chip_save(c->core, &buf, &base_size));

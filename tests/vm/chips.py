@@ -47,6 +47,11 @@ class Chip:
     def queue(self, engine: int, queue: int, s2m: bool) -> int:
         return self.udma(engine) + 0x1000 * (queue + 1) + 0x20000 * s2m
 
+    def topsps(self) -> list[int]:
+        """Where the windows of its TOP_SPs are in BAR0."""
+        windows = {2: [(0x10000000, 6)], 3: [(0xF0000000, 8), (0xF2800000, 8)]}.get(self.arch, [])
+        return [start + 0x400000 * i for start, count in windows for i in range(count)]
+
     def sem_dec(self, core: int) -> int:
         return self.core(core) + 0x2701000 + 3 * self.semaphores
 

@@ -253,6 +253,9 @@ def test_saved_state() -> None:
         vm.enable(SLOT, BAR)
         vm.write(BAR[4] + (5 << 30), b"device DRAM")
         vm.writel(MISC + 0xC0, 7)
+        for i, window in enumerate(C.topsps()):
+            vm.writel(BAR[0] + window + 0x1800 + 4 * 255, 5 + i)  # adds to the last semaphore
+            vm.writel(BAR[0] + window, 9)  # the first event
         vm.set("chip", "sensor-power", 1234)
         is_(save(vm, file.name), "completed", "a chip at rest is saved")
         vm.close()
@@ -262,6 +265,8 @@ def test_saved_state() -> None:
             pass
         is_(vm.read(BAR[4] + (5 << 30), 11), b"device DRAM", "its DRAM comes back")
         is_(fwio(vm, 0xC0, 9), 7, "and its registers")
+        is_([(vm.readl(BAR[0] + window + 0x13FC), vm.readl(BAR[0] + window)) for window in C.topsps()],
+            [(5 + i, 9) for i in range(len(C.topsps()))], "and its TOP_SPs' semaphores and events")
         is_(vm.close(), 0, "QEMU leaves with status 0")
 
         for what, offset, wanted in [("of another version", len(STATE_MAGIC), "a state of another version"),

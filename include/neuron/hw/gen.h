@@ -315,6 +315,8 @@ unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int ch
 /* How many TOP_SPs a chip has, and the core that one belongs to */
 unsigned int neuron_gen_topsps(const struct neuron_gen *gen);
 unsigned int neuron_gen_topsp_core(const struct neuron_gen *gen, unsigned int topsp);
+/* The one whose queues' registers are in block index of words (NEURON_BLOCK_KEPT), or -1 */
+int neuron_gen_topsp_of_kept(const struct neuron_gen *gen, unsigned int index);
 /* Does the firmware's map say that a TOP_SP is reset; the map of cores and the TOP_SPs of each */
 bool neuron_gen_resets_topsp(const struct neuron_gen *gen, uint32_t map, unsigned int topsp);
 uint32_t neuron_gen_reset_map(const struct neuron_gen *gen, uint32_t cores);

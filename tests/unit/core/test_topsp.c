@@ -256,9 +256,12 @@ START_TEST(descriptors)
 		copied(&q, HOST(DATA + 4 * t), GEN(TOPSP)(t) + INC + 4 * 9, 4, true);
 		copied(&q, HOST(DATA), GEN(TOPSP)(t) + DEC + 4 * 10, 8, true);
 		copied(&q, HOST(DATA), GEN(TOPSP)(t) + EVENTS + 4 * 255, 4, true);
-		put(t, DEC + 4 * 9, 3 + t); /* what a queue did the host can undo */
-		copied(&q, GEN(TOPSP)(t) + READ, HOST(0x680000 + 4 * WORDS * t), 4 * WORDS, true);
+		/* what a queue did the host can undo */
+		put(t, DEC + 4 * 9, 3 + t);
 		ck_assert_uint_eq(get(t, EVENTS + 4 * 255), 3);
+		put(t, EVENTS + 4 * 255, 0);
+		copied(&q, GEN(TOPSP)(t) + READ, HOST(0x680000 + 4 * WORDS * t), 4 * WORDS, true);
+		ck_assert_uint_eq(get(t, EVENTS + 4 * 255), 0);
 	}
 	for (unsigned int t = 0; t < GEN(TOPSPS); t++)
 		for (unsigned int i = 0; i < WORDS; i++)
@@ -376,6 +379,46 @@ START_TEST(order)
 	}
 	for (unsigned int e = 0; e < N; e++)
 		ck_assert_uint_eq(get(0, READ + 4 * e), COUNTS);
+}
+END_TEST
+
+/*
+ * A packet that counts a semaphore is done as a whole, but each of its descriptors at its own time:
+ * a queue that starts little later and reads finds one more each time
+ */
+START_TEST(packet)
+{
+	const unsigned int sp = NEURON_ENG_SP;
+	uint64_t rings = HOST(0x500000);
+	enum { COUNTS = 15, READS = 30 }; /* fewer than the changes that are kept */
+	struct ring q, fetchq;
+
+	put32(f.host + DATA, 1);
+	queue_init(&f, &q, 1, 0, rings, rings + 0x4000, 64);
+	queue_init(&f, &q, 2, 0, rings + 0x8000, rings + 0xc000, 64);
+	for (unsigned int i = 0; i < COUNTS; i++) {
+		uint8_t *tx = mem(&f, rings) + 16 * i;
+
+		write_desc(mem(&f, rings), i, HOST(DATA), 4, true);
+		put32(tx, (get32(tx) & ~FIRST_LAST) | (i ? 0 : NEURON_UDMA_DESC_FIRST) |
+				  (i == COUNTS - 1 ? NEURON_UDMA_DESC_LAST : 0));
+		write_desc(mem(&f, rings + 0x4000), i, GEN(TOPSP)(0) + INC, 4, false);
+	}
+	for (unsigned int i = 0; i < READS; i++) {
+		write_desc(mem(&f, rings + 0x8000), i, GEN(TOPSP)(0) + READ, 4, true);
+		write_desc(mem(&f, rings + 0xc000), i, HOST(0x2000000 + 4 * i), 4, false);
+	}
+	emit_start(sp);
+	emit(sp, &(struct neuron_insn){ .opcode = NEURON_OP_WRITE,
+					.write = { { tail_inc(1, 0, true), COUNTS },
+						   { tail_inc(1, 0, false), COUNTS } } });
+	emit(sp, &(struct neuron_insn){ .opcode = NEURON_OP_WRITE,
+					.write = { { tail_inc(2, 0, true), READS },
+						   { tail_inc(2, 0, false), READS } } });
+	fetch(0, sp, &fetchq);
+	settle(&f);
+	for (unsigned int i = 0; i < READS; i++)
+		ck_assert_uint_eq(get32(f.host + 0x2000000 + 4 * i), i < COUNTS ? i + 1 : COUNTS);
 }
 END_TEST
 
@@ -765,6 +808,7 @@ int main(void)
 	tcase_add_loop_test(t, refuses, 0, sizeof(refused) / sizeof(refused[0]));
 	tcase_add_test(t, instructions);
 	tcase_add_test(t, order);
+	tcase_add_test(t, packet);
 	tcase_add_test(t, together);
 	tcase_add_test(t, reset_by_map);
 	tcase_add_loop_test(t, reset_of_all, 0, 3);

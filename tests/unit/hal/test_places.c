@@ -100,6 +100,25 @@ START_TEST(bars)
 }
 END_TEST
 
+#if GEN(TOPSPS)
+/* TOP_SPs' windows; what lies in one is its core's */
+START_TEST(topsps)
+{
+	unsigned int nc;
+
+	for (unsigned int t = 0; t < GEN(TOPSPS); t++) {
+		shows(GEN(TOPSP)(t), NEURON_BAR_APB, GEN(TOPSP_BAR)(t));
+		shows(GEN(TOPSP)(t) + 0x1c00, NEURON_BAR_APB, GEN(TOPSP_BAR)(t) + 0x1c00);
+		ck_assert_int_eq(nhal_addr_to_core(GEN_PTR, GEN(TOPSP)(t), 0x400000, &nc), 0);
+		ck_assert_uint_eq(nc, GEN(TOPSP_CORE)(t));
+		ck_assert_int_eq(nhal_addr_to_core(GEN_PTR, GEN(TOPSP)(t) + 4, 0x400000, &nc),
+				 -EINVAL);
+	}
+	ck_assert_int_eq(nhal_addr_to_core(GEN_PTR, GEN(TOPSP)(0) - 4, 4, &nc), -EINVAL);
+}
+END_TEST
+#endif
+
 START_TEST(cores)
 {
 	unsigned int nc;
@@ -353,6 +372,9 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, windows);
 	tcase_add_test(tc, bars);
+#if GEN(TOPSPS)
+	tcase_add_test(tc, topsps);
+#endif
 	tcase_add_test(tc, cores);
 	tcase_add_test(tc, synchronisation);
 	tcase_add_test(tc, queues);

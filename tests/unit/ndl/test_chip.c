@@ -237,6 +237,41 @@ START_TEST(resets)
 }
 END_TEST
 
+#if GEN(TOPSPS)
+/* TOP_SPs by the program's copies into cores, by registers, and reset with their core */
+START_TEST(topsps)
+{
+	const unsigned int last = GEN(TOPSPS) - 1;
+	uint32_t id, word = 3, v[2];
+	int result = -1;
+
+	for (unsigned int t = 0; t < GEN(TOPSPS); t++) {
+		const uint64_t bar[] = { GEN(TOPSP_BAR)(t) + 0x1400 + 4 * 255,
+					 GEN(TOPSP_BAR)(t) + 4 * 7 };
+		const uint64_t addr[] = { GEN(TOPSP)(t) + 0x1000 + 4 * 255, GEN(TOPSP)(t) + 4 * 7 };
+
+		v[0] = 100 + t;
+		v[1] = 200 + t;
+		ck_assert_int_eq(ndl_bar_write(dev, 0, bar, v, 2), 0);
+		ck_assert_int_eq(ndl_core_write(dev, 0, GEN(TOPSP)(t) + 0x1800 + 4 * 255, &word, 4),
+				 0);
+		ck_assert_int_eq(ndl_read_hw_counters(dev, addr, v, 2), 0);
+		ck_assert_uint_eq(v[0], 103 + t);
+		ck_assert_uint_eq(v[1], 200 + t);
+	}
+	ck_assert_int_eq(ndl_core_write(dev, 0, GEN(TOPSP)(last) + 0x3ffffc, &word, 8), -ENOMEM);
+	ck_assert_int_eq(ndl_reset_ncs(dev, 2, &id), 0);
+	ck_assert_int_eq(ndl_ready_ncs(dev, id, &result), 0);
+	for (unsigned int t = 0; t < GEN(TOPSPS); t++) {
+		const uint64_t addr = GEN(TOPSP)(t) + 0x1000 + 4 * 255;
+
+		ck_assert_int_eq(ndl_read_hw_counters(dev, &addr, v, 1), 0);
+		ck_assert_uint_eq(v[0], GEN(TOPSP_CORE)(t) == 1 ? 0 : 103 + t);
+	}
+}
+END_TEST
+#endif
+
 int main(void)
 {
 	Suite *s = suite_create("ndl-chip");
@@ -251,6 +286,9 @@ int main(void)
 	tcase_add_test(tc, queues);
 	tcase_add_test(tc, notifications);
 	tcase_add_test(tc, resets);
+#if GEN(TOPSPS)
+	tcase_add_test(tc, topsps);
+#endif
 	suite_add_tcase(s, tc);
 #ifdef SECOND_GEN
 	tc = tcase_create("torus");

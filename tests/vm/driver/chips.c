@@ -149,6 +149,100 @@ static void test_views(int fd)
 	}
 }
 
+/* Of a TOP_SP: what the window of a core has from its events on */
+#define READ 0x1000
+#define SET 0x1400
+#define INC 0x1800
+#define DEC 0x1c00
+
+/* A word of BAR0, by the call for registers */
+static int bar_write(int fd, uint64_t offset, uint32_t value)
+{
+	struct neuron_ioctl_device_info info = { 0 };
+	uint64_t address;
+	struct neuron_ioctl_bar_rw rw = { 0, (void *)&address, (void *)&value, 1 };
+
+	call(fd, NEURON_IOCTL_DEVICE_INFO, &info);
+	address = info.bar_address[0] + offset;
+	return call(fd, NEURON_IOCTL_BAR_WRITE, &rw);
+}
+
+static uint32_t word(int fd, uint64_t address)
+{
+	uint32_t value = UINT32_MAX;
+	struct neuron_ioctl_read_hw_counters hw = { (void *)&address, (void *)&value, 1 };
+
+	return call(fd, NEURON_IOCTL_READ_HW_COUNTERS, &hw) ? UINT32_MAX : value;
+}
+
+static uint64_t topsp_offset(uint32_t t)
+{
+	return neuron_gen_offset(chip, NEURON_BLOCK_TOPSP, t);
+}
+
+static uint64_t topsp_address(uint32_t t)
+{
+	return neuron_gen_address(chip, NEURON_BLOCK_TOPSP, t);
+}
+
+/* The last semaphore and an event of each, mapped, by registers and by DMA: one and the same word */
+static void test_topsp_words(int fd)
+{
+	const uint32_t count = neuron_gen_topsps(chip), two = 2;
+	uint64_t size;
+	void *at;
+
+	for (uint32_t t = 0; t < count; t++) {
+		struct neuron_ioctl_program_engine_nc64 p = { 0, topsp_address(t) + INC + 4 * 255,
+							      (void *)&two, 4, 0 };
+		volatile uint32_t *sync;
+
+		if (!is(view(fd, NEURON_VIEW_TOPSP, t, NEURON_VIEW_SEMAPHORES, &at, &size), 0,
+			"TOP_SP %u: its semaphores mapped", t))
+			continue;
+		sync = at;
+		sync[SET / 4 + 255] = 1000 + t;
+		sync[INC / 4 + 255] = 4;
+		sync[9] = 7 + t;
+		is(bar_write(fd, topsp_offset(t) + DEC + 4 * 255, 1), 0, "by registers");
+		is(call(fd, NEURON_IOCTL_PROGRAM_ENGINE_NC64, &p), 0, "by DMA");
+		is(sync[READ / 4 + 255], 1005 + t, "TOP_SP %u: all of them count", t);
+		is(sync[9], 7 + t, "TOP_SP %u: an event", t);
+		munmap(at, size);
+	}
+	for (uint32_t t = 0; t < count; t++)
+		ok(word(fd, topsp_address(t) + READ + 4 * 255) == 1005 + t &&
+			   word(fd, topsp_address(t) + 4 * 9) == 7 + t &&
+			   !word(fd, topsp_address(t) + READ),
+		   "TOP_SP %u: its words are its own", t);
+}
+
+/* What is refused is told in a queue of the TOP_SP's; who reads it says how far */
+static void test_topsp_errors(int fd)
+{
+	const uint32_t last = neuron_gen_topsps(chip) - 1u;
+	const uint32_t slot = neuron_gen_nq_slot(chip, NEURON_NQ_ERROR, 0);
+	struct neuron_ioctl_notifications_init_v2 nq = {
+		last, NEURON_NQ_DEV_TOP_SP, NEURON_NQ_ERROR, slot, 4096, 1, 0, 0, 0, 0
+	};
+	uint64_t regs = neuron_gen_offset(chip, NEURON_BLOCK_KEPT, chip->kept_topsp + last) +
+			slot * chip->nq_slot.stride;
+	const volatile uint8_t *ring;
+
+	is(call(fd, NEURON_IOCTL_NOTIFICATIONS_INIT_V2, &nq), 0, "a queue for TOP_SP %u's errors",
+	   last);
+	ring = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, (off_t)nq.mmap_offset);
+	if (!ok(ring != MAP_FAILED, "mapped"))
+		return;
+	is(bar_write(fd, topsp_offset(last) + DEC + 4 * 33, 1), 0, "below zero");
+	is(ring[NEURON_NQ_ENTRY_PHASE], 1, "makes an entry");
+	is(ring[NEURON_NQ_ENTRY_CODE], NEURON_NERR_SEM_OVERFLOW, "of that kind");
+	is(ring[NEURON_NQ_ENTRY_ID], 33, "of that semaphore");
+	is(bar_write(fd, regs + chip->nq_reg.head, 1), 0, "the head can be written");
+	is(bar_write(fd, regs + chip->nq_reg.base_lo, 0), -EINVAL, "the base cannot");
+	munmap((void *)(uintptr_t)ring, 4096);
+}
+
 /* TOP_SPs are of cores; all of one can be mapped, for looking only */
 static void test_topsps(int fd)
 {
@@ -278,7 +372,9 @@ static void test_topsp_owners(void)
 
 		for (uint32_t t = 0; t < chip->cores * per_core; t++)
 			bad += view(mine, NEURON_VIEW_TOPSP, t, NEURON_VIEW_SEMAPHORES, &at,
-				    &size) != (t / per_core == core ? -EACCES : 0);
+				    &size) != (t / per_core == core ? -EACCES : 0) ||
+			       bar_write(mine, topsp_offset(t) + SET, 1) !=
+				       (t / per_core == core ? -EACCES : 0);
 		_exit(bad);
 	}
 	waitpid(child, &status, 0);
@@ -384,16 +480,24 @@ static void test_resets(int fd)
 {
 	uint32_t last = chip->cores - 1u;
 	struct neuron_ioctl_semaphore first = { 0, 3, 11 }, other = { last, 3, 12 };
-	unsigned int good = 0;
+	unsigned int good = 0, kept = 0, left = 0;
 	uint64_t h;
 
 	call(fd, NEURON_IOCTL_SEMAPHORE_WRITE, &first);
 	call(fd, NEURON_IOCTL_SEMAPHORE_WRITE, &other);
+	for (uint32_t t = 0; t < neuron_gen_topsps(chip); t++)
+		bar_write(fd, topsp_offset(t) + SET, 13);
 	is(reset(fd, 1), 0, "core 0 is reset");
 	is(semaphore(fd, 0, 3), 0, "its semaphore is cleared");
 	is(semaphore(fd, last, 3), 12, "the last core's is not");
+	for (uint32_t t = 0; t < neuron_gen_topsps(chip); t++)
+		kept += word(fd, topsp_address(t) + READ) == (t < chip->topsps_per_core ? 0u : 13u);
+	is(kept, neuron_gen_topsps(chip), "so it is with its TOP_SPs and the others'");
 	is(reset(fd, NEURON_NC_MAP_DEVICE), 0, "all is reset");
 	is(semaphore(fd, last, 3), 0, "the last core's too");
+	for (uint32_t t = 0; t < neuron_gen_topsps(chip); t++)
+		left += word(fd, topsp_address(t) + READ);
+	is(left, 0, "and all TOP_SPs'");
 	chunk_on(fd, last, 0, sizeof(in), &h);
 	for (unsigned int i = 0; i < 20; i++) {
 		pattern(in, 100000, i);
@@ -447,6 +551,8 @@ int main(void)
 	test_places(fd);
 	test_views(fd);
 	test_topsps(fd);
+	test_topsp_words(fd);
+	test_topsp_errors(fd);
 	test_locks(fd);
 	test_banks(fd);
 	test_slots(fd);
