@@ -14,4 +14,11 @@
 ProtobufCMessage *rtd_message_unpack(const ProtobufCMessageDescriptor *type, grpc_byte_buffer *buf);
 grpc_byte_buffer *rtd_message_pack(const ProtobufCMessage *message);
 
+/*
+ * A message that is nothing but the bytes of field outer.inner: how many these are, to be copied
+ * from the message's end; 0: it is another one, or has none.
+ */
+size_t rtd_message_bytes(grpc_byte_buffer *buf, unsigned int outer, unsigned int inner);
+void rtd_message_copy(grpc_byte_buffer *buf, void *to, size_t size); /* its last size bytes */
+
 #endif

@@ -29,6 +29,7 @@ void rtd_rpc_unload_all(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_load_open(struct rtd_call *call);
 void rtd_rpc_load_message(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_load_refused(struct rtd_call *call);
+void *rtd_rpc_load_bytes(struct rtd_call *call, size_t size);
 void rtd_rpc_load_end(struct rtd_call *call);
 void rtd_rpc_load_closed(struct rtd_call *call);
 void rtd_rpc_start(struct rtd_call *call, const ProtobufCMessage *message);

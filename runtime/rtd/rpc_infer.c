@@ -48,6 +48,7 @@ static int infer_submit(struct rtd_call *call, const Nrt__InferRequest *req, rtd
 			.noutputs = req->n_shm_ofmap,
 			.done = done,
 			.done_arg = call,
+			.lend = done,
 		};
 		rtd_infer_post(rtd, &post, cookie, err);
 	} else {

@@ -129,20 +129,32 @@ static void load_size(struct rtd *rtd, struct load_stream *s, uint64_t size)
 			 (unsigned long long)rtd->config->max_neff_size);
 }
 
-static void load_chunk(struct rtd_call *call, struct load_stream *s,
-		       const ProtobufCBinaryData *chunk)
+/* Where a chunk of so many bytes goes; NULL: it is empty, or breaks a rule */
+static uint8_t *load_room(struct rtd_call *call, struct load_stream *s, size_t len)
 {
+	uint8_t *room = NULL;
+
 	if (!s->has_size || s->file)
 		rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: %s",
 			 s->file ? "a chunk after neff_file" : "a chunk before neff_size");
-	else if (chunk->len > s->neff_size - s->received)
+	else if (len > s->neff_size - s->received)
 		rtd_fail(&s->err, NERR_INVALID, "NMGR",
 			 "Wrong NEFF file size: more than the announced %llu bytes",
 			 (unsigned long long)s->neff_size);
-	else if (chunk->len && !load_reserve(call, s, chunk->len)) {
-		memcpy(s->neff + s->received, chunk->data, chunk->len);
-		s->received += chunk->len;
+	else if (len && !load_reserve(call, s, len)) {
+		room = s->neff + s->received;
+		s->received += len;
 	}
+	return room;
+}
+
+static void load_chunk(struct rtd_call *call, struct load_stream *s,
+		       const ProtobufCBinaryData *chunk)
+{
+	uint8_t *room = load_room(call, s, chunk->len);
+
+	if (room)
+		memcpy(room, chunk->data, chunk->len);
 }
 
 static void load_file(struct load_stream *s, const char *path)
@@ -192,6 +204,20 @@ void rtd_rpc_load_message(struct rtd_call *call, const ProtobufCMessage *message
 			load_release(call, s);
 	}
 	rtd_call_next(call);
+}
+
+/* A chunk, which is most of what comes: not unpacked, but copied to its place */
+void *rtd_rpc_load_bytes(struct rtd_call *call, size_t size)
+{
+	struct load_stream *s = rtd_call_data(call);
+	uint8_t *room;
+
+	if (!s || s->err.code)
+		return NULL;
+	room = load_room(call, s, size);
+	if (s->err.code)
+		load_release(call, s);
+	return room;
 }
 
 void rtd_rpc_load_refused(struct rtd_call *call)

@@ -343,6 +343,7 @@ struct rtd_post {
 	unsigned int ninputs, noutputs;
 	rtd_infer_done done; /* the waiter if there is one from the start, or NULL */
 	void *done_arg;
+	bool lend; /* this thread may execute, and tell the waiter, who does not wait for it */
 };
 int rtd_infer_post(struct rtd *rtd, const struct rtd_post *post, uint64_t *cookie,
 		   struct rtd_err *err);

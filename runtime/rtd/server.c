@@ -321,12 +321,31 @@ static void call_end(struct rtd_call *call)
 		call_run(call, call->method->blocking, run_end);
 }
 
-/* The message received, on its client's account; NULL if it was refused or there is none */
+/* Hands a message that is bytes alone to its method; false: it is another one. */
+static bool call_bytes(struct rtd_call *call)
+{
+	size_t size;
+	void *to;
+
+	if (!call->method->bytes)
+		return false;
+	size = rtd_message_bytes(call->received, call->method->outer, call->method->inner);
+	if (!size)
+		return false;
+	to = call->method->bytes(call, size);
+	if (to)
+		rtd_message_copy(call->received, to, size);
+	grpc_byte_buffer_destroy(call->received);
+	call->received = NULL;
+	rtd_call_next(call);
+	return true;
+}
+
+/* The message received; NULL if there is none, it was refused or cannot be parsed */
 static ProtobufCMessage *call_unpack(struct rtd_call *call)
 {
 	ProtobufCMessage *message = NULL;
 
-	call->refused = !call_take(call, &call->requested, grpc_byte_buffer_length(call->received));
 	if (!call->refused)
 		message = rtd_message_unpack(call->method->request, call->received);
 	grpc_byte_buffer_destroy(call->received);
@@ -340,6 +359,12 @@ static void call_received(struct rtd_call *call, bool ok)
 
 	if (!ok || !call->received) {
 		call_end(call);
+		call_unref(call);
+		return;
+	}
+	/* on its client's account */
+	call->refused = !call_take(call, &call->requested, grpc_byte_buffer_length(call->received));
+	if (!call->refused && call_bytes(call)) {
 		call_unref(call);
 		return;
 	}

@@ -44,6 +44,13 @@ struct rtd_method {
 	 * call ends
 	 */
 	void (*refused)(struct rtd_call *call);
+	/*
+	 * streams: called instead of message for one that is nothing but the bytes of field
+	 * outer.inner: says where they are copied to, without a detour; NULL: nowhere. The next
+	 * message is read after that.
+	 */
+	void *(*bytes)(struct rtd_call *call, size_t size);
+	uint8_t outer, inner; /* 1 to 15 */
 	/* streams: called when the client has half-closed; it answers */
 	void (*end)(struct rtd_call *call);
 	/* streams: called last, when the call is over (answered or broken); frees the data */

@@ -77,7 +77,8 @@ class Soak:
         self.report.touch(0o666)
         os.chmod(self.report, 0o666)
         os.chmod(WORK, 0o711)
-        self.daemon = Daemon(**SANITIZERS)
+        self.options = config("soak", '{ "model_cache_count": 4 }')  # fewer than there are models
+        self.daemon = Daemon(*self.options, **SANITIZERS)
         self.endpoint, self.base = self.daemon.endpoint, None
         self.kills = self.terms = self.rounds = 0
         self.peak = 0
@@ -166,7 +167,7 @@ class Soak:
         tap.ok(self.all_end(), f"round {self.rounds}: its clients come back from their calls")
         if hard:
             os.link(path, f"{path}.{self.board.life()}")  # its inode, by which the next one's is known, is not used again
-        self.daemon = Daemon(socket=path, **SANITIZERS)
+        self.daemon = Daemon(*self.options, socket=path, **SANITIZERS)
         self.base = None
 
     def empty(self, reset: bool) -> str:
@@ -311,11 +312,11 @@ def main() -> int:
 
 def load_modules() -> None:
     """Set-up that needs the environment; no gRPC channel is made in this process, because it forks."""
-    global client, models, Board, Client, Daemon, WORK, eventually, infer_request, nrt, tap
+    global client, models, Board, Client, Daemon, WORK, config, eventually, infer_request, nrt, tap
     import client
     import models
     from board import Board
-    from harness import WORK, Client, Daemon, eventually, infer_request, nrt, tap
+    from harness import WORK, Client, Daemon, config, eventually, infer_request, nrt, tap
 
 
 if __name__ == "__main__":

@@ -65,10 +65,11 @@ ok "with the right sum" cmp /tmp/run/c.npy sum.npy
 like "$(run nd2 2>&1)" "nd2 nc0-3 in use by pid $b" "another device, another owner"
 
 # a process chooses its name
-cp "$(command -v neuron-rtd)" $'/tmp/a\tb'
+odd=$'/tmp/a\tb'
+cp "$(command -v neuron-rtd)" "$odd"
 kill $b
 wait $b
-LD_LIBRARY_PATH=/opt/aws/neuron/lib $'/tmp/a\tb' -i b -c "$PWD/rtd.config" -x >>/tmp/b.log 2>&1 &
+LD_LIBRARY_PATH=/opt/aws/neuron/lib "$odd" -i b -c "$PWD/rtd.config" -x >>/tmp/b.log 2>&1 &
 b=$!
 until [ -S /run/neuron-b.sock ]; do usleep 20000; done
 like "$(run nd2 2>&1)" "in use by pid $b \(a\?b\)" "what is no text in a name is not printed"

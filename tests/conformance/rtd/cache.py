@@ -29,16 +29,16 @@ def hits(daemon: Daemon) -> int:
     return Path(daemon.log.name).read_text(errors="replace").count("was read before")
 
 
-def right(client: Client, neff: bytes, weight: float, eg: int = 0) -> bool:
-    """Loads it, runs it once and unloads it: is the sum the one of these weights?"""
-    loaded = client.load(neff, eg)
+def right(client: Client, neff: bytes, weight: float) -> str | bool:
+    """Loads it, runs it once and unloads it: True if the sum is the one of these weights, or what is wrong"""
+    loaded = client.load(neff, timeout=60)
     if loaded.status.code:
-        return False
-    if eg:
-        client.start(loaded.h_nn.id)
+        return loaded.status.details.decode()
     answer = client.call("infer", infer_request(loaded.h_nn.id, inline(input0=X)))
     client.unload(loaded.h_nn.id)
-    return not answer.status.code and np.array_equal(np.frombuffer(answer.ofmap[0].buf, np.float32), (X + weight).ravel())
+    if answer.status.code:
+        return answer.status.details.decode()
+    return np.array_equal(np.frombuffer(answer.ofmap[0].buf, np.float32), (X + weight).ravel())
 
 
 def again(daemon: Daemon, client: Client, name: str, neff: bytes, weight: float, hit: bool) -> None:
@@ -53,7 +53,7 @@ def main() -> int:
     client = Client(daemon)
     again(daemon, client, "a model is read", first, 1.0, False)
     again(daemon, client, "and loaded again without that", first, 1.0, True)
-    loaded = [client.load(first).h_nn.id for _ in range(3)]
+    loaded = [client.load(first, timeout=60).h_nn.id for _ in range(3)]
     sums = [client.call("infer", infer_request(id, inline(input0=X))).ofmap[0].buf for id in loaded]
     tap.ok(all(np.array_equal(np.frombuffer(s, np.float32), (X + 1).ravel()) for s in sums), "three at a time are right")
 
@@ -97,14 +97,14 @@ def main() -> int:
     other.kill()
 
     # many at once
-    threads = [threading.Thread(target=lambda w=w, n=n: wrong.append(w) if not right(Client(daemon), n, w) else None)
+    threads = [threading.Thread(target=lambda w=w, n=n: found.append(right(Client(daemon), n, w)))
                for w, n in [(1.0, first), (2.0, second), (4.0, third)] * 4]
-    wrong: list[float] = []
+    found: list[str | bool] = []
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    tap.equal(wrong, [], "twelve clients with three models on two places")
+    tap.equal(found, [True] * 12, "twelve clients with three models on two places")
     tap.equal(daemon.stop(), 0, "SIGTERM: status 0")
 
     # bounds
