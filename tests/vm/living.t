@@ -33,6 +33,15 @@ refused "a port too high" "ports are 1 to 65535" run --forward 70000:80
 refused "a port that is none" "not of the form" run --forward 80
 refused "QEMU's own options in a forward" "not of the form" run --forward 8080:80,restrict=on
 refused "an address that is none" "is no address" run --forward 256.0.0.1:8080:80
+python3 -c 'import signal, socket
+taken = socket.create_server(("127.0.0.1", 0))
+print(taken.getsockname()[1], flush=True)
+signal.pause()' >"$work/taken" &
+taken=$!
+until [ -s "$work/taken" ]; do sleep 0.1; done
+refused "a port that another program has" "port $(cat "$work/taken") of 127.0.0.1: Address already in use" \
+    run --forward "$(cat "$work/taken"):80"
+kill "$taken"
 refused "--snapshot alone" "--snapshot needs --disk" run --snapshot
 refused "a copy within the host" "neither is in a VM" cp "$work/a" "$work/b"
 refused "a copy from one VM to another" "one VM at a time" cp a:x b:y
