@@ -10,7 +10,10 @@ work=$(mktemp -d)
 export XDG_CONFIG_HOME=$work/config XDG_RUNTIME_DIR=$work/run
 mkdir -m 700 "$work/run"
 mkdir "$work/share" && chmod 755 "$work"
-disk=$work/disk.qcow2
+mkdir "$work/disks"
+# with little room, where that can be had
+mount -t tmpfs -o size=96m disks "$work/disks" 2>/dev/null
+disk=$work/disks/disk.qcow2
 
 vm() { "$top/scripts/neuron-vm" "$@"; }
 in_a() { vm ssh a -- "$@" 2>"$work/err"; }
@@ -22,7 +25,7 @@ refused() {
     is "$?" 125 "$name: 125"
     like "$(cat "$work/out")" "^neuron-vm: .*$pattern" "and a line that says so"
 }
-trap 'vm stop --all --force 2>/dev/null; rm -rf "$work"' EXIT
+trap 'vm stop --all --force 2>/dev/null; umount "$work/disks" 2>/dev/null; rm -rf "$work"' EXIT
 
 # before any guest
 refused "a name with a slash" "is no name for a VM" run --name ../a --detach
@@ -130,6 +133,23 @@ like "$(vm fault)" 'dma-abort' "fault finds it by name, and as the only one"
 chmod 644 "$work/config/neuron-vm/id_ed25519"
 refused "a key that others can read" "others can reach this" ssh a
 chmod 600 "$work/config/neuron-vm/id_ed25519"
+
+if mountpoint -q "$work/disks"; then
+    in_a sh -c 'head -c 120000000 /dev/urandom >big; sync; sha256sum <big >sum' &
+    filling=$!
+    for _ in {1..300}; do
+        if vm list | grep 'disk full' >/dev/null; then break; fi
+        sleep 1
+    done
+    like "$(vm list)" '^a +disk full' "a disk without room on the host: list"
+    like "$(vm logs a)" 'finds no room in .*/disks: the guest waits' "and the log say so"
+    mount -o remount,size=1g "$work/disks"
+    wait "$filling"
+    is "$?" 0 "the guest goes on when there is room"
+    ok "with every byte" in_a sh -c 'sha256sum <big | cmp - sum && rm big sum'
+else
+    skip "a disk without room on the host" "no tmpfs can be mounted"
+fi
 
 in_a sh -c 'echo kept >kept; sync; sudo touch /etc/kept'
 pid=$(vm list | awk '$1 == "a" { print $5 }')
