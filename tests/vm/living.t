@@ -12,7 +12,7 @@ mkdir -m 700 "$work/run"
 mkdir "$work/share" && chmod 755 "$work"
 mkdir "$work/disks"
 # with little room, where that can be had
-mount -t tmpfs -o size=96m disks "$work/disks" 2>/dev/null
+mount -t tmpfs -o size=192m disks "$work/disks" 2>/dev/null
 disk=$work/disks/disk.qcow2
 
 vm() { "$top/scripts/neuron-vm" "$@"; }
@@ -135,7 +135,7 @@ refused "a key that others can read" "others can reach this" ssh a
 chmod 600 "$work/config/neuron-vm/id_ed25519"
 
 if mountpoint -q "$work/disks"; then
-    in_a sh -c 'head -c 120000000 /dev/urandom >big; sync; sha256sum <big >sum' &
+    in_a sh -c 'yes | head -c 250000000 >big; sync; sha256sum <big >sum' &
     filling=$!
     for _ in {1..300}; do
         if vm list | grep 'disk full' >/dev/null; then break; fi
