@@ -242,6 +242,8 @@ def _run(args: argparse.Namespace, work: Path) -> int:
     if args.snapshot and not args.disk:
         raise VmError("--snapshot needs --disk")
     forwards = [net.parse(text) for text in args.forward]
+    if not args.dry_run:
+        net.check_free(forwards)
     if args.name:
         running.check_free(args.name)
     if args.disk:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The Debian guest's network: QEMU's user network, ports of the host that lead into it."""
 
+import contextlib
 import re
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +39,19 @@ def parse(text: str) -> Forward:
     if int(host) > PORT_MAX or not 0 < int(guest) <= PORT_MAX:
         raise VmError(f"--forward {text}: ports are 1 to {PORT_MAX}, on the host also 0 for any that is free")
     return Forward(protocol or "tcp", address or LOOPBACK, int(host), int(guest))
+
+
+def check_free(forwards: list[Forward]) -> None:
+    """QEMU takes the ports as it starts, and would say it in its own words."""
+    for forward in forwards:
+        kind = socket.SOCK_STREAM if forward.protocol == "tcp" else socket.SOCK_DGRAM
+        with contextlib.closing(socket.socket(socket.AF_INET, kind)) as probe:
+            if kind == socket.SOCK_STREAM:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((forward.address, forward.host))
+            except OSError as error:
+                raise VmError(f"--forward: port {forward.host} of {forward.address}: {error.strerror}") from error
 
 
 def args(forwards: list[Forward]) -> list[str]:

@@ -10,7 +10,10 @@ work=$(mktemp -d)
 export XDG_CONFIG_HOME=$work/config XDG_RUNTIME_DIR=$work/run
 mkdir -m 700 "$work/run"
 mkdir "$work/share" && chmod 755 "$work"
-disk=$work/disk.qcow2
+mkdir "$work/disks"
+# with little room, where that can be had
+mount -t tmpfs -o size=192m disks "$work/disks" 2>/dev/null
+disk=$work/disks/disk.qcow2
 
 vm() { "$top/scripts/neuron-vm" "$@"; }
 in_a() { vm ssh a -- "$@" 2>"$work/err"; }
@@ -22,7 +25,7 @@ refused() {
     is "$?" 125 "$name: 125"
     like "$(cat "$work/out")" "^neuron-vm: .*$pattern" "and a line that says so"
 }
-trap 'vm stop --all --force 2>/dev/null; rm -rf "$work"' EXIT
+trap 'vm stop --all --force 2>/dev/null; umount "$work/disks" 2>/dev/null; rm -rf "$work"' EXIT
 
 # before any guest
 refused "a name with a slash" "is no name for a VM" run --name ../a --detach
@@ -33,6 +36,15 @@ refused "a port too high" "ports are 1 to 65535" run --forward 70000:80
 refused "a port that is none" "not of the form" run --forward 80
 refused "QEMU's own options in a forward" "not of the form" run --forward 8080:80,restrict=on
 refused "an address that is none" "is no address" run --forward 256.0.0.1:8080:80
+python3 -c 'import signal, socket
+taken = socket.create_server(("127.0.0.1", 0))
+print(taken.getsockname()[1], flush=True)
+signal.pause()' >"$work/taken" &
+taken=$!
+until [ -s "$work/taken" ]; do sleep 0.1; done
+refused "a port that another program has" "port $(cat "$work/taken") of 127.0.0.1: Address already in use" \
+    run --forward "$(cat "$work/taken"):80"
+kill "$taken"
 refused "--snapshot alone" "--snapshot needs --disk" run --snapshot
 refused "a copy within the host" "neither is in a VM" cp "$work/a" "$work/b"
 refused "a copy from one VM to another" "one VM at a time" cp a:x b:y
@@ -121,6 +133,23 @@ like "$(vm fault)" 'dma-abort' "fault finds it by name, and as the only one"
 chmod 644 "$work/config/neuron-vm/id_ed25519"
 refused "a key that others can read" "others can reach this" ssh a
 chmod 600 "$work/config/neuron-vm/id_ed25519"
+
+if mountpoint -q "$work/disks"; then
+    in_a sh -c 'yes | head -c 250000000 >big; sync; sha256sum <big >sum' &
+    filling=$!
+    for _ in {1..300}; do
+        if vm list | grep 'disk full' >/dev/null; then break; fi
+        sleep 1
+    done
+    like "$(vm list)" '^a +disk full' "a disk without room on the host: list"
+    like "$(vm logs a)" 'finds no room in .*/disks: the guest waits' "and the log say so"
+    mount -o remount,size=1g "$work/disks"
+    wait "$filling"
+    is "$?" 0 "the guest goes on when there is room"
+    ok "with every byte" in_a sh -c 'sha256sum <big | cmp - sum && rm big sum'
+else
+    skip "a disk without room on the host" "no tmpfs can be mounted"
+fi
 
 in_a sh -c 'echo kept >kept; sync; sudo touch /etc/kept'
 pid=$(vm list | awk '$1 == "a" { print $5 }')
