@@ -47,7 +47,8 @@ class Watch:
 
     def _wait(self) -> None:
         if self._room():
-            return  # another write of the same moment
+            time.sleep(POLL)  # another write of the same moment, or of QEMU's temporary file
+            return
         print(f"neuron-vm: {self._disk} finds no room in {self._disk.parent}: the guest waits until {ROOM >> 20} MiB are free",
               file=sys.stderr, flush=True)
         while not self._room():
