@@ -273,6 +273,11 @@ static int import(const void *model, size_t size, const struct ncc_options *opt,
 	return found ? ncc_fail(err, rc, "not %s but %s", expected[opt->framework], found) : rc;
 }
 
+const struct neuron_target *ncc_target(const struct ncc_options *opt)
+{
+	return opt->target ? opt->target : &neuron_target_inf1;
+}
+
 int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
 		size_t *out_size, struct ncc_error *err)
 {

@@ -6,7 +6,7 @@
 #include "neuron/hw/gen.h"
 #include "neuron/hw/inferentia.h"
 #include "neuron/hw/ext.h"
-#include "neuron/isa/dtype.h"
+#include "neuron/hw/dtype.h"
 
 #define CYCLE 1000 /* picoseconds: 1.0 GHz */
 

@@ -6,7 +6,7 @@
 #include "neuron/hw/gen.h"
 #include "neuron/hw/inferentia.h"
 #include "neuron/hw/ext.h"
-#include "neuron/isa/dtype.h"
+#include "neuron/hw/dtype.h"
 
 /* Types of operands; products of int8 are for the first generation's programs */
 #define LATER_PE_DTYPES                                                                   \

@@ -81,10 +81,8 @@ struct ncc_options {
 	void *opaque;
 };
 
-static inline const struct neuron_target *ncc_target(const struct ncc_options *opt)
-{
-	return opt->target ? opt->target : &neuron_target_inf1;
-}
+/* The chip to compile for */
+const struct neuron_target *ncc_target(const struct ncc_options *opt);
 
 /* Why a compilation failed: one line, owned by the caller of the compiler */
 struct ncc_error {

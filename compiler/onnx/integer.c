@@ -117,9 +117,8 @@ static onnx_op plus_of(struct onnx_node *n, onnx_op zero, double less)
 	return v == less ? NULL : ox_number(n, less - v);
 }
 
-/* Operand i less its zero point; false: not as bytes. columns: it may have a zero for each */
-static bool take(struct onnx_node *n, unsigned int i, onnx_op zero, bool columns,
-		 struct quant_eight *e)
+bool quant_take(struct onnx_node *n, unsigned int i, onnx_op zero, bool columns,
+		struct quant_eight *e)
 {
 	onnx_op x = onnx_in(n, i);
 	double less = x->shape.dtype == NEURON_DT_UINT8 ? 128 : 0;
@@ -157,13 +156,8 @@ static onnx_op summed(struct onnx_node *n, onnx_op byte, unsigned int d, bool ke
 	return sum;
 }
 
-/*
- * Does a sum of so many of a column's numbers, less zero points or not, stay exact in fp32? Numbers
- * of eight bits less their zero point lie in a range of UINT8_MAX that has 0. k: the column's
- * numbers, step apart
- */
-static bool is_exact_column(const struct quant_eight *a, const int8_t *k, int64_t rows,
-			    int64_t step, int64_t terms)
+bool quant_exact_column(const struct quant_eight *a, const int8_t *k, int64_t rows, int64_t step,
+			int64_t terms)
 {
 	double sign[2] = { 0 }, most;
 
@@ -191,7 +185,8 @@ static bool is_exact(const struct quant_eight *a, const struct quant_eight *b, i
 			       (b->plus ? UINT8_MAX : -INT8_MIN) <=
 		       ONNX_EXACT_MOST;
 	for (int64_t c = 0; c < dim[1]; c++)
-		if (!is_exact_column(a, (const int8_t *)b->byte->data + c, dim[0], dim[1], terms))
+		if (!quant_exact_column(a, (const int8_t *)b->byte->data + c, dim[0], dim[1],
+					terms))
 			return false;
 	return true;
 }
@@ -245,8 +240,8 @@ onnx_op quant_product(struct onnx_node *n, unsigned int i, onnx_op za, unsigned 
 		return NULL;
 	ka = x->shape.ndim - 1;
 	kb = y->shape.ndim > 1 ? y->shape.ndim - 2 : 0;
-	if (x->shape.dim[ka] != y->shape.dim[kb] || !take(n, i, za, false, &a) ||
-	    !take(n, k, zb, true, &b))
+	if (x->shape.dim[ka] != y->shape.dim[kb] || !quant_take(n, i, za, false, &a) ||
+	    !quant_take(n, k, zb, true, &b))
 		return NULL;
 	for (each = x->shape.dim[ka]; !is_exact(&a, &b, each);)
 		each = (each + 1) / 2;
@@ -258,78 +253,6 @@ onnx_op quant_product(struct onnx_node *n, unsigned int i, onnx_op za, unsigned 
 		pa.byte = ox_slice(n, a.byte, ka, at, terms, 1);
 		pb.byte = ox_slice(n, b.byte, kb, at, terms, 1);
 		s = quant_word(n, part(n, &pa, &pb, ka, kb));
-		sum = sum ? ox_bin(n, NCC_ADD, sum, s) : s;
-	}
-	return sum;
-}
-
-/* Is the sum of each filter exact that takes so many channels at a time? */
-static bool is_exact_kernel(const struct quant_eight *a, onnx_op kernel, int64_t channels)
-{
-	const int64_t filters = kernel->shape.dim[0], all = kernel->shape.dim[1];
-	const int64_t size = ncc_elems(&kernel->shape) / filters;
-
-	for (int64_t f = 0; f < filters; f++)
-		if (!is_exact_column(a, (const int8_t *)kernel->data + f * size, size, 1,
-				     size / all * channels))
-			return false;
-	return true;
-}
-
-/* The sum of each filter, in fp32 */
-static onnx_op filter_sums(struct onnx_node *n, onnx_op kernel)
-{
-	const struct ncc_shape s = { .dtype = NEURON_DT_FP32,
-				     .ndim = 1,
-				     .dim = { kernel->shape.dim[0] } };
-	const int64_t size = ncc_elems(&kernel->shape) / kernel->shape.dim[0];
-	const int8_t *k = kernel->data;
-	onnx_op sum = ox_data(n, &s);
-
-	for (int64_t i = 0; sum && i < ncc_elems(&kernel->shape); i++)
-		((float *)sum->data)[i / size] += k[i];
-	return sum;
-}
-
-/* The padding is numbers less their zero point: bytes that with the number beside them are 0 */
-static onnx_op part_convolved(struct onnx_node *n, const struct quant_eight *a, onnx_op kernel)
-{
-	onnx_op padding = NULL, sum, of;
-	const uint8_t map = 1;
-
-	if (a->plus)
-		padding = quant_packed(n, ox_bin(n, NCC_SUB, ox_number(n, 0), a->plus),
-				       NEURON_DT_INT8);
-	sum = ox_conv(n, a->byte, kernel, padding, NEURON_DT_FP32);
-	if (!a->plus || !sum)
-		return sum;
-	of = ox_bin(n, NCC_MUL, filter_sums(n, kernel), a->plus);
-	return ox_bin(n, NCC_ADD, sum, ox_spread(n, of, &sum->shape, &map));
-}
-
-onnx_op quant_convolution(struct onnx_node *n, unsigned int i, onnx_op za, unsigned int k,
-			  onnx_op zb)
-{
-	onnx_op x = onnx_in(n, i), kernel = onnx_in(n, k), sum = NULL, s;
-	struct quant_eight a, part;
-	int64_t channels, each;
-
-	if (!x || !kernel || x->shape.ndim < 3 || kernel->shape.ndim != x->shape.ndim ||
-	    onnx_int(n, "group", 1) != 1 || x->shape.dim[1] != kernel->shape.dim[1] ||
-	    (za && ncc_elems(&za->shape) != 1) || (zb && ncc_elems(&zb->shape) != 1))
-		return NULL;
-	kernel = quant_constant(n, kernel, zb);
-	if (!kernel || !take(n, i, za, false, &a))
-		return NULL;
-	channels = x->shape.dim[1];
-	for (each = channels; each && !is_exact_kernel(&a, kernel, each);)
-		each /= 2;
-	part = a;
-	for (int64_t at = 0; each && at < channels && !n->rc; at += each) {
-		int64_t left = channels - at, here = left < each ? left : each;
-
-		part.byte = ox_slice(n, a.byte, 1, at, here, 1);
-		s = quant_word(n, part_convolved(n, &part, ox_slice(n, kernel, 1, at, here, 1)));
 		sum = sum ? ox_bin(n, NCC_ADD, sum, s) : s;
 	}
 	return sum;

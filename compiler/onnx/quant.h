@@ -66,7 +66,18 @@ onnx_op quant_product_of(struct onnx_node *n, const struct quant_eight *a,
  */
 onnx_op quant_product(struct onnx_node *n, unsigned int i, onnx_op za, unsigned int k, onnx_op zb);
 
-/* The same of a convolution, of one group and a constant kernel */
+/* Operand i less its zero point; false: not as bytes. columns: it may have a zero for each */
+bool quant_take(struct onnx_node *n, unsigned int i, onnx_op zero, bool columns,
+		struct quant_eight *e);
+/*
+ * Does a sum of so many of a column's numbers, less zero points or not, stay exact in fp32? Numbers
+ * of eight bits less their zero point lie in a range of UINT8_MAX that has 0. k: the column's
+ * numbers, step apart
+ */
+bool quant_exact_column(const struct quant_eight *a, const int8_t *k, int64_t rows, int64_t step,
+			int64_t terms);
+
+/* integer_conv.c: the same of a convolution, of one group and a constant kernel */
 onnx_op quant_convolution(struct onnx_node *n, unsigned int i, onnx_op za, unsigned int k,
 			  onnx_op zb);
 

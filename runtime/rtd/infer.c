@@ -256,21 +256,6 @@ static int find_outputs(struct rtd *rtd, struct rtd_infer *infer, const struct r
 	return err->code;
 }
 
-int rtd_infer_deliver(struct rtd_infer *infer, struct rtd_err *err)
-{
-	const struct rtd_tensor *tensors;
-	unsigned int n = rtd_program_tensors(infer->model->program, &tensors);
-
-	for (unsigned int i = 0; infer->outputs && i < n; i++)
-		if (infer->outputs[i] &&
-		    rtd_shm_write(infer->outputs[i], rtd_slot_buffer(infer->slot->slot, i),
-				  tensors[i].size))
-			return rtd_fail(err, NERR_INFER_COMPLETED_WITH_ERR, "NMGR",
-					"Output [%s] could not be written to its shared memory",
-					tensors[i].name);
-	return NERR_OK;
-}
-
 int rtd_infer_store(struct rtd *rtd, struct rtd_infer *infer, const struct rtd_io *outputs,
 		    unsigned int noutputs)
 {

@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "conn.h"
 #include "gate.h"
 #include "log.h"
@@ -36,51 +37,6 @@
 #define OPEN_REQUESTS 16 /* calls asked of each of the core's servers in advance */
 #define MAX_WHOLE 8 /* methods marked whole, and one for the others */
 #define DRAIN_SECONDS 1 /* for clients to read their answers when the server ends */
-
-struct rtd_server {
-	struct rtd_server_config config;
-	struct rtd_gates *gates;
-	grpc_completion_queue *cq;
-	grpc_server_credentials *creds;
-	struct rtd_pool *pool;
-	unsigned int nthreads;
-	pthread_t *threads;
-
-	pthread_mutex_t lock;
-	pthread_cond_t idle;
-	unsigned int calls; /* that live, including those asked of the core */
-	unsigned int told; /* servers of the core that have reported their connections closed */
-	struct rtd_conns *conns;
-};
-
-struct server_op {
-	void (*done)(struct rtd_call *call, bool ok);
-	struct rtd_call *call;
-};
-
-struct rtd_call {
-	struct rtd_server *server;
-	grpc_server *gate; /* the server of the core that it was asked of */
-	grpc_call *grpc;
-	grpc_call_details details;
-	gpr_timespec deadline;
-	grpc_metadata_array metadata;
-	const struct rtd_method *method; /* before the call has come: of a whole one, else NULL */
-	void *registered; /* what the core calls that one */
-	struct rtd_peer peer; /* with the call's own copy of the groups */
-	atomic_uint refs;
-	atomic_bool answered, gone;
-	bool broken; /* a stream's message could not be parsed */
-	bool refused; /* a message did not fit */
-	bool counted; /* counted among its client's calls */
-	uint64_t requested, reserved; /* bytes on its client's account: for requests, for answers */
-	struct server_op op_new, op_recv, op_close, op_send, op_finish;
-	grpc_byte_buffer *received, *sending;
-	ProtobufCMessage *request;
-	bool greeted; /* the initial metadata was sent */
-	int cancelled;
-	void *data;
-};
 
 /* ---- calls: accounts */
 
@@ -672,38 +628,3 @@ void rtd_server_free(struct rtd_server *server)
 }
 
 /* ---- what handlers ask */
-
-struct rtd *rtd_call_rtd(struct rtd_call *call)
-{
-	return call->server->config.rtd;
-}
-
-const struct rtd_peer *rtd_call_peer(struct rtd_call *call)
-{
-	return &call->peer;
-}
-
-const ProtobufCMessage *rtd_call_request(struct rtd_call *call)
-{
-	return call->request;
-}
-
-bool rtd_call_gone(struct rtd_call *call)
-{
-	return call->gone || call->broken;
-}
-
-const char *rtd_call_method(struct rtd_call *call)
-{
-	return strrchr(call->method->path, '/') + 1;
-}
-
-void rtd_call_set_data(struct rtd_call *call, void *data)
-{
-	call->data = data;
-}
-
-void *rtd_call_data(struct rtd_call *call)
-{
-	return call->data;
-}

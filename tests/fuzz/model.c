@@ -23,7 +23,7 @@ static void refused(int ret, const struct ncc_error *err)
 
 static void compile(const uint8_t *data, size_t size, const struct ncc_options *opt)
 {
-	struct neff_limits limits = { .max_payload = 256 << 20 };
+	struct neff_limits limits = { .max_payload = 256 << 20, .target = opt->target };
 	struct ncc_error err = { { 0 } };
 	struct neff_model *model;
 	struct neff_error neff_err;

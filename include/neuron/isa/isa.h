@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "neuron/isa/dtype.h"
+#include "neuron/hw/dtype.h"
 
 enum neuron_opcode {
 	NEURON_OP_ILLEGAL = 0x00,

@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "neuron/hw/ext.h"
-#include "neuron/isa/dtype.h"
+#include "neuron/hw/dtype.h"
 
 static const struct neuron_engine engines[] = {
 	[NEURON_ENG_PE] = { "pe", NEURON_ISA_ANY | NEURON_ISA_PE, 400 },

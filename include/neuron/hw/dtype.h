@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
 /*
  * Data types of operands. The codes are those of the public nrt.h; it has none above 0x1f, where
- * ours lie. Which of them a generation's engines take is in its target (neuron/hw/target.h).
+ * ours lie. Which of them a generation's engines take is in its target (target.h).
  */
-#ifndef NEURON_ISA_DTYPE_H
-#define NEURON_ISA_DTYPE_H
+#ifndef NEURON_HW_DTYPE_H
+#define NEURON_HW_DTYPE_H
 
 enum neuron_dtype {
 	NEURON_DT_INVALID = 0x0,
