@@ -34,7 +34,9 @@ static uint64_t chip_now(void *opaque)
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
-static const struct nhal_ops hal_ops = { .write32 = chip_write32, .wait = chip_wait, .now = chip_now };
+static const struct nhal_ops hal_ops = { .write32 = chip_write32,
+					 .wait = chip_wait,
+					 .now_us = chip_now };
 
 static int chip_dma(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
 {
