@@ -41,7 +41,7 @@ for instance in trn2.3xlarge inf2.24xlarge inf2.48xlarge trn1.32xlarge trn2.48xl
         rows+="0000:$address $id $node"$'\n'
     done
     # shellcheck disable=SC2086
-    vm exec --build "$build" --instance "$instance" --no-module --timeout 120 --copy "$build/tests/vm/chips" -- sh -c "
+    vm exec --build "$build" --instance "$instance" --no-module --timeout 300 --copy "$build/tests/vm/chips" -- sh -c "
         ./chips ${chips[*]}; echo \$?
         for chip in ${chips[*]}; do $sizes </sys/bus/pci/devices/\$chip/resource; done | sort -n | uniq -c | awk '{ print \$1 }'
         $sizes </sys/bus/pci/devices/${chips[0]}/resource
@@ -51,7 +51,9 @@ for instance in trn2.3xlarge inf2.24xlarge inf2.48xlarge trn1.32xlarge trn2.48xl
     n=${#chips[@]}
     is "$(cat "$work/out")" "${rows}0"$'\n'"$n"$'\n'"$n"$'\n'"$n"$'\n'"${bars[${instance%%.*}]}"$'\n'"$instance"$'\n'"$n" \
         "$instance: addresses, routing ids, nodes; all BARs placed and each chip's own memory behind them"
-    is "$(cat "$work/err")" "" "$instance: standard error is the command's alone"
+    # a guest that stood still at its start was started again: run counts it
+    grep ': started again$' "$work/err" >&2
+    is "$(grep -v ': started again$' "$work/err")" "" "$instance: standard error is the command's alone"
 done
 
 dry() { vm exec --build "$build" --no-module --dry-run "$@" -- true 2>&1; }
