@@ -278,6 +278,21 @@ const struct neuron_target *ncc_target(const struct ncc_options *opt)
 	return opt->target ? opt->target : &neuron_target_inf1;
 }
 
+static bool has_cast_type(const struct ncc_options *opt)
+{
+	switch (opt->auto_cast_type) {
+	case 0:
+	case NEURON_DT_BF16:
+	case NEURON_DT_FP16:
+		return true;
+	case NEURON_DT_TF32:
+	case NEURON_DT_FP8_E4:
+		return ncc_target(opt)->pe_dtypes >> opt->auto_cast_type & 1;
+	default:
+		return false;
+	}
+}
+
 int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
 		size_t *out_size, struct ncc_error *err)
 {
@@ -289,7 +304,7 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 
 	err->text[0] = 0;
 	*out = NULL;
-	if (opt->auto_cast_type && !(o.target->pe_dtypes >> opt->auto_cast_type & 1))
+	if (!has_cast_type(opt))
 		return ncc_fail(err, -EINVAL,
 				"operands of products cannot be cast to %s: the target '%s' has no "
 				"such products",

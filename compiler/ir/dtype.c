@@ -3,9 +3,19 @@
 #include "ir.h"
 #include "neuron/isa/table.h"
 
+/* What operands of that type are; NULL: there are none */
+static const struct neuron_isa_dtype *operand(uint8_t dtype)
+{
+	return dtype < NEURON_ISA_DTYPE_COUNT && neuron_isa_dtypes[dtype].size
+		       ? &neuron_isa_dtypes[dtype]
+		       : NULL;
+}
+
 bool ncc_is_float(uint8_t dtype)
 {
-	return neuron_isa_dtypes[dtype].size && !neuron_isa_dtypes[dtype].integer;
+	const struct neuron_isa_dtype *t = operand(dtype);
+
+	return t && !t->integer;
 }
 
 bool ncc_is_unsigned(uint8_t dtype)
@@ -15,7 +25,9 @@ bool ncc_is_unsigned(uint8_t dtype)
 
 unsigned int ncc_dtype_size(uint8_t dtype)
 {
-	return neuron_isa_dtypes[dtype].size;
+	const struct neuron_isa_dtype *t = operand(dtype);
+
+	return t ? t->size : 4;
 }
 
 const char *ncc_dtype_name(const struct ncc_shape *s)

@@ -104,19 +104,23 @@ static bool pe_takes(const struct ncc_pass *p, uint8_t dtype)
 	return ncc_target(p->opt)->pe_dtypes >> dtype & 1;
 }
 
+/* Is it an operand that is cast: of fp32, or of a type that is not multiplied at all? */
+static bool is_cast(const struct ncc_pass *p, const struct ncc_op *x)
+{
+	return x->shape.dtype == NEURON_DT_FP32 || !pe_takes(p, x->shape.dtype);
+}
+
 /* Both operands in types that multiply each other */
 static int cast_operands(struct ncc_pass *p, struct ncc_op *op)
 {
 	const bool none = p->opt->auto_cast == NCC_CAST_NONE && pe_takes(p, NEURON_DT_FP32);
 	const uint8_t to = none ? NEURON_DT_FP32 : cast_type(p);
 	const bool wide = to == NEURON_DT_FP32 || to == NEURON_DT_TF32;
-	bool any = false; /* operand of fp32, which is cast */
+	const bool any = is_cast(p, op->in[0]) || is_cast(p, op->in[1]);
 
-	for (unsigned int i = 0; i < 2; i++)
-		any |= op->in[i]->shape.dtype == NEURON_DT_FP32;
 	for (unsigned int i = 0; any && i < 2; i++) {
 		/* the narrow floats multiply each other; the wide ones only themselves */
-		if (op->in[i]->shape.dtype != NEURON_DT_FP32 && !wide)
+		if (!is_cast(p, op->in[i]) && !wide)
 			continue;
 		op->in[i] = convert(p, op, op->in[i], to);
 		if (!op->in[i])

@@ -124,6 +124,31 @@ START_TEST(refused_on_inf1)
 }
 END_TEST
 
+/* Whatever number a caller gives: the four types that --auto-cast-type has, and no other */
+START_TEST(cast_types)
+{
+	unsigned int taken = 0;
+
+	for (unsigned int t = 0; t < 256; t++) {
+		const struct ncc_options opt = { .framework = NCC_IR,
+						 .target = neuron_target_of_name("trn1"),
+						 .auto_cast = NCC_CAST_MATMULT,
+						 .auto_cast_type = (uint8_t)t };
+		struct ncc_error err;
+		void *neff;
+		size_t size;
+
+		if (!ncc_compile(text, strlen(text), &opt, &neff, &size, &err)) {
+			free(neff);
+			taken++;
+			continue;
+		}
+		ck_assert_ptr_nonnull(strstr(err.text, "operands of products cannot be cast"));
+	}
+	ck_assert_uint_eq(taken, TYPES); /* 0 stands for bf16 */
+}
+END_TEST
+
 /* A program that needs the larger memory of a later core is not loaded on the first generation */
 START_TEST(foreign_program)
 {
@@ -154,6 +179,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, products, 0, (int)(TYPES * sizeof(chips) / sizeof(chips[0])));
 	tcase_add_test(t, refused_on_inf1);
+	tcase_add_test(t, cast_types);
 	tcase_add_test(t, foreign_program);
 	suite_add_tcase(s, t);
 	return check_run(s);
