@@ -16,7 +16,6 @@ const char *device_default(const char *tool)
 	static char name[64];
 	const char *emulated = getenv("NEURON_EMU");
 	int index[DEVICES_MAX], n;
-	char holders[256];
 
 	if (emulated && *emulated) {
 		snprintf(name, sizeof(name), "emu:%s", emulated);
@@ -27,7 +26,7 @@ const char *device_default(const char *tool)
 		return DEVICE_EMU;
 	snprintf(name, sizeof(name), "nd%d", index[0]);
 	for (int i = 0; i < n; i++) {
-		if (tm_holders(index[i], holders, sizeof(holders)))
+		if (tm_is_used(index[i]))
 			continue;
 		snprintf(name, sizeof(name), "nd%d", index[i]);
 		break;

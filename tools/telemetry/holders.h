@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Which processes use a device of this machine, for who wants to use it. */
+/* The devices of this machine that are in use, for who wants to use one. */
 #ifndef TELEMETRY_HOLDERS_H
 #define TELEMETRY_HOLDERS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 /* The devices of the kernel module, in order; at most room. Returns how many. */
 int tm_nodes(int *indexes, int room);
-/*
- * Writes "pid 12 (command), pid 13 (command)" of the processes other than this one that work on
- * a device; false: there are none, or the driver does not say.
- */
-bool tm_holders(int index, char *text, size_t size);
+/* Do processes other than this one work on a device? false also when the driver does not say */
+bool tm_is_used(int index);
 
 #endif
