@@ -24,10 +24,11 @@ _Static_assert(sizeof(engines) / sizeof(engines[0]) <= NEURON_ENGINES_MAX &&
 
 const struct neuron_target neuron_target_inf1 = {
 	.name = "inf1",
+	.core = 1,
 	.isa_version = 1,
 	.engines = sizeof(engines) / sizeof(engines[0]),
 	.engine = engines,
-	.no_engine = NEURON_ENG_COUNT,
+	.no_engine = NEURON_V1_ENGINES,
 	.semaphores = NEURON_V1_SEMAPHORES,
 	.events = NEURON_V1_EVENTS,
 	.runtime_semaphores = 4,
@@ -86,8 +87,8 @@ static const struct neuron_block blocks[] = {
 static const struct neuron_nq_map nq[] = {
 	{ NEURON_NQ_ERROR, 1, 0x1074, 0 },
 	{ NEURON_NQ_EVENT, 1, 0x1094, 0 },
-	{ NEURON_NQ_NOTIFY, NEURON_ENG_COUNT, 0xbfc, 0x104 },
-	{ NEURON_NQ_TRACE, NEURON_ENG_COUNT, 0xc7c, 0x104 },
+	{ NEURON_NQ_NOTIFY, NEURON_V1_ENGINES, 0xbfc, 0x104 },
+	{ NEURON_NQ_TRACE, NEURON_V1_ENGINES, 0xc7c, 0x104 },
 };
 
 /* Virtual-machine parameters of a queue in GEN_EX */

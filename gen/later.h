@@ -33,10 +33,10 @@
 #define LATER_SLOTS_SIZE 0xf00 /* of all that fit a block */
 
 static const struct neuron_nq_map later_nq[] = {
-	{ NEURON_NQ_NOTIFY, NEURON_ENG_COUNT, LATER_SLOT(0), LATER_SLOT_SIZE },
+	{ NEURON_NQ_NOTIFY, NEURON_V2_ENGINES, LATER_SLOT(0), LATER_SLOT_SIZE },
 	{ NEURON_NQ_ERROR, 1, LATER_SLOT(5), 0 },
 	{ NEURON_NQ_EVENT, 1, LATER_SLOT(6), 0 },
-	{ NEURON_NQ_TRACE, NEURON_ENG_COUNT, LATER_SLOT(8), LATER_SLOT_SIZE },
+	{ NEURON_NQ_TRACE, NEURON_V2_ENGINES, LATER_SLOT(8), LATER_SLOT_SIZE },
 };
 
 /* Virtual-machine parameters of a queue in GEN_EX */

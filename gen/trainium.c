@@ -20,23 +20,21 @@
 #define TOPSP_BEGIN 0x10000000ull /* in BAR0 */
 #define TOPSP_END (TOPSP_BEGIN + TOPSPS * LATER_TOPSP_SIZE)
 
-/*
- * Those of the first generation, whose instructions the cores execute: the emulator has no others
- * yet
- */
 static const struct neuron_engine engines[] = {
 	[NEURON_ENG_PE] = { "pe", NEURON_ISA_ANY | NEURON_ISA_PE, CYCLE_PE },
 	[NEURON_ENG_ACT] = { "act", NEURON_ISA_ANY | NEURON_ISA_ACT, CYCLE },
-	[NEURON_ENG_POOL] = { "pool", NEURON_ISA_ANY | NEURON_ISA_POOL, CYCLE },
+	[NEURON_ENG_POOL] = { "dve", NEURON_ISA_ANY | NEURON_ISA_POOL, CYCLE },
 	[NEURON_ENG_SP] = { "sp", NEURON_ISA_ANY, CYCLE },
+	[NEURON_ENG_GPSIMD] = { "pool", NEURON_ISA_ANY | NEURON_ISA_GPSIMD, CYCLE },
 };
 
 static const struct neuron_target target = {
 	.name = "neuroncore-v2",
-	.isa_version = 1,
+	.core = 2,
+	.isa_version = 2,
 	.engines = sizeof(engines) / sizeof(engines[0]),
 	.engine = engines,
-	.no_engine = NEURON_ENG_COUNT,
+	.no_engine = NEURON_V2_ENGINES,
 	.semaphores = SEMAPHORES,
 	.events = EVENTS,
 	.runtime_semaphores = 4,

@@ -13,20 +13,21 @@
 #define PER_SE 32 /* DMA engines of a group, which is that of two cores */
 #define DIE 0x800000000000ull /* bit 47: the second one's addresses */
 
-/* Those of the first generation, as Trainium's (trainium.c) */
 static const struct neuron_engine engines[] = {
 	[NEURON_ENG_PE] = { "pe", NEURON_ISA_ANY | NEURON_ISA_PE, CYCLE_PE },
 	[NEURON_ENG_ACT] = { "act", NEURON_ISA_ANY | NEURON_ISA_ACT, CYCLE },
-	[NEURON_ENG_POOL] = { "pool", NEURON_ISA_ANY | NEURON_ISA_POOL, CYCLE },
+	[NEURON_ENG_POOL] = { "dve", NEURON_ISA_ANY | NEURON_ISA_POOL, CYCLE },
 	[NEURON_ENG_SP] = { "sp", NEURON_ISA_ANY, CYCLE },
+	[NEURON_ENG_GPSIMD] = { "pool", NEURON_ISA_ANY | NEURON_ISA_GPSIMD, CYCLE },
 };
 
 /* clang-format off */
 #define BOTH_TARGET                                                      \
-	.isa_version = 1,                                                \
+	.core = 3, /* what is of NeuronCore-v4 only is not there */         \
+	.isa_version = 2,                                                \
 	.engines = sizeof(engines) / sizeof(engines[0]),                 \
 	.engine = engines,                                               \
-	.no_engine = NEURON_ENG_COUNT,                                   \
+	.no_engine = NEURON_V2_ENGINES,                                  \
 	.semaphores = 256,                                               \
 	.events = 256,                                                   \
 	.runtime_semaphores = 4,                                         \

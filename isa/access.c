@@ -107,7 +107,7 @@ static unsigned int touch_scalar(const struct neuron_target *target, const struc
 unsigned int neuron_isa_accesses(const struct neuron_insn *insn, const struct neuron_target *target,
 				 unsigned int columns, struct neuron_isa_access *access)
 {
-	uint32_t fields = neuron_isa_ops[insn->opcode].fields;
+	uint64_t fields = neuron_isa_ops[insn->opcode].fields;
 	unsigned int n = 0, p = insn->partitions;
 
 	if (fields & NEURON_FB(SRC0))

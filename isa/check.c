@@ -58,7 +58,7 @@ static bool is_int(uint8_t dtype)
 static int check_bitvec(struct checker *c)
 {
 	const struct neuron_insn *insn = c->insn;
-	uint32_t fields = neuron_isa_ops[insn->opcode].fields;
+	uint64_t fields = neuron_isa_ops[insn->opcode].fields;
 	const struct neuron_scalar *s[2] = { &insn->scalar0, &insn->scalar1 };
 	uint8_t size = c->at->dst.size;
 
@@ -83,7 +83,7 @@ static int check_bitvec(struct checker *c)
 static int check_alu(struct checker *c, bool *bitvec)
 {
 	const struct neuron_insn *insn = c->insn;
-	uint32_t fields = neuron_isa_ops[insn->opcode].fields;
+	uint64_t fields = neuron_isa_ops[insn->opcode].fields;
 	uint8_t k0 = neuron_isa_alu_class(insn->op0), k1 = neuron_isa_alu_class(insn->op1);
 	uint8_t mine = (k0 | k1) & NEURON_ALU_BITVEC;
 
@@ -319,7 +319,7 @@ static int check_transpose(struct checker *c)
 static int check_elementwise(struct checker *c)
 {
 	const struct neuron_insn *insn = c->insn;
-	uint32_t f = neuron_isa_ops[insn->opcode].fields;
+	uint64_t f = neuron_isa_ops[insn->opcode].fields;
 	int rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, insn->partitions, &c->at->dst);
 
 	if (!rc && (f & NEURON_FB(SRC0)))
@@ -431,7 +431,8 @@ static int check_all(struct checker *c, unsigned int engine)
 	const struct neuron_target *target = c->target;
 	int rc;
 
-	if (!op->name || engine >= target->engines || !(op->groups & target->engine[engine].runs))
+	if (!op->name || op->since > target->core || engine >= target->engines ||
+	    !(op->groups & target->engine[engine].runs))
 		return neuron_isa_illegal(c->fault, "the engine has no such instruction");
 	rc = check_sync(c);
 	if (rc || !(op->fields & NEURON_FB(PARTITIONS)))

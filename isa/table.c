@@ -6,66 +6,82 @@
 #include <assert.h>
 #include <string.h>
 
-/* X(enum suffix, mnemonic, groups, 64-byte words, span of dst, weights, fields) */
-#define OPS(X)                                                                                    \
-	X(NOP, "nop", NEURON_ISA_ANY, 1, SAME, KEEP, 0)                                           \
-	X(PROGRAM_START, "program_start", NEURON_ISA_ANY, 1, SAME, KEEP, NEURON_FB(VERSION))      \
-	X(SEM_RANGE_CLEAR, "sem_range_clear", NEURON_ISA_ANY, 1, SAME, KEEP, NEURON_FB(RANGE))    \
-	X(NOTIFY, "notify", NEURON_ISA_ANY, 1, SAME, KEEP, NEURON_FB(ID))                         \
-	X(WRITE, "write", NEURON_ISA_ANY, 1, SAME, KEEP, NEURON_FB(WRITE))                        \
-	X(PSEUDO_DMA_TRIGGER, "pseudo_dma_trigger", NEURON_ISA_ANY, 1, SAME, KEEP, NEURON_FB(ID)) \
-	X(LDWEIGHTS, "ldweights", NEURON_ISA_PE, 1, SAME, LOAD,                                   \
-	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0))                                                \
-	X(MATMUL, "matmul", NEURON_ISA_PE, 1, COLUMNS, USE,                                       \
-	  NEURON_FB_TENSOR | NEURON_FB(ACCUMULATE))                                               \
-	X(PE_TRANSPOSE, "pe_transpose", NEURON_ISA_PE, 1, ELEMENTS, KEEP, NEURON_FB_TENSOR)       \
-	X(ACTIVATE, "activate", NEURON_ISA_ACT, 2, SAME, KEEP,                                    \
-	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(FUNC) |          \
-		  NEURON_FB(REDUCE_CMD) | NEURON_FB(ALPHA))                                       \
-	X(ACT_READ_ACC, "act_read_acc", NEURON_ISA_ACT, 1, SAME, KEEP,                            \
-	  NEURON_FB(PARTITIONS) | NEURON_FB(DST))                                                 \
-	X(TENSOR_COPY, "tensor_copy", NEURON_ISA_ACT | NEURON_ISA_POOL, 1, SAME, KEEP,            \
-	  NEURON_FB_TENSOR)                                                                       \
-	X(TENSOR_TENSOR, "tensor_tensor", NEURON_ISA_POOL, 2, SAME, KEEP,                         \
-	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(OP0))                                    \
-	X(TENSOR_SCALAR, "tensor_scalar", NEURON_ISA_POOL, 1, SAME, KEEP,                         \
-	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(OP0) |           \
-		  NEURON_FB(OP1) | NEURON_FB(REVERSE0) | NEURON_FB(REVERSE1))                     \
-	X(SCALAR_TENSOR_TENSOR, "scalar_tensor_tensor", NEURON_ISA_POOL, 2, SAME, KEEP,           \
-	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(SCALAR0) | NEURON_FB(OP0) |              \
-		  NEURON_FB(OP1) | NEURON_FB(REVERSE0) | NEURON_FB(REVERSE1))                     \
-	X(TENSOR_REDUCE, "tensor_reduce", NEURON_ISA_POOL, 1, SAME, KEEP,                         \
-	  NEURON_FB_TENSOR | NEURON_FB(OP0) | NEURON_FB(NEGATE) | NEURON_FB(REDUCE_DIMS) |        \
-		  NEURON_FB(RESULT_SCALE))                                                        \
-	X(MEMSET, "memset", NEURON_ISA_ACT | NEURON_ISA_POOL, 1, SAME, KEEP,                      \
-	  NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SCALAR0))                            \
-	X(RECIPROCAL, "reciprocal", NEURON_ISA_POOL, 1, SAME, KEEP, NEURON_FB_TENSOR)             \
-	X(TRANSPOSE, "transpose", NEURON_ISA_POOL, 1, BLOCK, KEEP, NEURON_FB_TENSOR)              \
-	X(COPY_PREDICATED, "copy_predicated", NEURON_ISA_POOL, 2, SAME, KEEP,                     \
-	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(REVERSE0))                               \
-	X(GATHER, "gather", NEURON_ISA_POOL, 2, SAME, KEEP, NEURON_FB_TENSOR | NEURON_FB(SRC1))   \
-	X(SCATTER, "scatter", NEURON_ISA_POOL, 2, SAME, KEEP,                                     \
-	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(OP0))                                    \
-	X(SORT, "sort", NEURON_ISA_POOL, 1, SAME, KEEP, NEURON_FB_TENSOR | NEURON_FB(REVERSE0))
+/* X(enum suffix, mnemonic, groups, since which core, 64-byte words, span of dst, weights, fields) */
+#define FIRST_OPS(X)                                                                               \
+	X(NOP, "nop", NEURON_ISA_ANY, 1, 1, SAME, KEEP, 0)                                         \
+	X(PROGRAM_START, "program_start", NEURON_ISA_ANY, 1, 1, SAME, KEEP, NEURON_FB(VERSION))    \
+	X(SEM_RANGE_CLEAR, "sem_range_clear", NEURON_ISA_ANY, 1, 1, SAME, KEEP, NEURON_FB(RANGE))  \
+	X(NOTIFY, "notify", NEURON_ISA_ANY, 1, 1, SAME, KEEP, NEURON_FB(ID))                       \
+	X(WRITE, "write", NEURON_ISA_ANY, 1, 1, SAME, KEEP, NEURON_FB(WRITE))                      \
+	X(PSEUDO_DMA_TRIGGER, "pseudo_dma_trigger", NEURON_ISA_ANY, 1, 1, SAME, KEEP,              \
+	  NEURON_FB(ID))                                                                           \
+	X(LDWEIGHTS, "ldweights", NEURON_ISA_PE, 1, 1, SAME, LOAD,                                 \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0))                                                 \
+	X(MATMUL, "matmul", NEURON_ISA_PE, 1, 1, COLUMNS, USE,                                     \
+	  NEURON_FB_TENSOR | NEURON_FB(ACCUMULATE))                                                \
+	X(PE_TRANSPOSE, "pe_transpose", NEURON_ISA_PE, 1, 1, ELEMENTS, KEEP, NEURON_FB_TENSOR)     \
+	X(ACTIVATE, "activate", NEURON_ISA_ACT, 1, 2, SAME, KEEP,                                  \
+	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(FUNC) |           \
+		  NEURON_FB(REDUCE_CMD) | NEURON_FB(ALPHA))                                        \
+	X(ACT_READ_ACC, "act_read_acc", NEURON_ISA_ACT, 1, 1, SAME, KEEP,                          \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(DST))                                                  \
+	X(TENSOR_COPY, "tensor_copy", NEURON_ISA_ACT | NEURON_ISA_POOL, 1, 1, SAME, KEEP,          \
+	  NEURON_FB_TENSOR)                                                                        \
+	X(TENSOR_TENSOR, "tensor_tensor", NEURON_ISA_POOL, 1, 2, SAME, KEEP,                       \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(OP0))                                     \
+	X(TENSOR_SCALAR, "tensor_scalar", NEURON_ISA_POOL, 1, 1, SAME, KEEP,                       \
+	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(OP0) |            \
+		  NEURON_FB(OP1) | NEURON_FB(REVERSE0) | NEURON_FB(REVERSE1))                      \
+	X(SCALAR_TENSOR_TENSOR, "scalar_tensor_tensor", NEURON_ISA_POOL, 1, 2, SAME, KEEP,         \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(SCALAR0) | NEURON_FB(OP0) |               \
+		  NEURON_FB(OP1) | NEURON_FB(REVERSE0) | NEURON_FB(REVERSE1))                      \
+	X(TENSOR_REDUCE, "tensor_reduce", NEURON_ISA_POOL, 1, 1, SAME, KEEP,                       \
+	  NEURON_FB_TENSOR | NEURON_FB(OP0) | NEURON_FB(NEGATE) | NEURON_FB(REDUCE_DIMS) |         \
+		  NEURON_FB(RESULT_SCALE))                                                         \
+	X(MEMSET, "memset", NEURON_ISA_ACT | NEURON_ISA_POOL, 1, 1, SAME, KEEP,                    \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SCALAR0))                             \
+	X(RECIPROCAL, "reciprocal", NEURON_ISA_POOL, 1, 1, SAME, KEEP, NEURON_FB_TENSOR)           \
+	X(TRANSPOSE, "transpose", NEURON_ISA_POOL, 1, 1, BLOCK, KEEP, NEURON_FB_TENSOR)            \
+	X(COPY_PREDICATED, "copy_predicated", NEURON_ISA_POOL, 1, 2, SAME, KEEP,                   \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(REVERSE0))                                \
+	X(GATHER, "gather", NEURON_ISA_POOL, 1, 2, SAME, KEEP, NEURON_FB_TENSOR | NEURON_FB(SRC1)) \
+	X(SCATTER, "scatter", NEURON_ISA_POOL, 1, 2, SAME, KEEP,                                   \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(OP0))                                     \
+	X(SORT, "sort", NEURON_ISA_POOL, 1, 1, SAME, KEEP, NEURON_FB_TENSOR | NEURON_FB(REVERSE0))
 
-#define OP_ROW(op, mnemonic, runs, nwords, dst, stationary, uses)    \
-	[NEURON_OP_##op] = { .name = mnemonic,                       \
-			     .groups = runs,                         \
-			     .words = nwords,                        \
-			     .span = NEURON_SPAN_##dst,              \
-			     .weights = NEURON_WEIGHTS_##stationary, \
-			     .fields = (uses) | NEURON_FB(SYNC) |    \
+/* What NeuronCore-v2 and v3 have besides */
+#define SEQUENCER_OPS(X)
+#define TENSOR_OPS(X)
+#define VECTOR_OPS(X) /* and Scalar's */
+#define GPSIMD_OPS(X)
+#define CUSTOM_OPS(X)
+#define OPS(X)           \
+	FIRST_OPS(X)     \
+	SEQUENCER_OPS(X) \
+	TENSOR_OPS(X)    \
+	VECTOR_OPS(X)    \
+	GPSIMD_OPS(X)    \
+	CUSTOM_OPS(X)
+
+#define OP_ROW(op, mnemonic, runs, core, nwords, dst, stationary, uses) \
+	[NEURON_OP_##op] = { .name = mnemonic,                          \
+			     .groups = runs,                            \
+			     .since = core,                             \
+			     .words = nwords,                           \
+			     .span = NEURON_SPAN_##dst,                 \
+			     .weights = NEURON_WEIGHTS_##stationary,    \
+			     .fields = (uses) | NEURON_FB(SYNC) |       \
 				       ((uses)&NEURON_FB(DST) ? NEURON_FB(CHECK) : 0) },
 const struct neuron_isa_op neuron_isa_ops[256] = { OPS(OP_ROW) };
 
-#define OP_ASSERT(op, mnemonic, runs, nwords, dst, stationary, uses)                     \
+#define OP_ASSERT(op, mnemonic, runs, core, nwords, dst, stationary, uses)               \
 	static_assert((nwords) == 1 || (nwords) == 2, mnemonic ": one or two words");    \
 	static_assert((nwords) == 2 || !((uses) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA))), \
 		      mnemonic ": src1 and alpha lie in the second word");               \
 	static_assert((nwords) == 1 || ((uses) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA))),  \
 		      mnemonic ": the second word holds something");
 OPS(OP_ASSERT)
-static_assert(NEURON_F_COUNT <= 32, "fields fit a 32-bit mask");
+static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 
 /*
  * Places. X(field group, member of struct neuron_insn, byte in the instruction, bit in that
@@ -163,7 +179,7 @@ static_assert(NEURON_ISA_SCALAR_BYTE(0) == 8 * 7, "scalars lie in the eighth 8 b
 uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t *restrict words)
 {
 	const struct neuron_isa_op *op = &neuron_isa_ops[words[0]];
-	const uint32_t fields = op->fields;
+	const uint64_t fields = op->fields;
 	uint64_t w[NEURON_ISA_U64S] = { 0 };
 
 	FIRST_WORD(WORD_LOAD)

@@ -17,17 +17,17 @@
 
 struct objdump {
 	const char *file;
+	const struct neuron_target *target; /* of a NEFF, which does not say */
+	const char *engine_name;
 	int engine; /* -1: all */
 	bool disassemble;
 	bool illegal; /* a word did not decode */
 };
 
 static const struct option options[] = {
-	{ "disassemble", no_argument, NULL, 'd' },
-	{ "engine", required_argument, NULL, 'e' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+	{ "disassemble", no_argument, NULL, 'd' },  { "engine", required_argument, NULL, 'e' },
+	{ "target", required_argument, NULL, 't' }, { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },	    { NULL, 0, NULL, 0 },
 };
 
 static void help(void)
@@ -35,7 +35,8 @@ static void help(void)
 	puts("Usage: neuron-objdump -d [OPTION]... FILE\n"
 	     "Show the instructions of a NEFF, or of a raw stream of 64-byte words.\n\n"
 	     "  -d, --disassemble    show instructions (there is nothing else to show yet)\n"
-	     "  -e, --engine ENGINE  only ENGINE (pe, act, pool, sp) of a NEFF\n"
+	     "  -e, --engine ENGINE  only ENGINE of a NEFF: pe, act, pool, sp, from trn1 on dve\n"
+	     "  -t, --target TARGET  a NEFF is for inf1 (default), inf2, trn1, trn1n or trn2\n"
 	     "  -h, --help           show this help\n"
 	     "  -V, --version        show the version");
 }
@@ -119,12 +120,13 @@ static int dump_file(struct objdump *od)
 	struct neff_model *model;
 	uint8_t *buf;
 	size_t size;
+	struct neff_limits limits = { .target = od->target };
 	int rc = read_file(od->file, &buf, &size);
 
 	if (rc) {
 		fprintf(stderr, "neuron-objdump: %s: %s\n", od->file, strerror(-rc));
 	} else if (size >= NEFF_HEADER_SIZE && !neff_read_header(buf, size, &header, &err)) {
-		rc = neff_read(buf, size, NULL, &model, &err);
+		rc = neff_read(buf, size, &limits, &model, &err);
 		if (rc)
 			fprintf(stderr, "neuron-objdump: %s: %s\n", od->file, err.text);
 		else
@@ -140,18 +142,24 @@ static int dump_file(struct objdump *od)
 
 int main(int argc, char **argv)
 {
-	struct objdump od = { .engine = -1 };
+	struct objdump od = { .target = &neuron_target_inf1, .engine = -1 };
 	int c;
 
-	while ((c = getopt_long(argc, argv, "de:hV", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "de:t:hV", options, NULL)) != -1) {
 		switch (c) {
 		case 'd':
 			od.disassemble = true;
 			break;
 		case 'e':
-			od.engine = neuron_isa_engine(&neuron_target_inf1, optarg);
-			if (od.engine < 0) {
-				fprintf(stderr, "neuron-objdump: unknown engine '%s'\n", optarg);
+			od.engine_name = optarg;
+			break;
+		case 't':
+			od.target = neuron_target_of_name(optarg);
+			if (!od.target) {
+				fprintf(stderr,
+					"neuron-objdump: unknown target '%s': inf1, inf2, trn1, "
+					"trn1n or trn2 is expected\n",
+					optarg);
 				return 2;
 			}
 			break;
@@ -162,6 +170,13 @@ int main(int argc, char **argv)
 			puts("neuron-objdump " NEURON_EMULATOR_BUILD);
 			return 0;
 		default:
+			return 2;
+		}
+	}
+	if (od.engine_name) {
+		od.engine = neuron_isa_engine(od.target, od.engine_name);
+		if (od.engine < 0) {
+			fprintf(stderr, "neuron-objdump: unknown engine '%s'\n", od.engine_name);
 			return 2;
 		}
 	}

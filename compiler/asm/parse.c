@@ -14,7 +14,7 @@ struct parser {
 	const char *p; /* where the parser is in its word */
 	struct neuron_insn *insn;
 	struct ncc_asm_error *err;
-	uint32_t fields; /* that the opcode has */
+	uint64_t fields; /* that the opcode has */
 	uint32_t seen;
 };
 

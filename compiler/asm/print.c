@@ -200,7 +200,7 @@ int ncc_asm_print(const struct neuron_insn *insn, char *buf, size_t size)
 {
 	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
 	struct out o = { buf, size, 0 };
-	uint32_t f = op->fields;
+	uint64_t f = op->fields;
 
 	if (size)
 		buf[0] = 0;

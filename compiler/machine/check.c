@@ -265,8 +265,10 @@ static int check_clear(struct check *c, unsigned int e, const struct neuron_insn
 
 	if (e != NEURON_ENG_SP || c->s[e].at + 1 != c->s[e].n)
 		return bad(c, e, "semaphores are cleared by SP's last instruction only");
+	/* one that has nothing to do but to begin is not fed */
 	for (unsigned int a = 0; a < c->target->engines; a++)
-		if (a != e && (c->s[a].at < c->s[a].n || now->n[a] < c->s[a].events))
+		if (a != e &&
+		    ((c->s[a].n > 1 && c->s[a].at < c->s[a].n) || now->n[a] < c->s[a].events))
 			return bad(c, e, "SP ends before another engine");
 	for (unsigned int q = 0; q < MAX_QUEUES; q++)
 		if (now->n[QUEUE(q)] < c->queue_events[q])

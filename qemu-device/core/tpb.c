@@ -325,7 +325,7 @@ static bool tpb_exec_sequencing(struct tpb *t, unsigned int e, const struct neur
 	switch (insn->opcode) {
 	case NEURON_OP_PROGRAM_START:
 		t->eng[e].told = false;
-		if (insn->isa_version == t->cfg.target->isa_version)
+		if (neuron_target_executes(t->cfg.target, insn->isa_version))
 			return true;
 		tpb_engine_stop(t, e, NEURON_NERR_ISA_VERSION, insn->isa_version,
 				t->cfg.target->isa_version);

@@ -12,9 +12,12 @@
 
 #include "exec.h"
 
-/* Chips that show what their arrays did have its counters besides */
+/*
+ * Of NeuronCore-v1, and of those that execute version 2 of the instruction set. The latter had
+ * version 3 while they had four engines and executed version 1: no program of such a state goes on.
+ */
 #define TPB_STATE_VERSION 2
-#define TPB_STATE_VERSION_ARRAY 3
+#define TPB_STATE_VERSION_CORE2 4
 
 /* One cursor serves saving and loading, so that fields are named once. */
 struct tpb_cursor {
@@ -147,7 +150,7 @@ static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 
 static uint32_t tpb_state_version(const struct tpb *t)
 {
-	return t->cfg.target->gen->array ? TPB_STATE_VERSION_ARRAY : TPB_STATE_VERSION;
+	return t->cfg.target->core > 1 ? TPB_STATE_VERSION_CORE2 : TPB_STATE_VERSION;
 }
 
 int64_t tpb_save(const struct tpb *t, void *buf, uint64_t size)

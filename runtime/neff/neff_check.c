@@ -435,7 +435,7 @@ static int insn_check(struct ctx *c, struct program *p, const struct neuron_insn
 
 	switch (insn->opcode) {
 	case NEURON_OP_PROGRAM_START:
-		if (insn->isa_version == c->target->isa_version)
+		if (neuron_target_executes(c->target, insn->isa_version))
 			return 0;
 		c->err->version = true;
 		neff_fail(c->err, "%s/%s.bin: ISA version %u, supported %u", c->sg->name,

@@ -307,7 +307,8 @@ int neff_def_read(const char *member, const json_t *root, const struct neuron_ta
 
 	if (!json_is_object(root))
 		return neff_fail(err, "%s: not a JSON object", member);
-	if (json_object_get(root, "dve") || json_object_get(root, "dve_instr"))
+	if (neuron_isa_engine(target, "dve") < 0 &&
+	    (json_object_get(root, "dve") || json_object_get(root, "dve_instr")))
 		return neff_fail(err, "%s: engine 'dve' is not of this generation: 'pool'", member);
 	ret = vars_read(&w, root, sg);
 	return ret ? ret : queues_read(&w, root, sg);

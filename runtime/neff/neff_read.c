@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "neuron/isa/codec.h"
+
 #define VERSION_MAJOR_MAX 2
 #define READ_CHUNK (1u << 20)
 #define MEMBER_ROOM 4096u /* bytes that a member's first allocation has */
@@ -299,6 +301,27 @@ static int constants_load(struct neff_reader *r, struct neff_subgraph *sg)
 	return 0;
 }
 
+/*
+ * Whose names a program's engines have. One for NeuronCore-v1 runs on later cores too, and calls
+ * the Vector engine what they call GpSimd; every program begins with its version.
+ */
+static const struct neuron_target *names_of(struct neff_reader *r,
+					    const struct neuron_target *target,
+					    const struct neff_subgraph *sg, const json_t *def)
+{
+	const struct neff_member *m;
+	struct neuron_insn insn;
+	char path[256];
+
+	if (target->core < 2 || engine_file(r, sg, def, "sp_instr", path))
+		return target;
+	m = member_find(r, path);
+	if (m && m->data && neuron_isa_decode(m->data, m->size / NEURON_INSN_WORD, &insn) > 0 &&
+	    insn.opcode == NEURON_OP_PROGRAM_START && insn.isa_version == 1)
+		return &neuron_target_inf1;
+	return target;
+}
+
 static int subgraph_load(struct neff_reader *r, const struct neuron_target *target,
 			 struct neff_subgraph *sg, const char *definition)
 {
@@ -308,6 +331,7 @@ static int subgraph_load(struct neff_reader *r, const struct neuron_target *targ
 
 	if (ret)
 		return ret;
+	target = names_of(r, target, sg, def);
 	ret = neff_def_read(definition, def, target, sg, r->err);
 	for (unsigned int e = 0; !ret && e < target->engines; e++)
 		ret = engine_load(r, target, sg, def, e);

@@ -7,8 +7,10 @@
 static void fill_perf(const struct neuron_target *target, const struct ndl_core_perf *perf,
 		      struct nrtx_core_counters *counters)
 {
+	counters->engines = target->engines;
 	for (unsigned int e = 0; e < target->engines; e++)
 		counters->engine[e] = (struct nrtx_engine_counters){
+			.name = target->engine[e].name,
 			.insns = perf->engine[e].insns,
 			.busy_cycles = perf->engine[e].busy_cycles,
 			.idle_cycles = perf->engine[e].idle_cycles,

@@ -118,9 +118,11 @@ NRT_STATUS nrtx_reset_cores(uint32_t start_core, uint32_t core_count);
 
 /* The chip's own counters of one engine, numbered as in the target; cycles are virtual */
 struct nrtx_engine_counters {
+	const char *name; /* in NEFFs and profiles */
 	uint64_t insns, busy_cycles, idle_cycles, wait_cycles, matmul_insns, matmul_wait_cycles;
 };
 struct nrtx_core_counters {
+	unsigned int engines;
 	struct nrtx_engine_counters engine[NEURON_ENGINES_MAX];
 	uint64_t macs;
 	/* the counters of this process */
@@ -143,6 +145,7 @@ struct nrtx_model_counters {
  * engine's clock (docs/isa.md, Costs); 0: not known, as of the first one of a core
  */
 uint64_t nrtx_last_cycles(void);
+uint64_t nrtx_last_ps(void); /* the same in picoseconds */
 NRT_STATUS nrtx_model_counters(const nrt_model_t *model, struct nrtx_model_counters *counters);
 
 #endif

@@ -97,16 +97,21 @@ static int wait_entry(struct rt_core *core, uint64_t deadline, struct timespec *
 	return 0;
 }
 
-static _Thread_local uint64_t last_cycles;
+static _Thread_local uint64_t last_cycles, last_ps;
 
 EXPORT uint64_t nrtx_last_cycles(void)
 {
 	return last_cycles;
 }
 
+EXPORT uint64_t nrtx_last_ps(void)
+{
+	return last_ps;
+}
+
 void rt_cycles_begin(void)
 {
-	last_cycles = 0;
+	last_cycles = last_ps = 0;
 }
 
 NRT_STATUS rt_timed_out(const struct rt_subgraph *sg, const char *where)
@@ -140,9 +145,12 @@ static void set_times(struct rt_subgraph *sg, uint64_t ended_ps)
 	const bool known = core->ended_ps && core->ended_ps <= ended_ps;
 	uint64_t most = known ? 0 : rt_subgraph_time(sg);
 
-	if (known)
-		last_cycles +=
-			(ended_ps - core->ended_ps) / sg->target->engine[NEURON_ENG_PE].cycle;
+	if (known) {
+		uint64_t ps = ended_ps - core->ended_ps;
+
+		last_ps += ps;
+		last_cycles += ps / sg->target->engine[NEURON_ENG_PE].cycle;
+	}
 	core->began_ps = known ? core->ended_ps : ended_ps > most ? ended_ps - most : 0;
 	core->ended_ps = ended_ps;
 }

@@ -533,7 +533,6 @@ int rtd_engine_nc_counters(uint32_t nc, struct rtd_nc_counters *counters)
 int rtd_engine_core_counters(uint32_t nc, struct rtd_core_counters *counters)
 {
 	static_assert(NEURON_ENGINES_MAX <= RTD_MAX_ENGINES, "room for all engines");
-	const struct neuron_target *target = &neuron_target_inf1;
 	struct nrtx_core_counters from;
 	NRT_STATUS status = nrtx_core_counters(nc, &from);
 
@@ -542,11 +541,11 @@ int rtd_engine_core_counters(uint32_t nc, struct rtd_core_counters *counters)
 		status = nrtx_core_location(nc, &counters->device, &counters->nc);
 	if (status)
 		return nerr_of(status);
-	counters->nengines = target->engines;
+	counters->nengines = from.engines;
 	counters->macs = from.macs;
-	for (unsigned int i = 0; i < target->engines; i++)
+	for (unsigned int i = 0; i < from.engines; i++)
 		counters->engine[i] = (struct rtd_engine_time){
-			.name = target->engine[i].name,
+			.name = from.engine[i].name,
 			.executed = from.engine[i].insns,
 			.busy = from.engine[i].busy_cycles,
 			.idle = from.engine[i].idle_cycles,

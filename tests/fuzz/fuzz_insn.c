@@ -116,7 +116,7 @@ static void begin(struct fuzz_in *in)
 		tpb_reset(c->tpb);
 		memset(&c->tpb->perf, 0, sizeof(c->tpb->perf));
 		memset(&c->tpb->weights, 0, sizeof(c->tpb->weights));
-		for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+		for (unsigned int e = 0; e < NEURON_V1_ENGINES; e++)
 			c->tpb->eng[e].time = 0;
 		memcpy(c->sbuf, sbuf, SBUF_SIZE);
 		memset(c->psum, 0, PSUM_SIZE);
@@ -164,7 +164,7 @@ static unsigned int next_insn(struct fuzz_in *in, unsigned int engine, uint8_t *
 static void push(struct fuzz_in *in)
 {
 	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
-	unsigned int engine = fuzz_u8(in) % NEURON_ENG_COUNT;
+	unsigned int engine = fuzz_u8(in) % NEURON_V1_ENGINES;
 	unsigned int n = next_insn(in, engine, words);
 	uint64_t time = fuzz_u8(in);
 

@@ -141,7 +141,7 @@ static inline void fuzz_places(struct neuron_insn *insn)
 static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engine,
 					   uint32_t part_size)
 {
-	static const uint8_t ops[NEURON_ENG_COUNT][8] = {
+	static const uint8_t ops[NEURON_V1_ENGINES][8] = {
 		{ NEURON_OP_LDWEIGHTS, NEURON_OP_LDWEIGHTS, NEURON_OP_MATMUL, NEURON_OP_MATMUL,
 		  NEURON_OP_PE_TRANSPOSE, NEURON_OP_NOP, NEURON_OP_NOTIFY, NEURON_OP_MATMUL },
 		{ NEURON_OP_ACTIVATE, NEURON_OP_ACTIVATE, NEURON_OP_ACT_READ_ACC,

@@ -143,8 +143,7 @@ static bool local_execute(struct bench_worker *worker, double *core_us)
 	struct buffers *b = worker->state;
 	NRT_STATUS status = nrtx_execute(local->model[worker->copy], b->in, b->out);
 
-	/* all engines' clocks are alike in the targets that there are */
-	*core_us = (double)nrtx_last_cycles() * neuron_target_inf1.engine[0].cycle / 1e6;
+	*core_us = (double)nrtx_last_ps() / 1e6;
 	if (status == NRT_EXEC_COMPLETED_WITH_NUM_ERR)
 		worker->num_errors++;
 	else if (status)

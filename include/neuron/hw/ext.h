@@ -7,12 +7,17 @@
 #ifndef NEURON_HW_EXT_H
 #define NEURON_HW_EXT_H
 
-/* Engine indices, everywhere: FIFOs, notification queues, counters, NEFF */
+/*
+ * Engine indices, everywhere: FIFOs, notification queues, counters, NEFF. The Vector engine is
+ * named pool on NeuronCore-v1 and dve on later ones, whose pool is the GpSimd engine.
+ */
 #define NEURON_ENG_PE 0
 #define NEURON_ENG_ACT 1
 #define NEURON_ENG_POOL 2
 #define NEURON_ENG_SP 3
-#define NEURON_ENG_COUNT 4
+#define NEURON_V1_ENGINES 4
+#define NEURON_ENG_GPSIMD 4
+#define NEURON_V2_ENGINES 5
 
 /* Memories of a NeuronCore, offsets in its window */
 #define NEURON_PARTITIONS 128

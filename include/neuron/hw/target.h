@@ -26,6 +26,7 @@ struct neuron_gen;
 #define NEURON_ISA_PE 0x2u /* products, on the array */
 #define NEURON_ISA_ACT 0x4u /* functions of elements */
 #define NEURON_ISA_POOL 0x8u /* vectors */
+#define NEURON_ISA_GPSIMD 0x10u /* GpSimd, from NeuronCore-v2 on */
 
 /* An engine of a core; its number is its place in the table */
 struct neuron_engine {
@@ -57,6 +58,7 @@ struct neuron_costs {
 
 struct neuron_target {
 	const char *name;
+	uint8_t core; /* version of the NeuronCore: which instructions it has (table.h, since) */
 	uint16_t isa_version;
 	uint8_t engines; /* a core */
 	const struct neuron_engine *engine;
@@ -84,6 +86,12 @@ extern const struct neuron_target neuron_target_inf1;
 
 /* What the compiler's --target names: inf1, inf2, trn1, trn1n or trn2; NULL: another name */
 const struct neuron_target *neuron_target_of_name(const char *name);
+
+/* Whether the cores execute programs of that version: later ones those of NeuronCore-v1 as well */
+static inline _Bool neuron_target_executes(const struct neuron_target *target, uint16_t version)
+{
+	return version == target->isa_version || (target->core > 1 && version == 1);
+}
 
 /* Semaphores that a program may use: 0 to one less */
 static inline unsigned int neuron_target_program_semaphores(const struct neuron_target *target)

@@ -43,7 +43,7 @@ enum neuron_isa_field {
 	NEURON_F_WRITE,
 	NEURON_F_COUNT,
 };
-#define NEURON_FB(name) (1u << NEURON_F_##name)
+#define NEURON_FB(name) (1ull << NEURON_F_##name)
 #define NEURON_FB_TENSOR (NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SRC0))
 
 /*
@@ -66,10 +66,11 @@ enum neuron_isa_stationary { NEURON_WEIGHTS_KEEP, NEURON_WEIGHTS_LOAD, NEURON_WE
 struct neuron_isa_op {
 	const char *name; /* mnemonic; NULL: no such opcode */
 	uint8_t groups; /* mask of NEURON_ISA_*: engines that run one of them have it */
+	uint8_t since; /* the first version of the NeuronCore that has it */
 	uint8_t words; /* 1 or 2; the ext bit must agree */
 	uint8_t span; /* enum neuron_isa_span */
 	uint8_t weights; /* enum neuron_isa_stationary */
-	uint32_t fields; /* mask of NEURON_FB() */
+	uint64_t fields; /* mask of NEURON_FB() */
 };
 extern const struct neuron_isa_op neuron_isa_ops[256];
 

@@ -31,7 +31,6 @@
 #define GEN(name) NEURON_V1_##name
 #define GEN_CHIP neuron_gen_inferentia
 /* Names that Inferentia's header does not have */
-#define NEURON_V1_ENGINES NEURON_ENG_COUNT
 #define NEURON_V1_TPB(nc) (NEURON_V1_TPB_BASE + (nc)*NEURON_V1_TPB_SIZE)
 #define NEURON_V1_TPB_BAR(nc) ((nc)*NEURON_V1_TPB_SIZE)
 #define NEURON_V1_REG(offset) (NEURON_V1_APB_BASE + (offset))

@@ -18,6 +18,7 @@ static_assert(sizeof(engines) / sizeof(engines[0]) <= NEURON_ENGINES_MAX, "no mo
 
 const struct neuron_target neuron_target_second = {
 	.name = "second",
+	.core = 1,
 	.isa_version = 2,
 	.engines = sizeof(engines) / sizeof(engines[0]),
 	.engine = engines,

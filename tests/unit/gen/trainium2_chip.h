@@ -17,7 +17,7 @@
 #define TRAINIUM2_DRAM_CHANNEL_SIZE 0x600000000ull
 #endif
 #define TRAINIUM2_NC_PER_DEVICE 8
-#define TRAINIUM2_ENGINES 4
+#define TRAINIUM2_ENGINES 5
 #define TRAINIUM2_DMA_ENG_PER_NC 16
 #define TRAINIUM2_DMA_ENGINES 132
 #define TRAINIUM2_SEMAPHORES 256
@@ -123,7 +123,7 @@
 		0, 8, 9, 1 \
 	} /* of slots 0 to 3 */
 #define TRAINIUM2_ROUTED 1
-#define TRAINIUM2_ISA 1
+#define TRAINIUM2_ISA 2
 
 /* TOP_SPs: windows, blocks of notification queues in BAR0, bits of the reset map, owners */
 #define TRAINIUM2_TOPSPS 16

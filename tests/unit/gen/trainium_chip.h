@@ -10,7 +10,7 @@
 #include "neuron/hw/gen.h"
 
 #define TRAINIUM_NC_PER_DEVICE 2
-#define TRAINIUM_ENGINES 4
+#define TRAINIUM_ENGINES 5
 #define TRAINIUM_DMA_ENG_PER_NC 16
 #define TRAINIUM_DMA_ENGINES 34
 #define TRAINIUM_SEMAPHORES 256
@@ -107,7 +107,7 @@
 		0, 2, 6, 4 \
 	} /* of slots 0 to 3 */
 #define TRAINIUM_ROUTED 1
-#define TRAINIUM_ISA 1
+#define TRAINIUM_ISA 2
 
 /* TOP_SPs: windows, blocks of notification queues in BAR0, bits of the reset map, owners */
 #define TRAINIUM_TOPSPS 6

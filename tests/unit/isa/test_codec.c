@@ -195,11 +195,15 @@ static void has(const char *text, const char *fmt, unsigned int code, const char
 
 START_TEST(test_manual)
 {
-	char *text = manual();
+	const struct neuron_target *trn1 = neuron_target_of_name("trn1");
+	char *text = manual(), since[64];
 
 	for (unsigned int i = 0; i < 256; i++)
-		if (neuron_isa_ops[i].name)
-			has(text, "| 0x%02x | `%s` |", i, neuron_isa_ops[i].name);
+		if (neuron_isa_ops[i].name) {
+			snprintf(since, sizeof(since), "%s` | v%u", neuron_isa_ops[i].name,
+				 neuron_isa_ops[i].since);
+			has(text, "| 0x%02x | `%s |", i, since);
+		}
 	for (unsigned int i = 0; i < NEURON_ISA_ALU_COUNT; i++)
 		if (neuron_isa_alus[i].name)
 			has(text, "| %u | `%s` |", i, neuron_isa_alus[i].name);
@@ -212,6 +216,8 @@ START_TEST(test_manual)
 		has(text, "| %u | `%s` |", i, neuron_isa_reduce_cmds[i]);
 	for (unsigned int i = 0; i < neuron_target_inf1.engines; i++)
 		has(text, "| %u | `%s` |", i, neuron_target_inf1.engine[i].name);
+	for (unsigned int i = 0; i < trn1->engines; i++)
+		has(text, "| %u | `%s` |", i, trn1->engine[i].name);
 	has(text, "| %u | %s |", NEURON_NERR_ILLEGAL_INSN, "ILLEGAL_INSN");
 	has(text, "| %u | %s |", NEURON_NERR_ILLEGAL_OPERAND, "ILLEGAL_OPERAND");
 	has(text, "| %u | %s |", NEURON_NERR_ISA_VERSION, "ISA_VERSION");

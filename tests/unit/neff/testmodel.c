@@ -107,7 +107,7 @@ struct neff_dma *testmodel_dma(struct testmodel *t, unsigned int eng, unsigned i
 static void program_start(struct testmodel *t, unsigned int eng)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_PROGRAM_START,
-				    .isa_version = neuron_target_inf1.isa_version };
+				    .isa_version = t->model.target->isa_version };
 
 	testmodel_insn(t, eng, &insn);
 }

@@ -127,7 +127,7 @@ static void random_program(struct testmodel *t)
 	testmodel_bare(t, "random");
 	testmodel_queue(t, "sp", NEFF_QUEUE_DATA, NEURON_ENG_SP);
 	testmodel_queue(t, "pool", NEFF_QUEUE_DATA, NEURON_ENG_POOL);
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+	for (unsigned int e = 0; e < NEURON_V1_ENGINES; e++) {
 		unsigned int n = rnd(4);
 
 		if (e != NEURON_ENG_SP && n)

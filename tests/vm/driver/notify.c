@@ -12,25 +12,26 @@
 
 static const struct {
 	uint32_t type;
-	unsigned int engines;
+	bool each; /* engine has one */
 } queues[] = {
-	{ NEURON_NQ_ERROR, 1 },
-	{ NEURON_NQ_NOTIFY, NEURON_ENG_COUNT },
-	{ NEURON_NQ_EVENT, 1 },
-	{ NEURON_NQ_TRACE, NEURON_ENG_COUNT },
+	{ NEURON_NQ_ERROR, false },
+	{ NEURON_NQ_NOTIFY, true },
+	{ NEURON_NQ_EVENT, false },
+	{ NEURON_NQ_TRACE, true },
 };
 
 int main(void)
 {
 	const volatile uint8_t *ring[RINGS_MAX];
-	unsigned int n = 0, others = 0;
+	unsigned int n = 0, others = 0, engines;
 	ndl_device_t *dev;
 	void *va;
 
 	if (!ok(!ndl_machine_set("node") && !ndl_open_device(0, NULL, &dev), "chip 0 by libndl"))
 		return tap_done();
+	engines = dev->gen->target->engines;
 	for (unsigned int i = 0; i < sizeof(queues) / sizeof(queues[0]); i++)
-		for (uint32_t engine = 0; engine < queues[i].engines; engine++) {
+		for (uint32_t engine = 0; engine < (queues[i].each ? engines : 1); engine++) {
 			struct ndl_nq_params p = { .nc = 0,
 						   .type = queues[i].type,
 						   .engine = engine,
