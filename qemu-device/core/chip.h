@@ -501,6 +501,12 @@ struct ncore_copy {
 	unsigned int move, stall_engine;
 };
 int ncore_copy(struct ncore_lane *lane, struct ncore_copy *copy);
+/*
+ * len bytes of memory, the chip's, a neighbour's or the host's, across whatever borders lie in it.
+ * Sets copy->from or, of a write, copy->to to what they went through; -EFAULT: copy->bad is refused.
+ */
+int ncore_access(struct ncore_lane *lane, struct ncore_copy *copy, uint64_t addr, void *buf,
+		 uint64_t len, bool write);
 
 /* False: none of the chip's memories lies there, as behind a window */
 bool ncore_plain_find(struct ncore_chip *chip, uint64_t addr, struct ncore_plain *plain);

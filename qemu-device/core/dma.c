@@ -33,8 +33,7 @@ static void report_stop(struct ncore_chip *chip, struct ncore_queue *q, uint16_t
 		     0, atomic_load(&q->time));
 }
 
-/* Reports an error that the guest made. */
-static void stop_queue(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code, uint64_t addr)
+void ncore_stop_queue(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code, uint64_t addr)
 {
 	ncore_guest_error(chip, NCORE_GE_UNDEFINED, addr, code);
 	report_stop(chip, q, code, addr);
@@ -57,7 +56,7 @@ static int ring_fetch(struct ncore_chip *chip, struct ncore_queue *q, struct nco
 	uint64_t addr, bytes;
 
 	if (!ring_valid(r)) {
-		stop_queue(chip, q, NEURON_NERR_DMA_DESC, ring_base(r));
+		ncore_stop_queue(chip, q, NEURON_NERR_DMA_DESC, ring_base(r));
 		return -EINVAL;
 	}
 	if (n > NCORE_DESC_CACHE)
@@ -70,7 +69,7 @@ static int ring_fetch(struct ncore_chip *chip, struct ncore_queue *q, struct nco
 	    !ncore_guard_whole(chip, ncore_guard_queue_domain(chip, q), &r->work->ring_hit, &ep,
 			       bytes) ||
 	    ncore_ep_rw(chip, &ep, r->work->cache, bytes, false)) {
-		stop_queue(chip, q, NEURON_NERR_DMA_ABORT, addr);
+		ncore_stop_queue(chip, q, NEURON_NERR_DMA_ABORT, addr);
 		return -EFAULT;
 	}
 	r->cached = n;
@@ -97,8 +96,8 @@ static inline int ring_open(struct ncore_chip *chip, struct ncore_queue *q, unsi
 	    (ncore_desc_ctrl(&r->cur) & NEURON_UDMA_DESC_RING_ID_MASK) >>
 			    NEURON_UDMA_DESC_RING_ID_SHIFT !=
 		    r->ring_id) {
-		stop_queue(chip, q, NEURON_NERR_DMA_DESC,
-			   ring_base(r) + (uint64_t)r->head * NEURON_UDMA_DESC_SIZE);
+		ncore_stop_queue(chip, q, NEURON_NERR_DMA_DESC,
+				 ring_base(r) + (uint64_t)r->head * NEURON_UDMA_DESC_SIZE);
 		return -EINVAL;
 	}
 	r->open = true;
@@ -130,8 +129,8 @@ static int check_packet(struct ncore_chip *chip, struct ncore_queue *q)
 
 	if (first == q->in_packet || q->packet_descs[NCORE_M2S] > chip->gen->target->packet_max ||
 	    q->packet_descs[NCORE_S2M] > chip->gen->target->packet_max) {
-		stop_queue(chip, q, NEURON_NERR_DMA_DESC,
-			   ring_base(m) + (uint64_t)m->head * NEURON_UDMA_DESC_SIZE);
+		ncore_stop_queue(chip, q, NEURON_NERR_DMA_DESC,
+				 ring_base(m) + (uint64_t)m->head * NEURON_UDMA_DESC_SIZE);
 		return -EINVAL;
 	}
 	if (ncore_desc_meta(&m->cur) & NCORE_META_UNKNOWN)
@@ -159,23 +158,31 @@ static bool struck(struct ncore_chip *chip, struct ncore_queue *q)
 	}
 }
 
+static int open_tx(struct ncore_chip *chip, struct ncore_queue *q)
+{
+	if (ring_open(chip, q, NCORE_M2S) || check_packet(chip, q))
+		return -EINVAL;
+	return ncore_fault_injected(chip, ~0u) && struck(chip, q) ? -EIO : 0;
+}
+
+int ncore_open_source(struct ncore_turn *t)
+{
+	return open_tx(t->lane->chip, t->q);
+}
+
 /* Opens the descriptors that are not open yet. Returns 0, or the step to return with. */
 static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_step *step)
 {
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
 
 	*step = NCORE_STEP_STARVED;
-	if (!m->open) {
-		if (ring_open(chip, q, NCORE_M2S) || check_packet(chip, q))
-			return -EINVAL;
-		if (ncore_fault_injected(chip, ~0u) && struck(chip, q))
-			return -EIO;
-	}
+	if (!m->open && open_tx(chip, q))
+		return -EINVAL;
 	if (!s->open) {
 		if (ring_open(chip, q, NCORE_S2M))
 			return -EINVAL;
 		if (q->packet_descs[NCORE_S2M] > chip->gen->target->packet_max) {
-			stop_queue(chip, q, NEURON_NERR_DMA_DESC, s->cur.addr);
+			ncore_stop_queue(chip, q, NEURON_NERR_DMA_DESC, s->cur.addr);
 			return -EINVAL;
 		}
 	}
@@ -249,6 +256,23 @@ static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct
 	return last;
 }
 
+void ncore_computed(struct ncore_turn *t, const struct ncore_copy *c, uint64_t extra, bool last)
+{
+	struct ncore_queue *q = t->q;
+	uint64_t time = end_time(t->lane, c) + extra;
+
+	atomic_thread_fence(memory_order_release);
+	q->step_bytes += c->done;
+	atomic_store_explicit(&q->time, time, memory_order_relaxed);
+	if (c->shares)
+		t->lane->shared.dma[q->engine] = time;
+	ncore_ring_close(&q->ring[NCORE_S2M], 1);
+	if (last) {
+		q->in_packet = false;
+		q->packet_descs[NCORE_M2S] = q->packet_descs[NCORE_S2M] = 0;
+	}
+}
+
 /* len bytes in one of the chip's memories, or NULL */
 static inline uint8_t *plain_bytes(struct ncore_chip *chip, struct ncore_ring *r, uint64_t addr,
 				   uint64_t len)
@@ -308,6 +332,8 @@ static enum ncore_step copy_some(struct ncore_turn *t)
 		.dst_hit = &s->work->data_hit,
 	};
 
+	if (ncore_computes(lane->chip, &s->cur))
+		return ncore_compute(t, &c);
 	switch (copy_plain(lane, q, &c) ? 0 : copy_routed(t, &c)) {
 	case 0:
 		break;
@@ -315,7 +341,7 @@ static enum ncore_step copy_some(struct ncore_turn *t)
 		*t->move = c.why == NCORE_STEP_MOVE ? c.move : c.stall_engine;
 		return c.why;
 	default:
-		stop_queue(lane->chip, q, NEURON_NERR_DMA_ABORT, c.bad);
+		ncore_stop_queue(lane->chip, q, NEURON_NERR_DMA_ABORT, c.bad);
 		return NCORE_STEP_STARVED;
 	}
 	ncore_event(lane->chip, NCORE_EV_DESC, q->engine, q->index, c.src, c.dst);

@@ -20,6 +20,12 @@ static inline uint32_t ncore_desc_meta(const struct ncore_desc *d)
 	return (uint32_t)(d->head >> 32);
 }
 
+/* Whether an RX descriptor's bytes are computed, and not copied */
+static inline bool ncore_computes(const struct ncore_chip *chip, const struct ncore_desc *rx)
+{
+	return ncore_desc_meta(rx) && chip->gen->target->core > 1;
+}
+
 static inline uint32_t ncore_desc_len(const struct ncore_desc *d)
 {
 	uint32_t len = ncore_desc_ctrl(d) & NEURON_UDMA_DESC_LEN_MASK;
@@ -87,6 +93,15 @@ static inline void ncore_move(uint8_t *dst, const uint8_t *src, uint64_t len)
 	else
 		*dst = *src;
 }
+
+/* Reports an error that the guest made. */
+void ncore_stop_queue(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code, uint64_t addr);
+/* Opens the next TX descriptor, which goes on with the packet. -errno: the queue stopped */
+int ncore_open_source(struct ncore_turn *t);
+/* Accounts for bytes that went through all of the descriptors that are open; last: of a packet */
+void ncore_computed(struct ncore_turn *t, const struct ncore_copy *c, uint64_t extra, bool last);
+/* dma_compute.c: what the open RX descriptor's second word asks for */
+enum ncore_step ncore_compute(struct ncore_turn *t, struct ncore_copy *c);
 
 /* Done with n descriptors */
 void ncore_ring_close(struct ncore_ring *r, uint32_t n);

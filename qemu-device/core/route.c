@@ -591,6 +591,48 @@ static int copy_run(struct ncore_lane *lane, struct ncore_copy *c)
 	return copy_special(lane, &src, &dst, c, len);
 }
 
+/* The bytes from addr on that have no border in them; 0: refused */
+static uint64_t access_run(struct ncore_lane *lane, struct ncore_copy *c, uint64_t addr, void *buf,
+			   uint64_t len, bool write)
+{
+	struct ncore_ep ep;
+
+	if (route(lane->chip, addr, &ep) || !bulk(&ep))
+		return 0;
+	if (len > ep.len)
+		len = ep.len;
+	if (ncore_guard_ep(lane->chip, c->domain, write ? c->dst_hit : c->src_hit, &ep, &len) ||
+	    ncore_ep_rw(lane->chip, &ep, buf, len, write))
+		return 0;
+	*(write ? &c->to : &c->from) = ep.way;
+	if (ep.beyond > c->beyond)
+		c->beyond = ep.beyond;
+	return len;
+}
+
+int ncore_access(struct ncore_lane *lane, struct ncore_copy *c, uint64_t addr, void *buf,
+		 uint64_t len, bool write)
+{
+	bool remote = ncore_is_remote(lane->chip, addr);
+	uint8_t *p = buf;
+	int ret = 0;
+
+	if (remote)
+		ncore_link_lock(lane->chip);
+	while (len && !ret) {
+		uint64_t n = access_run(lane, c, addr, p, len, write);
+
+		if (!n)
+			ret = fail(c, addr);
+		addr += n;
+		p += n;
+		len -= n;
+	}
+	if (remote)
+		ncore_link_unlock(lane->chip);
+	return ret;
+}
+
 int ncore_copy(struct ncore_lane *lane, struct ncore_copy *c)
 {
 	bool remote = ncore_is_remote(lane->chip, c->src) || ncore_is_remote(lane->chip, c->dst);

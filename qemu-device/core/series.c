@@ -64,7 +64,8 @@ static bool find_series(const struct ncore_turn *t, struct series *e)
 	int64_t tx, rx, descs = t->budget->descs;
 
 	e->len = ncore_desc_len(m->open ? &s->cur : &m->cur);
-	if (e->len > SHORT || (!m->open && ncore_desc_meta(&m->cur) & NCORE_META_UNKNOWN) ||
+	if (e->len > SHORT || ncore_computes(t->lane->chip, &s->cur) ||
+	    (!m->open && ncore_desc_meta(&m->cur) & NCORE_META_UNKNOWN) ||
 	    !is_quiet(t->lane->chip, t->q))
 		return false;
 	e->packet_max = t->lane->chip->gen->target->packet_max;

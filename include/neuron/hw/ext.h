@@ -35,6 +35,23 @@
 #define NEURON_INSN_WORD 64 /* bytes */
 
 /*
+ * An RX descriptor's second word, from NeuronCore-v2 on (v1's, and the public drivers', is 0): its
+ * bytes are elements made of those of its sources, a whole TX descriptor each, in a row.
+ */
+#define NEURON_DMA_COMPUTE_FROM 0x3fu /* type of the sources: enum neuron_dtype */
+#define NEURON_DMA_COMPUTE_TO 0xfc0u /* of the elements that are written */
+#define NEURON_DMA_COMPUTE_OP 0x7000u
+#define NEURON_DMA_COMPUTE_SOURCES 0xf0000u /* less one */
+#define NEURON_DMA_COMPUTE_RESERVED 0xfff08000u
+#define NEURON_DMA_CAST 1 /* of one source */
+#define NEURON_DMA_ADD 2
+#define NEURON_DMA_MIN 3
+#define NEURON_DMA_MAX 4
+#define NEURON_DMA_SOURCES_MAX 16
+#define NEURON_DMA_COMPUTE(op, from, to, sources) \
+	((uint32_t)(from) | (uint32_t)(to) << 6 | (uint32_t)(op) << 12 | ((uint32_t)(sources)-1) << 16)
+
+/*
  * A notification entry, 32 bytes, little-endian, written front to back with the last word last:
  *  0 u8 type (NEURON_NQ_*), u8 engine, u16 code;  4 u32 id;  8 u64 virtual time (picoseconds);
  * 16 u64 data;  24 u32 data2;  28 u32 phase.
