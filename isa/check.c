@@ -215,12 +215,36 @@ static int check_shape(struct checker *c)
 	return 0;
 }
 
+/* What an element of dst takes of each partition of the moving operand */
+static unsigned int pe_slots(const struct neuron_insn *insn)
+{
+	return insn->opcode == NEURON_OP_MATMUL_DOUBLE || insn->opcode == NEURON_OP_MATMUL_SPARSE ||
+			       insn->opcode == NEURON_OP_LDWEIGHTS_DOUBLE
+		       ? insn->src0.num[0]
+		       : 1;
+}
+
+static bool is_fp8(uint8_t dtype)
+{
+	return dtype == NEURON_DT_FP8_E3 || dtype == NEURON_DT_FP8_E4 || dtype == NEURON_DT_FP8_E5;
+}
+
+bool neuron_isa_moves_bits(const struct neuron_insn *insn, const struct neuron_target *target)
+{
+	const uint8_t to = insn->dst.dtype, from = insn->src0.dtype;
+
+	return insn->opcode == NEURON_OP_PE_TRANSPOSE && target->core >= 3 &&
+	       (is_fp8(from) ? to == NEURON_DT_UINT16 : to == from);
+}
+
 /* A PE destination: a row of results for each column, an element for each row of src0 */
 static int check_pe_dst(struct checker *c, unsigned int columns)
 {
 	const struct neuron_insn *insn = c->insn;
 	unsigned int partitions = neuron_isa_dst_partitions(insn, columns);
-	uint32_t count = insn->opcode == NEURON_OP_MATMUL ? c->at->src0.count : insn->partitions;
+	uint32_t count = insn->opcode == NEURON_OP_PE_TRANSPOSE
+				 ? insn->partitions
+				 : c->at->src0.count / pe_slots(insn);
 	int rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, partitions, &c->at->dst);
 	bool integer = insn->src0.dtype == NEURON_DT_INT8;
 
@@ -229,7 +253,8 @@ static int check_pe_dst(struct checker *c, unsigned int columns)
 	if (!c->at->dst.psum)
 		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
 			    "the PE writes PSUM only");
-	if (insn->dst.dtype != (integer ? NEURON_DT_INT32 : NEURON_DT_FP32))
+	if (!neuron_isa_moves_bits(insn, c->target) &&
+	    insn->dst.dtype != (integer ? NEURON_DT_INT32 : NEURON_DT_FP32))
 		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
 			    "destination type is fp32, int32 for int8");
 	if (c->at->dst.count != count)
@@ -261,12 +286,54 @@ static enum pe_kind pe_kind(uint8_t dtype)
 	}
 }
 
+/* Two rows of fp8 a partition */
+static int check_double(struct checker *c)
+{
+	const struct neuron_insn *insn = c->insn;
+
+	if (!is_fp8(insn->src0.dtype))
+		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+			    "double rows are of fp8");
+	if (insn->src0.num[0] != 2)
+		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+			    "num 0 is 2, the rows of a partition");
+	return 0;
+}
+
+/* Weights that choose of so many partitions and slots: 4:16, 4:12, 4:8, 2:8, 2:4, 1:4, 1:2 */
+static int check_sparse(struct checker *c)
+{
+	const struct neuron_insn *insn = c->insn;
+	const unsigned int slots = pe_slots(insn), m = insn->neighbours;
+	int rc;
+
+	if ((m != 1 && m != 2 && m != 4) || slots < 2 || slots > 4 || (slots == 3 && m != 4))
+		return neuron_isa_illegal(c->fault, "a pattern is 4:16, 4:12, 4:8, 2:8, 2:4, 1:4 "
+						    "or 1:2");
+	if (insn->partitions % m)
+		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+			    "partitions are a multiple of the neighbours");
+	if (pe_kind(insn->src0.dtype) == PE_INT)
+		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+			    "sparse products are of floats");
+	rc = check_ap(c, NEURON_OPERAND_SRC1, &insn->src1, insn->partitions, &c->at->src1);
+	if (rc)
+		return rc;
+	if (c->at->src1.psum)
+		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset,
+			    "the PE reads SBUF only");
+	if (insn->src1.dtype != NEURON_DT_UINT16)
+		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset, "tags are uint16");
+	return 0;
+}
+
 static int check_pe(struct checker *c)
 {
 	const struct neuron_insn *insn = c->insn;
 	uint8_t t = insn->src0.dtype;
-	uint32_t limit = insn->opcode == NEURON_OP_MATMUL ? NEURON_ISA_MAX_MOVING
-							  : NEURON_ISA_MAX_STATIONARY;
+	uint32_t limit = neuron_isa_ops[insn->opcode].weights == NEURON_WEIGHTS_USE
+				 ? NEURON_ISA_MAX_MOVING
+				 : NEURON_ISA_MAX_STATIONARY;
 	int rc = check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &c->at->src0);
 
 	if (rc)
@@ -277,11 +344,15 @@ static int check_pe(struct checker *c)
 	if (!pe_kind(t) || !(c->target->pe_dtypes >> t & 1))
 		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
 			    "the PE does not take the type");
-	if (c->at->src0.count > limit)
+	if (c->at->src0.count / pe_slots(insn) > limit)
 		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
 			    "more columns than the array takes");
-	if (insn->opcode == NEURON_OP_LDWEIGHTS)
-		return 0;
+	if (insn->opcode == NEURON_OP_LDWEIGHTS_DOUBLE || insn->opcode == NEURON_OP_MATMUL_DOUBLE)
+		rc = check_double(c);
+	else if (insn->opcode == NEURON_OP_MATMUL_SPARSE)
+		rc = check_sparse(c);
+	if (rc || neuron_isa_ops[insn->opcode].weights == NEURON_WEIGHTS_LOAD)
+		return rc;
 	/* how many columns there are is known with the weights; at least one */
 	return check_pe_dst(c, 1);
 }
@@ -377,6 +448,11 @@ static int check_sync(struct checker *c)
 	if (insn->opcode == NEURON_OP_SEM_RANGE_CLEAR &&
 	    (insn->first > insn->last || insn->last >= c->target->semaphores))
 		return neuron_isa_illegal(c->fault, "no such range of semaphores");
+	if (insn->opcode == NEURON_OP_SET_ROUNDING &&
+	    (insn->rounding >= NEURON_ROUND_COUNT ||
+	     (insn->rounding == NEURON_ROUND_NEAREST && insn->seed)))
+		return neuron_isa_illegal(c->fault, "rounding is nearest, with seed 0, or "
+						    "stochastic");
 	return 0;
 }
 
@@ -387,7 +463,8 @@ void neuron_isa_load_weights(struct neuron_isa_weights *weights, const struct ne
 	if (neuron_isa_ops[insn->opcode].weights != NEURON_WEIGHTS_LOAD)
 		return;
 	weights->k = insn->partitions;
-	weights->columns = (unsigned int)num[0] * num[1] * num[2] * num[3];
+	weights->columns = (unsigned int)num[0] * num[1] * num[2] * num[3] / pe_slots(insn);
+	weights->doubled = insn->opcode == NEURON_OP_LDWEIGHTS_DOUBLE;
 	weights->dtype = insn->src0.dtype;
 }
 
@@ -397,7 +474,9 @@ uint64_t neuron_isa_macs(const struct neuron_insn *insn, const struct neuron_isa
 
 	if (neuron_isa_ops[insn->opcode].weights != NEURON_WEIGHTS_USE)
 		return 0;
-	return (uint64_t)weights->k * weights->columns * num[0] * num[1] * num[2] * num[3];
+	/* of what weights choose from, each takes one */
+	return (uint64_t)weights->k * weights->columns * num[0] * num[1] * num[2] * num[3] /
+	       (insn->opcode == NEURON_OP_MATMUL_SPARSE ? pe_slots(insn) : 1);
 }
 
 int neuron_isa_check_weights(const struct neuron_insn *insn, const struct neuron_target *target,
@@ -418,6 +497,14 @@ int neuron_isa_check_weights(const struct neuron_insn *insn, const struct neuron
 	if (insn->partitions != weights->k)
 		return fail(fault, NEURON_OPERAND_SRC0, insn->src0.offset,
 			    "as many partitions as the loaded weights");
+	if ((insn->opcode == NEURON_OP_MATMUL_DOUBLE) != weights->doubled)
+		return neuron_isa_illegal(fault, "double rows go with weights of double rows only");
+	if (insn->opcode == NEURON_OP_MATMUL_SPARSE &&
+	    (uint32_t)insn->src1.num[0] * insn->src1.num[1] * insn->src1.num[2] *
+			    insn->src1.num[3] !=
+		    (weights->columns + 3) / 4)
+		return fail(fault, NEURON_OPERAND_SRC1, insn->src1.offset,
+			    "a word of tags for four columns");
 	if (pe_kind(insn->src0.dtype) != pe_kind(weights->dtype))
 		return fail(fault, NEURON_OPERAND_SRC0, insn->src0.offset,
 			    "int8 goes with int8 weights only, fp32 and tf32 with fp32 and tf32");

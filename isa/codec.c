@@ -74,7 +74,7 @@ int neuron_isa_encode(const struct neuron_insn *insn, void *words)
 		const struct neuron_isa_place *p = &neuron_isa_places[i];
 		uint64_t v = member(insn, p);
 
-		if (op->fields & (1u << p->field)) {
+		if (op->fields & (1ull << p->field)) {
 			if (v & ~neuron_isa_mask(p->bits))
 				return -EINVAL;
 			w[p->word] |= v << p->shift;

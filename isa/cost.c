@@ -46,6 +46,10 @@ static uint64_t pe_cycles(const struct neuron_insn *insn, const struct neuron_ta
 
 	switch (insn->opcode) {
 	case NEURON_OP_MATMUL:
+	case NEURON_OP_MATMUL_DOUBLE:
+	case NEURON_OP_MATMUL_SPARSE:
+		if (insn->opcode != NEURON_OP_MATMUL) /* what a partition has comes at once */
+			n /= insn->src0.num[0];
 		n *= divide_up(columns, target->pe_columns); /* passes */
 		if (insn->src0.dtype == NEURON_DT_FP32 || insn->src0.dtype == NEURON_DT_FP32R)
 			return n * target->cost.fp32_passes;
@@ -54,6 +58,8 @@ static uint64_t pe_cycles(const struct neuron_insn *insn, const struct neuron_ta
 	case NEURON_OP_PE_TRANSPOSE:
 		n = n < target->cost.transpose ? n : target->cost.transpose;
 		return insn->partitions > n ? insn->partitions : n;
+	case NEURON_OP_LDWEIGHTS_DOUBLE:
+		return n / insn->src0.num[0];
 	default:
 		return n;
 	}

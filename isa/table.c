@@ -51,13 +51,22 @@
 
 /* What NeuronCore-v2 and v3 have besides */
 #define SEQUENCER_OPS(X)
-#define TENSOR_OPS(X)
+#define TENSOR_OPS(X)                                                            \
+	X(LDWEIGHTS_DOUBLE, "ldweights_double", NEURON_ISA_PE, 3, 1, SAME, LOAD, \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0))                               \
+	X(MATMUL_DOUBLE, "matmul_double", NEURON_ISA_PE, 3, 1, COLUMNS, USE,     \
+	  NEURON_FB_TENSOR | NEURON_FB(ACCUMULATE))                              \
+	X(MATMUL_SPARSE, "matmul_sparse", NEURON_ISA_PE, 3, 2, COLUMNS, USE,     \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(ACCUMULATE) | NEURON_FB(NEIGHBOURS))
+#define ROUNDING_OPS(X) \
+	X(SET_ROUNDING, "set_rounding", NEURON_ISA_ANY, 2, 1, SAME, KEEP, NEURON_FB(ROUNDING))
 #define VECTOR_OPS(X) /* and Scalar's */
 #define GPSIMD_OPS(X)
 #define CUSTOM_OPS(X)
 #define OPS(X)           \
 	FIRST_OPS(X)     \
 	SEQUENCER_OPS(X) \
+	ROUNDING_OPS(X)  \
 	TENSOR_OPS(X)    \
 	VECTOR_OPS(X)    \
 	GPSIMD_OPS(X)    \
@@ -120,6 +129,7 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 	X(OP1, op1, 7, 0, 8)                 \
 	X(REDUCE_DIMS, reduce_dims, 7, 0, 8) \
 	X(REDUCE_CMD, reduce_cmd, 7, 0, 8)   \
+	X(NEIGHBOURS, neighbours, 7, 0, 8)   \
 	X(SYNC, wait_value, 8, 0, 32)        \
 	X(SYNC, update_value, 12, 0, 32)
 
@@ -128,6 +138,8 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 	X(ALPHA, alpha, 64, 0, 32)          \
 	X(VERSION, isa_version, 16, 0, 16)  \
 	X(ID, id, 16, 0, 32)                \
+	X(ROUNDING, rounding, 16, 0, 8)     \
+	X(ROUNDING, seed, 24, 0, 64)        \
 	X(RANGE, first, 16, 0, 8)           \
 	X(RANGE, last, 17, 0, 8)            \
 	X(WRITE, write[0].addr, 16, 0, 64)  \
@@ -294,6 +306,11 @@ const struct neuron_isa_dtype neuron_isa_dtypes[NEURON_ISA_DTYPE_COUNT] = {
 	NEURON_ISA_FP8S(FP8_ROW)
 		/* what lies in the bits that are not read makes no NaN */
 		[NEURON_DT_TF32] = { "tf32", 4, false, INFINITE(8, 23) | NEURON_ISA_TF32_UNUSED },
+};
+
+const char *const neuron_isa_roundings[NEURON_ROUND_COUNT] = {
+	[NEURON_ROUND_NEAREST] = "nearest",
+	[NEURON_ROUND_STOCHASTIC] = "stochastic",
 };
 
 const char *const neuron_isa_reduce_cmds[NEURON_ISA_REDUCE_CMDS] = { "idle", "reset", "reduce",

@@ -204,6 +204,15 @@ static int version(struct parser *ps)
 	return rc;
 }
 
+static int seed(struct parser *ps)
+{
+	int64_t v = 0;
+	int rc = number(ps, 0, UINT64_MAX, &v);
+
+	ps->insn->seed = (uint64_t)v;
+	return rc;
+}
+
 static int alu(struct parser *ps, uint8_t *op)
 {
 	return name_or_number(ps, &neuron_isa_alus[0].name, sizeof(neuron_isa_alus[0]),
@@ -225,11 +234,14 @@ static const struct keyword {
 	{ "op1=", NEURON_FB(OP1) },
 	{ "func=", NEURON_FB(FUNC) },
 	{ "reduce_cmd=", NEURON_FB(REDUCE_CMD) },
+	{ "neighbours=", NEURON_FB(NEIGHBOURS) },
 	{ "reduce_dims=", NEURON_FB(REDUCE_DIMS) },
 	{ "alpha=", NEURON_FB(ALPHA) },
 	{ "scale=", NEURON_FB(RESULT_SCALE) },
 	{ "id=", NEURON_FB(ID) },
 	{ "version=", NEURON_FB(VERSION) },
+	{ "rounding=", NEURON_FB(ROUNDING) },
+	{ "seed=", NEURON_FB(ROUNDING) },
 	{ "range=", NEURON_FB(RANGE) },
 	{ "write0=", NEURON_FB(WRITE) },
 	{ "write1=", NEURON_FB(WRITE) },
@@ -269,6 +281,8 @@ static int value(struct parser *ps, const struct keyword *k)
 				      NEURON_ISA_REDUCE_CMDS, &in->reduce_cmd);
 	case NEURON_FB(REDUCE_DIMS):
 		return u8(ps, &in->reduce_dims);
+	case NEURON_FB(NEIGHBOURS):
+		return u8(ps, &in->neighbours);
 	case NEURON_FB(ALPHA):
 	case NEURON_FB(RESULT_SCALE):
 		return f32(ps, &in->alpha);
@@ -276,6 +290,10 @@ static int value(struct parser *ps, const struct keyword *k)
 		return u32(ps, &in->id);
 	case NEURON_FB(VERSION):
 		return version(ps);
+	case NEURON_FB(ROUNDING):
+		return k->name[0] == 's' ? seed(ps)
+					 : name_or_number(ps, neuron_isa_roundings, sizeof(char *),
+							  NEURON_ROUND_COUNT, &in->rounding);
 	case NEURON_FB(RANGE):
 		return range(ps);
 	case NEURON_FB(WRITE):

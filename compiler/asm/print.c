@@ -170,6 +170,8 @@ static void put_rest(struct out *o, const struct neuron_insn *insn, uint32_t f)
 	uint32_t alpha;
 
 	memcpy(&alpha, &insn->alpha, sizeof(alpha));
+	if (f & NEURON_FB(NEIGHBOURS))
+		put(o, " neighbours=%u", insn->neighbours);
 	if (f & NEURON_FB(REDUCE_DIMS))
 		put(o, " reduce_dims=%u", insn->reduce_dims);
 	if (alpha && f & NEURON_FB(ALPHA))
@@ -180,6 +182,14 @@ static void put_rest(struct out *o, const struct neuron_insn *insn, uint32_t f)
 		put(o, " id=%" PRIu32, insn->id);
 	if (f & NEURON_FB(VERSION))
 		put(o, " version=%u", insn->isa_version);
+	if (f & NEURON_FB(ROUNDING)) {
+		put_code(o, "rounding",
+			 insn->rounding < NEURON_ROUND_COUNT ? neuron_isa_roundings[insn->rounding]
+							     : NULL,
+			 insn->rounding);
+		if (insn->seed)
+			put(o, " seed=%#" PRIx64, insn->seed);
+	}
 	if (f & NEURON_FB(RANGE))
 		put(o, " range=%u:%u", insn->first, insn->last);
 

@@ -35,7 +35,8 @@
 /* Floats between rows of the moving operand and between blocks of weights: odd numbers of lines,
  * so that neighbours fall into different cache sets */
 #define EXEC_MM_X_ROW (NEURON_ISA_MAX_MOVING + 48)
-#define EXEC_MM_W_BLOCK (NEURON_PARTITIONS * EXEC_MM_ROWS + 16)
+#define EXEC_MM_K (4 * NEURON_PARTITIONS) /* rows at most: of a sparse product */
+#define EXEC_MM_W_BLOCK (EXEC_MM_K * EXEC_MM_ROWS + 16)
 #define EXEC_MM_W_SIZE (NEURON_ISA_MAX_STATIONARY / EXEC_MM_ROWS * EXEC_MM_W_BLOCK)
 
 struct exec_moving;
@@ -157,6 +158,17 @@ struct exec_quads {
 struct exec_arith;
 
 /*
+ * An engine's source of random words: draw i is word i / 16 % 4 of block 16 * (i / 64) + i % 16, so
+ * that a vector of any width has them without a permutation.
+ */
+#define EXEC_DRAW_BLOCKS 16
+#define EXEC_DRAW_GROUP (4 * EXEC_DRAW_BLOCKS)
+struct exec_draws {
+	uint64_t seed, count; /* count: those that are made */
+	uint32_t core, engine;
+};
+
+/*
  * The inner loops. Arrays of floats are padded: n may be rounded up to 16 in them. TPB_SLACK bytes
  * behind an input may be read.
  */
@@ -178,6 +190,11 @@ struct exec_kernels {
 	/* conversions of n contiguous elements to and from fp32 (docs/isa.md, Conversions) */
 	void (*load)(uint8_t dtype, float *out, const void *in, size_t n);
 	void (*store)(uint8_t dtype, void *out, const float *in, size_t n);
+	/* words of whole groups of draws; what x becomes by words in a type that narrows it, as
+	 * fp32 */
+	void (*draw)(const struct exec_draws *d, uint64_t group, unsigned int groups,
+		     uint32_t *out);
+	void (*round)(uint8_t dtype, float *out, const float *x, const uint32_t *words, size_t n);
 	/* r[i] = a[i] op b[i]; an arithmetic or unary operation */
 	void (*alu)(uint8_t op, float *r, struct exec_vec a, struct exec_vec b, size_t n);
 	/* an element-wise instruction, of arithmetic and on raw bits; its streams end anywhere */
@@ -242,12 +259,16 @@ struct exec_scratch {
 	uint32_t raw[EXEC_CHUNK + 16];
 	uint32_t row[NEURON_ISA_MAX_ELEMS_SBUF + 16]; /* a whole row of results, as raw elements */
 	float acc[NEURON_ISA_MAX_ELEMS_SBUF + 16]; /* TENSOR_REDUCE: a row of results */
-	float x[NEURON_PARTITIONS * EXEC_MM_X_ROW];
+	float rounded[EXEC_CHUNK + 16];
+	uint32_t words[EXEC_CHUNK + 2 * EXEC_DRAW_GROUP]; /* what a chunk draws, and around it */
+	float x[EXEC_MM_K * EXEC_MM_X_ROW];
+	/* MATMUL_SPARSE: the rows that one column takes */
+	float column[(EXEC_MM_K + NEURON_PARTITIONS) * EXEC_MM_X_ROW];
 	struct exec_runs runs;
 	/* SORT: keys with the numbers of their elements */
 	struct exec_pair pairs[2][NEURON_ISA_MAX_ELEMS_SBUF];
 	uint32_t result[NEURON_ISA_MAX_STATIONARY][NEURON_ISA_MAX_MOVING]; /* raw */
-	float w[EXEC_MM_W_SIZE]; /* PE_TRANSPOSE: as weights */
+	float w[EXEC_MM_W_SIZE]; /* PE_TRANSPOSE, MATMUL_SPARSE: as weights */
 };
 
 /* The scalar of each partition: at is the first one's place, stride bytes before the next, or NULL */
@@ -293,6 +314,8 @@ struct tpb_engine {
 	bool stopped; /* by an error, until reset */
 	bool told; /* of a NaN; the next program tells again */
 	uint64_t time; /* virtual, picoseconds: the end of the last instruction's issue */
+	bool at_random; /* its results are rounded so, and not to nearest */
+	struct exec_draws draws;
 	/* its last update: it waits behind that, where others look at their own time */
 	uint16_t own;
 	uint64_t own_time;
@@ -302,6 +325,7 @@ struct tpb_engine {
 struct tpb_weights {
 	unsigned int k, fs;
 	uint8_t dtype; /* 0: none loaded */
+	bool doubled; /* k is two rows a partition */
 	bool paired, in_quads; /* as struct exec_pairs, exec_quads say */
 	unsigned int least; /* then: the exponent of the least one */
 	float w[EXEC_MM_W_SIZE];
@@ -317,9 +341,21 @@ struct tpb {
 	struct tpb_perf perf; /* times in picoseconds */
 	struct tpb_weights weights;
 	struct neuron_isa_operands at; /* of the instruction that is being executed */
+	struct exec_draws *draws; /* of its engine, which rounds by them; or NULL */
 	float acc[NEURON_PARTITIONS]; /* ACT's accumulator registers */
 	struct exec_scratch *scratch;
 };
+
+/* What the checker is to know of loaded weights */
+static inline struct neuron_isa_weights exec_weights_loaded(const struct tpb_weights *w)
+{
+	return (struct neuron_isa_weights){ .k = !w->dtype    ? 0
+						 : w->doubled ? w->k / 2
+							      : w->k,
+					    .columns = w->fs,
+					    .dtype = w->dtype,
+					    .doubled = w->doubled };
+}
 
 /* tpb.c: look at the head of the FIFO, and when it can start */
 void tpb_decode_head(struct tpb *t, unsigned int e);
@@ -335,6 +371,9 @@ void exec_stream_runs(const struct exec_stream *s, struct exec_runs *runs);
 /* the next n elements as fp32, in buf or where they lie (or in scratch->raw, until the next call) */
 const float *exec_stream_floats(const struct tpb *t, struct exec_stream *s, uint8_t dtype,
 				float *buf, size_t n);
+/* exec_round.c: n results converted to a type, rounded as the engine does; x is padded */
+void exec_store(const struct tpb *t, uint8_t dtype, void *out, const float *x, size_t n);
+bool exec_rounds_at_random(const struct tpb *t, uint8_t dtype);
 /* the next n elements converted and written; uses scratch->row */
 void exec_stream_store(const struct tpb *t, struct exec_stream *s, uint8_t dtype, const float *x,
 		       size_t n);
@@ -349,6 +388,13 @@ uint32_t exec_find_nan(const struct tpb *t, const struct neuron_insn *insn);
 
 /* exec_pe.c: loaded weights as struct exec_mm says, whatever they were */
 void exec_weights_plain(struct tpb_weights *w);
+void exec_mm_run(struct tpb *t, struct exec_mm *mm, struct exec_operand *dst, bool accumulate,
+		 void (*matmul)(const struct exec_mm *mm));
+/* exec_pe_forms.c: products of more than one row a partition, transposes that move bits */
+void exec_ldweights_double(struct tpb *t, const struct neuron_insn *insn);
+void exec_matmul_double(struct tpb *t, const struct neuron_insn *insn);
+void exec_matmul_sparse(struct tpb *t, const struct neuron_insn *insn);
+void exec_transpose_bits(struct tpb *t, const struct neuron_insn *insn);
 /* exec_pe.c, exec_act.c, exec_pool.c: checked instructions; 0 or -EINVAL with *fault */
 int exec_pe(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
 int exec_act(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);

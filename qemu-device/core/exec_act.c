@@ -38,7 +38,7 @@ static void exec_rows_out(struct tpb *t, struct exec_operand *dst, unsigned int 
 	uint8_t *at = dst->part0 + first * dst->stride + dst->s.first;
 	const uint8_t *from = (const uint8_t *)t->scratch->row;
 
-	t->kern->store(dst->dtype, t->scratch->row, t->scratch->a, (size_t)rows * dst->r.count);
+	exec_store(t, dst->dtype, t->scratch->row, t->scratch->a, (size_t)rows * dst->r.count);
 	for (unsigned int r = 0; r < rows; r++, from += bytes, at += dst->stride) {
 		if (exec_flat(dst)) {
 			exec_copy_few(at, from, bytes);
@@ -106,7 +106,7 @@ static void exec_activate_row(struct tpb *t, const struct neuron_insn *insn,
 		if (direct)
 			exec_stream_store(t, &dst->s, dst->dtype, s->a, n);
 		else
-			t->kern->store(dst->dtype, row + (size_t)done * dst->r.size, s->a, n);
+			exec_store(t, dst->dtype, row + (size_t)done * dst->r.size, s->a, n);
 	}
 	if (!direct)
 		exec_stream_put(&dst->s, row, dst->r.count);
@@ -195,7 +195,7 @@ static void exec_read_acc(struct tpb *t, const struct neuron_insn *insn)
 	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	for (unsigned int p = 0; p < insn->partitions; p++) {
 		x[0] = t->acc[p];
-		t->kern->store(dst.dtype, raw, x, 1);
+		exec_store(t, dst.dtype, raw, x, 1);
 		exec_operand_row(&dst, p);
 		exec_stream_put(&dst.s, raw, 1);
 	}
@@ -230,7 +230,7 @@ static void exec_copy_row(struct tpb *t, struct exec_operand *dst, struct exec_o
 			if (direct)
 				exec_stream_store(t, &dst->s, dst->dtype, x, n);
 			else
-				t->kern->store(dst->dtype, at, x, n);
+				exec_store(t, dst->dtype, at, x, n);
 		} else if (direct) {
 			exec_copy_bits(t, &dst->s, &src->s, n);
 		} else {
@@ -313,11 +313,14 @@ void exec_memset(struct tpb *t, const struct neuron_insn *insn)
 	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	for (uint32_t i = 0; i < most; i++)
 		s->a[i] = insn->scalar0.f;
-	t->kern->store(dst.dtype, s->row, s->a, most);
+	if (!exec_rounds_at_random(t, dst.dtype))
+		exec_store(t, dst.dtype, s->row, s->a, most);
 	for (unsigned int p = 0; p < insn->partitions; p++) {
 		exec_operand_row(&dst, p);
 		for (uint32_t done = 0, n; done < dst.r.count; done += n) {
 			n = dst.r.count - done < EXEC_CHUNK ? dst.r.count - done : EXEC_CHUNK;
+			if (exec_rounds_at_random(t, dst.dtype))
+				exec_store(t, dst.dtype, s->row, s->a, n);
 			exec_stream_put(&dst.s, s->row, n);
 		}
 	}

@@ -40,6 +40,7 @@ KINLINE void store_lanes(float *p, uint16_t mask, vf v)
 #endif
 
 #include "exec_kernels_types.h"
+#include "exec_kernels_round.h"
 
 KINLINE void load_all(uint8_t dtype, unsigned int size, float *out, const uint8_t *in, size_t n)
 {

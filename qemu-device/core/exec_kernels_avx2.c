@@ -13,6 +13,7 @@
 #define KNARROW8(i) ((vb)avx2_narrow((__m256i)(i)))
 #define KROUND(x) _mm256_cvtps_epi32((__m256)(x))
 #define KMOST(a, b) ((vi)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
+#define KMUL32(a, b) ((vul)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
 #define KSTORE(p, mask, v) avx2_store_lanes(p, mask, (__m256)(v))
 
 typedef int8_t avx2_bytes __attribute__((vector_size(KBYTES / 4)));
@@ -137,6 +138,8 @@ const struct exec_kernels exec_kernels_avx2 = {
 	.weights = avx2_weights,
 	.load = avx2_load,
 	.store = avx2_store,
+	.draw = avx2_draw,
+	.round = avx2_round,
 	.alu = avx2_alu,
 	.arith = avx2_arith,
 	.bits = avx2_bits,

@@ -42,6 +42,8 @@ static inline __attribute__((always_inline)) KTARGET __m512 avx512_extreme(__m51
 }
 
 #include "exec_panels_avx512.h"
+#define KMUL32(a, b) ((vul)_mm512_mul_epu32((__m512i)(a), (__m512i)(b)))
+
 #include "exec_kernels.h"
 #include "exec_pairs.h"
 #include "exec_quads.h"
@@ -94,7 +96,7 @@ static bool avx512_bf16_usable(void)
 	.weights = avx512_weights, .load = avx512_load, .store = avx512_store, .alu = avx512_alu, \
 	.arith = avx512_arith, .bits = avx512_bits, .fold = avx512_fold, .across = avx512_across, \
 	.act = avx512_act, .gather = avx512_gather, .rank = avx512_rank, .ranked = 192,           \
-	.below = avx512_below
+	.below = avx512_below, .draw = avx512_draw, .round = avx512_round
 
 const struct exec_kernels exec_kernels_avx512 = {
 	.name = "avx512",

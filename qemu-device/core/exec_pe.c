@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The PE (Tensor engine): LDWEIGHTS, MATMUL, PE_TRANSPOSE (docs/isa.md, Tensor engine). Operands
+ * The PE (Tensor engine): LDWEIGHTS, MATMUL, PE_TRANSPOSE (docs/isa.md, Tensor engine); what came
+ * with later generations is exec_pe_forms.c's. Operands
  * are converted to fp32 once, the weights in blocks as the kernels want them. Called by tpb.c.
  */
 #include "exec_walk.h"
@@ -58,6 +59,7 @@ static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 	w->k = insn->partitions;
 	w->fs = src.r.count;
 	w->dtype = insn->src0.dtype;
+	w->doubled = false;
 	w->in_quads = t->kern->quads && w->dtype == NEURON_DT_INT8;
 	w->paired = exec_pairable(t, w->dtype);
 	exec_operand_row(&src, 0);
@@ -146,12 +148,13 @@ static void exec_psum_add(struct exec_stream *dst, const uint32_t *row, uint32_t
 	}
 }
 
-static void exec_mm_run(struct tpb *t, struct exec_mm *mm, struct exec_operand *dst,
-			bool accumulate, void (*matmul)(const struct exec_mm *mm))
+void exec_mm_run(struct tpb *t, struct exec_mm *mm, struct exec_operand *dst, bool accumulate,
+		 void (*matmul)(const struct exec_mm *mm))
 {
 	bool is_int = dst->dtype == NEURON_DT_INT32;
 
-	mm->x = t->scratch->x;
+	if (!mm->x)
+		mm->x = t->scratch->x;
 	mm->x_row = EXEC_MM_X_ROW;
 	mm->fm = dst->r.count;
 	if (dst->s.ndim == 1 && dst->s.step[0] == 4) {
@@ -220,12 +223,20 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 		       struct neuron_isa_fault *fault)
 {
 	struct tpb_weights *w = &t->weights;
-	const struct neuron_isa_weights loaded = { w->dtype ? w->k : 0, w->fs, w->dtype };
+	const struct neuron_isa_weights loaded = exec_weights_loaded(w);
 	struct exec_mm mm = { .w = w->w, .k = w->k, .fs = w->fs };
 	struct exec_operand dst, src;
 
 	if (neuron_isa_check_weights(insn, t->cfg.target, &loaded, fault))
 		return -EINVAL;
+	if (insn->opcode == NEURON_OP_MATMUL_DOUBLE) {
+		exec_matmul_double(t, insn);
+		return 0;
+	}
+	if (insn->opcode == NEURON_OP_MATMUL_SPARSE) {
+		exec_matmul_sparse(t, insn);
+		return 0;
+	}
 	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
 	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	if (w->in_quads) {
@@ -277,10 +288,16 @@ int exec_pe(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fau
 	case NEURON_OP_LDWEIGHTS:
 		exec_ldweights(t, insn);
 		return 0;
-	case NEURON_OP_MATMUL:
-		return exec_matmul(t, insn, fault);
-	default:
-		exec_pe_transpose(t, insn);
+	case NEURON_OP_LDWEIGHTS_DOUBLE:
+		exec_ldweights_double(t, insn);
 		return 0;
+	case NEURON_OP_PE_TRANSPOSE:
+		if (neuron_isa_moves_bits(insn, t->cfg.target))
+			exec_transpose_bits(t, insn);
+		else
+			exec_pe_transpose(t, insn);
+		return 0;
+	default:
+		return exec_matmul(t, insn, fault);
 	}
 }

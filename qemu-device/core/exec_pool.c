@@ -40,6 +40,36 @@ static void exec_pool_init(struct exec_arith *x, struct tpb *t, const struct neu
 		x->direct = x->direct && exec_stream_distinct(&x->dst.s);
 }
 
+/* The results of each partition as fp32 first: kernels round as they write, and to nearest */
+static void exec_arith_at_random(struct tpb *t, struct exec_arith *x)
+{
+	const struct neuron_ap row = { .dtype = NEURON_DT_FP32, .step = { 0, 0, 0, 1 } };
+	struct exec_operand dst = x->dst;
+	const unsigned int partitions = x->partitions;
+
+	x->dst.dtype = row.dtype;
+	x->dst.s = (struct exec_stream){
+		.ndim = 1, .size = 4, .step = { 4 }, .num = { dst.r.count }, .count = dst.r.count
+	};
+	x->dst.part0 = (uint8_t *)t->scratch->acc;
+	x->dst.r = (struct neuron_isa_region){ .count = dst.r.count,
+					       .size = 4,
+					       .hi = 4 * dst.r.count };
+	x->partitions = 1;
+	x->direct = true;
+	for (unsigned int p = 0; p < partitions; p++) {
+		t->kern->arith(x);
+		exec_operand_row(&dst, p);
+		exec_stream_store(t, &dst.s, dst.dtype, t->scratch->acc, dst.r.count);
+		x->src0.part0 += x->src0.stride;
+		if (x->has_src1)
+			x->src1.part0 += x->src1.stride;
+		for (unsigned int i = 0; i < 2; i++)
+			if (x->scalar[i].at)
+				x->scalar[i].at += x->scalar[i].stride;
+	}
+}
+
 static void exec_elementwise(struct tpb *t, const struct neuron_insn *insn)
 {
 	struct exec_arith x;
@@ -50,6 +80,8 @@ static void exec_elementwise(struct tpb *t, const struct neuron_insn *insn)
 	exec_pool_init(&x, t, insn);
 	if (raw)
 		t->kern->bits(&x);
+	else if (exec_rounds_at_random(t, insn->dst.dtype))
+		exec_arith_at_random(t, &x);
 	else
 		t->kern->arith(&x);
 }

@@ -216,7 +216,7 @@ static void exec_reduce_row(struct exec_reduce *x, unsigned int p)
 		n = x->results - done < EXEC_CHUNK ? x->results - done : EXEC_CHUNK;
 		memcpy(s->a, acc + done, n * sizeof(*acc));
 		exec_reduce_scale(x, s->a, n);
-		x->t->kern->store(x->dst.dtype, s->raw, s->a, n);
+		exec_store(x->t, x->dst.dtype, s->raw, s->a, n);
 		exec_stream_put(&x->dst.s, s->raw, n);
 	}
 }
@@ -281,7 +281,7 @@ static void exec_reduce_few(struct exec_reduce *x)
 			acc[p * x->results + i] = exec_reduce_one(x);
 	}
 	exec_reduce_scale(x, acc, (size_t)partitions * x->results);
-	x->t->kern->store(x->dst.dtype, s->row, acc, (size_t)partitions * x->results);
+	exec_store(x->t, x->dst.dtype, s->row, acc, (size_t)partitions * x->results);
 	for (p = 0; p < partitions; p++, out += (size_t)x->results * x->dst.r.size) {
 		exec_operand_row(&x->dst, p);
 		exec_stream_put(&x->dst.s, out, x->results);

@@ -197,7 +197,7 @@ void exec_stream_store(const struct tpb *t, struct exec_stream *s, uint8_t dtype
 {
 	void *at = exec_stream_at(s, n);
 
-	t->kern->store(dtype, at ? at : t->scratch->row, x, n);
+	exec_store(t, dtype, at ? at : t->scratch->row, x, n);
 	if (!at)
 		exec_stream_put(s, t->scratch->row, n);
 }

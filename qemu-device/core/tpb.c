@@ -27,6 +27,8 @@ void tpb_reset(struct tpb *t)
 
 		eng->fifo_head = eng->fifo_count = 0;
 		eng->stopped = eng->told = false;
+		eng->at_random = false;
+		eng->draws = (struct exec_draws){ .core = t->cfg.index, .engine = e };
 		eng->own = TPB_WATCH_NONE;
 		eng->own_time = 0;
 		tpb_decode_head(t, e);
@@ -319,12 +321,22 @@ static bool tpb_exec_write(struct tpb *t, unsigned int e, const struct neuron_in
 	return true;
 }
 
+/* Draws go on from program to program; another seed has its own */
+static void tpb_set_rounding(struct tpb_engine *eng, const struct neuron_insn *insn)
+{
+	eng->at_random = insn->rounding == NEURON_ROUND_STOCHASTIC;
+	if (!eng->at_random || eng->draws.seed == insn->seed)
+		return;
+	eng->draws.seed = insn->seed;
+	eng->draws.count = 0;
+}
+
 static bool tpb_exec_sequencing(struct tpb *t, unsigned int e, const struct neuron_insn *insn,
 				uint64_t time)
 {
 	switch (insn->opcode) {
 	case NEURON_OP_PROGRAM_START:
-		t->eng[e].told = false;
+		t->eng[e].told = t->eng[e].at_random = false;
 		if (neuron_target_executes(t->cfg.target, insn->isa_version))
 			return true;
 		tpb_engine_stop(t, e, NEURON_NERR_ISA_VERSION, insn->isa_version,
@@ -340,6 +352,9 @@ static bool tpb_exec_sequencing(struct tpb *t, unsigned int e, const struct neur
 		return true;
 	case NEURON_OP_WRITE:
 		return tpb_exec_write(t, e, insn, time);
+	case NEURON_OP_SET_ROUNDING:
+		tpb_set_rounding(&t->eng[e], insn);
+		return true;
 	case NEURON_OP_PSEUDO_DMA_TRIGGER:
 		tpb_engine_stop(t, e, NEURON_NERR_ILLEGAL_INSN, insn->opcode, 0);
 		return false;
@@ -376,6 +391,7 @@ static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *in
 	if (!rc) {
 		if (!(op->fields & NEURON_FB(PARTITIONS)))
 			return tpb_exec_sequencing(t, e, insn, time);
+		t->draws = t->eng[e].at_random ? &t->eng[e].draws : NULL;
 		if (group & NEURON_ISA_PE)
 			rc = exec_pe(t, insn, &fault);
 		else if (group & NEURON_ISA_ACT)
@@ -431,7 +447,7 @@ static void tpb_begin(struct tpb *t, unsigned int e, bool matmul)
 
 static void tpb_count_matmul(struct tpb *t, unsigned int e, const struct neuron_insn *insn)
 {
-	const struct neuron_isa_weights w = { t->weights.k, t->weights.fs, t->weights.dtype };
+	const struct neuron_isa_weights w = exec_weights_loaded(&t->weights);
 
 	COUNT(t->perf.eng[e].matmul_insn, 1);
 	COUNT(t->perf.macs, neuron_isa_macs(insn, &w));
@@ -441,7 +457,9 @@ static void tpb_count_matmul(struct tpb *t, unsigned int e, const struct neuron_
 static void tpb_count_array(struct tpb *t, const struct neuron_insn *insn, uint64_t time)
 {
 	const unsigned int group = NEURON_PARTITIONS / NEURON_ARRAY_ROWS;
-	uint64_t *row = insn->opcode == NEURON_OP_LDWEIGHTS ? t->perf.weights : t->perf.products;
+	uint64_t *row = neuron_isa_ops[insn->opcode].weights == NEURON_WEIGHTS_LOAD
+				? t->perf.weights
+				: t->perf.products;
 
 	for (unsigned int r = 0; r * group < insn->partitions; r++)
 		COUNT(row[r], time);
@@ -453,7 +471,7 @@ static void tpb_step(struct tpb *t, unsigned int e)
 	const struct neuron_target *target = t->cfg.target;
 	struct tpb_engine *eng = &t->eng[e];
 	const struct neuron_insn *insn = &eng->insn;
-	bool matmul = insn->opcode == NEURON_OP_MATMUL;
+	bool matmul = neuron_isa_ops[insn->opcode].weights == NEURON_WEIGHTS_USE;
 	uint64_t cost;
 
 	if (eng->head == TPB_HEAD_ILLEGAL) {

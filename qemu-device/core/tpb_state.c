@@ -19,6 +19,9 @@
 #define TPB_STATE_VERSION 2
 #define TPB_STATE_VERSION_CORE2 4
 
+/* Beside the type of weights that are two rows a partition, and twice as many in a state */
+#define TPB_STATE_DOUBLED 0x80
+
 /* One cursor serves saving and loading, so that fields are named once. */
 struct tpb_cursor {
 	uint8_t *buf;
@@ -102,21 +105,27 @@ static void tpb_past_fields(struct tpb_cursor *c, struct tpb_past *p)
 /* Of the weights those that were loaded: what kernels leave beside them is 0 in a state */
 static void tpb_weights_fields(struct tpb_cursor *c, struct tpb_weights *w)
 {
+	uint8_t dtype = (uint8_t)(w->dtype | (w->doubled ? TPB_STATE_DOUBLED : 0));
+	unsigned int rows;
+
 	exec_weights_plain(w);
 	tpb_field(c, &w->k, sizeof(w->k));
 	tpb_field(c, &w->fs, sizeof(w->fs));
-	tpb_field(c, &w->dtype, sizeof(w->dtype));
+	tpb_field(c, &dtype, sizeof(dtype));
+	w->dtype = dtype & ~TPB_STATE_DOUBLED;
+	w->doubled = dtype & TPB_STATE_DOUBLED;
+	rows = NEURON_PARTITIONS * (w->doubled ? 2 : 1);
 	for (unsigned int i = 0; i < NEURON_ISA_MAX_STATIONARY; i += EXEC_MM_ROWS) {
 		float(*block)[EXEC_MM_ROWS] = (void *)(w->w + i / EXEC_MM_ROWS * EXEC_MM_W_BLOCK);
-		float saved[NEURON_PARTITIONS][EXEC_MM_ROWS] = { { 0 } };
+		float saved[2 * NEURON_PARTITIONS][EXEC_MM_ROWS] = { { 0 } };
 		unsigned int n = w->fs > i ? w->fs - i : 0;
 
 		n = n < EXEC_MM_ROWS ? n : EXEC_MM_ROWS;
-		for (unsigned int k = 0; k < w->k && k < NEURON_PARTITIONS && !c->load; k++)
+		for (unsigned int k = 0; k < w->k && k < rows && !c->load; k++)
 			memcpy(saved[k], block[k], n * sizeof(block[k][0]));
-		tpb_field(c, saved, sizeof(saved));
+		tpb_field(c, saved, rows * sizeof(saved[0]));
 		if (c->load)
-			memcpy(block, saved, sizeof(saved));
+			memcpy(block, saved, rows * sizeof(saved[0]));
 	}
 }
 
@@ -146,6 +155,11 @@ static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 	}
 	tpb_weights_fields(c, &t->weights);
 	tpb_field(c, t->acc, sizeof(t->acc));
+	for (unsigned int e = 0; target->core > 1 && e < target->engines; e++) {
+		tpb_flag(c, &t->eng[e].at_random);
+		tpb_field(c, &t->eng[e].draws.seed, sizeof(t->eng[e].draws.seed));
+		tpb_field(c, &t->eng[e].draws.count, sizeof(t->eng[e].draws.count));
+	}
 }
 
 static uint32_t tpb_state_version(const struct tpb *t)
@@ -206,14 +220,17 @@ int tpb_words_load(struct tpb_words *w, const struct neuron_target *target, cons
 
 static bool tpb_state_sane(const struct tpb *t)
 {
+	const struct neuron_isa_weights loaded = exec_weights_loaded(&t->weights);
+
 	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
 		if (t->eng[e].fifo_head >= NEURON_FIFO_WORDS ||
 		    t->eng[e].fifo_count > NEURON_FIFO_WORDS)
 			return false;
-	if (t->weights.dtype && (!t->weights.k || t->weights.k > NEURON_PARTITIONS ||
-				 !t->weights.fs || t->weights.fs > NEURON_ISA_MAX_STATIONARY ||
-				 t->weights.dtype >= NEURON_ISA_DTYPE_COUNT ||
-				 !(t->cfg.target->pe_dtypes >> t->weights.dtype & 1)))
+	if (t->weights.dtype &&
+	    (!loaded.k || loaded.k > NEURON_PARTITIONS || t->weights.k % loaded.k ||
+	     !t->weights.fs || t->weights.fs > NEURON_ISA_MAX_STATIONARY ||
+	     t->weights.dtype >= NEURON_ISA_DTYPE_COUNT ||
+	     !(t->cfg.target->pe_dtypes >> t->weights.dtype & 1)))
 		return false;
 	return tpb_words_sane(&t->words, t->cfg.target);
 }

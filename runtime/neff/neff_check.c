@@ -486,6 +486,8 @@ static int insn_check(struct ctx *c, struct program *p, const struct neuron_insn
 	case NEURON_OP_WRITE:
 	case NEURON_OP_NOTIFY:
 		return insn_fail(c, p, "only the runtime writes registers and notifies");
+	case NEURON_OP_SET_ROUNDING:
+		return insn_fail(c, p, "only the runtime says how results are rounded");
 	case NEURON_OP_PSEUDO_DMA_TRIGGER:
 		return trigger_check(c, p, insn);
 	default:

@@ -45,6 +45,7 @@ static NRT_STATUS open_core(struct rt_core *core, uint32_t global, uint32_t map)
 		status = open_device(core->device, map);
 	core->dev = rt.devices[core->device].dev;
 	rt.ncores++;
+	rt_rounding_tell(core);
 	return status ? status : rt_core_start(core, &rt.uuid);
 }
 
@@ -121,6 +122,9 @@ static NRT_STATUS init_locked(void)
 
 	rt.gen = machine.gen;
 	rt.lnc = machine.lnc;
+	status = rt_rounding_read(rt.gen->target, &rt.rounding);
+	if (status)
+		return status;
 	err = ndl_get_compatible_version(&min, &max);
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "NRT",

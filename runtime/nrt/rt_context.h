@@ -14,6 +14,7 @@
 
 #include "rt_core.h"
 #include "rt_machine.h"
+#include "rt_rounding.h"
 #include "rt_status.h"
 
 struct nrt_model;
@@ -43,6 +44,7 @@ struct rt {
 	uint32_t epoch; /* counts nrt_init and nrt_close: memory of an earlier epoch is gone */
 	const struct neuron_gen *gen; /* the generation of its devices, set by nrt_init */
 	uint32_t lnc; /* cores of a logical one, the same */
+	struct rt_rounding rounding; /* of its programs, the same */
 	/* what nrt_init was told, for monitors */
 	int framework;
 	char fw_version[32], fal_version[32];

@@ -72,10 +72,14 @@ int neuron_isa_check_at(const struct neuron_insn *insn, unsigned int engine,
 			const struct neuron_target *target, struct neuron_isa_fault *fault,
 			struct neuron_isa_operands *at);
 
+/* Does a PE_TRANSPOSE move bits? From v3 on, where its types are one; of fp8 it makes 16 bits */
+bool neuron_isa_moves_bits(const struct neuron_insn *insn, const struct neuron_target *target);
+
 /* The stationary operand that an engine's LDWEIGHTS left in the array: k partitions of columns */
 struct neuron_isa_weights {
 	unsigned int k, columns; /* k 0: none */
 	uint8_t dtype;
+	bool doubled; /* two rows a partition (LDWEIGHTS_DOUBLE) */
 };
 /* What the array holds behind an instruction that was checked */
 void neuron_isa_load_weights(struct neuron_isa_weights *weights, const struct neuron_insn *insn);

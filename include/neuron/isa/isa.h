@@ -24,10 +24,14 @@ enum neuron_opcode {
 	NEURON_OP_NOTIFY = 0x04, /* an entry in the engine's notify queue */
 	NEURON_OP_WRITE = 0x05, /* up to two 32-bit writes to device addresses */
 	NEURON_OP_PSEUDO_DMA_TRIGGER = 0x06, /* in a NEFF only: libnrt turns it into WRITE */
+	NEURON_OP_SET_ROUNDING = 0x07, /* how the engine rounds results from here on */
 	/* PE */
 	NEURON_OP_LDWEIGHTS = 0x10,
 	NEURON_OP_MATMUL = 0x11,
 	NEURON_OP_PE_TRANSPOSE = 0x12,
+	NEURON_OP_LDWEIGHTS_DOUBLE = 0x13, /* fp8, two rows a partition */
+	NEURON_OP_MATMUL_DOUBLE = 0x14,
+	NEURON_OP_MATMUL_SPARSE = 0x15, /* weights that each choose what they are multiplied with */
 	/* ACT */
 	NEURON_OP_ACTIVATE = 0x20,
 	NEURON_OP_ACT_READ_ACC = 0x21,
@@ -125,6 +129,13 @@ enum neuron_update {
 	NEURON_UPD_EVT_CLR = 7,
 };
 
+/* How numbers of fp32 become such of a narrower floating type (SET_ROUNDING) */
+enum neuron_rounding {
+	NEURON_ROUND_NEAREST = 0, /* ties to even */
+	NEURON_ROUND_STOCHASTIC = 1,
+	NEURON_ROUND_COUNT,
+};
+
 enum neuron_trigger {
 	NEURON_TRIG_COMPLETE = 0,
 	NEURON_TRIG_READ = 1, /* after the last input element was read */
@@ -190,12 +201,15 @@ struct neuron_insn {
 	bool negate; /* TENSOR_REDUCE: times -1 */
 	bool check; /* a NaN in dst, once it is written, is reported: NEURON_NERR_NUMERICAL */
 	uint8_t reduce_dims; /* TENSOR_REDUCE: how many trailing dimensions, 1..4 */
+	uint8_t neighbours; /* MATMUL_SPARSE: partitions that a weight chooses from: 1, 2 or 4 */
 	uint8_t reduce_cmd; /* ACTIVATE: public codes idle 0, reset 1, reduce 2, reset_reduce 3 */
 	float alpha; /* ACTIVATE: PRELU's slope; TENSOR_REDUCE: scale of the result (0 means 1) */
 
 	uint32_t id; /* NOTIFY: cookie; PSEUDO_DMA_TRIGGER: id in the engine's JSON */
 	uint8_t first, last; /* SEM_RANGE_CLEAR */
 	uint16_t isa_version; /* PROGRAM_START */
+	uint8_t rounding; /* SET_ROUNDING: enum neuron_rounding */
+	uint64_t seed; /* ... of its draws */
 	struct {
 		uint64_t addr; /* device address */
 		uint32_t value;

@@ -35,12 +35,14 @@ enum neuron_isa_field {
 	NEURON_F_NEGATE,
 	NEURON_F_REDUCE_DIMS,
 	NEURON_F_REDUCE_CMD,
+	NEURON_F_NEIGHBOURS,
 	NEURON_F_ALPHA, /* ACTIVATE: second word */
 	NEURON_F_RESULT_SCALE, /* TENSOR_REDUCE: the same member, first word */
 	NEURON_F_ID,
 	NEURON_F_RANGE,
 	NEURON_F_VERSION,
 	NEURON_F_WRITE,
+	NEURON_F_ROUNDING,
 	NEURON_F_COUNT,
 };
 #define NEURON_FB(name) (1ull << NEURON_F_##name)
@@ -126,6 +128,7 @@ struct neuron_isa_dtype {
 extern const struct neuron_isa_dtype neuron_isa_dtypes[NEURON_ISA_DTYPE_COUNT];
 
 #define NEURON_ISA_REDUCE_CMDS 4
+extern const char *const neuron_isa_roundings[NEURON_ROUND_COUNT];
 extern const char *const neuron_isa_reduce_cmds[NEURON_ISA_REDUCE_CMDS];
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See ref.h. Used by the tests of this directory. */
 #include "ref.h"
+#include "ref_pe.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -165,7 +166,7 @@ static uint8_t *ref_at(struct ref_core *c, uint32_t offset, int64_t byte, unsign
 	return (psum ? c->psum : c->sbuf) + (uint64_t)part * size + in;
 }
 
-static uint32_t ref_count(const struct neuron_ap *ap)
+uint32_t ref_count(const struct neuron_ap *ap)
 {
 	return ap->num[0] * ap->num[1] * ap->num[2] * ap->num[3];
 }
@@ -182,7 +183,7 @@ static uint8_t *ref_element(struct ref_core *c, const struct neuron_ap *ap, unsi
 	return ref_at(c, ap->offset, elem * ref_size(ap->dtype), p);
 }
 
-static uint32_t ref_raw(struct ref_core *c, const struct neuron_ap *ap, unsigned int p, uint32_t i)
+uint32_t ref_raw(struct ref_core *c, const struct neuron_ap *ap, unsigned int p, uint32_t i)
 {
 	uint32_t v = 0;
 
@@ -190,13 +191,13 @@ static uint32_t ref_raw(struct ref_core *c, const struct neuron_ap *ap, unsigned
 	return v;
 }
 
-static float ref_load(struct ref_core *c, const struct neuron_ap *ap, unsigned int p, uint32_t i)
+float ref_load(struct ref_core *c, const struct neuron_ap *ap, unsigned int p, uint32_t i)
 {
 	return ref_to_f32(ap->dtype, ref_raw(c, ap, p, i));
 }
 
-static void ref_put(struct ref_core *c, const struct neuron_ap *ap, unsigned int p, uint32_t i,
-		    uint32_t raw)
+void ref_put(struct ref_core *c, const struct neuron_ap *ap, unsigned int p, uint32_t i,
+	     uint32_t raw)
 {
 	memcpy(ref_element(c, ap, p, i), &raw, ref_size(ap->dtype));
 }
@@ -396,6 +397,12 @@ float ref_func(uint8_t func, float alpha, float x, bool *inexact)
 	return (float)ref_transcendental(func, x);
 }
 
+/* A result as it is written: rounded as the core does it, then converted */
+static uint32_t ref_store(struct ref_core *c, uint8_t dtype, float x)
+{
+	return ref_from_f32(dtype, ref_draw(&c->draws, dtype, x));
+}
+
 /* Instructions: results go to a buffer first, so every input is read before the first write */
 
 static void ref_flush(struct ref_core *c, const struct neuron_ap *dst, unsigned int partitions,
@@ -443,6 +450,14 @@ static void ref_stationary(struct ref_core *c, const struct neuron_insn *insn, f
 			w[k][i] = ref_load(c, &insn->src0, k, i);
 }
 
+struct neuron_isa_weights ref_weights(const struct ref_core *c)
+{
+	return (struct neuron_isa_weights){ .k = c->doubled ? c->k / 2 : c->k,
+					    .columns = c->fs,
+					    .dtype = c->dtype,
+					    .doubled = c->doubled };
+}
+
 static void ref_pe(struct ref_core *c, const struct neuron_insn *insn)
 {
 	static float w[128][128];
@@ -453,11 +468,21 @@ static void ref_pe(struct ref_core *c, const struct neuron_insn *insn)
 		c->k = insn->partitions;
 		c->fs = ref_count(&insn->src0);
 		c->dtype = insn->src0.dtype;
+		c->doubled = false;
+		break;
+	case NEURON_OP_LDWEIGHTS_DOUBLE:
+	case NEURON_OP_MATMUL_DOUBLE:
+	case NEURON_OP_MATMUL_SPARSE:
+		ref_pe_forms(c, insn);
 		break;
 	case NEURON_OP_MATMUL:
 		ref_matmul(c, insn, c->weights, c->k, c->fs, false);
 		break;
 	default:
+		if (insn->dst.dtype == insn->src0.dtype || insn->dst.dtype == NEURON_DT_UINT16) {
+			ref_transpose_bits(c, insn);
+			return;
+		}
 		ref_stationary(c, insn, w);
 		ref_matmul(c, insn, w, insn->partitions, ref_count(&insn->src0), true);
 	}
@@ -479,7 +504,7 @@ static void ref_activate(struct ref_core *c, const struct neuron_insn *insn, uin
 
 			if (insn->reduce_cmd >= 2)
 				c->acc[p] += y;
-			out[(uint64_t)p * n + i] = ref_from_f32(insn->dst.dtype, y);
+			out[(uint64_t)p * n + i] = ref_store(c, insn->dst.dtype, y);
 		}
 	}
 }
@@ -509,7 +534,7 @@ static uint32_t ref_reduce_one(struct ref_core *c, const struct neuron_insn *ins
 		acc = ref_alu(insn->op0, acc, ref_load(c, &insn->src0, p, first + i), &c->inexact);
 	if (insn->alpha != 0)
 		acc *= insn->alpha;
-	return ref_from_f32(insn->dst.dtype, insn->negate ? -acc : acc);
+	return ref_store(c, insn->dst.dtype, insn->negate ? -acc : acc);
 }
 
 static uint32_t ref_element_value(struct ref_core *c, const struct neuron_insn *insn,
@@ -526,20 +551,20 @@ static uint32_t ref_element_value(struct ref_core *c, const struct neuron_insn *
 	}
 	switch (insn->opcode) {
 	case NEURON_OP_RECIPROCAL:
-		return ref_from_f32(dt, 1.0f / a);
+		return ref_store(c, dt, 1.0f / a);
 	case NEURON_OP_COPY_PREDICATED:
 		return (other != 0) ^ insn->reverse0 ? raw : ref_raw(c, &insn->dst, p, i);
 	case NEURON_OP_TENSOR_TENSOR:
 		if (ref_is_bitvec(insn->op0))
 			return ref_bitvec(insn->op0, raw, other, bits);
-		return ref_from_f32(dt, ref_alu(insn->op0, a, b, &c->inexact));
+		return ref_store(c, dt, ref_alu(insn->op0, a, b, &c->inexact));
 	case NEURON_OP_SCALAR_TENSOR_TENSOR:
 		s = ref_scalar(c, &insn->scalar0, p);
 		a = insn->reverse0 ? ref_alu(insn->op0, s, a, &c->inexact)
 				   : ref_alu(insn->op0, a, s, &c->inexact);
 		a = insn->reverse1 ? ref_alu(insn->op1, b, a, &c->inexact)
 				   : ref_alu(insn->op1, a, b, &c->inexact);
-		return ref_from_f32(dt, a);
+		return ref_store(c, dt, a);
 	}
 	if (ref_is_bitvec(insn->op0) || ref_is_bitvec(insn->op1)) {
 		uint32_t c0 = ref_scalar_raw(c, &insn->scalar0, p);
@@ -556,7 +581,7 @@ static uint32_t ref_element_value(struct ref_core *c, const struct neuron_insn *
 	s = ref_scalar(c, &insn->scalar1, p);
 	a = insn->reverse1 ? ref_alu(insn->op1, s, a, &c->inexact)
 			   : ref_alu(insn->op1, a, s, &c->inexact);
-	return ref_from_f32(dt, a);
+	return ref_store(c, dt, a);
 }
 
 /* 32 x 32 blocks in place; a single smaller block becomes N partitions of P elements */
@@ -654,7 +679,7 @@ static uint32_t ref_copy_value(struct ref_core *c, const struct neuron_insn *ins
 
 	if (insn->src0.dtype == insn->dst.dtype && !on_act)
 		return raw;
-	return ref_from_f32(insn->dst.dtype, ref_to_f32(insn->src0.dtype, raw));
+	return ref_store(c, insn->dst.dtype, ref_to_f32(insn->src0.dtype, raw));
 }
 
 static uint32_t ref_value(struct ref_core *c, const struct neuron_insn *insn, unsigned int p,
@@ -666,9 +691,9 @@ static uint32_t ref_value(struct ref_core *c, const struct neuron_insn *insn, un
 	case NEURON_OP_TENSOR_COPY:
 		return ref_copy_value(c, insn, p, i, on_act);
 	case NEURON_OP_MEMSET:
-		return ref_from_f32(insn->dst.dtype, insn->scalar0.f);
+		return ref_store(c, insn->dst.dtype, insn->scalar0.f);
 	case NEURON_OP_ACT_READ_ACC:
-		return ref_from_f32(insn->dst.dtype, c->acc[p]);
+		return ref_store(c, insn->dst.dtype, c->acc[p]);
 	case NEURON_OP_TENSOR_REDUCE:
 		for (int d = 0; d < insn->reduce_dims; d++)
 			length *= insn->src0.num[3 - d];

@@ -654,7 +654,7 @@ START_TEST(test_products)
 				same_states(&b);
 			bench_fill_near(&b, exponents[_i][1]);
 		}
-		weights = (struct neuron_isa_weights){ b.ref.k, b.ref.fs, b.ref.dtype };
+		weights = ref_weights(&b.ref);
 		do
 			insn = random_bf16(&b, NEURON_OP_MATMUL);
 		while (neuron_isa_check_weights(&insn, &b.m[0].target, &weights, NULL));
@@ -664,14 +664,27 @@ START_TEST(test_products)
 }
 END_TEST
 
+static void bench_round_at_random(struct bench *b, unsigned int engine)
+{
+	const struct neuron_insn insn = { .opcode = NEURON_OP_SET_ROUNDING,
+					  .rounding = NEURON_ROUND_STOCHASTIC,
+					  .seed = 0x0123456789abcdef };
+
+	for (unsigned int i = 0; i < b->machines; i++)
+		machine_run1(&b->m[i], engine, &insn);
+	b->ref.draws = (struct ref_draws){ .on = true, .seed = insn.seed, .engine = engine };
+}
+
 static void run_random(const struct neuron_target *target, uint8_t opcode, unsigned int engine,
-		       unsigned int count)
+		       unsigned int count, bool at_random)
 {
 	void (*refill)(struct bench * b) = has_places(opcode) ? bench_fill_places : bench_fill;
 	struct bench b;
 	unsigned int done = 0, tried = 0;
 
 	bench_init(&b, target, 0x9e3779b97f4a7c15ull + opcode);
+	if (at_random)
+		bench_round_at_random(&b, engine);
 	refill(&b);
 	while (done < count) {
 		struct neuron_isa_weights weights;
@@ -688,7 +701,7 @@ static void run_random(const struct neuron_target *target, uint8_t opcode, unsig
 		insn = random_insn(&b, opcode);
 		if (neuron_isa_check(&insn, engine, &b.m[0].target, NULL))
 			continue;
-		weights = (struct neuron_isa_weights){ b.ref.k, b.ref.fs, b.ref.dtype };
+		weights = ref_weights(&b.ref);
 		if (neuron_isa_check_weights(&insn, &b.m[0].target, &weights, NULL))
 			continue;
 		run_one(&b, engine, &insn);
@@ -737,7 +750,7 @@ START_TEST(test_against_reference)
 	const struct neuron_target *target =
 		cases[_i].engine == SECOND_ENG_GP ? &neuron_target_second : &neuron_target_inf1;
 
-	run_random(target, cases[_i].opcode, cases[_i].engine, cases[_i].count);
+	run_random(target, cases[_i].opcode, cases[_i].engine, cases[_i].count, false);
 }
 END_TEST
 
@@ -746,7 +759,16 @@ START_TEST(test_later_types)
 {
 	if (cases[_i].engine != SECOND_ENG_GP)
 		run_random(neuron_gen_trainium.target, cases[_i].opcode, cases[_i].engine,
-			   cases[_i].count * 2);
+			   cases[_i].count * 2, false);
+}
+END_TEST
+
+/* ... and results rounded at random */
+START_TEST(test_at_random)
+{
+	if (cases[_i].engine != SECOND_ENG_GP)
+		run_random(neuron_gen_trainium.target, cases[_i].opcode, cases[_i].engine,
+			   cases[_i].count / 2, true);
 }
 END_TEST
 
@@ -758,6 +780,7 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, test_against_reference, 0, CASES);
 	tcase_add_loop_test(tc, test_later_types, 0, CASES);
+	tcase_add_loop_test(tc, test_at_random, 0, CASES);
 	tcase_add_loop_test(tc, test_products, 0, sizeof(exponents) / sizeof(exponents[0]));
 	suite_add_tcase(s, tc);
 	return check_run(s);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* The tensor engine's later instructions for ref.c, from docs/isa.md (section 7) */
+#include "ref_pe.h"
+
+#include <math.h>
+
+/* Element (slot, j) of a partition of a pattern whose pair 0 counts slots */
+static float ref_slot(struct ref_core *c, const struct neuron_ap *ap, unsigned int p,
+		      unsigned int slot, uint32_t j)
+{
+	return ref_load(c, ap, p, slot * (ref_count(ap) / ap->num[0]) + j);
+}
+
+static void ref_finish(struct ref_core *c, const struct neuron_insn *insn, unsigned int r,
+		       uint32_t j, float sum)
+{
+	if (insn->accumulate)
+		sum += ref_to_f32(NEURON_DT_FP32, ref_raw(c, &insn->dst, r, j));
+	ref_put(c, &insn->dst, r, j, ref_from_f32(NEURON_DT_FP32, sum));
+}
+
+/* What the tags of column r choose, k by k; of those that nothing chooses a weight of 0 */
+static float ref_sparse_sum(struct ref_core *c, const struct neuron_insn *insn, unsigned int r,
+			    uint32_t j)
+{
+	const unsigned int m = insn->neighbours, n = m * insn->src0.num[0];
+	float sum = 0;
+
+	for (unsigned int k = 0; k < (unsigned int)insn->partitions * insn->src0.num[0]; k++) {
+		const unsigned int first = k / n * m, tag = k % n;
+		const float x = ref_slot(c, &insn->src0, first + tag % m, tag / m, j);
+		bool chosen = false;
+
+		for (unsigned int p = first; p < first + m; p++) {
+			if ((ref_raw(c, &insn->src1, p, r / 4) >> 4 * (r % 4) & 15) != tag)
+				continue;
+			sum = fmaf(c->weights[p][r], x, sum);
+			chosen = true;
+		}
+		if (!chosen)
+			sum = fmaf(0, isfinite(x) ? x : 0, sum);
+	}
+	return sum;
+}
+
+void ref_pe_forms(struct ref_core *c, const struct neuron_insn *insn)
+{
+	const uint32_t n = ref_count(&insn->src0) / insn->src0.num[0];
+
+	if (insn->opcode == NEURON_OP_LDWEIGHTS_DOUBLE) {
+		for (unsigned int k = 0; k < 2u * insn->partitions; k++)
+			for (uint32_t i = 0; i < n; i++)
+				c->weights[k][i] = ref_slot(c, &insn->src0, k / 2, k % 2, i);
+		c->k = 2u * insn->partitions;
+		c->fs = n;
+		c->dtype = insn->src0.dtype;
+		c->doubled = true;
+		return;
+	}
+	for (unsigned int r = 0; r < c->fs; r++) {
+		for (uint32_t j = 0; j < n; j++) {
+			float sum = 0;
+
+			if (insn->opcode == NEURON_OP_MATMUL_SPARSE)
+				sum = ref_sparse_sum(c, insn, r, j);
+			else
+				for (unsigned int k = 0; k < c->k; k++)
+					sum = fmaf(c->weights[k][r],
+						   ref_slot(c, &insn->src0, k / 2, k % 2, j), sum);
+			ref_finish(c, insn, r, j, sum);
+		}
+	}
+}
+
+void ref_transpose_bits(struct ref_core *c, const struct neuron_insn *insn)
+{
+	static uint32_t raw[128][128];
+	const uint32_t n = ref_count(&insn->src0);
+
+	for (unsigned int p = 0; p < insn->partitions; p++)
+		for (uint32_t i = 0; i < n; i++)
+			raw[p][i] = ref_raw(c, &insn->src0, p, i);
+	for (uint32_t i = 0; i < n; i++)
+		for (unsigned int p = 0; p < insn->partitions; p++)
+			ref_put(c, &insn->dst, i, p, raw[p][i]);
+}
