@@ -134,6 +134,7 @@ struct neff_library {
 	size_t size;
 	uint8_t *image; /* NEURON_GPS_LIB_MAX bytes, of which it has some */
 	uint32_t bytes, entry; /* entry: the byte where processors start */
+	unsigned int cores; /* processors that run an operator, 1 to NEURON_GPS_CORES */
 	unsigned int nfunctions;
 	struct neff_function function[NEFF_MAX_FUNCTIONS];
 	const char *lines; /* in elf, not ended by a 0; NULL: it has none */

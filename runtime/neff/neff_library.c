@@ -17,6 +17,7 @@
 #define MAX_SEGMENTS 16
 #define MAX_SECTIONS 4096
 #define PREFIX "neuron_op_"
+#define CORES "neuron_cores" /* an absolute symbol */
 #define LINES ".neuron_lines"
 
 struct elf {
@@ -166,13 +167,15 @@ static int symbols_read(const struct elf *f, struct neff_library *lib, const Elf
 		const char *name;
 
 		memcpy(&sym, f->p + s->sh_offset + i * sizeof(sym), sizeof(sym));
-		if (ELF32_ST_TYPE(sym.st_info) != STT_FUNC ||
-		    ELF32_ST_BIND(sym.st_info) != STB_GLOBAL)
+		if (ELF32_ST_BIND(sym.st_info) != STB_GLOBAL)
 			continue;
 		name = string(f, &names, sym.st_name);
 		if (!name)
 			return neff_fail(f->err, "library: symbol %u has no name", i);
-		if (!strncmp(name, PREFIX, strlen(PREFIX)))
+		if (!strcmp(name, CORES) && sym.st_shndx == SHN_ABS)
+			lib->cores = sym.st_value;
+		if (ELF32_ST_TYPE(sym.st_info) == STT_FUNC &&
+		    !strncmp(name, PREFIX, strlen(PREFIX)))
 			ret = function_read(f, lib, &sym, name + strlen(PREFIX));
 	}
 	return ret;
@@ -213,6 +216,7 @@ int neff_library_read(const void *elf, size_t size, struct neff_library **out,
 
 	if (!lib)
 		return neff_nomem(err);
+	lib->cores = 1;
 	lib->image = calloc(1, NEURON_GPS_LIB_MAX);
 	ret = lib->image ? head_read(&f) : neff_nomem(err);
 	if (!ret)
@@ -221,6 +225,9 @@ int neff_library_read(const void *elf, size_t size, struct neff_library **out,
 		ret = sections_read(&f, lib);
 	if (!ret && !is_code(lib, f.head.e_entry))
 		ret = neff_fail(err, "library: entry 0x%x is not in the code", f.head.e_entry);
+	if (!ret && (!lib->cores || lib->cores > NEURON_GPS_CORES))
+		ret = neff_fail(err, "library: %s is %u, expected 1 to %u", CORES, lib->cores,
+				NEURON_GPS_CORES);
 	if (!ret && !lib->nfunctions)
 		ret = neff_fail(err, "library: no operator: no function %sNAME", PREFIX);
 	if (ret) {
