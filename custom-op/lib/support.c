@@ -55,7 +55,8 @@ void neuron_fail(const char *format, ...)
 	va_end(ap);
 	n = n < 0 ? 0 : n > (int)sizeof(text) - 2 ? (int)sizeof(text) - 2 : n;
 	text[n++] = '\n';
-	neuron_call(NEURON_GPS_FAIL, (uint32_t)(uintptr_t)text, (uint32_t)n, 0, 0);
+	neuron_call(NEURON_GPS_FAIL, (uint32_t)(uintptr_t)text, (uint32_t)n,
+		    (uint32_t)(uintptr_t)__builtin_return_address(0) - 4, 0);
 	__builtin_trap();
 }
 

@@ -114,7 +114,7 @@ enum exec_custom_turn exec_custom_turn(struct tpb *t, uint64_t *cycles)
 
 	*cycles = 0;
 	if (stop == GPS_RAN && g->limit && c->retired >= g->limit) {
-		refuse(g, NEURON_GPS_LIMIT, (uint32_t)c->retired);
+		refuse(g, NEURON_GPS_LIMIT, (uint32_t)(c->retired / NEURON_GPS_SLICE));
 		g->culprit = (uint8_t)core;
 		stop = GPS_FAULT;
 	}

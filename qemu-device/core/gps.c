@@ -458,6 +458,8 @@ L_FMV_F:
 	SETF(X(rs1));
 bad:
 	c->pc = NEURON_GPS_LIB + (uint32_t)(in - code) * 4;
+	if (cause == NEURON_GPS_FAILED && in_lib(g, x[12], 1))
+		c->pc = x[12];
 	c->retired += n - left - 1;
 	return fault(g, core, cause, addr);
 out:

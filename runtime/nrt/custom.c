@@ -198,7 +198,7 @@ static const char *const causes[NEURON_GPS_CAUSES] = {
 	[NEURON_GPS_STACK] = "stack overflow, or a null pointer, at",
 	[NEURON_GPS_CALL] = "refused operands of call",
 	[NEURON_GPS_FAILED] = "failed",
-	[NEURON_GPS_LIMIT] = "it does not end, instructions",
+	[NEURON_GPS_LIMIT] = "it does not end, slices of instructions",
 	[NEURON_GPS_LIBRARY] = "no library at",
 	[NEURON_GPS_ARGUMENT] = "refused argument",
 };

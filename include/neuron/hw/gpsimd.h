@@ -25,7 +25,8 @@ enum neuron_gps_call {
 	NEURON_GPS_PRINT = 3, /* address, bytes */
 	NEURON_GPS_CPU_ID = 4,
 	NEURON_GPS_CPU_COUNT = 5,
-	NEURON_GPS_FAIL = 6, /* address and bytes of a message; does not come back */
+	/* address and bytes of a message; where in the library it failed, 0: here. Does not come back */
+	NEURON_GPS_FAIL = 6,
 	NEURON_GPS_COPY = 7, /* address in TCM, address, bytes */
 	NEURON_GPS_ARG_COUNT = 8,
 	NEURON_GPS_ARG = 9, /* argument, address in TCM: its struct neuron_gps_arg, places left out */
@@ -42,7 +43,7 @@ enum neuron_gps_cause {
 	NEURON_GPS_STACK, /* below NEURON_GPS_NULL, or less than 64 KiB below 0 */
 	NEURON_GPS_CALL, /* no such call, or operands that it refuses; data2 the call */
 	NEURON_GPS_FAILED, /* the operator said so */
-	NEURON_GPS_LIMIT, /* more instructions than the instruction allows */
+	NEURON_GPS_LIMIT, /* as many slices as the instruction allows; data2 how many */
 	NEURON_GPS_LIBRARY, /* CUSTOM_OP itself: no such library; data2 its low address */
 	NEURON_GPS_ARGUMENT, /* ... or no such argument; data2 its number */
 	NEURON_GPS_CAUSES,
