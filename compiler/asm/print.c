@@ -167,9 +167,10 @@ static void put_codes(struct out *o, const struct neuron_insn *insn, uint32_t f)
 
 static void put_custom(struct out *o, const struct neuron_custom *c)
 {
-	put(o, " library=%#" PRIx64 " args=%#" PRIx64 " bytes=%" PRIu32 " entry=%#" PRIx32
-	    " function=%#" PRIx32 " mask=%#x", c->library, c->args, c->bytes, c->entry,
-	    c->function, c->mask);
+	put(o,
+	    " library=%#" PRIx64 " args=%#" PRIx64 " bytes=%" PRIu32 " entry=%#" PRIx32
+	    " function=%#" PRIx32 " mask=%#x",
+	    c->library, c->args, c->bytes, c->entry, c->function, c->mask);
 	if (c->limit)
 		put(o, " limit=%" PRIu32, c->limit);
 }

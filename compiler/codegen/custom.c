@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Custom operators: an instruction of GpSimd whose arguments lie row-major in DRAM. Part of the code
- * generator.
+ * Custom operators: an instruction of GpSimd whose arguments lie row-major in DRAM. Part of the
+ * code generator.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +42,8 @@ static int in_dram(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *out)
 	return rc ? rc : gen_copy(g, out, &op->gen->value->view);
 }
 
-static struct neff_custom_arg tensor(const struct ncc_view *v, const struct ncc_shape *s, bool write)
+static struct neff_custom_arg tensor(const struct ncc_view *v, const struct ncc_shape *s,
+				     bool write)
 {
 	struct neff_custom_arg a = {
 		.var = v->buf->var,
@@ -88,8 +89,10 @@ int gen_custom(struct ncc_gen *g, struct ncc_op *op)
 	int rc;
 
 	if (!lib || op->index >= lib->nfunctions)
-		return ncc_fail_op(g->err, -EINVAL, op, "no library of custom operators has function "
-				   "%lld", (long long)op->index);
+		return ncc_fail_op(g->err, -EINVAL, op,
+				   "no library of custom operators has function "
+				   "%lld",
+				   (long long)op->index);
 	args.arg = calloc(op->nin + 1, sizeof(*args.arg));
 	if (!args.arg)
 		return ncc_no_memory(g->err);

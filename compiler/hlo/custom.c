@@ -41,18 +41,22 @@ int hlo_custom(struct hlo_inst *in, struct hlo_value *v)
 	int rc;
 
 	if (target->engines <= NEURON_ENG_GPSIMD)
-		return hlo_fail(in, -ENOTSUP, "custom operator '%.80s': the target '%s' has no "
-				"processors for it", name, target->name);
+		return hlo_fail(in, -ENOTSUP,
+				"custom operator '%.80s': the target '%s' has no "
+				"processors for it",
+				name, target->name);
 	if (!lib)
-		return hlo_fail(in, -EINVAL, "custom operator '%.80s': no library of custom "
-				"operators is given (--custom-ops)", name);
+		return hlo_fail(in, -EINVAL,
+				"custom operator '%.80s': no library of custom "
+				"operators is given (--custom-ops)",
+				name);
 	fn = neff_library_find(lib, name);
 	if (!fn)
 		return hlo_fail(in, -EINVAL, "the library has no custom operator '%.80s', but %s",
 				name, functions(lib, text, sizeof(text)));
 	if (in->p->shape->element_type == HLO_TUPLE)
-		return hlo_fail(in, -ENOTSUP, "custom operator '%.80s': a tuple, expected one result",
-				name);
+		return hlo_fail(in, -ENOTSUP,
+				"custom operator '%.80s': a tuple, expected one result", name);
 	rc = hlo_shape(in, in->p->shape, &shape);
 	if (rc)
 		return rc;

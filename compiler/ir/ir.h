@@ -110,8 +110,8 @@ enum ncc_kind {
 	NCC_REDUCE, /* mask: dimensions; func; operand 1: scalar */
 	NCC_REDUCE_WINDOW, /* window for every dimension; func; operand 1: scalar */
 	/*
-	 * A function of the module's library of custom operators (index: its number there); operands
-	 * and the result of any shape. Constants of no dimension are passed as numbers
+	 * A function of the module's library of custom operators (index: its number there);
+	 * operands and the result of any shape. Constants of no dimension are passed as numbers
 	 */
 	NCC_CUSTOM,
 	/*

@@ -494,10 +494,12 @@ static int check_operand(const struct ncc_op *op, unsigned int i, struct ncc_err
 static int check_custom(const struct ncc_op *op, struct ncc_error *err)
 {
 	if (op->nin > NCC_MAX_CUSTOM_OPERANDS)
-		return ncc_fail_op(err, -EINVAL, op, "%u operands, a custom operator takes up to %u",
-				   op->nin, NCC_MAX_CUSTOM_OPERANDS);
-	return op->index >= 0 ? 0 : ncc_fail_op(err, -EINVAL, op, "function %lld",
-						(long long)op->index);
+		return ncc_fail_op(err, -EINVAL, op,
+				   "%u operands, a custom operator takes up to %u", op->nin,
+				   NCC_MAX_CUSTOM_OPERANDS);
+	return op->index >= 0
+		       ? 0
+		       : ncc_fail_op(err, -EINVAL, op, "function %lld", (long long)op->index);
 }
 
 /* The rules of operations that are not element-wise */

@@ -79,7 +79,8 @@ void exit(int status)
 	__builtin_trap();
 }
 
-/* Two rooms, of the same kind: blocks side by side, each with its size, free ones joined when asked */
+/* Two rooms, of the same kind: blocks side by side, each with its size, free ones joined when asked
+ */
 struct block {
 	uint32_t bytes; /* with this head */
 	uint32_t taken;

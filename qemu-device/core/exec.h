@@ -360,8 +360,8 @@ void exec_indexed_gather(struct tpb *t, const struct neuron_insn *insn); /* exec
 void exec_indexed_scatter(struct tpb *t, const struct neuron_insn *insn);
 void exec_sort(struct tpb *t, const struct neuron_insn *insn); /* exec_sort.c */
 /*
- * exec_custom.c: a checked CUSTOM_OP; 0 or -EINVAL, and exec_custom_fault() says why. Then its turns
- * until one is not MORE, each as many cycles of the engine as *cycles says.
+ * exec_custom.c: a checked CUSTOM_OP; 0 or -EINVAL, and exec_custom_fault() says why. Then its
+ * turns until one is not MORE, each as many cycles of the engine as *cycles says.
  */
 enum exec_custom_turn { EXEC_CUSTOM_MORE, EXEC_CUSTOM_DONE, EXEC_CUSTOM_FAULT };
 int exec_custom_start(struct tpb *t, const struct neuron_insn *insn);

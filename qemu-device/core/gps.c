@@ -140,7 +140,9 @@ static uint32_t to_signed(uint32_t bits, int32_t mode)
 	if (is_nan(bits))
 		return INT32_MAX;
 	d = rounded(as_float(bits), mode);
-	return d >= 2147483648.0 ? INT32_MAX : d < -2147483648.0 ? 0x80000000u : (uint32_t)(int32_t)d;
+	return d >= 2147483648.0   ? INT32_MAX
+	       : d < -2147483648.0 ? 0x80000000u
+				   : (uint32_t)(int32_t)d;
 }
 
 static uint32_t to_unsigned(uint32_t bits, int32_t mode)
@@ -209,58 +211,58 @@ static enum gps_stop fault(struct gps *g, unsigned int core, enum neuron_gps_cau
 	return GPS_FAULT;
 }
 
-#define DISPATCH()                      \
-	do {                            \
-		if (!left--)            \
-			goto out;       \
-		in = at++;              \
-		goto *labels[in->op];   \
+#define DISPATCH()                    \
+	do {                          \
+		if (!left--)          \
+			goto out;     \
+		in = at++;            \
+		goto *labels[in->op]; \
 	} while (0)
 #define X(name) x[in->name]
 #define F(name) as_float(f[in->name])
-#define SET(value)                      \
-	do {                            \
-		x[in->rd] = (value);    \
-		DISPATCH();             \
+#define SET(value)                   \
+	do {                         \
+		x[in->rd] = (value); \
+		DISPATCH();          \
 	} while (0)
-#define SETF(value)                     \
-	do {                            \
-		f[in->rd] = (value);    \
-		DISPATCH();             \
+#define SETF(value)                  \
+	do {                         \
+		f[in->rd] = (value); \
+		DISPATCH();          \
 	} while (0)
-#define BRANCH(taken)                          \
-	do {                                   \
-		if (taken)                     \
-			at = code + in->imm;   \
-		DISPATCH();                    \
+#define BRANCH(taken)                        \
+	do {                                 \
+		if (taken)                   \
+			at = code + in->imm; \
+		DISPATCH();                  \
 	} while (0)
-#define LOAD(type, to)                                                             \
-	do {                                                                       \
-		type v;                                                            \
-                                                                                   \
-		addr = X(rs1) + (uint32_t)in->imm;                                 \
-		if (in_tcm(addr, sizeof(v)))                                       \
-			memcpy(&v, tcm + addr, sizeof(v));                         \
-		else if (in_lib(g, addr, sizeof(v)))                               \
-			memcpy(&v, g->lib + (addr - NEURON_GPS_LIB), sizeof(v));   \
-		else {                                                             \
-			cause = foreign(addr, sizeof(v), false);                   \
-			goto bad;                                                  \
-		}                                                                  \
-		to[in->rd] = (uint32_t)v;                                          \
-		DISPATCH();                                                        \
+#define LOAD(type, to)                                                           \
+	do {                                                                     \
+		type v;                                                          \
+                                                                                 \
+		addr = X(rs1) + (uint32_t)in->imm;                               \
+		if (in_tcm(addr, sizeof(v)))                                     \
+			memcpy(&v, tcm + addr, sizeof(v));                       \
+		else if (in_lib(g, addr, sizeof(v)))                             \
+			memcpy(&v, g->lib + (addr - NEURON_GPS_LIB), sizeof(v)); \
+		else {                                                           \
+			cause = foreign(addr, sizeof(v), false);                 \
+			goto bad;                                                \
+		}                                                                \
+		to[in->rd] = (uint32_t)v;                                        \
+		DISPATCH();                                                      \
 	} while (0)
-#define STORE(type, from)                                                          \
-	do {                                                                       \
-		type v = (type)from[in->rs2];                                      \
-                                                                                   \
-		addr = X(rs1) + (uint32_t)in->imm;                                 \
-		if (!in_tcm(addr, sizeof(v))) {                                    \
-			cause = foreign(addr, sizeof(v), true);                    \
-			goto bad;                                                  \
-		}                                                                  \
-		memcpy(tcm + addr, &v, sizeof(v));                                 \
-		DISPATCH();                                                        \
+#define STORE(type, from)                                       \
+	do {                                                    \
+		type v = (type)from[in->rs2];                   \
+                                                                \
+		addr = X(rs1) + (uint32_t)in->imm;              \
+		if (!in_tcm(addr, sizeof(v))) {                 \
+			cause = foreign(addr, sizeof(v), true); \
+			goto bad;                               \
+		}                                               \
+		memcpy(tcm + addr, &v, sizeof(v));              \
+		DISPATCH();                                     \
 	} while (0)
 
 enum gps_stop gps_run(struct tpb *t, struct gps *g, unsigned int core, uint32_t n)

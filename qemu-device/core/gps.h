@@ -2,8 +2,9 @@
 /*
  * The GpSimd engine's eight processors (docs/gpsimd.md): RV32IMF without C, A and most CSRs, each
  * with registers and 64 KiB of tightly coupled memory, all with one library of code and constants.
- * gps.c executes, gps_decode.c makes words ready for it, gps_call.c serves their calls, exec_custom.c
- * is the instruction that starts them. Private to those and to tpb_state.c; unit tests may call it.
+ * gps.c executes, gps_decode.c makes words ready for it, gps_call.c serves their calls,
+ * exec_custom.c is the instruction that starts them. Private to those and to tpb_state.c; unit
+ * tests may call it.
  *
  * What a processor reaches: its own TCM and the library. Tensors it moves by calls that name an
  * argument and an element, never an address of the device.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a GpSimd processor asks of its core by ecall (docs/gpsimd.md, Calls): elements of the
- * instruction's arguments to and from its TCM, text for the ring, who it is. Every operand is checked
- * against what the processor has and what the argument is; a call that is refused stops it. Called by
- * gps.c, and at its start by exec_custom.c.
+ * instruction's arguments to and from its TCM, text for the ring, who it is. Every operand is
+ * checked against what the processor has and what the argument is; a call that is refused stops it.
+ * Called by gps.c, and at its start by exec_custom.c.
  */
 #include "exec_walk.h"
 #include "gps.h"
@@ -49,9 +49,9 @@ static const char *check_onchip(struct tpb *t, const struct gps_arg *arg)
 		return reason;
 	if (ap.dtype != arg->raw.dtype)
 		return "the pattern's type is another one";
-	return (uint64_t)r.count * arg->raw.partitions == arg->count
-		       ? NULL
-		       : "the pattern has another number of elements";
+	return (uint64_t)r.count * arg->raw.partitions == arg->count ? NULL
+								     : "the pattern has another "
+								       "number of elements";
 }
 
 static const char *check_sizes(struct gps_arg *arg)
@@ -91,8 +91,7 @@ const char *gps_arg_check(struct tpb *t, struct gps_arg *arg, bool there)
 	if (raw->kind != NEURON_GPS_DRAM)
 		return "unknown kind";
 	return !there || (t->cfg.ops->dram &&
-			  !t->cfg.ops->dram(t->cfg.opaque, raw->place, NULL,
-					    arg->count * arg->size,
+			  !t->cfg.ops->dram(t->cfg.opaque, raw->place, NULL, arg->count * arg->size,
 					    raw->access & NEURON_GPS_WRITES))
 		       ? NULL
 		       : "not DRAM that the core may reach";
@@ -178,9 +177,8 @@ static bool move(struct tpb *t, struct gps *g, struct gps_core *c, bool write, u
 	if (arg->raw.kind == NEURON_GPS_ONCHIP)
 		move_onchip(t, arg, a[1], buf, a[2], write);
 	else
-		return !t->cfg.ops->dram(t->cfg.opaque,
-					 arg->raw.place + (uint64_t)a[1] * arg->size, buf,
-					 (uint64_t)a[2] * arg->size, write);
+		return !t->cfg.ops->dram(t->cfg.opaque, arg->raw.place + (uint64_t)a[1] * arg->size,
+					 buf, (uint64_t)a[2] * arg->size, write);
 	return true;
 }
 

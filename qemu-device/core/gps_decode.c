@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Words of RV32IMF made ready for gps.c (docs/gpsimd.md, Instructions). What does not exist here
- * becomes ILLEGAL with the word as its immediate; so does a branch to a place that cannot be, whether
- * it is taken or not. Called when an instruction brings another library.
+ * becomes ILLEGAL with the word as its immediate; so does a branch to a place that cannot be,
+ * whether it is taken or not. Called when an instruction brings another library.
  */
 #include "gps.h"
 
@@ -32,14 +32,14 @@ static int32_t imm_store(uint32_t w)
 
 static int32_t imm_branch(uint32_t w)
 {
-	return (sign(w, 19) & ~0xfff) | (int32_t)(bits(w, 7, 1) << 11 | bits(w, 25, 6) << 5 |
-						  bits(w, 8, 4) << 1);
+	return (sign(w, 19) & ~0xfff) |
+	       (int32_t)(bits(w, 7, 1) << 11 | bits(w, 25, 6) << 5 | bits(w, 8, 4) << 1);
 }
 
 static int32_t imm_jump(uint32_t w)
 {
-	return (sign(w, 11) & ~0xfffff) | (int32_t)(bits(w, 12, 8) << 12 | bits(w, 20, 1) << 11 |
-						    bits(w, 21, 10) << 1);
+	return (sign(w, 11) & ~0xfffff) |
+	       (int32_t)(bits(w, 12, 8) << 12 | bits(w, 20, 1) << 11 | bits(w, 21, 10) << 1);
 }
 
 /* The number of the word that a branch goes to; false: there is no such word */
@@ -92,8 +92,8 @@ static void decode_register(struct gps_insn *in, uint32_t funct3, uint32_t funct
 }
 
 /*
- * fflags 1, frm 2, fcsr 3. They read 0: no flags are kept, rounding is to nearest even. A write that
- * asks for another mode is illegal; imm says which bits of the operand are the mode.
+ * fflags 1, frm 2, fcsr 3. They read 0: no flags are kept, rounding is to nearest even. A write
+ * that asks for another mode is illegal; imm says which bits of the operand are the mode.
  */
 static void decode_csr(struct gps_insn *in, uint32_t w, uint32_t funct3)
 {
@@ -200,8 +200,8 @@ static void decode_fused(struct gps_insn *in, uint32_t w, uint32_t rm)
 
 static void decode_branch(struct gps_insn *in, uint32_t w, uint32_t at, uint32_t words)
 {
-	in->op = target(at, imm_branch(w), words, &in->imm) ? branches[bits(w, 12, 3)]
-							    : GPS_ILLEGAL;
+	in->op =
+		target(at, imm_branch(w), words, &in->imm) ? branches[bits(w, 12, 3)] : GPS_ILLEGAL;
 }
 
 static void decode_word(struct gps_insn *in, uint32_t w, uint32_t at, uint32_t words)

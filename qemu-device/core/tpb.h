@@ -29,8 +29,8 @@ struct tpb_ops {
 	/* an instruction's 32-bit write to a device address; 0, or -EACCES when refused */
 	int (*write)(void *opaque, uint64_t addr, uint32_t value, uint64_t time);
 	/*
-	 * moves len bytes between buf and the chip's DRAM, all of which the core may reach; buf NULL:
-	 * only asks. 0 or -EACCES. NULL: there is none
+	 * moves len bytes between buf and the chip's DRAM, all of which the core may reach; buf
+	 * NULL: only asks. 0 or -EACCES. NULL: there is none
 	 */
 	int (*dram)(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write);
 	/* a notification entry; type is NEURON_NQ_* */

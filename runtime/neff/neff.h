@@ -46,7 +46,6 @@ struct neff_error {
 	bool version; /* the version or a feature bit is not supported */
 };
 
-
 enum neff_var_type {
 	NEFF_VAR_INPUT,
 	NEFF_VAR_OUTPUT,

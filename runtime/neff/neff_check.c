@@ -504,8 +504,11 @@ static int subgraph_check(const struct neff_subgraph *sg, const struct neff_mode
 			  struct neff_error *err)
 {
 	const struct neuron_target *target = model->target;
-	struct ctx c = { .sg = sg, .target = target, .library = model->library,
-			 .part = model->nloops, .err = err };
+	struct ctx c = { .sg = sg,
+			 .target = target,
+			 .library = model->library,
+			 .part = model->nloops,
+			 .err = err };
 	int ret;
 
 	if (!neff_file_name_ok(sg->name))
@@ -544,8 +547,10 @@ int neff_check_model(const struct neff_model *model, struct neff_error *err)
 		return neff_fail(err, "kelf-0.json: %u subgraphs, expected 1 to %u",
 				 model->nsubgraphs, NEFF_MAX_SUBGRAPHS);
 	if (!model->library != !(model->header.feature_bits & NEFF_FEATURE_CUSTOM_OPS))
-		return neff_fail(err, "header: the feature of custom operators and the member %s "
-				      "come together", NEFF_LIBRARY_MEMBER);
+		return neff_fail(err,
+				 "header: the feature of custom operators and the member %s "
+				 "come together",
+				 NEFF_LIBRARY_MEMBER);
 	for (unsigned int i = 0; !ret && i < model->nsubgraphs; i++)
 		ret = subgraph_check(&model->subgraphs[i], model, err);
 	return ret || (model->nsubgraphs == 1 && !model->nloops) ? ret

@@ -16,8 +16,8 @@ static json_t *arg_to_json(const struct neff_subgraph *sg, const struct neff_cus
 
 	if (a->scalar)
 		return json_pack("{s:f}", "scalar", a->value);
-	o = json_pack("{s:s, s:I, s:s}", "var", sg->vars[a->var].name, "off",
-		      (json_int_t)a->offset, "dtype", neff_dtype_name(a->dtype));
+	o = json_pack("{s:s, s:I, s:s}", "var", sg->vars[a->var].name, "off", (json_int_t)a->offset,
+		      "dtype", neff_dtype_name(a->dtype));
 	shape = json_array();
 	for (unsigned int d = 0; d < a->ndim; d++)
 		json_array_append_new(shape, json_integer(a->shape[d]));

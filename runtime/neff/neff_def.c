@@ -124,8 +124,8 @@ json_t *neff_engine_to_json(const struct neff_subgraph *sg, unsigned int eng)
 	for (unsigned int i = 0; i < sg->engine[eng].ndma; i++)
 		json_array_append_new(list, dma_to_json(sg, &sg->engine[eng].dma[i]));
 	if (eng == NEURON_ENG_GPSIMD && sg->ncustom)
-		return json_pack("{s:o, s:o, s:[]}", "dma", list, "custom",
-				 neff_custom_to_json(sg), "instr");
+		return json_pack("{s:o, s:o, s:[]}", "dma", list, "custom", neff_custom_to_json(sg),
+				 "instr");
 	return json_pack("{s:o, s:[]}", "dma", list, "instr");
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Libraries of custom operators (docs/gpsimd.md, The library): a linked ELF file of neuron-custom-op.
- * It comes from a user, so every offset, size and name is checked before it is used; what is loaded is
- * one image, which the chip shows to GpSimd's processors. What its words do, the processors see to.
+ * Libraries of custom operators (docs/gpsimd.md, The library): a linked ELF file of
+ * neuron-custom-op. It comes from a user, so every offset, size and name is checked before it is
+ * used; what is loaded is one image, which the chip shows to GpSimd's processors. What its words
+ * do, the processors see to.
  */
 #include <elf.h>
 #include <errno.h>
@@ -70,13 +71,16 @@ static int segment_check(const struct elf *f, const Elf32_Phdr *s, unsigned int 
 				 s->p_filesz, s->p_offset, f->size);
 	if (s->p_filesz && (s->p_paddr < NEURON_GPS_LIB || at > NEURON_GPS_LIB_MAX ||
 			    s->p_filesz > NEURON_GPS_LIB_MAX - at))
-		return neff_fail(f->err, "library: segment %u lies at 0x%x, expected 0x%x to 0x%x", i,
-				 s->p_paddr, NEURON_GPS_LIB, NEURON_GPS_LIB + NEURON_GPS_LIB_MAX);
-	if (s->p_vaddr == s->p_paddr ? s->p_memsz != s->p_filesz && s->p_filesz
-				     : s->p_vaddr > NEURON_GPS_TCM ||
-					       s->p_memsz > NEURON_GPS_TCM - s->p_vaddr)
-		return neff_fail(f->err, "library: segment %u is used at 0x%x, %u bytes: neither "
-					 "library nor TCM", i, s->p_vaddr, s->p_memsz);
+		return neff_fail(f->err, "library: segment %u lies at 0x%x, expected 0x%x to 0x%x",
+				 i, s->p_paddr, NEURON_GPS_LIB,
+				 NEURON_GPS_LIB + NEURON_GPS_LIB_MAX);
+	if (s->p_vaddr == s->p_paddr
+		    ? s->p_memsz != s->p_filesz && s->p_filesz
+		    : s->p_vaddr > NEURON_GPS_TCM || s->p_memsz > NEURON_GPS_TCM - s->p_vaddr)
+		return neff_fail(f->err,
+				 "library: segment %u is used at 0x%x, %u bytes: neither "
+				 "library nor TCM",
+				 i, s->p_vaddr, s->p_memsz);
 	return 0;
 }
 
@@ -115,8 +119,7 @@ static int segments_read(const struct elf *f, struct neff_library *lib)
 /* The place of an instruction in the library */
 static bool is_code(const struct neff_library *lib, uint32_t address)
 {
-	return address >= NEURON_GPS_LIB && address - NEURON_GPS_LIB < lib->bytes &&
-	       !(address & 3);
+	return address >= NEURON_GPS_LIB && address - NEURON_GPS_LIB < lib->bytes && !(address & 3);
 }
 
 static void section(const struct elf *f, unsigned int i, Elf32_Shdr *s)
@@ -194,7 +197,8 @@ static int sections_read(const struct elf *f, struct neff_library *lib)
 		section(f, i, &s);
 		name = string(f, &names, s.sh_name);
 		if (s.sh_type == SHT_RELA || s.sh_type == SHT_REL)
-			ret = neff_fail(f->err, "library: it has relocations: expected a linked file");
+			ret = neff_fail(f->err, "library: it has relocations: expected a linked "
+						"file");
 		else if (s.sh_type == SHT_SYMTAB)
 			ret = symbols_read(f, lib, &s);
 		else if (name && !strcmp(name, LINES)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Custom operators of a subgraph (docs/gpsimd.md): their library, argument blocks and the ring of what
- * they print lie in one chunk of the core's device memory. stream.c puts the addresses into the
- * instructions; what was printed goes to the log after each execution, a line of it each.
+ * Custom operators of a subgraph (docs/gpsimd.md): their library, argument blocks and the ring of
+ * what they print lie in one chunk of the core's device memory. stream.c puts the addresses into
+ * the instructions; what was printed goes to the log after each execution, a line of it each.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,9 +34,10 @@ static uint32_t ring_size(void)
 	n = strtoul(text, &end, 10);
 	if (!*end && n >= RING_MIN && n <= NEURON_GPS_RING_MAX && !(n & (n - 1)))
 		return (uint32_t)n;
-	rt_log(RT_LOG_WARNING, "NEURON_RT_GPSIMD_STDOUT_QUEUE_SIZE_BYTES=%.40s is not a power of two "
-	       "from %u to %u: %u is used", text, RING_MIN, NEURON_GPS_RING_MAX,
-	       NEURON_GPS_RING_MAX);
+	rt_log(RT_LOG_WARNING,
+	       "NEURON_RT_GPSIMD_STDOUT_QUEUE_SIZE_BYTES=%.40s is not a power of two "
+	       "from %u to %u: %u is used",
+	       text, RING_MIN, NEURON_GPS_RING_MAX, NEURON_GPS_RING_MAX);
 	return NEURON_GPS_RING_MAX;
 }
 
@@ -138,8 +139,8 @@ static char *take_text(struct rt_subgraph *sg, uint64_t *lost)
 	ring = malloc(c->ring_bytes);
 	text = malloc(n + 1);
 	if (!ring || !text ||
-	    ndl_memory_buf_copyout(sg->core->dev, c->chunk.handle, ring, c->ring_at + NEURON_GPS_RING_HEAD,
-				   c->ring_bytes)) {
+	    ndl_memory_buf_copyout(sg->core->dev, c->chunk.handle, ring,
+				   c->ring_at + NEURON_GPS_RING_HEAD, c->ring_bytes)) {
 		free(ring);
 		free(text);
 		return NULL;

@@ -88,8 +88,8 @@ NRT_STATUS rt_errors_collect(const struct rt_subgraph *sg, NRT_STATUS status)
 		else
 			snprintf(text, sizeof(text), "%s", error->text);
 		rt_fail(error->status, "TDRV", "nd%u nc%u %s: %s (code %u id %#x data %#llx)",
-			core->device, core->nc, culprit(sg, &e, where, sizeof(where)), text,
-			e.code, e.id, (unsigned long long)e.data);
+			core->device, core->nc, culprit(sg, &e, where, sizeof(where)), text, e.code,
+			e.id, (unsigned long long)e.data);
 	}
 	if (n)
 		rt_core_errors_read(core);

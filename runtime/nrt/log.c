@@ -16,11 +16,8 @@
 #include <unistd.h>
 
 static const char *const levels[] = {
-	[RT_LOG_QUIET] = "QUIET",
-	[RT_LOG_ERROR] = "ERROR",
-	[RT_LOG_WARNING] = "WARN",
-	[RT_LOG_INFO] = "INFO",
-	[RT_LOG_OUTPUT] = "GPSIMD",
+	[RT_LOG_QUIET] = "QUIET", [RT_LOG_ERROR] = "ERROR",   [RT_LOG_WARNING] = "WARN",
+	[RT_LOG_INFO] = "INFO",	  [RT_LOG_OUTPUT] = "GPSIMD",
 };
 
 static struct {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Custom operators for GpSimd's processors in C (docs/gpsimd.md). An operator is a function
- * neuron_op_NAME(void), which NEURON_CUSTOM_OP(NAME) begins; its arguments are numbered, inputs first,
- * then scalars in the order of the call, then results. Tensors are reached by number and element only.
- * C++ sources use <torch/torch.h> instead.
+ * neuron_op_NAME(void), which NEURON_CUSTOM_OP(NAME) begins; its arguments are numbered, inputs
+ * first, then scalars in the order of the call, then results. Tensors are reached by number and
+ * element only. C++ sources use <torch/torch.h> instead.
  */
 #ifndef NEURON_CUSTOM_OP_H
 #define NEURON_CUSTOM_OP_H
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define NEURON_CUSTOM_OP(name)     \
+#define NEURON_CUSTOM_OP(name)       \
 	void neuron_op_##name(void); \
 	void neuron_op_##name(void)
 

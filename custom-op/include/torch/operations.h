@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * torch::'s factories and element-wise operations, each with an _out form that writes a tensor it is
- * given, which may be an operand. Operands have one shape and one type: there is no broadcasting.
- * Floats are computed in fp32, integers modulo 2^32. Included by torch/torch.h.
+ * torch::'s factories and element-wise operations, each with an _out form that writes a tensor it
+ * is given, which may be an operand. Operands have one shape and one type: there is no
+ * broadcasting. Floats are computed in fp32, integers modulo 2^32. Included by torch/torch.h.
  */
 #ifndef TORCH_OPERATIONS_H
 #define TORCH_OPERATIONS_H
@@ -123,8 +123,9 @@ inline Tensor zeros(IntArrayRef sizes, TensorOptions o = TensorOptions())
 }
 inline const Tensor &fill(const Tensor &t, double value)
 {
-	return choose(t, t, t, [=](float, float) { return (float)value; },
-		      [=](int32_t, int32_t) { return (int32_t)value; });
+	return choose(
+		t, t, t, [=](float, float) { return (float)value; },
+		[=](int32_t, int32_t) { return (int32_t)value; });
 }
 inline Tensor full(IntArrayRef sizes, double value, TensorOptions o = TensorOptions())
 {
@@ -143,46 +144,50 @@ inline Tensor like(const Tensor &t)
 }
 inline const Tensor &copy(const Tensor &out, const Tensor &a)
 {
-	return choose(out, a, a, [](float x, float) { return x; }, [](int32_t x, int32_t) { return x; });
+	return choose(
+		out, a, a, [](float x, float) { return x; }, [](int32_t x, int32_t) { return x; });
 }
 
-#define NEURON_UNARY(name, of_float, of_int)                                       \
-	inline const Tensor &name##_out(const Tensor &out, const Tensor &a)        \
-	{                                                                          \
-		return choose(out, a, a, [](float x, float) { return (float)(of_float); }, \
-			      [](int32_t x, int32_t) { return (int32_t)(of_int); });       \
-	}                                                                          \
-	inline Tensor name(const Tensor &a)                                        \
-	{                                                                          \
-		Tensor out = like(a);                                              \
-                                                                                   \
-		name##_out(out, a);                                                \
-		return out;                                                        \
+#define NEURON_UNARY(name, of_float, of_int)                                         \
+	inline const Tensor &name##_out(const Tensor &out, const Tensor &a)          \
+	{                                                                            \
+		return choose(                                                       \
+			out, a, a, [](float x, float) { return (float)(of_float); }, \
+			[](int32_t x, int32_t) { return (int32_t)(of_int); });       \
+	}                                                                            \
+	inline Tensor name(const Tensor &a)                                          \
+	{                                                                            \
+		Tensor out = like(a);                                                \
+                                                                                     \
+		name##_out(out, a);                                                  \
+		return out;                                                          \
 	}
-#define NEURON_BINARY(name, of_float, of_int)                                                   \
-	inline const Tensor &name##_out(const Tensor &out, const Tensor &a, const Tensor &b)    \
-	{                                                                                       \
-		return choose(out, a, b, [](float x, float y) { return (float)(of_float); },    \
-			      [](int32_t x, int32_t y) { return (int32_t)(of_int); });          \
-	}                                                                                       \
-	inline const Tensor &name##_out(const Tensor &out, const Tensor &a, double s)           \
-	{                                                                                       \
-		return choose(out, a, a,                                                        \
-			      [=](float x, float) {                                             \
-				      float y = (float)s;                                       \
-				      return (float)(of_float);                                 \
-			      },                                                                \
-			      [=](int32_t x, int32_t) {                                         \
-				      int32_t y = (int32_t)s;                                   \
-				      return (int32_t)(of_int);                                 \
-			      });                                                               \
-	}                                                                                       \
-	template <class B> inline Tensor name(const Tensor &a, const B &b)                      \
-	{                                                                                       \
-		Tensor out = like(a);                                                           \
-                                                                                                \
-		name##_out(out, a, b);                                                          \
-		return out;                                                                     \
+#define NEURON_BINARY(name, of_float, of_int)                                                \
+	inline const Tensor &name##_out(const Tensor &out, const Tensor &a, const Tensor &b) \
+	{                                                                                    \
+		return choose(                                                               \
+			out, a, b, [](float x, float y) { return (float)(of_float); },       \
+			[](int32_t x, int32_t y) { return (int32_t)(of_int); });             \
+	}                                                                                    \
+	inline const Tensor &name##_out(const Tensor &out, const Tensor &a, double s)        \
+	{                                                                                    \
+		return choose(                                                               \
+			out, a, a,                                                           \
+			[=](float x, float) {                                                \
+				float y = (float)s;                                          \
+				return (float)(of_float);                                    \
+			},                                                                   \
+			[=](int32_t x, int32_t) {                                            \
+				int32_t y = (int32_t)s;                                      \
+				return (int32_t)(of_int);                                    \
+			});                                                                  \
+	}                                                                                    \
+	template <class B> inline Tensor name(const Tensor &a, const B &b)                   \
+	{                                                                                    \
+		Tensor out = like(a);                                                        \
+                                                                                             \
+		name##_out(out, a, b);                                                       \
+		return out;                                                                  \
 	}
 
 NEURON_UNARY(abs, fabsf(x), x < 0 ? 0u - (uint32_t)x : (uint32_t)x)
@@ -210,9 +215,14 @@ NEURON_BINARY(bitwise_xor, no_such_float("bitwise_xor"), x ^ y)
 
 inline const Tensor &clamp_out(const Tensor &out, const Tensor &a, double low, double high)
 {
-	return choose(out, a, a,
-		      [=](float x, float) { return x < (float)low ? (float)low : x > (float)high ? (float)high : x; },
-		      [=](int32_t x, int32_t) { return x < low ? (int32_t)low : x > high ? (int32_t)high : x; });
+	return choose(
+		out, a, a,
+		[=](float x, float) {
+			return x < (float)low ? (float)low : x > (float)high ? (float)high : x;
+		},
+		[=](int32_t x, int32_t) {
+			return x < low ? (int32_t)low : x > high ? (int32_t)high : x;
+		});
 }
 inline Tensor clamp(const Tensor &a, double low, double high)
 {
@@ -238,6 +248,6 @@ template <class B> inline Tensor operator/(const Tensor &a, const B &b)
 {
 	return div(a, b);
 }
-}
+} // namespace torch
 
 #endif

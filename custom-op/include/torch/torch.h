@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of torch:: that custom operators for GpSimd's processors may use, for a compiler without a
- * C++ library (docs/gpsimd.md, Operators in C++). A Tensor is an argument of the operator, which lies
- * outside of the processor and is reached by accessors, or memory of its own from a factory or an
- * operation. NEURON_CUSTOM_OP(f) makes an operator of a function of tensors and scalars.
+ * The part of torch:: that custom operators for GpSimd's processors may use, for a compiler without
+ * a C++ library (docs/gpsimd.md, Operators in C++). A Tensor is an argument of the operator, which
+ * lies outside of the processor and is reached by accessors, or memory of its own from a factory or
+ * an operation. NEURON_CUSTOM_OP(f) makes an operator of a function of tensors and scalars.
  */
 #ifndef TORCH_TORCH_H
 #define TORCH_TORCH_H
@@ -52,22 +52,37 @@ enum class ScalarType : uint8_t {
 };
 
 /* The sizes of a tensor */
-class IntArrayRef {
+class IntArrayRef
+{
 	const int64_t *first;
 	size_t count;
 
-public:
-	IntArrayRef(const int64_t *p, size_t n) : first(p), count(n) {}
-	IntArrayRef(const std::initializer_list<int64_t> &list)
-		: first(list.begin()), count(list.size())
+      public:
+	IntArrayRef(const int64_t *p, size_t n) : first(p), count(n)
 	{
 	}
-	size_t size() const { return count; }
-	int64_t operator[](size_t i) const { return first[i]; }
-	const int64_t *begin() const { return first; }
-	const int64_t *end() const { return first + count; }
+	IntArrayRef(const std::initializer_list<int64_t> &list)
+	    : first(list.begin()), count(list.size())
+	{
+	}
+	size_t size() const
+	{
+		return count;
+	}
+	int64_t operator[](size_t i) const
+	{
+		return first[i];
+	}
+	const int64_t *begin() const
+	{
+		return first;
+	}
+	const int64_t *end() const
+	{
+		return first + count;
+	}
 };
-}
+} // namespace c10
 
 namespace torch
 {
@@ -77,18 +92,33 @@ using c10::ScalarType;
 using Dtype = ScalarType;
 
 constexpr Dtype kUInt8 = Dtype::Byte, kByte = Dtype::Byte, kInt8 = Dtype::Char, kChar = Dtype::Char;
-constexpr Dtype kInt16 = Dtype::Short, kShort = Dtype::Short, kInt32 = Dtype::Int, kInt = Dtype::Int;
+constexpr Dtype kInt16 = Dtype::Short, kShort = Dtype::Short, kInt32 = Dtype::Int,
+		kInt = Dtype::Int;
 constexpr Dtype kBFloat16 = Dtype::BFloat16, kFloat32 = Dtype::Float, kFloat = Dtype::Float;
 
 /* What C++ calls the elements of a type */
 template <class T> struct TypeOf;
-template <> struct TypeOf<uint8_t> { static constexpr Dtype value = kByte; };
-template <> struct TypeOf<int8_t> { static constexpr Dtype value = kChar; };
-template <> struct TypeOf<int16_t> { static constexpr Dtype value = kShort; };
-template <> struct TypeOf<int32_t> { static constexpr Dtype value = kInt; };
-template <> struct TypeOf<int> { static constexpr Dtype value = kInt; };
-template <> struct TypeOf<BFloat16> { static constexpr Dtype value = kBFloat16; };
-template <> struct TypeOf<float> { static constexpr Dtype value = kFloat; };
+template <> struct TypeOf<uint8_t> {
+	static constexpr Dtype value = kByte;
+};
+template <> struct TypeOf<int8_t> {
+	static constexpr Dtype value = kChar;
+};
+template <> struct TypeOf<int16_t> {
+	static constexpr Dtype value = kShort;
+};
+template <> struct TypeOf<int32_t> {
+	static constexpr Dtype value = kInt;
+};
+template <> struct TypeOf<int> {
+	static constexpr Dtype value = kInt;
+};
+template <> struct TypeOf<BFloat16> {
+	static constexpr Dtype value = kBFloat16;
+};
+template <> struct TypeOf<float> {
+	static constexpr Dtype value = kFloat;
+};
 
 inline uint32_t element_size(Dtype t)
 {
@@ -99,8 +129,13 @@ struct TensorOptions {
 	Dtype type = kFloat;
 
 	TensorOptions() = default;
-	TensorOptions(Dtype t) : type(t) {}
-	TensorOptions dtype(Dtype t) const { return TensorOptions(t); }
+	TensorOptions(Dtype t) : type(t)
+	{
+	}
+	TensorOptions dtype(Dtype t) const
+	{
+		return TensorOptions(t);
+	}
 };
 inline TensorOptions dtype(Dtype t)
 {
@@ -120,7 +155,8 @@ template <class T> class ReadStreamAccessor;
 template <class T> class WriteStreamAccessor;
 class TCMAccessor;
 
-class Tensor {
+class Tensor
+{
 	Memory *memory = nullptr; /* elements behind it; null: an argument */
 	uint32_t number = 0; /* of the argument */
 	Dtype type = kFloat;
@@ -133,7 +169,7 @@ class Tensor {
 			free(memory);
 	}
 
-public:
+      public:
 	Tensor() = default;
 	/* argument k */
 	explicit Tensor(uint32_t k) : number(k)
@@ -159,8 +195,14 @@ public:
 		memory->users = 1;
 		memset(memory + 1, 0, bytes);
 	}
-	Tensor(const Tensor &t) { *this = t; }
-	~Tensor() { drop(); }
+	Tensor(const Tensor &t)
+	{
+		*this = t;
+	}
+	~Tensor()
+	{
+		drop();
+	}
 	Tensor &operator=(const Tensor &t)
 	{
 		if (t.memory)
@@ -174,13 +216,20 @@ public:
 		return *this;
 	}
 
-	int64_t dim() const { return dims; }
-	IntArrayRef sizes() const { return IntArrayRef(shape, dims); }
+	int64_t dim() const
+	{
+		return dims;
+	}
+	IntArrayRef sizes() const
+	{
+		return IntArrayRef(shape, dims);
+	}
 	int64_t size(int64_t d) const
 	{
 		d = d < 0 ? d + dims : d;
 		if (d < 0 || d >= dims)
-			neuron_fail("size(%d) of a tensor of %u dimensions", (int)d, (unsigned)dims);
+			neuron_fail("size(%d) of a tensor of %u dimensions", (int)d,
+				    (unsigned)dims);
 		return shape[d];
 	}
 	int64_t numel() const
@@ -191,13 +240,34 @@ public:
 			n *= shape[d];
 		return n;
 	}
-	Dtype dtype() const { return type; }
-	Dtype scalar_type() const { return type; }
-	size_t element_size() const { return torch::element_size(type); }
-	uint32_t nbytes() const { return (uint32_t)numel() * torch::element_size(type); }
-	TensorOptions options() const { return TensorOptions(type); }
-	bool is_argument() const { return !memory; }
-	uint32_t argument() const { return number; }
+	Dtype dtype() const
+	{
+		return type;
+	}
+	Dtype scalar_type() const
+	{
+		return type;
+	}
+	size_t element_size() const
+	{
+		return torch::element_size(type);
+	}
+	uint32_t nbytes() const
+	{
+		return (uint32_t)numel() * torch::element_size(type);
+	}
+	TensorOptions options() const
+	{
+		return TensorOptions(type);
+	}
+	bool is_argument() const
+	{
+		return !memory;
+	}
+	uint32_t argument() const
+	{
+		return number;
+	}
 
 	/* n elements from number first on, as they are */
 	void get(uint32_t first, uint32_t n, void *to) const
@@ -240,12 +310,15 @@ public:
 };
 
 /* An element: reads and writes go to the tensor at once */
-template <class T> class Element {
+template <class T> class Element
+{
 	const Tensor &t;
 	uint32_t at;
 
-public:
-	Element(const Tensor &tensor, uint32_t i) : t(tensor), at(i) {}
+      public:
+	Element(const Tensor &tensor, uint32_t i) : t(tensor), at(i)
+	{
+	}
 	operator T() const
 	{
 		T v;
@@ -258,21 +331,43 @@ public:
 		t.put(at, 1, &v);
 		return *this;
 	}
-	const Element &operator=(const Element &e) const { return *this = (T)e; }
-	const Element &operator+=(T v) const { return *this = (T)(*this) + v; }
-	const Element &operator-=(T v) const { return *this = (T)(*this) - v; }
-	const Element &operator*=(T v) const { return *this = (T)(*this) * v; }
-	const Element &operator/=(T v) const { return *this = (T)(*this) / v; }
+	const Element &operator=(const Element &e) const
+	{
+		return *this = (T)e;
+	}
+	const Element &operator+=(T v) const
+	{
+		return *this = (T)(*this) + v;
+	}
+	const Element &operator-=(T v) const
+	{
+		return *this = (T)(*this) - v;
+	}
+	const Element &operator*=(T v) const
+	{
+		return *this = (T)(*this) * v;
+	}
+	const Element &operator/=(T v) const
+	{
+		return *this = (T)(*this) / v;
+	}
 };
 
 /* tensor[i][j]...; indices outside of a dimension are an error */
-template <class T, size_t N> class TensorAccessor {
+template <class T, size_t N> class TensorAccessor
+{
 	Tensor t;
 	uint32_t first, d;
 
-public:
-	TensorAccessor(const Tensor &tensor, uint32_t at, uint32_t dim) : t(tensor), first(at), d(dim) {}
-	int64_t size(int64_t i) const { return t.size(d + i); }
+      public:
+	TensorAccessor(const Tensor &tensor, uint32_t at, uint32_t dim)
+	    : t(tensor), first(at), d(dim)
+	{
+	}
+	int64_t size(int64_t i) const
+	{
+		return t.size(d + i);
+	}
 	uint32_t place(int64_t i) const
 	{
 		if (i < 0 || i >= t.size(d))
@@ -286,13 +381,20 @@ public:
 		return TensorAccessor<T, N - 1>(t, place(i), d + 1);
 	}
 };
-template <class T> class TensorAccessor<T, 1> {
+template <class T> class TensorAccessor<T, 1>
+{
 	Tensor t;
 	uint32_t first, d;
 
-public:
-	TensorAccessor(const Tensor &tensor, uint32_t at, uint32_t dim) : t(tensor), first(at), d(dim) {}
-	int64_t size(int64_t i) const { return t.size(d + i); }
+      public:
+	TensorAccessor(const Tensor &tensor, uint32_t at, uint32_t dim)
+	    : t(tensor), first(at), d(dim)
+	{
+	}
+	int64_t size(int64_t i) const
+	{
+		return t.size(d + i);
+	}
 	Element<T> operator[](int64_t i) const
 	{
 		if (i < 0 || i >= t.size(d))
@@ -303,13 +405,14 @@ public:
 
 /* Elements one after the other, through 4 KiB of the pool */
 #define NEURON_STREAM_BYTES 4096u
-template <class T> class Stream {
-protected:
+template <class T> class Stream
+{
+      protected:
 	Tensor t;
 	T *buf;
 	uint32_t at = 0, n = 0, all; /* elements before the buffer, in it, of the tensor */
 
-public:
+      public:
 	explicit Stream(const Tensor &tensor) : t(tensor), all((uint32_t)tensor.numel())
 	{
 		buf = (T *)neuron_tcm_malloc(NEURON_STREAM_BYTES - 64);
@@ -317,14 +420,20 @@ public:
 			neuron_fail("no room in the TCM's pool for one more stream");
 	}
 	Stream(const Stream &) = delete;
-	~Stream() { neuron_tcm_free(buf); }
+	~Stream()
+	{
+		neuron_tcm_free(buf);
+	}
 	static constexpr uint32_t room = (NEURON_STREAM_BYTES - 64) / sizeof(T);
 };
-template <class T> class ReadStreamAccessor : Stream<T> {
+template <class T> class ReadStreamAccessor : Stream<T>
+{
 	uint32_t next = 0;
 
-public:
-	explicit ReadStreamAccessor(const Tensor &tensor) : Stream<T>(tensor) {}
+      public:
+	explicit ReadStreamAccessor(const Tensor &tensor) : Stream<T>(tensor)
+	{
+	}
 	T read()
 	{
 		if (next == this->n) {
@@ -340,10 +449,16 @@ public:
 		return this->buf[next++];
 	}
 };
-template <class T> class WriteStreamAccessor : Stream<T> {
-public:
-	explicit WriteStreamAccessor(const Tensor &tensor) : Stream<T>(tensor) {}
-	~WriteStreamAccessor() { flush(); }
+template <class T> class WriteStreamAccessor : Stream<T>
+{
+      public:
+	explicit WriteStreamAccessor(const Tensor &tensor) : Stream<T>(tensor)
+	{
+	}
+	~WriteStreamAccessor()
+	{
+		flush();
+	}
 	void flush()
 	{
 		this->t.put(this->at, this->n, this->buf);
@@ -361,11 +476,14 @@ public:
 };
 
 /* Blocks of elements to and from memory of tcm_malloc(), or any other of the processor's */
-class TCMAccessor {
+class TCMAccessor
+{
 	Tensor t;
 
-public:
-	explicit TCMAccessor(const Tensor &tensor) : t(tensor) {}
+      public:
+	explicit TCMAccessor(const Tensor &tensor) : t(tensor)
+	{
+	}
 	template <class T> void tensor_to_tcm(T *tcm, size_t first, size_t n) const
 	{
 		t.need<T>();
@@ -382,10 +500,12 @@ template <class T, size_t N> TensorAccessor<T, N> Tensor::accessor() const
 {
 	need<T>();
 	if (N != dims)
-		neuron_fail("an accessor of %u dimensions to a tensor of %u", (unsigned)N, (unsigned)dims);
+		neuron_fail("an accessor of %u dimensions to a tensor of %u", (unsigned)N,
+			    (unsigned)dims);
 	return TensorAccessor<T, N>(*this, 0, 0);
 }
-template <class T, TensorAccessorCoherencePolicy> ReadStreamAccessor<T> Tensor::read_stream_accessor() const
+template <class T, TensorAccessorCoherencePolicy>
+ReadStreamAccessor<T> Tensor::read_stream_accessor() const
 {
 	need<T>();
 	return ReadStreamAccessor<T>(*this);
@@ -411,7 +531,7 @@ inline void tcm_free(void *p)
 {
 	neuron_tcm_free(p);
 }
-}
+} // namespace neuron
 
 } // namespace torch
 
@@ -440,18 +560,34 @@ namespace neuron
 {
 /* What a parameter of the function takes from argument k */
 template <class T> struct Argument {
-	static T get(uint32_t k) { return (T)neuron_arg_scalar(k); }
+	static T get(uint32_t k)
+	{
+		return (T)neuron_arg_scalar(k);
+	}
 };
 template <> struct Argument<Tensor> {
-	static Tensor get(uint32_t k) { return Tensor(k); }
+	static Tensor get(uint32_t k)
+	{
+		return Tensor(k);
+	}
 };
-template <class T> struct Plain { using type = T; };
-template <class T> struct Plain<const T> { using type = T; };
-template <class T> struct Plain<T &> { using type = typename Plain<T>::type; };
+template <class T> struct Plain {
+	using type = T;
+};
+template <class T> struct Plain<const T> {
+	using type = T;
+};
+template <class T> struct Plain<T &> {
+	using type = typename Plain<T>::type;
+};
 
-template <uint32_t... I> struct Indices {};
-template <uint32_t N, uint32_t... I> struct Count : Count<N - 1, N - 1, I...> {};
-template <uint32_t... I> struct Count<0, I...> { using type = Indices<I...>; };
+template <uint32_t... I> struct Indices {
+};
+template <uint32_t N, uint32_t... I> struct Count : Count<N - 1, N - 1, I...> {
+};
+template <uint32_t... I> struct Count<0, I...> {
+	using type = Indices<I...>;
+};
 
 inline void finish(const Tensor &t)
 {
@@ -474,14 +610,14 @@ template <class R, class... A> void call(R (*f)(A...))
 {
 	call(f, typename Count<sizeof...(A)>::type());
 }
-}
-}
+} // namespace neuron
+} // namespace torch
 
 #undef NEURON_CUSTOM_OP
-#define NEURON_CUSTOM_OP(f)                \
-	extern "C" void neuron_op_##f()    \
-	{                                  \
-		torch::neuron::call(&f);   \
+#define NEURON_CUSTOM_OP(f)              \
+	extern "C" void neuron_op_##f()  \
+	{                                \
+		torch::neuron::call(&f); \
 	}
 
 #endif

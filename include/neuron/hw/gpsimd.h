@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What programs of the GpSimd engine's processors, the runtime and the chip agree on (docs/gpsimd.md):
- * the address space of a processor, the calls, the argument block of CUSTOM_OP, the ring of printed
- * text and the causes of faults. Plain C of both sides: the device library includes it too. All of it
- * is this project's choice.
+ * What programs of the GpSimd engine's processors, the runtime and the chip agree on
+ * (docs/gpsimd.md): the address space of a processor, the calls, the argument block of CUSTOM_OP,
+ * the ring of printed text and the causes of faults. Plain C of both sides: the device library
+ * includes it too. All of it is this project's choice.
  */
 #ifndef NEURON_HW_GPSIMD_H
 #define NEURON_HW_GPSIMD_H
@@ -12,7 +12,8 @@
 
 #define NEURON_GPS_CORES 8
 #define NEURON_GPS_TCM 0x10000u /* bytes, at address 0 */
-#define NEURON_GPS_NULL 0x100u /* its first bytes are not there: the end of the stack, null pointers */
+#define NEURON_GPS_NULL \
+	0x100u /* its first bytes are not there: the end of the stack, null pointers */
 #define NEURON_GPS_LIB 0x80000000u /* the library, read-only */
 #define NEURON_GPS_LIB_MAX 0x100000u /* bytes */
 #define NEURON_GPS_SLICE 4096 /* instructions of one processor before it is the next one's turn */
@@ -25,11 +26,13 @@ enum neuron_gps_call {
 	NEURON_GPS_PRINT = 3, /* address, bytes */
 	NEURON_GPS_CPU_ID = 4,
 	NEURON_GPS_CPU_COUNT = 5,
-	/* address and bytes of a message; where in the library it failed, 0: here. Does not come back */
+	/* address and bytes of a message; where in the library it failed, 0: here. Does not come
+	   back */
 	NEURON_GPS_FAIL = 6,
 	NEURON_GPS_COPY = 7, /* address in TCM, address, bytes */
 	NEURON_GPS_ARG_COUNT = 8,
-	NEURON_GPS_ARG = 9, /* argument, address in TCM: its struct neuron_gps_arg, places left out */
+	NEURON_GPS_ARG =
+		9, /* argument, address in TCM: its struct neuron_gps_arg, places left out */
 };
 
 /* Why a processor was stopped; bits 47:40 of the error's data */

@@ -155,10 +155,9 @@ static int finish(const struct neff_library *lib)
 static int execute(const struct neuron_insn *insn)
 {
 	struct neuron_target target = *neuron_target_of_name("trn1");
-	struct tpb_config config = { .ops = &ops,
-				     .target = &target,
-				     .sbuf_host_stride = PART,
-				     .psum_host_stride = PART };
+	struct tpb_config config = {
+		.ops = &ops, .target = &target, .sbuf_host_stride = PART, .psum_host_stride = PART
+	};
 	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
 	int n = neuron_isa_encode(insn, words);
 	struct tpb *tpb;

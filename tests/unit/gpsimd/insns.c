@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every instruction of the processors on chosen and random operands; the results go out as words. It
- * is built as an operator, and with -DLINUX for another implementation of the same instructions.
+ * Every instruction of the processors on chosen and random operands; the results go out as words.
+ * It is built as an operator, and with -DLINUX for another implementation of the same instructions.
  */
 #include <stdint.h>
 
@@ -53,13 +53,15 @@ static uint32_t random32(void)
 	return (uint32_t)(seed >> 16);
 }
 
-static const uint32_t ints[] = { 0, 1, 2, 3, 31, 32, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0x7fffffff,
+static const uint32_t ints[] = { 0,	     1,		 2,	     3,		31,	32,
+				 0x7f,	     0x80,	 0xff,	     0x7fff,	0x8000, 0x7fffffff,
 				 0x80000000, 0x80000001, 0xffffffff, 0xfffffffe };
 static const uint32_t floats[] = {
-	0x00000000, 0x80000000, 0x3f800000, 0xbf800000, 0x3f000000, 0x40200000, 0xc0200000, 0x3fc00000,
-	0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 0xffbfffff, 0x00000001, 0x80000001,
-	0x007fffff, 0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff, 0x4f000000, 0xcf000000, 0x4effffff,
-	0xcf000001, 0x4f7fffff, 0x4f800000, 0x3effffff, 0x3f7fffff, 0x4b000001, 0xbf000000, 0x3eaaaaab,
+	0x00000000, 0x80000000, 0x3f800000, 0xbf800000, 0x3f000000, 0x40200000, 0xc0200000,
+	0x3fc00000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 0xffbfffff,
+	0x00000001, 0x80000001, 0x007fffff, 0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff,
+	0x4f000000, 0xcf000000, 0x4effffff, 0xcf000001, 0x4f7fffff, 0x4f800000, 0x3effffff,
+	0x3f7fffff, 0x4b000001, 0xbf000000, 0x3eaaaaab,
 };
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -71,27 +73,27 @@ static uint32_t operand(int i, int is_float)
 }
 
 /* All pairs of operands */
-#define INT2(insn)                                                                           \
-	for (int i = 0; i < OPERANDS; i++)                                                   \
-		for (int k = 0; k < OPERANDS; k++) {                                         \
-			uint32_t a = operand(i, 0), b = operand(k, 0), r;                    \
-			__asm__ volatile(insn " %0, %1, %2" : "=r"(r) : "r"(a), "r"(b));     \
-			emit(r);                                                             \
+#define INT2(insn)                                                                       \
+	for (int i = 0; i < OPERANDS; i++)                                               \
+		for (int k = 0; k < OPERANDS; k++) {                                     \
+			uint32_t a = operand(i, 0), b = operand(k, 0), r;                \
+			__asm__ volatile(insn " %0, %1, %2" : "=r"(r) : "r"(a), "r"(b)); \
+			emit(r);                                                         \
 		}
-#define INT1(insn)                                                               \
-	for (int i = 0; i < OPERANDS; i++) {                                     \
-		uint32_t a = operand(i, 0), r;                                   \
-		__asm__ volatile(insn : "=r"(r) : "r"(a));                       \
-		emit(r);                                                         \
+#define INT1(insn)                                         \
+	for (int i = 0; i < OPERANDS; i++) {               \
+		uint32_t a = operand(i, 0), r;             \
+		__asm__ volatile(insn : "=r"(r) : "r"(a)); \
+		emit(r);                                   \
 	}
-#define BRANCH(insn)                                                                                  \
-	for (int i = 0; i < OPERANDS; i++)                                                            \
-		for (int k = 0; k < OPERANDS; k++) {                                                  \
-			uint32_t a = operand(i, 0), b = k % 3 ? operand(k, 0) : a, r;                 \
-			__asm__ volatile("li %0, 1\n\t" insn " %1, %2, 1f\n\tli %0, 0\n1:"            \
-					 : "=&r"(r)                                                   \
-					 : "r"(a), "r"(b));                                           \
-			emit(r);                                                                      \
+#define BRANCH(insn)                                                                       \
+	for (int i = 0; i < OPERANDS; i++)                                                 \
+		for (int k = 0; k < OPERANDS; k++) {                                       \
+			uint32_t a = operand(i, 0), b = k % 3 ? operand(k, 0) : a, r;      \
+			__asm__ volatile("li %0, 1\n\t" insn " %1, %2, 1f\n\tli %0, 0\n1:" \
+					 : "=&r"(r)                                        \
+					 : "r"(a), "r"(b));                                \
+			emit(r);                                                           \
 		}
 
 static float as_float(uint32_t bits)
@@ -108,45 +110,45 @@ static uint32_t as_bits(float x)
 	__asm__ volatile("fmv.x.w %0, %1" : "=r"(bits) : "f"(x));
 	return bits;
 }
-#define FLOAT2(insn)                                                                      \
-	for (int i = 0; i < OPERANDS; i++)                                                \
-		for (int k = 0; k < OPERANDS; k++) {                                      \
+#define FLOAT2(insn)                                                                       \
+	for (int i = 0; i < OPERANDS; i++)                                                 \
+		for (int k = 0; k < OPERANDS; k++) {                                       \
 			float a = as_float(operand(i, 1)), b = as_float(operand(k, 1)), r; \
-			__asm__ volatile(insn " %0, %1, %2" : "=f"(r) : "f"(a), "f"(b));  \
-			emit(as_bits(r));                                                 \
+			__asm__ volatile(insn " %0, %1, %2" : "=f"(r) : "f"(a), "f"(b));   \
+			emit(as_bits(r));                                                  \
 		}
-#define COMPARE(insn)                                                                     \
-	for (int i = 0; i < OPERANDS; i++)                                                \
-		for (int k = 0; k < OPERANDS; k++) {                                      \
-			float a = as_float(operand(i, 1)), b = as_float(operand(k, 1));   \
-			uint32_t r;                                                       \
-			__asm__ volatile(insn " %0, %1, %2" : "=r"(r) : "f"(a), "f"(b));  \
-			emit(r);                                                          \
+#define COMPARE(insn)                                                                    \
+	for (int i = 0; i < OPERANDS; i++)                                               \
+		for (int k = 0; k < OPERANDS; k++) {                                     \
+			float a = as_float(operand(i, 1)), b = as_float(operand(k, 1));  \
+			uint32_t r;                                                      \
+			__asm__ volatile(insn " %0, %1, %2" : "=r"(r) : "f"(a), "f"(b)); \
+			emit(r);                                                         \
 		}
-#define FLOAT3(insn)                                                                                 \
-	for (int i = 0; i < OPERANDS; i += 2)                                                        \
-		for (int k = 0; k < OPERANDS; k++)                                                   \
-			for (int l = 0; l < 12; l++) {                                               \
-				float a = as_float(operand(i, 1)), b = as_float(operand(k, 1)),      \
-				      c = as_float(operand(l * 4, 1)), r;                            \
-				__asm__ volatile(insn " %0, %1, %2, %3"                              \
-						 : "=f"(r)                                           \
-						 : "f"(a), "f"(b), "f"(c));                          \
-				emit(as_bits(r));                                                    \
+#define FLOAT3(insn)                                                                            \
+	for (int i = 0; i < OPERANDS; i += 2)                                                   \
+		for (int k = 0; k < OPERANDS; k++)                                              \
+			for (int l = 0; l < 12; l++) {                                          \
+				float a = as_float(operand(i, 1)), b = as_float(operand(k, 1)), \
+				      c = as_float(operand(l * 4, 1)), r;                       \
+				__asm__ volatile(insn " %0, %1, %2, %3"                         \
+						 : "=f"(r)                                      \
+						 : "f"(a), "f"(b), "f"(c));                     \
+				emit(as_bits(r));                                               \
 			}
-#define TO_INT(insn)                                                       \
-	for (int i = 0; i < 4 * OPERANDS; i++) {                           \
-		float a = as_float(operand(i, 1));                         \
-		uint32_t r;                                                \
-		__asm__ volatile(insn : "=r"(r) : "f"(a));                 \
-		emit(r);                                                   \
+#define TO_INT(insn)                                       \
+	for (int i = 0; i < 4 * OPERANDS; i++) {           \
+		float a = as_float(operand(i, 1));         \
+		uint32_t r;                                \
+		__asm__ volatile(insn : "=r"(r) : "f"(a)); \
+		emit(r);                                   \
 	}
-#define TO_FLOAT(insn)                                                     \
-	for (int i = 0; i < 4 * OPERANDS; i++) {                           \
-		uint32_t a = operand(i, 0);                                \
-		float r;                                                   \
-		__asm__ volatile(insn : "=f"(r) : "r"(a));                 \
-		emit(as_bits(r));                                          \
+#define TO_FLOAT(insn)                                     \
+	for (int i = 0; i < 4 * OPERANDS; i++) {           \
+		uint32_t a = operand(i, 0);                \
+		float r;                                   \
+		__asm__ volatile(insn : "=f"(r) : "r"(a)); \
+		emit(as_bits(r));                          \
 	}
 
 static void integers(void)
@@ -208,7 +210,8 @@ static void memory(void)
 		emit(r);
 		__asm__ volatile("lw %0, 4(%1)" : "=r"(r) : "r"(p));
 		emit(r);
-		__asm__ volatile("sb %0, 33(%1)\n\tsh %0, 34(%1)" ::"r"(random32()), "r"(p) : "memory");
+		__asm__ volatile("sb %0, 33(%1)\n\tsh %0, 34(%1)" ::"r"(random32()), "r"(p)
+				 : "memory");
 		__asm__ volatile("sw %0, 36(%1)" ::"r"(random32()), "r"(p) : "memory");
 	}
 	for (int i = 0; i < 72; i++)

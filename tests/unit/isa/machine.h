@@ -80,9 +80,9 @@ static inline void machine_notify(void *opaque, unsigned int type, unsigned int 
 			(struct machine_note){ type, engine, code, id, data2, data, time };
 }
 
-static const struct tpb_ops machine_ops = {
-	.write = machine_write, .dram = machine_dram, .notify = machine_notify
-};
+static const struct tpb_ops machine_ops = { .write = machine_write,
+					    .dram = machine_dram,
+					    .notify = machine_notify };
 
 /* Partitions back to back, so that sanitizers see an access beyond the last one */
 static inline void machine_init(struct machine *m, const struct neuron_target *target,

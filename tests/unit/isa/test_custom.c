@@ -209,7 +209,8 @@ END_TEST
 /* A pattern over partitions: its elements are those of the partitions one after the other */
 START_TEST(test_pattern_on_chip)
 {
-	struct neuron_gps_arg *a = add_arg(0, NEURON_DT_FP32, 96, NEURON_GPS_READS | NEURON_GPS_WRITES);
+	struct neuron_gps_arg *a =
+		add_arg(0, NEURON_DT_FP32, 96, NEURON_GPS_READS | NEURON_GPS_WRITES);
 	const uint32_t first = 3 * 4 | (uint32_t)NEURON_DT_FP32 << 26;
 	const int16_t step[4] = { 0, 0, 20, 2 };
 	const uint16_t num[4] = { 1, 1, 4, 3 };
@@ -500,7 +501,8 @@ static const struct {
 	{ fault_fail, NEURON_GPS_FAILED },
 };
 
-/* The engine stops, nothing of the arguments has changed, and the other engines and a reset core go on */
+/* The engine stops, nothing of the arguments has changed, and the other engines and a reset core go
+ * on */
 START_TEST(test_fault)
 {
 	uint8_t *before = malloc(DRAM_SIZE);
