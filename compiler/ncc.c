@@ -230,6 +230,14 @@ static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct
 }
 
 /* Compiles the module as it was read. */
+static bool has_custom_operators(const struct ncc_module *m)
+{
+	for (const struct ncc_op *op = m->first; op; op = op->next)
+		if (op->kind == NCC_CUSTOM)
+			return true;
+	return false;
+}
+
 static int compile(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
 		   struct ncc_error *err)
 {
@@ -241,6 +249,8 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 		return ncc_fail(err, -EINVAL, "a pipeline of %u cores: 1 to %d are possible",
 				o->requested, NCC_MAX_STAGES);
 	o->name = m->name;
+	if (has_custom_operators(m))
+		o->library = opt->library;
 	if (!ncc_has_loops(m))
 		return back_ends(m, opt, o, err);
 	ncc_dump_ir(m, opt, NCC_PASS_READ);
@@ -269,6 +279,8 @@ static int import(const void *model, size_t size, const struct ncc_options *opt,
 	rc = opt->framework == NCC_IR	  ? ncc_import_ir(model, size, m, err)
 	     : opt->framework == NCC_ONNX ? ncc_import_onnx(model, size, opt, m, err)
 					  : ncc_import_hlo_opt(model, size, opt, m, err);
+	if (!rc)
+		(*m)->library = opt->library;
 	found = rc == -EINVAL ? ncc_format(model, size, opt->framework) : NULL;
 	return found ? ncc_fail(err, rc, "not %s but %s", expected[opt->framework], found) : rc;
 }

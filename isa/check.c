@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "neuron/hw/gpsimd.h"
+
 static int fail(struct neuron_isa_fault *fault, unsigned int operand, uint32_t offset,
 		const char *reason)
 {
@@ -456,6 +458,18 @@ static int check_sync(struct checker *c)
 	return 0;
 }
 
+/* What the library holds, and whether it is there, an engine sees when it starts */
+static int check_custom(struct checker *c)
+{
+	const struct neuron_custom *custom = &c->insn->custom;
+
+	if (!custom->bytes || custom->bytes & 3 || custom->bytes > NEURON_GPS_LIB_MAX)
+		return neuron_isa_illegal(c->fault, "a library has whole words, up to 1 MiB");
+	if (custom->entry & 3 || custom->entry >= custom->bytes)
+		return neuron_isa_illegal(c->fault, "the entry is no word of the library");
+	return custom->mask ? 0 : neuron_isa_illegal(c->fault, "no processor takes part");
+}
+
 void neuron_isa_load_weights(struct neuron_isa_weights *weights, const struct neuron_insn *insn)
 {
 	const uint16_t *num = insn->src0.num;
@@ -522,6 +536,8 @@ static int check_all(struct checker *c, unsigned int engine)
 	    !(op->groups & target->engine[engine].runs))
 		return neuron_isa_illegal(c->fault, "the engine has no such instruction");
 	rc = check_sync(c);
+	if (!rc && (op->fields & NEURON_FB(CUSTOM)))
+		return check_custom(c);
 	if (rc || !(op->fields & NEURON_FB(PARTITIONS)))
 		return rc;
 	if (op->groups == NEURON_ISA_PE)

@@ -106,10 +106,11 @@ static void clear(struct neuron_insn *insn)
 {
 	uint8_t *at = (uint8_t *)insn;
 
-	static_assert(sizeof(*insn) > 128 && sizeof(*insn) <= 192, "three pieces");
+	static_assert(sizeof(*insn) > 192 && sizeof(*insn) <= 256, "four pieces");
 	memset(at, 0, 64);
 	memset(at + 64, 0, 64);
-	memset(at + 128, 0, sizeof(*insn) - 128);
+	memset(at + 128, 0, 64);
+	memset(at + 192, 0, sizeof(*insn) - 192);
 }
 
 static void scalar_take(struct neuron_scalar *s)

@@ -62,7 +62,8 @@
 	X(SET_ROUNDING, "set_rounding", NEURON_ISA_ANY, 2, 1, SAME, KEEP, NEURON_FB(ROUNDING))
 #define VECTOR_OPS(X) /* and Scalar's */
 #define GPSIMD_OPS(X)
-#define CUSTOM_OPS(X)
+#define CUSTOM_OPS(X) \
+	X(CUSTOM_OP, "custom_op", NEURON_ISA_GPSIMD, 2, 2, SAME, KEEP, NEURON_FB(CUSTOM))
 #define OPS(X)           \
 	FIRST_OPS(X)     \
 	SEQUENCER_OPS(X) \
@@ -83,12 +84,14 @@
 				       ((uses)&NEURON_FB(DST) ? NEURON_FB(CHECK) : 0) },
 const struct neuron_isa_op neuron_isa_ops[256] = { OPS(OP_ROW) };
 
-#define OP_ASSERT(op, mnemonic, runs, core, nwords, dst, stationary, uses)               \
-	static_assert((nwords) == 1 || (nwords) == 2, mnemonic ": one or two words");    \
-	static_assert((nwords) == 2 || !((uses) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA))), \
-		      mnemonic ": src1 and alpha lie in the second word");               \
-	static_assert((nwords) == 1 || ((uses) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA))),  \
-		      mnemonic ": the second word holds something");
+/* Fields that lie in the second word */
+#define SECOND (NEURON_FB(SRC1) | NEURON_FB(ALPHA) | NEURON_FB(CUSTOM))
+#define OP_ASSERT(op, mnemonic, runs, core, nwords, dst, stationary, uses)                       \
+	static_assert((nwords) == 1 || (nwords) == 2, mnemonic ": one or two words");            \
+	static_assert((nwords) == 2 || !((uses)&SECOND), mnemonic ": src1 and alpha lie in the " \
+								  "second word");                \
+	static_assert((nwords) == 1 || ((uses)&SECOND), mnemonic ": the second word holds "      \
+								 "something");
 OPS(OP_ASSERT)
 static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 
@@ -133,19 +136,26 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 	X(SYNC, wait_value, 8, 0, 32)        \
 	X(SYNC, update_value, 12, 0, 32)
 
-#define OWN_PLACES(X)                       \
-	X(RESULT_SCALE, alpha, 56, 0, 32)   \
-	X(ALPHA, alpha, 64, 0, 32)          \
-	X(VERSION, isa_version, 16, 0, 16)  \
-	X(ID, id, 16, 0, 32)                \
-	X(ROUNDING, rounding, 16, 0, 8)     \
-	X(ROUNDING, seed, 24, 0, 64)        \
-	X(RANGE, first, 16, 0, 8)           \
-	X(RANGE, last, 17, 0, 8)            \
-	X(WRITE, write[0].addr, 16, 0, 64)  \
-	X(WRITE, write[1].addr, 24, 0, 64)  \
-	X(WRITE, write[0].value, 32, 0, 32) \
-	X(WRITE, write[1].value, 36, 0, 32)
+#define OWN_PLACES(X)                         \
+	X(RESULT_SCALE, alpha, 56, 0, 32)     \
+	X(ALPHA, alpha, 64, 0, 32)            \
+	X(VERSION, isa_version, 16, 0, 16)    \
+	X(ID, id, 16, 0, 32)                  \
+	X(ROUNDING, rounding, 16, 0, 8)       \
+	X(ROUNDING, seed, 24, 0, 64)          \
+	X(RANGE, first, 16, 0, 8)             \
+	X(RANGE, last, 17, 0, 8)              \
+	X(WRITE, write[0].addr, 16, 0, 64)    \
+	X(WRITE, write[1].addr, 24, 0, 64)    \
+	X(WRITE, write[0].value, 32, 0, 32)   \
+	X(WRITE, write[1].value, 36, 0, 32)   \
+	X(CUSTOM, custom.library, 16, 0, 64)  \
+	X(CUSTOM, custom.bytes, 24, 0, 32)    \
+	X(CUSTOM, custom.entry, 28, 0, 32)    \
+	X(CUSTOM, custom.function, 32, 0, 32) \
+	X(CUSTOM, custom.limit, 36, 0, 32)    \
+	X(CUSTOM, custom.mask, 40, 0, 8)      \
+	X(CUSTOM, custom.args, 64, 0, 64)
 
 #define DST_PLACES(X) AP_PLACES(X, DST, dst, 16)
 #define SRC0_PLACES(X) AP_PLACES(X, SRC0, src0, 36)

@@ -195,6 +195,36 @@ static int write_pair(struct parser *ps, int i)
 	return u32(ps, &ps->insn->write[i].value);
 }
 
+static int address(struct parser *ps, uint64_t *out)
+{
+	int64_t v;
+	int rc = number(ps, 0, UINT64_MAX, &v);
+
+	*out = (uint64_t)v;
+	return rc;
+}
+
+/* The members of CUSTOM_OP, which their first letters tell apart, of limit and library the third */
+static int custom(struct parser *ps, const char *name)
+{
+	struct neuron_custom *c = &ps->insn->custom;
+
+	switch (name[0]) {
+	case 'l':
+		return name[2] == 'm' ? u32(ps, &c->limit) : address(ps, &c->library);
+	case 'a':
+		return address(ps, &c->args);
+	case 'b':
+		return u32(ps, &c->bytes);
+	case 'e':
+		return u32(ps, &c->entry);
+	case 'f':
+		return u32(ps, &c->function);
+	default:
+		return u8(ps, &c->mask);
+	}
+}
+
 static int version(struct parser *ps)
 {
 	int64_t v;
@@ -245,6 +275,13 @@ static const struct keyword {
 	{ "range=", NEURON_FB(RANGE) },
 	{ "write0=", NEURON_FB(WRITE) },
 	{ "write1=", NEURON_FB(WRITE) },
+	{ "library=", NEURON_FB(CUSTOM) },
+	{ "args=", NEURON_FB(CUSTOM) },
+	{ "bytes=", NEURON_FB(CUSTOM) },
+	{ "entry=", NEURON_FB(CUSTOM) },
+	{ "function=", NEURON_FB(CUSTOM) },
+	{ "limit=", NEURON_FB(CUSTOM) },
+	{ "mask=", NEURON_FB(CUSTOM) },
 	{ "accumulate", NEURON_FB(ACCUMULATE) },
 	{ "negate", NEURON_FB(NEGATE) },
 	{ "check", NEURON_FB(CHECK) },
@@ -298,6 +335,8 @@ static int value(struct parser *ps, const struct keyword *k)
 		return range(ps);
 	case NEURON_FB(WRITE):
 		return write_pair(ps, k->name[5] - '0');
+	case NEURON_FB(CUSTOM):
+		return custom(ps, k->name);
 	case NEURON_FB(ACCUMULATE):
 		in->accumulate = true;
 		return 0;

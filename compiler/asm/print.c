@@ -165,6 +165,16 @@ static void put_codes(struct out *o, const struct neuron_insn *insn, uint32_t f)
 			 insn->reduce_cmd);
 }
 
+static void put_custom(struct out *o, const struct neuron_custom *c)
+{
+	put(o,
+	    " library=%#" PRIx64 " args=%#" PRIx64 " bytes=%" PRIu32 " entry=%#" PRIx32
+	    " function=%#" PRIx32 " mask=%#x",
+	    c->library, c->args, c->bytes, c->entry, c->function, c->mask);
+	if (c->limit)
+		put(o, " limit=%" PRIu32, c->limit);
+}
+
 static void put_rest(struct out *o, const struct neuron_insn *insn, uint32_t f)
 {
 	uint32_t alpha;
@@ -197,6 +207,8 @@ static void put_rest(struct out *o, const struct neuron_insn *insn, uint32_t f)
 		if (insn->write[i].addr || insn->write[i].value)
 			put(o, " write%d=%#" PRIx64 ":%#" PRIx32, i, insn->write[i].addr,
 			    insn->write[i].value);
+	if (f & NEURON_FB(CUSTOM))
+		put_custom(o, &insn->custom);
 }
 
 static void put_flags(struct out *o, const struct neuron_insn *insn)

@@ -388,6 +388,8 @@ static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 		return gen_view(g, op);
 	case NCC_SCATTER:
 		return gen_scatter(g, op);
+	case NCC_CUSTOM:
+		return gen_custom(g, op);
 	default:
 		return gen_compute(g, op);
 	}

@@ -8,8 +8,9 @@
 int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 /* Fills the current operation's result, or a view of its size, with one number. */
 int gen_fill(struct ncc_gen *g, const struct ncc_view *dst, double v);
-/* Its result lies in DRAM. */
+/* Their results lie in DRAM. */
 int gen_scatter(struct ncc_gen *g, struct ncc_op *op);
+int gen_custom(struct ncc_gen *g, struct ncc_op *op);
 int gen_gather(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 /*
  * A value that only a pad reads is computed where the pad would copy it. gen_pad_place gives op a

@@ -21,6 +21,8 @@ extern "C" {
 
 #define NCC_MAX_DIMS 8
 
+struct neff_library;
+
 enum ncc_cast { NCC_CAST_NONE, NCC_CAST_MATMULT, NCC_CAST_ALL };
 
 enum ncc_framework { NCC_XLA, NCC_ONNX, NCC_IR };
@@ -55,6 +57,7 @@ struct ncc_options {
 	FILE *dump;
 	int64_t print_elements; /* elements of a constant that both print */
 	FILE *report; /* JSON about the result (docs/compiler.md); NULL: no */
+	const struct neff_library *library; /* of custom operators (neff.h); NULL: none */
 	bool narrow_64bit; /* s64, u64 and f64 become s32, u32 and f32 */
 	/*
 	 * ONNX: the contents of a file beside the model, in which its tensors have their data.

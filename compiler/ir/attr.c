@@ -2,7 +2,9 @@
 /* The attributes of operations in the IR's text form. Called by print.c and parse.c. */
 #include "text.h"
 
-static const uint8_t param[] = { NCC_PARAM, NCC_KINDS }, concat[] = { NCC_CONCAT, NCC_KINDS },
+static const uint8_t param[] = { NCC_PARAM, NCC_KINDS },
+		     numbered[] = { NCC_PARAM, NCC_CUSTOM, NCC_KINDS },
+		     concat[] = { NCC_CONCAT, NCC_KINDS },
 		     reduces[] = { NCC_REDUCE, NCC_REDUCE_WINDOW, NCC_COMBINE, NCC_ORDER,
 				   NCC_KINDS },
 		     masked[] = { NCC_REVERSE, NCC_REDUCE, NCC_KINDS },
@@ -17,7 +19,7 @@ static const uint8_t param[] = { NCC_PARAM, NCC_KINDS }, concat[] = { NCC_CONCAT
 #define CONV(field) offsetof(struct ncc_op, conv), offsetof(struct ncc_conv, field)
 
 const struct ir_attr ir_attrs[] = {
-	{ "index", IR_I64, 0, AT(index), param },
+	{ "index", IR_I64, 0, AT(index), numbered },
 	{ "io", IR_DTYPE, 0, AT(io_dtype), param },
 	{ "axis", IR_UINT, 0, AT(axis), concat },
 	{ "func", IR_KIND, 0, AT(func), reduces },

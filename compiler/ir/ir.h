@@ -27,6 +27,7 @@
 #define NCC_MAX_LINE 8192 /* elements of a row to take from: it lies in a partition as a whole */
 
 #define NCC_MAX_ORDER 12288 /* elements of a row to be ordered: their places are there besides */
+#define NCC_MAX_CUSTOM_OPERANDS 31u /* the instruction's arguments but for the result */
 
 enum ncc_kind {
 	NCC_PARAM, /* index: its number */
@@ -108,6 +109,11 @@ enum ncc_kind {
 	NCC_CONV, /* conv, window of its spatial dimensions */
 	NCC_REDUCE, /* mask: dimensions; func; operand 1: scalar */
 	NCC_REDUCE_WINDOW, /* window for every dimension; func; operand 1: scalar */
+	/*
+	 * A function of the module's library of custom operators (index: its number there);
+	 * operands and the result of any shape. Constants of no dimension are passed as numbers
+	 */
+	NCC_CUSTOM,
 	/*
 	 * Loops (passes/loops.c). What depends on a loop's state is computed in every iteration;
 	 * operands alone say what that is.
@@ -198,6 +204,7 @@ struct ncc_op {
 	struct ncc_op *next;
 };
 
+struct neff_library;
 struct ncc_module {
 	char *name;
 	struct ncc_op *first, **tail;
@@ -215,6 +222,7 @@ struct ncc_module {
 	char **out_source;
 	int64_t *out_number; /* of a stage or a part: each output's number; NULL: its index */
 	const uint64_t *kept; /* of a part: each number's place in the shared scratchpad */
+	const struct neff_library *library; /* of custom operators, or NULL; the caller's */
 	struct ncc_mem *mem; /* ncc_alloc's blocks */
 	struct ncc_mem *data; /* ncc_alloc_data's */
 	size_t garbage; /* bytes of data allocated since the last sweep */

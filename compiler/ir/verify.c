@@ -490,6 +490,18 @@ static int check_operand(const struct ncc_op *op, unsigned int i, struct ncc_err
 	return ok ? 0 : ncc_fail_op(err, -EINVAL, op, "operand %u is a %s", i, ncc_kind_name(kind));
 }
 
+/* What the library's function takes only the function knows */
+static int check_custom(const struct ncc_op *op, struct ncc_error *err)
+{
+	if (op->nin > NCC_MAX_CUSTOM_OPERANDS)
+		return ncc_fail_op(err, -EINVAL, op,
+				   "%u operands, a custom operator takes up to %u", op->nin,
+				   NCC_MAX_CUSTOM_OPERANDS);
+	return op->index >= 0
+		       ? 0
+		       : ncc_fail_op(err, -EINVAL, op, "function %lld", (long long)op->index);
+}
+
 /* The rules of operations that are not element-wise */
 static const check_fn rules[NCC_KINDS] = {
 	[NCC_PARAM] = check_leaf,
@@ -511,6 +523,7 @@ static const check_fn rules[NCC_KINDS] = {
 	[NCC_CONV] = check_conv,
 	[NCC_REDUCE] = check_reduce,
 	[NCC_REDUCE_WINDOW] = check_reduce_window,
+	[NCC_CUSTOM] = check_custom,
 	[NCC_LOOP] = check_loop,
 	[NCC_STATE] = check_state,
 	[NCC_LOOP_END] = check_loop_end,

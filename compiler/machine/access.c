@@ -23,6 +23,27 @@ unsigned int ncc_insn_access(const struct neuron_insn *insn, const struct neuron
 	return n;
 }
 
+unsigned int ncc_custom_access(const struct neff_custom *custom, struct ncc_access *acc)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < custom->nargs && n < NCC_MAX_ACCESS; i++) {
+		const struct neff_custom_arg *a = &custom->arg[i];
+		uint64_t bytes = ncc_dtype_size(a->dtype);
+
+		if (a->scalar)
+			continue;
+		for (unsigned int d = 0; d < a->ndim; d++)
+			bytes *= a->shape[d];
+		acc[n++] = (struct ncc_access){ .space = NCC_DRAM,
+						.write = a->write,
+						.var = a->var,
+						.lo = a->offset,
+						.hi = a->offset + bytes };
+	}
+	return n;
+}
+
 void ncc_pattern_access(const struct neff_pattern *p, bool state_buffer, bool write,
 			struct ncc_access *acc)
 {

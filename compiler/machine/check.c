@@ -304,7 +304,11 @@ static int step(struct check *c, unsigned int e)
 	rc = check_insn(c, e, insn);
 	if (rc)
 		return rc;
-	n = (int)ncc_insn_access(insn, c->target, s->weights.columns, acc);
+	if (insn->opcode == NEURON_OP_CUSTOM_OP && insn->custom.args >= c->sg->ncustom)
+		return bad(c, e, "a custom operator without arguments");
+	n = insn->opcode == NEURON_OP_CUSTOM_OP
+		    ? (int)ncc_custom_access(&c->sg->custom[insn->custom.args], acc)
+		    : (int)ncc_insn_access(insn, c->target, s->weights.columns, acc);
 	rc = order(c, e, &s->now, e, acc, n);
 	if (!rc)
 		rc = remember(c, e, s->events, acc, n);

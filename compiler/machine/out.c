@@ -163,7 +163,7 @@ static void fill_header(const struct ncc_output *o, struct neff_header *h)
 	h->requested_tpb_count = o->requested;
 	for (unsigned int i = 0; i < h->num_tpb; i++)
 		h->tpb_per_node[i] = 1;
-	h->feature_bits = NEFF_FEATURE_EMU;
+	h->feature_bits = NEFF_FEATURE_EMU | (o->library ? NEFF_FEATURE_CUSTOM_OPS : 0);
 	h->lnc_size = 1;
 	memcpy(h->uuid, o->uuid, sizeof(h->uuid));
 	snprintf(h->name, sizeof(h->name), "%.200s", o->name);
@@ -182,6 +182,8 @@ static int out_subgraph(const struct ncc_subgraph *from, unsigned int i, struct 
 		sg->name = NULL;
 	sg->vars = from->prog->var;
 	sg->nvars = from->prog->nvars;
+	sg->custom = from->prog->custom;
+	sg->ncustom = from->prog->ncustom;
 	if (!sg->name || make_queues(from->prog, sg, used) ||
 	    make_dmas(from->prog, &sg->engine[NEURON_ENG_SP], used))
 		return ncc_no_memory(err);
@@ -226,6 +228,7 @@ int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct 
 	}
 
 	m->target = o->target;
+	m->library = (struct neff_library *)o->library;
 	fill_header(o, &m->header);
 	rc = out_loops(o, m, err);
 	for (unsigned int i = 0; !rc && i < o->nsubgraphs; i++) {

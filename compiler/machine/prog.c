@@ -23,6 +23,9 @@ void ncc_prog_free(struct ncc_prog *p)
 		if (!p->lent[i])
 			free(p->var[i].data);
 	}
+	for (unsigned int i = 0; i < p->ncustom; i++)
+		free(p->custom[i].arg);
+	free(p->custom);
 	free(p->lent);
 	free(p->node);
 	free(p->dma);
@@ -138,15 +141,42 @@ int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *des
 	return 0;
 }
 
+int ncc_prog_custom(struct ncc_prog *p, const struct neuron_insn *insn, struct neff_custom *args,
+		    struct ncc_error *err)
+{
+	struct neuron_insn own = *insn;
+	int rc;
+
+	if (p->ncustom == NEFF_MAX_CUSTOM ||
+	    !grow(&p->custom, p->ncustom, &p->custom_cap, sizeof(*p->custom))) {
+		free(args->arg);
+		return p->ncustom == NEFF_MAX_CUSTOM
+			       ? ncc_fail(err, -EFBIG, "too large: more than %u custom operators",
+					  NEFF_MAX_CUSTOM)
+			       : ncc_no_memory(err);
+	}
+	own.custom.args = p->ncustom;
+	p->custom[p->ncustom++] = *args;
+	rc = ncc_prog_insn(p, NEURON_ENG_GPSIMD, &own, err);
+	if (!rc) {
+		struct ncc_node *n = &p->node[p->nnodes - 1];
+
+		n->nacc = (uint8_t)ncc_custom_access(args, n->acc);
+	}
+	return rc;
+}
+
 struct ncc_prog_mark ncc_prog_mark(const struct ncc_prog *p)
 {
-	return (struct ncc_prog_mark){ p->nnodes, p->ndma, p->ndesc };
+	return (struct ncc_prog_mark){ p->nnodes, p->ndma, p->ndesc, p->ncustom };
 }
 
 void ncc_prog_rewind(struct ncc_prog *p, const struct ncc_prog_mark *mark)
 {
 	while (p->ndma > mark->ndma)
 		free(p->dma[--p->ndma].desc);
+	while (p->ncustom > mark->ncustom)
+		free(p->custom[--p->ncustom].arg);
 	p->nnodes = mark->nnodes;
 	p->ndesc = mark->ndesc;
 }

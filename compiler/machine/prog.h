@@ -32,7 +32,8 @@ struct ncc_access {
 	uint16_t p0, p1;
 	uint64_t lo, hi;
 };
-#define NCC_MAX_ACCESS NEURON_ISA_MAX_ACCESS
+#define NCC_MAX_ACCESS 8
+_Static_assert(NCC_MAX_ACCESS >= NEURON_ISA_MAX_ACCESS, "any instruction's");
 
 struct ncc_node {
 	uint8_t proc; /* an engine, or NCC_PROC_QUEUE() */
@@ -50,6 +51,8 @@ struct ncc_prog {
 	unsigned int nnodes, cap;
 	struct neff_dma *dma; /* ids are indices; semaphore and queue set by sched.c and out.c */
 	unsigned int ndma, dma_cap;
+	struct neff_custom *custom; /* of CUSTOM_OPs, by the number in args */
+	unsigned int ncustom, custom_cap;
 	struct neff_var *var; /* 0: the state buffer */
 	unsigned int nvars, var_cap;
 	bool *lent; /* for each variable: its data belong to the module */
@@ -66,9 +69,12 @@ int ncc_prog_insn(struct ncc_prog *p, unsigned int engine, const struct neuron_i
 /* desc is owned by the program from here on, also on failure. */
 int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *desc,
 		 unsigned int ndesc, struct ncc_error *err);
+/* A CUSTOM_OP on GpSimd; args, of which arg is the program's from here on, also on failure */
+int ncc_prog_custom(struct ncc_prog *p, const struct neuron_insn *insn, struct neff_custom *args,
+		    struct ncc_error *err);
 /* A mark, and dropping the instructions and DMAs after one; variables stay. */
 struct ncc_prog_mark {
-	unsigned int nnodes, ndma, ndesc;
+	unsigned int nnodes, ndma, ndesc, ncustom;
 };
 struct ncc_prog_mark ncc_prog_mark(const struct ncc_prog *p);
 void ncc_prog_rewind(struct ncc_prog *p, const struct ncc_prog_mark *mark);
@@ -78,6 +84,8 @@ int ncc_prog_var(struct ncc_prog *p, enum neff_var_type type, const char *name, 
 /* access.c: what an instruction or a DMA accesses; columns: of the weights that are loaded */
 unsigned int ncc_insn_access(const struct neuron_insn *insn, const struct neuron_target *target,
 			     unsigned int columns, struct ncc_access *acc);
+/* The tensors that a CUSTOM_OP works on, NCC_MAX_ACCESS of them at most; returns how many. */
+unsigned int ncc_custom_access(const struct neff_custom *custom, struct ncc_access *acc);
 void ncc_pattern_access(const struct neff_pattern *p, bool state_buffer, bool write,
 			struct ncc_access *acc);
 /* The boxes of one descriptor, NCC_DESC_ACCESS of them at most; returns how many. */
@@ -122,6 +130,7 @@ struct ncc_output {
 	const struct ncc_part_loop *loop; /* then the subgraphs are parts of one core's program */
 	unsigned int nloops;
 	unsigned int nread; /* number of operations before the passes */
+	const struct neff_library *library; /* of custom operators, or NULL */
 	const char *name;
 	const uint8_t *uuid;
 	uint64_t source_hash;

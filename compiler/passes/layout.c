@@ -189,15 +189,28 @@ static void wishes_of_window(int *want, const struct ncc_op *op)
 	wish(want, op->in[0], d);
 }
 
+/* A custom operator takes all of them row-major, from DRAM */
+static void wishes_of_custom(int *want, const struct ncc_op *op)
+{
+	for (unsigned int i = 0; i < op->nin; i++)
+		wish(want, op->in[i], NONE);
+}
+
 /* Records what an operation would like of its operands. */
 static void wishes_of(int *want, const struct ncc_op *op)
 {
 	static void (*const by_kind[NCC_KINDS])(int *want, const struct ncc_op *op) = {
-		[NCC_DOT] = wishes_of_dot,	   [NCC_CONV] = wishes_of_conv,
-		[NCC_REDUCE] = wishes_of_reduce,   [NCC_GATHER] = wishes_of_gather,
-		[NCC_SCATTER] = wishes_of_scatter, [NCC_TAKE] = wishes_of_lines,
-		[NCC_COMBINE] = wishes_of_lines,   [NCC_ORDER] = wishes_of_lines,
-		[NCC_PAD] = wishes_of_window,	   [NCC_REDUCE_WINDOW] = wishes_of_window,
+		[NCC_DOT] = wishes_of_dot,
+		[NCC_CONV] = wishes_of_conv,
+		[NCC_REDUCE] = wishes_of_reduce,
+		[NCC_GATHER] = wishes_of_gather,
+		[NCC_SCATTER] = wishes_of_scatter,
+		[NCC_TAKE] = wishes_of_lines,
+		[NCC_COMBINE] = wishes_of_lines,
+		[NCC_ORDER] = wishes_of_lines,
+		[NCC_CUSTOM] = wishes_of_custom,
+		[NCC_PAD] = wishes_of_window,
+		[NCC_REDUCE_WINDOW] = wishes_of_window,
 	};
 
 	if (by_kind[op->kind]) {
@@ -261,6 +274,12 @@ static int give_gather(const struct ncc_op *op, int d)
 	return 0;
 }
 
+static int give_custom(const struct ncc_op *op, int d)
+{
+	(void)d;
+	return op->shape.ndim ? 0 : NONE;
+}
+
 static int give_lines(const struct ncc_op *op, int d)
 {
 	(void)d;
@@ -320,9 +339,9 @@ static bool turns_rows(const struct layout *l, const struct ncc_op *op, int d)
 static int give(const struct layout *l, const struct ncc_op *op, int d)
 {
 	static int (*const by_kind[NCC_KINDS])(const struct ncc_op *op, int d) = {
-		[NCC_CONV] = give_conv,	     [NCC_DOT] = give_dot,    [NCC_GATHER] = give_gather,
-		[NCC_SCATTER] = give_gather, [NCC_TAKE] = give_lines, [NCC_COMBINE] = give_lines,
-		[NCC_ORDER] = give_lines,
+		[NCC_CONV] = give_conv,	     [NCC_DOT] = give_dot,	 [NCC_GATHER] = give_gather,
+		[NCC_SCATTER] = give_gather, [NCC_TAKE] = give_lines,	 [NCC_COMBINE] = give_lines,
+		[NCC_ORDER] = give_lines,    [NCC_CUSTOM] = give_custom,
 	};
 	uint32_t mask = windowed(op) & ~rolled(l, op);
 

@@ -85,6 +85,19 @@ static int op_write(void *opaque, uint64_t addr, uint32_t value, uint64_t time)
 	return ncore_lane_out(opaque, addr, value, time);
 }
 
+static int op_dram(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
+{
+	struct ncore_lane *lane = opaque;
+	struct ncore_chip *chip = lane->chip;
+	uint8_t domain = ncore_guard_core_domain(chip, lane->index);
+	struct ncore_ep ep;
+
+	if (ncore_route_own(chip, addr, &ep) || ep.kind != NCORE_EP_MEM || ep.mem != &chip->dram ||
+	    len > ep.len || !ncore_guard_memory(chip, domain, NCORE_EP_NO_CORE))
+		return -EACCES;
+	return buf && ncore_ep_rw(chip, &ep, buf, len, write) ? -EACCES : 0;
+}
+
 static void op_notify(void *opaque, unsigned int type, unsigned int engine, uint16_t code,
 		      uint32_t id, uint64_t data, uint32_t data2, uint64_t time)
 {
@@ -107,9 +120,11 @@ static enum tpb_fault op_fault(void *opaque, bool datapath)
 	return ncore_fault_insn(lane->chip, lane->index, datapath);
 }
 
-static const struct tpb_ops tpb_ops = { .write = op_write, .notify = op_notify, .fault = op_fault };
+static const struct tpb_ops tpb_ops = {
+	.write = op_write, .dram = op_dram, .notify = op_notify, .fault = op_fault
+};
 static const struct tpb_ops tpb_ops_trace = {
-	.write = op_write, .notify = op_notify, .fault = op_fault, .insn = op_insn
+	.write = op_write, .dram = op_dram, .notify = op_notify, .fault = op_fault, .insn = op_insn
 };
 
 /* Resets. chip->lock is held in all of them. */

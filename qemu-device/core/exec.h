@@ -344,6 +344,7 @@ struct tpb {
 	struct exec_draws *draws; /* of its engine, which rounds by them; or NULL */
 	float acc[NEURON_PARTITIONS]; /* ACT's accumulator registers */
 	struct exec_scratch *scratch;
+	struct gps *gps; /* of a core that has the engine, or NULL */
 };
 
 /* What the checker is to know of loaded weights */
@@ -404,6 +405,16 @@ void exec_transpose(struct tpb *t, const struct neuron_insn *insn); /* exec_tran
 void exec_indexed_gather(struct tpb *t, const struct neuron_insn *insn); /* exec_index.c */
 void exec_indexed_scatter(struct tpb *t, const struct neuron_insn *insn);
 void exec_sort(struct tpb *t, const struct neuron_insn *insn); /* exec_sort.c */
+/*
+ * exec_custom.c: a checked CUSTOM_OP; 0 or -EINVAL, and exec_custom_fault() says why. Then its
+ * turns until one is not MORE, each as many cycles of the engine as *cycles says.
+ */
+enum exec_custom_turn { EXEC_CUSTOM_MORE, EXEC_CUSTOM_DONE, EXEC_CUSTOM_FAULT };
+int exec_custom_start(struct tpb *t, const struct neuron_insn *insn);
+enum exec_custom_turn exec_custom_turn(struct tpb *t, uint64_t *cycles);
+bool exec_custom_running(const struct tpb *t);
+/* the data of the error's entry */
+uint64_t exec_custom_fault(const struct tpb *t, uint32_t *data2);
 void exec_tensor_copy(struct tpb *t, const struct neuron_insn *insn, bool through_fp32);
 void exec_memset(struct tpb *t, const struct neuron_insn *insn);
 

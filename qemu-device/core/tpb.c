@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "exec.h"
+#include "gps.h"
 #include "neuron/hw/inferentia.h"
 #include "neuron/isa/codec.h"
 #include "neuron/isa/cost.h"
@@ -36,6 +37,8 @@ void tpb_reset(struct tpb *t)
 	tpb_words_reset(&t->words, t->cfg.target);
 	t->weights.dtype = NEURON_DT_INVALID;
 	memset(t->acc, 0, sizeof(t->acc));
+	if (t->gps)
+		gps_reset(t->gps);
 }
 
 int tpb_new(const struct tpb_config *config, struct tpb **out)
@@ -50,6 +53,10 @@ int tpb_new(const struct tpb_config *config, struct tpb **out)
 		return -ENOMEM;
 	}
 	t->cfg = *config;
+	if (config->target->engines > NEURON_ENG_GPSIMD && gps_new(&t->gps)) {
+		tpb_free(t);
+		return -ENOMEM;
+	}
 	t->kern = exec_kernels_best();
 	tpb_reset(t);
 	*out = t;
@@ -60,6 +67,7 @@ void tpb_free(struct tpb *t)
 {
 	if (!t)
 		return;
+	gps_free(t->gps);
 	free(t->scratch);
 	free(t);
 }
@@ -165,7 +173,8 @@ void tpb_decode_head(struct tpb *t, unsigned int e)
 	eng->head = rc > 0 ? TPB_HEAD_READY : TPB_HEAD_ILLEGAL;
 	eng->head_words = rc > 0 ? (unsigned int)rc : 1;
 	eng->arrived = tpb_arrival(eng, eng->head_words);
-	if (rc > 0)
+	/* what has started waits no more */
+	if (rc > 0 && !(e == NEURON_ENG_GPSIMD && exec_custom_running(t)))
 		eng->watch = tpb_watch(t, &eng->insn);
 	if (!eng->stopped)
 		tpb_look(t, e);
@@ -381,6 +390,22 @@ static void tpb_check(struct tpb *t, unsigned int e, const struct neuron_insn *i
 		  t->eng[e].time);
 }
 
+static void tpb_custom_stop(struct tpb *t, unsigned int e)
+{
+	uint32_t data2;
+	uint64_t data = exec_custom_fault(t, &data2);
+
+	tpb_engine_stop(t, e, NEURON_NERR_CUSTOM_OP, data, data2);
+}
+
+static bool tpb_custom_start(struct tpb *t, unsigned int e, const struct neuron_insn *insn)
+{
+	if (!exec_custom_start(t, insn))
+		return true;
+	tpb_custom_stop(t, e);
+	return false;
+}
+
 static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *insn, uint64_t time)
 {
 	struct neuron_isa_fault fault = { 0 };
@@ -389,6 +414,8 @@ static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *in
 	int rc = neuron_isa_check_at(insn, e, t->cfg.target, &fault, &t->at);
 
 	if (!rc) {
+		if (op->fields & NEURON_FB(CUSTOM))
+			return tpb_custom_start(t, e, insn);
 		if (!(op->fields & NEURON_FB(PARTITIONS)))
 			return tpb_exec_sequencing(t, e, insn, time);
 		t->draws = t->eng[e].at_random ? &t->eng[e].draws : NULL;
@@ -465,6 +492,29 @@ static void tpb_count_array(struct tpb *t, const struct neuron_insn *insn, uint6
 		COUNT(row[r], time);
 }
 
+/* A turn of the CUSTOM_OP at the head, which has started. Whoever executes the core looks around
+ * then */
+static void tpb_custom_turn(struct tpb *t, unsigned int e)
+{
+	struct tpb_engine *eng = &t->eng[e];
+	uint64_t cycles;
+	enum exec_custom_turn turn = exec_custom_turn(t, &cycles);
+
+	t->leave = true;
+	cycles *= t->cfg.target->engine[e].cycle;
+	eng->time += cycles;
+	eng->start = eng->time;
+	COUNT(t->perf.eng[e].busy, cycles);
+	if (turn == EXEC_CUSTOM_FAULT)
+		tpb_custom_stop(t, e);
+	if (turn != EXEC_CUSTOM_DONE)
+		return;
+	tpb_fifo_pop(t, e);
+	COUNT(t->perf.eng[e].insn, 1);
+	tpb_update(t, e, &eng->insn, eng->time);
+	tpb_decode_head(t, e);
+}
+
 /* The head instruction of an engine that may run */
 static void tpb_step(struct tpb *t, unsigned int e)
 {
@@ -474,6 +524,10 @@ static void tpb_step(struct tpb *t, unsigned int e)
 	bool matmul = neuron_isa_ops[insn->opcode].weights == NEURON_WEIGHTS_USE;
 	uint64_t cost;
 
+	if (e == NEURON_ENG_GPSIMD && exec_custom_running(t)) {
+		tpb_custom_turn(t, e);
+		return;
+	}
 	if (eng->head == TPB_HEAD_ILLEGAL) {
 		tpb_engine_stop(t, e, NEURON_NERR_ILLEGAL_INSN,
 				neuron_isa_get_le64(eng->fifo + eng->fifo_head * NEURON_INSN_WORD),
@@ -482,12 +536,18 @@ static void tpb_step(struct tpb *t, unsigned int e)
 	}
 	if (tpb_struck(t, e, neuron_isa_datapath(insn)))
 		return;
-	tpb_fifo_pop(t, e);
+	if (insn->opcode != NEURON_OP_CUSTOM_OP) /* which stays until it is done */
+		tpb_fifo_pop(t, e);
 	tpb_begin(t, e, matmul);
 	if (t->cfg.ops->insn)
 		t->cfg.ops->insn(t->cfg.opaque, e, insn->opcode, eng->time);
 	if (!tpb_exec(t, e, insn, eng->time))
 		return;
+	if (insn->opcode == NEURON_OP_CUSTOM_OP) {
+		eng->watch = TPB_WATCH_NONE;
+		eng->start = eng->time;
+		return;
+	}
 	cost = neuron_isa_cost(insn, target, t->weights.fs) * target->engine[e].cycle;
 	eng->time += cost;
 	COUNT(t->perf.eng[e].busy, cost);

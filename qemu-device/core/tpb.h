@@ -28,6 +28,11 @@ enum tpb_fault { TPB_FAULT_NONE, TPB_FAULT_HANG, TPB_FAULT_SRAM };
 struct tpb_ops {
 	/* an instruction's 32-bit write to a device address; 0, or -EACCES when refused */
 	int (*write)(void *opaque, uint64_t addr, uint32_t value, uint64_t time);
+	/*
+	 * moves len bytes between buf and the chip's DRAM, all of which the core may reach; buf
+	 * NULL: only asks. 0 or -EACCES. NULL: there is none
+	 */
+	int (*dram)(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write);
 	/* a notification entry; type is NEURON_NQ_* */
 	void (*notify)(void *opaque, unsigned int type, unsigned int engine, uint16_t code,
 		       uint32_t id, uint64_t data, uint32_t data2, uint64_t time);

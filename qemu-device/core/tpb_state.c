@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "exec.h"
+#include "gps.h"
 
 /*
  * Of NeuronCore-v1, and of those that execute version 2 of the instruction set. The latter had
@@ -140,6 +141,44 @@ static void tpb_words_fields(struct tpb_cursor *c, struct tpb_words *w,
 		tpb_past_fields(c, &w->event_past[i]);
 }
 
+static void tpb_gps_core_fields(struct tpb_cursor *c, struct gps_core *core)
+{
+	tpb_field(c, core->x, sizeof(core->x));
+	tpb_field(c, core->f, sizeof(core->f));
+	tpb_field(c, &core->pc, sizeof(core->pc));
+	tpb_flag(c, &core->live);
+	tpb_field(c, &core->retired, sizeof(core->retired));
+	tpb_field(c, core->tcm, NEURON_GPS_TCM);
+}
+
+/* GpSimd's processors, of which nothing is left when no CUSTOM_OP is in between */
+static void tpb_gps_fields(struct tpb_cursor *c, struct gps *g)
+{
+	tpb_flag(c, &g->running);
+	if (!g->running || c->failed)
+		return;
+	tpb_field(c, &g->turn, sizeof(g->turn));
+	tpb_field(c, &g->round, sizeof(g->round));
+	tpb_field(c, &g->limit, sizeof(g->limit));
+	tpb_field(c, &g->mask, sizeof(g->mask));
+	tpb_field(c, &g->args, sizeof(g->args));
+	tpb_field(c, &g->ring, sizeof(g->ring));
+	tpb_field(c, &g->ring_bytes, sizeof(g->ring_bytes));
+	tpb_field(c, &g->lib_bytes, sizeof(g->lib_bytes));
+	if (g->args > NEURON_GPS_ARGS || g->lib_bytes > NEURON_GPS_LIB_MAX) {
+		c->failed = true;
+		g->lib_bytes = 0;
+		return;
+	}
+	for (unsigned int i = 0; i < g->args; i++)
+		tpb_field(c, &g->arg[i].raw, sizeof(g->arg[i].raw));
+	tpb_field(c, g->lib, g->lib_bytes);
+	for (unsigned int i = 0; i < NEURON_GPS_CORES; i++)
+		tpb_gps_core_fields(c, &g->core[i]);
+	if (c->load)
+		gps_library_decode(g);
+}
+
 static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 {
 	const struct neuron_target *target = t->cfg.target;
@@ -160,6 +199,8 @@ static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 		tpb_field(c, &t->eng[e].draws.seed, sizeof(t->eng[e].draws.seed));
 		tpb_field(c, &t->eng[e].draws.count, sizeof(t->eng[e].draws.count));
 	}
+	if (t->gps)
+		tpb_gps_fields(c, t->gps);
 }
 
 static uint32_t tpb_state_version(const struct tpb *t)
@@ -232,7 +273,17 @@ static bool tpb_state_sane(const struct tpb *t)
 	     t->weights.dtype >= NEURON_ISA_DTYPE_COUNT ||
 	     !(t->cfg.target->pe_dtypes >> t->weights.dtype & 1)))
 		return false;
-	return tpb_words_sane(&t->words, t->cfg.target);
+	return (!t->gps || gps_sane((struct tpb *)t, t->gps)) &&
+	       tpb_words_sane(&t->words, t->cfg.target);
+}
+
+/* What runs is the instruction at the head */
+static bool tpb_custom_head(const struct tpb *t)
+{
+	const struct tpb_engine *eng = &t->eng[NEURON_ENG_GPSIMD];
+
+	return eng->head == TPB_HEAD_READY && eng->insn.opcode == NEURON_OP_CUSTOM_OP &&
+	       !eng->stopped;
 }
 
 int tpb_load(struct tpb *t, const void *buf, uint64_t size)
@@ -243,6 +294,8 @@ int tpb_load(struct tpb *t, const void *buf, uint64_t size)
 	tpb_field(&c, &version, sizeof(version));
 	if (c.failed || version != tpb_state_version(t))
 		return -EINVAL;
+	if (t->gps)
+		gps_reset(t->gps);
 	tpb_fields(&c, t);
 	if (c.failed || c.at != size || !tpb_state_sane(t)) {
 		tpb_reset(t);
@@ -250,5 +303,9 @@ int tpb_load(struct tpb *t, const void *buf, uint64_t size)
 	}
 	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
 		tpb_decode_head(t, e);
+	if (exec_custom_running(t) && !tpb_custom_head(t)) {
+		tpb_reset(t);
+		return -EINVAL;
+	}
 	return 0;
 }

@@ -24,6 +24,8 @@ extern "C" {
 #define NEFF_MAX_SOURCE 255 /* bytes of a tensor's name in the compiled model */
 /* The emulator's instruction set: no real device may load it */
 #define NEFF_FEATURE_EMU (1ull << 62)
+/* It has custom operators; the public name of the feature, the bit is not public */
+#define NEFF_FEATURE_CUSTOM_OPS (1ull << 61)
 
 struct neff_header {
 	uint64_t pkg_version, header_size, data_size;
@@ -37,6 +39,11 @@ struct neff_header {
 	uint8_t tpb_per_node[64];
 	uint64_t feature_bits;
 	uint32_t lnc_size;
+};
+
+struct neff_error {
+	char text[256]; /* for example "sg00/def.json: var 'x': size 12, expected 16" */
+	bool version; /* the version or a feature bit is not supported */
 };
 
 enum neff_var_type {
@@ -138,6 +145,52 @@ struct neff_dma {
 	struct neff_desc *desc;
 };
 
+#define NEFF_MAX_FUNCTIONS 10 /* of a library */
+#define NEFF_MAX_CUSTOM 65536u /* CUSTOM_OPs of a subgraph */
+
+/* A library of custom operators (docs/gpsimd.md), of which a model has one at most */
+struct neff_function {
+	char name[72];
+	uint32_t address; /* for a processor */
+};
+struct neff_library {
+	void *elf; /* the member as it is; its owner's until the model is the library's */
+	size_t size;
+	uint8_t *image; /* NEURON_GPS_LIB_MAX bytes, of which it has some */
+	uint32_t bytes, entry; /* entry: the byte where processors start */
+	unsigned int cores; /* processors that run an operator, 1 to NEURON_GPS_CORES */
+	unsigned int nfunctions;
+	struct neff_function function[NEFF_MAX_FUNCTIONS];
+	const char *lines; /* in elf, not ended by a 0; NULL: it has none */
+	size_t lines_size;
+};
+/* elf stays the caller's, and has to stay for lines. 0, -EINVAL or -ENOMEM */
+int neff_library_read(const void *elf, size_t size, struct neff_library **lib,
+		      struct neff_error *err);
+void neff_library_free(struct neff_library *lib); /* with elf; NULL: nothing */
+const struct neff_function *neff_library_find(const struct neff_library *lib, const char *name);
+/* "function file:line" of a processor's pc; -ENOENT: nothing is known, -EINVAL: the table is none */
+int neff_library_line(const struct neff_library *lib, uint32_t pc, char *text, size_t size);
+
+/* An argument of a CUSTOM_OP: elements side by side in a variable in DRAM, or a number */
+struct neff_custom_arg {
+	bool scalar;
+	double value;
+	uint32_t var; /* index in vars */
+	uint64_t offset; /* bytes */
+	bool write; /* a result, which is read too; else only read */
+	uint8_t dtype;
+	unsigned int ndim;
+	uint32_t shape[NEFF_MAX_DIMS];
+};
+
+/* What a CUSTOM_OP works on; the instruction names it by its place in the list */
+#define NEFF_MAX_CUSTOM_ARGS 32
+struct neff_custom {
+	unsigned int nargs;
+	struct neff_custom_arg *arg;
+};
+
 struct neff_engine {
 	void *instr; /* 64-byte words; NULL: the engine has no program */
 	size_t instr_size;
@@ -152,6 +205,8 @@ struct neff_subgraph {
 	unsigned int nqueues;
 	struct neff_queue *queues;
 	struct neff_engine engine[NEURON_ENGINES_MAX]; /* as the target numbers them */
+	unsigned int ncustom; /* of CUSTOM_OPs, in the order of the stream */
+	struct neff_custom *custom;
 };
 
 /*
@@ -176,11 +231,7 @@ struct neff_model {
 	/* sorted by first; with loops all subgraphs run on one core (docs/neff.md, Loops) */
 	struct neff_loop *loops;
 	char *info_json; /* member info.json, or NULL */
-};
-
-struct neff_error {
-	char text[256]; /* for example "sg00/def.json: var 'x': size 12, expected 16" */
-	bool version; /* the version or a feature bit is not supported */
+	struct neff_library *library; /* of its custom operators, or NULL */
 };
 
 /*

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "neff_custom.h"
 #include "neff_rest.h"
 #include "neuron/isa/check.h"
 #include "neuron/isa/codec.h"
@@ -20,6 +21,7 @@
 struct ctx {
 	const struct neff_subgraph *sg;
 	const struct neuron_target *target;
+	const struct neff_library *library;
 	bool part; /* of a program with loops: another part may have the outputs */
 	struct neff_error *err;
 	struct neff_rest *rest;
@@ -414,7 +416,7 @@ static int gathers_check(struct ctx *c, unsigned int eng)
 struct program {
 	unsigned int eng;
 	size_t offset; /* bytes */
-	unsigned int triggers;
+	unsigned int triggers, customs;
 	struct neuron_isa_weights weights;
 };
 
@@ -448,6 +450,13 @@ static int trigger_check(struct ctx *c, struct program *p, const struct neuron_i
 				 p->triggers, e->dma[p->triggers].id);
 	p->triggers++;
 	return 0;
+}
+
+static int custom_check(struct ctx *c, struct program *p, const struct neuron_insn *insn)
+{
+	const char *reason = neff_custom_check(c->sg, c->library, insn, p->customs++);
+
+	return reason ? insn_fail(c, p, reason) : 0;
 }
 
 static int semaphore_fail(struct ctx *c, const struct program *p)
@@ -490,6 +499,8 @@ static int insn_check(struct ctx *c, struct program *p, const struct neuron_insn
 		return insn_fail(c, p, "only the runtime says how results are rounded");
 	case NEURON_OP_PSEUDO_DMA_TRIGGER:
 		return trigger_check(c, p, insn);
+	case NEURON_OP_CUSTOM_OP:
+		return custom_check(c, p, insn);
 	default:
 		return 0;
 	}
@@ -523,16 +534,24 @@ static int program_check(struct ctx *c, unsigned int eng)
 			ret = neff_nomem(c->err);
 	}
 
+	if (!ret && eng == NEURON_ENG_GPSIMD && p.customs != c->sg->ncustom)
+		return neff_fail(c->err, "%s/%s.json: custom[%u] is never executed", c->sg->name,
+				 c->target->engine[eng].name, p.customs);
 	if (!ret && p.triggers != e->ndma)
 		return neff_fail(c->err, "%s/%s.json: dma[%u] is never triggered", c->sg->name,
 				 c->target->engine[eng].name, p.triggers);
 	return ret;
 }
 
-static int subgraph_check(const struct neff_subgraph *sg, const struct neuron_target *target,
-			  bool part, struct neff_error *err)
+static int subgraph_check(const struct neff_subgraph *sg, const struct neff_model *model,
+			  struct neff_error *err)
 {
-	struct ctx c = { .sg = sg, .target = target, .part = part, .err = err };
+	const struct neuron_target *target = model->target;
+	struct ctx c = { .sg = sg,
+			 .target = target,
+			 .library = model->library,
+			 .part = model->nloops,
+			 .err = err };
 	int ret;
 
 	if (!neff_file_name_ok(sg->name))
@@ -570,8 +589,13 @@ int neff_check_model(const struct neff_model *model, struct neff_error *err)
 	if (!model->nsubgraphs || model->nsubgraphs > NEFF_MAX_SUBGRAPHS)
 		return neff_fail(err, "kelf-0.json: %u subgraphs, expected 1 to %u",
 				 model->nsubgraphs, NEFF_MAX_SUBGRAPHS);
+	if (!model->library != !(model->header.feature_bits & NEFF_FEATURE_CUSTOM_OPS))
+		return neff_fail(err,
+				 "header: the feature of custom operators and the member %s "
+				 "come together",
+				 NEFF_LIBRARY_MEMBER);
 	for (unsigned int i = 0; !ret && i < model->nsubgraphs; i++)
-		ret = subgraph_check(&model->subgraphs[i], model->target, model->nloops, err);
+		ret = subgraph_check(&model->subgraphs[i], model, err);
 	return ret || (model->nsubgraphs == 1 && !model->nloops) ? ret
 								 : neff_check_stages(model, err);
 }

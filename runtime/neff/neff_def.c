@@ -5,6 +5,7 @@
  * pieces fit each other is checked by neff_check.c.
  */
 #include "neff_priv.h"
+#include "neff_custom.h"
 #include "neff_read.h"
 
 #include <errno.h>
@@ -144,6 +145,9 @@ json_t *neff_engine_to_json(const struct neff_subgraph *sg, unsigned int eng)
 
 	for (unsigned int i = 0; i < sg->engine[eng].ndma; i++)
 		json_array_append_new(list, dma_to_json(sg, &sg->engine[eng].dma[i]));
+	if (eng == NEURON_ENG_GPSIMD && sg->ncustom)
+		return json_pack("{s:o, s:o, s:[]}", "dma", list, "custom", neff_custom_to_json(sg),
+				 "instr");
 	return json_pack("{s:o, s:[]}", "dma", list, "instr");
 }
 
@@ -555,6 +559,8 @@ int neff_engine_read(const char *member, const json_t *root, const struct neuron
 		e->ndma++;
 		ret = dma_read(&w, json_array_get(list, i), sg, i, &e->dma[i]);
 	}
+	if (!ret && eng == NEURON_ENG_GPSIMD)
+		ret = neff_custom_read(member, root, w.var_index, sg, err);
 	json_decref(w.var_index);
 	return ret;
 }

@@ -4,7 +4,9 @@
  * before memory is taken, names before they are compared, JSON before its values are used, and the
  * whole by neff_check.c. After an error nothing is kept.
  */
+#include "neff_custom.h"
 #include "neff_read.h"
+#include "neuron/hw/gpsimd.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -448,6 +450,30 @@ static int info_load(struct neff_reader *r, struct neff_model *model)
 	return model->info_json ? 0 : neff_nomem(r->err);
 }
 
+/* The library of custom operators keeps its member: it has the lines */
+static int library_load(struct neff_reader *r, struct neff_model *model)
+{
+	size_t size = 0;
+	void *elf;
+	int ret;
+
+	if (!member_find(r, NEFF_LIBRARY_MEMBER))
+		return 0;
+	if (neff_take(r, NEURON_GPS_LIB_MAX))
+		return -ENOMEM;
+	ret = data_take(r, NEFF_LIBRARY_MEMBER, &elf, &size);
+	if (ret)
+		return ret;
+	ret = neff_library_read(elf, size, &model->library, r->err);
+	if (ret) {
+		free(elf);
+		return ret;
+	}
+	model->library->elf = elf;
+	model->library->size = size;
+	return 0;
+}
+
 static int model_load(struct neff_reader *r, struct neff_model *model)
 {
 	json_t *kelf, *graph;
@@ -467,6 +493,8 @@ static int model_load(struct neff_reader *r, struct neff_model *model)
 	json_done(r, graph, cost);
 	if (!ret)
 		ret = info_load(r, model);
+	if (!ret)
+		ret = library_load(r, model);
 	return ret ? ret : neff_check_model(model, r->err);
 }
 
@@ -483,7 +511,7 @@ static int header_check(struct neff_reader *r, const struct neff_header *h, cons
 		return -ENOTSUP;
 	}
 
-	if (h->feature_bits & ~NEFF_FEATURE_EMU || !(h->feature_bits & NEFF_FEATURE_EMU)) {
+	if ((h->feature_bits & ~NEFF_FEATURE_CUSTOM_OPS) != NEFF_FEATURE_EMU) {
 		neff_fail(r->err,
 			  "header: feature bits 0x%llx, supported 0x%llx: not a program of "
 			  "this instruction set",
@@ -595,6 +623,7 @@ static void subgraph_free(struct neff_subgraph *sg)
 	free(sg->queues);
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
 		engine_free(&sg->engine[e]);
+	neff_custom_free(sg);
 	free(sg->name);
 }
 
@@ -609,5 +638,6 @@ void neff_free(struct neff_model *model)
 		free(model->loops[i].condition);
 	free(model->loops);
 	free(model->info_json);
+	neff_library_free(model->library);
 	free(model);
 }

@@ -3,6 +3,7 @@
  * The writer: a struct neff_model becomes a header and a reproducible gzip ustar stream. The model
  * goes through the reader's checks first, so that whatever is written can be read.
  */
+#include "neff_custom.h"
 #include "neff_gzip.h"
 #include "neff_priv.h"
 
@@ -158,6 +159,9 @@ static int add_all(struct members *m, const struct neff_model *model, struct nef
 	if (!ret && model->info_json)
 		ret = member_data(m, "", "info.json", model->info_json, strlen(model->info_json),
 				  err);
+	if (!ret && model->library)
+		ret = member_data(m, "", NEFF_LIBRARY_MEMBER, model->library->elf,
+				  model->library->size, err);
 	for (unsigned int i = 0; !ret && i < model->nsubgraphs; i++)
 		ret = add_subgraph(m, &model->subgraphs[i], model->target, err);
 	return ret;

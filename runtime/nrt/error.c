@@ -2,6 +2,7 @@
 /* The entries of a core's error queue: texts, statuses, counters */
 #include <stdio.h>
 
+#include "rt_custom.h"
 #include "rt_exec.h"
 
 #define MODEL NRT_EXEC_COMPLETED_WITH_ERR, NDS_NC_COUNTER_ERR_MODEL
@@ -31,6 +32,7 @@ static const struct error {
 		NRT_EXEC_SW_NQ_OVERFLOW, NDS_EXT_NC_COUNTER_ERR_SW_NQ_OVERFLOW },
 	[NEURON_NERR_DRAM_UE]          = { "uncorrectable error in device memory",
 		NRT_EXEC_HW_ERR_HBM_UE, NDS_EXT_NC_COUNTER_HW_ERR_HBM_UE },
+	[NEURON_NERR_CUSTOM_OP]        = { "custom operator", MODEL },
 	[NEURON_NERR_SRAM_UE]          = { "uncorrectable error in SBUF or PSUM",
 		NRT_EXEC_HW_ERR_NC_UE, NDS_EXT_NC_COUNTER_HW_ERR_NC_UE },
 };
@@ -69,7 +71,7 @@ NRT_STATUS rt_errors_collect(const struct rt_subgraph *sg, NRT_STATUS status)
 {
 	struct rt_core *core = sg->core;
 	struct rt_notification e;
-	char where[128];
+	char where[128], text[512];
 	unsigned int n;
 
 	for (n = 0; n < RT_NQ_ENTRIES && rt_nq_next(&core->error, &e); n++) {
@@ -81,9 +83,13 @@ NRT_STATUS rt_errors_collect(const struct rt_subgraph *sg, NRT_STATUS status)
 		rt_nds_add(core, error->counter, 1);
 		if (!status || status == NRT_EXEC_COMPLETED_WITH_NUM_ERR)
 			status = error->status;
+		if (e.code == NEURON_NERR_CUSTOM_OP)
+			rt_custom_describe((struct rt_subgraph *)sg, &e, text, sizeof(text));
+		else
+			snprintf(text, sizeof(text), "%s", error->text);
 		rt_fail(error->status, "TDRV", "nd%u nc%u %s: %s (code %u id %#x data %#llx)",
-			core->device, core->nc, culprit(sg, &e, where, sizeof(where)), error->text,
-			e.code, e.id, (unsigned long long)e.data);
+			core->device, core->nc, culprit(sg, &e, where, sizeof(where)), text, e.code,
+			e.id, (unsigned long long)e.data);
 	}
 	if (n)
 		rt_core_errors_read(core);

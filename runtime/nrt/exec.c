@@ -5,6 +5,7 @@
  * different cores run in parallel. What a pipeline or a loop does in addition is in its steps.
  */
 #include "rt_clock.h"
+#include "rt_custom.h"
 #include "rt_exec.h"
 #include "rt_profile.h"
 #include "rt_trace.h"
@@ -114,6 +115,8 @@ static NRT_STATUS take_steps(const struct rt_job *job, const struct rt_io *io, u
 	if (!status) {
 		event = step_begin(RT_EVENT_kbl_exec_wait, job);
 		status = job->steps->run(job, device_us);
+		for (unsigned int i = 0; i < job->n; i++)
+			rt_custom_print(&job->sg[i]);
 		step_end(RT_EVENT_kbl_exec_wait, job, event);
 	}
 	/* outputs of an execution that saw NaN are delivered */

@@ -16,10 +16,8 @@
 #include <unistd.h>
 
 static const char *const levels[] = {
-	[RT_LOG_QUIET] = "QUIET",
-	[RT_LOG_ERROR] = "ERROR",
-	[RT_LOG_WARNING] = "WARN",
-	[RT_LOG_INFO] = "INFO",
+	[RT_LOG_QUIET] = "QUIET", [RT_LOG_ERROR] = "ERROR",   [RT_LOG_WARNING] = "WARN",
+	[RT_LOG_INFO] = "INFO",	  [RT_LOG_OUTPUT] = "GPSIMD",
 };
 
 static struct {
@@ -78,7 +76,7 @@ void rt_log_at(enum rt_log_level level, const char *function, const char *format
 	va_list args;
 
 	pthread_once(&logging.once, start);
-	if (level > logging.level)
+	if (level == RT_LOG_OUTPUT ? logging.level == RT_LOG_QUIET : level > logging.level)
 		return;
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);

@@ -10,7 +10,13 @@
 
 #include "rt_status.h"
 
-enum rt_log_level { RT_LOG_QUIET, RT_LOG_ERROR, RT_LOG_WARNING, RT_LOG_INFO };
+enum rt_log_level {
+	RT_LOG_QUIET,
+	RT_LOG_ERROR,
+	RT_LOG_WARNING,
+	RT_LOG_INFO,
+	RT_LOG_OUTPUT /* what a model prints: at any level but QUIET */
+};
 
 void rt_log_at(enum rt_log_level level, const char *function, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

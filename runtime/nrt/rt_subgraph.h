@@ -53,6 +53,12 @@ struct rt_subgraph {
 	unsigned int nqueues;
 	/* data queues, in the order of the NEFF, and behind them those of gather.c */
 	struct rt_ring *queues;
+	struct rt_custom {
+		struct rt_chunk chunk; /* library, argument blocks, ring of what is printed */
+		uint64_t ring_at; /* in it */
+		uint32_t ring_bytes;
+		uint64_t printed; /* bytes that went to the log */
+	} custom;
 	struct rt_gathers *gathers; /* NULL if it has no gathers */
 	struct rt_engine engine[NEURON_ENGINES_MAX];
 	uint64_t macs; /* of one execution of its programs */

@@ -13,6 +13,7 @@
 #include "neuron/isa/cost.h"
 #include "rt_context.h"
 #include "rt_subgraph.h"
+#include "rt_custom.h"
 
 static void set_write(struct neuron_insn *insn, const struct rt_subgraph *sg,
 		      const struct rt_trigger *trigger)
@@ -49,6 +50,10 @@ static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 		neuron_isa_load_weights(&weights, &insn);
 		sg->busy += neuron_isa_cost(&insn, sg->target, weights.columns) *
 			    sg->target->engine[e].cycle;
+		if (insn.opcode == NEURON_OP_CUSTOM_OP) {
+			rt_custom_patch(sg, &insn);
+			neuron_isa_encode(&insn, p);
+		}
 		if (insn.opcode != NEURON_OP_PSEUDO_DMA_TRIGGER)
 			continue;
 		if (next == engine->ntriggers || engine->triggers[next].id != insn.id)

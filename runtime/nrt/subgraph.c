@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "neuron/isa/cost.h"
-#include "rt_subgraph.h"
+#include "rt_custom.h"
 
 NRT_STATUS rt_subgraph_begin(struct rt_subgraph *sg, struct rt_core *core)
 {
@@ -18,6 +18,8 @@ NRT_STATUS rt_subgraph_build(struct rt_subgraph *sg)
 
 	if (!status)
 		status = rt_build_queues(sg);
+	if (!status)
+		status = rt_custom_build(sg);
 	if (!status)
 		status = rt_build_streams(sg);
 	return status;
@@ -64,6 +66,7 @@ void rt_subgraph_free(struct rt_subgraph *sg)
 		rt_chunk_free(&sg->chunks[i]);
 	free(sg->chunks);
 	free(sg->vars);
+	rt_custom_free(sg);
 	rt_chunk_free(&sg->code);
 	rt_chunk_free(&sg->one);
 }

@@ -12,6 +12,7 @@
 
 #include "files.h"
 #include "ncc.h"
+#include "neff.h"
 #include "neuron_version.h"
 #include "terminal.h"
 
@@ -34,6 +35,7 @@ static const char help_text[] =
 	"fp8_e4m3\n"
 	"  --input-shape NAME=1x3x224 ONNX: the shape of an input that the model leaves open\n"
 	"  --input-value NAME=V,V...  ONNX: an input becomes a constant of these elements\n"
+	"  --custom-ops FILE          XLA: the library of custom operators (neuron-custom-op)\n"
 	"  --narrow-64bit             take s64, u64 and f64 as s32, u32 and f32, with a warning\n"
 	"  -O LEVEL, --optlevel LEVEL 1: fuse nothing, each operation by itself; 2 (default), 3: "
 	"all\n"
@@ -67,6 +69,7 @@ enum {
 	OPT_CAST_TYPE,
 	OPT_INPUT_SHAPE,
 	OPT_INPUT_VALUE,
+	OPT_CUSTOM_OPS,
 	OPT_NARROW,
 	OPT_CORES,
 	OPT_PRINT_IR,
@@ -87,6 +90,7 @@ static const struct option options[] = {
 	{ "auto-cast-type", required_argument, NULL, OPT_CAST_TYPE },
 	{ "input-shape", required_argument, NULL, OPT_INPUT_SHAPE },
 	{ "input-value", required_argument, NULL, OPT_INPUT_VALUE },
+	{ "custom-ops", required_argument, NULL, OPT_CUSTOM_OPS },
 	{ "narrow-64bit", no_argument, NULL, OPT_NARROW },
 	{ "print-ir", no_argument, NULL, OPT_PRINT_IR },
 	{ "dump-ir-after", required_argument, NULL, OPT_DUMP_IR },
@@ -111,7 +115,7 @@ static const struct option options[] = {
 #define MAX_INPUTS 256 /* inputs that options may name */
 
 struct args {
-	const char *input_file, *output, *report;
+	const char *input_file, *output, *report, *custom_ops;
 	const char *cast_type; /* as it was given; NULL: it was not */
 	bool framework, verbose;
 	struct ncc_options opt;
@@ -313,6 +317,9 @@ static int take_option(struct args *a, int c, char **argv)
 		return take_input_shape(a, optarg);
 	case OPT_INPUT_VALUE:
 		return take_input_value(a, optarg);
+	case OPT_CUSTOM_OPS:
+		a->custom_ops = optarg;
+		return 0;
 	case OPT_NARROW:
 		a->opt.narrow_64bit = true;
 		return 0;
@@ -461,6 +468,36 @@ static int compile(struct args *a)
 	return rc ? 1 : 0;
 }
 
+/* Compiles with the library of custom operators, if one is given */
+static int compile_with_library(struct args *a)
+{
+	struct neff_library *lib = NULL;
+	struct neff_error err;
+	size_t size;
+	void *elf;
+	int rc;
+
+	if (!a->custom_ops)
+		return compile(a);
+	rc = files_read(a->custom_ops, &elf, &size);
+	if (rc) {
+		fprintf(stderr, "neuronx-cc: %s: %s\n", a->custom_ops, strerror(-rc));
+		free(elf);
+		return 1;
+	}
+	if (neff_library_read(elf, size, &lib, &err)) {
+		fprintf(stderr, "neuronx-cc: %s: %s\n", a->custom_ops, err.text);
+		free(elf);
+		return 1;
+	}
+	lib->elf = elf;
+	lib->size = size;
+	a->opt.library = lib;
+	rc = compile(a);
+	neff_library_free(lib);
+	return rc;
+}
+
 static int list_operators(enum ncc_framework framework)
 {
 	const char *name;
@@ -490,7 +527,7 @@ static int run(struct args *a, const char *command)
 		return usage("--framework is missing", NULL);
 	if (!a->input_file)
 		return usage("an input file is missing", NULL);
-	return compile(a);
+	return compile_with_library(a);
 }
 
 int main(int argc, char **argv)

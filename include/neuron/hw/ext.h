@@ -86,6 +86,8 @@
 #define NEURON_NERR_NQ_OVERFLOW 12
 #define NEURON_NERR_DRAM_UE 13 /* uncorrectable ECC error; id and data as of DMA_ABORT */
 #define NEURON_NERR_SRAM_UE 14 /* the same, or of an engine: data = opcode */
+/* a GpSimd processor was stopped: data = cause (neuron/hw/gpsimd.h) << 40 | number << 32 | pc */
+#define NEURON_NERR_CUSTOM_OP 20
 
 /* Vendor-specific PCI capability (id 0x09). Offsets inside the capability. */
 #define NEURON_CAP_LEN 0x02

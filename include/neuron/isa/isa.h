@@ -48,6 +48,8 @@ enum neuron_opcode {
 	NEURON_OP_GATHER = 0x39, /* elements of a row at places that are data */
 	NEURON_OP_SCATTER = 0x3a,
 	NEURON_OP_SORT = 0x3b, /* the order of a row's keys */
+	/* GpSimd's processors */
+	NEURON_OP_CUSTOM_OP = 0x80,
 };
 
 /* ALU operations, one enum for engines and DMA; the values are the project's choice */
@@ -173,6 +175,17 @@ struct neuron_scalar {
 	};
 };
 
+/* CUSTOM_OP: a function of a library, and what it works on (neuron/hw/gpsimd.h) */
+struct neuron_custom {
+	uint64_t library; /* device address, in DRAM */
+	uint64_t args; /* of the argument block */
+	uint32_t bytes; /* of the library: a multiple of 4, 4 to 1 MiB */
+	uint32_t entry; /* byte of it at which each processor starts */
+	uint32_t function; /* what a0 has then */
+	uint32_t limit; /* slices of 4096 instructions that a processor may take; 0: no limit */
+	uint8_t mask; /* of processors that take part */
+};
+
 /*
  * One instruction, decoded. ACTIVATE: func(src0 * scalar0 + scalar1). Which fields an opcode uses
  * is in table.h; the codec refuses a field that is set and not used, and a reserved bit that is not
@@ -214,6 +227,7 @@ struct neuron_insn {
 		uint64_t addr; /* device address */
 		uint32_t value;
 	} write[2]; /* WRITE; an unused pair has addr 0 */
+	struct neuron_custom custom; /* CUSTOM_OP */
 };
 
 #endif

@@ -43,6 +43,7 @@ enum neuron_isa_field {
 	NEURON_F_VERSION,
 	NEURON_F_WRITE,
 	NEURON_F_ROUNDING,
+	NEURON_F_CUSTOM,
 	NEURON_F_COUNT,
 };
 #define NEURON_FB(name) (1ull << NEURON_F_##name)

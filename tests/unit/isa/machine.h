@@ -37,7 +37,11 @@ struct machine {
 	} write[MACHINE_NOTES];
 	unsigned int writes;
 	int write_result;
+	uint8_t *dram; /* the test's, at device address MACHINE_DRAM; NULL: none */
+	uint64_t dram_size;
 };
+
+#define MACHINE_DRAM 0x10000000ull
 
 static inline int machine_write(void *opaque, uint64_t addr, uint32_t value, uint64_t time)
 {
@@ -48,6 +52,20 @@ static inline int machine_write(void *opaque, uint64_t addr, uint32_t value, uin
 	ck_assert_uint_lt(m->writes, MACHINE_NOTES);
 	m->write[m->writes].addr = addr;
 	m->write[m->writes++].value = value;
+	return 0;
+}
+
+static inline int machine_dram(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
+{
+	struct machine *m = opaque;
+
+	addr -= MACHINE_DRAM;
+	if (!m->dram || addr > m->dram_size || len > m->dram_size - addr)
+		return -EACCES;
+	if (buf && write)
+		memcpy(m->dram + addr, buf, len);
+	else if (buf)
+		memcpy(buf, m->dram + addr, len);
 	return 0;
 }
 
@@ -62,7 +80,9 @@ static inline void machine_notify(void *opaque, unsigned int type, unsigned int 
 			(struct machine_note){ type, engine, code, id, data2, data, time };
 }
 
-static const struct tpb_ops machine_ops = { .write = machine_write, .notify = machine_notify };
+static const struct tpb_ops machine_ops = { .write = machine_write,
+					    .dram = machine_dram,
+					    .notify = machine_notify };
 
 /* Partitions back to back, so that sanitizers see an access beyond the last one */
 static inline void machine_init(struct machine *m, const struct neuron_target *target,

@@ -226,6 +226,7 @@ START_TEST(test_manual)
 	has(text, "| %u | %s |", NEURON_NERR_EVT_DOUBLE_CLEAR, "EVT_DOUBLE_CLEAR");
 	has(text, "| %u | %s |", NEURON_NERR_WRITE_REFUSED, "WRITE_REFUSED");
 	has(text, "| %u | %s |", NEURON_NERR_NUMERICAL, "NUMERICAL");
+	has(text, "| %u | %s |", NEURON_NERR_CUSTOM_OP, "CUSTOM_OP");
 	free(text);
 }
 END_TEST
