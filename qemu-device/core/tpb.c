@@ -34,6 +34,8 @@ void tpb_reset(struct tpb *t)
 	tpb_words_reset(&t->words, t->cfg.target);
 	t->weights.dtype = NEURON_DT_INVALID;
 	memset(t->acc, 0, sizeof(t->acc));
+	memset(t->vector_acc, 0, sizeof(t->vector_acc));
+	exec_random_reset(t);
 }
 
 int tpb_new(const struct tpb_config *config, struct tpb **out)
@@ -380,8 +382,10 @@ static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *in
 			rc = exec_pe(t, insn, &fault);
 		else if (group & NEURON_ISA_ACT)
 			rc = exec_act(t, insn, &fault);
-		else
+		else if (group & NEURON_ISA_POOL)
 			rc = exec_pool(t, insn, &fault);
+		else
+			rc = exec_gpsimd(t, insn, &fault);
 	}
 	if (!rc) {
 		tpb_check(t, e, insn);

@@ -146,6 +146,11 @@ static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 	}
 	tpb_weights_fields(c, &t->weights);
 	tpb_field(c, t->acc, sizeof(t->acc));
+	if (target->core > 1) {
+		tpb_field(c, t->vector_acc, sizeof(t->vector_acc));
+		tpb_field(c, t->xorshift, sizeof(t->xorshift));
+		tpb_field(c, t->xorwow, sizeof(t->xorwow));
+	}
 }
 
 static uint32_t tpb_state_version(const struct tpb *t)

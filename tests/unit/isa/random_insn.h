@@ -24,13 +24,13 @@ static inline struct neuron_insn random_fields(uint8_t opcode, uint64_t *seed)
 {
 	struct neuron_insn insn = { 0 };
 	struct neuron_scalar *scalar[2] = { &insn.scalar0, &insn.scalar1 };
-	uint32_t fields = neuron_isa_ops[opcode].fields;
+	uint64_t fields = neuron_isa_ops[opcode].fields;
 
 	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
 		const struct neuron_isa_place *p = &neuron_isa_places[i];
 		uint64_t v = machine_random(seed) ^ machine_random(seed) << 20;
 
-		if (fields & 1u << p->field)
+		if (fields >> p->field & 1)
 			neuron_isa_member_set(&insn, p, v & neuron_isa_mask(p->bits));
 	}
 	for (int i = 0; i < 2; i++) {

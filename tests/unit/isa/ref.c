@@ -165,7 +165,7 @@ static uint8_t *ref_at(struct ref_core *c, uint32_t offset, int64_t byte, unsign
 	return (psum ? c->psum : c->sbuf) + (uint64_t)part * size + in;
 }
 
-static uint32_t ref_count(const struct neuron_ap *ap)
+uint32_t ref_count(const struct neuron_ap *ap)
 {
 	return ap->num[0] * ap->num[1] * ap->num[2] * ap->num[3];
 }
@@ -182,7 +182,7 @@ static uint8_t *ref_element(struct ref_core *c, const struct neuron_ap *ap, unsi
 	return ref_at(c, ap->offset, elem * ref_size(ap->dtype), p);
 }
 
-static uint32_t ref_raw(struct ref_core *c, const struct neuron_ap *ap, unsigned int p, uint32_t i)
+uint32_t ref_raw(struct ref_core *c, const struct neuron_ap *ap, unsigned int p, uint32_t i)
 {
 	uint32_t v = 0;
 
@@ -190,13 +190,13 @@ static uint32_t ref_raw(struct ref_core *c, const struct neuron_ap *ap, unsigned
 	return v;
 }
 
-static float ref_load(struct ref_core *c, const struct neuron_ap *ap, unsigned int p, uint32_t i)
+float ref_load(struct ref_core *c, const struct neuron_ap *ap, unsigned int p, uint32_t i)
 {
 	return ref_to_f32(ap->dtype, ref_raw(c, ap, p, i));
 }
 
-static void ref_put(struct ref_core *c, const struct neuron_ap *ap, unsigned int p, uint32_t i,
-		    uint32_t raw)
+void ref_put(struct ref_core *c, const struct neuron_ap *ap, unsigned int p, uint32_t i,
+	     uint32_t raw)
 {
 	memcpy(ref_element(c, ap, p, i), &raw, ref_size(ap->dtype));
 }
@@ -211,7 +211,7 @@ static uint32_t ref_scalar_raw(struct ref_core *c, const struct neuron_scalar *s
 	return v;
 }
 
-static float ref_scalar(struct ref_core *c, const struct neuron_scalar *s, unsigned int p)
+float ref_scalar(struct ref_core *c, const struct neuron_scalar *s, unsigned int p)
 {
 	uint32_t raw = ref_scalar_raw(c, s, p);
 
@@ -238,7 +238,7 @@ static float ref_min(float a, float b)
 	return a < b ? a : b;
 }
 
-static float ref_alu(uint8_t op, float a, float b, bool *inexact)
+float ref_alu(uint8_t op, float a, float b, bool *inexact)
 {
 	bool ta = !(a == 0), tb = !(b == 0);
 
@@ -292,7 +292,7 @@ static float ref_alu(uint8_t op, float a, float b, bool *inexact)
 	abort();
 }
 
-static uint32_t ref_bitvec(uint8_t op, uint32_t a, uint32_t b, unsigned int bits)
+uint32_t ref_bitvec(uint8_t op, uint32_t a, uint32_t b, unsigned int bits)
 {
 	uint64_t mask = (1ull << bits) - 1, x = a & mask, y = b & mask;
 
@@ -398,8 +398,8 @@ float ref_func(uint8_t func, float alpha, float x, bool *inexact)
 
 /* Instructions: results go to a buffer first, so every input is read before the first write */
 
-static void ref_flush(struct ref_core *c, const struct neuron_ap *dst, unsigned int partitions,
-		      const uint32_t *out)
+void ref_flush(struct ref_core *c, const struct neuron_ap *dst, unsigned int partitions,
+	       const uint32_t *out)
 {
 	uint32_t n = ref_count(dst);
 
