@@ -474,7 +474,7 @@ static void tpb_step(struct tpb *t, unsigned int e)
 		t->cfg.ops->insn(t->cfg.opaque, e, insn->opcode, eng->time);
 	if (!tpb_exec(t, e, insn, eng->time))
 		return;
-	cost = neuron_isa_cost(insn, target, t->weights.fs) * target->engine[e].cycle;
+	cost = neuron_isa_cost(insn, e, target, t->weights.fs) * target->engine[e].cycle;
 	eng->time += cost;
 	COUNT(t->perf.eng[e].busy, cost);
 	COUNT(t->perf.eng[e].insn, 1);
