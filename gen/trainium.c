@@ -46,6 +46,8 @@ static const struct neuron_target target = {
 	.gen = &neuron_gen_trainium,
 	.cost = {
 		LATER_CYCLES,
+		.quickest = 1,
+		.quick = 1,
 		.descriptor = 64000,
 		.dma_kib = 64000, /* 64 KiB in 4 microseconds, as drivers expect it */
 		.port_kib = 16000, /* 64 bytes a nanosecond, the emulator's choice */

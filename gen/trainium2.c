@@ -37,6 +37,8 @@ static const struct neuron_engine engines[] = {
 	LATER_DTYPES
 #define BOTH_COSTS                                                       \
 	LATER_CYCLES,                                                    \
+	.quickest = 4,                                                   \
+	.quick = 2,                                                      \
 	.descriptor = 64000,                                             \
 	.dma_kib = 32000, /* 64 KiB in 2 microseconds, as drivers expect it */ \
 	.port_kib = 16000, /* 64 bytes a nanosecond, the emulator's choice */  \

@@ -75,6 +75,8 @@ unsigned int neuron_isa_dst_partitions(const struct neuron_insn *insn, unsigned 
 		return columns;
 	case NEURON_SPAN_ELEMENTS:
 		return n;
+	case NEURON_SPAN_ONE:
+		return 1;
 	case NEURON_SPAN_BLOCK:
 		return insn->partitions <= NEURON_ISA_TRANSPOSE_BLOCK &&
 				       n <= NEURON_ISA_TRANSPOSE_BLOCK
@@ -118,6 +120,8 @@ unsigned int neuron_isa_accesses(const struct neuron_insn *insn, const struct ne
 		n += touch_scalar(target, &insn->scalar0, p, &access[n]);
 	if (fields & NEURON_FB(SCALAR1))
 		n += touch_scalar(target, &insn->scalar1, p, &access[n]);
+	if (fields & NEURON_FB(DST1))
+		n += touch(target, &insn->dst1, p, true, &access[n]);
 	if (fields & NEURON_FB(DST))
 		n += touch(target, &insn->dst, neuron_isa_dst_partitions(insn, columns), true,
 			   &access[n]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /* Is a decoded instruction one that an engine executes? check.h says who asks. */
-#include "neuron/isa/check.h"
+#include "checker.h"
 
 #include <errno.h>
 
@@ -26,19 +26,25 @@ int neuron_isa_illegal(struct neuron_isa_fault *fault, const char *reason)
 	return -EINVAL;
 }
 
-struct checker {
-	const struct neuron_insn *insn;
-	const struct neuron_target *target;
-	struct neuron_isa_fault *fault;
-	struct neuron_isa_operands *at;
-};
+int isa_fail(struct checker *c, unsigned int operand, uint32_t offset, const char *reason)
+{
+	return fail(c->fault, operand, offset, reason);
+}
 
 static int check_ap(struct checker *c, unsigned int operand, const struct neuron_ap *ap,
 		    unsigned int partitions, struct neuron_isa_region *r)
 {
 	const char *reason = neuron_isa_locate(ap, partitions, c->target, r);
 
+	if (!reason && r->psum && c->runs == NEURON_ISA_GPSIMD)
+		reason = "GpSimd reaches SBUF only";
 	return reason ? fail(c->fault, operand, ap->offset, reason) : 0;
+}
+
+int isa_check_ap(struct checker *c, unsigned int operand, const struct neuron_ap *ap,
+		 unsigned int partitions, struct neuron_isa_region *r)
+{
+	return check_ap(c, operand, ap, partitions, r);
 }
 
 static int check_scalar(struct checker *c, unsigned int operand, const struct neuron_scalar *s)
@@ -389,12 +395,15 @@ static int check_transpose(struct checker *c)
 	return 0;
 }
 
-static int check_elementwise(struct checker *c)
+int isa_check_operands(struct checker *c)
 {
 	const struct neuron_insn *insn = c->insn;
 	uint64_t f = neuron_isa_ops[insn->opcode].fields;
-	int rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, insn->partitions, &c->at->dst);
+	int rc = 0;
 
+	if (f & NEURON_FB(DST))
+		rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, neuron_isa_dst_partitions(insn, 0),
+			      &c->at->dst);
 	if (!rc && (f & NEURON_FB(SRC0)))
 		rc = check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &c->at->src0);
 	if (!rc && (f & NEURON_FB(SRC1)))
@@ -403,6 +412,15 @@ static int check_elementwise(struct checker *c)
 		rc = check_scalar(c, NEURON_OPERAND_SCALAR0, &insn->scalar0);
 	if (!rc && (f & NEURON_FB(SCALAR1)))
 		rc = check_scalar(c, NEURON_OPERAND_SCALAR1, &insn->scalar1);
+	return rc;
+}
+
+static int check_elementwise(struct checker *c)
+{
+	const struct neuron_insn *insn = c->insn;
+	uint64_t f = neuron_isa_ops[insn->opcode].fields;
+	int rc = isa_check_operands(c);
+
 	if (!rc && (f & NEURON_FB(SRC0)))
 		rc = check_shape(c);
 	if (rc)
@@ -412,7 +430,7 @@ static int check_elementwise(struct checker *c)
 	case NEURON_OP_ACTIVATE:
 		if (insn->func >= NEURON_ACT_COUNT)
 			return neuron_isa_illegal(c->fault, "unknown activation function");
-		if (insn->reduce_cmd >= NEURON_ISA_REDUCE_CMDS)
+		if (insn->reduce_cmd > NEURON_REDUCE_RESET_REDUCE)
 			return neuron_isa_illegal(c->fault, "unknown accumulator command");
 		return 0;
 	case NEURON_OP_ACT_READ_ACC:
@@ -535,6 +553,7 @@ static int check_all(struct checker *c, unsigned int engine)
 	if (!op->name || op->since > target->core || engine >= target->engines ||
 	    !(op->groups & target->engine[engine].runs))
 		return neuron_isa_illegal(c->fault, "the engine has no such instruction");
+	c->runs = op->groups & target->engine[engine].runs;
 	rc = check_sync(c);
 	if (!rc && (op->fields & NEURON_FB(CUSTOM)))
 		return check_custom(c);
@@ -544,7 +563,10 @@ static int check_all(struct checker *c, unsigned int engine)
 		return check_pe(c);
 	if (insn->opcode == NEURON_OP_TRANSPOSE)
 		return check_transpose(c);
-	return check_elementwise(c);
+	if (isa_is_later(insn))
+		return isa_check_later(c);
+	rc = check_elementwise(c);
+	return rc ? rc : isa_check_engine(c);
 }
 
 int neuron_isa_check_at(const struct neuron_insn *insn, unsigned int engine,

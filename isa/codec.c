@@ -61,12 +61,21 @@ static bool scalar_unset(const struct neuron_scalar *s)
 	return !s->kind && !s->dtype && !s->bits;
 }
 
+/* Has it a field of the member? Some members have a place of their own in one or the other */
+static bool has_member(const struct neuron_isa_op *op, uint16_t m)
+{
+	for (unsigned int i = 0; i < neuron_isa_place_count; i++)
+		if (neuron_isa_places[i].member == m &&
+		    op->fields >> neuron_isa_places[i].field & 1)
+			return true;
+	return false;
+}
+
 int neuron_isa_encode(const struct neuron_insn *insn, void *words)
 {
 	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
 	const struct neuron_scalar *scalar[2] = { &insn->scalar0, &insn->scalar1 };
 	uint64_t w[NEURON_ISA_U64S] = { 0 };
-	bool alpha_used = op->fields & (NEURON_FB(ALPHA) | NEURON_FB(RESULT_SCALE));
 
 	if (!op->name || !sync_canonical(insn))
 		return -EINVAL;
@@ -74,11 +83,11 @@ int neuron_isa_encode(const struct neuron_insn *insn, void *words)
 		const struct neuron_isa_place *p = &neuron_isa_places[i];
 		uint64_t v = member(insn, p);
 
-		if (op->fields & (1ull << p->field)) {
+		if (op->fields >> p->field & 1) {
 			if (v & ~neuron_isa_mask(p->bits))
 				return -EINVAL;
 			w[p->word] |= v << p->shift;
-		} else if (v && !(alpha_used && p->member == offsetof(struct neuron_insn, alpha))) {
+		} else if (v && !has_member(op, p->member)) {
 			return -EINVAL;
 		}
 	}
@@ -106,11 +115,12 @@ static void clear(struct neuron_insn *insn)
 {
 	uint8_t *at = (uint8_t *)insn;
 
-	static_assert(sizeof(*insn) > 192 && sizeof(*insn) <= 256, "four pieces");
+	static_assert(sizeof(*insn) > 256 && sizeof(*insn) <= 320, "five pieces");
 	memset(at, 0, 64);
 	memset(at + 64, 0, 64);
 	memset(at + 128, 0, 64);
-	memset(at + 192, 0, sizeof(*insn) - 192);
+	memset(at + 192, 0, 64);
+	memset(at + 256, 0, sizeof(*insn) - 256);
 }
 
 static void scalar_take(struct neuron_scalar *s)

@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
+#define VECTORS (NEURON_ISA_POOL | NEURON_ISA_GPSIMD)
+
 /* X(enum suffix, mnemonic, groups, since which core, 64-byte words, span of dst, weights, fields) */
 #define FIRST_OPS(X)                                                                               \
 	X(NOP, "nop", NEURON_ISA_ANY, 1, 1, SAME, KEEP, 0)                                         \
@@ -25,11 +27,11 @@
 		  NEURON_FB(REDUCE_CMD) | NEURON_FB(ALPHA))                                        \
 	X(ACT_READ_ACC, "act_read_acc", NEURON_ISA_ACT, 1, 1, SAME, KEEP,                          \
 	  NEURON_FB(PARTITIONS) | NEURON_FB(DST))                                                  \
-	X(TENSOR_COPY, "tensor_copy", NEURON_ISA_ACT | NEURON_ISA_POOL, 1, 1, SAME, KEEP,          \
+	X(TENSOR_COPY, "tensor_copy", NEURON_ISA_ACT | VECTORS, 1, 1, SAME, KEEP,                  \
 	  NEURON_FB_TENSOR)                                                                        \
-	X(TENSOR_TENSOR, "tensor_tensor", NEURON_ISA_POOL, 1, 2, SAME, KEEP,                       \
+	X(TENSOR_TENSOR, "tensor_tensor", VECTORS, 1, 2, SAME, KEEP,                               \
 	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(OP0))                                     \
-	X(TENSOR_SCALAR, "tensor_scalar", NEURON_ISA_POOL, 1, 1, SAME, KEEP,                       \
+	X(TENSOR_SCALAR, "tensor_scalar", NEURON_ISA_ACT | VECTORS, 1, 1, SAME, KEEP,              \
 	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(OP0) |            \
 		  NEURON_FB(OP1) | NEURON_FB(REVERSE0) | NEURON_FB(REVERSE1))                      \
 	X(SCALAR_TENSOR_TENSOR, "scalar_tensor_tensor", NEURON_ISA_POOL, 1, 2, SAME, KEEP,         \
@@ -38,7 +40,7 @@
 	X(TENSOR_REDUCE, "tensor_reduce", NEURON_ISA_POOL, 1, 1, SAME, KEEP,                       \
 	  NEURON_FB_TENSOR | NEURON_FB(OP0) | NEURON_FB(NEGATE) | NEURON_FB(REDUCE_DIMS) |         \
 		  NEURON_FB(RESULT_SCALE))                                                         \
-	X(MEMSET, "memset", NEURON_ISA_ACT | NEURON_ISA_POOL, 1, 1, SAME, KEEP,                    \
+	X(MEMSET, "memset", NEURON_ISA_ACT | VECTORS, 1, 1, SAME, KEEP,                            \
 	  NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SCALAR0))                             \
 	X(RECIPROCAL, "reciprocal", NEURON_ISA_POOL, 1, 1, SAME, KEEP, NEURON_FB_TENSOR)           \
 	X(TRANSPOSE, "transpose", NEURON_ISA_POOL, 1, 1, BLOCK, KEEP, NEURON_FB_TENSOR)            \
@@ -60,8 +62,57 @@
 	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(ACCUMULATE) | NEURON_FB(NEIGHBOURS))
 #define ROUNDING_OPS(X) \
 	X(SET_ROUNDING, "set_rounding", NEURON_ISA_ANY, 2, 1, SAME, KEEP, NEURON_FB(ROUNDING))
-#define VECTOR_OPS(X) /* and Scalar's */
-#define GPSIMD_OPS(X)
+#define ALU_PAIR (NEURON_FB(OP0) | NEURON_FB(OP1))
+#define SCALARS (NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1))
+#define VECTOR_OPS(X)                                                                              \
+	X(TENSOR_TENSOR_SCAN, "tensor_tensor_scan", NEURON_ISA_POOL, 2, 2, SAME, KEEP,             \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(SCALAR0) | ALU_PAIR |                     \
+		  NEURON_FB(REVERSE0) | NEURON_FB(REVERSE1))                                       \
+	X(TENSOR_SCALAR_REDUCE, "tensor_scalar_reduce", NEURON_ISA_POOL, 2, 2, SAME, KEEP,         \
+	  NEURON_FB_TENSOR | SCALARS | ALU_PAIR | NEURON_FB(REVERSE0) | NEURON_FB(ACC_CMD))        \
+	X(TENSOR_SCALAR_CUMULATIVE, "tensor_scalar_cumulative", NEURON_ISA_POOL, 2, 2, SAME, KEEP, \
+	  NEURON_FB_TENSOR | SCALARS | ALU_PAIR | NEURON_FB(REVERSE0) | NEURON_FB(ACC_CMD))        \
+	X(VECTOR_READ_ACC, "vector_read_acc", NEURON_ISA_POOL, 2, 1, SAME, KEEP,                   \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(NEGATE))                              \
+	X(BN_STATS, "bn_stats", NEURON_ISA_POOL, 2, 1, SAME, KEEP, NEURON_FB_TENSOR)               \
+	X(BN_AGGR, "bn_aggr", NEURON_ISA_POOL, 2, 1, SAME, KEEP, NEURON_FB_TENSOR)                 \
+	X(MAX8, "max8", NEURON_ISA_POOL, 2, 1, SAME, KEEP, NEURON_FB_TENSOR)                       \
+	X(FIND_INDEX8, "find_index8", NEURON_ISA_POOL, 2, 2, SAME, KEEP,                           \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1))                                                      \
+	X(MATCH_REPLACE8, "match_replace8", NEURON_ISA_POOL, 2, 2, SAME, KEEP,                     \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(DST1) | NEURON_FB(SCALAR0))               \
+	X(SELECT_REDUCE, "select_reduce", NEURON_ISA_POOL, 2, 2, SAME, KEEP,                       \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | SCALARS | NEURON_FB(REVERSE0) | NEURON_FB(ACC_CMD)) \
+	X(RANGE_SELECT, "range_select", NEURON_ISA_POOL, 3, 2, SAME, KEEP,                         \
+	  NEURON_FB_TENSOR | SCALARS | ALU_PAIR | NEURON_FB(IMM) | NEURON_FB(ACC_CMD))             \
+	X(STREAM_SHUFFLE, "stream_shuffle", NEURON_ISA_POOL, 2, 2, SAME, KEEP,                     \
+	  NEURON_FB_TENSOR | NEURON_FB(SHUFFLE))                                                   \
+	X(DROPOUT, "dropout", NEURON_ISA_POOL, 2, 1, SAME, KEEP,                                   \
+	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0))                                                   \
+	X(RNG, "rng", VECTORS, 2, 1, SAME, KEEP, NEURON_FB(PARTITIONS) | NEURON_FB(DST))           \
+	X(SET_RNG_SEED, "set_rng_seed", NEURON_ISA_POOL, 2, 1, SAME, KEEP,                         \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0))
+#define GPSIMD_OPS(X)                                                                      \
+	X(IOTA, "iota", NEURON_ISA_GPSIMD, 2, 2, SAME, KEEP,                               \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(PATTERN))                     \
+	X(AFFINE_SELECT, "affine_select", NEURON_ISA_GPSIMD, 2, 2, SAME, KEEP,             \
+	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(OP0) | NEURON_FB(PATTERN))     \
+	X(PARTITION_REDUCE, "tensor_partition_reduce", NEURON_ISA_GPSIMD, 2, 1, ONE, KEEP, \
+	  NEURON_FB_TENSOR | NEURON_FB(OP0) | NEURON_FB(RESULT_SCALE))                     \
+	X(LOCAL_GATHER, "local_gather", NEURON_ISA_GPSIMD, 2, 2, SAME, KEEP,               \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(ELEMS))                           \
+	X(N_GATHER, "n_gather", NEURON_ISA_GPSIMD, 2, 2, SAME, KEEP,                       \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1))                                              \
+	X(SEQUENCE_BOUNDS, "sequence_bounds", NEURON_ISA_GPSIMD, 2, 1, SAME, KEEP,         \
+	  NEURON_FB_TENSOR)                                                                \
+	X(NONZERO_WITH_COUNT, "nonzero_with_count", NEURON_ISA_GPSIMD, 3, 1, SAME, KEEP,   \
+	  NEURON_FB_TENSOR | SCALARS)                                                      \
+	X(TOPK, "topk", NEURON_ISA_GPSIMD, 3, 2, SAME, KEEP,                               \
+	  NEURON_FB_TENSOR | NEURON_FB(DST1) | NEURON_FB(ELEMS) | NEURON_FB(TOTAL))        \
+	X(RAND_SET_STATE, "rand_set_state", NEURON_ISA_GPSIMD, 3, 1, SAME, KEEP,           \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0))                                         \
+	X(RAND_GET_STATE, "rand_get_state", NEURON_ISA_GPSIMD, 3, 1, SAME, KEEP,           \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(DST))
 #define CUSTOM_OPS(X) \
 	X(CUSTOM_OP, "custom_op", NEURON_ISA_GPSIMD, 2, 2, SAME, KEEP, NEURON_FB(CUSTOM))
 #define OPS(X)           \
@@ -84,14 +135,12 @@
 				       ((uses)&NEURON_FB(DST) ? NEURON_FB(CHECK) : 0) },
 const struct neuron_isa_op neuron_isa_ops[256] = { OPS(OP_ROW) };
 
-/* Fields that lie in the second word */
-#define SECOND (NEURON_FB(SRC1) | NEURON_FB(ALPHA) | NEURON_FB(CUSTOM))
-#define OP_ASSERT(op, mnemonic, runs, core, nwords, dst, stationary, uses)                       \
-	static_assert((nwords) == 1 || (nwords) == 2, mnemonic ": one or two words");            \
-	static_assert((nwords) == 2 || !((uses)&SECOND), mnemonic ": src1 and alpha lie in the " \
-								  "second word");                \
-	static_assert((nwords) == 1 || ((uses)&SECOND), mnemonic ": the second word holds "      \
-								 "something");
+#define OP_ASSERT(op, mnemonic, runs, core, nwords, dst, stationary, uses)                        \
+	static_assert((nwords) == 1 || (nwords) == 2, mnemonic ": one or two words");             \
+	static_assert(((nwords) == 2) == (((uses)&NEURON_FB_SECOND) != 0), mnemonic ": a second " \
+										    "word where " \
+										    "a field "    \
+										    "lies in it");
 OPS(OP_ASSERT)
 static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 
@@ -160,7 +209,28 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 #define DST_PLACES(X) AP_PLACES(X, DST, dst, 16)
 #define SRC0_PLACES(X) AP_PLACES(X, SRC0, src0, 36)
 #define SRC1_PLACES(X) AP_PLACES(X, SRC1, src1, 64)
-#define PLACES(X) HEAD_PLACES(X) DST_PLACES(X) SRC0_PLACES(X) SRC1_PLACES(X) OWN_PLACES(X)
+#define LATER_PLACES(X)                        \
+	AP_PLACES(X, DST1, dst1, 84)           \
+	X(IMM, imm, 104, 0, 32)                \
+	X(ACC_CMD, reduce_cmd, 108, 0, 8)      \
+	X(ELEMS, count, 110, 0, 16)            \
+	X(TOTAL, total, 112, 0, 16)            \
+	X(PATTERN, pattern.base, 64, 0, 32)    \
+	X(PATTERN, pattern.channel, 68, 0, 32) \
+	X(PATTERN, pattern.step[0], 72, 0, 32) \
+	X(PATTERN, pattern.step[1], 76, 0, 32) \
+	X(PATTERN, pattern.step[2], 80, 0, 32) \
+	X(PATTERN, pattern.step[3], 84, 0, 32) \
+	X(PATTERN, pattern.num[0], 88, 0, 16)  \
+	X(PATTERN, pattern.num[1], 90, 0, 16)  \
+	X(PATTERN, pattern.num[2], 92, 0, 16)  \
+	X(PATTERN, pattern.num[3], 94, 0, 16)  \
+	X(SHUFFLE, shuffle[0], 64, 0, 64)      \
+	X(SHUFFLE, shuffle[1], 72, 0, 64)      \
+	X(SHUFFLE, shuffle[2], 80, 0, 64)      \
+	X(SHUFFLE, shuffle[3], 88, 0, 64)
+#define PLACES(X) \
+	HEAD_PLACES(X) DST_PLACES(X) SRC0_PLACES(X) SRC1_PLACES(X) OWN_PLACES(X) LATER_PLACES(X)
 
 #define SIZEOF(m) sizeof(((struct neuron_insn *)0)->m)
 #define PLACE_ROW(f, m, byte, bit, nbits)                                             \
@@ -220,6 +290,9 @@ uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t
 		SRC1_PLACES(PLACE_TAKE)
 	}
 	OWN_PLACES(PLACE_TAKE_IF)
+	if (fields & NEURON_FB_LATER) {
+		LATER_PLACES(PLACE_TAKE_IF)
+	}
 	SCALAR_TAKE(0)
 	SCALAR_TAKE(1)
 	return FIRST_WORD(WORD_OR) SECOND_WORD(WORD_OR) 0;
@@ -324,7 +397,8 @@ const char *const neuron_isa_roundings[NEURON_ROUND_COUNT] = {
 };
 
 const char *const neuron_isa_reduce_cmds[NEURON_ISA_REDUCE_CMDS] = { "idle", "reset", "reduce",
-								     "reset_reduce" };
+								     "reset_reduce",
+								     "load_reduce" };
 
 int neuron_isa_engine(const struct neuron_target *target, const char *name)
 {

@@ -15,7 +15,7 @@ struct parser {
 	struct neuron_insn *insn;
 	struct ncc_asm_error *err;
 	uint64_t fields; /* that the opcode has */
-	uint32_t seen;
+	uint64_t seen;
 };
 
 static int __attribute__((format(printf, 2, 3))) refuse(struct parser *ps, const char *fmt, ...)
@@ -225,12 +225,12 @@ static int custom(struct parser *ps, const char *name)
 	}
 }
 
-static int version(struct parser *ps)
+static int u16(struct parser *ps, uint16_t *out)
 {
 	int64_t v;
 	int rc = number(ps, 0, UINT16_MAX, &v);
 
-	ps->insn->isa_version = rc ? 0 : v;
+	*out = (uint16_t)(rc ? 0 : v);
 	return rc;
 }
 
@@ -243,6 +243,43 @@ static int seed(struct parser *ps)
 	return rc;
 }
 
+static int s32(struct parser *ps, int32_t *out)
+{
+	int64_t v;
+	int rc = number(ps, INT32_MIN, INT32_MAX, &v);
+
+	*out = (int32_t)(rc ? 0 : v);
+	return rc;
+}
+
+/* BASE,CHANNEL[step:num,...], all four pairs */
+static int pattern(struct parser *ps, struct neuron_pattern *a)
+{
+	int rc = s32(ps, &a->base);
+
+	if (rc || (rc = expect(ps, ",")) || (rc = s32(ps, &a->channel)))
+		return rc;
+	for (int d = 0; d < NEURON_AP_DIMS; d++)
+		if ((rc = expect(ps, d ? "," : "[")) || (rc = s32(ps, &a->step[d])) ||
+		    (rc = expect(ps, ":")) || (rc = u16(ps, &a->num[d])))
+			return rc;
+	return expect(ps, "]");
+}
+
+/* 32 partitions with commas between them */
+static int shuffle(struct parser *ps, uint64_t word[4])
+{
+	for (unsigned int i = 0; i < NEURON_ISA_QUADRANT; i++) {
+		uint8_t v;
+		int rc = i ? expect(ps, ",") : 0;
+
+		if (rc || (rc = u8(ps, &v)))
+			return rc;
+		word[i / 8] |= (uint64_t)v << i % 8 * 8;
+	}
+	return 0;
+}
+
 static int alu(struct parser *ps, uint8_t *op)
 {
 	return name_or_number(ps, &neuron_isa_alus[0].name, sizeof(neuron_isa_alus[0]),
@@ -252,22 +289,28 @@ static int alu(struct parser *ps, uint8_t *op)
 /* The words of the form name=value, and the field that each sets */
 static const struct keyword {
 	const char *name;
-	uint32_t field;
+	uint64_t field;
 } keywords[] = {
 	{ "p=", NEURON_FB(PARTITIONS) },
 	{ "dst=", NEURON_FB(DST) },
 	{ "src0=", NEURON_FB(SRC0) },
 	{ "src1=", NEURON_FB(SRC1) },
+	{ "dst1=", NEURON_FB(DST1) },
 	{ "scalar0=", NEURON_FB(SCALAR0) },
 	{ "scalar1=", NEURON_FB(SCALAR1) },
 	{ "op0=", NEURON_FB(OP0) },
 	{ "op1=", NEURON_FB(OP1) },
 	{ "func=", NEURON_FB(FUNC) },
-	{ "reduce_cmd=", NEURON_FB(REDUCE_CMD) },
+	{ "reduce_cmd=", NEURON_FB(REDUCE_CMD) | NEURON_FB(ACC_CMD) },
 	{ "neighbours=", NEURON_FB(NEIGHBOURS) },
 	{ "reduce_dims=", NEURON_FB(REDUCE_DIMS) },
 	{ "alpha=", NEURON_FB(ALPHA) },
 	{ "scale=", NEURON_FB(RESULT_SCALE) },
+	{ "imm=", NEURON_FB(IMM) },
+	{ "count=", NEURON_FB(ELEMS) },
+	{ "total=", NEURON_FB(TOTAL) },
+	{ "pattern=", NEURON_FB(PATTERN) },
+	{ "shuffle=", NEURON_FB(SHUFFLE) },
 	{ "id=", NEURON_FB(ID) },
 	{ "version=", NEURON_FB(VERSION) },
 	{ "rounding=", NEURON_FB(ROUNDING) },
@@ -302,6 +345,8 @@ static int value(struct parser *ps, const struct keyword *k)
 		return access_pattern(ps, &in->src0);
 	case NEURON_FB(SRC1):
 		return access_pattern(ps, &in->src1);
+	case NEURON_FB(DST1):
+		return access_pattern(ps, &in->dst1);
 	case NEURON_FB(SCALAR0):
 		return scalar(ps, &in->scalar0);
 	case NEURON_FB(SCALAR1):
@@ -313,7 +358,7 @@ static int value(struct parser *ps, const struct keyword *k)
 	case NEURON_FB(FUNC):
 		return name_or_number(ps, neuron_isa_funcs, sizeof(char *), NEURON_ACT_COUNT,
 				      &in->func);
-	case NEURON_FB(REDUCE_CMD):
+	case NEURON_FB(REDUCE_CMD) | NEURON_FB(ACC_CMD):
 		return name_or_number(ps, neuron_isa_reduce_cmds, sizeof(char *),
 				      NEURON_ISA_REDUCE_CMDS, &in->reduce_cmd);
 	case NEURON_FB(REDUCE_DIMS):
@@ -323,10 +368,20 @@ static int value(struct parser *ps, const struct keyword *k)
 	case NEURON_FB(ALPHA):
 	case NEURON_FB(RESULT_SCALE):
 		return f32(ps, &in->alpha);
+	case NEURON_FB(IMM):
+		return f32(ps, &in->imm);
+	case NEURON_FB(ELEMS):
+		return u16(ps, &in->count);
+	case NEURON_FB(TOTAL):
+		return u16(ps, &in->total);
+	case NEURON_FB(PATTERN):
+		return pattern(ps, &in->pattern);
+	case NEURON_FB(SHUFFLE):
+		return shuffle(ps, in->shuffle);
 	case NEURON_FB(ID):
 		return u32(ps, &in->id);
 	case NEURON_FB(VERSION):
-		return version(ps);
+		return u16(ps, &in->isa_version);
 	case NEURON_FB(ROUNDING):
 		return k->name[0] == 's' ? seed(ps)
 					 : name_or_number(ps, neuron_isa_roundings, sizeof(char *),
@@ -440,9 +495,9 @@ static int word(struct parser *ps)
 			continue;
 		if (!(ps->fields & keywords[i].field))
 			return refuse(ps, "the instruction has no '%s'", keywords[i].name);
-		if (ps->seen & 1u << i)
+		if (ps->seen >> i & 1)
 			return refuse(ps, "'%s' twice", keywords[i].name);
-		ps->seen |= 1u << i;
+		ps->seen |= 1ull << i;
 		return value(ps, &keywords[i]);
 	}
 	return refuse(ps, "unknown word '%.40s'", ps->p);

@@ -143,7 +143,7 @@ static void put_update(struct out *o, const struct neuron_insn *insn)
 	put(o, "@%s", insn->trigger == NEURON_TRIG_READ ? "read" : "complete");
 }
 
-static void put_codes(struct out *o, const struct neuron_insn *insn, uint32_t f)
+static void put_codes(struct out *o, const struct neuron_insn *insn, uint64_t f)
 {
 	if (f & NEURON_FB(OP0))
 		put_code(o, "op0",
@@ -157,7 +157,7 @@ static void put_codes(struct out *o, const struct neuron_insn *insn, uint32_t f)
 		put_code(o, "func",
 			 insn->func < NEURON_ACT_COUNT ? neuron_isa_funcs[insn->func] : NULL,
 			 insn->func);
-	if (f & NEURON_FB(REDUCE_CMD) && insn->reduce_cmd)
+	if (f & (NEURON_FB(REDUCE_CMD) | NEURON_FB(ACC_CMD)) && insn->reduce_cmd)
 		put_code(o, "reduce_cmd",
 			 insn->reduce_cmd < NEURON_ISA_REDUCE_CMDS
 				 ? neuron_isa_reduce_cmds[insn->reduce_cmd]
@@ -175,7 +175,7 @@ static void put_custom(struct out *o, const struct neuron_custom *c)
 		put(o, " limit=%" PRIu32, c->limit);
 }
 
-static void put_rest(struct out *o, const struct neuron_insn *insn, uint32_t f)
+static void put_rest(struct out *o, const struct neuron_insn *insn, uint64_t f)
 {
 	uint32_t alpha;
 
@@ -211,6 +211,34 @@ static void put_rest(struct out *o, const struct neuron_insn *insn, uint32_t f)
 		put_custom(o, &insn->custom);
 }
 
+/* A second destination that is not there has neither place nor type */
+static bool has_dst1(const struct neuron_insn *insn)
+{
+	static const struct neuron_ap none;
+
+	return memcmp(&insn->dst1, &none, sizeof(none)) != 0;
+}
+
+static void put_later(struct out *o, const struct neuron_insn *insn, uint64_t f)
+{
+	const struct neuron_pattern *a = &insn->pattern;
+
+	if (f & NEURON_FB(IMM))
+		put_f32(o, "imm", insn->imm);
+	if (f & NEURON_FB(ELEMS))
+		put(o, " count=%u", insn->count);
+	if (f & NEURON_FB(TOTAL))
+		put(o, " total=%u", insn->total);
+	if (f & NEURON_FB(PATTERN)) {
+		put(o, " pattern=%" PRId32 ",%" PRId32, a->base, a->channel);
+		for (int d = 0; d < NEURON_AP_DIMS; d++)
+			put(o, "%s%" PRId32 ":%u", d ? "," : "[", a->step[d], a->num[d]);
+		put(o, "]");
+	}
+	for (unsigned int i = 0; i < NEURON_ISA_QUADRANT && f & NEURON_FB(SHUFFLE); i++)
+		put(o, "%s%u", i ? "," : " shuffle=", neuron_isa_shuffle(insn, i));
+}
+
 static void put_flags(struct out *o, const struct neuron_insn *insn)
 {
 	put(o, "%s%s%s%s%s", insn->accumulate ? " accumulate" : "", insn->negate ? " negate" : "",
@@ -240,12 +268,15 @@ int ncc_asm_print(const struct neuron_insn *insn, char *buf, size_t size)
 		put_ap(&o, "src0", &insn->src0);
 	if (f & NEURON_FB(SRC1))
 		put_ap(&o, "src1", &insn->src1);
+	if (f & NEURON_FB(DST1) && has_dst1(insn))
+		put_ap(&o, "dst1", &insn->dst1);
 	put_codes(&o, insn, f);
 	if (f & NEURON_FB(SCALAR0))
 		put_scalar(&o, "scalar0", &insn->scalar0);
 	if (f & NEURON_FB(SCALAR1))
 		put_scalar(&o, "scalar1", &insn->scalar1);
 	put_rest(&o, insn, f);
+	put_later(&o, insn, f);
 	put_flags(&o, insn);
 	put_wait(&o, insn);
 	put_update(&o, insn);

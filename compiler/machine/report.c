@@ -120,7 +120,7 @@ static bool step(struct sim *s, unsigned int e)
 	}
 
 	neuron_isa_load_weights(&s->weights, i);
-	time = neuron_isa_cost(i, target, s->weights.columns) * target->engine[e].cycle;
+	time = neuron_isa_cost(i, e, target, s->weights.columns) * target->engine[e].cycle;
 	s->now[e] += time;
 	s->busy[e] += time;
 	s->pos[e]++;

@@ -343,6 +343,10 @@ struct tpb {
 	struct neuron_isa_operands at; /* of the instruction that is being executed */
 	struct exec_draws *draws; /* of its engine, which rounds by them; or NULL */
 	float acc[NEURON_PARTITIONS]; /* ACT's accumulator registers */
+	/* the Vector engine's, and its random numbers; GpSimd's: each lane has its own */
+	float vector_acc[NEURON_PARTITIONS];
+	uint32_t xorshift[NEURON_PARTITIONS];
+	uint32_t xorwow[NEURON_PARTITIONS][NEURON_ISA_XORWOW_WORDS];
 	struct exec_scratch *scratch;
 	struct gps *gps; /* of a core that has the engine, or NULL */
 };
@@ -396,10 +400,13 @@ void exec_ldweights_double(struct tpb *t, const struct neuron_insn *insn);
 void exec_matmul_double(struct tpb *t, const struct neuron_insn *insn);
 void exec_matmul_sparse(struct tpb *t, const struct neuron_insn *insn);
 void exec_transpose_bits(struct tpb *t, const struct neuron_insn *insn);
-/* exec_pe.c, exec_act.c, exec_pool.c: checked instructions; 0 or -EINVAL with *fault */
+/* exec_pe.c, exec_act.c, exec_pool.c, exec_gpsimd.c: checked instructions; 0 or -EINVAL with *fault
+ */
 int exec_pe(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
 int exec_act(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
 int exec_pool(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
+int exec_gpsimd(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
+void exec_elementwise(struct tpb *t, const struct neuron_insn *insn); /* exec_pool.c */
 void exec_tensor_reduce(struct tpb *t, const struct neuron_insn *insn); /* exec_reduce.c */
 void exec_transpose(struct tpb *t, const struct neuron_insn *insn); /* exec_transpose.c */
 void exec_indexed_gather(struct tpb *t, const struct neuron_insn *insn); /* exec_index.c */
@@ -417,6 +424,37 @@ bool exec_custom_running(const struct tpb *t);
 uint64_t exec_custom_fault(const struct tpb *t, uint32_t *data2);
 void exec_tensor_copy(struct tpb *t, const struct neuron_insn *insn, bool through_fp32);
 void exec_memset(struct tpb *t, const struct neuron_insn *insn);
+
+/* exec_scan.c */
+void exec_scan(struct tpb *t, const struct neuron_insn *insn);
+void exec_tensor_scalar_reduce(struct tpb *t, const struct neuron_insn *insn);
+void exec_tensor_scalar_cumulative(struct tpb *t, const struct neuron_insn *insn);
+void exec_vector_read_acc(struct tpb *t, const struct neuron_insn *insn);
+void exec_bn_stats(struct tpb *t, const struct neuron_insn *insn);
+void exec_bn_aggr(struct tpb *t, const struct neuron_insn *insn);
+/* the command to partition p's register, with n elements in its order (room for a vector more) */
+void exec_acc_reduce(struct tpb *t, const struct neuron_insn *insn, uint8_t op, unsigned int p,
+		     const float *x, uint32_t n);
+/* exec_search.c */
+void exec_max8(struct tpb *t, const struct neuron_insn *insn);
+void exec_find_index8(struct tpb *t, const struct neuron_insn *insn);
+void exec_match_replace8(struct tpb *t, const struct neuron_insn *insn);
+void exec_topk(struct tpb *t, const struct neuron_insn *insn);
+void exec_nonzero(struct tpb *t, const struct neuron_insn *insn);
+void exec_sequence_bounds(struct tpb *t, const struct neuron_insn *insn);
+/* exec_select.c */
+void exec_select_reduce(struct tpb *t, const struct neuron_insn *insn);
+void exec_range_select(struct tpb *t, const struct neuron_insn *insn);
+void exec_stream_shuffle(struct tpb *t, const struct neuron_insn *insn);
+void exec_iota(struct tpb *t, const struct neuron_insn *insn);
+void exec_affine_select(struct tpb *t, const struct neuron_insn *insn);
+/* exec_random.c; vector: the Vector engine's generator, not GpSimd's */
+void exec_random_reset(struct tpb *t);
+void exec_rng(struct tpb *t, const struct neuron_insn *insn, bool vector);
+void exec_set_rng_seed(struct tpb *t, const struct neuron_insn *insn);
+void exec_rand_set_state(struct tpb *t, const struct neuron_insn *insn);
+void exec_rand_get_state(struct tpb *t, const struct neuron_insn *insn);
+void exec_dropout(struct tpb *t, const struct neuron_insn *insn);
 
 /*
  * Round to nearest, gradual underflow, no traps while a core executes, whatever the thread that

@@ -336,7 +336,10 @@ int exec_act(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fa
 		exec_read_acc(t, insn);
 		break;
 	case NEURON_OP_TENSOR_COPY:
-		exec_tensor_copy(t, insn, true);
+		exec_tensor_copy(t, insn, t->cfg.target->core < 3);
+		break;
+	case NEURON_OP_TENSOR_SCALAR:
+		exec_elementwise(t, insn);
 		break;
 	default:
 		exec_memset(t, insn);

@@ -39,6 +39,8 @@ void tpb_reset(struct tpb *t)
 	memset(t->acc, 0, sizeof(t->acc));
 	if (t->gps)
 		gps_reset(t->gps);
+	memset(t->vector_acc, 0, sizeof(t->vector_acc));
+	exec_random_reset(t);
 }
 
 int tpb_new(const struct tpb_config *config, struct tpb **out)
@@ -423,8 +425,10 @@ static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *in
 			rc = exec_pe(t, insn, &fault);
 		else if (group & NEURON_ISA_ACT)
 			rc = exec_act(t, insn, &fault);
-		else
+		else if (group & NEURON_ISA_POOL)
 			rc = exec_pool(t, insn, &fault);
+		else
+			rc = exec_gpsimd(t, insn, &fault);
 	}
 	if (!rc) {
 		tpb_check(t, e, insn);
@@ -548,7 +552,7 @@ static void tpb_step(struct tpb *t, unsigned int e)
 		eng->start = eng->time;
 		return;
 	}
-	cost = neuron_isa_cost(insn, target, t->weights.fs) * target->engine[e].cycle;
+	cost = neuron_isa_cost(insn, e, target, t->weights.fs) * target->engine[e].cycle;
 	eng->time += cost;
 	COUNT(t->perf.eng[e].busy, cost);
 	COUNT(t->perf.eng[e].insn, 1);

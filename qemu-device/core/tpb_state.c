@@ -194,6 +194,11 @@ static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 	}
 	tpb_weights_fields(c, &t->weights);
 	tpb_field(c, t->acc, sizeof(t->acc));
+	if (target->core > 1) {
+		tpb_field(c, t->vector_acc, sizeof(t->vector_acc));
+		tpb_field(c, t->xorshift, sizeof(t->xorshift));
+		tpb_field(c, t->xorwow, sizeof(t->xorwow));
+	}
 	for (unsigned int e = 0; target->core > 1 && e < target->engines; e++) {
 		tpb_flag(c, &t->eng[e].at_random);
 		tpb_field(c, &t->eng[e].draws.seed, sizeof(t->eng[e].draws.seed));

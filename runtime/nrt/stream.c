@@ -48,7 +48,7 @@ static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 		at += (size_t)n;
 		sg->macs += neuron_isa_macs(&insn, &weights);
 		neuron_isa_load_weights(&weights, &insn);
-		sg->busy += neuron_isa_cost(&insn, sg->target, weights.columns) *
+		sg->busy += neuron_isa_cost(&insn, e, sg->target, weights.columns) *
 			    sg->target->engine[e].cycle;
 		if (insn.opcode == NEURON_OP_CUSTOM_OP) {
 			rt_custom_patch(sg, &insn);

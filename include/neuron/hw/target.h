@@ -48,6 +48,13 @@ struct neuron_costs {
 	uint8_t reciprocal; /* cycles an element */
 	uint8_t indexed; /* cycles an element whose place is data */
 	uint8_t sorted; /* cycles a key */
+	/* elements a cycle of the Vector engine's performance modes, which it chooses by itself */
+	uint8_t quickest; /* of copies, 16 bits side by side in SBUF */
+	uint8_t quick; /* of other copies, and of 16 bits with 16 bits */
+	/* GpSimd */
+	uint8_t gpsimd; /* cycles before the first element */
+	uint8_t gpsimd_rsqrt; /* cycles an element */
+	uint8_t topk; /* cycles an element that may be among the greatest */
 	/* DMA, in picoseconds (docs/hardware.md, Virtual time): a KiB through each */
 	uint32_t descriptor;
 	uint32_t dma_kib; /* a UDMA engine */

@@ -19,6 +19,13 @@
 #define NEURON_ISA_MAX_STATIONARY 128
 #define NEURON_ISA_TRANSPOSE_BLOCK 32
 #define NEURON_ISA_MAX_TRANSPOSE 2048
+#define NEURON_ISA_MAX_STATS 512 /* elements of BN_STATS */
+#define NEURON_ISA_MIN_SEARCH 8 /* of MAX8, FIND_INDEX8 and MATCH_REPLACE8 */
+#define NEURON_ISA_MAX_SEARCH 16384
+#define NEURON_ISA_MAX_SHUFFLE 32768 /* bytes of a partition; the emulator's choice */
+#define NEURON_ISA_GPSIMD_PARTITIONS 16 /* of one of its cores */
+#define NEURON_ISA_MAX_LOCAL 4096 /* indices of LOCAL_GATHER in a core's partitions */
+#define NEURON_ISA_XORWOW_WORDS 6
 
 /* Operand index in an error notification */
 enum neuron_isa_operand {
@@ -30,6 +37,7 @@ enum neuron_isa_operand {
 	NEURON_OPERAND_WAIT,
 	NEURON_OPERAND_UPDATE,
 	NEURON_OPERAND_FIELD, /* any other field */
+	NEURON_OPERAND_DST1,
 };
 
 struct neuron_isa_fault {
@@ -53,6 +61,14 @@ struct neuron_isa_region {
 const char *neuron_isa_locate(const struct neuron_ap *ap, unsigned int partitions,
 			      const struct neuron_target *target, struct neuron_isa_region *r);
 
+/* TENSOR_TENSOR of three int32 or three uint32, which GpSimd does not take through fp32 */
+static inline bool neuron_isa_native_integers(const struct neuron_insn *insn)
+{
+	return (insn->dst.dtype == NEURON_DT_INT32 || insn->dst.dtype == NEURON_DT_UINT32) &&
+	       insn->src0.dtype == insn->dst.dtype && insn->src1.dtype == insn->dst.dtype &&
+	       insn->op0 != NEURON_ALU_POW;
+}
+
 /* Fills fault (may be NULL) with an illegal instruction; -EINVAL */
 int neuron_isa_illegal(struct neuron_isa_fault *fault, const char *reason);
 
@@ -65,7 +81,7 @@ int neuron_isa_check(const struct neuron_insn *insn, unsigned int engine,
 
 /* Where the operands of an instruction lie that was checked; of what it has not, anything */
 struct neuron_isa_operands {
-	struct neuron_isa_region dst, src0, src1;
+	struct neuron_isa_region dst, src0, src1, dst1;
 };
 /* The same, for who goes on with its operands */
 int neuron_isa_check_at(const struct neuron_insn *insn, unsigned int engine,
@@ -99,7 +115,7 @@ struct neuron_isa_access {
 	unsigned int partitions;
 	bool write;
 };
-#define NEURON_ISA_MAX_ACCESS 5
+#define NEURON_ISA_MAX_ACCESS 6
 /* Returns how many: up to NEURON_ISA_MAX_ACCESS, dst last */
 unsigned int neuron_isa_accesses(const struct neuron_insn *insn, const struct neuron_target *target,
 				 unsigned int columns, struct neuron_isa_access *access);

@@ -18,8 +18,8 @@ static inline bool neuron_isa_datapath(const struct neuron_insn *insn)
  * Cycles that its engine is busy with the issue of an instruction that was checked; columns: of the
  * weights that are loaded
  */
-uint64_t neuron_isa_cost(const struct neuron_insn *insn, const struct neuron_target *target,
-			 unsigned int columns);
+uint64_t neuron_isa_cost(const struct neuron_insn *insn, unsigned int engine,
+			 const struct neuron_target *target, unsigned int columns);
 /* ... and those from then until its update happens */
 static inline uint64_t neuron_isa_latency(const struct neuron_insn *insn,
 					  const struct neuron_target *target)

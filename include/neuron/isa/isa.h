@@ -48,6 +48,33 @@ enum neuron_opcode {
 	NEURON_OP_GATHER = 0x39, /* elements of a row at places that are data */
 	NEURON_OP_SCATTER = 0x3a,
 	NEURON_OP_SORT = 0x3b, /* the order of a row's keys */
+	/* the Vector engine from NeuronCore-v2 on: scans, reductions into its registers, searches */
+	NEURON_OP_TENSOR_TENSOR_SCAN = 0x3c,
+	NEURON_OP_TENSOR_SCALAR_REDUCE = 0x3d,
+	NEURON_OP_TENSOR_SCALAR_CUMULATIVE = 0x3e,
+	NEURON_OP_VECTOR_READ_ACC = 0x3f,
+	NEURON_OP_BN_STATS = 0x50,
+	NEURON_OP_BN_AGGR = 0x51,
+	NEURON_OP_MAX8 = 0x52,
+	NEURON_OP_FIND_INDEX8 = 0x53,
+	NEURON_OP_MATCH_REPLACE8 = 0x54,
+	NEURON_OP_SELECT_REDUCE = 0x55,
+	NEURON_OP_RANGE_SELECT = 0x56, /* NeuronCore-v3 */
+	NEURON_OP_STREAM_SHUFFLE = 0x57,
+	NEURON_OP_DROPOUT = 0x58,
+	NEURON_OP_RNG = 0x59, /* GpSimd too, on NeuronCore-v3 */
+	NEURON_OP_SET_RNG_SEED = 0x5a,
+	/* GpSimd, from NeuronCore-v2 on */
+	NEURON_OP_IOTA = 0x60,
+	NEURON_OP_AFFINE_SELECT = 0x61,
+	NEURON_OP_PARTITION_REDUCE = 0x62,
+	NEURON_OP_LOCAL_GATHER = 0x63, /* by indices that a core's partitions share */
+	NEURON_OP_N_GATHER = 0x64, /* by indices of each partition */
+	NEURON_OP_SEQUENCE_BOUNDS = 0x65,
+	NEURON_OP_NONZERO_WITH_COUNT = 0x66, /* this and what follows: NeuronCore-v3 */
+	NEURON_OP_TOPK = 0x67,
+	NEURON_OP_RAND_SET_STATE = 0x68,
+	NEURON_OP_RAND_GET_STATE = 0x69,
 	/* GpSimd's processors */
 	NEURON_OP_CUSTOM_OP = 0x80,
 };
@@ -143,6 +170,15 @@ enum neuron_trigger {
 	NEURON_TRIG_READ = 1, /* after the last input element was read */
 };
 
+/* What an instruction does to the accumulator registers of its engine; public codes */
+enum neuron_reduce_cmd {
+	NEURON_REDUCE_IDLE = 0,
+	NEURON_REDUCE_RESET = 1,
+	NEURON_REDUCE_REDUCE = 2,
+	NEURON_REDUCE_RESET_REDUCE = 3,
+	NEURON_REDUCE_LOAD_REDUCE = 4, /* the Vector engine's: begins with a scalar */
+};
+
 #define NEURON_AP_DIMS 4
 
 /*
@@ -187,6 +223,16 @@ struct neuron_custom {
 };
 
 /*
+ * IOTA and AFFINE_SELECT: the integer at i0..i3 of partition p is base + p * channel + the sum of
+ * i[d] * step[d], modulo 2^32; pair 3 is the fastest
+ */
+struct neuron_pattern {
+	int32_t base, channel;
+	int32_t step[NEURON_AP_DIMS];
+	uint16_t num[NEURON_AP_DIMS];
+};
+
+/*
  * One instruction, decoded. ACTIVATE: func(src0 * scalar0 + scalar1). Which fields an opcode uses
  * is in table.h; the codec refuses a field that is set and not used, and a reserved bit that is not
  * zero.
@@ -205,6 +251,7 @@ struct neuron_insn {
 
 	uint8_t partitions; /* 1..128: of src0; dst's where the operation changes it follow from it */
 	struct neuron_ap dst, src0, src1;
+	struct neuron_ap dst1; /* MATCH_REPLACE8 (dtype 0: none), TOPK: numbers of elements */
 	struct neuron_scalar scalar0, scalar1;
 
 	uint8_t op0, op1; /* enum neuron_alu */
@@ -215,8 +262,15 @@ struct neuron_insn {
 	bool check; /* a NaN in dst, once it is written, is reported: NEURON_NERR_NUMERICAL */
 	uint8_t reduce_dims; /* TENSOR_REDUCE: how many trailing dimensions, 1..4 */
 	uint8_t neighbours; /* MATMUL_SPARSE: partitions that a weight chooses from: 1, 2 or 4 */
-	uint8_t reduce_cmd; /* ACTIVATE: public codes idle 0, reset 1, reduce 2, reset_reduce 3 */
-	float alpha; /* ACTIVATE: PRELU's slope; TENSOR_REDUCE: scale of the result (0 means 1) */
+	uint8_t reduce_cmd; /* enum neuron_reduce_cmd */
+	float alpha; /* ACTIVATE: PRELU's slope; of a reduction: scale of the result (0 means 1) */
+	float imm; /* RANGE_SELECT: the first element's place */
+	uint16_t count; /* LOCAL_GATHER: elements of each index; TOPK: how many */
+	uint16_t total; /* TOPK: of how many */
+	struct neuron_pattern pattern;
+	/* STREAM_SHUFFLE: the partition of its quadrant that partition i takes, in byte i % 8 of
+	 * word i / 8 */
+	uint64_t shuffle[4];
 
 	uint32_t id; /* NOTIFY: cookie; PSEUDO_DMA_TRIGGER: id in the engine's JSON */
 	uint8_t first, last; /* SEM_RANGE_CLEAR */
@@ -229,5 +283,13 @@ struct neuron_insn {
 	} write[2]; /* WRITE; an unused pair has addr 0 */
 	struct neuron_custom custom; /* CUSTOM_OP */
 };
+
+#define NEURON_ISA_QUADRANT 32 /* partitions */
+#define NEURON_ISA_SHUFFLE_KEEP 255 /* in a shuffle: the partition stays as it is */
+
+static inline uint8_t neuron_isa_shuffle(const struct neuron_insn *insn, unsigned int i)
+{
+	return (uint8_t)(insn->shuffle[i / 8] >> i % 8 * 8);
+}
 
 #endif

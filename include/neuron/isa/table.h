@@ -44,10 +44,24 @@ enum neuron_isa_field {
 	NEURON_F_WRITE,
 	NEURON_F_ROUNDING,
 	NEURON_F_CUSTOM,
+	/* of the second word, of instructions after NeuronCore-v1 */
+	NEURON_F_DST1,
+	NEURON_F_IMM,
+	NEURON_F_ACC_CMD, /* as REDUCE_CMD, where op1 has that one's place */
+	NEURON_F_ELEMS,
+	NEURON_F_TOTAL,
+	NEURON_F_PATTERN,
+	NEURON_F_SHUFFLE,
 	NEURON_F_COUNT,
 };
 #define NEURON_FB(name) (1ull << NEURON_F_##name)
 #define NEURON_FB_TENSOR (NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SRC0))
+/* Those that lie in the second word: src1's place is shared by alpha, patterns and shuffles */
+#define NEURON_FB_LATER                                                             \
+	(NEURON_FB(DST1) | NEURON_FB(IMM) | NEURON_FB(ACC_CMD) | NEURON_FB(ELEMS) | \
+	 NEURON_FB(TOTAL) | NEURON_FB(PATTERN) | NEURON_FB(SHUFFLE))
+#define NEURON_FB_SECOND \
+	(NEURON_FB(SRC1) | NEURON_FB(ALPHA) | NEURON_FB(CUSTOM) | NEURON_FB_LATER)
 
 /*
  * In how many partitions an instruction writes its dst. Sources are read in as many partitions as
@@ -58,6 +72,7 @@ enum neuron_isa_span {
 	NEURON_SPAN_COLUMNS, /* one for each column of the weights that are loaded */
 	NEURON_SPAN_ELEMENTS, /* one for each element that src0 has in a partition */
 	NEURON_SPAN_BLOCK, /* of one block of 32 x 32, full or not: ELEMENTS; of more: SAME */
+	NEURON_SPAN_ONE, /* in the first one */
 };
 
 /* The number of a target's engine of that name; -1: it has none */
@@ -128,7 +143,7 @@ struct neuron_isa_dtype {
 #define NEURON_ISA_DTYPE_COUNT 64
 extern const struct neuron_isa_dtype neuron_isa_dtypes[NEURON_ISA_DTYPE_COUNT];
 
-#define NEURON_ISA_REDUCE_CMDS 4
+#define NEURON_ISA_REDUCE_CMDS 5
 extern const char *const neuron_isa_roundings[NEURON_ROUND_COUNT];
 extern const char *const neuron_isa_reduce_cmds[NEURON_ISA_REDUCE_CMDS];
 

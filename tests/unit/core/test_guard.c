@@ -21,6 +21,7 @@
 #define DST 0x300000
 #define OTHERS 0x400000 /* memory of another domain */
 #define ERRORS 0x500000 /* error queues, a page a core */
+#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define MINE 5
 #define THEIRS 6
 #define CORE(nc) (GEN(TPB)(nc))
@@ -168,7 +169,7 @@ static void transfer(bool computed, uint64_t src, uint64_t dst)
 	doorbell(&f, &r, 0, 1);
 }
 
-#define FOREIGN (int)COUNT(foreign)
+#define FOREIGN COUNT(foreign)
 #define WAYS (GEN_CHIP.target->core > 1 ? 2 : 1)
 
 START_TEST(foreign_write)
@@ -449,8 +450,6 @@ START_TEST(saved)
 	check_abort(HOST(OTHERS));
 }
 END_TEST
-
-#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
 int main(void)
 {

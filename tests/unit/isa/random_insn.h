@@ -30,7 +30,7 @@ static inline struct neuron_insn random_fields(uint8_t opcode, uint64_t *seed)
 		const struct neuron_isa_place *p = &neuron_isa_places[i];
 		uint64_t v = machine_random(seed) ^ machine_random(seed) << 20;
 
-		if (fields & 1ull << p->field)
+		if (fields >> p->field & 1)
 			neuron_isa_member_set(&insn, p, v & neuron_isa_mask(p->bits));
 	}
 	for (int i = 0; i < 2; i++) {

@@ -212,7 +212,7 @@ static uint32_t ref_scalar_raw(struct ref_core *c, const struct neuron_scalar *s
 	return v;
 }
 
-static float ref_scalar(struct ref_core *c, const struct neuron_scalar *s, unsigned int p)
+float ref_scalar(struct ref_core *c, const struct neuron_scalar *s, unsigned int p)
 {
 	uint32_t raw = ref_scalar_raw(c, s, p);
 
@@ -239,7 +239,7 @@ static float ref_min(float a, float b)
 	return a < b ? a : b;
 }
 
-static float ref_alu(uint8_t op, float a, float b, bool *inexact)
+float ref_alu(uint8_t op, float a, float b, bool *inexact)
 {
 	bool ta = !(a == 0), tb = !(b == 0);
 
@@ -293,7 +293,7 @@ static float ref_alu(uint8_t op, float a, float b, bool *inexact)
 	abort();
 }
 
-static uint32_t ref_bitvec(uint8_t op, uint32_t a, uint32_t b, unsigned int bits)
+uint32_t ref_bitvec(uint8_t op, uint32_t a, uint32_t b, unsigned int bits)
 {
 	uint64_t mask = (1ull << bits) - 1, x = a & mask, y = b & mask;
 
@@ -405,8 +405,8 @@ static uint32_t ref_store(struct ref_core *c, uint8_t dtype, float x)
 
 /* Instructions: results go to a buffer first, so every input is read before the first write */
 
-static void ref_flush(struct ref_core *c, const struct neuron_ap *dst, unsigned int partitions,
-		      const uint32_t *out)
+void ref_flush(struct ref_core *c, const struct neuron_ap *dst, unsigned int partitions,
+	       const uint32_t *out)
 {
 	uint32_t n = ref_count(dst);
 
