@@ -428,7 +428,8 @@ static int check_elementwise(struct checker *c)
 
 	switch (insn->opcode) {
 	case NEURON_OP_ACTIVATE:
-		if (insn->func >= NEURON_ACT_COUNT)
+		if (insn->func >= NEURON_ACT_COUNT ||
+		    (insn->func >= NEURON_ACT_GELU_DX && c->target->core < 2))
 			return neuron_isa_illegal(c->fault, "unknown activation function");
 		if (insn->reduce_cmd > NEURON_REDUCE_RESET_REDUCE)
 			return neuron_isa_illegal(c->fault, "unknown accumulator command");

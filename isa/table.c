@@ -369,6 +369,10 @@ const char *const neuron_isa_funcs[NEURON_ACT_COUNT] = {
 	[NEURON_ACT_SQRT] = "sqrt",
 	[NEURON_ACT_RSQRT] = "rsqrt",
 	[NEURON_ACT_RECIPROCAL] = "reciprocal",
+	[NEURON_ACT_GELU_DX] = "gelu_dx",
+	[NEURON_ACT_GELU_SIGMOID_DX] = "gelu_apprx_sigmoid_dx",
+	[NEURON_ACT_SILU_DX] = "silu_dx",
+	[NEURON_ACT_ERF_DX] = "erf_dx",
 };
 
 /* An exponent of ones above a fraction of zeros */

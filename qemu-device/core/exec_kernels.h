@@ -473,6 +473,14 @@ KTARGET static void KNAME(act)(uint8_t func, float alpha, float *p, size_t n)
 		ACT_LOOP(act_rsqrt(x));
 	case NEURON_ACT_RECIPROCAL:
 		ACT_LOOP(splat(1.0f) / x);
+	case NEURON_ACT_GELU_DX:
+		ACT_LOOP(act_gelu_dx(x));
+	case NEURON_ACT_GELU_SIGMOID_DX:
+		ACT_LOOP(act_gelu_sigmoid_dx(x));
+	case NEURON_ACT_SILU_DX:
+		ACT_LOOP(act_silu_dx(x));
+	case NEURON_ACT_ERF_DX:
+		ACT_LOOP(act_erf_dx(x));
 	}
 }
 

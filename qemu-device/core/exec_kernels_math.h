@@ -3,8 +3,8 @@
  * Activation functions and power for exec_kernels.h: evaluated in fp64 with additions,
  * multiplications, divisions and square roots only, so that IEEE fixes every bit, then rounded to
  * fp32 once. The fp64 error is below 2^-30 of the result, so a result is off by less than 0.52 ulp
- * (docs/isa.md, Activation functions). Coefficients of erfcx and erf: tests/unit/isa/fit_erfcx.py;
- * the others are Taylor series.
+ * (docs/isa.md, Activation functions). Coefficients of erfcx, erf and about the zeros of
+ * derivatives: tests/unit/isa/fit_erfcx.py; the others are Taylor series.
  */
 #ifndef NCORE_EXEC_KERNELS_MATH_H
 #define NCORE_EXEC_KERNELS_MATH_H
@@ -213,6 +213,67 @@ KINLINE vd dsilu_scaled(vd x, double scale)
 	return x * dsigmoid(scale * x);
 }
 
+/*
+ * A derivative about its zero, where what it consists of cancels: the Taylor series at zero, which
+ * is high + low, of which c has no constant
+ */
+#define NEAR_ZERO 0x1p-6
+KINLINE vd dnear_zero(vd x, vd other, double high, double low, const double *c)
+{
+	vd d = (x - high) - low;
+
+	return dsel(dabs(d) < dsplat(NEAR_ZERO), d * dpoly(d, c, 8), other);
+}
+
+/* f(x) + f(-x) is 1: the tail keeps its accuracy */
+KINLINE vd dgelu_dx(vd x)
+{
+	static const double c[] = { 0x1.b9d98fa5a3215p-2,  0x1.8d9a941de3ac5p-2,
+				    -0x1.2a2ef9bb865aep-6, -0x1.d2fa4c17c7e84p-4,
+				    -0x1.e4088244f901dp-7, 0x1.3e346def42057p-6,
+				    0x1.297b9d6ffaacdp-8,  -0x1.258a6d85633afp-9 };
+	vd a, tail;
+
+	x = dclamp_hi(dclamp_lo(x, -40), 40);
+	a = dabs(x);
+	tail = dexp(-0.5 * (a * a)) *
+	       (0.5 * derfcx(a * 0x1.6a09e667f3bcdp-1) - a * 0x1.9884533d43651p-2);
+	return dnear_zero(x, dsel(x < dsplat(0), tail, 1 - tail), -0x1.80ead197f00b4p-1,
+			  0x1.13e74c58cada8p-56, c);
+}
+
+KINLINE vd dsilu_slope(vd x)
+{
+	x = dclamp_hi(dclamp_lo(x, -150), 150); /* the limits are -0 and 1 */
+	return dsigmoid(x) * (1 + x * dsigmoid(-x));
+}
+
+KINLINE vd dsilu_dx(vd x)
+{
+	static const double c[] = { 0x1.be1410460527fp-3,  0x1.2c563458cc0adp-3,
+				    0x1.353eb573ca457p-6,  -0x1.f2d0e32bc2994p-7,
+				    -0x1.b0f82c498fd2fp-8, 0x1.098e92b8f076dp-13,
+				    0x1.a2a7caf0ee747p-11, 0x1.8574d136d4cb4p-13 };
+
+	return dnear_zero(x, dsilu_slope(x), -0x1.474973c84120bp+0, -0x1.f8d74bc9ac154p-54, c);
+}
+
+KINLINE vd dgelu_sigmoid_dx(vd x)
+{
+	static const double c[] = { 0x1.7b9cd99ff06b7p-2,  0x1.b30221e11c035p-2,
+				    0x1.7d2c1a07340c0p-4,  -0x1.059cd091d8f47p-3,
+				    -0x1.827cb3ec2a6d7p-4, 0x1.937473c2b253fp-9,
+				    0x1.0ea41b4547dcfp-5,  0x1.ac811c6cde71fp-7 };
+
+	return dnear_zero(x, dsilu_slope(1.702 * x), -0x1.80974a62be3dfp-1, 0x1.b12c858d26bf0p-55,
+			  c);
+}
+
+KINLINE vd derf_dx(vd x)
+{
+	return 0x1.20dd750429b6dp+0 * dexp(-(x * x));
+}
+
 KINLINE vd dsoftplus(vd x)
 {
 	return dclamp_lo(x, 0) + dlog1p(dexp(-dabs(x)));
@@ -335,6 +396,10 @@ ACT_F64(tanh, dtanh)
 ACT_F64(softplus, dsoftplus)
 ACT_F64(mish, dmish)
 ACT_F64(erf, derf)
+ACT_F64(gelu_dx, dgelu_dx)
+ACT_F64(gelu_sigmoid_dx, dgelu_sigmoid_dx)
+ACT_F64(silu_dx, dsilu_dx)
+ACT_F64(erf_dx, derf_dx)
 ACT_F64(exp, QUICK(dexp))
 ACT_F64(log, dlog)
 ACT_F64(sin, dsin)

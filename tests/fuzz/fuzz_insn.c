@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs for the four engines of one core, run with every set of kernels that the processor has:
+ * Programs for the five engines of one core, run with every set of kernels that the processor has:
  * all memories, semaphores, events, counters and notifications must be the same, and a state saved
  * in the middle and loaded elsewhere must continue in the same way. SBUF is small, its partitions
  * lie back to back, and the memories end at guard zones of the allocator, except for the slack that
@@ -26,7 +26,7 @@ struct core {
 
 static struct core cores[SETS];
 static struct neuron_target
-	target; /* Trainium's, which has every type, with partitions of PART bytes */
+	target; /* Trainium2's, which has every instruction, with partitions of PART bytes */
 static unsigned int sets;
 
 static void note(struct core *c, uint64_t v)
@@ -76,7 +76,7 @@ static void create(void)
 {
 	unsigned int i;
 
-	target = *neuron_gen_trainium.target;
+	target = *neuron_gen_trainium2.target;
 	target.sbuf_part_size = PART;
 	for (i = 0; exec_kernels_all[i]; i++)
 		if (exec_kernels_all[i]->usable())
@@ -116,7 +116,7 @@ static void begin(struct fuzz_in *in)
 		tpb_reset(c->tpb);
 		memset(&c->tpb->perf, 0, sizeof(c->tpb->perf));
 		memset(&c->tpb->weights, 0, sizeof(c->tpb->weights));
-		for (unsigned int e = 0; e < NEURON_V1_ENGINES; e++)
+		for (unsigned int e = 0; e < NEURON_V2_ENGINES; e++)
 			c->tpb->eng[e].time = 0;
 		memcpy(c->sbuf, sbuf, SBUF_SIZE);
 		memset(c->psum, 0, PSUM_SIZE);
@@ -164,7 +164,7 @@ static unsigned int next_insn(struct fuzz_in *in, unsigned int engine, uint8_t *
 static void push(struct fuzz_in *in)
 {
 	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
-	unsigned int engine = fuzz_u8(in) % NEURON_V1_ENGINES;
+	unsigned int engine = fuzz_u8(in) % NEURON_V2_ENGINES;
 	unsigned int n = next_insn(in, engine, words);
 	uint64_t time = fuzz_u8(in);
 

@@ -105,7 +105,8 @@ static inline void fuzz_fields(struct fuzz_in *in, struct neuron_insn *insn, uin
 
 		if (p->field == NEURON_F_SYNC || p->field == NEURON_F_PARTITIONS ||
 		    p->field == NEURON_F_DST || p->field == NEURON_F_SRC0 ||
-		    p->field == NEURON_F_SRC1 || !(fields & 1ull << p->field))
+		    p->field == NEURON_F_SRC1 || p->field == NEURON_F_DST1 ||
+		    p->field == NEURON_F_SHUFFLE || !(fields >> p->field & 1))
 			continue;
 		v = fuzz_u8(in);
 		if (v >= 224)
@@ -138,10 +139,75 @@ static inline void fuzz_places(struct neuron_insn *insn)
 	insn->op0 = insn->opcode == NEURON_OP_SCATTER ? insn->op0 % 6 : 0;
 }
 
+/* Types, element counts and fields that instructions after NeuronCore-v1 take */
+static inline void fuzz_later(struct fuzz_in *in, struct neuron_insn *insn)
+{
+	static const struct {
+		uint8_t opcode, dst, src0, src1; /* types; 0: any */
+		uint8_t elements, others; /* of dst, src1; 0: as src0 */
+	} shapes[] = {
+		{ NEURON_OP_VECTOR_READ_ACC, 0, 0, 0, 1, 0 },
+		{ NEURON_OP_BN_STATS, 0, 0, 0, 6, 0 },
+		{ NEURON_OP_BN_AGGR, 0, 0, 0, 2, 0 },
+		{ NEURON_OP_MAX8, 0, 0, 0, 8, 0 },
+		{ NEURON_OP_FIND_INDEX8, NEURON_DT_UINT32, 0, 0, 8, 8 },
+		{ NEURON_OP_MATCH_REPLACE8, 0, 0, 0, 0, 8 },
+		{ NEURON_OP_SELECT_REDUCE, 0, NEURON_DT_FP32, NEURON_DT_UINT8, 0, 0 },
+		{ NEURON_OP_RANGE_SELECT, 0, NEURON_DT_BF16, 0, 0, 0 },
+		{ NEURON_OP_RNG, NEURON_DT_UINT16, 0, 0, 0, 0 },
+		{ NEURON_OP_SET_RNG_SEED, 0, NEURON_DT_UINT32, 0, 0, 0 },
+		{ NEURON_OP_TENSOR_TENSOR, NEURON_DT_INT32, NEURON_DT_INT32, NEURON_DT_INT32, 0,
+		  0 },
+		{ NEURON_OP_LOCAL_GATHER, NEURON_DT_BF16, NEURON_DT_BF16, NEURON_DT_UINT16, 16, 4 },
+		{ NEURON_OP_N_GATHER, NEURON_DT_BF16, NEURON_DT_BF16, NEURON_DT_UINT32, 0, 0 },
+		{ NEURON_OP_SEQUENCE_BOUNDS, NEURON_DT_INT32, NEURON_DT_FP32, 0, 0, 0 },
+		{ NEURON_OP_NONZERO_WITH_COUNT, NEURON_DT_INT32, NEURON_DT_INT32, 0, 0, 0 },
+		{ NEURON_OP_TOPK, NEURON_DT_BF16, NEURON_DT_BF16, 0, 1, 0 },
+		{ NEURON_OP_RAND_SET_STATE, 0, NEURON_DT_UINT32, 0, 0, 0 },
+		{ NEURON_OP_RAND_GET_STATE, NEURON_DT_UINT32, 0, 0, 6, 0 },
+	};
+	const uint64_t f = neuron_isa_ops[insn->opcode].fields;
+	const uint8_t kind = fuzz_u8(in);
+
+	for (unsigned int i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		if (shapes[i].opcode != insn->opcode)
+			continue;
+		if (shapes[i].dst)
+			insn->dst.dtype = shapes[i].dst;
+		if (shapes[i].src0)
+			insn->src0.dtype = shapes[i].src0;
+		if (shapes[i].src1)
+			insn->src1.dtype = shapes[i].src1;
+		for (int d = 0; d < NEURON_AP_DIMS; d++) {
+			if (shapes[i].elements)
+				insn->dst.num[d] = d == 3 ? shapes[i].elements : 1;
+			if (shapes[i].others)
+				insn->src1.num[d] = d == 3 ? shapes[i].others : 1;
+		}
+	}
+	if (f & NEURON_FB(PATTERN))
+		memcpy(insn->pattern.num, insn->dst.num, sizeof(insn->pattern.num));
+	if (f & NEURON_FB(ACC_CMD))
+		insn->reduce_cmd %= 5;
+	if (f & NEURON_FB(ELEMS))
+		insn->count = (uint16_t)(1u << kind % 5);
+	insn->op0 = f & NEURON_FB(OP0) ? insn->op0 % 12 : 0;
+	insn->op1 = f & NEURON_FB(OP1) ? insn->op1 % 12 : 0;
+	insn->total = f & NEURON_FB(TOTAL) ? (uint16_t)(16 * insn->src0.num[3]) : 0;
+	if (insn->opcode == NEURON_OP_SEQUENCE_BOUNDS)
+		insn->dst.num[0] = 2;
+	if (insn->opcode == NEURON_OP_NONZERO_WITH_COUNT)
+		insn->dst.num[3]++;
+	if (insn->opcode == NEURON_OP_STREAM_SHUFFLE || insn->opcode == NEURON_OP_DROPOUT)
+		insn->dst.dtype = insn->src0.dtype;
+	if (insn->opcode == NEURON_OP_SEQUENCE_BOUNDS || insn->opcode == NEURON_OP_SET_RNG_SEED)
+		insn->partitions = 1;
+}
+
 static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engine,
 					   uint32_t part_size)
 {
-	static const uint8_t ops[NEURON_V1_ENGINES][8] = {
+	static const uint8_t ops[NEURON_V2_ENGINES][8] = {
 		{ NEURON_OP_LDWEIGHTS, NEURON_OP_LDWEIGHTS, NEURON_OP_MATMUL, NEURON_OP_MATMUL,
 		  NEURON_OP_PE_TRANSPOSE, NEURON_OP_NOP, NEURON_OP_NOTIFY, NEURON_OP_MATMUL },
 		{ NEURON_OP_ACTIVATE, NEURON_OP_ACTIVATE, NEURON_OP_ACT_READ_ACC,
@@ -153,14 +219,33 @@ static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engi
 		{ NEURON_OP_NOP, NEURON_OP_WRITE, NEURON_OP_NOTIFY, NEURON_OP_SEM_RANGE_CLEAR,
 		  NEURON_OP_PROGRAM_START, NEURON_OP_PSEUDO_DMA_TRIGGER, NEURON_OP_WRITE,
 		  NEURON_OP_NOP },
+		{ NEURON_OP_IOTA, NEURON_OP_AFFINE_SELECT, NEURON_OP_TENSOR_TENSOR,
+		  NEURON_OP_TENSOR_COPY, NEURON_OP_TENSOR_SCALAR, NEURON_OP_MEMSET,
+		  NEURON_OP_PARTITION_REDUCE, NEURON_OP_RNG },
+	};
+	static const uint8_t later[2][16] = {
+		{ NEURON_OP_TENSOR_TENSOR_SCAN, NEURON_OP_TENSOR_SCALAR_REDUCE,
+		  NEURON_OP_TENSOR_SCALAR_CUMULATIVE, NEURON_OP_VECTOR_READ_ACC, NEURON_OP_BN_STATS,
+		  NEURON_OP_BN_AGGR, NEURON_OP_MAX8, NEURON_OP_FIND_INDEX8,
+		  NEURON_OP_MATCH_REPLACE8, NEURON_OP_SELECT_REDUCE, NEURON_OP_RANGE_SELECT,
+		  NEURON_OP_STREAM_SHUFFLE, NEURON_OP_DROPOUT, NEURON_OP_RNG,
+		  NEURON_OP_SET_RNG_SEED, NEURON_OP_TENSOR_TENSOR_SCAN },
+		{ NEURON_OP_LOCAL_GATHER, NEURON_OP_N_GATHER, NEURON_OP_SEQUENCE_BOUNDS,
+		  NEURON_OP_NONZERO_WITH_COUNT, NEURON_OP_TOPK, NEURON_OP_RAND_SET_STATE,
+		  NEURON_OP_RAND_GET_STATE, NEURON_OP_IOTA, NEURON_OP_AFFINE_SELECT,
+		  NEURON_OP_PARTITION_REDUCE, NEURON_OP_LOCAL_GATHER, NEURON_OP_TOPK,
+		  NEURON_OP_N_GATHER, NEURON_OP_TENSOR_TENSOR, NEURON_OP_RNG, NEURON_OP_TOPK },
 	};
 	struct neuron_insn insn = { 0 };
 	uint8_t kind = fuzz_u8(in), same;
-	uint32_t f;
+	bool new = (engine == NEURON_ENG_POOL || engine == NEURON_ENG_GPSIMD) && kind < 128;
+	uint64_t f;
 
 	insn.opcode = kind < 224 ? ops[engine][kind % 8] : fuzz_u8(in) % 0x40;
 	if (engine == NEURON_ENG_POOL && kind >= 240)
 		insn.opcode = NEURON_OP_GATHER + kind % 3;
+	if (new)
+		insn.opcode = later[engine == NEURON_ENG_GPSIMD][kind % 16];
 	f = neuron_isa_ops[insn.opcode].fields;
 	fuzz_sync(in, &insn);
 	fuzz_fields(in, &insn, f);
@@ -173,6 +258,19 @@ static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engi
 		insn.dst = fuzz_ap(in, part_size);
 	if (f & NEURON_FB(SRC1))
 		insn.src1 = fuzz_ap(in, part_size);
+	if (f & NEURON_FB(DST1) && fuzz_u8(in) < 160) {
+		insn.dst1 = fuzz_ap(in, part_size);
+		insn.dst1.dtype = NEURON_DT_UINT32;
+		memset(insn.dst1.num, 0, sizeof(insn.dst1.num));
+		for (int d = 0; d < NEURON_AP_DIMS; d++)
+			insn.dst1.num[d] =
+				d == 3 && insn.opcode == NEURON_OP_MATCH_REPLACE8 ? 8 : 1;
+	}
+	for (unsigned int i = 0; i < NEURON_ISA_QUADRANT && f & NEURON_FB(SHUFFLE); i++) {
+		uint8_t from = fuzz_u8(in);
+
+		insn.shuffle[i / 8] |= (uint64_t)(from < 224 ? from % 32 : 255) << i % 8 * 8;
+	}
 	/* most operands share one shape; otherwise nearly all would be refused */
 	if ((f & NEURON_FB(SRC0)) && same < 200) {
 		memcpy(insn.dst.num, insn.src0.num, sizeof(insn.dst.num));
@@ -187,6 +285,8 @@ static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engi
 		insn.scalar0 = fuzz_scalar(in, part_size);
 	if (f & NEURON_FB(SCALAR1))
 		insn.scalar1 = fuzz_scalar(in, part_size);
+	if (new &&same < 220)
+		fuzz_later(in, &insn);
 	return insn;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Coefficients of qemu-device/core/exec_kernels_math.h's erfcx and erf, printed as C.
+"""Coefficients of qemu-device/core/exec_kernels_math.h's erfcx and erf, and of the derivatives about their zeros, as C.
 
 Chebyshev interpolation in 60-digit arithmetic (mpmath), turned into powers of the variable, rounded to
 double; the relative error of the rounded polynomials is printed beside them.
@@ -41,6 +41,28 @@ def show(name: str, c: list[float], worst: float) -> None:
         print(f"\t{k.hex()},")
 
 
+def sigmoid(x: mp.mpf) -> mp.mpf:
+    return 1 / (1 + mp.exp(-x))
+
+
+def silu_dx(x: mp.mpf) -> mp.mpf:
+    return sigmoid(x) * (1 + x * sigmoid(-x))
+
+
+def zeros() -> None:
+    """Where a derivative is 0, in two doubles, and its Taylor series there, without the constant."""
+    for name, f, near in (
+        ("gelu_dx", lambda x: mp.ncdf(x) + x * mp.npdf(x), -0.75),
+        ("silu_dx", silu_dx, -1.28),
+        ("gelu_apprx_sigmoid_dx", lambda x: silu_dx(mp.mpf("1.702") * x), -0.75),
+    ):
+        x = mp.findroot(f, mp.mpf(near))
+        high = float(x)
+        print(f"/* {name}: {high.hex()} and {float(x - high).hex()} */")
+        for c in mp.taylor(f, x, 8)[1:]:
+            print(f"\t{float(c).hex()},")
+
+
 def main() -> None:
     lo, hi = mp.mpf(-1), (Z_MAX - C) / (Z_MAX + C)
 
@@ -66,6 +88,7 @@ def main() -> None:
         x = i / 2000
         worst = max(worst, abs(float(mp.mpf(horner(c, x * x) * x) / mp.erf(x) - 1)))
     show("erf(x) / x in x * x, 0 <= x <= 1", c, worst)
+    zeros()
 
 
 if __name__ == "__main__":

@@ -48,6 +48,10 @@ def softplus(x: mp.mpf) -> mp.mpf:
     return mp.log1p(mp.exp(x)) if x < 0 else x + mp.log1p(mp.exp(-x))
 
 
+def silu_dx(x: mp.mpf) -> mp.mpf:
+    return sigmoid(x) * (1 + x * sigmoid(-x))
+
+
 def hardware_sin(x: mp.mpf) -> mp.mpf:
     if abs(x) <= mp.pi:
         return mp.sin(x)
@@ -73,7 +77,13 @@ FUNCTIONS = {
     "sqrt": (mp.sqrt, False),
     "rsqrt": (lambda x: 1 / mp.sqrt(x), False),
     "reciprocal": (lambda x: 1 / x, True),
+    "gelu_dx": (lambda x: mp.erfc(-x / mp.sqrt(2)) / 2 + x * mp.npdf(x), True),
+    "gelu_apprx_sigmoid_dx": (lambda x: silu_dx(mp.mpf("1.702") * x), True),
+    "silu_dx": (lambda x: silu_dx(x), True),
+    "erf_dx": (lambda x: 2 / mp.sqrt(mp.pi) * mp.exp(-x * x), True),
 }
+# Around the zeros of the derivatives, where the difference of what they consist of has few digits
+ZEROS = {"gelu_dx": 0x3F407569, "gelu_apprx_sigmoid_dx": 0x3F404BA5, "silu_dx": 0x3FA3A4BA}
 EDGES = [1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x3F800000, 0x3F7FFFFF, 0x3F800001, 0x40490FDA, 0x40490FDB,
          0x40490FDC, 0x3FC90FDB, 0x41100000, 0x42AEAC4F, 0x42AEAC50, 0x42B17218, 0x42CFF1B5, 0x3B800000]
 
@@ -95,7 +105,11 @@ def main() -> None:
     print("# Written by tests/unit/isa/gen_act_golden.py (mpmath " + mp.__version__ + "); bits of x, bits of y")
     for name, (function, negative) in FUNCTIONS.items():
         print(f"func {name}")
-        for x in inputs(rng, negative):
+        xs = inputs(rng, negative)
+        if name in ZEROS:
+            xs += [0x80000000 | (ZEROS[name] + (1 << k) * s) for k in range(19) for s in (-1, 1)]
+            xs += [0x80000000 | ZEROS[name]]
+        for x in xs:
             value = mp.mpf(f32(x))
             # beyond +-1000 the exponentials are limits; spare mpmath their digits
             if abs(value) > 1000 and name not in ("log", "sin", "arctan", "sqrt", "rsqrt", "reciprocal"):
@@ -107,12 +121,12 @@ def main() -> None:
 
 
 def limit(name: str, x: mp.mpf, clamped: mp.mpf, function) -> int:
-    if name in ("sigmoid", "tanh", "erf"):
+    if name in ("sigmoid", "tanh", "erf", "erf_dx"):
         return round_f32(function(clamped))
     if name == "exp":
         return 0x7F800000 if x > 0 else 0
     if x > 0:
-        return round_f32(x)
+        return 0x3F800000 if name.endswith("_dx") else round_f32(x)
     return 0 if name == "softplus" else 0x80000000
 
 

@@ -359,6 +359,18 @@ static long double ref_transcendental(uint8_t func, long double x)
 		return erfl(x);
 	case NEURON_ACT_EXP:
 		return expl(x);
+	case NEURON_ACT_GELU_DX:
+		if (fabsl(x) > 20) /* less than the smallest number from its limits */
+			return x > 0 ? 1 : -0.0L;
+		return 0.5L * erfcl(-x / sqrtl(2)) + x * expl(-x * x / 2) / sqrtl(2 * pi);
+	case NEURON_ACT_GELU_SIGMOID_DX:
+	case NEURON_ACT_SILU_DX:
+		if (isinf(x))
+			return x > 0 ? 1 : -0.0L;
+		x *= func == NEURON_ACT_SILU_DX ? 1 : 1.702L;
+		return ref_sigmoid(x) * (1 + x * ref_sigmoid(-x));
+	case NEURON_ACT_ERF_DX:
+		return 2 / sqrtl(pi) * expl(-x * x);
 	case NEURON_ACT_LOG:
 		return logl(x);
 	case NEURON_ACT_SIN:

@@ -81,6 +81,7 @@ static void check_golden(const struct exec_kernels *kern)
 		ck_assert_msg(off[i] * 50 <= count[i], "%s: %s: %u of %u results not nearest",
 			      kern->name, neuron_isa_funcs[i], off[i], count[i]);
 	ck_assert_uint_gt(count[NEURON_ACT_GELU], 100);
+	ck_assert_uint_gt(count[NEURON_ACT_GELU_DX], 100);
 }
 
 START_TEST(test_golden)
@@ -105,6 +106,8 @@ static const struct {
 	{ NEURON_ACT_EXP, 0, 9973, 430000 },	    { NEURON_ACT_GELU, 0, 9973, 430000 },
 	{ NEURON_ACT_EXP, 0xc2aea000, 1, 400000 }, /* subnormal results, then 0 */
 	{ NEURON_ACT_GELU, 0xc1500000, 5, 400000 }, { NEURON_ACT_EXP, 0x42b17100, 1, 1000 },
+	{ NEURON_ACT_GELU_DX, 0, 9973, 430000 },    { NEURON_ACT_SILU_DX, 0, 9973, 430000 },
+	{ NEURON_ACT_ERF_DX, 0, 9973, 430000 },	    { NEURON_ACT_GELU_SIGMOID_DX, 0, 9973, 430000 },
 };
 
 static void check_same(const struct exec_kernels *kern, const struct exec_kernels *plain, int i)
@@ -171,6 +174,10 @@ static const struct {
 	{ NEURON_ACT_SQRT, 0, NEG, INF, NAN_ },
 	{ NEURON_ACT_RSQRT, INF, NEG | INF, 0, NAN_ },
 	{ NEURON_ACT_RECIPROCAL, INF, NEG | INF, 0, NEG },
+	{ NEURON_ACT_GELU_DX, HALF, HALF, ONE, NEG },
+	{ NEURON_ACT_GELU_SIGMOID_DX, HALF, HALF, ONE, NEG },
+	{ NEURON_ACT_SILU_DX, HALF, HALF, ONE, NEG },
+	{ NEURON_ACT_ERF_DX, 0x3f906ebb, 0x3f906ebb, 0, 0 },
 };
 
 static void check_limit(const struct exec_kernels *kern, uint8_t func, uint32_t x, uint32_t want)
