@@ -133,6 +133,38 @@ def check_example(tap: Tap, work: Path) -> None:
         tap.ok(same, f"the same bits on {target}")
 
 
+def told(name: str) -> str:
+    return f'name: "{name}" type {{ tensor_type {{ elem_type: 1 shape {{ dim {{ dim_value: 16 }} dim {{ dim_value: 100 }} }} }} }}'
+
+
+def check_onnx(tap: Tap, work: Path) -> None:
+    def node(op: str, domain: str, inputs: list[str], output: str) -> str:
+        given = " ".join(f'input: "{i}"' for i in inputs)
+        return f'node {{ {given} output: "{output}" op_type: "{op}" domain: "{domain}" }}'
+
+    nodes = [node("cumulative", "neuron", ["x"], "sums"), node("hardswish", "neuron", ["sums", "half"], "swish"), node("Add", "", ["swish", "x"], "y")]
+    text = f"""ir_version: 8 opset_import {{ version: 17 }} opset_import {{ domain: "neuron" version: 1 }}
+graph {{ name: "g" {" ".join(nodes)} initializer {{ data_type: 1 name: "half" float_data: 0.5 }}
+input {{ {told("x")} }} output {{ {told("y")} }} value_info {{ {told("sums")} }} value_info {{ {told("swish")} }} }}"""
+
+    def compile_text(text: str, *words: object) -> subprocess.CompletedProcess[str]:
+        encode = ["protoc", f"--proto_path={ROOT / 'compiler' / 'onnx'}", "--encode=ncc.onnx.Model", "onnx.proto"]
+        (work / "m.onnx").write_bytes(subprocess.run(encode, input=text.encode(), capture_output=True, check=True).stdout)
+        return run(NEURONX_CC, "compile", "--framework", "ONNX", work / "m.onnx", "--target", "trn1", *words, "-o", work / "o.neff", check=False)
+
+    library = ["--custom-ops", work / "custom_ops.elf"]
+    done = compile_text(text, *library)
+    tap.ok(done.returncode == 0, "an ONNX model", done.stderr)
+    run(NEURON_RUN, work / "o.neff", "--device", "emu:trn1.2xlarge", "--input", f"input0={work / 'x.npy'}", "--output-dir", work / "onnx")
+    tap.ok((work / "onnx" / "output0.npy").read_bytes() == (work / "output0.npy").read_bytes(), "gives the same bits")
+    done = compile_text(text)
+    tap.ok(done.returncode == 1 and "--custom-ops" in done.stderr, "refused: no library", done.stderr)
+    done = compile_text(text.replace('op_type: "cumulative"', 'op_type: "other"'), *library)
+    tap.ok(done.returncode == 1 and "no such custom operator" in done.stderr, "refused: another name", done.stderr)
+    done = compile_text(text.replace(f"value_info {{ {told('sums')} }}", ""), *library)
+    tap.ok(done.returncode == 1 and "does not tell the shape" in done.stderr, "refused: no shape", done.stderr)
+
+
 def check_fault(tap: Tap, work: Path) -> None:
     source = work / "fault.c"
     source.write_text("#include <neuron/custom_op.h>\nNEURON_CUSTOM_OP(cumulative)\n{\n\t*(volatile int *)0x20000 = 1;\n}\n"
@@ -164,6 +196,7 @@ def main() -> int:
         check_interface(tap, work)
         check_wrong(tap, work)
         check_example(tap, work)
+        check_onnx(tap, work)
         check_fault(tap, work)
     tap.done()
     return 0

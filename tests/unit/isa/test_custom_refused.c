@@ -388,6 +388,49 @@ START_TEST(test_refused)
 }
 END_TEST
 
+/* Any words are executed or refused, and change nothing but the result and the ring */
+START_TEST(test_any_words)
+{
+	static const uint8_t opcodes[] = { 0x37, 0x17, 0x6f, 0x67, 0x63, 0x03, 0x23,
+					   0x13, 0x33, 0x73, 0x07, 0x27, 0x43, 0x4b,
+					   0x53, 0x0f, 0x13, 0x23, 0x63, 0x33 };
+	uint8_t *before = malloc(DRAM_SIZE);
+	uint64_t seed = 99;
+
+	ck_assert_ptr_nonnull(before);
+	for (int i = 0; i < 1000; i++) {
+		struct neuron_insn insn;
+
+		words = 0;
+		addi(A7, 0, (int)(machine_random(&seed) % 11));
+		li(2, 0x2000);
+		while (words < 200) {
+			uint32_t word = (uint32_t)machine_random(&seed);
+
+			if (!(word >> 8 & 31)) /* a call, with what the registers have */
+				word = 0x73;
+			else if (word >> 8 & 7)
+				word = (word & ~0x7fu) | opcodes[(word >> 16) % sizeof(opcodes)];
+			put(word);
+		}
+		insn = custom((uint8_t)(i | 1));
+		insn.custom.limit = 4;
+		memcpy(before, m.dram, DRAM_SIZE);
+		machine_push(&m, NEURON_ENG_GPSIMD, &insn, 0);
+		ck_assert_int_eq(tpb_run(m.tpb, 1000), TPB_BLOCKED);
+		ck_assert_int_eq(memcmp(m.dram, before, RING), 0);
+		ck_assert_int_eq(
+			memcmp(m.dram + RING + 128, before + RING + 128, RESULT - RING - 128), 0);
+		ck_assert_int_eq(memcmp(m.dram + RESULT + 4096, before + RESULT + 4096,
+					DRAM_SIZE - RESULT - 4096),
+				 0);
+		tpb_reset(m.tpb);
+		m.notes = 0;
+	}
+	free(before);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("custom-refused");
@@ -397,6 +440,7 @@ int main(void)
 	tcase_add_loop_test(tc, test_fault, 0, sizeof(faults) / sizeof(faults[0]));
 	tcase_add_test(tc, test_refused_instruction);
 	tcase_add_loop_test(tc, test_refused, 0, sizeof(refused) / sizeof(refused[0]));
+	tcase_add_test(tc, test_any_words);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
