@@ -146,10 +146,16 @@ extern const struct onnx_rule onnx_ml[], onnx_ml_svm[], onnx_ml_tree[];
 /* Those of the domain com.microsoft */
 extern const struct onnx_rule onnx_microsoft[];
 
+/* Those of the domain neuron, whatever their names are */
+extern const struct onnx_rule onnx_custom;
+
 /* operators.c; NULL: not supported */
 const struct onnx_rule *onnx_find(const char *domain, const char *op_type);
 bool onnx_is_standard(const char *domain); /* ai.onnx, whose name may be left out */
 
+/* refuse.c: the shape that the model tells of a result; false: it does not, or not all of it */
+bool onnx_told_shape(const struct onnx_import *imp, const char *name, struct ncc_shape *s,
+		     int32_t *type);
 /*
  * refuse.c: the node's import failed, which is noted, and its results become unknown ones so that
  * the import goes on. 0: it does

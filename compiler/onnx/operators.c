@@ -30,6 +30,8 @@ bool onnx_is_standard(const char *domain)
 
 const struct onnx_rule *onnx_find(const char *domain, const char *op_type)
 {
+	if (!strcmp(domain, "neuron"))
+		return &onnx_custom;
 	for (size_t d = 0; d < sizeof(domains) / sizeof(domains[0]); d++) {
 		if (strcmp(domains[d].domain, domain))
 			continue;

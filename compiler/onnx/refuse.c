@@ -15,16 +15,23 @@ bool onnx_is_unknown(const struct onnx_value *v)
 	return v->unknown && !v->op;
 }
 
-/* The shape that the model tells of a result; false: it does not, or not all of it */
-static bool told_shape(const struct onnx_import *imp, const char *name, struct ncc_shape *s,
-		       int32_t *type)
+static const Ncc__Onnx__TensorType *told(Ncc__Onnx__ValueInfo *const *info, size_t n,
+					 const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(info[i]->name, name) && info[i]->type)
+			return info[i]->type->tensor_type;
+	return NULL;
+}
+
+bool onnx_told_shape(const struct onnx_import *imp, const char *name, struct ncc_shape *s,
+		     int32_t *type)
 {
 	const Ncc__Onnx__Graph *g = imp->proto->graph;
-	const Ncc__Onnx__TensorType *t = NULL;
+	const Ncc__Onnx__TensorType *t = told(g->value_info, g->n_value_info, name);
 
-	for (size_t i = 0; i < g->n_value_info && !t; i++)
-		if (!strcmp(g->value_info[i]->name, name) && g->value_info[i]->type)
-			t = g->value_info[i]->type->tensor_type;
+	if (!t)
+		t = told(g->output, g->n_output, name);
 	if (!t || !t->shape || t->shape->n_dim > NCC_MAX_DIMS || onnx_dtype(t->elem_type, s))
 		return false;
 	*type = t->elem_type;
@@ -47,7 +54,7 @@ static void make_unknown(struct onnx_node *n, unsigned int i)
 	onnx_op op;
 
 	n->out[i] = (struct onnx_value){ .unknown = true };
-	if (n->imp->depth || !told_shape(n->imp, n->p->output[i], &s, &type))
+	if (n->imp->depth || !onnx_told_shape(n->imp, n->p->output[i], &s, &type))
 		return;
 	op = ncc_op_new(n->imp->m, NCC_PARAM, n->p->output[i], 0);
 	if (!op)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CUSTOM_OP (docs/isa.md, GpSimd engine): a library of the user's on the GpSimd engine's
+ * CUSTOM_OP (docs/isa.md, Custom operators): a library of the user's on the GpSimd engine's
  * processors. It takes many turns of the engine, between which others have theirs: a turn is a
  * slice of one processor, after a round of all the engine's time is later by the longest slice. The
  * instruction stays at the head until the last processor has ended, so that what is saved in

@@ -110,9 +110,9 @@ bool gps_sane(struct tpb *t, struct gps *g)
 
 	if (!g->running)
 		return true;
-	if (!g->mask || g->mask >> NEURON_GPS_CORES || !g->lib_bytes || g->lib_bytes & 3 ||
-	    g->ring_bytes & (g->ring_bytes - 1) || g->ring_bytes > NEURON_GPS_RING_MAX ||
-	    !g->ring != !g->ring_bytes)
+	if (!t->cfg.ops->dram || !g->mask || g->mask >> NEURON_GPS_CORES || !g->lib_bytes ||
+	    g->lib_bytes & 3 || g->ring_bytes & (g->ring_bytes - 1) ||
+	    g->ring_bytes > NEURON_GPS_RING_MAX || !g->ring != !g->ring_bytes)
 		return false;
 	for (unsigned int i = 0; i < NEURON_GPS_CORES; i++) {
 		if (!core_sane(g, &g->core[i]) || (g->core[i].live && !(g->mask >> i & 1)))

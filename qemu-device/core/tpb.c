@@ -496,8 +496,10 @@ static void tpb_count_array(struct tpb *t, const struct neuron_insn *insn, uint6
 		COUNT(row[r], time);
 }
 
-/* A turn of the CUSTOM_OP at the head, which has started. Whoever executes the core looks around
- * then */
+/*
+ * A turn of the CUSTOM_OP at the head, which has started. Whoever executes the core looks around
+ * then.
+ */
 static void tpb_custom_turn(struct tpb *t, unsigned int e)
 {
 	struct tpb_engine *eng = &t->eng[e];

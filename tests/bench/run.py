@@ -304,6 +304,12 @@ def dispatch(build: Path) -> None:
     show("copy of one element; sum of two", f"{got['copy']:.0f}; {got['sum']:.0f} ns")
 
 
+def gpsimd(build: Path) -> None:
+    got = rates([str(build / "tests" / "bench" / "bench-gpsimd")])
+    show("GpSimd's processors, integers in memory, one thread", f"{got['integers']:.0f} million instructions/s", "150")
+    show("the same of fp32", f"{got['floats']:.0f} million instructions/s", "150")
+
+
 def whole_networks(build: Path) -> None:
     inference.measure(build, show, exec_argv)
 
@@ -339,6 +345,7 @@ MEASURES: dict[str, Callable[[Path], None]] = {
     "calls": calls,
     "loops": loops,
     "dispatch": dispatch,
+    "gpsimd": gpsimd,
     "matmul": matmul,
     "networks": networks,
     "inference": whole_networks,

@@ -20,7 +20,8 @@ from layers import Graph, circle
 # From above: a room includes headers of the rooms of lower layers, or of its own layer if that makes no circle.
 # DIR/* stands for every directory below DIR that has C files, each a room.
 LAYERS: dict[str, list[str]] = {
-    "programs": ["neuron-ls", "tools/neuron-bench", "tools/neuron-cli", "tools/neuron-monitor", "tools/neuron-profile", "tools/neuron-run", "tools/neuron-top", "tools/neuronx-cc", "examples/digits", "scripts/guest"],
+    "programs": ["neuron-ls", "tools/neuron-bench", "tools/neuron-cli", "tools/neuron-monitor", "tools/neuron-profile", "tools/neuron-run", "tools/neuron-top", "tools/neuronx-cc", "examples/custom_op", "examples/digits", "scripts/guest"],
+    "what custom operators are made of": ["custom-op/*"],
     "what programs share": ["tools/common", "tools/telemetry"],
     "the daemon": ["runtime/rtd"],
     "runtime and compiler": ["runtime/nrt", "compiler", "compiler/*"],

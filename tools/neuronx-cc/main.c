@@ -35,7 +35,7 @@ static const char help_text[] =
 	"fp8_e4m3\n"
 	"  --input-shape NAME=1x3x224 ONNX: the shape of an input that the model leaves open\n"
 	"  --input-value NAME=V,V...  ONNX: an input becomes a constant of these elements\n"
-	"  --custom-ops FILE          XLA: the library of custom operators (neuron-custom-op)\n"
+	"  --custom-ops FILE          the library of custom operators (neuron-custom-op)\n"
 	"  --narrow-64bit             take s64, u64 and f64 as s32, u32 and f32, with a warning\n"
 	"  -O LEVEL, --optlevel LEVEL 1: fuse nothing, each operation by itself; 2 (default), 3: "
 	"all\n"
