@@ -115,6 +115,16 @@ struct exec_runs {
 	int64_t at[NEURON_ISA_MAX_MOVING]; /* byte of each run's first element */
 };
 
+/* Where rows lie that become pairs: first ones stride bytes apart, the second of each low behind it
+ */
+struct exec_pair_rows {
+	const uint8_t *in;
+	size_t stride;
+	int64_t low;
+	unsigned int rows; /* of both */
+	uint8_t dtype;
+};
+
 /*
  * The matmul two steps of k at a time, for a processor that multiplies pairs of bf16. Operands are
  * as struct exec_mm says with a pair in the place of a float, the first step in its high half, and
@@ -123,11 +133,11 @@ struct exec_runs {
  */
 struct exec_pairs {
 	void (*matmul)(const struct exec_mm *mm);
-	/* as those of struct exec_kernels, from bf16; a run's elements are 2 or 4 bytes apart */
-	unsigned int (*moving)(float *x, const uint8_t *in, size_t stride, unsigned int rows,
+	/* as those of struct exec_kernels, from bf16, a run's elements 2 or 4 bytes apart, or from
+	 * fp8 without anything between */
+	unsigned int (*moving)(float *x, const struct exec_pair_rows *in,
 			       const struct exec_runs *runs);
-	unsigned int (*weights)(float *w, const uint8_t *in, size_t stride, unsigned int rows,
-				size_t n);
+	unsigned int (*weights)(float *w, const struct exec_pair_rows *in, size_t n);
 	/* in place, from floats that bf16 holds */
 	unsigned int (*pack_moving)(float *x, unsigned int rows, size_t n);
 	unsigned int (*pack_weights)(float *w, unsigned int rows, size_t n);

@@ -49,11 +49,58 @@ KINLINE __mmask16 lanes(size_t n)
 	return n < PAIRS ? (__mmask16)((1u << n) - 1) : 0xffff;
 }
 
-/* n elements, 16 at most, of two rows side by side; zeros behind them, and for a row at NULL */
-KINLINE __m512i side_by_side(const uint8_t *high, const uint8_t *low, size_t n)
+/* Floats of 8 bits, each in 16, as bf16: which holds them all */
+KINLINE __m512i from_fp8(__m512i b, unsigned int ebits, unsigned int fbits)
 {
-	__m256i h = _mm256_maskz_loadu_epi16(lanes(n), high), l = _mm256_setzero_si256();
+	const unsigned int bias = (1u << (ebits - 1)) - 1, special = ((1u << ebits) - 1) << fbits;
+	const __m512i mag = _mm512_and_si512(b, _mm512_set1_epi16(0x7f));
+	const __m512i sign = _mm512_slli_epi16(_mm512_xor_si512(b, mag), 8);
+	__m512i r = _mm512_add_epi16(_mm512_slli_epi16(mag, 7 - fbits),
+				     _mm512_set1_epi16((int16_t)((127 - bias) << 7)));
+	uint16_t tiny[2 * PAIRS] = { 0 };
 
+	for (unsigned int i = 0; i < 1u << fbits; i++) { /* subnormal numbers: constants */
+		float x = (float)i / (float)(1u << fbits) * (2.0f / (float)(1u << bias));
+		uint32_t bits;
+
+		memcpy(&bits, &x, sizeof(bits));
+		tiny[i] = (uint16_t)(bits >> 16);
+	}
+	r = _mm512_mask_permutexvar_epi16(
+		r, _mm512_cmplt_epu16_mask(mag, _mm512_set1_epi16((int16_t)(1 << fbits))), mag,
+		_mm512_loadu_si512(tiny));
+	/* infinity and NaN: all ones in the exponent */
+	r = _mm512_mask_blend_epi16(_mm512_cmpge_epu16_mask(mag,
+							    _mm512_set1_epi16((int16_t)special)),
+				    r, _mm512_or_si512(r, _mm512_set1_epi16(0x7f80)));
+	return _mm512_or_si512(r, sign);
+}
+
+KINLINE __m512i side_by_side_fp8(uint8_t dtype, __m128i high, __m128i low)
+{
+	const __m512i b = _mm512_cvtepu8_epi16(
+		_mm256_set_m128i(_mm_unpackhi_epi8(low, high), _mm_unpacklo_epi8(low, high)));
+
+	switch (dtype) {
+	case NEURON_DT_FP8_E3:
+		return from_fp8(b, 3, 4);
+	case NEURON_DT_FP8_E4:
+		return from_fp8(b, 4, 3);
+	default:
+		return from_fp8(b, 5, 2);
+	}
+}
+
+/* n elements, 16 at most, of two rows side by side; zeros behind them, and for a row at NULL */
+KINLINE __m512i side_by_side(uint8_t dtype, const uint8_t *high, const uint8_t *low, size_t n)
+{
+	__m256i h, l = _mm256_setzero_si256();
+
+	if (dtype != NEURON_DT_BF16)
+		return side_by_side_fp8(dtype, _mm_maskz_loadu_epi8(lanes(n), high),
+					low ? _mm_maskz_loadu_epi8(lanes(n), low)
+					    : _mm_setzero_si128());
+	h = _mm256_maskz_loadu_epi16(lanes(n), high);
 	if (low)
 		l = _mm256_maskz_loadu_epi16(lanes(n), low);
 	return _mm512_or_si512(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16),
@@ -70,33 +117,35 @@ KINLINE __m512i every_other(const uint8_t *high, const uint8_t *low, size_t n)
 	return _mm512_mask_blend_epi16(0x55555555, _mm512_slli_epi32(h, 16), l);
 }
 
-#define AHEAD 8 /* rows: as in exec_kernels.h */
+#define AHEAD 4 /* pairs of rows: as in exec_kernels.h */
 #define LINE 64
 
-KINLINE void ahead(const uint8_t *in, size_t stride, size_t bytes)
+KINLINE void ahead(const struct exec_pair_rows *rows, const uint8_t *in, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += LINE) {
-		__builtin_prefetch(in + AHEAD * stride + i);
-		__builtin_prefetch(in + (AHEAD + 1) * stride + i);
+		__builtin_prefetch(in + AHEAD * rows->stride + i);
+		__builtin_prefetch(in + AHEAD * rows->stride + rows->low + i);
 	}
 }
 
-KINLINE unsigned int moving_all(float *x, const uint8_t *in, size_t stride, unsigned int rows,
-				const struct exec_runs *runs, size_t step)
+KINLINE unsigned int moving_all(float *x, const struct exec_pair_rows *rows,
+				const struct exec_runs *runs, uint8_t dtype, size_t step)
 {
+	const uint8_t *in = rows->in;
 	__m512i least = no_least();
 
-	for (unsigned int k = 0; k < rows; k += 2, in += 2 * stride, x += EXEC_MM_X_ROW) {
+	for (unsigned int k = 0; k < rows->rows; k += 2, in += rows->stride, x += EXEC_MM_X_ROW) {
 		for (uint32_t r = 0; r < runs->count; r++) {
 			const uint8_t *from = in + runs->at[r];
 			float *to = x + (size_t)r * runs->len;
 
-			if (k + AHEAD + 1 < rows)
-				ahead(from, stride, runs->len * step);
+			if (k + 2 * AHEAD + 1 < rows->rows)
+				ahead(rows, from, runs->len * step);
 			for (size_t i = 0; i < runs->len; i += PAIRS, from += PAIRS * step) {
-				const uint8_t *low = k + 1 < rows ? from + stride : NULL;
-				__m512i v = step == 2 ? side_by_side(from, low, runs->len - i)
-						      : every_other(from, low, runs->len - i);
+				const uint8_t *low = k + 1 < rows->rows ? from + rows->low : NULL;
+				__m512i v = step == 4
+						    ? every_other(from, low, runs->len - i)
+						    : side_by_side(dtype, from, low, runs->len - i);
 
 				least = least_of(least, v);
 				_mm512_storeu_si512(to + i, v);
@@ -106,24 +155,41 @@ KINLINE unsigned int moving_all(float *x, const uint8_t *in, size_t stride, unsi
 	return exponent(least);
 }
 
-KTARGET static unsigned int pairs_moving(float *x, const uint8_t *in, size_t stride,
-					 unsigned int rows, const struct exec_runs *runs)
+#define EACH_TYPE(call)                           \
+	switch (rows->dtype) {                    \
+	case NEURON_DT_FP8_E3:                    \
+		return call(NEURON_DT_FP8_E3, 1); \
+	case NEURON_DT_FP8_E4:                    \
+		return call(NEURON_DT_FP8_E4, 1); \
+	case NEURON_DT_FP8_E5:                    \
+		return call(NEURON_DT_FP8_E5, 1); \
+	default:                                  \
+		return call(NEURON_DT_BF16, 2);   \
+	}
+
+KTARGET static unsigned int pairs_moving(float *x, const struct exec_pair_rows *rows,
+					 const struct exec_runs *runs)
 {
-	return runs->step == 2 ? moving_all(x, in, stride, rows, runs, 2)
-			       : moving_all(x, in, stride, rows, runs, 4);
+#define MOVING(type, step) moving_all(x, rows, runs, type, step)
+	if (rows->dtype == NEURON_DT_BF16 && runs->step == 4)
+		return MOVING(NEURON_DT_BF16, 4);
+	EACH_TYPE(MOVING)
+#undef MOVING
 }
 
-KTARGET static unsigned int pairs_weights(float *w, const uint8_t *in, size_t stride,
-					  unsigned int rows, size_t n)
+KINLINE unsigned int weights_all(float *w, const struct exec_pair_rows *rows, size_t n,
+				 uint8_t dtype, size_t size)
 {
+	const uint8_t *in = rows->in;
 	__m512i least = no_least();
 
-	for (unsigned int k = 0; k < rows; k += 2, in += 2 * stride, w += EXEC_MM_ROWS) {
-		if (k + AHEAD + 1 < rows)
-			ahead(in, stride, n * 2);
+	for (unsigned int k = 0; k < rows->rows; k += 2, in += rows->stride, w += EXEC_MM_ROWS) {
+		if (k + 2 * AHEAD + 1 < rows->rows)
+			ahead(rows, in, n * size);
 		for (size_t i = 0; i < n; i += PAIRS) {
-			const uint8_t *low = in + stride + 2 * i;
-			__m512i v = side_by_side(in + 2 * i, k + 1 < rows ? low : NULL, n - i);
+			const uint8_t *low = in + rows->low + size * i;
+			__m512i v = side_by_side(dtype, in + size * i,
+						 k + 1 < rows->rows ? low : NULL, n - i);
 			float *to = w + i / EXEC_MM_ROWS * EXEC_MM_W_BLOCK;
 
 			least = least_of(least, v);
@@ -133,6 +199,12 @@ KTARGET static unsigned int pairs_weights(float *w, const uint8_t *in, size_t st
 		}
 	}
 	return exponent(least);
+}
+
+KTARGET static unsigned int pairs_weights(float *w, const struct exec_pair_rows *rows, size_t n){
+#define WEIGHTS(type, size) weights_all(w, rows, n, type, size)
+	EACH_TYPE(WEIGHTS)
+#undef WEIGHTS
 }
 
 /* The high halves of two vectors of floats, which have nothing in the low ones */

@@ -48,6 +48,17 @@ static bool exec_pairable(const struct tpb *t, uint8_t dtype)
 	}
 }
 
+/* Rows of one partition after the other, the first at in */
+static struct exec_pair_rows exec_pair_rows(const struct exec_operand *src, const uint8_t *in,
+					    unsigned int rows)
+{
+	return (struct exec_pair_rows){ .in = in,
+					.stride = 2 * src->stride,
+					.low = (int64_t)src->stride,
+					.rows = rows,
+					.dtype = src->dtype };
+}
+
 static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 {
 	const struct exec_pairs *pairs = t->kern->pairs;
@@ -70,8 +81,10 @@ static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 	}
 	w->in_quads = false;
 	in = exec_stream_at(&src.s, src.r.count);
-	if (w->paired && in && w->dtype == NEURON_DT_BF16) {
-		w->least = pairs->weights(w->w, in, src.stride, w->k, w->fs);
+	if (w->paired && in) {
+		const struct exec_pair_rows rows = exec_pair_rows(&src, in, w->k);
+
+		w->least = pairs->weights(w->w, &rows, w->fs);
 		return;
 	}
 	exec_weights(t, w->w, &src, w->k);
@@ -190,8 +203,10 @@ static bool exec_moving_pairs(struct tpb *t, struct exec_operand *src, unsigned 
 		return false;
 	exec_operand_row(src, 0);
 	exec_stream_runs(&src->s, runs);
-	if (src->dtype == NEURON_DT_BF16 && (runs->step == 2 || runs->step == 4)) {
-		least = pairs->moving(t->scratch->x, src->part0, src->stride, rows, runs);
+	if (runs->step == src->r.size || (src->dtype == NEURON_DT_BF16 && runs->step == 4)) {
+		const struct exec_pair_rows pair = exec_pair_rows(src, src->part0, rows);
+
+		least = pairs->moving(t->scratch->x, &pair, runs);
 	} else {
 		exec_rows(t, src, rows);
 		least = pairs->pack_moving(t->scratch->x, rows, src->r.count);

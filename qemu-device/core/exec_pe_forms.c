@@ -57,15 +57,40 @@ static void exec_ordered_rows(struct tpb *t, const struct neuron_insn *insn,
 
 static const struct exec_order exec_double = { .neighbours = 1, .slots = 2 };
 
+/* Both rows of each partition as a pair; false: they do not lie so */
+static bool exec_double_pairs(struct tpb *t, const struct neuron_insn *insn,
+			      struct exec_pair_rows *rows)
+{
+	struct exec_operand src;
+
+	if (!t->kern->pairs)
+		return false;
+	exec_slot(t, insn, 0, &src);
+	exec_stream_runs(&src.s, &t->scratch->runs);
+	*rows = (struct exec_pair_rows){ .in = src.part0,
+					 .stride = src.stride,
+					 .low = insn->src0.step[0],
+					 .rows = 2u * insn->partitions,
+					 .dtype = src.dtype };
+	return t->scratch->runs.step == 1;
+}
+
 void exec_ldweights_double(struct tpb *t, const struct neuron_insn *insn)
 {
 	struct tpb_weights *w = &t->weights;
+	struct exec_pair_rows rows;
 
 	w->k = 2u * insn->partitions;
 	w->fs = t->at.src0.count / 2;
 	w->dtype = insn->src0.dtype;
 	w->doubled = true;
-	w->in_quads = w->paired = false;
+	w->in_quads = false;
+	w->paired = exec_double_pairs(t, insn, &rows) && t->scratch->runs.count == 1;
+	if (w->paired) {
+		rows.in += t->scratch->runs.at[0];
+		w->least = t->kern->pairs->weights(w->w, &rows, w->fs);
+		return;
+	}
 	exec_ordered_rows(t, insn, &exec_double);
 	t->kern->weights(NEURON_DT_FP32, w->w, (const uint8_t *)t->scratch->x,
 			 EXEC_MM_X_ROW * sizeof(float), w->k, w->fs);
@@ -74,10 +99,19 @@ void exec_ldweights_double(struct tpb *t, const struct neuron_insn *insn)
 void exec_matmul_double(struct tpb *t, const struct neuron_insn *insn)
 {
 	struct exec_mm mm = { .w = t->weights.w, .k = t->weights.k, .fs = t->weights.fs };
+	struct exec_pair_rows rows;
 	struct exec_operand dst;
 
-	exec_ordered_rows(t, insn, &exec_double);
 	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
+	if (t->weights.paired && exec_double_pairs(t, insn, &rows) &&
+	    exec_pairs_exact(t->weights.least,
+			     t->kern->pairs->moving(t->scratch->x, &rows, &t->scratch->runs))) {
+		mm.k /= 2;
+		exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->pairs->matmul);
+		return;
+	}
+	exec_weights_plain(&t->weights);
+	exec_ordered_rows(t, insn, &exec_double);
 	exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->matmul);
 }
 

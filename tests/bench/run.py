@@ -293,9 +293,13 @@ def loops(build: Path) -> None:
 
 def matmul(build: Path) -> None:
     got = rates([str(build / "tests" / "bench" / "bench-matmul")])
-    show("128x128x512 bf16 matmuls, one core", f"{got['matmul'] / 1e9:.1f} GFLOP/s")
+    for name in ("bf16", "fp32", "fp8", "fp8_double"):
+        show(f"128x128x512 {name} matmuls, one core", f"{got[name] / 1e9:.1f} GFLOP/s")
     show("OpenBLAS sgemm of that shape, one thread", f"{got['openblas'] / 1e9:.1f} GFLOP/s")
-    show("matmul / OpenBLAS", f"{got['matmul'] / got['openblas']:.2f}", "0.80")
+    show("bf16 / OpenBLAS", f"{got['bf16'] / got['openblas']:.2f}", "0.80")
+    show("fp32 / OpenBLAS", f"{got['fp32'] / got['openblas']:.2f}", "1.00")
+    show("fp8 / bf16", f"{got['fp8'] / got['bf16']:.2f}", "1.00")
+    show("double rows of fp8 / bf16", f"{got['fp8_double'] / got['bf16']:.2f}")
 
 
 def dispatch(build: Path) -> None:

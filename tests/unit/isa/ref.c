@@ -491,7 +491,8 @@ static void ref_pe(struct ref_core *c, const struct neuron_insn *insn)
 		ref_matmul(c, insn, c->weights, c->k, c->fs, false);
 		break;
 	default:
-		if (insn->dst.dtype == insn->src0.dtype || insn->dst.dtype == NEURON_DT_UINT16) {
+		if (c->version >= 3 &&
+		    (insn->dst.dtype == insn->src0.dtype || insn->dst.dtype == NEURON_DT_UINT16)) {
 			ref_transpose_bits(c, insn);
 			return;
 		}

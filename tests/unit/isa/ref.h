@@ -17,6 +17,7 @@ struct ref_core {
 	uint8_t *sbuf, *psum; /* partitions back to back */
 	uint32_t sbuf_part_size, psum_part_size;
 	float weights[256][128]; /* [k][fs] */
+	uint8_t version; /* of the NeuronCore; 0 as 1 */
 	unsigned int k, fs;
 	bool doubled; /* two rows a partition */
 	uint8_t dtype; /* of the weights */

@@ -46,6 +46,7 @@ static void bench_init(struct bench *b, uint64_t seed)
 	b->ref.psum = calloc(NEURON_PARTITIONS, target->psum_part_size);
 	b->ref.sbuf_part_size = PART;
 	b->ref.psum_part_size = target->psum_part_size;
+	b->ref.version = target->core;
 }
 
 static void bench_fini(struct bench *b)

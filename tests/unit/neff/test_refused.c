@@ -132,7 +132,7 @@ static const struct {
 	  "'from' dimension 0 is not an integer step and a size above 0" },
 	{ SP_JSON, "\"from\":\"a\"", "\"from\":\"z\"", "'from' names no variable: 'z'" },
 	{ SP_JSON, "\"queue\":\"qin\"", "\"queue\":\"qx\"", "dma[0]: no queue set 'qx'" },
-	{ SP_JSON, "\"from\":\"a\"", "\"op\":\"add\",\"from\":\"a\"",
+	{ SP_JSON, "\"from\":\"a\"", "\"op\":\"fma\",\"from\":\"a\"",
 	  "'op' is none of 'copy', 'gather', 'scatter', 'cast', 'add', 'min' and 'max'" },
 	{ SP_JSON, "\"id\":0", "\"id\":0,\"event\":1", "dma[0]: 'event' is not supported" },
 	{ SP_JSON, "\"semaphore\":0", "\"semaphore\":28",
