@@ -435,6 +435,11 @@ static int check_all(struct checker *c, unsigned int engine)
 	    !(op->groups & target->engine[engine].runs))
 		return neuron_isa_illegal(c->fault, "the engine has no such instruction");
 	rc = check_sync(c);
+	if (!rc && (op->fields & NEURON_FB_REGISTERS)) {
+		const char *reason = neuron_isa_check_registers(insn, target);
+
+		return reason ? neuron_isa_illegal(c->fault, reason) : 0;
+	}
 	if (rc || !(op->fields & NEURON_FB(PARTITIONS)))
 		return rc;
 	if (op->groups == NEURON_ISA_PE)

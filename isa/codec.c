@@ -45,6 +45,17 @@ static bool sync_canonical(const struct neuron_insn *insn)
 		 (!update_value && insn->update_value));
 }
 
+/* An operand is a register or a value, a place has an index or not; the other is 0 */
+static bool registers_canonical(const struct neuron_insn *insn, uint64_t fields)
+{
+	if ((fields & NEURON_FB(RB)) && (insn->immediate ? insn->rb : insn->value))
+		return false;
+	if (!(fields & NEURON_FB(PLACE)))
+		return true;
+	return (insn->device || !(insn->address >> 26)) &&
+	       (insn->indexed || !(insn->ra || insn->scale));
+}
+
 static int scalar_put(const struct neuron_scalar *s, uint32_t *v)
 {
 	*v = s->bits;
@@ -61,24 +72,36 @@ static bool scalar_unset(const struct neuron_scalar *s)
 	return !s->kind && !s->dtype && !s->bits;
 }
 
+/* Does a field of the opcode lie in the same bytes of the structure? */
+static bool shared(const struct neuron_isa_op *op, const struct neuron_isa_place *p)
+{
+	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
+		const struct neuron_isa_place *q = &neuron_isa_places[i];
+
+		if ((op->fields >> q->field & 1) && q->member < p->member + p->size &&
+		    p->member < q->member + q->size)
+			return true;
+	}
+	return false;
+}
+
 int neuron_isa_encode(const struct neuron_insn *insn, void *words)
 {
 	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
 	const struct neuron_scalar *scalar[2] = { &insn->scalar0, &insn->scalar1 };
 	uint64_t w[NEURON_ISA_U64S] = { 0 };
-	bool alpha_used = op->fields & (NEURON_FB(ALPHA) | NEURON_FB(RESULT_SCALE));
 
-	if (!op->name || !sync_canonical(insn))
+	if (!op->name || !sync_canonical(insn) || !registers_canonical(insn, op->fields))
 		return -EINVAL;
 	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
 		const struct neuron_isa_place *p = &neuron_isa_places[i];
 		uint64_t v = member(insn, p);
 
-		if (op->fields & (1u << p->field)) {
+		if (op->fields >> p->field & 1) {
 			if (v & ~neuron_isa_mask(p->bits))
 				return -EINVAL;
 			w[p->word] |= v << p->shift;
-		} else if (v && !(alpha_used && p->member == offsetof(struct neuron_insn, alpha))) {
+		} else if (v && !shared(op, p)) {
 			return -EINVAL;
 		}
 	}
@@ -137,5 +160,7 @@ int neuron_isa_decode(const void *words, size_t navail, struct neuron_insn *insn
 	left = neuron_isa_take_places(insn, words);
 	scalar_take(&insn->scalar0);
 	scalar_take(&insn->scalar1);
-	return left || !sync_canonical(insn) ? -EINVAL : op->words;
+	if (left || !sync_canonical(insn) || !registers_canonical(insn, op->fields))
+		return -EINVAL;
+	return op->words;
 }

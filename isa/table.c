@@ -15,6 +15,17 @@
 	X(WRITE, "write", NEURON_ISA_ANY, 1, 1, SAME, KEEP, NEURON_FB(WRITE))                      \
 	X(PSEUDO_DMA_TRIGGER, "pseudo_dma_trigger", NEURON_ISA_ANY, 1, 1, SAME, KEEP,              \
 	  NEURON_FB(ID))                                                                           \
+	X(FETCH, "fetch", NEURON_ISA_ANY, 2, 1, SAME, KEEP, NEURON_FB(WINDOW))                     \
+	X(FETCH_END, "fetch_end", NEURON_ISA_ANY, 2, 1, SAME, KEEP, 0)                             \
+	X(MOVE, "move", NEURON_ISA_ANY, 2, 1, SAME, KEEP, NEURON_FB(RD) | NEURON_FB(RB))           \
+	X(ALU, "alu", NEURON_ISA_ANY, 2, 1, SAME, KEEP,                                            \
+	  NEURON_FB(RD) | NEURON_FB(RA) | NEURON_FB(RB) | NEURON_FB(REG_ALU))                      \
+	X(COMPARE_BRANCH, "compare_branch", NEURON_ISA_ANY, 2, 1, SAME, KEEP,                      \
+	  NEURON_FB(RA) | NEURON_FB(RB) | NEURON_FB(RELATION))                                     \
+	X(TENSOR_LOAD, "tensor_load", NEURON_ISA_ANY, 2, 1, SAME, KEEP,                            \
+	  NEURON_FB(RD) | NEURON_FB(PLACE))                                                        \
+	X(TENSOR_STORE, "tensor_store", NEURON_ISA_ANY, 2, 1, SAME, KEEP,                          \
+	  NEURON_FB(RB) | NEURON_FB(PLACE))                                                        \
 	X(LDWEIGHTS, "ldweights", NEURON_ISA_PE, 1, 1, SAME, LOAD,                                 \
 	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0))                                                 \
 	X(MATMUL, "matmul", NEURON_ISA_PE, 1, 1, COLUMNS, USE,                                     \
@@ -135,10 +146,30 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 	X(WRITE, write[0].value, 32, 0, 32) \
 	X(WRITE, write[1].value, 36, 0, 32)
 
+#define REGISTER_PLACES(X)             \
+	X(WINDOW, address, 16, 0, 64)  \
+	X(WINDOW, length, 24, 0, 32)   \
+	X(WINDOW, pc, 28, 0, 32)       \
+	X(RD, rd, 16, 0, 8)            \
+	X(RA, ra, 17, 0, 8)            \
+	X(RB, rb, 18, 0, 8)            \
+	X(RB, immediate, 20, 0, 1)     \
+	X(RB, value, 24, 0, 32)        \
+	X(REG_ALU, rop, 19, 0, 8)      \
+	X(RELATION, rop, 19, 0, 8)     \
+	X(RELATION, target, 28, 0, 32) \
+	X(PLACE, ra, 17, 0, 8)         \
+	X(PLACE, rtype, 19, 0, 6)      \
+	X(PLACE, device, 20, 1, 1)     \
+	X(PLACE, indexed, 20, 2, 1)    \
+	X(PLACE, scale, 28, 0, 32)     \
+	X(PLACE, address, 32, 0, 64)
+
 #define DST_PLACES(X) AP_PLACES(X, DST, dst, 16)
 #define SRC0_PLACES(X) AP_PLACES(X, SRC0, src0, 36)
 #define SRC1_PLACES(X) AP_PLACES(X, SRC1, src1, 64)
-#define PLACES(X) HEAD_PLACES(X) DST_PLACES(X) SRC0_PLACES(X) SRC1_PLACES(X) OWN_PLACES(X)
+#define PLACES(X) \
+	HEAD_PLACES(X) DST_PLACES(X) SRC0_PLACES(X) SRC1_PLACES(X) OWN_PLACES(X) REGISTER_PLACES(X)
 
 #define SIZEOF(m) sizeof(((struct neuron_insn *)0)->m)
 #define PLACE_ROW(f, m, byte, bit, nbits)                                             \
@@ -198,6 +229,9 @@ uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t
 		SRC1_PLACES(PLACE_TAKE)
 	}
 	OWN_PLACES(PLACE_TAKE_IF)
+	if (fields & NEURON_FB_REGISTERS) {
+		REGISTER_PLACES(PLACE_TAKE_IF)
+	}
 	SCALAR_TAKE(0)
 	SCALAR_TAKE(1)
 	return FIRST_WORD(WORD_OR) SECOND_WORD(WORD_OR) 0;
@@ -294,6 +328,19 @@ const struct neuron_isa_dtype neuron_isa_dtypes[NEURON_ISA_DTYPE_COUNT] = {
 	NEURON_ISA_FP8S(FP8_ROW)
 		/* what lies in the bits that are not read makes no NaN */
 		[NEURON_DT_TF32] = { "tf32", 4, false, INFINITE(8, 23) | NEURON_ISA_TF32_UNUSED },
+};
+
+const char *const neuron_isa_reg_alus[NEURON_REG_ALU_COUNT] = {
+	[NEURON_REG_ADD] = "add", [NEURON_REG_SUB] = "sub", [NEURON_REG_MUL] = "mul",
+	[NEURON_REG_AND] = "and", [NEURON_REG_OR] = "or",   [NEURON_REG_XOR] = "xor",
+	[NEURON_REG_SHL] = "shl", [NEURON_REG_SHR] = "shr", [NEURON_REG_SAR] = "sar",
+	[NEURON_REG_MIN] = "min", [NEURON_REG_MAX] = "max",
+};
+
+const char *const neuron_isa_relations[NEURON_REL_COUNT] = {
+	[NEURON_REL_ALWAYS] = "always", [NEURON_REL_EQ] = "eq",	  [NEURON_REL_NE] = "ne",
+	[NEURON_REL_LT] = "lt",		[NEURON_REL_LE] = "le",	  [NEURON_REL_GT] = "gt",
+	[NEURON_REL_GE] = "ge",		[NEURON_REL_LTU] = "ltu", [NEURON_REL_GEU] = "geu",
 };
 
 const char *const neuron_isa_reduce_cmds[NEURON_ISA_REDUCE_CMDS] = { "idle", "reset", "reduce",

@@ -15,7 +15,7 @@ struct parser {
 	struct neuron_insn *insn;
 	struct ncc_asm_error *err;
 	uint64_t fields; /* that the opcode has */
-	uint32_t seen;
+	uint64_t seen; /* a bit for each of the keywords */
 };
 
 static int __attribute__((format(printf, 2, 3))) refuse(struct parser *ps, const char *fmt, ...)
@@ -100,6 +100,14 @@ static int name_or_number(struct parser *ps, const void *names, size_t stride, u
 	return refuse(ps, "unknown name '%.40s'", ps->p);
 }
 
+static int type(struct parser *ps, uint8_t *dtype)
+{
+	int rc = name_or_number(ps, &neuron_isa_dtypes[0].name, sizeof(neuron_isa_dtypes[0]), 64,
+				dtype);
+
+	return rc ? rc : *dtype > 63 ? refuse(ps, "type code above 63") : 0;
+}
+
 /* memory[partition,byte]:type */
 static int place(struct parser *ps, uint32_t *offset, uint8_t *dtype)
 {
@@ -120,9 +128,7 @@ static int place(struct parser *ps, uint32_t *offset, uint8_t *dtype)
 	}
 	if ((rc = expect(ps, "]:")))
 		return rc;
-	rc = name_or_number(ps, &neuron_isa_dtypes[0].name, sizeof(neuron_isa_dtypes[0]), 64,
-			    dtype);
-	return rc ? rc : *dtype > 63 ? refuse(ps, "type code above 63") : 0;
+	return type(ps, dtype);
 }
 
 static int access_pattern(struct parser *ps, struct neuron_ap *ap)
@@ -204,6 +210,74 @@ static int version(struct parser *ps)
 	return rc;
 }
 
+static int reg(struct parser *ps, uint8_t *out)
+{
+	int rc = expect(ps, "r");
+
+	return rc ? rc : u8(ps, out);
+}
+
+/* rN or a number of 32 bits, signed or not */
+static int reg_or_value(struct parser *ps)
+{
+	int64_t v = 0;
+	int rc;
+
+	if (*ps->p == 'r')
+		return reg(ps, &ps->insn->rb);
+	rc = number(ps, INT32_MIN, UINT32_MAX, &v);
+	ps->insn->immediate = true;
+	ps->insn->value = (uint32_t)v;
+	return rc;
+}
+
+static int s32(struct parser *ps, int32_t *out)
+{
+	int64_t v = 0;
+	int rc = number(ps, INT32_MIN, INT32_MAX, &v);
+
+	*out = (int32_t)v;
+	return rc;
+}
+
+static int address(struct parser *ps, uint64_t *out)
+{
+	int64_t v = 0;
+	int rc = number(ps, 0, UINT64_MAX, &v);
+
+	*out = (uint64_t)v;
+	return rc;
+}
+
+/* hbm[address]:type, or a place in the core */
+static int element(struct parser *ps)
+{
+	struct neuron_insn *in = ps->insn;
+	uint32_t offset;
+	int rc;
+
+	if (!skip(ps, "hbm[")) {
+		rc = place(ps, &offset, &in->rtype);
+		in->address = offset;
+		return rc;
+	}
+	in->device = true;
+	if ((rc = address(ps, &in->address)) || (rc = expect(ps, "]:")))
+		return rc;
+	return type(ps, &in->rtype);
+}
+
+/* rN*scale */
+static int element_index(struct parser *ps)
+{
+	int rc = reg(ps, &ps->insn->ra);
+
+	ps->insn->indexed = true;
+	if (rc || (rc = expect(ps, "*")))
+		return rc;
+	return s32(ps, &ps->insn->scale);
+}
+
 static int alu(struct parser *ps, uint8_t *op)
 {
 	return name_or_number(ps, &neuron_isa_alus[0].name, sizeof(neuron_isa_alus[0]),
@@ -213,7 +287,7 @@ static int alu(struct parser *ps, uint8_t *op)
 /* The words of the form name=value, and the field that each sets */
 static const struct keyword {
 	const char *name;
-	uint32_t field;
+	uint64_t field;
 } keywords[] = {
 	{ "p=", NEURON_FB(PARTITIONS) },
 	{ "dst=", NEURON_FB(DST) },
@@ -233,6 +307,17 @@ static const struct keyword {
 	{ "range=", NEURON_FB(RANGE) },
 	{ "write0=", NEURON_FB(WRITE) },
 	{ "write1=", NEURON_FB(WRITE) },
+	{ "base=", NEURON_FB(WINDOW) },
+	{ "length=", NEURON_FB(WINDOW) },
+	{ "pc=", NEURON_FB(WINDOW) },
+	{ "rd=", NEURON_FB(RD) },
+	{ "a=", NEURON_FB(RA) },
+	{ "b=", NEURON_FB(RB) },
+	{ "op=", NEURON_FB(REG_ALU) },
+	{ "rel=", NEURON_FB(RELATION) },
+	{ "target=", NEURON_FB(RELATION) },
+	{ "at=", NEURON_FB(PLACE) },
+	{ "index=", NEURON_FB(PLACE) },
 	{ "accumulate", NEURON_FB(ACCUMULATE) },
 	{ "negate", NEURON_FB(NEGATE) },
 	{ "check", NEURON_FB(CHECK) },
@@ -280,6 +365,24 @@ static int value(struct parser *ps, const struct keyword *k)
 		return range(ps);
 	case NEURON_FB(WRITE):
 		return write_pair(ps, k->name[5] - '0');
+	case NEURON_FB(WINDOW):
+		return k->name[0] == 'b' ? address(ps, &in->address)
+					 : u32(ps, k->name[0] == 'l' ? &in->length : &in->pc);
+	case NEURON_FB(RD):
+		return reg(ps, &in->rd);
+	case NEURON_FB(RA):
+		return reg(ps, &in->ra);
+	case NEURON_FB(RB):
+		return reg_or_value(ps);
+	case NEURON_FB(REG_ALU):
+		return name_or_number(ps, neuron_isa_reg_alus, sizeof(char *), NEURON_REG_ALU_COUNT,
+				      &in->rop);
+	case NEURON_FB(RELATION):
+		return k->name[0] == 't' ? s32(ps, &in->target)
+					 : name_or_number(ps, neuron_isa_relations, sizeof(char *),
+							  NEURON_REL_COUNT, &in->rop);
+	case NEURON_FB(PLACE):
+		return k->name[0] == 'a' ? element(ps) : element_index(ps);
 	case NEURON_FB(ACCUMULATE):
 		in->accumulate = true;
 		return 0;
@@ -383,9 +486,9 @@ static int word(struct parser *ps)
 			continue;
 		if (!(ps->fields & keywords[i].field))
 			return refuse(ps, "the instruction has no '%s'", keywords[i].name);
-		if (ps->seen & 1u << i)
+		if (ps->seen & 1ull << i)
 			return refuse(ps, "'%s' twice", keywords[i].name);
-		ps->seen |= 1u << i;
+		ps->seen |= 1ull << i;
 		return value(ps, &keywords[i]);
 	}
 	return refuse(ps, "unknown word '%.40s'", ps->p);

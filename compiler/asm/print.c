@@ -143,7 +143,7 @@ static void put_update(struct out *o, const struct neuron_insn *insn)
 	put(o, "@%s", insn->trigger == NEURON_TRIG_READ ? "read" : "complete");
 }
 
-static void put_codes(struct out *o, const struct neuron_insn *insn, uint32_t f)
+static void put_codes(struct out *o, const struct neuron_insn *insn, uint64_t f)
 {
 	if (f & NEURON_FB(OP0))
 		put_code(o, "op0",
@@ -165,7 +165,7 @@ static void put_codes(struct out *o, const struct neuron_insn *insn, uint32_t f)
 			 insn->reduce_cmd);
 }
 
-static void put_rest(struct out *o, const struct neuron_insn *insn, uint32_t f)
+static void put_rest(struct out *o, const struct neuron_insn *insn, uint64_t f)
 {
 	uint32_t alpha;
 
@@ -187,6 +187,46 @@ static void put_rest(struct out *o, const struct neuron_insn *insn, uint32_t f)
 		if (insn->write[i].addr || insn->write[i].value)
 			put(o, " write%d=%#" PRIx64 ":%#" PRIx32, i, insn->write[i].addr,
 			    insn->write[i].value);
+}
+
+static void put_element(struct out *o, const struct neuron_insn *insn)
+{
+	const char *name = neuron_isa_dtypes[insn->rtype & 63].name;
+
+	put(o, " at=");
+	if (insn->device && name)
+		put(o, "hbm[%#" PRIx64 "]:%s", insn->address, name);
+	else if (insn->device)
+		put(o, "hbm[%#" PRIx64 "]:%u", insn->address, insn->rtype);
+	else
+		put_place(o, (uint32_t)insn->address, insn->rtype);
+	if (insn->indexed)
+		put(o, " index=r%u*%" PRId32, insn->ra, insn->scale);
+}
+
+static void put_registers(struct out *o, const struct neuron_insn *insn, uint64_t f)
+{
+	const uint8_t op = insn->rop;
+
+	if (f & NEURON_FB(WINDOW))
+		put(o, " base=%#" PRIx64 " length=%#" PRIx32 " pc=%#" PRIx32, insn->address,
+		    insn->length, insn->pc);
+	if (f & NEURON_FB(RD))
+		put(o, " rd=r%u", insn->rd);
+	if (f & NEURON_FB(REG_ALU))
+		put_code(o, "op", op < NEURON_REG_ALU_COUNT ? neuron_isa_reg_alus[op] : NULL, op);
+	if (f & NEURON_FB(RELATION))
+		put_code(o, "rel", op < NEURON_REL_COUNT ? neuron_isa_relations[op] : NULL, op);
+	if (f & NEURON_FB(RA))
+		put(o, " a=r%u", insn->ra);
+	if (f & NEURON_FB(RB) && insn->immediate)
+		put(o, " b=%" PRId32, (int32_t)insn->value);
+	else if (f & NEURON_FB(RB))
+		put(o, " b=r%u", insn->rb);
+	if (f & NEURON_FB(RELATION))
+		put(o, " target=%" PRId32, insn->target);
+	if (f & NEURON_FB(PLACE))
+		put_element(o, insn);
 }
 
 static void put_flags(struct out *o, const struct neuron_insn *insn)
@@ -223,6 +263,7 @@ int ncc_asm_print(const struct neuron_insn *insn, char *buf, size_t size)
 		put_scalar(&o, "scalar0", &insn->scalar0);
 	if (f & NEURON_FB(SCALAR1))
 		put_scalar(&o, "scalar1", &insn->scalar1);
+	put_registers(&o, insn, f);
 	put_rest(&o, insn, f);
 	put_flags(&o, insn);
 	put_wait(&o, insn);

@@ -341,6 +341,13 @@ static bool tpb_exec_sequencing(struct tpb *t, unsigned int e, const struct neur
 	case NEURON_OP_WRITE:
 		return tpb_exec_write(t, e, insn, time);
 	case NEURON_OP_PSEUDO_DMA_TRIGGER:
+	case NEURON_OP_FETCH:
+	case NEURON_OP_FETCH_END:
+	case NEURON_OP_MOVE:
+	case NEURON_OP_ALU:
+	case NEURON_OP_COMPARE_BRANCH:
+	case NEURON_OP_TENSOR_LOAD:
+	case NEURON_OP_TENSOR_STORE:
 		tpb_engine_stop(t, e, NEURON_NERR_ILLEGAL_INSN, insn->opcode, 0);
 		return false;
 	default:

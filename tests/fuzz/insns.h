@@ -97,7 +97,7 @@ static inline struct neuron_scalar fuzz_scalar(struct fuzz_in *in, uint32_t part
  * Sets the fields of an opcode that are neither operands nor synchronisation: small values, now and
  * then wild ones.
  */
-static inline void fuzz_fields(struct fuzz_in *in, struct neuron_insn *insn, uint32_t fields)
+static inline void fuzz_fields(struct fuzz_in *in, struct neuron_insn *insn, uint64_t fields)
 {
 	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
 		const struct neuron_isa_place *p = &neuron_isa_places[i];
@@ -105,7 +105,7 @@ static inline void fuzz_fields(struct fuzz_in *in, struct neuron_insn *insn, uin
 
 		if (p->field == NEURON_F_SYNC || p->field == NEURON_F_PARTITIONS ||
 		    p->field == NEURON_F_DST || p->field == NEURON_F_SRC0 ||
-		    p->field == NEURON_F_SRC1 || !(fields & 1u << p->field))
+		    p->field == NEURON_F_SRC1 || !(fields >> p->field & 1))
 			continue;
 		v = fuzz_u8(in);
 		if (v >= 224)

@@ -56,6 +56,14 @@ const char *neuron_isa_locate(const struct neuron_ap *ap, unsigned int partition
 /* Fills fault (may be NULL) with an illegal instruction; -EINVAL */
 int neuron_isa_illegal(struct neuron_isa_fault *fault, const char *reason);
 
+/* NULL when an element of a core's memories, or of the device, is one of registers; else the reason
+ */
+const char *neuron_isa_element(uint64_t address, uint8_t dtype, bool device,
+			       const struct neuron_target *target);
+/* The same of an instruction's registers, window and target; of one that has none NULL */
+const char *neuron_isa_check_registers(const struct neuron_insn *insn,
+				       const struct neuron_target *target);
+
 /*
  * An instruction for an engine of a core. 0, or -EINVAL with *fault (may be NULL).
  * PSEUDO_DMA_TRIGGER passes: it is legal in a file; an engine refuses it by itself.

@@ -24,6 +24,14 @@ enum neuron_opcode {
 	NEURON_OP_NOTIFY = 0x04, /* an entry in the engine's notify queue */
 	NEURON_OP_WRITE = 0x05, /* up to two 32-bit writes to device addresses */
 	NEURON_OP_PSEUDO_DMA_TRIGGER = 0x06, /* in a NEFF only: libnrt turns it into WRITE */
+	/* ... from NeuronCore-v2 on */
+	NEURON_OP_FETCH = 0x08, /* instructions come from a window of memory */
+	NEURON_OP_FETCH_END = 0x09, /* ... from the FIFO again */
+	NEURON_OP_MOVE = 0x0a, /* registers: a value into one */
+	NEURON_OP_ALU = 0x0b, /* an operation on integers */
+	NEURON_OP_COMPARE_BRANCH = 0x0c, /* on in the window elsewhere, if two values compare so */
+	NEURON_OP_TENSOR_LOAD = 0x0d, /* an element of memory into a register */
+	NEURON_OP_TENSOR_STORE = 0x0e, /* ... and the reverse */
 	/* PE */
 	NEURON_OP_LDWEIGHTS = 0x10,
 	NEURON_OP_MATMUL = 0x11,
@@ -103,6 +111,39 @@ enum neuron_act_func {
 	NEURON_ACT_RSQRT,
 	NEURON_ACT_RECIPROCAL,
 	NEURON_ACT_COUNT,
+};
+
+/* An engine's registers, of 32 bits, from NeuronCore-v2 on */
+#define NEURON_REGISTERS 64
+
+/* Operations on registers (ALU); the values are the project's choice */
+enum neuron_reg_alu {
+	NEURON_REG_ADD = 0, /* modulo 2^32, as SUB and MUL */
+	NEURON_REG_SUB,
+	NEURON_REG_MUL,
+	NEURON_REG_AND,
+	NEURON_REG_OR,
+	NEURON_REG_XOR,
+	NEURON_REG_SHL, /* by an unsigned count */
+	NEURON_REG_SHR, /* zeros from above */
+	NEURON_REG_SAR, /* the sign from above */
+	NEURON_REG_MIN, /* signed */
+	NEURON_REG_MAX,
+	NEURON_REG_ALU_COUNT,
+};
+
+/* When COMPARE_BRANCH jumps */
+enum neuron_relation {
+	NEURON_REL_ALWAYS = 0,
+	NEURON_REL_EQ,
+	NEURON_REL_NE,
+	NEURON_REL_LT, /* signed */
+	NEURON_REL_LE,
+	NEURON_REL_GT,
+	NEURON_REL_GE,
+	NEURON_REL_LTU, /* unsigned */
+	NEURON_REL_GEU,
+	NEURON_REL_COUNT,
 };
 
 enum neuron_wait {
@@ -196,10 +237,26 @@ struct neuron_insn {
 	uint32_t id; /* NOTIFY: cookie; PSEUDO_DMA_TRIGGER: id in the engine's JSON */
 	uint8_t first, last; /* SEM_RANGE_CLEAR */
 	uint16_t isa_version; /* PROGRAM_START */
-	struct {
-		uint64_t addr; /* device address */
-		uint32_t value;
-	} write[2]; /* WRITE; an unused pair has addr 0 */
+	union {
+		struct {
+			uint64_t addr; /* device address */
+			uint32_t value;
+		} write[2]; /* WRITE; an unused pair has addr 0 */
+		/* registers and where instructions come from */
+		struct {
+			uint64_t address; /* of FETCH's window; TENSOR_LOAD, TENSOR_STORE: place */
+			uint32_t length, pc; /* FETCH: of the window; the first instruction in it */
+			uint32_t value; /* the second operand, if immediate */
+			int32_t scale; /* of what register a adds to the address */
+			int32_t target; /* COMPARE_BRANCH: bytes from this instruction */
+			uint8_t rd, ra, rb; /* registers: result, first and second operand */
+			uint8_t rop; /* enum neuron_reg_alu, neuron_relation */
+			uint8_t rtype; /* enum neuron_dtype: of the element */
+			bool immediate; /* the second operand is value, not register b */
+			bool device; /* the place is a device address, not one in the core */
+			bool indexed; /* register a times scale is added to it */
+		};
+	};
 };
 
 #endif

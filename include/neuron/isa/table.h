@@ -41,9 +41,20 @@ enum neuron_isa_field {
 	NEURON_F_RANGE,
 	NEURON_F_VERSION,
 	NEURON_F_WRITE,
+	NEURON_F_WINDOW, /* FETCH */
+	NEURON_F_RD, /* registers */
+	NEURON_F_RA,
+	NEURON_F_RB, /* or a value */
+	NEURON_F_REG_ALU,
+	NEURON_F_RELATION,
+	NEURON_F_PLACE, /* of an element in memory */
 	NEURON_F_COUNT,
 };
 #define NEURON_FB(name) (1ull << NEURON_F_##name)
+/* Any of an opcode that works on registers, or on where instructions come from */
+#define NEURON_FB_REGISTERS                                                                       \
+	(NEURON_FB(WINDOW) | NEURON_FB(RD) | NEURON_FB(RA) | NEURON_FB(RB) | NEURON_FB(REG_ALU) | \
+	 NEURON_FB(RELATION) | NEURON_FB(PLACE))
 #define NEURON_FB_TENSOR (NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SRC0))
 
 /*
@@ -124,6 +135,9 @@ struct neuron_isa_dtype {
 };
 #define NEURON_ISA_DTYPE_COUNT 64
 extern const struct neuron_isa_dtype neuron_isa_dtypes[NEURON_ISA_DTYPE_COUNT];
+
+extern const char *const neuron_isa_reg_alus[NEURON_REG_ALU_COUNT];
+extern const char *const neuron_isa_relations[NEURON_REL_COUNT];
 
 #define NEURON_ISA_REDUCE_CMDS 4
 extern const char *const neuron_isa_reduce_cmds[NEURON_ISA_REDUCE_CMDS];

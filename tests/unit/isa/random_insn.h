@@ -20,17 +20,32 @@ static inline void random_sync(struct neuron_insn *insn, uint64_t *seed)
 		insn->update_value = 0;
 }
 
+/* What codec and text take: one of a register and a value, no scale without an index */
+static inline void random_registers(struct neuron_insn *insn, uint64_t fields)
+{
+	if (fields & NEURON_FB(RB) && insn->immediate)
+		insn->rb = 0;
+	else if (fields & NEURON_FB(RB))
+		insn->value = 0;
+	if (!(fields & NEURON_FB(PLACE)))
+		return;
+	if (!insn->device)
+		insn->address &= 0x3ffffff;
+	if (!insn->indexed)
+		insn->ra = insn->scale = 0;
+}
+
 static inline struct neuron_insn random_fields(uint8_t opcode, uint64_t *seed)
 {
 	struct neuron_insn insn = { 0 };
 	struct neuron_scalar *scalar[2] = { &insn.scalar0, &insn.scalar1 };
-	uint32_t fields = neuron_isa_ops[opcode].fields;
+	uint64_t fields = neuron_isa_ops[opcode].fields;
 
 	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
 		const struct neuron_isa_place *p = &neuron_isa_places[i];
 		uint64_t v = machine_random(seed) ^ machine_random(seed) << 20;
 
-		if (fields & 1u << p->field)
+		if (fields >> p->field & 1)
 			neuron_isa_member_set(&insn, p, v & neuron_isa_mask(p->bits));
 	}
 	for (int i = 0; i < 2; i++) {
@@ -44,6 +59,7 @@ static inline struct neuron_insn random_fields(uint8_t opcode, uint64_t *seed)
 	}
 	insn.opcode = opcode;
 	random_sync(&insn, seed);
+	random_registers(&insn, fields);
 	return insn;
 }
 

@@ -91,6 +91,47 @@ START_TEST(test_layout_two_words)
 }
 END_TEST
 
+/* Section 2.3's bytes of what works on registers */
+START_TEST(test_layout_registers)
+{
+	static const uint8_t window[16] = { 0x40, 0x02, 0, 0,	 0x10, 0, 0, 0,
+					    0x00, 0x01, 0, 0x80, 0xc0, 0, 0, 0 };
+	struct neuron_insn fetch = {
+		.opcode = NEURON_OP_FETCH, .address = 0x1000000240, .length = 0x80000100, .pc = 0xc0
+	};
+	struct neuron_insn branch = { .opcode = NEURON_OP_COMPARE_BRANCH,
+				      .rop = NEURON_REL_LTU,
+				      .ra = 3,
+				      .immediate = true,
+				      .value = 0xfffefdfc,
+				      .target = -128 };
+	struct neuron_insn load = { .opcode = NEURON_OP_TENSOR_LOAD,
+				    .rd = 63,
+				    .rtype = NEURON_DT_INT16,
+				    .device = true,
+				    .indexed = true,
+				    .ra = 2,
+				    .scale = -2,
+				    .address = 0x123456789a };
+	static const uint8_t branched[16] = { 0,    3,	  0,	7,    1,    0,	  0,	0,
+					      0xfc, 0xfd, 0xfe, 0xff, 0x80, 0xff, 0xff, 0xff };
+	static const uint8_t loaded[24] = { 63,	  2,	0,    4,    6,	  0,	0,    0,
+					    0,	  0,	0,    0,    0xfe, 0xff, 0xff, 0xff,
+					    0x9a, 0x78, 0x56, 0x34, 0x12, 0,	0,    0 };
+	uint8_t words[128];
+
+	ck_assert_int_eq(neuron_isa_encode(&fetch, words), 1);
+	ck_assert_uint_eq(words[0], 0x08);
+	ck_assert_mem_eq(words + 16, window, sizeof(window));
+	ck_assert_int_eq(neuron_isa_encode(&branch, words), 1);
+	ck_assert_uint_eq(words[0], 0x0c);
+	ck_assert_mem_eq(words + 16, branched, sizeof(branched));
+	ck_assert_int_eq(neuron_isa_encode(&load, words), 1);
+	ck_assert_uint_eq(words[0], 0x0d);
+	ck_assert_mem_eq(words + 16, loaded, sizeof(loaded));
+}
+END_TEST
+
 /* Every bit of an instruction is meaningful or refused */
 START_TEST(test_every_bit)
 {
@@ -161,6 +202,14 @@ START_TEST(test_refused)
 				     .update = NEURON_UPD_SEM_INC,
 				     .update_value = 1 };
 	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_MOVE, .rb = 1, .immediate = true };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_MOVE, .value = 1 };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_TENSOR_LOAD, .scale = 1 };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_TENSOR_LOAD, .address = 1u << 26 };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
 	insn = (struct neuron_insn){ .opcode = NEURON_OP_LDWEIGHTS, .src0.offset = 1u << 26 };
 	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
 	insn = (struct neuron_insn){ .opcode = NEURON_OP_TENSOR_TENSOR };
@@ -212,6 +261,10 @@ START_TEST(test_manual)
 	for (unsigned int i = 0; i < 64; i++)
 		if (neuron_isa_dtypes[i].name)
 			has(text, "| 0x%x | `%s` |", i, neuron_isa_dtypes[i].name);
+	for (unsigned int i = 0; i < NEURON_REG_ALU_COUNT; i++)
+		has(text, "| %u | `%s` |", i, neuron_isa_reg_alus[i]);
+	for (unsigned int i = 0; i < NEURON_REL_COUNT; i++)
+		has(text, "| %u | `%s` |", i, neuron_isa_relations[i]);
 	for (unsigned int i = 0; i < NEURON_ISA_REDUCE_CMDS; i++)
 		has(text, "| %u | `%s` |", i, neuron_isa_reduce_cmds[i]);
 	for (unsigned int i = 0; i < neuron_target_inf1.engines; i++)
@@ -240,6 +293,7 @@ int main(void)
 	tcase_add_loop_test(tc, test_every_bit, 0, 256);
 	tcase_add_test(tc, test_layout);
 	tcase_add_test(tc, test_layout_two_words);
+	tcase_add_test(tc, test_layout_registers);
 	tcase_add_test(tc, test_random_words);
 	tcase_add_test(tc, test_refused);
 	tcase_add_test(tc, test_manual);
