@@ -28,6 +28,13 @@ enum tpb_fault { TPB_FAULT_NONE, TPB_FAULT_HANG, TPB_FAULT_SRAM };
 struct tpb_ops {
 	/* an instruction's 32-bit write to a device address; 0, or -EACCES when refused */
 	int (*write)(void *opaque, uint64_t addr, uint32_t value, uint64_t time);
+	/*
+	 * what instructions may be fetched from: len bytes of the device's memory, or NULL when
+	 * refused; asked again after tpb_windows_again(). May be NULL: there is none
+	 */
+	const uint8_t *(*window)(void *opaque, uint64_t addr, uint64_t len);
+	/* a register's element in the device's memory; 0, or -EACCES. May be NULL, as window */
+	int (*element)(void *opaque, uint64_t addr, void *raw, unsigned int size, bool write);
 	/* a notification entry; type is NEURON_NQ_* */
 	void (*notify)(void *opaque, unsigned int type, unsigned int engine, uint16_t code,
 		       uint32_t id, uint64_t data, uint32_t data2, uint64_t time);
@@ -89,6 +96,9 @@ bool tpb_runnable(const struct tpb *tpb); /* Whether tpb_run() would execute an 
 unsigned int tpb_fifo_space(const struct tpb *tpb, unsigned int engine);
 void tpb_fifo_push(struct tpb *tpb, unsigned int engine, const void *words, unsigned int n,
 		   uint64_t time);
+
+/* What memory the core may reach has changed */
+void tpb_windows_again(struct tpb *t);
 
 /* Semaphores and events; set/inc/dec report overflow and double set themselves (ops->notify) */
 const struct tpb_words *tpb_words(const struct tpb *tpb);

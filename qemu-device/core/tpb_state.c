@@ -17,7 +17,8 @@
  * version 3 while they had four engines and executed version 1: no program of such a state goes on.
  */
 #define TPB_STATE_VERSION 2
-#define TPB_STATE_VERSION_CORE2 4
+#define TPB_STATE_VERSION_CORE2 5
+#define TPB_STATE_WITHOUT_WINDOWS 4 /* and registers: as after a reset */
 
 /* One cursor serves saving and loading, so that fields are named once. */
 struct tpb_cursor {
@@ -131,7 +132,31 @@ static void tpb_words_fields(struct tpb_cursor *c, struct tpb_words *w,
 		tpb_past_fields(c, &w->event_past[i]);
 }
 
-static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
+/* The words of the head, which was read and is not read again */
+static void tpb_window_head_field(struct tpb_cursor *c, struct tpb_engine *eng)
+{
+	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD] = { 0 };
+
+	if (!c->load && eng->window.on && tpb_window_words(eng))
+		memcpy(words, tpb_window_words(eng), sizeof(words));
+	tpb_field(c, words, sizeof(words));
+	if (c->load)
+		tpb_window_put(eng, words);
+}
+
+static void tpb_window_fields(struct tpb_cursor *c, struct tpb_engine *eng)
+{
+	struct tpb_window *w = &eng->window;
+
+	tpb_flag(c, &w->on);
+	tpb_field(c, &w->base, sizeof(w->base));
+	tpb_field(c, &w->length, sizeof(w->length));
+	tpb_field(c, &w->pc, sizeof(w->pc));
+	tpb_window_head_field(c, eng);
+	tpb_field(c, eng->reg, sizeof(eng->reg));
+}
+
+static void tpb_fields(struct tpb_cursor *c, struct tpb *t, uint32_t version)
 {
 	const struct neuron_target *target = t->cfg.target;
 
@@ -146,6 +171,8 @@ static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 	}
 	tpb_weights_fields(c, &t->weights);
 	tpb_field(c, t->acc, sizeof(t->acc));
+	for (unsigned int e = 0; version > TPB_STATE_WITHOUT_WINDOWS && e < target->engines; e++)
+		tpb_window_fields(c, &t->eng[e]);
 }
 
 static uint32_t tpb_state_version(const struct tpb *t)
@@ -159,7 +186,7 @@ int64_t tpb_save(const struct tpb *t, void *buf, uint64_t size)
 	uint32_t version = tpb_state_version(t);
 
 	tpb_field(&c, &version, sizeof(version));
-	tpb_fields(&c, (struct tpb *)t); /* A saving cursor changes no value. */
+	tpb_fields(&c, (struct tpb *)t, version); /* A saving cursor changes no value. */
 	return c.failed ? -ENOSPC : (int64_t)c.at;
 }
 
@@ -204,11 +231,16 @@ int tpb_words_load(struct tpb_words *w, const struct neuron_target *target, cons
 	return -EINVAL;
 }
 
+static bool tpb_window_sane(const struct tpb_window *w)
+{
+	return !((w->base | w->length | w->pc) % NEURON_INSN_WORD) && (w->length || !w->on);
+}
+
 static bool tpb_state_sane(const struct tpb *t)
 {
 	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
 		if (t->eng[e].fifo_head >= NEURON_FIFO_WORDS ||
-		    t->eng[e].fifo_count > NEURON_FIFO_WORDS)
+		    t->eng[e].fifo_count > NEURON_FIFO_WORDS || !tpb_window_sane(&t->eng[e].window))
 			return false;
 	if (t->weights.dtype && (!t->weights.k || t->weights.k > NEURON_PARTITIONS ||
 				 !t->weights.fs || t->weights.fs > NEURON_ISA_MAX_STATIONARY ||
@@ -221,17 +253,23 @@ static bool tpb_state_sane(const struct tpb *t)
 int tpb_load(struct tpb *t, const void *buf, uint64_t size)
 {
 	struct tpb_cursor c = { .buf = (uint8_t *)buf, .size = size, .load = true };
+	const uint32_t now = tpb_state_version(t);
 	uint32_t version = 0;
 
 	tpb_field(&c, &version, sizeof(version));
-	if (c.failed || version != tpb_state_version(t))
+	if (c.failed || (version != now &&
+			 (now != TPB_STATE_VERSION_CORE2 || version != TPB_STATE_WITHOUT_WINDOWS)))
 		return -EINVAL;
-	tpb_fields(&c, t);
+	tpb_reset(t); /* what the state of an older version lacks is as after that */
+	tpb_fields(&c, t, version);
 	if (c.failed || c.at != size || !tpb_state_sane(t)) {
 		tpb_reset(t);
 		return -EINVAL;
 	}
 	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
-		tpb_decode_head(t, e);
+		if (t->eng[e].window.on)
+			tpb_window_resume(t, e);
+		else
+			tpb_decode_head(t, e);
 	return 0;
 }

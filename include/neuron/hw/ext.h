@@ -69,6 +69,9 @@
 #define NEURON_NERR_NQ_OVERFLOW 12
 #define NEURON_NERR_DRAM_UE 13 /* uncorrectable ECC error; id and data as of DMA_ABORT */
 #define NEURON_NERR_SRAM_UE 14 /* the same, or of an engine: data = opcode */
+#define NEURON_NERR_PC 15 /* outside the window that instructions come from: data = pc */
+#define NEURON_NERR_FETCH_REFUSED 16 /* a window that is no memory of the core's: data = address */
+#define NEURON_NERR_ELEMENT_REFUSED 17 /* ... an element: data = address, data2 = opcode */
 
 /* Vendor-specific PCI capability (id 0x09). Offsets inside the capability. */
 #define NEURON_CAP_LEN 0x02

@@ -279,6 +279,9 @@ START_TEST(test_manual)
 	has(text, "| %u | %s |", NEURON_NERR_EVT_DOUBLE_CLEAR, "EVT_DOUBLE_CLEAR");
 	has(text, "| %u | %s |", NEURON_NERR_WRITE_REFUSED, "WRITE_REFUSED");
 	has(text, "| %u | %s |", NEURON_NERR_NUMERICAL, "NUMERICAL");
+	has(text, "| %u | %s |", NEURON_NERR_PC, "PC");
+	has(text, "| %u | %s |", NEURON_NERR_FETCH_REFUSED, "FETCH_REFUSED");
+	has(text, "| %u | %s |", NEURON_NERR_ELEMENT_REFUSED, "ELEMENT_REFUSED");
 	free(text);
 }
 END_TEST
