@@ -138,6 +138,43 @@ static inline void fuzz_places(struct neuron_insn *insn)
 	insn->op0 = insn->opcode == NEURON_OP_SCATTER ? insn->op0 % 6 : 0;
 }
 
+/* Where the device's memory is for instructions, of one window and data behind it */
+#define FUZZ_HBM 0x10000u
+#define FUZZ_WINDOW 2048u
+
+/* What works on registers, in the form that the codec takes; windows and jumps that hit, mostly */
+static inline void fuzz_registers(struct fuzz_in *in, struct neuron_insn *insn, uint64_t fields)
+{
+	uint8_t kind = fuzz_u8(in);
+
+	if (fields & NEURON_FB(RB))
+		insn->immediate = kind & 1;
+	if (fields & NEURON_FB(RB) && insn->immediate) {
+		insn->rb = 0;
+		insn->value = kind & 2 ? kind >> 2 : fuzz_u32(in);
+	} else if (fields & NEURON_FB(RB)) {
+		insn->value = 0;
+	}
+	if (fields & NEURON_FB(RELATION) && kind < 240)
+		insn->target = (kind % 9 - 6) * NEURON_INSN_WORD;
+	if (fields & NEURON_FB(WINDOW) && kind < 240) {
+		insn->address = FUZZ_HBM;
+		insn->length = FUZZ_WINDOW;
+		insn->pc = kind % 32 * NEURON_INSN_WORD;
+	}
+	if (!(fields & NEURON_FB(PLACE)))
+		return;
+	insn->device = kind & 4;
+	insn->indexed = kind & 8;
+	insn->rtype = NEURON_DT_INT8 + kind % 8;
+	if (!insn->indexed)
+		insn->ra = insn->scale = 0;
+	else if (kind < 240)
+		insn->scale = kind % 16;
+	insn->address = insn->device ? FUZZ_HBM + fuzz_u8(in) * 16u
+				     : fuzz_u32(in) & (kind < 240 ? 0x20c00fc : 0x3ffffff);
+}
+
 static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engine,
 					   uint32_t part_size)
 {
@@ -156,14 +193,18 @@ static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engi
 	};
 	struct neuron_insn insn = { 0 };
 	uint8_t kind = fuzz_u8(in), same;
-	uint32_t f;
+	uint64_t f;
 
 	insn.opcode = kind < 224 ? ops[engine][kind % 8] : fuzz_u8(in) % 0x40;
 	if (engine == NEURON_ENG_POOL && kind >= 240)
 		insn.opcode = NEURON_OP_GATHER + kind % 3;
+	else if (kind >= 208 && kind < 224)
+		insn.opcode = NEURON_OP_FETCH + kind % 8;
 	f = neuron_isa_ops[insn.opcode].fields;
 	fuzz_sync(in, &insn);
 	fuzz_fields(in, &insn, f);
+	if (f & NEURON_FB_REGISTERS)
+		fuzz_registers(in, &insn, f);
 	if (f & NEURON_FB(PARTITIONS))
 		insn.partitions = fuzz_partitions(in);
 	if (f & NEURON_FB(SRC0))
