@@ -442,6 +442,12 @@ static int check_all(struct checker *c, unsigned int engine)
 	}
 	if (rc || !(op->fields & NEURON_FB(PARTITIONS)))
 		return rc;
+	if (neuron_isa_patched(insn)) {
+		const char *reason = neuron_isa_check_patches(insn, target);
+
+		if (reason)
+			return neuron_isa_illegal(c->fault, reason);
+	}
 	if (op->groups == NEURON_ISA_PE)
 		return check_pe(c);
 	if (insn->opcode == NEURON_OP_TRANSPOSE)

@@ -45,6 +45,15 @@ static bool sync_canonical(const struct neuron_insn *insn)
 		 (!update_value && insn->update_value));
 }
 
+/* What is none has neither a register nor a scale */
+static bool patches_canonical(const struct neuron_insn *insn)
+{
+	for (unsigned int i = 0; i < NEURON_PATCHES; i++)
+		if (!insn->patch[i] && (insn->patch_reg[i] || insn->patch_scale[i]))
+			return false;
+	return true;
+}
+
 /* An operand is a register or a value, a place has an index or not; the other is 0 */
 static bool registers_canonical(const struct neuron_insn *insn, uint64_t fields)
 {
@@ -90,8 +99,10 @@ int neuron_isa_encode(const struct neuron_insn *insn, void *words)
 	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
 	const struct neuron_scalar *scalar[2] = { &insn->scalar0, &insn->scalar1 };
 	uint64_t w[NEURON_ISA_U64S] = { 0 };
+	const int n = neuron_isa_patched(insn) ? 2 : op->words;
 
-	if (!op->name || !sync_canonical(insn) || !registers_canonical(insn, op->fields))
+	if (!op->name || !sync_canonical(insn) || !registers_canonical(insn, op->fields) ||
+	    !patches_canonical(insn))
 		return -EINVAL;
 	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
 		const struct neuron_isa_place *p = &neuron_isa_places[i];
@@ -117,11 +128,11 @@ int neuron_isa_encode(const struct neuron_insn *insn, void *words)
 			return -EINVAL;
 		w[NEURON_ISA_SCALAR_BYTE(0) / 8] |= (uint64_t)v << (32 * i);
 	}
-	if (op->words == 2)
+	if (n == 2)
 		w[0] |= 1ull << NEURON_ISA_EXT_BIT;
-	for (int i = 0; i < op->words * NEURON_INSN_WORD / 8; i++)
+	for (int i = 0; i < n * NEURON_INSN_WORD / 8; i++)
 		neuron_isa_put_le64((uint8_t *)words + 8 * i, w[i]);
-	return op->words;
+	return n;
 }
 
 /* In pieces: GCC makes a string instruction of more, which takes as long as the rest of decoding */
@@ -129,10 +140,11 @@ static void clear(struct neuron_insn *insn)
 {
 	uint8_t *at = (uint8_t *)insn;
 
-	static_assert(sizeof(*insn) > 128 && sizeof(*insn) <= 192, "three pieces");
+	static_assert(sizeof(*insn) > 192 && sizeof(*insn) <= 256, "four pieces");
 	memset(at, 0, 64);
 	memset(at + 64, 0, 64);
-	memset(at + 128, 0, sizeof(*insn) - 128);
+	memset(at + 128, 0, 64);
+	memset(at + 192, 0, sizeof(*insn) - 192);
 }
 
 static void scalar_take(struct neuron_scalar *s)
@@ -143,24 +155,35 @@ static void scalar_take(struct neuron_scalar *s)
 	s->offset &= 0x3ffffff;
 }
 
-int neuron_isa_decode(const void *words, size_t navail, struct neuron_insn *insn)
+int neuron_isa_decode_for(const void *words, size_t navail, unsigned int core,
+			  struct neuron_insn *insn)
 {
 	const struct neuron_isa_op *op;
 	uint64_t first, left;
+	unsigned int n;
 
 	clear(insn);
 	if (!navail)
 		return -EAGAIN;
 	first = neuron_isa_get_le64(words);
 	op = &neuron_isa_ops[first & 0xff];
-	if (!op->name || (op->words == 2) != (first >> NEURON_ISA_EXT_BIT & 1))
+	n = 1 + (first >> NEURON_ISA_EXT_BIT & 1);
+	if (!op->name || op->since > core || n < op->words ||
+	    (n > op->words && (core < 2 || !(op->fields & NEURON_FB(PATCH)))))
 		return -EINVAL;
-	if (navail < op->words)
+	if (navail < n)
 		return -EAGAIN;
 	left = neuron_isa_take_places(insn, words);
 	scalar_take(&insn->scalar0);
 	scalar_take(&insn->scalar1);
 	if (left || !sync_canonical(insn) || !registers_canonical(insn, op->fields))
 		return -EINVAL;
-	return op->words;
+	if (n == 2 && (!patches_canonical(insn) || (core < 2 && neuron_isa_patched(insn))))
+		return -EINVAL;
+	return n > op->words && !neuron_isa_patched(insn) ? -EINVAL : (int)n;
+}
+
+int neuron_isa_decode(const void *words, size_t navail, struct neuron_insn *insn)
+{
+	return neuron_isa_decode_for(words, navail, UINT32_MAX, insn);
 }

@@ -74,15 +74,16 @@
 	GPSIMD_OPS(X)    \
 	CUSTOM_OPS(X)
 
-#define OP_ROW(op, mnemonic, runs, core, nwords, dst, stationary, uses) \
-	[NEURON_OP_##op] = { .name = mnemonic,                          \
-			     .groups = runs,                            \
-			     .since = core,                             \
-			     .words = nwords,                           \
-			     .span = NEURON_SPAN_##dst,                 \
-			     .weights = NEURON_WEIGHTS_##stationary,    \
-			     .fields = (uses) | NEURON_FB(SYNC) |       \
-				       ((uses)&NEURON_FB(DST) ? NEURON_FB(CHECK) : 0) },
+#define OP_ROW(op, mnemonic, runs, core, nwords, dst, stationary, uses)                 \
+	[NEURON_OP_##op] = { .name = mnemonic,                                          \
+			     .groups = runs,                                            \
+			     .since = core,                                             \
+			     .words = nwords,                                           \
+			     .span = NEURON_SPAN_##dst,                                 \
+			     .weights = NEURON_WEIGHTS_##stationary,                    \
+			     .fields = (uses) | NEURON_FB(SYNC) |                       \
+				       ((uses)&NEURON_FB(DST) ? NEURON_FB(CHECK) : 0) | \
+				       ((uses)&NEURON_FB(PARTITIONS) ? NEURON_FB(PATCH) : 0) },
 const struct neuron_isa_op neuron_isa_ops[256] = { OPS(OP_ROW) };
 
 #define OP_ASSERT(op, mnemonic, runs, core, nwords, dst, stationary, uses)               \
@@ -165,11 +166,19 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 	X(PLACE, scale, 28, 0, 32)     \
 	X(PLACE, address, 32, 0, 64)
 
+#define PATCH_PLACE(X, i)                          \
+	X(PATCH, patch[i], 96 + 8 * (i), 0, 8)     \
+	X(PATCH, patch_reg[i], 97 + 8 * (i), 0, 8) \
+	X(PATCH, patch_scale[i], 100 + 8 * (i), 0, 32)
+#define PATCH_PLACES(X) PATCH_PLACE(X, 0) PATCH_PLACE(X, 1) PATCH_PLACE(X, 2) PATCH_PLACE(X, 3)
+
 #define DST_PLACES(X) AP_PLACES(X, DST, dst, 16)
 #define SRC0_PLACES(X) AP_PLACES(X, SRC0, src0, 36)
 #define SRC1_PLACES(X) AP_PLACES(X, SRC1, src1, 64)
-#define PLACES(X) \
-	HEAD_PLACES(X) DST_PLACES(X) SRC0_PLACES(X) SRC1_PLACES(X) OWN_PLACES(X) REGISTER_PLACES(X)
+#define PLACES(X)                                                                    \
+	HEAD_PLACES(X)                                                               \
+	DST_PLACES(X) SRC0_PLACES(X) SRC1_PLACES(X) OWN_PLACES(X) REGISTER_PLACES(X) \
+		PATCH_PLACES(X)
 
 #define SIZEOF(m) sizeof(((struct neuron_insn *)0)->m)
 #define PLACE_ROW(f, m, byte, bit, nbits)                                             \
@@ -214,7 +223,7 @@ uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t
 	uint64_t w[NEURON_ISA_U64S] = { 0 };
 
 	FIRST_WORD(WORD_LOAD)
-	if (op->words == 2) {
+	if (w[0] >> NEURON_ISA_EXT_BIT & 1) {
 		SECOND_WORD(WORD_LOAD)
 	}
 	w[0] &= ~(1ull << NEURON_ISA_EXT_BIT);
@@ -231,6 +240,9 @@ uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t
 	OWN_PLACES(PLACE_TAKE_IF)
 	if (fields & NEURON_FB_REGISTERS) {
 		REGISTER_PLACES(PLACE_TAKE_IF)
+	}
+	if ((fields & NEURON_FB(PATCH)) && (w[12] | w[13] | w[14] | w[15])) {
+		PATCH_PLACES(PLACE_TAKE)
 	}
 	SCALAR_TAKE(0)
 	SCALAR_TAKE(1)
@@ -328,6 +340,23 @@ const struct neuron_isa_dtype neuron_isa_dtypes[NEURON_ISA_DTYPE_COUNT] = {
 	NEURON_ISA_FP8S(FP8_ROW)
 		/* what lies in the bits that are not read makes no NaN */
 		[NEURON_DT_TF32] = { "tf32", 4, false, INFINITE(8, 23) | NEURON_ISA_TF32_UNUSED },
+};
+
+#define PATCH_NUM(operand, name)                           \
+	[NEURON_PATCH_##operand##_NUM] = name ".num0",     \
+	[NEURON_PATCH_##operand##_NUM + 1] = name ".num1", \
+	[NEURON_PATCH_##operand##_NUM + 2] = name ".num2", \
+	[NEURON_PATCH_##operand##_NUM + 3] = name ".num3"
+const char *const neuron_isa_patches[NEURON_PATCH_COUNT] = {
+	[NEURON_PATCH_DST] = "dst",
+	[NEURON_PATCH_SRC0] = "src0",
+	[NEURON_PATCH_SRC1] = "src1",
+	[NEURON_PATCH_SCALAR0] = "scalar0",
+	[NEURON_PATCH_SCALAR1] = "scalar1",
+	[NEURON_PATCH_PARTITIONS] = "p",
+	PATCH_NUM(DST, "dst"),
+	PATCH_NUM(SRC0, "src0"),
+	PATCH_NUM(SRC1, "src1"),
 };
 
 const char *const neuron_isa_reg_alus[NEURON_REG_ALU_COUNT] = {

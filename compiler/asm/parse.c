@@ -278,6 +278,26 @@ static int element_index(struct parser *ps)
 	return s32(ps, &ps->insn->scale);
 }
 
+/* what:rN*scale */
+static int patch(struct parser *ps, unsigned int i)
+{
+	struct neuron_insn *in = ps->insn;
+	size_t len = strcspn(ps->p, ":");
+	int rc;
+
+	for (uint8_t k = 0; k < NEURON_PATCH_COUNT && !in->patch[i]; k++)
+		if (neuron_isa_patches[k] && strlen(neuron_isa_patches[k]) == len &&
+		    !strncmp(neuron_isa_patches[k], ps->p, len))
+			in->patch[i] = k;
+	if (in->patch[i])
+		ps->p += len;
+	else if ((rc = u8(ps, &in->patch[i])))
+		return rc;
+	if ((rc = expect(ps, ":")) || (rc = reg(ps, &in->patch_reg[i])) || (rc = expect(ps, "*")))
+		return rc;
+	return s32(ps, &in->patch_scale[i]);
+}
+
 static int alu(struct parser *ps, uint8_t *op)
 {
 	return name_or_number(ps, &neuron_isa_alus[0].name, sizeof(neuron_isa_alus[0]),
@@ -318,6 +338,10 @@ static const struct keyword {
 	{ "target=", NEURON_FB(RELATION) },
 	{ "at=", NEURON_FB(PLACE) },
 	{ "index=", NEURON_FB(PLACE) },
+	{ "patch0=", NEURON_FB(PATCH) },
+	{ "patch1=", NEURON_FB(PATCH) },
+	{ "patch2=", NEURON_FB(PATCH) },
+	{ "patch3=", NEURON_FB(PATCH) },
 	{ "accumulate", NEURON_FB(ACCUMULATE) },
 	{ "negate", NEURON_FB(NEGATE) },
 	{ "check", NEURON_FB(CHECK) },
@@ -383,6 +407,8 @@ static int value(struct parser *ps, const struct keyword *k)
 							  NEURON_REL_COUNT, &in->rop);
 	case NEURON_FB(PLACE):
 		return k->name[0] == 'a' ? element(ps) : element_index(ps);
+	case NEURON_FB(PATCH):
+		return patch(ps, k->name[5] - '0');
 	case NEURON_FB(ACCUMULATE):
 		in->accumulate = true;
 		return 0;

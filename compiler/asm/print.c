@@ -229,6 +229,23 @@ static void put_registers(struct out *o, const struct neuron_insn *insn, uint64_
 		put_element(o, insn);
 }
 
+static void put_patches(struct out *o, const struct neuron_insn *insn)
+{
+	for (unsigned int i = 0; i < NEURON_PATCHES; i++) {
+		const uint8_t k = insn->patch[i];
+		const char *name = k < NEURON_PATCH_COUNT ? neuron_isa_patches[k] : NULL;
+
+		if (!k)
+			continue;
+		put(o, " patch%u=", i);
+		if (name)
+			put(o, "%s", name);
+		else
+			put(o, "%u", k);
+		put(o, ":r%u*%" PRId32, insn->patch_reg[i], insn->patch_scale[i]);
+	}
+}
+
 static void put_flags(struct out *o, const struct neuron_insn *insn)
 {
 	put(o, "%s%s%s%s%s", insn->accumulate ? " accumulate" : "", insn->negate ? " negate" : "",
@@ -264,6 +281,7 @@ int ncc_asm_print(const struct neuron_insn *insn, char *buf, size_t size)
 	if (f & NEURON_FB(SCALAR1))
 		put_scalar(&o, "scalar1", &insn->scalar1);
 	put_registers(&o, insn, f);
+	put_patches(&o, insn);
 	put_rest(&o, insn, f);
 	put_flags(&o, insn);
 	put_wait(&o, insn);

@@ -341,6 +341,7 @@ struct tpb {
 	struct tpb_perf perf; /* times in picoseconds */
 	struct tpb_weights weights;
 	struct neuron_isa_operands at; /* of the instruction that is being executed */
+	struct neuron_insn patched; /* that instruction, if it has patches */
 	float acc[NEURON_PARTITIONS]; /* ACT's accumulator registers */
 	struct exec_scratch *scratch;
 };
@@ -361,7 +362,11 @@ void tpb_window_resume(struct tpb *t, unsigned int e); /* with the words that we
 const uint8_t *tpb_window_words(const struct tpb_engine *eng);
 void tpb_window_put(struct tpb_engine *eng, const uint8_t *words); /* ... for resume */
 /* may the engine execute its head? As neuron_isa_check_at(), into t->at */
-int tpb_check_head(struct tpb *t, unsigned int e, struct neuron_isa_fault *fault);
+int tpb_check_head(struct tpb *t, unsigned int e, const struct neuron_insn *insn,
+		   struct neuron_isa_fault *fault);
+/* the head as its registers make it; NULL with *fault */
+const struct neuron_insn *tpb_patched(struct tpb *t, unsigned int e,
+				      struct neuron_isa_fault *fault);
 bool tpb_exec_registers(struct tpb *t, unsigned int e, const struct neuron_insn *insn);
 
 /* exec_stream.c */

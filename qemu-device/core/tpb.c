@@ -168,7 +168,8 @@ void tpb_decode_head(struct tpb *t, unsigned int e)
 	eng->start = TPB_NEVER;
 	eng->insn = &eng->decoded;
 	eng->kept = NULL;
-	rc = neuron_isa_decode(tpb_fifo_peek(eng, words, n), n, &eng->decoded);
+	rc = neuron_isa_decode_for(tpb_fifo_peek(eng, words, n), n, t->cfg.target->core,
+				   &eng->decoded);
 	if (rc == -EAGAIN)
 		return;
 	eng->head = rc > 0 ? TPB_HEAD_READY : TPB_HEAD_ILLEGAL;
@@ -390,12 +391,22 @@ static void tpb_check(struct tpb *t, unsigned int e, const struct neuron_insn *i
 		  t->eng[e].time);
 }
 
+static void tpb_refuse(struct tpb *t, unsigned int e, const struct neuron_insn *insn,
+		       const struct neuron_isa_fault *fault)
+{
+	tpb_engine_stop(t, e, fault->code,
+			fault->code == NEURON_NERR_ILLEGAL_INSN
+				? insn->opcode
+				: (uint64_t)fault->operand << 32 | fault->offset,
+			0);
+}
+
 static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *insn, uint64_t time)
 {
 	struct neuron_isa_fault fault = { 0 };
 	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
 	uint32_t group = op->groups & t->cfg.target->engine[e].runs;
-	int rc = tpb_check_head(t, e, &fault);
+	int rc = tpb_check_head(t, e, insn, &fault);
 
 	if (!rc) {
 		if (!(op->fields & NEURON_FB(PARTITIONS)))
@@ -411,11 +422,7 @@ static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *in
 		tpb_check(t, e, insn);
 		return true;
 	}
-	tpb_engine_stop(t, e, fault.code,
-			fault.code == NEURON_NERR_ILLEGAL_INSN
-				? insn->opcode
-				: (uint64_t)fault.operand << 32 | fault.offset,
-			0);
+	tpb_refuse(t, e, insn, &fault);
 	return false;
 }
 
@@ -498,6 +505,7 @@ static void tpb_step(struct tpb *t, unsigned int e)
 	const struct neuron_target *target = t->cfg.target;
 	struct tpb_engine *eng = &t->eng[e];
 	const struct neuron_insn *insn = eng->insn;
+	struct neuron_isa_fault fault;
 	bool matmul;
 	uint64_t cost;
 
@@ -512,6 +520,13 @@ static void tpb_step(struct tpb *t, unsigned int e)
 	tpb_begin(t, e, matmul);
 	if (t->cfg.ops->insn)
 		t->cfg.ops->insn(t->cfg.opaque, e, insn->opcode, eng->time);
+	if (neuron_isa_patched(insn)) {
+		insn = tpb_patched(t, e, &fault);
+		if (!insn) {
+			tpb_refuse(t, e, eng->insn, &fault);
+			return;
+		}
+	}
 	if (!tpb_exec(t, e, insn, eng->time))
 		return;
 	cost = neuron_isa_cost(insn, target, t->weights.fs) * target->engine[e].cycle;

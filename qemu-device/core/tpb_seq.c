@@ -93,7 +93,8 @@ static bool same(const struct tpb_kept *k, const uint8_t *words)
 /* From the words in k, of an instruction behind which the window goes on or not */
 static void decode(struct tpb *t, struct tpb_kept *k, bool more)
 {
-	k->nwords = neuron_isa_decode(k->words, two_words(k->words) && more ? 2 : 1, &k->insn);
+	k->nwords = neuron_isa_decode_for(k->words, two_words(k->words) && more ? 2 : 1,
+					  t->cfg.target->core, &k->insn);
 	k->watch = k->nwords > 0 ? tpb_watch(t, &k->insn) : TPB_WATCH_NONE;
 	k->checked = false;
 }
@@ -178,10 +179,11 @@ void tpb_windows_again(struct tpb *t)
 			tpb_window_resume(t, e);
 }
 
-int tpb_check_head(struct tpb *t, unsigned int e, struct neuron_isa_fault *fault)
+int tpb_check_head(struct tpb *t, unsigned int e, const struct neuron_insn *insn,
+		   struct neuron_isa_fault *fault)
 {
-	struct tpb_kept *k = t->eng[e].kept;
-	const struct neuron_insn *insn = t->eng[e].insn;
+	/* what registers made of it may be something else each time */
+	struct tpb_kept *k = insn == &t->patched ? NULL : t->eng[e].kept;
 	int rc;
 
 	if (k && k->checked) {
@@ -195,6 +197,18 @@ int tpb_check_head(struct tpb *t, unsigned int e, struct neuron_isa_fault *fault
 		k->at = t->at;
 	}
 	return rc;
+}
+
+const struct neuron_insn *tpb_patched(struct tpb *t, unsigned int e, struct neuron_isa_fault *fault)
+{
+	const char *reason = neuron_isa_check_patches(t->eng[e].insn, t->cfg.target);
+
+	if (reason) {
+		neuron_isa_illegal(fault, reason);
+		return NULL;
+	}
+	t->patched = *t->eng[e].insn;
+	return neuron_isa_patch(&t->patched, t->eng[e].reg, fault) ? NULL : &t->patched;
 }
 
 /* Instructions. false when the engine stopped */

@@ -105,7 +105,8 @@ static inline void fuzz_fields(struct fuzz_in *in, struct neuron_insn *insn, uin
 
 		if (p->field == NEURON_F_SYNC || p->field == NEURON_F_PARTITIONS ||
 		    p->field == NEURON_F_DST || p->field == NEURON_F_SRC0 ||
-		    p->field == NEURON_F_SRC1 || !(fields >> p->field & 1))
+		    p->field == NEURON_F_SRC1 || p->field == NEURON_F_PATCH ||
+		    !(fields >> p->field & 1))
 			continue;
 		v = fuzz_u8(in);
 		if (v >= 224)
@@ -175,6 +176,23 @@ static inline void fuzz_registers(struct fuzz_in *in, struct neuron_insn *insn, 
 				     : fuzz_u32(in) & (kind < 240 ? 0x20c00fc : 0x3ffffff);
 }
 
+/* Registers are small numbers more often than not */
+static inline void fuzz_patches(struct fuzz_in *in, struct neuron_insn *insn)
+{
+	uint8_t kind = fuzz_u8(in);
+
+	memset(insn->patch, 0, sizeof(insn->patch));
+	memset(insn->patch_reg, 0, sizeof(insn->patch_reg));
+	memset(insn->patch_scale, 0, sizeof(insn->patch_scale));
+	for (unsigned int i = 0; i < NEURON_PATCHES && kind >= 240 + i; i++) {
+		insn->patch[i] = fuzz_u8(in) % 22;
+		if (!insn->patch[i])
+			continue;
+		insn->patch_reg[i] = fuzz_u8(in) % 8;
+		insn->patch_scale[i] = kind & 1 ? 4 : (int32_t)fuzz_u32(in);
+	}
+}
+
 static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engine,
 					   uint32_t part_size)
 {
@@ -205,6 +223,8 @@ static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engi
 	fuzz_fields(in, &insn, f);
 	if (f & NEURON_FB_REGISTERS)
 		fuzz_registers(in, &insn, f);
+	if (f & NEURON_FB(PATCH))
+		fuzz_patches(in, &insn);
 	if (f & NEURON_FB(PARTITIONS))
 		insn.partitions = fuzz_partitions(in);
 	if (f & NEURON_FB(SRC0))

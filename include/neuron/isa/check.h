@@ -64,6 +64,16 @@ const char *neuron_isa_element(uint64_t address, uint8_t dtype, bool device,
 const char *neuron_isa_check_registers(const struct neuron_insn *insn,
 				       const struct neuron_target *target);
 
+/* NULL when an instruction's patches, if it has any, are of what it has; else the reason */
+const char *neuron_isa_check_patches(const struct neuron_insn *insn,
+				     const struct neuron_target *target);
+/*
+ * Makes the patches, which were checked, with an engine's registers. 0, or -EINVAL with *fault: a
+ * value does not fit. What came out is checked like any other instruction.
+ */
+int neuron_isa_patch(struct neuron_insn *insn, const uint32_t *regs,
+		     struct neuron_isa_fault *fault);
+
 /*
  * An instruction for an engine of a core. 0, or -EINVAL with *fault (may be NULL).
  * PSEUDO_DMA_TRIGGER passes: it is legal in a file; an engine refuses it by itself.

@@ -146,6 +146,26 @@ enum neuron_relation {
 	NEURON_REL_COUNT,
 };
 
+/*
+ * What a register replaces or adds to in an instruction before it is checked and executed: the
+ * offset of an operand (or of a scalar in memory) grows by register times scale, a number of
+ * elements, or of partitions, becomes register times scale
+ */
+#define NEURON_PATCHES 4
+enum neuron_patch {
+	NEURON_PATCH_NONE = 0,
+	NEURON_PATCH_DST = 1, /* offsets */
+	NEURON_PATCH_SRC0 = 2,
+	NEURON_PATCH_SRC1 = 3,
+	NEURON_PATCH_SCALAR0 = 4,
+	NEURON_PATCH_SCALAR1 = 5,
+	NEURON_PATCH_PARTITIONS = 6,
+	NEURON_PATCH_DST_NUM = 8, /* num 0, and the three behind it */
+	NEURON_PATCH_SRC0_NUM = 12,
+	NEURON_PATCH_SRC1_NUM = 16,
+	NEURON_PATCH_COUNT = 20,
+};
+
 enum neuron_wait {
 	NEURON_WAIT_NONE = 0,
 	NEURON_WAIT_SEM_EQ = 1,
@@ -233,6 +253,11 @@ struct neuron_insn {
 	uint8_t reduce_dims; /* TENSOR_REDUCE: how many trailing dimensions, 1..4 */
 	uint8_t reduce_cmd; /* ACTIVATE: public codes idle 0, reset 1, reduce 2, reset_reduce 3 */
 	float alpha; /* ACTIVATE: PRELU's slope; TENSOR_REDUCE: scale of the result (0 means 1) */
+
+	/* from NeuronCore-v2 on, of an instruction with partitions; all 0: it has none */
+	uint8_t patch[NEURON_PATCHES]; /* enum neuron_patch */
+	uint8_t patch_reg[NEURON_PATCHES];
+	int32_t patch_scale[NEURON_PATCHES];
 
 	uint32_t id; /* NOTIFY: cookie; PSEUDO_DMA_TRIGGER: id in the engine's JSON */
 	uint8_t first, last; /* SEM_RANGE_CLEAR */

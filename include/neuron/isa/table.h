@@ -48,6 +48,7 @@ enum neuron_isa_field {
 	NEURON_F_REG_ALU,
 	NEURON_F_RELATION,
 	NEURON_F_PLACE, /* of an element in memory */
+	NEURON_F_PATCH, /* whatever has partitions has it */
 	NEURON_F_COUNT,
 };
 #define NEURON_FB(name) (1ull << NEURON_F_##name)
@@ -78,12 +79,18 @@ struct neuron_isa_op {
 	const char *name; /* mnemonic; NULL: no such opcode */
 	uint8_t groups; /* mask of NEURON_ISA_*: engines that run one of them have it */
 	uint8_t since; /* the first version of the NeuronCore that has it */
-	uint8_t words; /* 1 or 2; the ext bit must agree */
+	uint8_t words; /* 1 or 2; the ext bit must agree. With patches there are 2 */
 	uint8_t span; /* enum neuron_isa_span */
 	uint8_t weights; /* enum neuron_isa_stationary */
 	uint64_t fields; /* mask of NEURON_FB() */
 };
 extern const struct neuron_isa_op neuron_isa_ops[256];
+
+/* Has an instruction patches? */
+static inline bool neuron_isa_patched(const struct neuron_insn *insn)
+{
+	return insn->patch[0] | insn->patch[1] | insn->patch[2] | insn->patch[3];
+}
 
 #define NEURON_ISA_EXT_BIT 8 /* of the first 64 bits: byte 1, bit 0 */
 /* A scalar is 32 bits: the constant, or (PTR) an offset of 26 bits and a type of 6 */
@@ -136,6 +143,7 @@ struct neuron_isa_dtype {
 #define NEURON_ISA_DTYPE_COUNT 64
 extern const struct neuron_isa_dtype neuron_isa_dtypes[NEURON_ISA_DTYPE_COUNT];
 
+extern const char *const neuron_isa_patches[NEURON_PATCH_COUNT]; /* NULL: none of that number */
 extern const char *const neuron_isa_reg_alus[NEURON_REG_ALU_COUNT];
 extern const char *const neuron_isa_relations[NEURON_REL_COUNT];
 

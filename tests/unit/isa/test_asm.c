@@ -59,6 +59,9 @@ START_TEST(test_registers)
 		"compare_branch rel=ltu a=r7 b=100 target=-128",
 		"tensor_load rd=r1 at=sbuf[5,0x40]:int16 index=r2*-2",
 		"tensor_store b=r9 at=hbm[0x12345678]:uint8",
+		"tensor_copy p=1 dst=sbuf[0,0]:fp32[1:1] src0=sbuf[0,0]:fp32[1:1] "
+		"patch0=src0:r3*-64 "
+		"patch3=dst.num3:r63*1",
 	};
 	struct ncc_asm_error err;
 	struct neuron_insn insn;
@@ -116,6 +119,10 @@ static const char *const wrong[] = {
 	"tensor_load rd=r1 at=hbm[0x10]:fp64",
 	"tensor_load rd=r1 at=sbuf[0,0]:int32 index=r2",
 	"fetch base=0x100 length=4294967296",
+	"memset p=1 dst=sbuf[0,0]:fp32[1:1] patch0=dst:r3",
+	"memset p=1 dst=sbuf[0,0]:fp32[1:1] patch0=r3*1",
+	"memset p=1 dst=sbuf[0,0]:fp32[1:1] patch4=dst:r3*1",
+	"nop patch0=p:r3*1",
 };
 
 START_TEST(test_refused)

@@ -26,7 +26,13 @@ START_TEST(test_round_trip)
 		uint8_t words[128], again[128];
 		int n = neuron_isa_encode(&insn, words);
 
-		ck_assert_int_eq(n, neuron_isa_ops[_i].words);
+		ck_assert_int_eq(n, neuron_isa_patched(&insn) ? 2 : neuron_isa_ops[_i].words);
+		ck_assert_int_eq(neuron_isa_decode_for(words, n, neuron_isa_ops[_i].since - 1,
+						       &back),
+				 -EINVAL);
+		if (neuron_isa_ops[_i].since == 1)
+			ck_assert_int_eq(neuron_isa_decode_for(words, n, 1, &back),
+					 neuron_isa_patched(&insn) ? -EINVAL : n);
 		ck_assert_int_eq(neuron_isa_decode(words, n, &back), n);
 		ck_assert(same_insn(&insn, &back));
 		ck_assert_int_eq(neuron_isa_encode(&back, again), n);
@@ -129,6 +135,39 @@ START_TEST(test_layout_registers)
 	ck_assert_int_eq(neuron_isa_encode(&load, words), 1);
 	ck_assert_uint_eq(words[0], 0x0d);
 	ck_assert_mem_eq(words + 16, loaded, sizeof(loaded));
+}
+END_TEST
+
+/* Patches lie at the end of the second word, of an instruction of one as well as of two */
+START_TEST(test_layout_patches)
+{
+	static const uint8_t patches[32] = {
+		[8] = 2,     [9] = 7,	[12] = 0xfe, [13] = 0xff, [14] = 0xff,
+		[15] = 0xff, [24] = 19, [25] = 63,   [28] = 1
+	};
+	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_COPY,
+				    .patch = { 0, NEURON_PATCH_SRC0, 0, NEURON_PATCH_SRC1_NUM + 3 },
+				    .patch_reg = { 0, 7, 0, 63 },
+				    .patch_scale = { 0, -2, 0, 1 } },
+			   back;
+	static const uint8_t ops[] = { NEURON_OP_TENSOR_COPY, NEURON_OP_TENSOR_TENSOR };
+	uint8_t words[128], none[32] = { 0 };
+
+	insn.opcode = ops[_i];
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), 2);
+	ck_assert_uint_eq(words[1] & 1, 1);
+	ck_assert_mem_eq(words + 64, none, 32);
+	ck_assert_mem_eq(words + 96, patches, 32);
+	ck_assert_int_eq(neuron_isa_decode(words, 1, &back), -EAGAIN);
+	memset(words + 96, 0, 32); /* two words where one does */
+	ck_assert_int_eq(neuron_isa_decode(words, 2, &back), _i ? 2 : -EINVAL);
+	words[97] = 1; /* a register of no patch */
+	ck_assert_int_eq(neuron_isa_decode(words, 2, &back), -EINVAL);
+	ck_assert_int_eq(neuron_isa_decode_for(words, 2, 1, &back), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_NOP, .patch = { 1 } };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_MEMSET, .patch_scale = { 1 } };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
 }
 END_TEST
 
@@ -261,6 +300,9 @@ START_TEST(test_manual)
 	for (unsigned int i = 0; i < 64; i++)
 		if (neuron_isa_dtypes[i].name)
 			has(text, "| 0x%x | `%s` |", i, neuron_isa_dtypes[i].name);
+	for (unsigned int i = 0; i < NEURON_PATCH_COUNT; i++)
+		if (neuron_isa_patches[i])
+			has(text, "| %u | `%s` |", i, neuron_isa_patches[i]);
 	for (unsigned int i = 0; i < NEURON_REG_ALU_COUNT; i++)
 		has(text, "| %u | `%s` |", i, neuron_isa_reg_alus[i]);
 	for (unsigned int i = 0; i < NEURON_REL_COUNT; i++)
@@ -297,6 +339,7 @@ int main(void)
 	tcase_add_test(tc, test_layout);
 	tcase_add_test(tc, test_layout_two_words);
 	tcase_add_test(tc, test_layout_registers);
+	tcase_add_loop_test(tc, test_layout_patches, 0, 2);
 	tcase_add_test(tc, test_random_words);
 	tcase_add_test(tc, test_refused);
 	tcase_add_test(tc, test_manual);
