@@ -21,7 +21,8 @@
 /* What instructions cost: the cores execute the first generation's (docs/isa.md, Issue costs) */
 #define LATER_CYCLES                                                                      \
 	.least = 64, .startup = 60, .transpose = 64, .int8_columns = 2, .fp32_passes = 4, \
-	.bf16_reduced = 2, .two_operands = 2, .reciprocal = 8, .indexed = 4, .sorted = 4
+	.bf16_reduced = 2, .two_operands = 2, .reciprocal = 8, .indexed = 4, .sorted = 4, \
+	.transfer = 600000
 
 /*
  * The public driver programs slot n of a core for engine n of any type, and what a slot is for is

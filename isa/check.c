@@ -440,6 +440,11 @@ static int check_all(struct checker *c, unsigned int engine)
 
 		return reason ? neuron_isa_illegal(c->fault, reason) : 0;
 	}
+	if (!rc && (op->fields & NEURON_FB(DMA))) {
+		const char *reason = neuron_isa_check_dma(insn, engine, target);
+
+		return reason ? neuron_isa_illegal(c->fault, reason) : 0;
+	}
 	if (rc || !(op->fields & NEURON_FB(PARTITIONS)))
 		return rc;
 	if (neuron_isa_patched(insn)) {

@@ -53,6 +53,37 @@ static const char *check_branch(const struct neuron_insn *insn)
 	return insn->target % NEURON_INSN_WORD ? "target is a multiple of 64" : NULL;
 }
 
+/* Which engines make transfers: GpSimd by its program, others have hardware for it */
+static bool makes_transfers(unsigned int engine, const struct neuron_target *target)
+{
+	const uint32_t runs = target->engine[engine].runs;
+
+	return runs & NEURON_ISA_GPSIMD ||
+	       (target->core >= 3 && (runs & NEURON_ISA_ACT || runs == NEURON_ISA_ANY));
+}
+
+const char *neuron_isa_check_dma(const struct neuron_insn *insn, unsigned int engine,
+				 const struct neuron_target *target)
+{
+	uint64_t runs[2] = { 1, 1 };
+
+	if (!makes_transfers(engine, target))
+		return "the engine makes no transfers";
+	if (insn->dma_reg[0] >= NEURON_REGISTERS || insn->dma_reg[1] >= NEURON_REGISTERS)
+		return "an engine has 64 registers";
+	if (insn->dma_semaphore >= target->semaphores)
+		return "no such semaphore";
+	if (!insn->dma_run || insn->dma_run > NEURON_ISA_MAX_RUN)
+		return "a run has 1 to 65536 bytes";
+	for (unsigned int d = 0; d < NEURON_DMA_DIMS; d++) {
+		runs[0] *= insn->dma_num[0][d];
+		runs[1] *= insn->dma_num[1][d];
+	}
+	if (!runs[0] || runs[0] != runs[1] || runs[0] > NEURON_ISA_MAX_RUNS)
+		return "source and destination have as many runs, 1 to 65536";
+	return NULL;
+}
+
 const char *neuron_isa_check_registers(const struct neuron_insn *insn,
 				       const struct neuron_target *target)
 {

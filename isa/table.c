@@ -26,6 +26,7 @@
 	  NEURON_FB(RD) | NEURON_FB(PLACE))                                                        \
 	X(TENSOR_STORE, "tensor_store", NEURON_ISA_ANY, 2, 1, SAME, KEEP,                          \
 	  NEURON_FB(RB) | NEURON_FB(PLACE))                                                        \
+	X(DMA, "dma", NEURON_ISA_ANY, 2, 2, SAME, KEEP, NEURON_FB(DMA))                            \
 	X(LDWEIGHTS, "ldweights", NEURON_ISA_PE, 1, 1, SAME, LOAD,                                 \
 	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0))                                                 \
 	X(MATMUL, "matmul", NEURON_ISA_PE, 1, 1, COLUMNS, USE,                                     \
@@ -86,11 +87,13 @@
 				       ((uses)&NEURON_FB(PARTITIONS) ? NEURON_FB(PATCH) : 0) },
 const struct neuron_isa_op neuron_isa_ops[256] = { OPS(OP_ROW) };
 
-#define OP_ASSERT(op, mnemonic, runs, core, nwords, dst, stationary, uses)               \
-	static_assert((nwords) == 1 || (nwords) == 2, mnemonic ": one or two words");    \
-	static_assert((nwords) == 2 || !((uses) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA))), \
-		      mnemonic ": src1 and alpha lie in the second word");               \
-	static_assert((nwords) == 1 || ((uses) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA))),  \
+#define OP_ASSERT(op, mnemonic, runs, core, nwords, dst, stationary, uses)                       \
+	static_assert((nwords) == 1 || (nwords) == 2, mnemonic ": one or two words");            \
+	static_assert((nwords) == 2 ||                                                           \
+			      !((uses) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA) | NEURON_FB(DMA))), \
+		      mnemonic ": src1, alpha and transfers lie in the second word");            \
+	static_assert((nwords) == 1 ||                                                           \
+			      ((uses) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA) | NEURON_FB(DMA))),  \
 		      mnemonic ": the second word holds something");
 OPS(OP_ASSERT)
 static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
@@ -166,6 +169,26 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 	X(PLACE, scale, 28, 0, 32)     \
 	X(PLACE, address, 32, 0, 64)
 
+#define DMA_SIDE(X, i)                               \
+	X(DMA, dma_addr[i], 16 + 8 * (i), 0, 64)     \
+	X(DMA, dma_step[i][0], 32 + 12 * (i), 0, 32) \
+	X(DMA, dma_step[i][1], 36 + 12 * (i), 0, 32) \
+	X(DMA, dma_step[i][2], 40 + 12 * (i), 0, 32) \
+	X(DMA, dma_num[i][0], 64 + 6 * (i), 0, 16)   \
+	X(DMA, dma_num[i][1], 66 + 6 * (i), 0, 16)   \
+	X(DMA, dma_num[i][2], 68 + 6 * (i), 0, 16)   \
+	X(DMA, dma_reg[i], 76 + (i), 0, 8)           \
+	X(DMA, dma_scale[i], 80 + 4 * (i), 0, 32)    \
+	X(DMA, dma_limit[i], 88 + 4 * (i), 0, 32)
+#define DMA_PLACES(X)                   \
+	DMA_SIDE(X, 0)                  \
+	DMA_SIDE(X, 1)                  \
+	X(DMA, dma_run, 56, 0, 32)      \
+	X(DMA, dma_engine, 60, 0, 8)    \
+	X(DMA, dma_queue, 61, 0, 8)     \
+	X(DMA, dma_semaphore, 62, 0, 8) \
+	X(DMA, dma_skip, 63, 0, 1)
+
 #define PATCH_PLACE(X, i)                          \
 	X(PATCH, patch[i], 96 + 8 * (i), 0, 8)     \
 	X(PATCH, patch_reg[i], 97 + 8 * (i), 0, 8) \
@@ -175,10 +198,11 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 #define DST_PLACES(X) AP_PLACES(X, DST, dst, 16)
 #define SRC0_PLACES(X) AP_PLACES(X, SRC0, src0, 36)
 #define SRC1_PLACES(X) AP_PLACES(X, SRC1, src1, 64)
-#define PLACES(X)                                                                    \
-	HEAD_PLACES(X)                                                               \
-	DST_PLACES(X) SRC0_PLACES(X) SRC1_PLACES(X) OWN_PLACES(X) REGISTER_PLACES(X) \
-		PATCH_PLACES(X)
+#define PLACES(X)                                                                      \
+	HEAD_PLACES(X)                                                                 \
+	DST_PLACES(X)                                                                  \
+	SRC0_PLACES(X) SRC1_PLACES(X) OWN_PLACES(X) REGISTER_PLACES(X) PATCH_PLACES(X) \
+		DMA_PLACES(X)
 
 #define SIZEOF(m) sizeof(((struct neuron_insn *)0)->m)
 #define PLACE_ROW(f, m, byte, bit, nbits)                                             \
@@ -240,6 +264,9 @@ uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t
 	OWN_PLACES(PLACE_TAKE_IF)
 	if (fields & NEURON_FB_REGISTERS) {
 		REGISTER_PLACES(PLACE_TAKE_IF)
+	}
+	if (fields & NEURON_FB(DMA)) {
+		DMA_PLACES(PLACE_TAKE)
 	}
 	if ((fields & NEURON_FB(PATCH)) && (w[12] | w[13] | w[14] | w[15])) {
 		PATCH_PLACES(PLACE_TAKE)

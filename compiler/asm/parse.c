@@ -298,6 +298,65 @@ static int patch(struct parser *ps, unsigned int i)
 	return s32(ps, &in->patch_scale[i]);
 }
 
+/* address[step:num,...], pairs slowest first; then +rN*scale, and <limit */
+static int dma_side(struct parser *ps, unsigned int i)
+{
+	struct neuron_insn *in = ps->insn;
+	int64_t step[NEURON_DMA_DIMS] = { 0 }, num[NEURON_DMA_DIMS];
+	unsigned int n = 0;
+	int rc = address(ps, &in->dma_addr[i]);
+
+	if (rc || (rc = expect(ps, "[")))
+		return rc;
+	do {
+		if (n == NEURON_DMA_DIMS)
+			return refuse(ps, "at most %d pairs", NEURON_DMA_DIMS);
+		if ((rc = number(ps, INT32_MIN, INT32_MAX, &step[n])) || (rc = expect(ps, ":")) ||
+		    (rc = number(ps, 0, UINT16_MAX, &num[n])))
+			return rc;
+		n++;
+	} while (skip(ps, ","));
+	for (unsigned int d = 0; d < NEURON_DMA_DIMS; d++) {
+		bool there = d >= NEURON_DMA_DIMS - n;
+
+		in->dma_step[i][d] = there ? (int32_t)step[d - (NEURON_DMA_DIMS - n)] : 0;
+		in->dma_num[i][d] = there ? (uint16_t)num[d - (NEURON_DMA_DIMS - n)] : 1;
+	}
+	if ((rc = expect(ps, "]")))
+		return rc;
+	if (skip(ps, "+") && ((rc = reg(ps, &in->dma_reg[i])) || (rc = expect(ps, "*")) ||
+			      (rc = s32(ps, &in->dma_scale[i]))))
+		return rc;
+	return skip(ps, "<") ? u32(ps, &in->dma_limit[i]) : 0;
+}
+
+/* engine:queue */
+static int dma_queue(struct parser *ps)
+{
+	int rc = u8(ps, &ps->insn->dma_engine);
+
+	return rc || (rc = expect(ps, ":")) ? rc : u8(ps, &ps->insn->dma_queue);
+}
+
+static int dma_word(struct parser *ps, const char *name)
+{
+	switch (name[0]) {
+	case 'f':
+		return dma_side(ps, 0);
+	case 't':
+		return dma_side(ps, 1);
+	case 'r':
+		return u32(ps, &ps->insn->dma_run);
+	case 'q':
+		return dma_queue(ps);
+	case 'd':
+		return u8(ps, &ps->insn->dma_semaphore);
+	default:
+		ps->insn->dma_skip = true;
+		return 0;
+	}
+}
+
 static int alu(struct parser *ps, uint8_t *op)
 {
 	return name_or_number(ps, &neuron_isa_alus[0].name, sizeof(neuron_isa_alus[0]),
@@ -338,6 +397,12 @@ static const struct keyword {
 	{ "target=", NEURON_FB(RELATION) },
 	{ "at=", NEURON_FB(PLACE) },
 	{ "index=", NEURON_FB(PLACE) },
+	{ "from=", NEURON_FB(DMA) },
+	{ "to=", NEURON_FB(DMA) },
+	{ "run=", NEURON_FB(DMA) },
+	{ "queue=", NEURON_FB(DMA) },
+	{ "done=", NEURON_FB(DMA) },
+	{ "skip", NEURON_FB(DMA) },
 	{ "patch0=", NEURON_FB(PATCH) },
 	{ "patch1=", NEURON_FB(PATCH) },
 	{ "patch2=", NEURON_FB(PATCH) },
@@ -407,6 +472,8 @@ static int value(struct parser *ps, const struct keyword *k)
 							  NEURON_REL_COUNT, &in->rop);
 	case NEURON_FB(PLACE):
 		return k->name[0] == 'a' ? element(ps) : element_index(ps);
+	case NEURON_FB(DMA):
+		return dma_word(ps, k->name);
 	case NEURON_FB(PATCH):
 		return patch(ps, k->name[5] - '0');
 	case NEURON_FB(ACCUMULATE):

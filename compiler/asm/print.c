@@ -229,6 +229,25 @@ static void put_registers(struct out *o, const struct neuron_insn *insn, uint64_
 		put_element(o, insn);
 }
 
+static void put_transfer(struct out *o, const struct neuron_insn *insn)
+{
+	static const char *const side[] = { "from", "to" };
+
+	for (unsigned int i = 0; i < 2; i++) {
+		put(o, " %s=%#" PRIx64, side[i], insn->dma_addr[i]);
+		for (unsigned int d = 0; d < NEURON_DMA_DIMS; d++)
+			put(o, "%c%" PRId32 ":%u", d ? ',' : '[', insn->dma_step[i][d],
+			    insn->dma_num[i][d]);
+		put(o, "]");
+		if (insn->dma_reg[i] || insn->dma_scale[i])
+			put(o, "+r%u*%" PRId32, insn->dma_reg[i], insn->dma_scale[i]);
+		if (insn->dma_limit[i])
+			put(o, "<%" PRIu32, insn->dma_limit[i]);
+	}
+	put(o, " run=%" PRIu32 " queue=%u:%u done=%u%s", insn->dma_run, insn->dma_engine,
+	    insn->dma_queue, insn->dma_semaphore, insn->dma_skip ? " skip" : "");
+}
+
 static void put_patches(struct out *o, const struct neuron_insn *insn)
 {
 	for (unsigned int i = 0; i < NEURON_PATCHES; i++) {
@@ -280,6 +299,8 @@ int ncc_asm_print(const struct neuron_insn *insn, char *buf, size_t size)
 		put_scalar(&o, "scalar0", &insn->scalar0);
 	if (f & NEURON_FB(SCALAR1))
 		put_scalar(&o, "scalar1", &insn->scalar1);
+	if (f & NEURON_FB(DMA))
+		put_transfer(&o, insn);
 	put_registers(&o, insn, f);
 	put_patches(&o, insn);
 	put_rest(&o, insn, f);

@@ -95,6 +95,11 @@ static int op_element(void *opaque, uint64_t addr, void *raw, unsigned int size,
 	return ncore_lane_element(opaque, addr, raw, size, write);
 }
 
+static int op_dma(void *opaque, const struct tpb_transfer *transfer, uint64_t time)
+{
+	return ncore_made_append(opaque, transfer, time);
+}
+
 static void op_notify(void *opaque, unsigned int type, unsigned int engine, uint16_t code,
 		      uint32_t id, uint64_t data, uint32_t data2, uint64_t time)
 {
@@ -117,9 +122,9 @@ static enum tpb_fault op_fault(void *opaque, bool datapath)
 	return ncore_fault_insn(lane->chip, lane->index, datapath);
 }
 
-#define TPB_OPS                                                                             \
-	.write = op_write, .window = op_window, .element = op_element, .notify = op_notify, \
-	.fault = op_fault
+#define TPB_OPS                                                                       \
+	.write = op_write, .window = op_window, .element = op_element, .dma = op_dma, \
+	.notify = op_notify, .fault = op_fault
 static const struct tpb_ops tpb_ops = { TPB_OPS };
 static const struct tpb_ops tpb_ops_trace = { TPB_OPS, .insn = op_insn };
 

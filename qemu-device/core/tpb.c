@@ -364,6 +364,7 @@ static bool tpb_exec_sequencing(struct tpb *t, unsigned int e, const struct neur
 	case NEURON_OP_COMPARE_BRANCH:
 	case NEURON_OP_TENSOR_LOAD:
 	case NEURON_OP_TENSOR_STORE:
+	case NEURON_OP_DMA:
 		return tpb_exec_registers(t, e, insn);
 	case NEURON_OP_PSEUDO_DMA_TRIGGER:
 		tpb_engine_stop(t, e, NEURON_NERR_ILLEGAL_INSN, insn->opcode, 0);

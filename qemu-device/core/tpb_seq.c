@@ -336,6 +336,43 @@ static uint32_t extended(uint32_t raw, uint8_t dtype)
 	}
 }
 
+/* What a register adds to a side's address. false: beyond the limit */
+static bool displace(const struct tpb_engine *eng, const struct neuron_insn *insn,
+		     unsigned int side, int64_t *v)
+{
+	*v = (int64_t)(int32_t)eng->reg[insn->dma_reg[side]] * insn->dma_scale[side];
+	return !insn->dma_limit[side] || (*v >= 0 && *v < insn->dma_limit[side]);
+}
+
+static bool transfer(struct tpb *t, unsigned int e, const struct neuron_insn *insn)
+{
+	struct tpb_transfer tr = { .run = insn->dma_run,
+				   .engine = insn->dma_engine,
+				   .queue = insn->dma_queue,
+				   .semaphore = insn->dma_semaphore };
+	int64_t v;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		if (!displace(&t->eng[e], insn, i, &v)) {
+			if (!insn->dma_skip) {
+				tpb_engine_stop(t, e, NEURON_NERR_DMA_OOB, (uint64_t)v, i);
+				return false;
+			}
+			memset(tr.num, 0, sizeof(tr.num)); /* nothing but its end */
+			break;
+		}
+		tr.addr[i] = insn->dma_addr[i] + (uint64_t)v;
+		memcpy(tr.step[i], insn->dma_step[i], sizeof(tr.step[i]));
+		memcpy(tr.num[i], insn->dma_num[i], sizeof(tr.num[i]));
+	}
+	t->leave = true;
+	if (t->cfg.ops->dma &&
+	    !t->cfg.ops->dma(t->cfg.opaque, &tr, t->eng[e].time + t->cfg.target->cost.transfer))
+		return true;
+	tpb_engine_stop(t, e, NEURON_NERR_DMA_REFUSED, (uint32_t)tr.engine << 8 | tr.queue, 0);
+	return false;
+}
+
 bool tpb_exec_registers(struct tpb *t, unsigned int e, const struct neuron_insn *insn)
 {
 	struct tpb_engine *eng = &t->eng[e];
@@ -367,6 +404,8 @@ bool tpb_exec_registers(struct tpb *t, unsigned int e, const struct neuron_insn 
 			return false;
 		eng->reg[insn->rd] = extended(raw, insn->rtype);
 		return true;
+	case NEURON_OP_DMA:
+		return transfer(t, e, insn);
 	default: /* NEURON_OP_TENSOR_STORE */
 		return element(t, e, insn, &raw, true);
 	}

@@ -466,6 +466,8 @@ static int insn_check(struct ctx *c, struct program *p, const struct neuron_insn
 	case NEURON_OP_TENSOR_LOAD:
 	case NEURON_OP_TENSOR_STORE:
 		return insn->device ? insn_fail(c, p, "device addresses are the runtime's") : 0;
+	case NEURON_OP_DMA:
+		return insn_fail(c, p, "device addresses are the runtime's");
 	case NEURON_OP_PSEUDO_DMA_TRIGGER:
 		return trigger_check(c, p, insn);
 	default:

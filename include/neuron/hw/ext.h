@@ -71,6 +71,9 @@
 #define NEURON_NERR_SRAM_UE 14 /* the same, or of an engine: data = opcode */
 #define NEURON_NERR_PC 15 /* outside the window that instructions come from: data = pc */
 #define NEURON_NERR_FETCH_REFUSED 16 /* a window that is no memory of the core's: data = address */
+#define NEURON_NERR_DMA_REFUSED 18 /* an instruction's transfer: data = engine << 8 | queue */
+#define NEURON_NERR_DMA_OOB \
+	19 /* what a register adds is beyond the limit: data = it, data2 = side */
 #define NEURON_NERR_ELEMENT_REFUSED 17 /* ... an element: data = address, data2 = opcode */
 
 /* Vendor-specific PCI capability (id 0x09). Offsets inside the capability. */

@@ -19,6 +19,8 @@
 #define NEURON_ISA_MAX_STATIONARY 128
 #define NEURON_ISA_TRANSPOSE_BLOCK 32
 #define NEURON_ISA_MAX_TRANSPOSE 2048
+#define NEURON_ISA_MAX_RUN 65536 /* bytes of a transfer side by side */
+#define NEURON_ISA_MAX_RUNS 65536 /* of those */
 
 /* Operand index in an error notification */
 enum neuron_isa_operand {
@@ -64,6 +66,9 @@ const char *neuron_isa_element(uint64_t address, uint8_t dtype, bool device,
 const char *neuron_isa_check_registers(const struct neuron_insn *insn,
 				       const struct neuron_target *target);
 
+/* The same of DMA, for an engine of the target */
+const char *neuron_isa_check_dma(const struct neuron_insn *insn, unsigned int engine,
+				 const struct neuron_target *target);
 /* NULL when an instruction's patches, if it has any, are of what it has; else the reason */
 const char *neuron_isa_check_patches(const struct neuron_insn *insn,
 				     const struct neuron_target *target);

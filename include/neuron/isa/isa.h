@@ -32,6 +32,7 @@ enum neuron_opcode {
 	NEURON_OP_COMPARE_BRANCH = 0x0c, /* on in the window elsewhere, if two values compare so */
 	NEURON_OP_TENSOR_LOAD = 0x0d, /* an element of memory into a register */
 	NEURON_OP_TENSOR_STORE = 0x0e, /* ... and the reverse */
+	NEURON_OP_DMA = 0x40, /* a transfer into a DMA queue, without descriptors */
 	/* PE */
 	NEURON_OP_LDWEIGHTS = 0x10,
 	NEURON_OP_MATMUL = 0x11,
@@ -192,6 +193,7 @@ enum neuron_trigger {
 };
 
 #define NEURON_AP_DIMS 4
+#define NEURON_DMA_DIMS 3
 
 /*
  * An access pattern: the same in every partition. MATMUL takes partitions = K rows of src0 as the
@@ -280,6 +282,19 @@ struct neuron_insn {
 			bool immediate; /* the second operand is value, not register b */
 			bool device; /* the place is a device address, not one in the core */
 			bool indexed; /* register a times scale is added to it */
+		};
+		/* DMA: [0] is the source, [1] the destination */
+		struct {
+			uint64_t dma_addr[2]; /* device addresses */
+			int32_t dma_step[2][NEURON_DMA_DIMS]; /* bytes, the slowest first */
+			uint16_t dma_num[2][NEURON_DMA_DIMS];
+			int32_t dma_scale[2]; /* of what a register adds to the address */
+			uint32_t dma_limit[2]; /* what it adds is 0 to one less; 0: anything */
+			uint32_t dma_run; /* bytes side by side */
+			uint8_t dma_reg[2];
+			uint8_t dma_engine, dma_queue; /* of the chip, of the engine */
+			uint8_t dma_semaphore; /* + 1 when it is done */
+			bool dma_skip; /* beyond a limit nothing is copied; else it is an error */
 		};
 	};
 };

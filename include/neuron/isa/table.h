@@ -48,6 +48,7 @@ enum neuron_isa_field {
 	NEURON_F_REG_ALU,
 	NEURON_F_RELATION,
 	NEURON_F_PLACE, /* of an element in memory */
+	NEURON_F_DMA,
 	NEURON_F_PATCH, /* whatever has partitions has it */
 	NEURON_F_COUNT,
 };

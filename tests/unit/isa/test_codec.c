@@ -324,6 +324,8 @@ START_TEST(test_manual)
 	has(text, "| %u | %s |", NEURON_NERR_PC, "PC");
 	has(text, "| %u | %s |", NEURON_NERR_FETCH_REFUSED, "FETCH_REFUSED");
 	has(text, "| %u | %s |", NEURON_NERR_ELEMENT_REFUSED, "ELEMENT_REFUSED");
+	has(text, "| %u | %s |", NEURON_NERR_DMA_REFUSED, "DMA_REFUSED");
+	has(text, "| %u | %s |", NEURON_NERR_DMA_OOB, "DMA_OOB");
 	free(text);
 }
 END_TEST

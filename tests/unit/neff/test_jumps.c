@@ -106,6 +106,7 @@ static const struct {
 	  "device addresses are the runtime's" },
 	{ { .opcode = NEURON_OP_TENSOR_STORE, .rtype = NEURON_DT_INT32, .device = true },
 	  "device addresses are the runtime's" },
+	{ { .opcode = NEURON_OP_DMA }, "the engine makes no transfers" },
 	{ { .opcode = NEURON_OP_TENSOR_LOAD, .rtype = NEURON_DT_INT32, .address = 0x3fffc },
 	  "element outside the partition" },
 };
