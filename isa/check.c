@@ -558,8 +558,24 @@ static int check_all(struct checker *c, unsigned int engine)
 	rc = check_sync(c);
 	if (!rc && (op->fields & NEURON_FB(CUSTOM)))
 		return check_custom(c);
+	if (!rc && (op->fields & NEURON_FB_REGISTERS)) {
+		const char *reason = neuron_isa_check_registers(insn, target);
+
+		return reason ? neuron_isa_illegal(c->fault, reason) : 0;
+	}
+	if (!rc && (op->fields & NEURON_FB(DMA))) {
+		const char *reason = neuron_isa_check_dma(insn, engine, target);
+
+		return reason ? neuron_isa_illegal(c->fault, reason) : 0;
+	}
 	if (rc || !(op->fields & NEURON_FB(PARTITIONS)))
 		return rc;
+	if (neuron_isa_patched(insn)) {
+		const char *reason = neuron_isa_check_patches(insn, target);
+
+		if (reason)
+			return neuron_isa_illegal(c->fault, reason);
+	}
 	if (op->groups == NEURON_ISA_PE)
 		return check_pe(c);
 	if (insn->opcode == NEURON_OP_TRANSPOSE)

@@ -45,6 +45,26 @@ static bool sync_canonical(const struct neuron_insn *insn)
 		 (!update_value && insn->update_value));
 }
 
+/* What is none has neither a register nor a scale */
+static bool patches_canonical(const struct neuron_insn *insn)
+{
+	for (unsigned int i = 0; i < NEURON_PATCHES; i++)
+		if (!insn->patch[i] && (insn->patch_reg[i] || insn->patch_scale[i]))
+			return false;
+	return true;
+}
+
+/* An operand is a register or a value, a place has an index or not; the other is 0 */
+static bool registers_canonical(const struct neuron_insn *insn, uint64_t fields)
+{
+	if ((fields & NEURON_FB(RB)) && (insn->immediate ? insn->rb : insn->value))
+		return false;
+	if (!(fields & NEURON_FB(PLACE)))
+		return true;
+	return (insn->device || !(insn->address >> 26)) &&
+	       (insn->indexed || !(insn->ra || insn->scale));
+}
+
 static int scalar_put(const struct neuron_scalar *s, uint32_t *v)
 {
 	*v = s->bits;
@@ -61,13 +81,16 @@ static bool scalar_unset(const struct neuron_scalar *s)
 	return !s->kind && !s->dtype && !s->bits;
 }
 
-/* Has it a field of the member? Some members have a place of their own in one or the other */
-static bool has_member(const struct neuron_isa_op *op, uint16_t m)
+/* Does a field of the opcode lie in the same bytes of the structure? */
+static bool shared(const struct neuron_isa_op *op, const struct neuron_isa_place *p)
 {
-	for (unsigned int i = 0; i < neuron_isa_place_count; i++)
-		if (neuron_isa_places[i].member == m &&
-		    op->fields >> neuron_isa_places[i].field & 1)
+	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
+		const struct neuron_isa_place *q = &neuron_isa_places[i];
+
+		if ((op->fields >> q->field & 1) && q->member < p->member + p->size &&
+		    p->member < q->member + q->size)
 			return true;
+	}
 	return false;
 }
 
@@ -76,8 +99,10 @@ int neuron_isa_encode(const struct neuron_insn *insn, void *words)
 	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
 	const struct neuron_scalar *scalar[2] = { &insn->scalar0, &insn->scalar1 };
 	uint64_t w[NEURON_ISA_U64S] = { 0 };
+	const int n = neuron_isa_patched(insn) ? 2 : op->words;
 
-	if (!op->name || !sync_canonical(insn))
+	if (!op->name || !sync_canonical(insn) || !registers_canonical(insn, op->fields) ||
+	    !patches_canonical(insn))
 		return -EINVAL;
 	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
 		const struct neuron_isa_place *p = &neuron_isa_places[i];
@@ -87,7 +112,7 @@ int neuron_isa_encode(const struct neuron_insn *insn, void *words)
 			if (v & ~neuron_isa_mask(p->bits))
 				return -EINVAL;
 			w[p->word] |= v << p->shift;
-		} else if (v && !has_member(op, p->member)) {
+		} else if (v && !shared(op, p)) {
 			return -EINVAL;
 		}
 	}
@@ -103,11 +128,11 @@ int neuron_isa_encode(const struct neuron_insn *insn, void *words)
 			return -EINVAL;
 		w[NEURON_ISA_SCALAR_BYTE(0) / 8] |= (uint64_t)v << (32 * i);
 	}
-	if (op->words == 2)
+	if (n == 2)
 		w[0] |= 1ull << NEURON_ISA_EXT_BIT;
-	for (int i = 0; i < op->words * NEURON_INSN_WORD / 8; i++)
+	for (int i = 0; i < n * NEURON_INSN_WORD / 8; i++)
 		neuron_isa_put_le64((uint8_t *)words + 8 * i, w[i]);
-	return op->words;
+	return n;
 }
 
 /* In pieces: GCC makes a string instruction of more, which takes as long as the rest of decoding */
@@ -131,22 +156,35 @@ static void scalar_take(struct neuron_scalar *s)
 	s->offset &= 0x3ffffff;
 }
 
-int neuron_isa_decode(const void *words, size_t navail, struct neuron_insn *insn)
+int neuron_isa_decode_for(const void *words, size_t navail, unsigned int core,
+			  struct neuron_insn *insn)
 {
 	const struct neuron_isa_op *op;
 	uint64_t first, left;
+	unsigned int n;
 
 	clear(insn);
 	if (!navail)
 		return -EAGAIN;
 	first = neuron_isa_get_le64(words);
 	op = &neuron_isa_ops[first & 0xff];
-	if (!op->name || (op->words == 2) != (first >> NEURON_ISA_EXT_BIT & 1))
+	n = 1 + (first >> NEURON_ISA_EXT_BIT & 1);
+	if (!op->name || op->since > core || n < op->words ||
+	    (n > op->words && (core < 2 || !(op->fields & NEURON_FB(PATCH)))))
 		return -EINVAL;
-	if (navail < op->words)
+	if (navail < n)
 		return -EAGAIN;
 	left = neuron_isa_take_places(insn, words);
 	scalar_take(&insn->scalar0);
 	scalar_take(&insn->scalar1);
-	return left || !sync_canonical(insn) ? -EINVAL : op->words;
+	if (left || !sync_canonical(insn) || !registers_canonical(insn, op->fields))
+		return -EINVAL;
+	if (n == 2 && (!patches_canonical(insn) || (core < 2 && neuron_isa_patched(insn))))
+		return -EINVAL;
+	return n > op->words && !neuron_isa_patched(insn) ? -EINVAL : (int)n;
+}
+
+int neuron_isa_decode(const void *words, size_t navail, struct neuron_insn *insn)
+{
+	return neuron_isa_decode_for(words, navail, UINT32_MAX, insn);
 }

@@ -17,6 +17,18 @@
 	X(WRITE, "write", NEURON_ISA_ANY, 1, 1, SAME, KEEP, NEURON_FB(WRITE))                      \
 	X(PSEUDO_DMA_TRIGGER, "pseudo_dma_trigger", NEURON_ISA_ANY, 1, 1, SAME, KEEP,              \
 	  NEURON_FB(ID))                                                                           \
+	X(FETCH, "fetch", NEURON_ISA_ANY, 2, 1, SAME, KEEP, NEURON_FB(WINDOW))                     \
+	X(FETCH_END, "fetch_end", NEURON_ISA_ANY, 2, 1, SAME, KEEP, 0)                             \
+	X(MOVE, "move", NEURON_ISA_ANY, 2, 1, SAME, KEEP, NEURON_FB(RD) | NEURON_FB(RB))           \
+	X(ALU, "alu", NEURON_ISA_ANY, 2, 1, SAME, KEEP,                                            \
+	  NEURON_FB(RD) | NEURON_FB(RA) | NEURON_FB(RB) | NEURON_FB(REG_ALU))                      \
+	X(COMPARE_BRANCH, "compare_branch", NEURON_ISA_ANY, 2, 1, SAME, KEEP,                      \
+	  NEURON_FB(RA) | NEURON_FB(RB) | NEURON_FB(RELATION))                                     \
+	X(TENSOR_LOAD, "tensor_load", NEURON_ISA_ANY, 2, 1, SAME, KEEP,                            \
+	  NEURON_FB(RD) | NEURON_FB(PLACE))                                                        \
+	X(TENSOR_STORE, "tensor_store", NEURON_ISA_ANY, 2, 1, SAME, KEEP,                          \
+	  NEURON_FB(RB) | NEURON_FB(PLACE))                                                        \
+	X(DMA, "dma", NEURON_ISA_ANY, 2, 2, SAME, KEEP, NEURON_FB(DMA))                            \
 	X(LDWEIGHTS, "ldweights", NEURON_ISA_PE, 1, 1, SAME, LOAD,                                 \
 	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0))                                                 \
 	X(MATMUL, "matmul", NEURON_ISA_PE, 1, 1, COLUMNS, USE,                                     \
@@ -124,15 +136,19 @@
 	GPSIMD_OPS(X)    \
 	CUSTOM_OPS(X)
 
-#define OP_ROW(op, mnemonic, runs, core, nwords, dst, stationary, uses) \
-	[NEURON_OP_##op] = { .name = mnemonic,                          \
-			     .groups = runs,                            \
-			     .since = core,                             \
-			     .words = nwords,                           \
-			     .span = NEURON_SPAN_##dst,                 \
-			     .weights = NEURON_WEIGHTS_##stationary,    \
-			     .fields = (uses) | NEURON_FB(SYNC) |       \
-				       ((uses)&NEURON_FB(DST) ? NEURON_FB(CHECK) : 0) },
+#define OP_ROW(op, mnemonic, runs, core, nwords, dst, stationary, uses)                         \
+	[NEURON_OP_##op] = { .name = mnemonic,                                                  \
+			     .groups = runs,                                                    \
+			     .since = core,                                                     \
+			     .words = nwords,                                                   \
+			     .span = NEURON_SPAN_##dst,                                         \
+			     .weights = NEURON_WEIGHTS_##stationary,                            \
+			     .fields = (uses) | NEURON_FB(SYNC) |                               \
+				       ((uses)&NEURON_FB(DST) ? NEURON_FB(CHECK) : 0) |         \
+				       (((uses) & (NEURON_FB(PARTITIONS) | NEURON_FB(DST1))) == \
+							NEURON_FB(PARTITIONS)                   \
+						? NEURON_FB(PATCH)                              \
+						: 0) },
 const struct neuron_isa_op neuron_isa_ops[256] = { OPS(OP_ROW) };
 
 #define OP_ASSERT(op, mnemonic, runs, core, nwords, dst, stationary, uses)                        \
@@ -206,15 +222,60 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 	X(CUSTOM, custom.mask, 40, 0, 8)      \
 	X(CUSTOM, custom.args, 64, 0, 64)
 
+#define REGISTER_PLACES(X)             \
+	X(WINDOW, address, 16, 0, 64)  \
+	X(WINDOW, length, 24, 0, 32)   \
+	X(WINDOW, pc, 28, 0, 32)       \
+	X(RD, rd, 16, 0, 8)            \
+	X(RA, ra, 17, 0, 8)            \
+	X(RB, rb, 18, 0, 8)            \
+	X(RB, immediate, 20, 0, 1)     \
+	X(RB, value, 24, 0, 32)        \
+	X(REG_ALU, rop, 19, 0, 8)      \
+	X(RELATION, rop, 19, 0, 8)     \
+	X(RELATION, target, 28, 0, 32) \
+	X(PLACE, ra, 17, 0, 8)         \
+	X(PLACE, rtype, 19, 0, 6)      \
+	X(PLACE, device, 20, 1, 1)     \
+	X(PLACE, indexed, 20, 2, 1)    \
+	X(PLACE, scale, 28, 0, 32)     \
+	X(PLACE, address, 32, 0, 64)
+
+#define DMA_SIDE(X, i)                               \
+	X(DMA, dma_addr[i], 16 + 8 * (i), 0, 64)     \
+	X(DMA, dma_step[i][0], 32 + 12 * (i), 0, 32) \
+	X(DMA, dma_step[i][1], 36 + 12 * (i), 0, 32) \
+	X(DMA, dma_step[i][2], 40 + 12 * (i), 0, 32) \
+	X(DMA, dma_num[i][0], 64 + 6 * (i), 0, 16)   \
+	X(DMA, dma_num[i][1], 66 + 6 * (i), 0, 16)   \
+	X(DMA, dma_num[i][2], 68 + 6 * (i), 0, 16)   \
+	X(DMA, dma_reg[i], 76 + (i), 0, 8)           \
+	X(DMA, dma_scale[i], 80 + 4 * (i), 0, 32)    \
+	X(DMA, dma_limit[i], 88 + 4 * (i), 0, 32)
+#define DMA_PLACES(X)                   \
+	DMA_SIDE(X, 0)                  \
+	DMA_SIDE(X, 1)                  \
+	X(DMA, dma_run, 56, 0, 32)      \
+	X(DMA, dma_engine, 60, 0, 8)    \
+	X(DMA, dma_queue, 61, 0, 8)     \
+	X(DMA, dma_semaphore, 62, 0, 8) \
+	X(DMA, dma_skip, 63, 0, 1)
+
+#define PATCH_PLACE(X, i)                          \
+	X(PATCH, patch[i], 96 + 8 * (i), 0, 8)     \
+	X(PATCH, patch_reg[i], 97 + 8 * (i), 0, 8) \
+	X(PATCH, patch_scale[i], 100 + 8 * (i), 0, 32)
+#define PATCH_PLACES(X) PATCH_PLACE(X, 0) PATCH_PLACE(X, 1) PATCH_PLACE(X, 2) PATCH_PLACE(X, 3)
+
 #define DST_PLACES(X) AP_PLACES(X, DST, dst, 16)
 #define SRC0_PLACES(X) AP_PLACES(X, SRC0, src0, 36)
 #define SRC1_PLACES(X) AP_PLACES(X, SRC1, src1, 64)
 #define LATER_PLACES(X)                        \
-	AP_PLACES(X, DST1, dst1, 84)           \
-	X(IMM, imm, 104, 0, 32)                \
-	X(ACC_CMD, reduce_cmd, 108, 0, 8)      \
-	X(ELEMS, count, 110, 0, 16)            \
-	X(TOTAL, total, 112, 0, 16)            \
+	AP_PLACES(X, DST1, dst1, 96)           \
+	X(IMM, imm, 84, 0, 32)                 \
+	X(ACC_CMD, reduce_cmd, 88, 0, 8)       \
+	X(ELEMS, count, 90, 0, 16)             \
+	X(TOTAL, total, 92, 0, 16)             \
 	X(PATTERN, pattern.base, 64, 0, 32)    \
 	X(PATTERN, pattern.channel, 68, 0, 32) \
 	X(PATTERN, pattern.step[0], 72, 0, 32) \
@@ -229,8 +290,12 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 	X(SHUFFLE, shuffle[1], 72, 0, 64)      \
 	X(SHUFFLE, shuffle[2], 80, 0, 64)      \
 	X(SHUFFLE, shuffle[3], 88, 0, 64)
-#define PLACES(X) \
-	HEAD_PLACES(X) DST_PLACES(X) SRC0_PLACES(X) SRC1_PLACES(X) OWN_PLACES(X) LATER_PLACES(X)
+#define PLACES(X)                                                                     \
+	HEAD_PLACES(X)                                                                \
+	DST_PLACES(X)                                                                 \
+	SRC0_PLACES(X)                                                                \
+	SRC1_PLACES(X) OWN_PLACES(X) REGISTER_PLACES(X) PATCH_PLACES(X) DMA_PLACES(X) \
+		LATER_PLACES(X)
 
 #define SIZEOF(m) sizeof(((struct neuron_insn *)0)->m)
 #define PLACE_ROW(f, m, byte, bit, nbits)                                             \
@@ -275,7 +340,7 @@ uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t
 	uint64_t w[NEURON_ISA_U64S] = { 0 };
 
 	FIRST_WORD(WORD_LOAD)
-	if (op->words == 2) {
+	if (w[0] >> NEURON_ISA_EXT_BIT & 1) {
 		SECOND_WORD(WORD_LOAD)
 	}
 	w[0] &= ~(1ull << NEURON_ISA_EXT_BIT);
@@ -292,6 +357,15 @@ uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t
 	OWN_PLACES(PLACE_TAKE_IF)
 	if (fields & NEURON_FB_LATER) {
 		LATER_PLACES(PLACE_TAKE_IF)
+	}
+	if (fields & NEURON_FB_REGISTERS) {
+		REGISTER_PLACES(PLACE_TAKE_IF)
+	}
+	if (fields & NEURON_FB(DMA)) {
+		DMA_PLACES(PLACE_TAKE)
+	}
+	if ((fields & NEURON_FB(PATCH)) && (w[12] | w[13] | w[14] | w[15])) {
+		PATCH_PLACES(PLACE_TAKE)
 	}
 	SCALAR_TAKE(0)
 	SCALAR_TAKE(1)
@@ -398,6 +472,36 @@ const struct neuron_isa_dtype neuron_isa_dtypes[NEURON_ISA_DTYPE_COUNT] = {
 const char *const neuron_isa_roundings[NEURON_ROUND_COUNT] = {
 	[NEURON_ROUND_NEAREST] = "nearest",
 	[NEURON_ROUND_STOCHASTIC] = "stochastic",
+};
+
+#define PATCH_NUM(operand, name)                           \
+	[NEURON_PATCH_##operand##_NUM] = name ".num0",     \
+	[NEURON_PATCH_##operand##_NUM + 1] = name ".num1", \
+	[NEURON_PATCH_##operand##_NUM + 2] = name ".num2", \
+	[NEURON_PATCH_##operand##_NUM + 3] = name ".num3"
+const char *const neuron_isa_patches[NEURON_PATCH_COUNT] = {
+	[NEURON_PATCH_DST] = "dst",
+	[NEURON_PATCH_SRC0] = "src0",
+	[NEURON_PATCH_SRC1] = "src1",
+	[NEURON_PATCH_SCALAR0] = "scalar0",
+	[NEURON_PATCH_SCALAR1] = "scalar1",
+	[NEURON_PATCH_PARTITIONS] = "p",
+	PATCH_NUM(DST, "dst"),
+	PATCH_NUM(SRC0, "src0"),
+	PATCH_NUM(SRC1, "src1"),
+};
+
+const char *const neuron_isa_reg_alus[NEURON_REG_ALU_COUNT] = {
+	[NEURON_REG_ADD] = "add", [NEURON_REG_SUB] = "sub", [NEURON_REG_MUL] = "mul",
+	[NEURON_REG_AND] = "and", [NEURON_REG_OR] = "or",   [NEURON_REG_XOR] = "xor",
+	[NEURON_REG_SHL] = "shl", [NEURON_REG_SHR] = "shr", [NEURON_REG_SAR] = "sar",
+	[NEURON_REG_MIN] = "min", [NEURON_REG_MAX] = "max",
+};
+
+const char *const neuron_isa_relations[NEURON_REL_COUNT] = {
+	[NEURON_REL_ALWAYS] = "always", [NEURON_REL_EQ] = "eq",	  [NEURON_REL_NE] = "ne",
+	[NEURON_REL_LT] = "lt",		[NEURON_REL_LE] = "le",	  [NEURON_REL_GT] = "gt",
+	[NEURON_REL_GE] = "ge",		[NEURON_REL_LTU] = "ltu", [NEURON_REL_GEU] = "geu",
 };
 
 const char *const neuron_isa_reduce_cmds[NEURON_ISA_REDUCE_CMDS] = { "idle", "reset", "reduce",

@@ -15,7 +15,7 @@ struct parser {
 	struct neuron_insn *insn;
 	struct ncc_asm_error *err;
 	uint64_t fields; /* that the opcode has */
-	uint64_t seen;
+	uint64_t seen; /* a bit for each of the keywords */
 };
 
 static int __attribute__((format(printf, 2, 3))) refuse(struct parser *ps, const char *fmt, ...)
@@ -100,6 +100,14 @@ static int name_or_number(struct parser *ps, const void *names, size_t stride, u
 	return refuse(ps, "unknown name '%.40s'", ps->p);
 }
 
+static int type(struct parser *ps, uint8_t *dtype)
+{
+	int rc = name_or_number(ps, &neuron_isa_dtypes[0].name, sizeof(neuron_isa_dtypes[0]), 64,
+				dtype);
+
+	return rc ? rc : *dtype > 63 ? refuse(ps, "type code above 63") : 0;
+}
+
 /* memory[partition,byte]:type */
 static int place(struct parser *ps, uint32_t *offset, uint8_t *dtype)
 {
@@ -120,9 +128,7 @@ static int place(struct parser *ps, uint32_t *offset, uint8_t *dtype)
 	}
 	if ((rc = expect(ps, "]:")))
 		return rc;
-	rc = name_or_number(ps, &neuron_isa_dtypes[0].name, sizeof(neuron_isa_dtypes[0]), 64,
-			    dtype);
-	return rc ? rc : *dtype > 63 ? refuse(ps, "type code above 63") : 0;
+	return type(ps, dtype);
 }
 
 static int access_pattern(struct parser *ps, struct neuron_ap *ap)
@@ -243,6 +249,27 @@ static int seed(struct parser *ps)
 	return rc;
 }
 
+static int reg(struct parser *ps, uint8_t *out)
+{
+	int rc = expect(ps, "r");
+
+	return rc ? rc : u8(ps, out);
+}
+
+/* rN or a number of 32 bits, signed or not */
+static int reg_or_value(struct parser *ps)
+{
+	int64_t v = 0;
+	int rc;
+
+	if (*ps->p == 'r')
+		return reg(ps, &ps->insn->rb);
+	rc = number(ps, INT32_MIN, UINT32_MAX, &v);
+	ps->insn->immediate = true;
+	ps->insn->value = (uint32_t)v;
+	return rc;
+}
+
 static int s32(struct parser *ps, int32_t *out)
 {
 	int64_t v;
@@ -278,6 +305,114 @@ static int shuffle(struct parser *ps, uint64_t word[4])
 		word[i / 8] |= (uint64_t)v << i % 8 * 8;
 	}
 	return 0;
+}
+
+/* hbm[address]:type, or a place in the core */
+static int element(struct parser *ps)
+{
+	struct neuron_insn *in = ps->insn;
+	uint32_t offset;
+	int rc;
+
+	if (!skip(ps, "hbm[")) {
+		rc = place(ps, &offset, &in->rtype);
+		in->address = offset;
+		return rc;
+	}
+	in->device = true;
+	if ((rc = address(ps, &in->address)) || (rc = expect(ps, "]:")))
+		return rc;
+	return type(ps, &in->rtype);
+}
+
+/* rN*scale */
+static int element_index(struct parser *ps)
+{
+	int rc = reg(ps, &ps->insn->ra);
+
+	ps->insn->indexed = true;
+	if (rc || (rc = expect(ps, "*")))
+		return rc;
+	return s32(ps, &ps->insn->scale);
+}
+
+/* what:rN*scale */
+static int patch(struct parser *ps, unsigned int i)
+{
+	struct neuron_insn *in = ps->insn;
+	size_t len = strcspn(ps->p, ":");
+	int rc;
+
+	for (uint8_t k = 0; k < NEURON_PATCH_COUNT && !in->patch[i]; k++)
+		if (neuron_isa_patches[k] && strlen(neuron_isa_patches[k]) == len &&
+		    !strncmp(neuron_isa_patches[k], ps->p, len))
+			in->patch[i] = k;
+	if (in->patch[i])
+		ps->p += len;
+	else if ((rc = u8(ps, &in->patch[i])))
+		return rc;
+	if ((rc = expect(ps, ":")) || (rc = reg(ps, &in->patch_reg[i])) || (rc = expect(ps, "*")))
+		return rc;
+	return s32(ps, &in->patch_scale[i]);
+}
+
+/* address[step:num,...], pairs slowest first; then +rN*scale, and <limit */
+static int dma_side(struct parser *ps, unsigned int i)
+{
+	struct neuron_insn *in = ps->insn;
+	int64_t step[NEURON_DMA_DIMS] = { 0 }, num[NEURON_DMA_DIMS];
+	unsigned int n = 0;
+	int rc = address(ps, &in->dma_addr[i]);
+
+	if (rc || (rc = expect(ps, "[")))
+		return rc;
+	do {
+		if (n == NEURON_DMA_DIMS)
+			return refuse(ps, "at most %d pairs", NEURON_DMA_DIMS);
+		if ((rc = number(ps, INT32_MIN, INT32_MAX, &step[n])) || (rc = expect(ps, ":")) ||
+		    (rc = number(ps, 0, UINT16_MAX, &num[n])))
+			return rc;
+		n++;
+	} while (skip(ps, ","));
+	for (unsigned int d = 0; d < NEURON_DMA_DIMS; d++) {
+		bool there = d >= NEURON_DMA_DIMS - n;
+
+		in->dma_step[i][d] = there ? (int32_t)step[d - (NEURON_DMA_DIMS - n)] : 0;
+		in->dma_num[i][d] = there ? (uint16_t)num[d - (NEURON_DMA_DIMS - n)] : 1;
+	}
+	if ((rc = expect(ps, "]")))
+		return rc;
+	if (skip(ps, "+") && ((rc = reg(ps, &in->dma_reg[i])) || (rc = expect(ps, "*")) ||
+			      (rc = s32(ps, &in->dma_scale[i]))))
+		return rc;
+	return skip(ps, "<") ? u32(ps, &in->dma_limit[i]) : 0;
+}
+
+/* engine:queue */
+static int dma_queue(struct parser *ps)
+{
+	int rc = u8(ps, &ps->insn->dma_engine);
+
+	return rc || (rc = expect(ps, ":")) ? rc : u8(ps, &ps->insn->dma_queue);
+}
+
+static int dma_word(struct parser *ps, const char *name)
+{
+	switch (name[0]) {
+	case 'f':
+		return dma_side(ps, 0);
+	case 't':
+		return dma_side(ps, 1);
+	case 'r':
+		return u32(ps, &ps->insn->dma_run);
+	case 'q':
+		return dma_queue(ps);
+	case 'd':
+		return u8(ps, &ps->insn->dma_semaphore);
+	default:
+		ps->insn->dma_skip = true;
+		return 0;
+	}
 }
 
 static int alu(struct parser *ps, uint8_t *op)
@@ -325,6 +460,27 @@ static const struct keyword {
 	{ "function=", NEURON_FB(CUSTOM) },
 	{ "limit=", NEURON_FB(CUSTOM) },
 	{ "mask=", NEURON_FB(CUSTOM) },
+	{ "base=", NEURON_FB(WINDOW) },
+	{ "length=", NEURON_FB(WINDOW) },
+	{ "pc=", NEURON_FB(WINDOW) },
+	{ "rd=", NEURON_FB(RD) },
+	{ "a=", NEURON_FB(RA) },
+	{ "b=", NEURON_FB(RB) },
+	{ "op=", NEURON_FB(REG_ALU) },
+	{ "rel=", NEURON_FB(RELATION) },
+	{ "target=", NEURON_FB(RELATION) },
+	{ "at=", NEURON_FB(PLACE) },
+	{ "index=", NEURON_FB(PLACE) },
+	{ "from=", NEURON_FB(DMA) },
+	{ "to=", NEURON_FB(DMA) },
+	{ "run=", NEURON_FB(DMA) },
+	{ "queue=", NEURON_FB(DMA) },
+	{ "done=", NEURON_FB(DMA) },
+	{ "skip", NEURON_FB(DMA) },
+	{ "patch0=", NEURON_FB(PATCH) },
+	{ "patch1=", NEURON_FB(PATCH) },
+	{ "patch2=", NEURON_FB(PATCH) },
+	{ "patch3=", NEURON_FB(PATCH) },
 	{ "accumulate", NEURON_FB(ACCUMULATE) },
 	{ "negate", NEURON_FB(NEGATE) },
 	{ "check", NEURON_FB(CHECK) },
@@ -392,6 +548,28 @@ static int value(struct parser *ps, const struct keyword *k)
 		return write_pair(ps, k->name[5] - '0');
 	case NEURON_FB(CUSTOM):
 		return custom(ps, k->name);
+	case NEURON_FB(WINDOW):
+		return k->name[0] == 'b' ? address(ps, &in->address)
+					 : u32(ps, k->name[0] == 'l' ? &in->length : &in->pc);
+	case NEURON_FB(RD):
+		return reg(ps, &in->rd);
+	case NEURON_FB(RA):
+		return reg(ps, &in->ra);
+	case NEURON_FB(RB):
+		return reg_or_value(ps);
+	case NEURON_FB(REG_ALU):
+		return name_or_number(ps, neuron_isa_reg_alus, sizeof(char *), NEURON_REG_ALU_COUNT,
+				      &in->rop);
+	case NEURON_FB(RELATION):
+		return k->name[0] == 't' ? s32(ps, &in->target)
+					 : name_or_number(ps, neuron_isa_relations, sizeof(char *),
+							  NEURON_REL_COUNT, &in->rop);
+	case NEURON_FB(PLACE):
+		return k->name[0] == 'a' ? element(ps) : element_index(ps);
+	case NEURON_FB(DMA):
+		return dma_word(ps, k->name);
+	case NEURON_FB(PATCH):
+		return patch(ps, k->name[5] - '0');
 	case NEURON_FB(ACCUMULATE):
 		in->accumulate = true;
 		return 0;
@@ -495,7 +673,7 @@ static int word(struct parser *ps)
 			continue;
 		if (!(ps->fields & keywords[i].field))
 			return refuse(ps, "the instruction has no '%s'", keywords[i].name);
-		if (ps->seen >> i & 1)
+		if (ps->seen & 1ull << i)
 			return refuse(ps, "'%s' twice", keywords[i].name);
 		ps->seen |= 1ull << i;
 		return value(ps, &keywords[i]);

@@ -239,6 +239,82 @@ static void put_later(struct out *o, const struct neuron_insn *insn, uint64_t f)
 		put(o, "%s%u", i ? "," : " shuffle=", neuron_isa_shuffle(insn, i));
 }
 
+static void put_element(struct out *o, const struct neuron_insn *insn)
+{
+	const char *name = neuron_isa_dtypes[insn->rtype & 63].name;
+
+	put(o, " at=");
+	if (insn->device && name)
+		put(o, "hbm[%#" PRIx64 "]:%s", insn->address, name);
+	else if (insn->device)
+		put(o, "hbm[%#" PRIx64 "]:%u", insn->address, insn->rtype);
+	else
+		put_place(o, (uint32_t)insn->address, insn->rtype);
+	if (insn->indexed)
+		put(o, " index=r%u*%" PRId32, insn->ra, insn->scale);
+}
+
+static void put_registers(struct out *o, const struct neuron_insn *insn, uint64_t f)
+{
+	const uint8_t op = insn->rop;
+
+	if (f & NEURON_FB(WINDOW))
+		put(o, " base=%#" PRIx64 " length=%#" PRIx32 " pc=%#" PRIx32, insn->address,
+		    insn->length, insn->pc);
+	if (f & NEURON_FB(RD))
+		put(o, " rd=r%u", insn->rd);
+	if (f & NEURON_FB(REG_ALU))
+		put_code(o, "op", op < NEURON_REG_ALU_COUNT ? neuron_isa_reg_alus[op] : NULL, op);
+	if (f & NEURON_FB(RELATION))
+		put_code(o, "rel", op < NEURON_REL_COUNT ? neuron_isa_relations[op] : NULL, op);
+	if (f & NEURON_FB(RA))
+		put(o, " a=r%u", insn->ra);
+	if (f & NEURON_FB(RB) && insn->immediate)
+		put(o, " b=%" PRId32, (int32_t)insn->value);
+	else if (f & NEURON_FB(RB))
+		put(o, " b=r%u", insn->rb);
+	if (f & NEURON_FB(RELATION))
+		put(o, " target=%" PRId32, insn->target);
+	if (f & NEURON_FB(PLACE))
+		put_element(o, insn);
+}
+
+static void put_transfer(struct out *o, const struct neuron_insn *insn)
+{
+	static const char *const side[] = { "from", "to" };
+
+	for (unsigned int i = 0; i < 2; i++) {
+		put(o, " %s=%#" PRIx64, side[i], insn->dma_addr[i]);
+		for (unsigned int d = 0; d < NEURON_DMA_DIMS; d++)
+			put(o, "%c%" PRId32 ":%u", d ? ',' : '[', insn->dma_step[i][d],
+			    insn->dma_num[i][d]);
+		put(o, "]");
+		if (insn->dma_reg[i] || insn->dma_scale[i])
+			put(o, "+r%u*%" PRId32, insn->dma_reg[i], insn->dma_scale[i]);
+		if (insn->dma_limit[i])
+			put(o, "<%" PRIu32, insn->dma_limit[i]);
+	}
+	put(o, " run=%" PRIu32 " queue=%u:%u done=%u%s", insn->dma_run, insn->dma_engine,
+	    insn->dma_queue, insn->dma_semaphore, insn->dma_skip ? " skip" : "");
+}
+
+static void put_patches(struct out *o, const struct neuron_insn *insn)
+{
+	for (unsigned int i = 0; i < NEURON_PATCHES; i++) {
+		const uint8_t k = insn->patch[i];
+		const char *name = k < NEURON_PATCH_COUNT ? neuron_isa_patches[k] : NULL;
+
+		if (!k)
+			continue;
+		put(o, " patch%u=", i);
+		if (name)
+			put(o, "%s", name);
+		else
+			put(o, "%u", k);
+		put(o, ":r%u*%" PRId32, insn->patch_reg[i], insn->patch_scale[i]);
+	}
+}
+
 static void put_flags(struct out *o, const struct neuron_insn *insn)
 {
 	put(o, "%s%s%s%s%s", insn->accumulate ? " accumulate" : "", insn->negate ? " negate" : "",
@@ -275,6 +351,10 @@ int ncc_asm_print(const struct neuron_insn *insn, char *buf, size_t size)
 		put_scalar(&o, "scalar0", &insn->scalar0);
 	if (f & NEURON_FB(SCALAR1))
 		put_scalar(&o, "scalar1", &insn->scalar1);
+	if (f & NEURON_FB(DMA))
+		put_transfer(&o, insn);
+	put_registers(&o, insn, f);
+	put_patches(&o, insn);
 	put_rest(&o, insn, f);
 	put_later(&o, insn, f);
 	put_flags(&o, insn);

@@ -98,6 +98,21 @@ static int op_dram(void *opaque, uint64_t addr, void *buf, uint64_t len, bool wr
 	return buf && ncore_ep_rw(chip, &ep, buf, len, write) ? -EACCES : 0;
 }
 
+static const uint8_t *op_window(void *opaque, uint64_t addr, uint64_t len)
+{
+	return ncore_lane_window(opaque, addr, len);
+}
+
+static int op_element(void *opaque, uint64_t addr, void *raw, unsigned int size, bool write)
+{
+	return ncore_lane_element(opaque, addr, raw, size, write);
+}
+
+static int op_dma(void *opaque, const struct tpb_transfer *transfer, uint64_t time)
+{
+	return ncore_made_append(opaque, transfer, time);
+}
+
 static void op_notify(void *opaque, unsigned int type, unsigned int engine, uint16_t code,
 		      uint32_t id, uint64_t data, uint32_t data2, uint64_t time)
 {
@@ -120,12 +135,11 @@ static enum tpb_fault op_fault(void *opaque, bool datapath)
 	return ncore_fault_insn(lane->chip, lane->index, datapath);
 }
 
-static const struct tpb_ops tpb_ops = {
-	.write = op_write, .dram = op_dram, .notify = op_notify, .fault = op_fault
-};
-static const struct tpb_ops tpb_ops_trace = {
-	.write = op_write, .dram = op_dram, .notify = op_notify, .fault = op_fault, .insn = op_insn
-};
+#define TPB_OPS                                                                         \
+	.write = op_write, .dram = op_dram, .window = op_window, .element = op_element, \
+	.dma = op_dma, .notify = op_notify, .fault = op_fault
+static const struct tpb_ops tpb_ops = { TPB_OPS };
+static const struct tpb_ops tpb_ops_trace = { TPB_OPS, .insn = op_insn };
 
 /* Resets. chip->lock is held in all of them. */
 

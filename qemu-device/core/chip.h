@@ -86,6 +86,22 @@ struct ncore_ring_work {
 	uint8_t cache[NCORE_DESC_CACHE * NEURON_UDMA_DESC_SIZE]; /* descriptors */
 };
 
+/*
+ * Transfers that instructions made (dge.c), each behind the descriptors that had been rung before
+ * it. The rings' halves hold the run that is being copied, as if it had descriptors.
+ */
+#define NCORE_TRANSFERS 64 /* that wait in a queue */
+struct ncore_transfers {
+	_Atomic uint32_t count;
+	uint32_t first;
+	uint32_t at; /* runs of the first one that are done */
+	bool open; /* the halves hold its next run */
+	struct {
+		struct tpb_transfer t;
+		uint32_t after; /* what M2S has to have closed */
+	} entry[NCORE_TRANSFERS];
+};
+
 /* One half of a queue. credit is added to by doorbells; the rest belongs to the queue's lane. */
 struct ncore_ring {
 	ncore_reg *reg; /* ncore_ring_reg() */
@@ -97,6 +113,7 @@ struct ncore_ring {
 	bool open; /* cur is the descriptor at head, done bytes of it are copied */
 	struct ncore_desc cur;
 	uint32_t done;
+	uint32_t closed; /* completed ever, modulo 2^32 */
 	uint32_t cached, cache_at; /* descriptors in cache, the next one's position in it */
 	struct ncore_ring_work *work;
 };
@@ -136,6 +153,7 @@ struct ncore_queue {
 	uint64_t step_bytes; /* copied in this step */
 	_Atomic uint64_t time; /* virtual: when it goes on */
 	struct ncore_ring ring[NCORE_HALVES];
+	struct ncore_transfers *made; /* by instructions */
 	struct ncore_queue *next; /* ready, taken or stalled list */
 };
 
@@ -162,6 +180,7 @@ struct ncore_udma {
 	ncore_reg reg[NCORE_UDMA_WORDS];
 	/* at the end: only queues that work touch their part */
 	struct ncore_ring_work work[NCORE_QUEUES][NCORE_HALVES];
+	struct ncore_transfers made[NCORE_QUEUES];
 };
 
 static inline ncore_reg *ncore_ring_reg(const struct ncore_ring *r, uint32_t offset)
@@ -402,6 +421,18 @@ ncore_reg *ncore_udma_word(struct ncore_chip *chip, unsigned int engine, uint32_
 /* Word number n of an engine, in the order of their offsets */
 ncore_reg *ncore_udma_word_at(struct ncore_udma *udma, unsigned int n);
 
+/* dge.c: transfers that instructions make. Is one the next thing that the queue does? */
+bool ncore_made_due(const struct ncore_queue *q);
+int ncore_made_append(struct ncore_lane *lane, const struct tpb_transfer *t, uint64_t time);
+bool ncore_made_open(struct ncore_queue *q); /* its next run into the halves; false: it has none */
+void ncore_made_close(struct ncore_queue *q); /* that run is done */
+/* ... and with it a whole transfer: +1 at a time */
+bool ncore_made_finish(struct ncore_lane *lane, struct ncore_queue *q, uint64_t time);
+void ncore_made_forget(struct ncore_queue *q);
+/* chip->lock: a queue of a core that may go on in the core's lane */
+struct ncore_lane *ncore_queue_start(struct ncore_chip *chip, struct ncore_queue *q,
+				     unsigned int lane);
+
 /* dma.c: what an executing lane does with one queue */
 enum ncore_step {
 	NCORE_STEP_PACKET, /* a packet is complete */
@@ -434,6 +465,10 @@ uint64_t ncore_lane_until(const struct ncore_lane *lane, const struct ncore_queu
 void ncore_lane_reset(struct ncore_lane *lane); /* stopped: forgets posts and what was in use */
 int ncore_lane_post(struct ncore_lane *lane, const struct ncore_post *post); /* 0 or -EAGAIN */
 int ncore_lane_out(struct ncore_lane *lane, uint64_t addr, uint32_t value, uint64_t time);
+/* an instruction's: memory to fetch from, or NULL; an element of it, 0 or -EACCES */
+const uint8_t *ncore_lane_window(struct ncore_lane *lane, uint64_t addr, uint64_t len);
+int ncore_lane_element(struct ncore_lane *lane, uint64_t addr, void *raw, unsigned int size,
+		       bool write);
 bool ncore_lane_work(struct ncore_lane *lane); /* a worker's turn; true: has more */
 /* chip->lock is held and dropped meanwhile: small work of the host's lane, in the caller's thread */
 void ncore_lane_inline(struct ncore_lane *lane);

@@ -112,6 +112,7 @@ void ncore_ring_close(struct ncore_ring *r, uint32_t n)
 
 	r->open = false;
 	r->done = 0;
+	r->closed += n;
 	r->cache_at += n;
 	if (head >= ring_len(r)) {
 		head = 0;
@@ -176,6 +177,12 @@ static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
 
 	*step = NCORE_STEP_STARVED;
+	if (q->made->open)
+		return 0;
+	if (ncore_made_due(q)) {
+		ncore_made_open(q);
+		return ncore_fault_injected(chip, ~0u) && struck(chip, q) ? -EIO : 0;
+	}
 	if (!m->open && open_tx(chip, q))
 		return -EINVAL;
 	if (!s->open) {
@@ -223,6 +230,29 @@ static uint64_t end_time(struct ncore_lane *lane, const struct ncore_copy *c)
 	       c->beyond * neuron_transfer_time(c->done, cost->link_kib);
 }
 
+static void set_time(struct ncore_lane *lane, struct ncore_queue *q, const struct ncore_copy *c,
+		     uint64_t time)
+{
+	atomic_store_explicit(&q->time, time, memory_order_relaxed);
+	if (c->shares)
+		lane->shared.dma[q->engine] = time;
+}
+
+/* The same for a run of a transfer that an instruction made: each is a packet */
+static bool advance_made(struct ncore_lane *lane, struct ncore_queue *q, const struct ncore_copy *c,
+			 uint64_t time)
+{
+	struct ncore_ring *m = &q->ring[NCORE_M2S];
+	bool whole = m->done == ncore_desc_len(&m->cur);
+
+	if (whole) {
+		time += lane->chip->gen->target->cost.descriptor;
+		ncore_made_close(q);
+	}
+	set_time(lane, q, c, time);
+	return whole;
+}
+
 /* Accounts for copied bytes and closes descriptors; true: the packet is complete. */
 static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct ncore_copy *c)
 {
@@ -237,14 +267,14 @@ static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct
 	m->done += (uint32_t)c->done;
 	s->done += (uint32_t)c->done;
 	q->step_bytes += c->done;
+	if (q->made->open)
+		return advance_made(lane, q, c, time);
 	if (m->done == ncore_desc_len(&m->cur)) {
 		last = ncore_desc_ctrl(&m->cur) & NEURON_UDMA_DESC_LAST;
 		time += chip->gen->target->cost.descriptor;
 		ncore_ring_close(m, 1);
 	}
-	atomic_store_explicit(&q->time, time, memory_order_relaxed);
-	if (c->shares)
-		lane->shared.dma[q->engine] = time;
+	set_time(lane, q, c, time);
 	if (last && s->done < ncore_desc_len(&s->cur))
 		ncore_guest_error(chip, NCORE_GE_IMPL_DEFINED, s->cur.addr, s->done);
 	if (last || s->done == ncore_desc_len(&s->cur))
@@ -338,6 +368,10 @@ static enum ncore_step copy_some(struct ncore_turn *t)
 	case 0:
 		break;
 	case -EAGAIN:
+		if (q->made->open && c.why == NCORE_STEP_MOVE) {
+			ncore_stop_queue(lane->chip, q, NEURON_NERR_DMA_ABORT, c.dst);
+			return NCORE_STEP_STARVED;
+		}
 		*t->move = c.why == NCORE_STEP_MOVE ? c.move : c.stall_engine;
 		return c.why;
 	default:
@@ -386,12 +420,17 @@ static enum ncore_step run(struct ncore_turn *t)
 			return NCORE_STEP_STARVED;
 		if (budget->bytes <= 0 || budget->descs <= 0 || atomic_load(&t->lane->stops))
 			return NCORE_STEP_LEAVE;
+		if (ncore_made_due(t->q) &&
+		    ncore_made_finish(t->lane, t->q, ncore_queue_time(t->q)))
+			return NCORE_STEP_PACKET;
 		if (open_both(t->lane->chip, t->q, &step))
 			return step;
 		step = copy_some(t);
 		if (step != NCORE_STEP_LEAVE &&
 		    (step != NCORE_STEP_PACKET || !ncore_goes_on(t, ncore_queue_time(t->q))))
 			return step;
+		if (atomic_load_explicit(&t->q->made->count, memory_order_relaxed))
+			continue; /* one of those, or the descriptors before it, each by itself */
 		if (!ncore_series(t))
 			return NCORE_STEP_PACKET;
 	}

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "neuron/isa/check.h"
+#include "neuron/isa/codec.h"
 #include "neuron/isa/isa.h"
 #include "tpb.h"
 
@@ -304,19 +305,42 @@ struct exec_arith {
 
 #define TPB_FIFO_BYTES (NEURON_FIFO_WORDS * NEURON_INSN_WORD)
 
-enum tpb_head { TPB_HEAD_NONE, TPB_HEAD_READY, TPB_HEAD_ILLEGAL };
+enum tpb_head {
+	TPB_HEAD_NONE,
+	TPB_HEAD_READY,
+	TPB_HEAD_ILLEGAL,
+	TPB_HEAD_OUTSIDE, /* of the window from which instructions come */
+	TPB_HEAD_REFUSED, /* the window is not, or no longer, the core's to read */
+};
 
 /* What a wait looks at, or an update changes: a semaphore's number, an event's from EVENT on */
 enum { TPB_WATCH_EVENT = NEURON_SEMAPHORES_MAX, TPB_WATCH_NONE = 0xffff };
+
+struct tpb_kept;
+
+/* The window of memory that instructions come from, while it is on */
+struct tpb_window {
+	bool on;
+	uint64_t base; /* device address */
+	uint32_t length;
+	uint64_t pc; /* byte of the head: outside, the engine stops where it would start */
+	/* not state */
+	const uint8_t *code; /* the window; NULL: refused */
+	struct tpb_kept *kept; /* what was decoded; of the head the words are state */
+};
 
 struct tpb_engine {
 	uint8_t fifo[TPB_FIFO_BYTES];
 	uint64_t fifo_time[NEURON_FIFO_WORDS];
 	unsigned int fifo_head, fifo_count; /* words */
-	/* the instruction at the head, decoded once; not state: made again from the FIFO */
+	struct tpb_window window; /* the other source */
+	uint32_t reg[NEURON_REGISTERS];
+	/* the instruction at the head, decoded once; not state: made again from its words */
 	enum tpb_head head;
 	unsigned int head_words;
-	struct neuron_insn insn;
+	const struct neuron_insn *insn;
+	struct tpb_kept *kept; /* in which it is, or NULL: in decoded */
+	struct neuron_insn decoded;
 	uint64_t arrived; /* the time of its last word */
 	uint64_t start; /* when it starts, as far as is known; TPB_NEVER: it waits */
 	uint16_t watch; /* what its wait looks at */
@@ -352,6 +376,7 @@ struct tpb {
 	struct tpb_weights weights;
 	struct neuron_isa_operands at; /* of the instruction that is being executed */
 	struct exec_draws *draws; /* of its engine, which rounds by them; or NULL */
+	struct neuron_insn patched; /* that instruction, if it has patches */
 	float acc[NEURON_PARTITIONS]; /* ACT's accumulator registers */
 	/* the Vector engine's, and its random numbers; GpSimd's: each lane has its own */
 	float vector_acc[NEURON_PARTITIONS];
@@ -372,8 +397,28 @@ static inline struct neuron_isa_weights exec_weights_loaded(const struct tpb_wei
 					    .doubled = w->doubled };
 }
 
-/* tpb.c: look at the head of the FIFO, and when it can start */
+/* tpb.c: look at the head of the source, and when it can start */
 void tpb_decode_head(struct tpb *t, unsigned int e);
+void tpb_look(struct tpb *t, unsigned int e); /* when it can start, once it is known */
+uint16_t tpb_watch(const struct tpb *t, const struct neuron_insn *insn); /* what it waits for */
+void tpb_engine_stop(struct tpb *t, unsigned int e, uint16_t code, uint64_t data, uint32_t data2);
+
+/* tpb_seq.c */
+int tpb_window_new(struct tpb *t); /* 0 or -ENOMEM */
+void tpb_window_free(struct tpb *t);
+void tpb_window_reset(struct tpb_engine *eng);
+void tpb_window_head(struct tpb *t, unsigned int e); /* reads the head */
+void tpb_window_resume(struct tpb *t, unsigned int e); /* with the words that were read */
+/* those, NEURON_ISA_MAX_WORDS; NULL: there are none */
+const uint8_t *tpb_window_words(const struct tpb_engine *eng);
+void tpb_window_put(struct tpb_engine *eng, const uint8_t *words); /* ... for resume */
+/* may the engine execute its head? As neuron_isa_check_at(), into t->at */
+int tpb_check_head(struct tpb *t, unsigned int e, const struct neuron_insn *insn,
+		   struct neuron_isa_fault *fault);
+/* the head as its registers make it; NULL with *fault */
+const struct neuron_insn *tpb_patched(struct tpb *t, unsigned int e,
+				      struct neuron_isa_fault *fault);
+bool tpb_exec_registers(struct tpb *t, unsigned int e, const struct neuron_insn *insn);
 
 /* exec_stream.c */
 void exec_operand_init(const struct tpb *t, struct exec_operand *o, const struct neuron_ap *ap,

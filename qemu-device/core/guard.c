@@ -230,6 +230,8 @@ bool ncore_guard_write(struct ncore_chip *chip, uint32_t rel, uint32_t value)
 		ncore_lane_stop(&chip->lane[i]);
 	known = set(chip, rel, value);
 	forget(chip);
+	for (i = 0; i < chip->gen->cores; i++)
+		tpb_windows_again(chip->core[i].tpb);
 	for (i = 0; i < chip->lanes; i++)
 		ncore_lane_start(&chip->lane[i]);
 	return known;

@@ -134,6 +134,36 @@ int ncore_lane_out(struct ncore_lane *lane, uint64_t addr, uint32_t value, uint6
 	return 0;
 }
 
+/* The device's memory that an instruction of the lane's core reaches; NULL: none, or not all of it */
+static uint8_t *core_memory(struct ncore_lane *lane, uint64_t addr, uint64_t len,
+			    struct ncore_ep *ep)
+{
+	uint8_t domain = ncore_guard_core_domain(lane->chip, lane->index);
+
+	if (ncore_route_own(lane->chip, addr, ep) || ep->kind != NCORE_EP_MEM ||
+	    ep->core != NCORE_EP_NO_CORE || len > ep->len ||
+	    !ncore_guard_whole(lane->chip, domain, NULL, ep, len))
+		return NULL;
+	return ep->ptr;
+}
+
+const uint8_t *ncore_lane_window(struct ncore_lane *lane, uint64_t addr, uint64_t len)
+{
+	struct ncore_ep ep;
+
+	return core_memory(lane, addr, len, &ep);
+}
+
+int ncore_lane_element(struct ncore_lane *lane, uint64_t addr, void *raw, unsigned int size,
+		       bool write)
+{
+	struct ncore_ep ep;
+
+	if (!core_memory(lane, addr, size, &ep))
+		return -EACCES;
+	return ncore_ep_rw(lane->chip, &ep, raw, size, write);
+}
+
 static int deliver(struct ncore_lane *lane, const struct ncore_post *post)
 {
 	int core = ncore_core_word(lane->chip, post->addr);

@@ -6,12 +6,15 @@
  */
 #include "chip.h"
 
+#include "neuron/isa/check.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define STATE_MAGIC 0x5249484355524eull /* "NRUCHIR" */
-#define STATE_VERSION 5
+#define STATE_VERSION 6 /* of chips whose instructions make transfers */
+#define STATE_WITHOUT_TRANSFERS 5
 #define STATE_WITHOUT_TOPSPS 4 /* whose words it has not: as after a reset */
 #define TPB_STATE_MAX (16u << 20)
 
@@ -125,6 +128,79 @@ static void ring_state(struct state *s, struct ncore_ring *r)
 		"a descriptor is beyond its end");
 	if (s->load)
 		r->cached = r->cache_at = 0; /* fetched again */
+}
+
+static void transfer_state(struct state *s, struct tpb_transfer *t)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		uint64_t n = 1;
+
+		F(s, t->addr[i]);
+		for (unsigned int d = 0; d < NEURON_DMA_DIMS; d++) {
+			F(s, t->step[i][d]);
+			F(s, t->num[i][d]);
+			n *= t->num[i][d];
+		}
+		if (n > NEURON_ISA_MAX_RUNS ||
+		    (i && n != (uint64_t)t->num[0][0] * t->num[0][1] * t->num[0][2]))
+			fail(s, -EINVAL,
+			     "a transfer has too many runs, or not as many in its halves");
+	}
+	LIMITED(s, t->run, NEURON_ISA_MAX_RUN + 1, "a transfer's run is too long");
+	F(s, t->semaphore);
+	if (t->semaphore >= s->chip->gen->target->semaphores)
+		fail(s, -EINVAL, "a transfer ends at no semaphore");
+}
+
+static void made_state(struct state *s, struct ncore_queue *q)
+{
+	struct ncore_transfers *w = q->made;
+	const struct ncore_ring *m = &q->ring[NCORE_M2S];
+	uint32_t n = (uint32_t)num(s, atomic_load(&w->count), 4);
+
+	if (!n || n > NCORE_TRANSFERS || (s->load && atomic_load(&w->count)))
+		fail(s, -EINVAL, "a queue has no transfers, or too many");
+	for (uint32_t i = 0; i < n && !s->error; i++) {
+		uint32_t at = (w->first + i) % NCORE_TRANSFERS;
+		uint32_t after = (uint32_t)num(s, w->entry[at].after - m->closed, 4);
+
+		transfer_state(s, &w->entry[at].t);
+		if (s->load)
+			w->entry[at].after = m->closed + after;
+	}
+	if (s->error)
+		return;
+	atomic_store(&w->count, n);
+	F(s, w->at);
+	LIMITED(s, w->open, 2, "not a truth value");
+	n = (uint32_t)w->entry[w->first].t.num[0][0] * w->entry[w->first].t.num[0][1] *
+	    w->entry[w->first].t.num[0][2];
+	if (w->at > n || (w->open && (w->at == n || !m->open || !q->ring[NCORE_S2M].open)))
+		fail(s, -EINVAL, "a transfer is beyond its end");
+}
+
+/* Of the queues that have transfers their numbers, and those */
+static void transfers_state(struct state *s)
+{
+	const uint32_t queues = s->chip->gen->dma_engines * NCORE_QUEUES;
+	uint32_t n = 0, id = 0;
+
+	for (uint32_t i = 0; i < queues && !s->load; i++)
+		n += s->chip->udma[i / NCORE_QUEUES].used &&
+		     atomic_load(&s->chip->udma[i / NCORE_QUEUES].made[i % NCORE_QUEUES].count);
+	n = (uint32_t)num(s, n, 4);
+	for (; n && !s->error; n--, id++) {
+		while (!s->load &&
+		       !(s->chip->udma[id / NCORE_QUEUES].used &&
+			 atomic_load(
+				 &s->chip->udma[id / NCORE_QUEUES].made[id % NCORE_QUEUES].count)))
+			id++;
+		id = (uint32_t)num(s, id, 4);
+		if (id < queues && !s->error)
+			made_state(s, &s->chip->udma[id / NCORE_QUEUES].queue[id % NCORE_QUEUES]);
+		else
+			fail(s, -EINVAL, "transfers of no queue");
+	}
 }
 
 static void queue_state(struct state *s, struct ncore_queue *q)
@@ -397,21 +473,27 @@ static void chip_state(struct state *s)
 		topsp_state(s, &chip->topsp[i]);
 	for (i = 0; i < chip->lanes; i++)
 		lane_state(s, &chip->lane[i]);
+	if (s->version > STATE_WITHOUT_TRANSFERS)
+		transfers_state(s);
 }
 
 static void header(struct state *s)
 {
+	const uint32_t newest =
+		s->chip->gen->target->core < 2 ? STATE_WITHOUT_TRANSFERS : STATE_VERSION;
 	uint64_t magic = STATE_MAGIC;
 	uint32_t generation = s->chip->gen->number;
 
-	s->version = STATE_VERSION;
+	s->version = newest;
 	F(s, magic);
 	F(s, s->version);
 	F(s, generation);
 	if (magic != STATE_MAGIC)
 		fail(s, -EINVAL, "not a chip's state");
-	else if (s->version != STATE_VERSION && s->version != STATE_WITHOUT_TOPSPS)
-		fail(s, -ENOTSUP, "a state of another version than 4 or 5");
+	else if (s->version > newest || s->version < STATE_WITHOUT_TOPSPS)
+		fail(s, -ENOTSUP,
+		     newest == STATE_VERSION ? "a state of another version than 4 to 6"
+					     : "a state of another version than 4 or 5");
 	else if (generation != s->chip->gen->number)
 		fail(s, -ENOTSUP, "a state of another generation of chips");
 }

@@ -32,6 +32,7 @@ void tpb_reset(struct tpb *t)
 		eng->draws = (struct exec_draws){ .core = t->cfg.index, .engine = e };
 		eng->own = TPB_WATCH_NONE;
 		eng->own_time = 0;
+		tpb_window_reset(eng);
 		tpb_decode_head(t, e);
 	}
 	tpb_words_reset(&t->words, t->cfg.target);
@@ -60,6 +61,10 @@ int tpb_new(const struct tpb_config *config, struct tpb **out)
 		return -ENOMEM;
 	}
 	t->kern = exec_kernels_best();
+	if (tpb_window_new(t)) {
+		tpb_free(t);
+		return -ENOMEM;
+	}
 	tpb_reset(t);
 	*out = t;
 	return 0;
@@ -69,6 +74,7 @@ void tpb_free(struct tpb *t)
 {
 	if (!t)
 		return;
+	tpb_window_free(t);
 	gps_free(t->gps);
 	free(t->scratch);
 	free(t);
@@ -87,8 +93,7 @@ static void tpb_engine_halt(struct tpb_engine *eng)
 }
 
 /* An engine's error: it stops and says so once; id is the number of the instruction */
-static void tpb_engine_stop(struct tpb *t, unsigned int e, uint16_t code, uint64_t data,
-			    uint32_t data2)
+void tpb_engine_stop(struct tpb *t, unsigned int e, uint16_t code, uint64_t data, uint32_t data2)
 {
 	tpb_engine_halt(&t->eng[e]);
 	tpb_error(t, e, code, (uint32_t)t->perf.eng[e].insn, data, data2, t->eng[e].time);
@@ -110,7 +115,7 @@ static const uint8_t *tpb_fifo_peek(const struct tpb_engine *eng, uint8_t *words
 }
 
 /* The word that an instruction waits for. A wait for one that does not exist is refused. */
-static uint16_t tpb_watch(const struct tpb *t, const struct neuron_insn *insn)
+uint16_t tpb_watch(const struct tpb *t, const struct neuron_insn *insn)
 {
 	switch (insn->wait) {
 	case NEURON_WAIT_SEM_EQ:
@@ -128,7 +133,7 @@ static uint16_t tpb_watch(const struct tpb *t, const struct neuron_insn *insn)
 }
 
 /* The time at which the head starts: the engine is free, its words have come, its condition holds */
-static void tpb_look(struct tpb *t, unsigned int e)
+void tpb_look(struct tpb *t, unsigned int e)
 {
 	struct tpb_engine *eng = &t->eng[e];
 	uint64_t from = eng->time > eng->arrived ? eng->time : eng->arrived;
@@ -142,7 +147,7 @@ static void tpb_look(struct tpb *t, unsigned int e)
 	eng->start = tpb_past_when(eng->watch < TPB_WATCH_EVENT
 					   ? &t->words.sem_past[eng->watch]
 					   : &t->words.event_past[eng->watch - TPB_WATCH_EVENT],
-				   &eng->insn, from);
+				   eng->insn, from);
 }
 
 static uint64_t tpb_arrival(const struct tpb_engine *eng, unsigned int words)
@@ -166,10 +171,17 @@ void tpb_decode_head(struct tpb *t, unsigned int e)
 	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
 	int rc;
 
+	if (eng->window.on) {
+		tpb_window_head(t, e);
+		return;
+	}
 	eng->head = TPB_HEAD_NONE;
 	eng->watch = TPB_WATCH_NONE;
 	eng->start = TPB_NEVER;
-	rc = neuron_isa_decode(tpb_fifo_peek(eng, words, n), n, &eng->insn);
+	eng->insn = &eng->decoded;
+	eng->kept = NULL;
+	rc = neuron_isa_decode_for(tpb_fifo_peek(eng, words, n), n, t->cfg.target->core,
+				   &eng->decoded);
 	if (rc == -EAGAIN)
 		return;
 	eng->head = rc > 0 ? TPB_HEAD_READY : TPB_HEAD_ILLEGAL;
@@ -177,7 +189,7 @@ void tpb_decode_head(struct tpb *t, unsigned int e)
 	eng->arrived = tpb_arrival(eng, eng->head_words);
 	/* what has started waits no more */
 	if (rc > 0 && !(e == NEURON_ENG_GPSIMD && exec_custom_running(t)))
-		eng->watch = tpb_watch(t, &eng->insn);
+		eng->watch = tpb_watch(t, &eng->decoded);
 	if (!eng->stopped)
 		tpb_look(t, e);
 }
@@ -203,10 +215,15 @@ void tpb_fifo_push(struct tpb *t, unsigned int engine, const void *words, unsign
 		tpb_decode_head(t, engine);
 }
 
-static void tpb_fifo_pop(struct tpb *t, unsigned int e)
+/* On to what is behind the head */
+static void tpb_advance(struct tpb *t, unsigned int e)
 {
 	struct tpb_engine *eng = &t->eng[e];
 
+	if (eng->window.on) {
+		eng->window.pc += (uint64_t)eng->head_words * NEURON_INSN_WORD;
+		return;
+	}
 	eng->fifo_head = (eng->fifo_head + eng->head_words) % NEURON_FIFO_WORDS;
 	eng->fifo_count -= eng->head_words;
 	if (t->refill >> e & 1 && tpb_fifo_space(t, e) >= TPB_FIFO_REFILL)
@@ -366,6 +383,15 @@ static bool tpb_exec_sequencing(struct tpb *t, unsigned int e, const struct neur
 	case NEURON_OP_SET_ROUNDING:
 		tpb_set_rounding(&t->eng[e], insn);
 		return true;
+	case NEURON_OP_FETCH:
+	case NEURON_OP_FETCH_END:
+	case NEURON_OP_MOVE:
+	case NEURON_OP_ALU:
+	case NEURON_OP_COMPARE_BRANCH:
+	case NEURON_OP_TENSOR_LOAD:
+	case NEURON_OP_TENSOR_STORE:
+	case NEURON_OP_DMA:
+		return tpb_exec_registers(t, e, insn);
 	case NEURON_OP_PSEUDO_DMA_TRIGGER:
 		tpb_engine_stop(t, e, NEURON_NERR_ILLEGAL_INSN, insn->opcode, 0);
 		return false;
@@ -408,12 +434,22 @@ static bool tpb_custom_start(struct tpb *t, unsigned int e, const struct neuron_
 	return false;
 }
 
+static void tpb_refuse(struct tpb *t, unsigned int e, const struct neuron_insn *insn,
+		       const struct neuron_isa_fault *fault)
+{
+	tpb_engine_stop(t, e, fault->code,
+			fault->code == NEURON_NERR_ILLEGAL_INSN
+				? insn->opcode
+				: (uint64_t)fault->operand << 32 | fault->offset,
+			0);
+}
+
 static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *insn, uint64_t time)
 {
 	struct neuron_isa_fault fault = { 0 };
 	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
 	uint32_t group = op->groups & t->cfg.target->engine[e].runs;
-	int rc = neuron_isa_check_at(insn, e, t->cfg.target, &fault, &t->at);
+	int rc = tpb_check_head(t, e, insn, &fault);
 
 	if (!rc) {
 		if (op->fields & NEURON_FB(CUSTOM))
@@ -434,11 +470,7 @@ static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *in
 		tpb_check(t, e, insn);
 		return true;
 	}
-	tpb_engine_stop(t, e, fault.code,
-			fault.code == NEURON_NERR_ILLEGAL_INSN
-				? insn->opcode
-				: (uint64_t)fault.operand << 32 | fault.offset,
-			0);
+	tpb_refuse(t, e, insn, &fault);
 	return false;
 }
 
@@ -452,7 +484,7 @@ static bool tpb_struck(struct tpb *t, unsigned int e, bool datapath)
 		tpb_engine_halt(&t->eng[e]);
 		return true;
 	case TPB_FAULT_SRAM:
-		tpb_engine_stop(t, e, NEURON_NERR_SRAM_UE, t->eng[e].insn.opcode, 0);
+		tpb_engine_stop(t, e, NEURON_NERR_SRAM_UE, t->eng[e].insn->opcode, 0);
 		return true;
 	default:
 		return false;
@@ -515,10 +547,31 @@ static void tpb_custom_turn(struct tpb *t, unsigned int e)
 		tpb_custom_stop(t, e);
 	if (turn != EXEC_CUSTOM_DONE)
 		return;
-	tpb_fifo_pop(t, e);
+	tpb_advance(t, e);
 	COUNT(t->perf.eng[e].insn, 1);
-	tpb_update(t, e, &eng->insn, eng->time);
+	tpb_update(t, e, eng->insn, eng->time);
 	tpb_decode_head(t, e);
+}
+
+/* Where no instruction is to be found, the engine stops */
+static void tpb_head_error(struct tpb *t, unsigned int e)
+{
+	const struct tpb_engine *eng = &t->eng[e];
+	const struct tpb_window *w = &eng->window;
+	const uint8_t *words;
+
+	switch (eng->head) {
+	case TPB_HEAD_OUTSIDE:
+		tpb_engine_stop(t, e, NEURON_NERR_PC, w->pc, w->length);
+		break;
+	case TPB_HEAD_REFUSED:
+		tpb_engine_stop(t, e, NEURON_NERR_FETCH_REFUSED, w->base, w->length);
+		break;
+	default:
+		words = w->on ? tpb_window_words(eng)
+			      : eng->fifo + eng->fifo_head * NEURON_INSN_WORD;
+		tpb_engine_stop(t, e, NEURON_NERR_ILLEGAL_INSN, neuron_isa_get_le64(words), 0);
+	}
 }
 
 /* The head instruction of an engine that may run */
@@ -526,27 +579,34 @@ static void tpb_step(struct tpb *t, unsigned int e)
 {
 	const struct neuron_target *target = t->cfg.target;
 	struct tpb_engine *eng = &t->eng[e];
-	const struct neuron_insn *insn = &eng->insn;
-	bool matmul = neuron_isa_ops[insn->opcode].weights == NEURON_WEIGHTS_USE;
+	const struct neuron_insn *insn = eng->insn;
+	struct neuron_isa_fault fault;
+	bool matmul;
 	uint64_t cost;
 
 	if (e == NEURON_ENG_GPSIMD && exec_custom_running(t)) {
 		tpb_custom_turn(t, e);
 		return;
 	}
-	if (eng->head == TPB_HEAD_ILLEGAL) {
-		tpb_engine_stop(t, e, NEURON_NERR_ILLEGAL_INSN,
-				neuron_isa_get_le64(eng->fifo + eng->fifo_head * NEURON_INSN_WORD),
-				0);
+	if (eng->head != TPB_HEAD_READY) {
+		tpb_head_error(t, e);
 		return;
 	}
+	matmul = neuron_isa_ops[insn->opcode].weights == NEURON_WEIGHTS_USE;
 	if (tpb_struck(t, e, neuron_isa_datapath(insn)))
 		return;
 	if (insn->opcode != NEURON_OP_CUSTOM_OP) /* which stays until it is done */
-		tpb_fifo_pop(t, e);
+		tpb_advance(t, e);
 	tpb_begin(t, e, matmul);
 	if (t->cfg.ops->insn)
 		t->cfg.ops->insn(t->cfg.opaque, e, insn->opcode, eng->time);
+	if (neuron_isa_patched(insn)) {
+		insn = tpb_patched(t, e, &fault);
+		if (!insn) {
+			tpb_refuse(t, e, eng->insn, &fault);
+			return;
+		}
+	}
 	if (!tpb_exec(t, e, insn, eng->time))
 		return;
 	if (insn->opcode == NEURON_OP_CUSTOM_OP) {

@@ -25,6 +25,16 @@ struct tpb;
 /* What an injected fault does to an engine before its next instruction */
 enum tpb_fault { TPB_FAULT_NONE, TPB_FAULT_HANG, TPB_FAULT_SRAM };
 
+/* A transfer that an instruction makes: runs of bytes, as many of the source as of the destination */
+struct tpb_transfer {
+	uint64_t addr[2]; /* device addresses: source, destination */
+	int32_t step[2][NEURON_DMA_DIMS]; /* bytes, the slowest first */
+	uint16_t num[2][NEURON_DMA_DIMS];
+	uint32_t run; /* bytes */
+	uint8_t engine, queue;
+	uint8_t semaphore; /* + 1 when it is done */
+};
+
 struct tpb_ops {
 	/* an instruction's 32-bit write to a device address; 0, or -EACCES when refused */
 	int (*write)(void *opaque, uint64_t addr, uint32_t value, uint64_t time);
@@ -33,6 +43,15 @@ struct tpb_ops {
 	 * NULL: only asks. 0 or -EACCES. NULL: there is none
 	 */
 	int (*dram)(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write);
+	/*
+	 * what instructions may be fetched from: len bytes of the device's memory, or NULL when
+	 * refused; asked again after tpb_windows_again(). May be NULL: there is none
+	 */
+	const uint8_t *(*window)(void *opaque, uint64_t addr, uint64_t len);
+	/* a register's element in the device's memory; 0, or -EACCES. May be NULL, as window */
+	int (*element)(void *opaque, uint64_t addr, void *raw, unsigned int size, bool write);
+	/* into a queue, from a time on; 0, or -EACCES when refused. May be NULL */
+	int (*dma)(void *opaque, const struct tpb_transfer *transfer, uint64_t time);
 	/* a notification entry; type is NEURON_NQ_* */
 	void (*notify)(void *opaque, unsigned int type, unsigned int engine, uint16_t code,
 		       uint32_t id, uint64_t data, uint32_t data2, uint64_t time);
@@ -94,6 +113,9 @@ bool tpb_runnable(const struct tpb *tpb); /* Whether tpb_run() would execute an 
 unsigned int tpb_fifo_space(const struct tpb *tpb, unsigned int engine);
 void tpb_fifo_push(struct tpb *tpb, unsigned int engine, const void *words, unsigned int n,
 		   uint64_t time);
+
+/* What memory the core may reach has changed */
+void tpb_windows_again(struct tpb *t);
 
 /* Semaphores and events; set/inc/dec report overflow and double set themselves (ops->notify) */
 const struct tpb_words *tpb_words(const struct tpb *tpb);

@@ -179,6 +179,30 @@ static void tpb_gps_fields(struct tpb_cursor *c, struct gps *g)
 		gps_library_decode(g);
 }
 
+/* The words of the head, which was read and is not read again */
+static void tpb_window_head_field(struct tpb_cursor *c, struct tpb_engine *eng)
+{
+	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD] = { 0 };
+
+	if (!c->load && eng->window.on && tpb_window_words(eng))
+		memcpy(words, tpb_window_words(eng), sizeof(words));
+	tpb_field(c, words, sizeof(words));
+	if (c->load)
+		tpb_window_put(eng, words);
+}
+
+static void tpb_window_fields(struct tpb_cursor *c, struct tpb_engine *eng)
+{
+	struct tpb_window *w = &eng->window;
+
+	tpb_flag(c, &w->on);
+	tpb_field(c, &w->base, sizeof(w->base));
+	tpb_field(c, &w->length, sizeof(w->length));
+	tpb_field(c, &w->pc, sizeof(w->pc));
+	tpb_window_head_field(c, eng);
+	tpb_field(c, eng->reg, sizeof(eng->reg));
+}
+
 static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 {
 	const struct neuron_target *target = t->cfg.target;
@@ -200,6 +224,7 @@ static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 		tpb_field(c, t->xorwow, sizeof(t->xorwow));
 	}
 	for (unsigned int e = 0; target->core > 1 && e < target->engines; e++) {
+		tpb_window_fields(c, &t->eng[e]);
 		tpb_flag(c, &t->eng[e].at_random);
 		tpb_field(c, &t->eng[e].draws.seed, sizeof(t->eng[e].draws.seed));
 		tpb_field(c, &t->eng[e].draws.count, sizeof(t->eng[e].draws.count));
@@ -264,13 +289,18 @@ int tpb_words_load(struct tpb_words *w, const struct neuron_target *target, cons
 	return -EINVAL;
 }
 
+static bool tpb_window_sane(const struct tpb_window *w)
+{
+	return !((w->base | w->length | w->pc) % NEURON_INSN_WORD) && (w->length || !w->on);
+}
+
 static bool tpb_state_sane(const struct tpb *t)
 {
 	const struct neuron_isa_weights loaded = exec_weights_loaded(&t->weights);
 
 	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
 		if (t->eng[e].fifo_head >= NEURON_FIFO_WORDS ||
-		    t->eng[e].fifo_count > NEURON_FIFO_WORDS)
+		    t->eng[e].fifo_count > NEURON_FIFO_WORDS || !tpb_window_sane(&t->eng[e].window))
 			return false;
 	if (t->weights.dtype &&
 	    (!loaded.k || loaded.k > NEURON_PARTITIONS || t->weights.k % loaded.k ||
@@ -287,7 +317,7 @@ static bool tpb_custom_head(const struct tpb *t)
 {
 	const struct tpb_engine *eng = &t->eng[NEURON_ENG_GPSIMD];
 
-	return eng->head == TPB_HEAD_READY && eng->insn.opcode == NEURON_OP_CUSTOM_OP &&
+	return eng->head == TPB_HEAD_READY && eng->insn->opcode == NEURON_OP_CUSTOM_OP &&
 	       !eng->stopped;
 }
 
@@ -307,7 +337,10 @@ int tpb_load(struct tpb *t, const void *buf, uint64_t size)
 		return -EINVAL;
 	}
 	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
-		tpb_decode_head(t, e);
+		if (t->eng[e].window.on)
+			tpb_window_resume(t, e);
+		else
+			tpb_decode_head(t, e);
 	if (exec_custom_running(t) && !tpb_custom_head(t)) {
 		tpb_reset(t);
 		return -EINVAL;

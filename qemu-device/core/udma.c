@@ -45,6 +45,7 @@ void ncore_udma_init(struct ncore_chip *chip, struct ncore_udma *u, unsigned int
 		q->engine = (uint8_t)engine;
 		q->index = (uint8_t)i;
 		q->home = (uint8_t)chip->gen->cores;
+		q->made = &u->made[i];
 		for (half = 0; half < NCORE_HALVES; half++) {
 			q->ring[half].ring_id = 1;
 			q->ring[half].reg = &u->ring_reg[0][i][half];
@@ -182,15 +183,18 @@ bool ncore_queue_runnable(struct ncore_chip *chip, struct ncore_queue *q)
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
 	const uint32_t enable = NEURON_UDMA_Q_CFG_PREFETCH | NEURON_UDMA_Q_CFG_SCHEDULER;
 
-	return ncore_ring_credit(m) && ncore_ring_credit(s) && !atomic_load(&q->stopped) &&
-	       !atomic_load(&chip->udma[q->engine].disabled) &&
+	if (atomic_load(&q->stopped) || atomic_load(&chip->udma[q->engine].disabled))
+		return false;
+	if (ncore_made_due(q))
+		return true;
+	return ncore_ring_credit(m) && ncore_ring_credit(s) &&
 	       (q_reg(m, NEURON_UDMA_Q_CFG) & enable) == enable &&
 	       (q_reg(s, NEURON_UDMA_Q_CFG) & enable) == enable;
 }
 
 /* chip->lock: put an idle queue that can go on to work in a lane */
-static struct ncore_lane *queue_start(struct ncore_chip *chip, struct ncore_queue *q,
-				      unsigned int lane)
+struct ncore_lane *ncore_queue_start(struct ncore_chip *chip, struct ncore_queue *q,
+				     unsigned int lane)
 {
 	if (q->state != NCORE_Q_IDLE || !ncore_queue_runnable(chip, q))
 		return NULL;
@@ -245,6 +249,7 @@ static void queue_reset(struct ncore_chip *chip, struct ncore_queue *q, unsigned
 	unsigned int other = !half;
 
 	queue_unlist(chip, q);
+	ncore_made_forget(q);
 	ring_reset(&q->ring[half]);
 	/* A packet does not survive the loss of one of its sides. */
 	q->ring[other].open = false;
@@ -260,6 +265,7 @@ void ncore_queue_abort(struct ncore_chip *chip, struct ncore_queue *q)
 	unsigned int half;
 
 	queue_unlist(chip, q);
+	ncore_made_forget(q);
 	for (half = 0; half < NCORE_HALVES; half++) {
 		struct ncore_ring *r = &q->ring[half];
 		uint32_t len = q_reg(r, NEURON_UDMA_Q_LEN) & 0xffffff;
@@ -302,7 +308,7 @@ static void engine_start(struct ncore_chip *chip, unsigned int engine)
 
 	for (i = 0; i < NCORE_QUEUES; i++) {
 		struct ncore_queue *q = &chip->udma[engine].queue[i];
-		struct ncore_lane *lane = queue_start(chip, q, q->home);
+		struct ncore_lane *lane = ncore_queue_start(chip, q, q->home);
 
 		if (lane)
 			ncore_lane_kick(lane);
@@ -358,7 +364,7 @@ static void queue_write(struct ncore_chip *chip, struct ncore_queue *q, unsigned
 	}
 	store_word(ncore_ring_reg(r, reg), value);
 	if (reg == NEURON_UDMA_Q_CFG && !lane)
-		lane = queue_start(chip, q, q->home);
+		lane = ncore_queue_start(chip, q, q->home);
 	else if (lane)
 		ncore_lane_start(lane);
 	if (lane)
@@ -432,7 +438,7 @@ void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *from, unsigned 
 	add_credit(chip, q, half, count);
 	if (time > atomic_load(&q->time))
 		atomic_store(&q->time, time);
-	lane = queue_start(chip, q, from && from->tpb ? from->index : q->home);
+	lane = ncore_queue_start(chip, q, from && from->tpb ? from->index : q->home);
 	if (!lane || lane == from)
 		return;
 	/* The host's small copies are executed at once: the driver's deadlines are milliseconds. */

@@ -35,6 +35,11 @@ static const struct error {
 	[NEURON_NERR_CUSTOM_OP]        = { "custom operator", MODEL },
 	[NEURON_NERR_SRAM_UE]          = { "uncorrectable error in SBUF or PSUM",
 		NRT_EXEC_HW_ERR_NC_UE, NDS_EXT_NC_COUNTER_HW_ERR_NC_UE },
+	[NEURON_NERR_PC]               = { "jump out of the program", MODEL },
+	[NEURON_NERR_FETCH_REFUSED]    = { "instructions in memory of others", MODEL },
+	[NEURON_NERR_DMA_REFUSED]      = { "transfer into no queue of the core's", MODEL },
+	[NEURON_NERR_DMA_OOB]          = { "transfer beyond its bounds", MODEL },
+	[NEURON_NERR_ELEMENT_REFUSED]  = { "register's element in no memory of the core's", MODEL },
 };
 /* clang-format on */
 

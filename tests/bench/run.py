@@ -305,6 +305,8 @@ def matmul(build: Path) -> None:
 def dispatch(build: Path) -> None:
     got = rates([str(build / "tests" / "bench" / "bench-dispatch")])
     show("an instruction's dispatch: NOP, of the processor", f"{got['nop']:.0f} ns", "30 ns")
+    show("NOP from a window of memory", f"{got['fetched-nop']:.0f} ns", "30 ns")
+    show("an iteration of a loop on the chip", f"{got['loop']:.0f} ns", "30 ns")
     show("copy of one element; sum of two", f"{got['copy']:.0f}; {got['sum']:.0f} ns")
 
 

@@ -13,6 +13,9 @@
 #define SBUF_SIZE (NEURON_PARTITIONS * PART)
 #define PSUM_SIZE (NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE)
 #define SLACK_BYTE 0x7f /* behind the memories: may be read without effect, is never written */
+#define HBM_SIZE (2 * FUZZ_WINDOW) /* of the device's memory */
+#define IN_WINDOW \
+	(256 - FUZZ_WINDOW / NEURON_INSN_WORD) /* a time from which on it is a place there */
 #define INSNS 24
 #define SETS 8 /* of kernels at most; the last is loaded from a saved state */
 /* Elements of all partitions: limited, because a fuzzer needs many inputs */
@@ -20,7 +23,7 @@
 
 struct core {
 	struct tpb *tpb;
-	uint8_t *sbuf, *psum;
+	uint8_t *sbuf, *psum, *hbm;
 	uint64_t notes, hash;
 };
 
@@ -52,7 +55,27 @@ static void op_notify(void *opaque, unsigned int type, unsigned int engine, uint
 	note(opaque, time);
 }
 
-static const struct tpb_ops ops = { .write = op_write, .notify = op_notify };
+static const uint8_t *op_window(void *opaque, uint64_t addr, uint64_t len)
+{
+	const struct core *c = opaque;
+
+	addr -= FUZZ_HBM;
+	return addr > HBM_SIZE || len > HBM_SIZE - addr ? NULL : c->hbm + addr;
+}
+
+static int op_element(void *opaque, uint64_t addr, void *raw, unsigned int size, bool write)
+{
+	uint8_t *at = (uint8_t *)op_window(opaque, addr, size);
+
+	if (!at)
+		return -13;
+	memcpy(write ? at : raw, write ? raw : at, size);
+	return 0;
+}
+
+static const struct tpb_ops ops = {
+	.write = op_write, .window = op_window, .element = op_element, .notify = op_notify
+};
 
 static void add_core(const struct exec_kernels *kern)
 {
@@ -61,7 +84,8 @@ static void add_core(const struct exec_kernels *kern)
 
 	c->sbuf = calloc(1, SBUF_SIZE + TPB_SLACK);
 	c->psum = calloc(1, PSUM_SIZE + TPB_SLACK);
-	fuzz_assert(c->sbuf && c->psum);
+	c->hbm = calloc(1, HBM_SIZE);
+	fuzz_assert(c->sbuf && c->psum && c->hbm);
 	memset(c->sbuf + SBUF_SIZE, SLACK_BYTE, TPB_SLACK);
 	memset(c->psum + PSUM_SIZE, SLACK_BYTE, TPB_SLACK);
 	config.sbuf = c->sbuf;
@@ -120,6 +144,7 @@ static void begin(struct fuzz_in *in)
 			c->tpb->eng[e].time = 0;
 		memcpy(c->sbuf, sbuf, SBUF_SIZE);
 		memset(c->psum, 0, PSUM_SIZE);
+		memset(c->hbm, 0, HBM_SIZE);
 		c->notes = c->hash = 0;
 	}
 }
@@ -161,6 +186,15 @@ static unsigned int next_insn(struct fuzz_in *in, unsigned int engine, uint8_t *
 		       : (unsigned int)n;
 }
 
+/* Whatever is there, and whether an engine fetches it or not */
+static void put_in_window(uint64_t time, const uint8_t *words, unsigned int n)
+{
+	uint32_t at = (uint32_t)(time - IN_WINDOW) * NEURON_INSN_WORD;
+
+	for (unsigned int i = 0; i < sets; i++)
+		memcpy(cores[i].hbm + at, words, n * NEURON_INSN_WORD);
+}
+
 static void push(struct fuzz_in *in)
 {
 	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
@@ -168,6 +202,10 @@ static void push(struct fuzz_in *in)
 	unsigned int n = next_insn(in, engine, words);
 	uint64_t time = fuzz_u8(in);
 
+	if (n && time >= IN_WINDOW) {
+		put_in_window(time, words, n);
+		return;
+	}
 	if (n > tpb_fifo_space(cores[0].tpb, engine))
 		return;
 	for (unsigned int i = 0; i < sets && n; i++)
@@ -217,6 +255,7 @@ static void same(const struct core *a, const struct core *b)
 	whole(a->psum + PSUM_SIZE);
 	fuzz_assert(!memcmp(a->sbuf, b->sbuf, SBUF_SIZE));
 	fuzz_assert(!memcmp(a->psum, b->psum, PSUM_SIZE));
+	fuzz_assert(!memcmp(a->hbm, b->hbm, HBM_SIZE));
 	fuzz_assert(!memcmp(a->tpb->words.sem, b->tpb->words.sem, sizeof(a->tpb->words.sem)));
 	fuzz_assert(!memcmp(a->tpb->words.event, b->tpb->words.event, sizeof(a->tpb->words.event)));
 	fuzz_assert(!memcmp(&a->tpb->perf, &b->tpb->perf, sizeof(a->tpb->perf)));

@@ -106,7 +106,8 @@ static inline void fuzz_fields(struct fuzz_in *in, struct neuron_insn *insn, uin
 		if (p->field == NEURON_F_SYNC || p->field == NEURON_F_PARTITIONS ||
 		    p->field == NEURON_F_DST || p->field == NEURON_F_SRC0 ||
 		    p->field == NEURON_F_SRC1 || p->field == NEURON_F_DST1 ||
-		    p->field == NEURON_F_SHUFFLE || !(fields >> p->field & 1))
+		    p->field == NEURON_F_SHUFFLE || p->field == NEURON_F_PATCH ||
+		    !(fields >> p->field & 1))
 			continue;
 		v = fuzz_u8(in);
 		if (v >= 224)
@@ -204,6 +205,60 @@ static inline void fuzz_later(struct fuzz_in *in, struct neuron_insn *insn)
 		insn->partitions = 1;
 }
 
+/* Where the device's memory is for instructions, of one window and data behind it */
+#define FUZZ_HBM 0x10000u
+#define FUZZ_WINDOW 2048u
+
+/* What works on registers, in the form that the codec takes; windows and jumps that hit, mostly */
+static inline void fuzz_registers(struct fuzz_in *in, struct neuron_insn *insn, uint64_t fields)
+{
+	uint8_t kind = fuzz_u8(in);
+
+	if (fields & NEURON_FB(RB))
+		insn->immediate = kind & 1;
+	if (fields & NEURON_FB(RB) && insn->immediate) {
+		insn->rb = 0;
+		insn->value = kind & 2 ? kind >> 2 : fuzz_u32(in);
+	} else if (fields & NEURON_FB(RB)) {
+		insn->value = 0;
+	}
+	if (fields & NEURON_FB(RELATION) && kind < 240)
+		insn->target = (kind % 9 - 6) * NEURON_INSN_WORD;
+	if (fields & NEURON_FB(WINDOW) && kind < 240) {
+		insn->address = FUZZ_HBM;
+		insn->length = FUZZ_WINDOW;
+		insn->pc = kind % 32 * NEURON_INSN_WORD;
+	}
+	if (!(fields & NEURON_FB(PLACE)))
+		return;
+	insn->device = kind & 4;
+	insn->indexed = kind & 8;
+	insn->rtype = NEURON_DT_INT8 + kind % 8;
+	if (!insn->indexed)
+		insn->ra = insn->scale = 0;
+	else if (kind < 240)
+		insn->scale = kind % 16;
+	insn->address = insn->device ? FUZZ_HBM + fuzz_u8(in) * 16u
+				     : fuzz_u32(in) & (kind < 240 ? 0x20c00fc : 0x3ffffff);
+}
+
+/* Registers are small numbers more often than not */
+static inline void fuzz_patches(struct fuzz_in *in, struct neuron_insn *insn)
+{
+	uint8_t kind = fuzz_u8(in);
+
+	memset(insn->patch, 0, sizeof(insn->patch));
+	memset(insn->patch_reg, 0, sizeof(insn->patch_reg));
+	memset(insn->patch_scale, 0, sizeof(insn->patch_scale));
+	for (unsigned int i = 0; i < NEURON_PATCHES && kind >= 240 + i; i++) {
+		insn->patch[i] = fuzz_u8(in) % 22;
+		if (!insn->patch[i])
+			continue;
+		insn->patch_reg[i] = fuzz_u8(in) % 8;
+		insn->patch_scale[i] = kind & 1 ? 4 : (int32_t)fuzz_u32(in);
+	}
+}
+
 static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engine,
 					   uint32_t part_size)
 {
@@ -246,9 +301,15 @@ static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engi
 		insn.opcode = NEURON_OP_GATHER + kind % 3;
 	if (new)
 		insn.opcode = later[engine == NEURON_ENG_GPSIMD][kind % 16];
+	else if (kind >= 208 && kind < 224)
+		insn.opcode = NEURON_OP_FETCH + kind % 8;
 	f = neuron_isa_ops[insn.opcode].fields;
 	fuzz_sync(in, &insn);
 	fuzz_fields(in, &insn, f);
+	if (f & NEURON_FB_REGISTERS)
+		fuzz_registers(in, &insn, f);
+	if (f & NEURON_FB(PATCH))
+		fuzz_patches(in, &insn);
 	if (f & NEURON_FB(PARTITIONS))
 		insn.partitions = fuzz_partitions(in);
 	if (f & NEURON_FB(SRC0))

@@ -48,8 +48,9 @@
 #define NEURON_DMA_MIN 3
 #define NEURON_DMA_MAX 4
 #define NEURON_DMA_SOURCES_MAX 16
-#define NEURON_DMA_COMPUTE(op, from, to, sources) \
-	((uint32_t)(from) | (uint32_t)(to) << 6 | (uint32_t)(op) << 12 | ((uint32_t)(sources)-1) << 16)
+#define NEURON_DMA_COMPUTE(op, from, to, sources)                        \
+	((uint32_t)(from) | (uint32_t)(to) << 6 | (uint32_t)(op) << 12 | \
+	 ((uint32_t)(sources)-1) << 16)
 
 /*
  * A notification entry, 32 bytes, little-endian, written front to back with the last word last:
@@ -86,6 +87,12 @@
 #define NEURON_NERR_NQ_OVERFLOW 12
 #define NEURON_NERR_DRAM_UE 13 /* uncorrectable ECC error; id and data as of DMA_ABORT */
 #define NEURON_NERR_SRAM_UE 14 /* the same, or of an engine: data = opcode */
+#define NEURON_NERR_PC 15 /* outside the window that instructions come from: data = pc */
+#define NEURON_NERR_FETCH_REFUSED 16 /* a window that is no memory of the core's: data = address */
+#define NEURON_NERR_DMA_REFUSED 18 /* an instruction's transfer: data = engine << 8 | queue */
+#define NEURON_NERR_DMA_OOB \
+	19 /* what a register adds is beyond the limit: data = it, data2 = side */
+#define NEURON_NERR_ELEMENT_REFUSED 17 /* ... an element: data = address, data2 = opcode */
 /* a GpSimd processor was stopped: data = cause (neuron/hw/gpsimd.h) << 40 | number << 32 | pc */
 #define NEURON_NERR_CUSTOM_OP 20
 

@@ -57,6 +57,7 @@ struct neuron_costs {
 	uint8_t topk; /* cycles an element that may be among the greatest */
 	/* DMA, in picoseconds (docs/hardware.md, Virtual time): a KiB through each */
 	uint32_t descriptor;
+	uint32_t transfer; /* until a queue begins with one that an instruction makes */
 	uint32_t dma_kib; /* a UDMA engine */
 	uint32_t port_kib; /* the port of a core's memories */
 	uint32_t dram_kib; /* what one core has of the chip's DRAM */

@@ -26,6 +26,8 @@
 #define NEURON_ISA_GPSIMD_PARTITIONS 16 /* of one of its cores */
 #define NEURON_ISA_MAX_LOCAL 4096 /* indices of LOCAL_GATHER in a core's partitions */
 #define NEURON_ISA_XORWOW_WORDS 6
+#define NEURON_ISA_MAX_RUN 65536 /* bytes of a transfer side by side */
+#define NEURON_ISA_MAX_RUNS 65536 /* of those */
 
 /* Operand index in an error notification */
 enum neuron_isa_operand {
@@ -71,6 +73,27 @@ static inline bool neuron_isa_native_integers(const struct neuron_insn *insn)
 
 /* Fills fault (may be NULL) with an illegal instruction; -EINVAL */
 int neuron_isa_illegal(struct neuron_isa_fault *fault, const char *reason);
+
+/* NULL when an element of a core's memories, or of the device, is one of registers; else the reason
+ */
+const char *neuron_isa_element(uint64_t address, uint8_t dtype, bool device,
+			       const struct neuron_target *target);
+/* The same of an instruction's registers, window and target; of one that has none NULL */
+const char *neuron_isa_check_registers(const struct neuron_insn *insn,
+				       const struct neuron_target *target);
+
+/* The same of DMA, for an engine of the target */
+const char *neuron_isa_check_dma(const struct neuron_insn *insn, unsigned int engine,
+				 const struct neuron_target *target);
+/* NULL when an instruction's patches, if it has any, are of what it has; else the reason */
+const char *neuron_isa_check_patches(const struct neuron_insn *insn,
+				     const struct neuron_target *target);
+/*
+ * Makes the patches, which were checked, with an engine's registers. 0, or -EINVAL with *fault: a
+ * value does not fit. What came out is checked like any other instruction.
+ */
+int neuron_isa_patch(struct neuron_insn *insn, const uint32_t *regs,
+		     struct neuron_isa_fault *fault);
 
 /*
  * An instruction for an engine of a core. 0, or -EINVAL with *fault (may be NULL).

@@ -25,6 +25,15 @@ enum neuron_opcode {
 	NEURON_OP_WRITE = 0x05, /* up to two 32-bit writes to device addresses */
 	NEURON_OP_PSEUDO_DMA_TRIGGER = 0x06, /* in a NEFF only: libnrt turns it into WRITE */
 	NEURON_OP_SET_ROUNDING = 0x07, /* how the engine rounds results from here on */
+	/* ... from NeuronCore-v2 on */
+	NEURON_OP_FETCH = 0x08, /* instructions come from a window of memory */
+	NEURON_OP_FETCH_END = 0x09, /* ... from the FIFO again */
+	NEURON_OP_MOVE = 0x0a, /* registers: a value into one */
+	NEURON_OP_ALU = 0x0b, /* an operation on integers */
+	NEURON_OP_COMPARE_BRANCH = 0x0c, /* on in the window elsewhere, if two values compare so */
+	NEURON_OP_TENSOR_LOAD = 0x0d, /* an element of memory into a register */
+	NEURON_OP_TENSOR_STORE = 0x0e, /* ... and the reverse */
+	NEURON_OP_DMA = 0x40, /* a transfer into a DMA queue, without descriptors */
 	/* PE */
 	NEURON_OP_LDWEIGHTS = 0x10,
 	NEURON_OP_MATMUL = 0x11,
@@ -143,6 +152,59 @@ enum neuron_act_func {
 	NEURON_ACT_COUNT,
 };
 
+/* An engine's registers, of 32 bits, from NeuronCore-v2 on */
+#define NEURON_REGISTERS 64
+
+/* Operations on registers (ALU); the values are the project's choice */
+enum neuron_reg_alu {
+	NEURON_REG_ADD = 0, /* modulo 2^32, as SUB and MUL */
+	NEURON_REG_SUB,
+	NEURON_REG_MUL,
+	NEURON_REG_AND,
+	NEURON_REG_OR,
+	NEURON_REG_XOR,
+	NEURON_REG_SHL, /* by an unsigned count */
+	NEURON_REG_SHR, /* zeros from above */
+	NEURON_REG_SAR, /* the sign from above */
+	NEURON_REG_MIN, /* signed */
+	NEURON_REG_MAX,
+	NEURON_REG_ALU_COUNT,
+};
+
+/* When COMPARE_BRANCH jumps */
+enum neuron_relation {
+	NEURON_REL_ALWAYS = 0,
+	NEURON_REL_EQ,
+	NEURON_REL_NE,
+	NEURON_REL_LT, /* signed */
+	NEURON_REL_LE,
+	NEURON_REL_GT,
+	NEURON_REL_GE,
+	NEURON_REL_LTU, /* unsigned */
+	NEURON_REL_GEU,
+	NEURON_REL_COUNT,
+};
+
+/*
+ * What a register replaces or adds to in an instruction before it is checked and executed: the
+ * offset of an operand (or of a scalar in memory) grows by register times scale, a number of
+ * elements, or of partitions, becomes register times scale
+ */
+#define NEURON_PATCHES 4
+enum neuron_patch {
+	NEURON_PATCH_NONE = 0,
+	NEURON_PATCH_DST = 1, /* offsets */
+	NEURON_PATCH_SRC0 = 2,
+	NEURON_PATCH_SRC1 = 3,
+	NEURON_PATCH_SCALAR0 = 4,
+	NEURON_PATCH_SCALAR1 = 5,
+	NEURON_PATCH_PARTITIONS = 6,
+	NEURON_PATCH_DST_NUM = 8, /* num 0, and the three behind it */
+	NEURON_PATCH_SRC0_NUM = 12,
+	NEURON_PATCH_SRC1_NUM = 16,
+	NEURON_PATCH_COUNT = 20,
+};
+
 enum neuron_wait {
 	NEURON_WAIT_NONE = 0,
 	NEURON_WAIT_SEM_EQ = 1,
@@ -185,6 +247,7 @@ enum neuron_reduce_cmd {
 };
 
 #define NEURON_AP_DIMS 4
+#define NEURON_DMA_DIMS 3
 
 /*
  * An access pattern: the same in every partition. MATMUL takes partitions = K rows of src0 as the
@@ -272,21 +335,60 @@ struct neuron_insn {
 	float imm; /* RANGE_SELECT: the first element's place */
 	uint16_t count; /* LOCAL_GATHER: elements of each index; TOPK: how many */
 	uint16_t total; /* TOPK: of how many */
-	struct neuron_pattern pattern;
-	/* STREAM_SHUFFLE: the partition of its quadrant that partition i takes, in byte i % 8 of
-	 * word i / 8 */
-	uint64_t shuffle[4];
+
+	/* from NeuronCore-v2 on, of an instruction with partitions; all 0: it has none */
+	uint8_t patch[NEURON_PATCHES]; /* enum neuron_patch */
+	uint8_t patch_reg[NEURON_PATCHES];
+	int32_t patch_scale[NEURON_PATCHES];
 
 	uint32_t id; /* NOTIFY: cookie; PSEUDO_DMA_TRIGGER: id in the engine's JSON */
 	uint8_t first, last; /* SEM_RANGE_CLEAR */
 	uint16_t isa_version; /* PROGRAM_START */
-	uint8_t rounding; /* SET_ROUNDING: enum neuron_rounding */
-	uint64_t seed; /* ... of its draws */
-	struct {
-		uint64_t addr; /* device address */
-		uint32_t value;
-	} write[2]; /* WRITE; an unused pair has addr 0 */
-	struct neuron_custom custom; /* CUSTOM_OP */
+	/* no opcode has two of these */
+	union {
+		struct neuron_pattern pattern; /* IOTA, AFFINE_SELECT */
+		/*
+		 * STREAM_SHUFFLE: the partition of its quadrant that partition i takes, in byte
+		 * i % 8 of word i / 8
+		 */
+		uint64_t shuffle[4];
+		struct neuron_custom custom; /* CUSTOM_OP */
+		struct {
+			uint64_t seed; /* SET_ROUNDING: of its draws */
+			uint8_t rounding; /* ... enum neuron_rounding */
+		};
+		struct {
+			uint64_t addr; /* device address */
+			uint32_t value;
+		} write[2]; /* WRITE; an unused pair has addr 0 */
+		/* registers and where instructions come from */
+		struct {
+			uint64_t address; /* of FETCH's window; TENSOR_LOAD, TENSOR_STORE: place */
+			uint32_t length, pc; /* FETCH: of the window; the first instruction in it */
+			uint32_t value; /* the second operand, if immediate */
+			int32_t scale; /* of what register a adds to the address */
+			int32_t target; /* COMPARE_BRANCH: bytes from this instruction */
+			uint8_t rd, ra, rb; /* registers: result, first and second operand */
+			uint8_t rop; /* enum neuron_reg_alu, neuron_relation */
+			uint8_t rtype; /* enum neuron_dtype: of the element */
+			bool immediate; /* the second operand is value, not register b */
+			bool device; /* the place is a device address, not one in the core */
+			bool indexed; /* register a times scale is added to it */
+		};
+		/* DMA: [0] is the source, [1] the destination */
+		struct {
+			uint64_t dma_addr[2]; /* device addresses */
+			int32_t dma_step[2][NEURON_DMA_DIMS]; /* bytes, the slowest first */
+			uint16_t dma_num[2][NEURON_DMA_DIMS];
+			int32_t dma_scale[2]; /* of what a register adds to the address */
+			uint32_t dma_limit[2]; /* what it adds is 0 to one less; 0: anything */
+			uint32_t dma_run; /* bytes side by side */
+			uint8_t dma_reg[2];
+			uint8_t dma_engine, dma_queue; /* of the chip, of the engine */
+			uint8_t dma_semaphore; /* + 1 when it is done */
+			bool dma_skip; /* beyond a limit nothing is copied; else it is an error */
+		};
+	};
 };
 
 #define NEURON_ISA_QUADRANT 32 /* partitions */

@@ -52,16 +52,29 @@ enum neuron_isa_field {
 	NEURON_F_TOTAL,
 	NEURON_F_PATTERN,
 	NEURON_F_SHUFFLE,
+	NEURON_F_WINDOW, /* FETCH */
+	NEURON_F_RD, /* registers */
+	NEURON_F_RA,
+	NEURON_F_RB, /* or a value */
+	NEURON_F_REG_ALU,
+	NEURON_F_RELATION,
+	NEURON_F_PLACE, /* of an element in memory */
+	NEURON_F_DMA,
+	NEURON_F_PATCH, /* whatever has partitions and no second dst has it */
 	NEURON_F_COUNT,
 };
 #define NEURON_FB(name) (1ull << NEURON_F_##name)
+/* Any of an opcode that works on registers, or on where instructions come from */
+#define NEURON_FB_REGISTERS                                                                       \
+	(NEURON_FB(WINDOW) | NEURON_FB(RD) | NEURON_FB(RA) | NEURON_FB(RB) | NEURON_FB(REG_ALU) | \
+	 NEURON_FB(RELATION) | NEURON_FB(PLACE))
 #define NEURON_FB_TENSOR (NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SRC0))
 /* Those that lie in the second word: src1's place is shared by alpha, patterns and shuffles */
 #define NEURON_FB_LATER                                                             \
 	(NEURON_FB(DST1) | NEURON_FB(IMM) | NEURON_FB(ACC_CMD) | NEURON_FB(ELEMS) | \
 	 NEURON_FB(TOTAL) | NEURON_FB(PATTERN) | NEURON_FB(SHUFFLE))
 #define NEURON_FB_SECOND \
-	(NEURON_FB(SRC1) | NEURON_FB(ALPHA) | NEURON_FB(CUSTOM) | NEURON_FB_LATER)
+	(NEURON_FB(SRC1) | NEURON_FB(ALPHA) | NEURON_FB(CUSTOM) | NEURON_FB(DMA) | NEURON_FB_LATER)
 
 /*
  * In how many partitions an instruction writes its dst. Sources are read in as many partitions as
@@ -85,12 +98,18 @@ struct neuron_isa_op {
 	const char *name; /* mnemonic; NULL: no such opcode */
 	uint8_t groups; /* mask of NEURON_ISA_*: engines that run one of them have it */
 	uint8_t since; /* the first version of the NeuronCore that has it */
-	uint8_t words; /* 1 or 2; the ext bit must agree */
+	uint8_t words; /* 1 or 2; the ext bit must agree. With patches there are 2 */
 	uint8_t span; /* enum neuron_isa_span */
 	uint8_t weights; /* enum neuron_isa_stationary */
 	uint64_t fields; /* mask of NEURON_FB() */
 };
 extern const struct neuron_isa_op neuron_isa_ops[256];
+
+/* Has an instruction patches? */
+static inline bool neuron_isa_patched(const struct neuron_insn *insn)
+{
+	return insn->patch[0] | insn->patch[1] | insn->patch[2] | insn->patch[3];
+}
 
 #define NEURON_ISA_EXT_BIT 8 /* of the first 64 bits: byte 1, bit 0 */
 /* A scalar is 32 bits: the constant, or (PTR) an offset of 26 bits and a type of 6 */
@@ -142,6 +161,10 @@ struct neuron_isa_dtype {
 };
 #define NEURON_ISA_DTYPE_COUNT 64
 extern const struct neuron_isa_dtype neuron_isa_dtypes[NEURON_ISA_DTYPE_COUNT];
+
+extern const char *const neuron_isa_patches[NEURON_PATCH_COUNT]; /* NULL: none of that number */
+extern const char *const neuron_isa_reg_alus[NEURON_REG_ALU_COUNT];
+extern const char *const neuron_isa_relations[NEURON_REL_COUNT];
 
 #define NEURON_ISA_REDUCE_CMDS 5
 extern const char *const neuron_isa_roundings[NEURON_ROUND_COUNT];

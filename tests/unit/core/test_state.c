@@ -22,6 +22,11 @@
 
 static struct fixture f;
 static uint8_t *state;
+/* What chips have at the end whose instructions make transfers: how many queues have some */
+#define TRANSFERS (GEN_CHIP.target->core > 1 ? 4u : 0u)
+#define ANOTHER_VERSION                                       \
+	(TRANSFERS ? "a state of another version than 4 to 6" \
+		   : "a state of another version than 4 or 5")
 static size_t size;
 
 static void setup(void)
@@ -69,7 +74,7 @@ static void insert(uint8_t *at, const uint32_t *words, unsigned int n)
 
 static uint8_t *lane(unsigned int i)
 {
-	return state + size - (LANES - i) * LANE + TIMES;
+	return state + size - TRANSFERS - (LANES - i) * LANE + TIMES;
 }
 
 START_TEST(accepted)
@@ -95,9 +100,9 @@ START_TEST(heads)
 	refused(size, -EINVAL, "not a chip's state");
 	state[0] ^= 1;
 	state[8]++;
-	refused(size, -ENOTSUP, "a state of another version than 4 or 5");
+	refused(size, -ENOTSUP, ANOTHER_VERSION);
 	state[8] = 3;
-	refused(size, -ENOTSUP, "a state of another version than 4 or 5");
+	refused(size, -ENOTSUP, ANOTHER_VERSION);
 	state[8] = 5;
 	state[12]++;
 	refused(size, -ENOTSUP, "a state of another generation of chips");
@@ -145,13 +150,55 @@ START_TEST(older)
 {
 	const char *reason = NULL;
 	uint8_t *lanes = lane(0) - TIMES;
-	const size_t n = GEN(TOPSPS) * TOPSP;
+	const size_t n = GEN(TOPSPS) * TOPSP + TRANSFERS;
 
-	memmove(lanes - n, lanes, (size_t)(state + size - lanes));
+	memmove(lanes - GEN(TOPSPS) * TOPSP, lanes, (size_t)(state + size - lanes));
 	state[8] = 4;
 	ck_assert_int_eq(ncore_chip_load(f.chip, state, size - n, &reason), 0);
 	ck_assert_ptr_null(reason);
 	refused(size - n + 1, -EINVAL, "the state is followed by something else");
+}
+END_TEST
+
+/* A queue's transfers at the end of a state, in words, one of which is something else */
+START_TEST(transfers)
+{
+	static const struct {
+		unsigned int at;
+		uint32_t value;
+		const char *why; /* NULL: it is accepted */
+	} wrong[] = {
+		{ 0, 1, NULL },
+		{ 0, 2, "the state is cut off" },
+		{ 1, 1u << 20, "transfers of no queue" },
+		{ 2, 0, "a queue has no transfers, or too many" },
+		{ 2, 65, "a queue has no transfers, or too many" },
+		{ 6, 3, "a transfer has too many runs, or not as many in its halves" },
+	};
+	/* queues, number, transfers, after; source; destination; run, semaphore, at, open */
+	uint8_t list[4 * 4 + 2 * (8 + 3 * 6) + 4 + 1 + 4 + 1] = { 0 }, *at = list;
+	const char *reason = NULL;
+
+	if (!TRANSFERS)
+		return;
+	for (unsigned int i = 0; i < 3; i++)
+		put32(list + 4 * i, i != 1);
+	for (unsigned int i = 0; i < 2; i++)
+		for (unsigned int d = 0; d < 3; d++)
+			list[16 + 26 * i + 8 + 6 * d + 4] = 1;
+	list[16 + 52] = 64;
+	if (wrong[_i].at == 6)
+		list[16 + 8 + 4] = 3;
+	else
+		put32(at + 4 * wrong[_i].at, wrong[_i].value);
+	size -= 4;
+	state = realloc(state, size + sizeof(list));
+	memcpy(state + size, list, sizeof(list));
+	size += sizeof(list);
+	if (wrong[_i].why)
+		refused(size, -EINVAL, wrong[_i].why);
+	else
+		ck_assert_int_eq(ncore_chip_load(f.chip, state, size, &reason), 0);
 }
 END_TEST
 
@@ -203,6 +250,7 @@ int main(void)
 	tcase_add_test(t, left_in_a_packet);
 	tcase_add_test(t, posted_writes);
 	tcase_add_test(t, older);
+	tcase_add_loop_test(t, transfers, 0, 6);
 #if GEN(TOPSPS)
 	tcase_add_test(t, topsps);
 	tcase_add_loop_test(t, posted_to_topsp, 0, 2);

@@ -17,6 +17,8 @@
 #include "second.h"
 
 #define MACHINE_NOTES 64
+#define MACHINE_HBM 0x4000000000ull /* where the device's memory lies, of so many bytes */
+#define MACHINE_HBM_SIZE 0x8000u
 
 struct machine_note {
 	unsigned int type, engine;
@@ -28,7 +30,8 @@ struct machine_note {
 struct machine {
 	struct neuron_target target; /* with partitions of the test's size */
 	struct tpb *tpb;
-	uint8_t *sbuf, *psum;
+	uint8_t *sbuf, *psum, *hbm;
+	bool refuses; /* the core may not reach the device's memory */
 	struct machine_note note[MACHINE_NOTES];
 	unsigned int notes;
 	struct {
@@ -80,8 +83,31 @@ static inline void machine_notify(void *opaque, unsigned int type, unsigned int 
 			(struct machine_note){ type, engine, code, id, data2, data, time };
 }
 
+static inline const uint8_t *machine_window(void *opaque, uint64_t addr, uint64_t len)
+{
+	const struct machine *m = opaque;
+
+	addr -= MACHINE_HBM;
+	return m->refuses || addr > MACHINE_HBM_SIZE || len > MACHINE_HBM_SIZE - addr
+		       ? NULL
+		       : m->hbm + addr;
+}
+
+static inline int machine_element(void *opaque, uint64_t addr, void *raw, unsigned int size,
+				  bool write)
+{
+	uint8_t *at = (uint8_t *)machine_window(opaque, addr, size);
+
+	if (!at)
+		return -EACCES;
+	memcpy(write ? at : raw, write ? raw : at, size);
+	return 0;
+}
+
 static const struct tpb_ops machine_ops = { .write = machine_write,
 					    .dram = machine_dram,
+					    .window = machine_window,
+					    .element = machine_element,
 					    .notify = machine_notify };
 
 /* Partitions back to back, so that sanitizers see an access beyond the last one */
@@ -95,6 +121,8 @@ static inline void machine_init(struct machine *m, const struct neuron_target *t
 	m->target.sbuf_part_size = sbuf_part_size;
 	m->sbuf = calloc(1, (size_t)NEURON_PARTITIONS * sbuf_part_size + TPB_SLACK);
 	m->psum = calloc(1, (size_t)NEURON_PARTITIONS * target->psum_part_size + TPB_SLACK);
+	m->hbm = calloc(1, MACHINE_HBM_SIZE);
+	ck_assert_ptr_nonnull(m->hbm);
 	config.target = &m->target;
 	config.sbuf = m->sbuf;
 	config.sbuf_host_stride = sbuf_part_size;
@@ -110,6 +138,7 @@ static inline void machine_fini(struct machine *m)
 	tpb_free(m->tpb);
 	free(m->sbuf);
 	free(m->psum);
+	free(m->hbm);
 }
 
 static inline void machine_push(struct machine *m, unsigned int engine,

@@ -20,6 +20,34 @@ static inline void random_sync(struct neuron_insn *insn, uint64_t *seed)
 		insn->update_value = 0;
 }
 
+/* In one instruction of four; what is no patch has neither register nor scale */
+static inline void random_patches(struct neuron_insn *insn, uint64_t *seed)
+{
+	const bool some = machine_random(seed) % 4 == 0;
+
+	for (unsigned int i = 0; i < NEURON_PATCHES; i++) {
+		if (!some || machine_random(seed) % 2)
+			insn->patch[i] = 0;
+		if (!insn->patch[i])
+			insn->patch_reg[i] = insn->patch_scale[i] = 0;
+	}
+}
+
+/* What codec and text take: one of a register and a value, no scale without an index */
+static inline void random_registers(struct neuron_insn *insn, uint64_t fields)
+{
+	if (fields & NEURON_FB(RB) && insn->immediate)
+		insn->rb = 0;
+	else if (fields & NEURON_FB(RB))
+		insn->value = 0;
+	if (!(fields & NEURON_FB(PLACE)))
+		return;
+	if (!insn->device)
+		insn->address &= 0x3ffffff;
+	if (!insn->indexed)
+		insn->ra = insn->scale = 0;
+}
+
 static inline struct neuron_insn random_fields(uint8_t opcode, uint64_t *seed)
 {
 	struct neuron_insn insn = { 0 };
@@ -44,6 +72,8 @@ static inline struct neuron_insn random_fields(uint8_t opcode, uint64_t *seed)
 	}
 	insn.opcode = opcode;
 	random_sync(&insn, seed);
+	random_registers(&insn, fields);
+	random_patches(&insn, seed);
 	return insn;
 }
 

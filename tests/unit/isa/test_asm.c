@@ -48,6 +48,35 @@ START_TEST(test_print)
 }
 END_TEST
 
+/* What registers look like, both ways */
+START_TEST(test_registers)
+{
+	static const char *const lines[] = {
+		"fetch base=0x1000000000 length=0x4000 pc=0x40",
+		"fetch_end",
+		"move rd=r63 b=-5",
+		"alu rd=r1 op=sar a=r2 b=r3",
+		"compare_branch rel=ltu a=r7 b=100 target=-128",
+		"tensor_load rd=r1 at=sbuf[5,0x40]:int16 index=r2*-2",
+		"tensor_store b=r9 at=hbm[0x12345678]:uint8",
+		"dma from=0x1000[0:1,4096:2,-64:3]+r5*-8 to=0x2000[0:1,0:1,64:6]<4096 run=64 "
+		"queue=3:4 done=255 skip",
+		"tensor_copy p=1 dst=sbuf[0,0]:fp32[1:1] src0=sbuf[0,0]:fp32[1:1] "
+		"patch0=src0:r3*-64 "
+		"patch3=dst.num3:r63*1",
+	};
+	struct ncc_asm_error err;
+	struct neuron_insn insn;
+	char text[NCC_ASM_LINE];
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		ck_assert_msg(ncc_asm_parse(lines[i], &insn, &err) == 1, "%s", err.text);
+		ncc_asm_print(&insn, text, sizeof(text));
+		ck_assert_str_eq(text, lines[i]);
+	}
+}
+END_TEST
+
 static const char *const wrong[] = {
 	"matmull",
 	"nop p=1",
@@ -80,6 +109,22 @@ static const char *const wrong[] = {
 	"write write0=0x10",
 	"sem_range_clear range=1",
 	"tensor_tensor op0=plus",
+	"move rd=1 b=0",
+	"move rd=r256 b=0",
+	"move rd=r1 b=4294967296",
+	"move rd=r1 b=-2147483649",
+	"move rd=r1 a=r2",
+	"alu op=plus rd=r1 a=r2 b=r3",
+	"compare_branch rel=less a=r1 b=0 target=64",
+	"compare_branch rel=lt a=r1 b=0 target=2147483648",
+	"tensor_load rd=r1 at=hbm[0]",
+	"tensor_load rd=r1 at=hbm[0x10]:fp64",
+	"tensor_load rd=r1 at=sbuf[0,0]:int32 index=r2",
+	"fetch base=0x100 length=4294967296",
+	"memset p=1 dst=sbuf[0,0]:fp32[1:1] patch0=dst:r3",
+	"memset p=1 dst=sbuf[0,0]:fp32[1:1] patch0=r3*1",
+	"memset p=1 dst=sbuf[0,0]:fp32[1:1] patch4=dst:r3*1",
+	"nop patch0=p:r3*1",
 };
 
 START_TEST(test_refused)
@@ -138,6 +183,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, test_round_trip, 0, 256);
 	tcase_add_test(tc, test_print);
+	tcase_add_test(tc, test_registers);
 	tcase_add_loop_test(tc, test_refused, 0, sizeof(wrong) / sizeof(wrong[0]));
 	tcase_add_test(tc, test_empty_lines);
 	tcase_add_test(tc, test_mutations);

@@ -26,7 +26,13 @@ START_TEST(test_round_trip)
 		uint8_t words[128], again[128];
 		int n = neuron_isa_encode(&insn, words);
 
-		ck_assert_int_eq(n, neuron_isa_ops[_i].words);
+		ck_assert_int_eq(n, neuron_isa_patched(&insn) ? 2 : neuron_isa_ops[_i].words);
+		ck_assert_int_eq(neuron_isa_decode_for(words, n, neuron_isa_ops[_i].since - 1,
+						       &back),
+				 -EINVAL);
+		if (neuron_isa_ops[_i].since == 1)
+			ck_assert_int_eq(neuron_isa_decode_for(words, n, 1, &back),
+					 neuron_isa_patched(&insn) ? -EINVAL : n);
 		ck_assert_int_eq(neuron_isa_decode(words, n, &back), n);
 		ck_assert(same_insn(&insn, &back));
 		ck_assert_int_eq(neuron_isa_encode(&back, again), n);
@@ -88,6 +94,80 @@ START_TEST(test_layout_two_words)
 	ck_assert_uint_eq(words[67], NEURON_DT_INT8 << 2);
 	ck_assert_uint_eq(words[64 + 10], 7);
 	ck_assert_uint_eq(words[64 + 18], 9);
+}
+END_TEST
+
+/* Section 2.3's bytes of what works on registers */
+START_TEST(test_layout_registers)
+{
+	static const uint8_t window[16] = { 0x40, 0x02, 0, 0,	 0x10, 0, 0, 0,
+					    0x00, 0x01, 0, 0x80, 0xc0, 0, 0, 0 };
+	struct neuron_insn fetch = {
+		.opcode = NEURON_OP_FETCH, .address = 0x1000000240, .length = 0x80000100, .pc = 0xc0
+	};
+	struct neuron_insn branch = { .opcode = NEURON_OP_COMPARE_BRANCH,
+				      .rop = NEURON_REL_LTU,
+				      .ra = 3,
+				      .immediate = true,
+				      .value = 0xfffefdfc,
+				      .target = -128 };
+	struct neuron_insn load = { .opcode = NEURON_OP_TENSOR_LOAD,
+				    .rd = 63,
+				    .rtype = NEURON_DT_INT16,
+				    .device = true,
+				    .indexed = true,
+				    .ra = 2,
+				    .scale = -2,
+				    .address = 0x123456789a };
+	static const uint8_t branched[16] = { 0,    3,	  0,	7,    1,    0,	  0,	0,
+					      0xfc, 0xfd, 0xfe, 0xff, 0x80, 0xff, 0xff, 0xff };
+	static const uint8_t loaded[24] = { 63,	  2,	0,    4,    6,	  0,	0,    0,
+					    0,	  0,	0,    0,    0xfe, 0xff, 0xff, 0xff,
+					    0x9a, 0x78, 0x56, 0x34, 0x12, 0,	0,    0 };
+	uint8_t words[128];
+
+	ck_assert_int_eq(neuron_isa_encode(&fetch, words), 1);
+	ck_assert_uint_eq(words[0], 0x08);
+	ck_assert_mem_eq(words + 16, window, sizeof(window));
+	ck_assert_int_eq(neuron_isa_encode(&branch, words), 1);
+	ck_assert_uint_eq(words[0], 0x0c);
+	ck_assert_mem_eq(words + 16, branched, sizeof(branched));
+	ck_assert_int_eq(neuron_isa_encode(&load, words), 1);
+	ck_assert_uint_eq(words[0], 0x0d);
+	ck_assert_mem_eq(words + 16, loaded, sizeof(loaded));
+}
+END_TEST
+
+/* Patches lie at the end of the second word, of an instruction of one as well as of two */
+START_TEST(test_layout_patches)
+{
+	static const uint8_t patches[32] = {
+		[8] = 2,     [9] = 7,	[12] = 0xfe, [13] = 0xff, [14] = 0xff,
+		[15] = 0xff, [24] = 19, [25] = 63,   [28] = 1
+	};
+	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_COPY,
+				    .patch = { 0, NEURON_PATCH_SRC0, 0, NEURON_PATCH_SRC1_NUM + 3 },
+				    .patch_reg = { 0, 7, 0, 63 },
+				    .patch_scale = { 0, -2, 0, 1 } },
+			   back;
+	static const uint8_t ops[] = { NEURON_OP_TENSOR_COPY, NEURON_OP_TENSOR_TENSOR };
+	uint8_t words[128], none[32] = { 0 };
+
+	insn.opcode = ops[_i];
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), 2);
+	ck_assert_uint_eq(words[1] & 1, 1);
+	ck_assert_mem_eq(words + 64, none, 32);
+	ck_assert_mem_eq(words + 96, patches, 32);
+	ck_assert_int_eq(neuron_isa_decode(words, 1, &back), -EAGAIN);
+	memset(words + 96, 0, 32); /* two words where one does */
+	ck_assert_int_eq(neuron_isa_decode(words, 2, &back), _i ? 2 : -EINVAL);
+	words[97] = 1; /* a register of no patch */
+	ck_assert_int_eq(neuron_isa_decode(words, 2, &back), -EINVAL);
+	ck_assert_int_eq(neuron_isa_decode_for(words, 2, 1, &back), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_NOP, .patch = { 1 } };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_MEMSET, .patch_scale = { 1 } };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
 }
 END_TEST
 
@@ -161,6 +241,14 @@ START_TEST(test_refused)
 				     .update = NEURON_UPD_SEM_INC,
 				     .update_value = 1 };
 	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_MOVE, .rb = 1, .immediate = true };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_MOVE, .value = 1 };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_TENSOR_LOAD, .scale = 1 };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_TENSOR_LOAD, .address = 1u << 26 };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
 	insn = (struct neuron_insn){ .opcode = NEURON_OP_LDWEIGHTS, .src0.offset = 1u << 26 };
 	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
 	insn = (struct neuron_insn){ .opcode = NEURON_OP_TENSOR_TENSOR };
@@ -212,6 +300,13 @@ START_TEST(test_manual)
 	for (unsigned int i = 0; i < 64; i++)
 		if (neuron_isa_dtypes[i].name)
 			has(text, "| 0x%x | `%s` |", i, neuron_isa_dtypes[i].name);
+	for (unsigned int i = 0; i < NEURON_PATCH_COUNT; i++)
+		if (neuron_isa_patches[i])
+			has(text, "| %u | `%s` |", i, neuron_isa_patches[i]);
+	for (unsigned int i = 0; i < NEURON_REG_ALU_COUNT; i++)
+		has(text, "| %u | `%s` |", i, neuron_isa_reg_alus[i]);
+	for (unsigned int i = 0; i < NEURON_REL_COUNT; i++)
+		has(text, "| %u | `%s` |", i, neuron_isa_relations[i]);
 	for (unsigned int i = 0; i < NEURON_ISA_REDUCE_CMDS; i++)
 		has(text, "| %u | `%s` |", i, neuron_isa_reduce_cmds[i]);
 	for (unsigned int i = 0; i < neuron_target_inf1.engines; i++)
@@ -227,6 +322,11 @@ START_TEST(test_manual)
 	has(text, "| %u | %s |", NEURON_NERR_WRITE_REFUSED, "WRITE_REFUSED");
 	has(text, "| %u | %s |", NEURON_NERR_NUMERICAL, "NUMERICAL");
 	has(text, "| %u | %s |", NEURON_NERR_CUSTOM_OP, "CUSTOM_OP");
+	has(text, "| %u | %s |", NEURON_NERR_PC, "PC");
+	has(text, "| %u | %s |", NEURON_NERR_FETCH_REFUSED, "FETCH_REFUSED");
+	has(text, "| %u | %s |", NEURON_NERR_ELEMENT_REFUSED, "ELEMENT_REFUSED");
+	has(text, "| %u | %s |", NEURON_NERR_DMA_REFUSED, "DMA_REFUSED");
+	has(text, "| %u | %s |", NEURON_NERR_DMA_OOB, "DMA_OOB");
 	free(text);
 }
 END_TEST
@@ -241,6 +341,8 @@ int main(void)
 	tcase_add_loop_test(tc, test_every_bit, 0, 256);
 	tcase_add_test(tc, test_layout);
 	tcase_add_test(tc, test_layout_two_words);
+	tcase_add_test(tc, test_layout_registers);
+	tcase_add_loop_test(tc, test_layout_patches, 0, 2);
 	tcase_add_test(tc, test_random_words);
 	tcase_add_test(tc, test_refused);
 	tcase_add_test(tc, test_manual);
