@@ -50,19 +50,29 @@ struct rt_subgraph {
 	unsigned int nchunks;
 	struct rt_chunk *chunks;
 	struct rt_chunk code, one; /* the streams; the word that a completion writes */
+	/*
+	 * how many subgraphs, it and those behind it in the model, are one program on the core: 1,
+	 * or the parts of a program with loops, of which the others have 0 (link.c)
+	 */
+	unsigned int nparts;
+	unsigned int first_queue; /* the core's data queues before its own are other parts' */
+	bool in_turns; /* its queues go round their rings without the host (turn.c) */
 	unsigned int nqueues;
 	/* data queues, in the order of the NEFF, and behind them those of gather.c */
 	struct rt_ring *queues;
 	struct rt_gathers *gathers; /* NULL if it has no gathers */
 	struct rt_engine engine[NEURON_ENGINES_MAX];
+	unsigned int nfed; /* engines with a queue that feeds them */
 	uint64_t macs; /* of one execution of its programs */
 	uint64_t busy; /* picoseconds of all engines, one after the other, by the target's costs */
 };
 
 /* Begins with the variables, which have no place yet; model and neff are set by the caller. */
 NRT_STATUS rt_subgraph_begin(struct rt_subgraph *sg, struct rt_core *core);
-/* Places the variables and builds queues and streams */
+/* Places the variables, builds queues and streams; of several parts one after the other */
 NRT_STATUS rt_subgraph_build(struct rt_subgraph *sg);
+/* ... and then, of the first of them, makes the program that the engines are fed with */
+NRT_STATUS rt_subgraph_finish(struct rt_subgraph *sg);
 void rt_subgraph_drop_bulk(struct rt_subgraph *sg); /* frees what only building needs */
 /* Frees all it holds, however much of it was built */
 void rt_subgraph_free(struct rt_subgraph *sg);
@@ -80,8 +90,22 @@ NRT_STATUS rt_place(struct rt_subgraph *sg); /* allocates chunks and copies cons
  */
 NRT_STATUS rt_place_virtual(struct rt_subgraph *sg, unsigned int n);
 NRT_STATUS rt_build_queues(struct rt_subgraph *sg); /* builds data queues and triggers */
-/* Patches the programs and builds their queues */
-NRT_STATUS rt_build_streams(struct rt_subgraph *sg);
+
+/* In stream.c: makes the engines' streams, patched, in the host's memory */
+NRT_STATUS rt_make_streams(struct rt_subgraph *sg);
+/* Copies them to the device, for queues that feed the engines with them */
+NRT_STATUS rt_load_streams(struct rt_subgraph *sg);
+/* Builds the queue that feeds an engine with the bytes at a device address. */
+NRT_STATUS rt_feed(struct rt_subgraph *sg, unsigned int e, uint64_t pa, size_t size);
+/*
+ * In link.c, in place of rt_load_streams where engines fetch: makes one program of the streams of
+ * sg->nparts subgraphs, which the engines fetch from the device's memory.
+ */
+NRT_STATUS rt_link_streams(struct rt_subgraph *sg);
+static inline bool rt_subgraph_fetches(const struct rt_subgraph *sg)
+{
+	return sg->target->core >= 2;
+}
 
 /*
  * In gather.c: the number of queues that a subgraph's gathers take besides their own; the set-up
