@@ -262,11 +262,9 @@ static NRT_STATUS load(struct program *p, size_t at)
 	status = copy(sg, word, at, sizeof(word));
 	if (!status)
 		status = copy(sg, p->bytes, at + sizeof(word), p->size);
-	if (!status)
-		status = rt_feed(sg, p->engine, sg->code.pa + at, sizeof(word));
-	if (!status)
-		sg->engine[p->engine].size = p->size;
-	return status;
+	return status ? status
+		      : rt_feed_add(sg, &sg->engine[NEURON_ENG_SP].ring, p->engine,
+				    sg->code.pa + at, sizeof(word));
 }
 
 /* What a program takes: its words, what SP and the others do between parts, its ends */
@@ -304,5 +302,6 @@ NRT_STATUS rt_link_streams(struct rt_subgraph *sg)
 	}
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
 		free(p[e].bytes);
-	return status;
+	/* one queue feeds all engines, so one doorbell begins an execution */
+	return status ? status : rt_feed_commit(sg, NEURON_ENG_SP);
 }

@@ -62,7 +62,7 @@ struct rt_subgraph {
 	struct rt_ring *queues;
 	struct rt_gathers *gathers; /* NULL if it has no gathers */
 	struct rt_engine engine[NEURON_ENGINES_MAX];
-	unsigned int nfed; /* engines with a queue that feeds them */
+	unsigned int nfed; /* queues that feed engines */
 	uint64_t macs; /* of one execution of its programs */
 	uint64_t busy; /* picoseconds of all engines, one after the other, by the target's costs */
 };
@@ -95,8 +95,11 @@ NRT_STATUS rt_build_queues(struct rt_subgraph *sg); /* builds data queues and tr
 NRT_STATUS rt_make_streams(struct rt_subgraph *sg);
 /* Copies them to the device, for queues that feed the engines with them */
 NRT_STATUS rt_load_streams(struct rt_subgraph *sg);
-/* Builds the queue that feeds an engine with the bytes at a device address. */
-NRT_STATUS rt_feed(struct rt_subgraph *sg, unsigned int e, uint64_t pa, size_t size);
+/* Adds the bytes at a device address, with which an engine is fed, to a ring */
+NRT_STATUS rt_feed_add(struct rt_subgraph *sg, struct rt_ring *ring, unsigned int e, uint64_t pa,
+		       size_t size);
+/* Gives the engine's ring, in which that is for one or several engines, its queue. */
+NRT_STATUS rt_feed_commit(struct rt_subgraph *sg, unsigned int e);
 /*
  * In link.c, in place of rt_load_streams where engines fetch: makes one program of the streams of
  * sg->nparts subgraphs, which the engines fetch from the device's memory.

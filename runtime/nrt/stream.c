@@ -113,29 +113,34 @@ NRT_STATUS rt_make_streams(struct rt_subgraph *sg)
 	return status;
 }
 
-NRT_STATUS rt_feed(struct rt_subgraph *sg, unsigned int e, uint64_t pa, size_t size)
+NRT_STATUS rt_feed_add(struct rt_subgraph *sg, struct rt_ring *ring, unsigned int e, uint64_t pa,
+		       size_t size)
 {
-	struct rt_engine *engine = &sg->engine[e];
 	uint64_t window = ndl_fifo_address(sg->core->dev, sg->core->nc, e);
 	/* a descriptor stays inside one FIFO window */
 	uint32_t most = sg->core->dev->gen->core.fifo_stride;
 	int err = 0;
 
-	rt_queue_number(sg->core, e, &engine->ring.eng, &engine->ring.qid);
 	for (size_t at = 0; at < size && !err; at += most) {
 		size_t left = size - at;
 		uint32_t n = left < most ? (uint32_t)left : most;
 
-		err = rt_ring_add_tx(&engine->ring, pa + at, n,
+		err = rt_ring_add_tx(ring, pa + at, n,
 				     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
 		if (!err)
-			err = rt_ring_add_rx(&engine->ring, window, n);
+			err = rt_ring_add_rx(ring, window, n);
 	}
-	if (err)
-		return rt_fail(rt_status_from_errno(err), "TDRV", "engine %u: %s", e,
-			       strerror(-err));
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "engine %u: %s", e, strerror(-err))
+		   : NRT_SUCCESS;
+}
+
+NRT_STATUS rt_feed_commit(struct rt_subgraph *sg, unsigned int e)
+{
+	struct rt_ring *ring = &sg->engine[e].ring;
+
+	rt_queue_number(sg->core, e, &ring->eng, &ring->qid);
 	sg->nfed++;
-	return rt_ring_commit(sg->core, &engine->ring);
+	return rt_ring_commit(sg->core, ring);
 }
 
 static NRT_STATUS load_stream(struct rt_subgraph *sg, unsigned int e, uint64_t offset)
@@ -144,10 +149,15 @@ static NRT_STATUS load_stream(struct rt_subgraph *sg, unsigned int e, uint64_t o
 	int err = ndl_memory_buf_copyin(sg->core->dev, sg->code.handle, engine->stream, offset,
 					engine->size);
 
+	NRT_STATUS status;
+
 	free(engine->stream);
 	engine->stream = NULL;
-	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "engine %u: %s", e, strerror(-err))
-		   : rt_feed(sg, e, sg->code.pa + offset, engine->size);
+	if (err)
+		return rt_fail(rt_status_from_errno(err), "TDRV", "engine %u: %s", e,
+			       strerror(-err));
+	status = rt_feed_add(sg, &engine->ring, e, sg->code.pa + offset, engine->size);
+	return status ? status : rt_feed_commit(sg, e);
 }
 
 NRT_STATUS rt_load_streams(struct rt_subgraph *sg)

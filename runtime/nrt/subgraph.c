@@ -94,7 +94,7 @@ unsigned int rt_subgraph_rings(struct rt_subgraph *sg, struct rt_ring *ring[RT_M
 		for (unsigned int q = 0; q < sg[i].nqueues; q++)
 			ring[n++] = &sg[i].queues[q];
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
-		if (sg->engine[e].size)
+		if (sg->engine[e].ring.tx.n)
 			ring[n++] = &sg->engine[e].ring;
 	return n;
 }
