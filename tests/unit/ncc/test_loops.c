@@ -2,14 +2,17 @@
 /*
  * Loops of the IR: invalid ones are refused, iterations are counted, a loop that does not end ends
  * at the model's timeout and leaves the model usable, and values keep their iteration. The results
- * of loops are compared with JAX's in test_golden.c (tests/data/hlo_ops/while_*).
+ * of loops are compared with JAX's in test_golden.c (tests/data/hlo_ops/while_*). Of a conditional,
+ * a branch that costs much and is not taken is not executed.
  */
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../check_main.h"
 #include "chip.h"
+#include "files.h"
 #include "ir/ir.h"
 #include "neff.h"
 #include "neuron/hw/ext.h"
@@ -206,12 +209,12 @@ static nrt_model_t *load(const char *text, uint32_t timeout_ms)
 	return model;
 }
 
-static nrt_tensor_t *add(nrt_tensor_set_t *set, const char *name, int32_t *value)
+static nrt_tensor_t *add(nrt_tensor_set_t *set, const char *name, void *value, size_t size)
 {
 	nrt_tensor_t *t;
 
 	ck_assert_int_eq(nrt_tensor_allocate_empty(name, &t), 0);
-	ck_assert_int_eq(nrt_tensor_attach_buffer(t, value, sizeof(*value)), 0);
+	ck_assert_int_eq(nrt_tensor_attach_buffer(t, value, size), 0);
 	ck_assert_int_eq(nrt_add_tensor_to_tensor_set(set, name, t), 0);
 	return t;
 }
@@ -231,10 +234,10 @@ static NRT_STATUS run(nrt_model_t *model, const int32_t *in, unsigned int nin, i
 	ck_assert_int_eq(nrt_allocate_tensor_set(&sout), 0);
 	for (unsigned int i = 0; i < nin; i++) {
 		copy[i] = in[i];
-		t[i] = add(sin, names[0][i], &copy[i]);
+		t[i] = add(sin, names[0][i], &copy[i], sizeof(copy[i]));
 	}
 	for (unsigned int i = 0; i < nout; i++)
-		t[nin + i] = add(sout, names[1][i], &out[i]);
+		t[nin + i] = add(sout, names[1][i], &out[i], sizeof(out[i]));
 	status = nrt_execute(model, sin, sout);
 	nrt_destroy_tensor_set(&sin);
 	nrt_destroy_tensor_set(&sout);
@@ -416,6 +419,81 @@ START_TEST(rewritten)
 }
 END_TEST
 
+/* Branches: tests/data/hlo_ops/cond_work has two, of fifteen steps each, for p > 0 and for p < 0 */
+
+#define ELEMENTS (96 * 128)
+
+static float wave(float x)
+{
+	for (int i = 0; i < 15; i++)
+		x = fmaxf(fabsf(x - (float)(i * 0.37)), x);
+	return x;
+}
+
+static nrt_model_t *load_branches(const struct neuron_target *target)
+{
+	const struct ncc_options opt = { .framework = NCC_XLA, .target = target };
+	struct ncc_error err;
+	nrt_model_t *model;
+	size_t size, neff_size;
+	void *bytes = read_data("hlo_ops/cond_work/module.hlo.pb", &size), *neff;
+
+	ck_assert_msg(!ncc_compile(bytes, size, &opt, &neff, &neff_size, &err), "%s", err.text);
+	ck_assert_msg(!nrt_load(neff, neff_size, 0, 1, &model), "%s", nrtx_error_details());
+	free(neff);
+	free(bytes);
+	return model;
+}
+
+/* Executes with p, compares with the scalar steps, and returns what Vector has executed. */
+static uint64_t run_branches(nrt_model_t *model, int32_t p)
+{
+	static float x[ELEMENTS], out[2][ELEMENTS];
+	uint64_t before = executed(NEURON_ENG_POOL);
+	nrt_tensor_set_t *sin, *sout;
+	nrt_tensor_t *t[4];
+
+	for (int i = 0; i < ELEMENTS; i++)
+		x[i] = (float)(i % 1001) / 64 - 7;
+	ck_assert_int_eq(nrt_allocate_tensor_set(&sin), 0);
+	ck_assert_int_eq(nrt_allocate_tensor_set(&sout), 0);
+	t[0] = add(sin, "input0", x, sizeof(x));
+	t[1] = add(sin, "input1", &p, sizeof(p));
+	t[2] = add(sout, "output0", out[0], sizeof(out[0]));
+	t[3] = add(sout, "output1", out[1], sizeof(out[1]));
+	ck_assert_int_eq(nrt_execute(model, sin, sout), 0);
+	for (int i = 0; i < ELEMENTS; i++) {
+		ck_assert_float_eq(out[0][i], p > 0 ? wave(x[i]) : x[i] - 1);
+		ck_assert_float_eq(out[1][i], p < 0 ? wave(x[i]) : x[i] + 1);
+	}
+	nrt_destroy_tensor_set(&sin);
+	nrt_destroy_tensor_set(&sout);
+	for (int i = 0; i < 4; i++)
+		nrt_tensor_free(&t[i]);
+	return executed(NEURON_ENG_POOL) - before;
+}
+
+START_TEST(branches)
+{
+	const struct neuron_target *target = chip_start();
+	nrt_model_t *model = load_branches(target);
+	uint64_t none, first, second;
+
+	for (int i = 0; i < 3; i++) {
+		none = run_branches(model, 0);
+		first = run_branches(model, 5);
+		second = run_branches(model, -5);
+		ck_assert_uint_eq(first, second);
+		/* where the chip has jumps, what is not taken is not executed */
+		if (target->core >= 2)
+			ck_assert_uint_ge(first, none + 15);
+		else
+			ck_assert_uint_eq(first, none);
+	}
+	unload(model);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("loops");
@@ -429,6 +507,7 @@ int main(void)
 	tcase_add_test(t, exchanged);
 	tcase_add_loop_test(t, not_entered, 0, 2);
 	tcase_add_test(t, rewritten);
+	tcase_add_test(t, branches);
 	suite_add_tcase(s, t);
 	return check_run(s);
 }
