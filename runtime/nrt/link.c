@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "neuron/isa/codec.h"
-#include "rt_model.h"
+#include "rt_subgraph.h"
 
 #define CONDITION 0 /* register */
 
@@ -119,7 +119,7 @@ static NRT_STATUS put_leave(struct program *p, const struct rt_jump *jump)
 					  .rd = CONDITION,
 					  .rtype = NEURON_DT_UINT8,
 					  .device = true,
-					  .address = jump ? jump->condition : 0 };
+					  .address = jump ? jump->condition->pa : 0 };
 	const struct neuron_insn wait = { .opcode = NEURON_OP_NOP, .wait = NEURON_WAIT_SEM_EQ };
 	const struct neuron_insn tell = { .opcode = NEURON_OP_TENSOR_STORE,
 					  .rb = CONDITION,
@@ -181,12 +181,10 @@ static NRT_STATUS put_jump(struct program *p, const struct rt_jump *jump)
 
 static NRT_STATUS put_behind(struct program *p, unsigned int part)
 {
-	struct rt_jump jump;
-	const bool jumps = rt_loop_behind(p->sg->model, part, &jump);
-	NRT_STATUS status = p->engine == NEURON_ENG_SP ? put_leave(p, jumps ? &jump : NULL)
-						       : put_follow(p, jumps ? &jump : NULL);
+	const struct rt_jump *jump = p->sg[part].jump.condition ? &p->sg[part].jump : NULL;
+	NRT_STATUS status = p->engine == NEURON_ENG_SP ? put_leave(p, jump) : put_follow(p, jump);
 
-	return status || !jumps ? status : put_jump(p, &jump);
+	return status || !jump ? status : put_jump(p, jump);
 }
 
 /* The jumps, once it is known where the parts begin */

@@ -96,6 +96,13 @@ static void unite(struct nrt_model *model)
 		queues += sg[i].neff->nqueues + rt_gather_queues(sg[i].neff);
 	}
 	sg->nparts = model->nsubgraphs;
+	/* libneff has checked that no two loops begin or end behind one part */
+	for (unsigned int i = 0; i < model->loops->n; i++) {
+		const struct loop *l = &model->loops->loop[i];
+
+		sg[l->last].jump = (struct rt_jump){ l->condition, false, l->first };
+		sg[l->first - 1].jump = (struct rt_jump){ l->condition, true, l->last + 1 };
+	}
 }
 
 static NRT_STATUS join(struct nrt_model *model)
@@ -120,27 +127,6 @@ static NRT_STATUS join(struct nrt_model *model)
 	}
 	unite(model);
 	return rt_place_virtual(model->subgraph, model->nsubgraphs);
-}
-
-bool rt_loop_behind(const struct nrt_model *model, unsigned int part, struct rt_jump *jump)
-{
-	const struct rt_loops *loops = model->loops;
-
-	/* behind a part one loop at most ends or begins: libneff checked it */
-	for (unsigned int i = 0; loops && i < loops->n; i++) {
-		const struct loop *l = &loops->loop[i];
-		const bool ends = l->last == part;
-
-		if (!ends && l->first != part + 1)
-			continue;
-		*jump = (struct rt_jump){
-			.condition = l->condition->pa,
-			.if_zero = !ends,
-			.to = ends ? l->first : l->last + 1,
-		};
-		return true;
-	}
-	return false;
 }
 
 static NRT_STATUS goes_on(const struct nrt_model *model, const struct loop *loop, bool *yes)

@@ -82,17 +82,6 @@ static inline void rt_model_release(const struct nrt_model **pinned)
 NRT_STATUS rt_interrupted(const struct nrt_model *model);
 
 /*
- * In loops.c: where a program goes on behind a part, by a byte on the device, if that is not the
- * next part in any case
- */
-struct rt_jump {
-	uint64_t condition; /* device address */
-	bool if_zero; /* jumps if the byte is 0, else if it is not */
-	unsigned int to; /* part */
-};
-bool rt_loop_behind(const struct nrt_model *model, unsigned int part, struct rt_jump *jump);
-
-/*
  * In handover.c. Gives the core to the owner of the subgraph's model, cleared of what another owner
  * left. exec is held.
  */

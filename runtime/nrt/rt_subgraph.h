@@ -39,6 +39,13 @@ struct rt_engine {
 	struct rt_ring ring;
 };
 
+/* Where a program of several parts goes on behind one, if a byte on the device says so */
+struct rt_jump {
+	const struct rt_var *condition; /* NULL: in any case with the next part */
+	bool if_zero; /* it jumps if the byte is 0, else if it is not */
+	unsigned int to; /* part */
+};
+
 struct rt_subgraph {
 	struct nrt_model *model; /* whose it is */
 	const struct neff_subgraph *neff;
@@ -55,6 +62,7 @@ struct rt_subgraph {
 	 * or the parts of a program with loops, of which the others have 0 (link.c)
 	 */
 	unsigned int nparts;
+	struct rt_jump jump;
 	unsigned int first_queue; /* the core's data queues before its own are other parts' */
 	bool in_turns; /* its queues go round their rings without the host (turn.c) */
 	unsigned int nqueues;
