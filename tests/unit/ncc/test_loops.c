@@ -419,6 +419,118 @@ START_TEST(rewritten)
 }
 END_TEST
 
+/*
+ * 30 loops, one behind the other, each up to a number. With a table each follows it from row to
+ * row, each of which has the number of a later one, and goes one row on behind it: that takes
+ * nearly all of a core's queues if it is one program. If each also has an output of its own, there
+ * are too few.
+ */
+
+#define LOOPS 30
+#define ROWS 50
+
+/* The next number after operation x, as operation id + 2 */
+static void add_step(FILE *f, bool table, unsigned int x, unsigned int id)
+{
+	if (table)
+		fprintf(f,
+			"%%%u = s32[1] broadcast %%%u map={} \"at\"\n"
+			"%%%u = s32[1,1] gather %%1, %%%u \"row\"\n"
+			"%%%u = s32[] reshape %%%u \"next\"\n",
+			id, x, id + 1, id, id + 2, id + 1);
+	else
+		fprintf(f,
+			"%%%u = s32[1,1] slice %%1 start={0,0} stride={1,1} \"row\"\n"
+			"%%%u = s32[] reshape %%%u \"one\"\n"
+			"%%%u = s32[] add %%%u, %%%u \"next\"\n",
+			id, id + 1, id, id + 2, x, id + 1);
+}
+
+static char *follow_text(bool table, bool all)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	unsigned int id = 2, last = 0;
+
+	fprintf(f,
+		"module \"m\"\n%%0 = s32[] parameter index=0 \"n\"\n"
+		"%%1 = s32[%d,1] parameter index=1 \"table\"\n",
+		ROWS);
+	for (int l = 0; l < LOOPS; l++) {
+		fprintf(f,
+			"%%%u = s32[] constant {%d} \"bound\"\n"
+			"%%%u = pred[] compare-lt %%%u, %%%u \"p\"\n"
+			"%%%u = pred[] loop %%%u \"l\"\n"
+			"%%%u = s32[] state %%%u, %%%u \"s\"\n",
+			id, l + 3, id + 1, last, id, id + 2, id + 1, id + 3, id + 2, last);
+		add_step(f, table, id + 3, id + 4);
+		fprintf(f,
+			"%%%u = pred[] compare-lt %%%u, %%%u \"q\"\n"
+			"%%%u = pred[] loop-end %%%u, %%%u, %%%u, %%%u \"e\"\n"
+			"%%%u = s32[] loop-result %%%u, %%%u \"r\"\n",
+			id + 7, id + 6, id, id + 8, id + 2, id + 7, id + 3, id + 6, id + 9, id + 8,
+			id + 3);
+		add_step(f, table, id + 9, id + 10);
+		last = id + 12;
+		id += 13;
+	}
+	fprintf(f, "return %%%u", last);
+	for (unsigned int l = 1; all && l < LOOPS; l++)
+		fprintf(f, ", %%%u", last - 13 * l);
+	fprintf(f, "\n");
+	fclose(f);
+	return text;
+}
+
+/* What the loops leave, the last one's number first, as they are returned */
+static void follow(const int32_t *table, bool by_table, int32_t n, int32_t *out)
+{
+	for (int l = 0; l < LOOPS; l++) {
+		while (n < l + 3)
+			n = by_table ? table[n] : n + table[0];
+		n = by_table ? table[n] : n + table[0];
+		out[LOOPS - 1 - l] = n;
+	}
+}
+
+START_TEST(many)
+{
+	const bool table = _i > 0, all = _i > 1;
+	const int outs = all ? LOOPS : 1;
+	char *text = follow_text(table, all);
+	nrt_model_t *model = load(text, 0);
+	int32_t row[ROWS], n, out[LOOPS], want[LOOPS];
+	nrt_tensor_set_t *sin, *sout;
+	nrt_tensor_t *t[2 + LOOPS];
+
+	free(text);
+	for (int i = 0; i < ROWS; i++)
+		row[i] = i + 1 + (i % 3 == 0 && i < 30);
+	ck_assert_int_eq(nrt_allocate_tensor_set(&sin), 0);
+	ck_assert_int_eq(nrt_allocate_tensor_set(&sout), 0);
+	t[0] = add(sin, "input0", &n, sizeof(n));
+	t[1] = add(sin, "input1", row, sizeof(row));
+	for (int i = 0; i < outs; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "output%d", i);
+		t[2 + i] = add(sout, name, &out[i], sizeof(out[i]));
+	}
+	for (n = 0; n < 10; n += 3) {
+		ck_assert_int_eq(nrt_execute(model, sin, sout), 0);
+		follow(row, table, n, want);
+		for (int i = 0; i < outs; i++)
+			ck_assert_int_eq(out[i], want[i]);
+	}
+	nrt_destroy_tensor_set(&sin);
+	nrt_destroy_tensor_set(&sout);
+	for (int i = 0; i < 2 + outs; i++)
+		nrt_tensor_free(&t[i]);
+	unload(model);
+}
+END_TEST
+
 /* Branches: tests/data/hlo_ops/cond_work has two, of fifteen steps each, for p > 0 and for p < 0 */
 
 #define ELEMENTS (96 * 128)
@@ -507,6 +619,7 @@ int main(void)
 	tcase_add_test(t, exchanged);
 	tcase_add_loop_test(t, not_entered, 0, 2);
 	tcase_add_test(t, rewritten);
+	tcase_add_loop_test(t, many, 0, 3);
 	tcase_add_test(t, branches);
 	suite_add_tcase(s, t);
 	return check_run(s);
