@@ -188,10 +188,11 @@ END_TEST
 
 /* Execution */
 
-static nrt_model_t *load(const char *text, uint32_t timeout_ms)
+static nrt_model_t *load_for(const struct neuron_target *target, const char *text,
+			     uint32_t timeout_ms)
 {
 	const struct ncc_options opt = { .framework = NCC_IR,
-					 .target = chip_start(),
+					 .target = target,
 					 .pipeline_cores = 4 };
 	const struct nrtx_load_params params = { .timeout_ms = timeout_ms };
 	struct ncc_error err;
@@ -200,13 +201,18 @@ static nrt_model_t *load(const char *text, uint32_t timeout_ms)
 	size_t size;
 	void *neff;
 
-	ck_assert_ptr_nonnull(opt.target);
+	ck_assert_ptr_nonnull(target);
 	ck_assert_msg(!ncc_compile(text, strlen(text), &opt, &neff, &size, &err), "%s", err.text);
 	ck_assert_msg(!nrtx_load(neff, size, &params, &model), "%s", nrtx_error_details());
 	ck_assert_int_eq(nrt_get_model_nc_count(model, &cores), 0);
 	ck_assert_uint_eq(cores, 1); /* however many were requested */
 	free(neff);
 	return model;
+}
+
+static nrt_model_t *load(const char *text, uint32_t timeout_ms)
+{
+	return load_for(chip_start(), text, timeout_ms);
 }
 
 static nrt_tensor_t *add(nrt_tensor_set_t *set, const char *name, void *value, size_t size)
@@ -252,22 +258,23 @@ static void unload(nrt_model_t *model)
 	nrt_close();
 }
 
+/* while n < 9: n = n + step */
+static const char counting[] = "module \"m\"\n"
+			       "%0 = s32[] parameter index=0 \"n\"\n"
+			       "%1 = s32[] parameter index=1 \"step\"\n"
+			       "%2 = s32[] constant {9} \"nine\"\n"
+			       "%3 = pred[] compare-lt %0, %2 \"p\"\n"
+			       "%4 = pred[] loop %3 \"l\"\n"
+			       "%5 = s32[] state %4, %0 \"s\"\n"
+			       "%6 = s32[] add %5, %1 \"t\"\n"
+			       "%7 = pred[] compare-lt %6, %2 \"q\"\n"
+			       "%8 = pred[] loop-end %4, %7, %5, %6 \"e\"\n"
+			       "%9 = s32[] loop-result %8, %5 \"r\"\n"
+			       "return %9\n";
+
 START_TEST(endless)
 {
-	/* while n < 9: n = n + step */
-	nrt_model_t *model = load("module \"m\"\n"
-				  "%0 = s32[] parameter index=0 \"n\"\n"
-				  "%1 = s32[] parameter index=1 \"step\"\n"
-				  "%2 = s32[] constant {9} \"nine\"\n"
-				  "%3 = pred[] compare-lt %0, %2 \"p\"\n"
-				  "%4 = pred[] loop %3 \"l\"\n"
-				  "%5 = s32[] state %4, %0 \"s\"\n"
-				  "%6 = s32[] add %5, %1 \"t\"\n"
-				  "%7 = pred[] compare-lt %6, %2 \"q\"\n"
-				  "%8 = pred[] loop-end %4, %7, %5, %6 \"e\"\n"
-				  "%9 = s32[] loop-result %8, %5 \"r\"\n"
-				  "return %9\n",
-				  300);
+	nrt_model_t *model = load(counting, 300);
 	int32_t out = 0;
 
 	for (int i = 0; i < 2; i++) {
@@ -280,6 +287,29 @@ START_TEST(endless)
 		ck_assert_int_eq(out, 77); /* no iteration */
 	}
 	unload(model);
+}
+END_TEST
+
+/*
+ * Two models take turns on a core, after different numbers of iterations each time: each begins
+ * with the rings as they are wanted, wherever it left them.
+ */
+START_TEST(turns)
+{
+	const struct neuron_target *target = chip_start();
+	nrt_model_t *model[2] = { load_for(target, counting, 0), load_for(target, counting, 0) };
+	int32_t out;
+
+	for (int i = 0; i < 60; i++) {
+		const int32_t n = -i;
+
+		/* each as often alone as it takes turns */
+		ck_assert_int_eq(run(model[i / 2 % 2 ? i % 2 : 0], (int32_t[]){ n, 1 }, 2, &out, 1),
+				 0);
+		ck_assert_int_eq(out, 9);
+	}
+	ck_assert_int_eq(nrt_unload(model[1]), 0);
+	unload(model[0]);
 }
 END_TEST
 
@@ -616,6 +646,7 @@ int main(void)
 	tcase_add_test(t, too_many);
 	tcase_add_loop_test(t, iterations, 0, (int)(sizeof(counted) / sizeof(counted[0])));
 	tcase_add_test(t, endless);
+	tcase_add_test(t, turns);
 	tcase_add_test(t, exchanged);
 	tcase_add_loop_test(t, not_entered, 0, 2);
 	tcase_add_test(t, rewritten);
