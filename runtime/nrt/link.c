@@ -69,9 +69,12 @@ static NRT_STATUS put_part(struct program *p, unsigned int part)
 {
 	struct rt_engine *engine = &p->sg[part].engine[p->engine];
 	size_t n = engine->size > NEURON_INSN_WORD ? engine->size - NEURON_INSN_WORD : 0;
-	NRT_STATUS status = reserve(p, n);
+	NRT_STATUS status = reserve(p, n + NEURON_INSN_WORD);
 
 	p->part[part] = p->size;
+	/* a jump to the beginning finds something that does nothing */
+	if (!status && p->sg[part].jumps)
+		status = put(p, &(struct neuron_insn){ .opcode = NEURON_OP_NOP });
 	if (status || !n)
 		return status;
 	memcpy(p->bytes + p->size, engine->stream + NEURON_INSN_WORD, n);

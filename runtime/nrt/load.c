@@ -121,6 +121,7 @@ static NRT_STATUS build(struct nrt_model *model)
 		if (!status && model->subgraph[i].nparts == 1)
 			status = rt_subgraph_finish(&model->subgraph[i]);
 		model->counters.macs_per_infer += model->subgraph[i].macs;
+		model->jumps |= model->subgraph[i].jumps;
 	}
 	/* several parts: all of them are built first */
 	if (!status && model->subgraph->nparts > 1)

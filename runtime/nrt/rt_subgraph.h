@@ -71,6 +71,8 @@ struct rt_subgraph {
 	struct rt_gathers *gathers; /* NULL if it has no gathers */
 	struct rt_engine engine[NEURON_ENGINES_MAX];
 	unsigned int nfed; /* queues that feed engines */
+	/* has jumps of its own: nobody has checked that it leaves the core at rest (docs/neff.md) */
+	bool jumps;
 	uint64_t macs; /* of one execution of its programs */
 	uint64_t busy; /* picoseconds of all engines, one after the other, by the target's costs */
 };

@@ -48,6 +48,7 @@ static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 		neuron_isa_load_weights(&weights, &insn);
 		sg->busy += neuron_isa_cost(&insn, sg->target, weights.columns) *
 			    sg->target->engine[e].cycle;
+		sg->jumps |= insn.opcode == NEURON_OP_COMPARE_BRANCH;
 		if (insn.opcode != NEURON_OP_PSEUDO_DMA_TRIGGER)
 			continue;
 		if (next == engine->ntriggers || engine->triggers[next].id != insn.id)
