@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * Control flow of HLO on a machine without branches: calls and fusions are inlined, of a
- * conditional all branches are computed and one is chosen, a while of few iterations is unrolled,
- * any other becomes a loop of the IR.
+ * Control flow of HLO: calls and fusions are inlined, a while of few iterations is unrolled, any
+ * other becomes a loop of the IR.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "call.h"
+#include "flow.h"
 #include "ir/range.h"
 #include "operations.h"
 
-static bool same_leaves(const struct hlo_value *a, const struct hlo_value *b)
+bool hlo_same_leaves(const struct hlo_value *a, const struct hlo_value *b)
 {
 	bool same = a->n == b->n;
 
@@ -22,13 +22,12 @@ static bool same_leaves(const struct hlo_value *a, const struct hlo_value *b)
 	return same;
 }
 
-/* Chooses leaf by leaf: a's where the scalar p holds, else b's. */
-static int choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo_value *a,
-			 struct hlo_value *b)
+int hlo_choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo_value *a,
+		      struct hlo_value *b)
 {
 	struct ncc_op **op = ncc_alloc(in->imp->m, (a->n + 1) * sizeof(struct ncc_op *));
 
-	if (!same_leaves(a, b))
+	if (!hlo_same_leaves(a, b))
 		return hlo_fail(in, -EINVAL, "branches of different results");
 	for (unsigned int i = 0; op && i < a->n; i++) {
 		struct ncc_shape s = a->op[i]->shape;
@@ -47,92 +46,17 @@ static int choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo
 	return op ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
-/* Both conditions; NULL is one that always holds. */
-static struct ncc_op *both(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b)
+struct ncc_op *hlo_both(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b)
 {
 	return a && b ? build_node(&in->b, NCC_AND, &a->shape, a, b, NULL) : a ? a : b;
 }
 
-/* Inlines a computation whose result counts only where p holds. */
-static int call_guarded(struct hlo_inst *in, struct ncc_op *p, const Ncc__Hlo__Computation *c,
-			const struct hlo_value *arg, struct hlo_value *v)
-{
-	struct ncc_op *before = in->imp->guard;
-	int rc;
-
-	in->imp->guard = both(in, before, p);
-	if (p && !in->imp->guard)
-		return hlo_fail(in, -ENOMEM, "out of memory");
-	rc = hlo_call(in, c, arg, 1, v);
-	in->imp->guard = before;
-	return rc;
-}
-
-/* Is branch i the one taken? The last one is for every index that has no branch. */
-static struct ncc_op *is_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int i,
-				unsigned int n)
-{
-	struct ncc_op *p = NULL;
-
-	if (sel->shape.pred)
-		return i ? build_node(&in->b, NCC_NOT, &sel->shape, sel, NULL, NULL) : sel;
-	if (i + 1 < n)
-		return build_compare(&in->b, NCC_EQ, sel, build_splat(&in->b, &sel->shape, i));
-	for (unsigned int k = 0; k + 1 < n; k++)
-		p = both(in, p,
-			 build_compare(&in->b, NCC_NE, sel, build_splat(&in->b, &sel->shape, k)));
-	return p;
-}
-
-static int choose_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int n,
-			 struct hlo_value *v)
-{
-	struct hlo_value a;
-	int rc = call_guarded(in, is_branch(in, sel, n - 1, n), hlo_called(in, n - 1), &in->in[n],
-			      v);
-
-	for (unsigned int i = n - 1; !rc && i-- > 0;) {
-		struct ncc_op *p = is_branch(in, sel, i, n);
-
-		if (!p)
-			return hlo_fail(in, -ENOMEM, "out of memory");
-		rc = call_guarded(in, p, hlo_called(in, i), &in->in[i + 1], &a);
-		rc = rc ? rc : choose_leaves(in, p, &a, v);
-	}
-	return rc;
-}
-
-/* Refuses control flow in a computation of scalars that is run on whole tensors. */
-static int is_of_elements(struct hlo_inst *in)
+int hlo_is_of_elements(struct hlo_inst *in)
 {
 	return in->imp->lift ? hlo_fail(in, -ENOTSUP,
 					"in the computation of a map, sort, scatter or reduction, "
 					"whose elements would each go their own way")
 			     : 0;
-}
-
-/*
- * With a predicate the first branch is the one for true; an index out of range takes the last one.
- */
-int hlo_conditional(struct hlo_inst *in, struct hlo_value *v)
-{
-	unsigned int n = (unsigned int)in->p->n_called_computation_ids, i;
-	struct ncc_op *sel;
-	double k;
-
-	if (is_of_elements(in))
-		return -ENOTSUP;
-	if (!n || in->nin != n + 1 || in->in[0].n != 1)
-		return hlo_fail(in, -EINVAL, "%u operands for %u branches", in->nin, n);
-	sel = in->in[0].op[0];
-	if (sel->shape.ndim || (sel->shape.pred ? n != 2 : sel->shape.dtype != NEURON_DT_INT32))
-		return hlo_fail(in, -EINVAL, "operand 0 is neither a predicate nor an s32 index");
-	if (!ncc_scalar_value(sel, &k))
-		return choose_branch(in, sel, n, v);
-	i = k < 0 || k >= n ? n - 1 : (unsigned int)k;
-	if (sel->shape.pred)
-		i = k == 0;
-	return hlo_call(in, hlo_called(in, i), &in->in[i + 1], 1, v);
 }
 
 #define LOOK_BACK 8 /* operations */
@@ -227,7 +151,7 @@ static int goes_on(struct hlo_inst *in, struct unrolling *u)
 		return NOT_UNROLLED; /* a loop within it was not unrolled */
 	if (is_known(p, LOOK_BACK, &k))
 		return k ? ITERATION : NO_ITERATION;
-	u->going = both(in, u->going, p);
+	u->going = hlo_both(in, u->going, p);
 	return u->going ? ITERATION : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
@@ -239,12 +163,12 @@ static int iterate(struct hlo_inst *in, struct unrolling *u)
 
 	if (in->imp->made > in->imp->unrolled.made || in->imp->m->made > in->imp->unrolled.m_made)
 		return NOT_UNROLLED;
-	in->imp->guard = both(in, guard, u->going);
+	in->imp->guard = hlo_both(in, guard, u->going);
 	rc = hlo_call(in, u->body, &before, 1, &u->state);
 	in->imp->guard = guard;
 	if (rc)
 		return rc;
-	if (!same_leaves(&before, &u->state))
+	if (!hlo_same_leaves(&before, &u->state))
 		return hlo_fail(in, -EINVAL, "the body changes the shape");
 	if (!u->going) {
 		u->result = u->state;
@@ -253,7 +177,7 @@ static int iterate(struct hlo_inst *in, struct unrolling *u)
 
 	if (u->iterations++ >= MOST_ITERATIONS || !counts(&before, &u->state))
 		return NOT_UNROLLED;
-	rc = choose_leaves(in, u->going, &u->state, &chosen);
+	rc = hlo_choose_leaves(in, u->going, &u->state, &chosen);
 	u->result = chosen;
 	return rc ? rc : ITERATION;
 }
@@ -350,12 +274,12 @@ static int make_iteration(struct hlo_inst *in, const Ncc__Hlo__Computation *body
 
 	in->imp->guard = l->held;
 	rc = hlo_call(in, body, &l->state, 1, &l->next);
-	if (!rc && !same_leaves(&l->state, &l->next))
+	if (!rc && !hlo_same_leaves(&l->state, &l->next))
 		rc = hlo_fail(in, -EINVAL, "the body changes the shape");
 	rc = rc ? rc : condition(in, cond, &l->next, &p);
 	in->imp->guard = guard;
 	l->nested = in->imp->loops != loops;
-	l->again = rc ? NULL : both(in, guard, p);
+	l->again = rc ? NULL : hlo_both(in, guard, p);
 	return rc;
 }
 
@@ -376,7 +300,7 @@ static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
 		return rc;
 	if (in->imp->loops == NCC_MAX_LOOPS)
 		return hlo_fail(in, -EFBIG, "more than %d loops", NCC_MAX_LOOPS);
-	p = both(in, in->imp->guard, p);
+	p = hlo_both(in, in->imp->guard, p);
 	l.loop = build_loop(&in->b, p);
 	l.held = l.loop ? build_state(&in->b, l.loop, p) : NULL;
 	if (!l.held || !state)
@@ -429,7 +353,7 @@ int hlo_while(struct hlo_inst *in, struct hlo_value *v)
 			       .loops = in->imp->loops };
 	int rc;
 
-	if (!u.body || !u.cond || is_of_elements(in))
+	if (!u.body || !u.cond || hlo_is_of_elements(in))
 		return -EINVAL;
 	if (in->nin != 1)
 		return hlo_fail(in, -EINVAL, "%u operands, expected 1", in->nin);

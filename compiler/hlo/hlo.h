@@ -65,6 +65,7 @@ struct hlo_import {
 		unsigned int made, m_made;
 	} unrolled; /* the limits of the current attempt; 0: there is none */
 	const struct ncc_options *opt;
+	bool branches; /* the chip can leave a branch out that is not taken */
 	bool narrow; /* 64-bit types become 32-bit ones */
 	bool narrowed; /* some type did */
 	unsigned int depth;

@@ -352,6 +352,8 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 	imp.opt = opt;
 	fits = hlo_wide_fits(proto);
 	imp.narrow = opt->narrow_64bit || fits;
+	/* a program with jumps is for one core, and no stage of a pipeline */
+	imp.branches = opt->target && opt->target->core >= 2 && opt->pipeline_cores <= 1;
 	imp.m = ncc_module_new(proto->name && *proto->name ? proto->name : "module");
 	if (imp.m)
 		imp.m->library = opt->library;

@@ -188,7 +188,7 @@ struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *
 
 	if (!op)
 		return NULL;
-	m->made++;
+	op->id = m->made++;
 	op->kind = kind;
 	op->pdim = -1;
 	op->nin = nin;

@@ -193,7 +193,8 @@ struct ncc_op {
 	uint8_t io_dtype; /* a parameter's for the model's user; 0: shape's (passes/integers.c) */
 	int pdim; /* dimension along the partitions (passes/layout.c); -1: none */
 	/* Bookkeeping: */
-	unsigned int id; /* position in the order of operations (ncc_number) */
+	/* position in the order of operations (ncc_number); before: how many were made before it */
+	unsigned int id;
 	unsigned int users; /* operands and outputs that are this (ncc_count_users) */
 	unsigned int mark; /* ncc_sweep */
 	struct ncc_op *replaced; /* the operation that a pass put in its place */

@@ -50,5 +50,18 @@ struct ncc_traits {
 };
 
 const struct ncc_traits *ncc_traits_of(enum ncc_kind kind);
+/* cost.c: the cost of an operation, in elements that a vector engine takes */
+uint64_t ncc_cost(const struct ncc_op *op);
+/*
+ * The operations that values are made of: those that were made when `since` others had been, before
+ * they are in their order, and the older ones that these have as operands. The caller
+ * frees op. 0 or -ENOMEM
+ */
+struct ncc_made {
+	struct ncc_op **op;
+	unsigned int n, cap;
+};
+int ncc_made_since(struct ncc_op *const *value, unsigned int n, unsigned int since,
+		   struct ncc_made *made);
 
 #endif

@@ -11,12 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * In units of the time that a vector engine takes for an element, measured on stages of ResNet-50
- */
-#define MACS_A_STEP 50 /* multiply-accumulates of PE */
-#define WEIGHT_STEPS 3 /* for a constant operand's element: fetching, loading */
-#define RESULT_STEPS 3 /* for an element of a product: out of PSUM, to its reader */
+#include "ir/traits.h"
+
 #define VIEW_DEPTH 16 /* depth of views that are cloned; deeper ones are values */
 #define SLACK 8 /* a cut may be off by 1 / SLACK of a stage to cross less */
 
@@ -56,44 +52,6 @@ static uint64_t bytes_of(const struct ncc_op *op)
 	return (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype);
 }
 
-/* The number of an operation's elements that are the same for every inference */
-static uint64_t weights_of(const struct ncc_op *op)
-{
-	uint64_t n = 0;
-
-	for (unsigned int i = 0; i < op->nin; i++) {
-		const struct ncc_op *in = op->in[i];
-
-		while (in->nin == 1)
-			in = in->in[0];
-		if (in->kind == NCC_CONST)
-			n += (uint64_t)ncc_elems(&in->shape);
-	}
-	return n;
-}
-
-/* The cost of an operation, in elements that a vector engine takes */
-static uint64_t cost_of(const struct ncc_op *op)
-{
-	uint64_t n = (uint64_t)ncc_elems(&op->shape), k = 1;
-
-	if (is_everywhere(op) || is_view(op))
-		return 0;
-	if (op->kind == NCC_DOT)
-		for (unsigned int i = 0; i < op->dot->ncontract; i++)
-			k *= (uint64_t)op->in[0]->shape.dim[op->dot->lhs_contract[i]];
-	if (op->kind == NCC_CONV) {
-		k = (uint64_t)op->in[1]->shape.dim[op->conv->k_in];
-		for (unsigned int i = 0; i < op->conv->nspatial; i++)
-			k *= (uint64_t)op->window[i].size;
-	}
-	if (op->kind == NCC_DOT || op->kind == NCC_CONV)
-		return n * RESULT_STEPS + n * k / MACS_A_STEP + weights_of(op) * WEIGHT_STEPS;
-	if (op->kind == NCC_REDUCE || op->kind == NCC_REDUCE_WINDOW)
-		n += (uint64_t)ncc_elems(&op->in[0]->shape);
-	return n;
-}
-
 static void measure(struct split *s)
 {
 	struct ncc_op *op = s->m->first;
@@ -101,7 +59,7 @@ static void measure(struct split *s)
 
 	for (unsigned int i = 0; i < s->n; i++, op = op->next) {
 		s->line[i] = op;
-		sum += cost_of(op);
+		sum += ncc_cost(op);
 		s->cost[i] = sum;
 		s->last[i] = i;
 		if (is_view(op) && s->depth[op->in[0]->id] < VIEW_DEPTH)

@@ -21,6 +21,7 @@ extern "C" {
 
 #define NEFF_HEADER_SIZE 1024
 #define NEFF_MAX_DIMS 8
+#define NEFF_MAX_SUBGRAPHS 64u
 #define NEFF_MAX_SOURCE 255 /* bytes of a tensor's name in the compiled model */
 /* The emulator's instruction set: no real device may load it */
 #define NEFF_FEATURE_EMU (1ull << 62)

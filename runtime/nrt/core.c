@@ -98,7 +98,7 @@ NRT_STATUS rt_core_reset(struct rt_core *core)
 	NRT_STATUS status;
 
 	core->loaded = NULL;
-	core->used = err;
+	core->restless = core->used = err;
 	if (err) {
 		core->broken = true;
 		return rt_fail(NRT_EXEC_UNIT_UNRECOVERABLE, "TDRV", "reset of nd%u nc%u failed: %s",

@@ -2,6 +2,7 @@
 /* The DMAs of a subgraph: descriptors of its queues, and the doorbell counts of each trigger */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "rt_subgraph.h"
 
@@ -44,6 +45,8 @@ static int add_dma(struct rt_subgraph *sg, const struct neff_dma *dma, struct rt
 	else
 		err = add_copies(sg, dma, ring);
 	*trigger = (struct rt_trigger){ dma->id, dma->queue, ring->tx.n - ntx, ring->rx.n - nrx };
+	ring->last_tx = &trigger->ntx;
+	ring->last_rx = &trigger->nrx;
 	return err;
 }
 
@@ -73,9 +76,20 @@ static NRT_STATUS build_engine(struct rt_subgraph *sg, unsigned int e, uint64_t 
 	return NRT_SUCCESS;
 }
 
+/* Ends the turns of the queues of a part that the program executes again by itself. */
+static NRT_STATUS end_turns(struct rt_subgraph *sg)
+{
+	int err = 0;
+
+	for (unsigned int q = 0; q < sg->nqueues && !err; q++)
+		err = rt_turn_add(&sg->queues[q]);
+	return err ? rt_fail(NRT_RESOURCE, "TDRV", "descriptors of a turn: %s", strerror(-err))
+		   : NRT_SUCCESS;
+}
+
 NRT_STATUS rt_build_queues(struct rt_subgraph *sg)
 {
-	const unsigned int engines = sg->target->engines;
+	const unsigned int first = sg->target->engines + sg->first_queue;
 	const unsigned int most = rt_data_queues(sg->core);
 	NRT_STATUS status;
 	uint64_t descs = 0;
@@ -93,14 +107,16 @@ NRT_STATUS rt_build_queues(struct rt_subgraph *sg)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 
 	for (unsigned int q = 0; q < sg->nqueues; q++)
-		rt_queue_number(sg->core, engines + q, &sg->queues[q].eng, &sg->queues[q].qid);
+		rt_queue_number(sg->core, first + q, &sg->queues[q].eng, &sg->queues[q].qid);
 
 	status = rt_gather_begin(sg);
-	for (unsigned int e = 0; e < engines && !status; e++)
+	for (unsigned int e = 0; e < sg->target->engines && !status; e++)
 		status = build_engine(sg, e, &descs);
+	if (!status && sg->in_turns)
+		status = end_turns(sg);
 	if (!status)
 		status = rt_gather_commit(sg);
 	for (unsigned int q = 0; q < sg->nqueues && !status; q++)
-		status = rt_ring_commit(sg->core, &sg->queues[q]);
+		status = rt_turn_commit(sg->core, &sg->queues[q]);
 	return status;
 }

@@ -51,7 +51,20 @@ static const struct error *error_of(uint16_t code)
 									      : &unknown;
 }
 
-/* The member whose program caused the error; a DMA's entry names no engine */
+/* The part of a program whose queue it is */
+static const char *queue_part(const struct rt_subgraph *sg, unsigned int eng, unsigned int queue)
+{
+	for (unsigned int i = 0; i < sg->nparts; i++)
+		for (unsigned int q = 0; q < sg[i].nqueues; q++)
+			if (sg[i].queues[q].eng == eng && sg[i].queues[q].qid == queue)
+				return sg[i].neff->name;
+	return sg->neff->name;
+}
+
+/*
+ * The member whose program caused the error; a DMA's entry names no engine, an engine's no part of
+ * a program that has several
+ */
 static const char *culprit(const struct rt_subgraph *sg, const struct rt_notification *e, char *buf,
 			   size_t size)
 {
@@ -64,7 +77,11 @@ static const char *culprit(const struct rt_subgraph *sg, const struct rt_notific
 	if (dma && neuron_gen_is_copy_queue(sg->core->dev->gen, eng, queue))
 		snprintf(buf, size, "copy");
 	else if (dma)
-		snprintf(buf, size, "%s dma engine %u queue %u", sg->neff->name, eng, queue);
+		snprintf(buf, size, "%s dma engine %u queue %u", queue_part(sg, eng, queue), eng,
+			 queue);
+	else if (e->engine < target->engines && sg->nparts > 1)
+		snprintf(buf, size, "%s to %s/%s.bin", sg->neff->name,
+			 sg[sg->nparts - 1].neff->name, target->engine[e->engine].name);
 	else if (e->engine < target->engines)
 		snprintf(buf, size, "%s/%s.bin", sg->neff->name, target->engine[e->engine].name);
 	else

@@ -162,6 +162,7 @@ static NRT_STATUS make_queues(struct rt_subgraph *sg)
 	for (unsigned int q = 0; q < sg->neff->nqueues && !status; q++) {
 		struct count c = count(sg->neff, q);
 		uint64_t descs = c.rows + c.n;
+		uint32_t room;
 
 		if (!c.n)
 			continue;
@@ -174,11 +175,12 @@ static NRT_STATUS make_queues(struct rt_subgraph *sg)
 		next->next = next + 1;
 
 		/* one descriptor for a row, and one for a DMA: the doorbells or the semaphore */
-		status = rt_half_reserve(sg->core, &next[0].tx, (uint32_t)descs);
+		room = sg->in_turns ? rt_turn_room((uint32_t)descs) : (uint32_t)descs;
+		status = rt_half_reserve(sg->core, &next[0].tx, room);
 		if (!status && c.has[NEFF_GATHER])
-			status = rt_half_reserve(sg->core, &next[1].tx, (uint32_t)descs);
+			status = rt_half_reserve(sg->core, &next[1].tx, room);
 		if (!status && c.has[NEFF_SCATTER])
-			status = rt_half_reserve(sg->core, &next[1].rx, (uint32_t)descs);
+			status = rt_half_reserve(sg->core, &next[1].rx, room);
 		next += 2;
 	}
 	return status;
@@ -302,6 +304,10 @@ int rt_gather_add(struct rt_subgraph *sg, const struct neff_dma *dma, struct rt_
 	bell[1] = places->tx.n - before[1];
 	bell[2] = rows->rx.n - before[2];
 	bell[3] = rows->tx.n - before[3];
+	places->last_rx = &bell[0];
+	places->last_tx = &bell[1];
+	rows->last_rx = &bell[2];
+	rows->last_tx = &bell[3];
 	return err;
 }
 

@@ -3,7 +3,9 @@
  * What happens to a core between two models, and to a model's cores when it is unloaded.
  *
  * A program that libneff accepts leaves its core at rest when it ends: engines, queues, semaphores
- * and events (docs/neff.md, Rules a program keeps); after one that does not end the core is reset.
+ * and events (docs/neff.md, Rules a program keeps); after one that does not end the core is reset;
+ * a program with jumps of its own was not checked for that, and the core is reset before another
+ * model's.
  * So models of one owner follow each other without further work. The values they computed with stay
  * in SBUF, PSUM and the engines' registers: between two owners the core is reset, which clears
  * these too, and a model with an owner of its own leaves a core that was reset. Device memory is
@@ -19,18 +21,20 @@
 
 NRT_STATUS rt_core_take(struct rt_core *core, const struct rt_subgraph *sg)
 {
+	const bool other = core->loaded != sg;
 	NRT_STATUS status = NRT_SUCCESS;
 
-	if (core->loaded != sg) {
+	if (other) {
 		const struct rt_event_data data = { .model_id = sg->model->id,
 						    .name = sg->model->neff->header.name };
 
 		rt_trace_begin(RT_EVENT_nrt_model_switch, core->vnc, &data);
 		__atomic_store_n(&core->loaded, NULL, __ATOMIC_RELEASE);
 	}
-	if (core->used && core->owner != sg->model->owner)
+	if (core->used && (core->owner != sg->model->owner || (other && core->restless)))
 		status = rt_core_reset(core);
 	core->used = true;
+	core->restless |= sg->model->jumps;
 	core->owner = sg->model->owner;
 	return status;
 }
@@ -74,7 +78,7 @@ static bool leave_core(struct rt_subgraph *sg)
 
 	if (!sg->ran || !lock_loaded(sg))
 		return true;
-	if (core->broken || (core->loaded == sg && sg->model->owner))
+	if (core->broken || (core->loaded == sg && (sg->model->owner || core->restless)))
 		status = rt_core_reset(core);
 	else if (core->loaded == sg)
 		status = park(sg);

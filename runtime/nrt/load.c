@@ -111,14 +111,21 @@ static NRT_STATUS build(struct nrt_model *model)
 		sg->model = model;
 		sg->neff = &model->neff->subgraphs[i];
 		sg->target = model->neff->target;
+		sg->nparts = 1;
 		status = rt_subgraph_begin(sg, model->core + i % model->ncores);
 	}
 	if (!status && model->kind->join)
 		status = model->kind->join(model);
 	for (unsigned int i = 0; i < n && !status; i++) {
 		status = rt_subgraph_build(&model->subgraph[i]);
+		if (!status && model->subgraph[i].nparts == 1)
+			status = rt_subgraph_finish(&model->subgraph[i]);
 		model->counters.macs_per_infer += model->subgraph[i].macs;
+		model->jumps |= model->subgraph[i].jumps;
 	}
+	/* several parts: all of them are built first */
+	if (!status && model->subgraph->nparts > 1)
+		status = rt_subgraph_finish(model->subgraph);
 	return status;
 }
 

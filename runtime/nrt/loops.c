@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs with loops. A core's program has no jumps, so a program with loops is cut into parts:
+ * Programs with loops. A program in a file has no jumps, so one with loops is cut into parts:
  * subgraphs that one core executes one behind the other, some of them again while a byte that they
  * leave in the shared scratchpad is not 0 (docs/neff.md, Loops). The scratchpad keeps the values
- * that pass from part to part and from iteration to iteration.
+ * that pass from part to part and from iteration to iteration. On a core that fetches its
+ * instructions the parts become one program, whose jumps are made here (link.c); on others, and
+ * where the core's queues are too few for all parts at once, it is fed one part after the other.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +25,85 @@ struct rt_loops {
 	unsigned int n;
 	struct loop loop[];
 };
+
+/* What a turn of a queue set consists of, counted before it is built */
+struct count {
+	uint64_t tx, rx, rows;
+};
+
+static int count_packet(void *arg, const struct neff_packet *p)
+{
+	struct count *c = arg;
+
+	c->tx += p->ntx;
+	c->rx += p->nrx;
+	return rt_turn_fits((uint32_t)c->tx, (uint32_t)c->rx) ? 0 : -E2BIG;
+}
+
+static void count_dma(const struct neuron_target *target, const struct neff_dma *dma,
+		      struct count *c)
+{
+	for (unsigned int i = 0; i < dma->ndesc; i++) {
+		const struct neff_desc *d = &dma->desc[i];
+
+		if (d->op != NEFF_COPY)
+			c->rows += neff_row_count(d);
+		else if (neff_packets(target, &d->from, 0, &d->to, 0, count_packet, c))
+			return;
+	}
+	c->tx++;
+	c->rx++;
+}
+
+/* Can each queue set of a part go round its rings without the host (turn.c)? */
+static bool turns_fit(const struct rt_subgraph *sg)
+{
+	for (unsigned int q = 0; q < sg->neff->nqueues; q++) {
+		const struct neff_engine *e = &sg->neff->engine[sg->neff->queues[q].owner];
+		struct count c = { 0 };
+
+		for (unsigned int i = 0; i < e->ndma; i++)
+			if (e->dma[i].queue == q)
+				count_dma(sg->target, &e->dma[i], &c);
+		/* indices are copied byte by byte at worst */
+		if (c.rows > RT_TURN_ROWS || c.tx > UINT32_MAX || c.rx > UINT32_MAX ||
+		    !rt_turn_fits((uint32_t)c.tx, (uint32_t)c.rx))
+			return false;
+	}
+	return true;
+}
+
+/* Makes one program of all parts, if their queues find room on the core at the same time. */
+static void unite(struct nrt_model *model)
+{
+	struct rt_subgraph *sg = model->subgraph;
+	unsigned int queues = 0;
+
+	if (!rt_subgraph_fetches(sg))
+		return;
+	for (unsigned int i = 0; i < model->nsubgraphs; i++) {
+		if (!turns_fit(&sg[i]))
+			return;
+		queues += sg[i].neff->nqueues + rt_gather_queues(sg[i].neff);
+	}
+	if (queues > rt_data_queues(sg->core))
+		return;
+	queues = 0;
+	for (unsigned int i = 0; i < model->nsubgraphs; i++) {
+		sg[i].in_turns = true;
+		sg[i].first_queue = queues;
+		sg[i].nparts = 0;
+		queues += sg[i].neff->nqueues + rt_gather_queues(sg[i].neff);
+	}
+	sg->nparts = model->nsubgraphs;
+	/* libneff has checked that no two loops begin or end behind one part */
+	for (unsigned int i = 0; i < model->loops->n; i++) {
+		const struct loop *l = &model->loops->loop[i];
+
+		sg[l->last].jump = (struct rt_jump){ l->condition, false, l->first };
+		sg[l->first - 1].jump = (struct rt_jump){ l->condition, true, l->last + 1 };
+	}
+}
 
 static NRT_STATUS join(struct nrt_model *model)
 {
@@ -43,6 +125,7 @@ static NRT_STATUS join(struct nrt_model *model)
 						     from->condition),
 		};
 	}
+	unite(model);
 	return rt_place_virtual(model->subgraph, model->nsubgraphs);
 }
 
@@ -131,10 +214,16 @@ static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 	return worst;
 }
 
+static NRT_STATUS run_united(const struct rt_job *job, uint64_t *device_us)
+{
+	return rt_run(job->sg, device_us);
+}
+
 static NRT_STATUS execute(struct nrt_model *model, const struct rt_io *io, uint64_t *device_us)
 {
-	static const struct rt_steps steps = { .run = run };
-	const struct rt_job job = { model->subgraph, model->nsubgraphs, &steps };
+	static const struct rt_steps parts = { .run = run }, united = { .run = run_united };
+	const struct rt_job job = { model->subgraph, model->nsubgraphs,
+				    model->subgraph->nparts > 1 ? &united : &parts };
 
 	return rt_job_execute(&job, io, device_us);
 }

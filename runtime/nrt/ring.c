@@ -188,7 +188,7 @@ NRT_STATUS rt_ring_commit(struct rt_core *core, struct rt_ring *ring)
 
 bool rt_ring_rewinds(const struct rt_ring *ring)
 {
-	return !ring->tx.map || !ring->rx.map;
+	return !ring->turns && (!ring->tx.map || !ring->rx.map);
 }
 
 static void half_rewind(struct rt_half *h)
@@ -234,6 +234,7 @@ void rt_ring_free(struct rt_ring *ring)
 {
 	half_free(&ring->tx);
 	half_free(&ring->rx);
+	rt_chunk_free(&ring->image);
 }
 
 uint64_t rt_ring_chain(const struct rt_ring *ring)

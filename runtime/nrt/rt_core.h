@@ -44,6 +44,8 @@ struct rt_core {
 	bool broken; /* a reset failed: nothing is executed here until one succeeds */
 	/* the subgraph whose rings the queues have; protected by exec */
 	struct rt_subgraph *loaded;
+	/* what it executed last may not have left it at rest; protected by exec */
+	bool restless;
 	bool used; /* a model of owner used it since its last reset; protected by exec */
 	uint64_t owner;
 	bool locked; /* the module's core lock is held as a reader */

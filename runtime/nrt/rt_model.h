@@ -44,6 +44,7 @@ struct nrt_model {
 	bool timeout_given; /* by who loaded it; else NEURON_RT_EXEC_TIMEOUT or the default */
 	uint64_t owner; /* 0: this process */
 	bool numerical; /* executions tell of numerical errors */
+	bool jumps; /* a program of it has jumps of its own */
 	atomic_bool interrupted; /* running executions end, and none begins */
 	unsigned int running; /* calls that use it; protected by rt.lock, with idle */
 	pthread_cond_t idle;

@@ -39,6 +39,13 @@ struct rt_engine {
 	struct rt_ring ring;
 };
 
+/* Where a program of several parts goes on behind one, if a byte on the device says so */
+struct rt_jump {
+	const struct rt_var *condition; /* NULL: in any case with the next part */
+	bool if_zero; /* it jumps if the byte is 0, else if it is not */
+	unsigned int to; /* part */
+};
+
 struct rt_subgraph {
 	struct nrt_model *model; /* whose it is */
 	const struct neff_subgraph *neff;
@@ -50,6 +57,14 @@ struct rt_subgraph {
 	unsigned int nchunks;
 	struct rt_chunk *chunks;
 	struct rt_chunk code, one; /* the streams; the word that a completion writes */
+	/*
+	 * how many subgraphs, it and those behind it in the model, are one program on the core: 1,
+	 * or the parts of a program with loops, of which the others have 0 (link.c)
+	 */
+	unsigned int nparts;
+	struct rt_jump jump;
+	unsigned int first_queue; /* the core's data queues before its own are other parts' */
+	bool in_turns; /* its queues go round their rings without the host (turn.c) */
 	unsigned int nqueues;
 	/* data queues, in the order of the NEFF, and behind them those of gather.c */
 	struct rt_ring *queues;
@@ -61,14 +76,19 @@ struct rt_subgraph {
 	} custom;
 	struct rt_gathers *gathers; /* NULL if it has no gathers */
 	struct rt_engine engine[NEURON_ENGINES_MAX];
+	unsigned int nfed; /* queues that feed engines */
+	/* has jumps of its own: nobody has checked that it leaves the core at rest (docs/neff.md) */
+	bool jumps;
 	uint64_t macs; /* of one execution of its programs */
 	uint64_t busy; /* picoseconds of all engines, one after the other, by the target's costs */
 };
 
 /* Begins with the variables, which have no place yet; model and neff are set by the caller. */
 NRT_STATUS rt_subgraph_begin(struct rt_subgraph *sg, struct rt_core *core);
-/* Places the variables and builds queues and streams */
+/* Places the variables, builds queues and streams; of several parts one after the other */
 NRT_STATUS rt_subgraph_build(struct rt_subgraph *sg);
+/* ... and then, of the first of them, makes the program that the engines are fed with */
+NRT_STATUS rt_subgraph_finish(struct rt_subgraph *sg);
 void rt_subgraph_drop_bulk(struct rt_subgraph *sg); /* frees what only building needs */
 /* Frees all it holds, however much of it was built */
 void rt_subgraph_free(struct rt_subgraph *sg);
@@ -86,8 +106,25 @@ NRT_STATUS rt_place(struct rt_subgraph *sg); /* allocates chunks and copies cons
  */
 NRT_STATUS rt_place_virtual(struct rt_subgraph *sg, unsigned int n);
 NRT_STATUS rt_build_queues(struct rt_subgraph *sg); /* builds data queues and triggers */
-/* Patches the programs and builds their queues */
-NRT_STATUS rt_build_streams(struct rt_subgraph *sg);
+
+/* In stream.c: makes the engines' streams, patched, in the host's memory */
+NRT_STATUS rt_make_streams(struct rt_subgraph *sg);
+/* Copies them to the device, for queues that feed the engines with them */
+NRT_STATUS rt_load_streams(struct rt_subgraph *sg);
+/* Adds the bytes at a device address, with which an engine is fed, to a ring */
+NRT_STATUS rt_feed_add(struct rt_subgraph *sg, struct rt_ring *ring, unsigned int e, uint64_t pa,
+		       size_t size);
+/* Gives the engine's ring, in which that is for one or several engines, its queue. */
+NRT_STATUS rt_feed_commit(struct rt_subgraph *sg, unsigned int e);
+/*
+ * In link.c, in place of rt_load_streams where engines fetch: makes one program of the streams of
+ * sg->nparts subgraphs, which the engines fetch from the device's memory.
+ */
+NRT_STATUS rt_link_streams(struct rt_subgraph *sg);
+static inline bool rt_subgraph_fetches(const struct rt_subgraph *sg)
+{
+	return sg->target->core >= 2;
+}
 
 /*
  * In gather.c: the number of queues that a subgraph's gathers take besides their own; the set-up

@@ -42,7 +42,7 @@ static int attach_queues(struct rt_subgraph *sg, struct rt_ring **ring, unsigned
 	struct rt_ring *given[RT_MAX_QUEUES];
 	const bool there = sg->core->loaded == sg;
 	unsigned int count = 0;
-	int err;
+	int err = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
 		if (there && !rt_ring_rewinds(ring[i]))
@@ -54,7 +54,10 @@ static int attach_queues(struct rt_subgraph *sg, struct rt_ring **ring, unsigned
 		return 0;
 	sg->core->loaded = NULL;
 	sg->ran = true;
-	err = ndl_dma_queue_init_batch(sg->core->dev, params, count);
+	for (unsigned int i = 0; i < count && !err; i++)
+		err = rt_turn_restore(given[i]);
+	if (!err)
+		err = ndl_dma_queue_init_batch(sg->core->dev, params, count);
 	if (err)
 		return err;
 	for (unsigned int i = 0; i < count; i++)
@@ -74,7 +77,7 @@ static int start_queues(struct rt_subgraph *sg)
 		rt_ring_write(ring[i]);
 	/* from here on nothing but doorbells and the wait, which lets the core work */
 	ndl_wait_lend(sg->core->waiter);
-	for (unsigned int i = sg->nqueues; i < n && !err; i++)
+	for (unsigned int i = n - sg->nfed; i < n && !err; i++)
 		err = ndl_dma_queue_copy_start(sg->core->dev, ring[i]->eng, ring[i]->qid,
 					       ring[i]->tx.n, ring[i]->rx.n);
 	return err;
@@ -131,7 +134,7 @@ static NRT_STATUS wait_failed(struct rt_subgraph *sg, int err)
 	if (err != -ETIMEDOUT)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "waiting for nd%u nc%u: %s",
 			       core->device, core->nc, strerror(-err));
-	return rt_timed_out(sg, "");
+	return rt_timed_out(sg, sg->nparts > 1 ? ": a loop goes on" : "");
 }
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The instruction streams as the engines fetch them: DMA triggers become writes of two doorbells,
- * and SP's stream ends with the notification that the execution is over. Streams lie in device
- * memory; a queue of the core copies them into the engine's FIFO window.
+ * The instruction streams of a core that does not fetch: DMA triggers become writes of two
+ * doorbells, and SP's stream ends with the notification that the execution is over. Streams lie in
+ * device memory; a queue of the core copies them into the engine's FIFO window.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -54,6 +54,7 @@ static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 			rt_custom_patch(sg, &insn);
 			neuron_isa_encode(&insn, p);
 		}
+		sg->jumps |= insn.opcode == NEURON_OP_COMPARE_BRANCH;
 		if (insn.opcode != NEURON_OP_PSEUDO_DMA_TRIGGER)
 			continue;
 		if (next == engine->ntriggers || engine->triggers[next].id != insn.id)
@@ -114,70 +115,87 @@ static NRT_STATUS make_stream(struct rt_subgraph *sg, unsigned int e)
 		.opcode = NEURON_OP_PROGRAM_START,
 		.isa_version = sg->target->isa_version,
 	};
-	const struct neuron_insn end = { .opcode = NEURON_OP_NOTIFY, .id = 1 };
 	struct rt_engine *engine = &sg->engine[e];
-	NRT_STATUS status = NRT_SUCCESS;
+	NRT_STATUS status;
 
 	if (e != NEURON_ENG_SP && is_idle(neff, &start))
 		return NRT_SUCCESS;
 	engine->stream = malloc(neff->instr_size + 3 * NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD);
 	if (!engine->stream)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
-	if (neff->instr) {
-		status = copy_program(sg, e, neff);
-		if (!status)
-			status = patch(sg, e);
-	} else {
-		status = append(engine, &start);
-	}
-	if (!status && e == NEURON_ENG_SP)
-		status = append(engine, &end);
+	if (!neff->instr)
+		return append(engine, &start);
+	status = copy_program(sg, e, neff);
+	return status ? status : patch(sg, e);
+}
+
+NRT_STATUS rt_make_streams(struct rt_subgraph *sg)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX && !status; e++)
+		status = make_stream(sg, e);
 	return status;
+}
+
+NRT_STATUS rt_feed_add(struct rt_subgraph *sg, struct rt_ring *ring, unsigned int e, uint64_t pa,
+		       size_t size)
+{
+	uint64_t window = ndl_fifo_address(sg->core->dev, sg->core->nc, e);
+	/* a descriptor stays inside one FIFO window */
+	uint32_t most = sg->core->dev->gen->core.fifo_stride;
+	int err = 0;
+
+	for (size_t at = 0; at < size && !err; at += most) {
+		size_t left = size - at;
+		uint32_t n = left < most ? (uint32_t)left : most;
+
+		err = rt_ring_add_tx(ring, pa + at, n,
+				     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
+		if (!err)
+			err = rt_ring_add_rx(ring, window, n);
+	}
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "engine %u: %s", e, strerror(-err))
+		   : NRT_SUCCESS;
+}
+
+NRT_STATUS rt_feed_commit(struct rt_subgraph *sg, unsigned int e)
+{
+	struct rt_ring *ring = &sg->engine[e].ring;
+
+	rt_queue_number(sg->core, e, &ring->eng, &ring->qid);
+	sg->nfed++;
+	return rt_ring_commit(sg->core, ring);
 }
 
 static NRT_STATUS load_stream(struct rt_subgraph *sg, unsigned int e, uint64_t offset)
 {
 	struct rt_engine *engine = &sg->engine[e];
-	uint64_t window = ndl_fifo_address(sg->core->dev, sg->core->nc, e);
-	/* a descriptor stays inside one FIFO window */
-	uint32_t most = sg->core->dev->gen->core.fifo_stride;
 	int err = ndl_memory_buf_copyin(sg->core->dev, sg->code.handle, engine->stream, offset,
 					engine->size);
 
-	rt_queue_number(sg->core, e, &engine->ring.eng, &engine->ring.qid);
-	for (size_t at = 0; at < engine->size && !err; at += most) {
-		size_t left = engine->size - at;
-		uint32_t n = left < most ? (uint32_t)left : most;
+	NRT_STATUS status;
 
-		err = rt_ring_add_tx(&engine->ring, sg->code.pa + offset + at, n,
-				     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
-		if (!err)
-			err = rt_ring_add_rx(&engine->ring, window, n);
-	}
 	free(engine->stream);
 	engine->stream = NULL;
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "engine %u: %s", e,
 			       strerror(-err));
-	return rt_ring_commit(sg->core, &engine->ring);
+	status = rt_feed_add(sg, &engine->ring, e, sg->code.pa + offset, engine->size);
+	return status ? status : rt_feed_commit(sg, e);
 }
 
-NRT_STATUS rt_build_streams(struct rt_subgraph *sg)
+NRT_STATUS rt_load_streams(struct rt_subgraph *sg)
 {
-	NRT_STATUS status = NRT_SUCCESS;
+	const struct neuron_insn end = { .opcode = NEURON_OP_NOTIFY, .id = 1 };
+	NRT_STATUS status = append(&sg->engine[NEURON_ENG_SP], &end);
 	uint64_t size = 0;
 
-	for (unsigned int e = 0; e < NEURON_ENGINES_MAX && !status; e++) {
-		status = make_stream(sg, e);
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
 		size += sg->engine[e].size;
-	}
-	if (status)
-		return status;
-
-	status = rt_chunk_alloc(sg->core, size, 0, NEURON_MEMALLOC_TYPE_CODE_DEVICE, &sg->code);
-	if (status)
-		return status;
-
+	if (!status)
+		status = rt_chunk_alloc(sg->core, size, 0, NEURON_MEMALLOC_TYPE_CODE_DEVICE,
+					&sg->code);
 	size = 0;
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX && !status; e++) {
 		if (!sg->engine[e].stream)

@@ -21,8 +21,13 @@ NRT_STATUS rt_subgraph_build(struct rt_subgraph *sg)
 	if (!status)
 		status = rt_custom_build(sg);
 	if (!status)
-		status = rt_build_streams(sg);
+		status = rt_make_streams(sg);
 	return status;
+}
+
+NRT_STATUS rt_subgraph_finish(struct rt_subgraph *sg)
+{
+	return rt_subgraph_fetches(sg) ? rt_link_streams(sg) : rt_load_streams(sg);
 }
 
 static void drop_triggers(struct rt_engine *engine)
@@ -38,16 +43,21 @@ void rt_subgraph_drop_bulk(struct rt_subgraph *sg)
 		drop_triggers(&sg->engine[e]);
 }
 
+static uint64_t ring_time(const struct neuron_costs *cost, const struct rt_ring *ring)
+{
+	return cost->descriptor * (uint64_t)ring->tx.n +
+	       neuron_transfer_time(ring->tx.bytes, cost->dma_kib);
+}
+
 uint64_t rt_subgraph_time(struct rt_subgraph *sg)
 {
 	const struct neuron_costs *cost = &sg->target->cost;
-	struct rt_ring *ring[RT_MAX_QUEUES];
-	unsigned int n = rt_subgraph_rings(sg, ring);
 	uint64_t time = sg->busy;
 
-	for (unsigned int i = 0; i < n; i++)
-		time += cost->descriptor * (uint64_t)ring[i]->tx.n +
-			neuron_transfer_time(ring[i]->tx.bytes, cost->dma_kib);
+	for (unsigned int q = 0; q < sg->nqueues; q++)
+		time += ring_time(cost, &sg->queues[q]);
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
+		time += ring_time(cost, &sg->engine[e].ring);
 	return time;
 }
 
@@ -83,10 +93,11 @@ unsigned int rt_subgraph_rings(struct rt_subgraph *sg, struct rt_ring *ring[RT_M
 {
 	unsigned int n = 0;
 
-	for (unsigned int q = 0; q < sg->nqueues; q++)
-		ring[n++] = &sg->queues[q];
+	for (unsigned int i = 0; i < sg->nparts; i++)
+		for (unsigned int q = 0; q < sg[i].nqueues; q++)
+			ring[n++] = &sg[i].queues[q];
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
-		if (sg->engine[e].size)
+		if (sg->engine[e].ring.tx.n)
 			ring[n++] = &sg->engine[e].ring;
 	return n;
 }

@@ -3,7 +3,8 @@
  * bench-network NEFF CALLERS SECONDS [FILE.npy...]: inferences a second of a model on the chips in
  * this process, from CALLERS threads for about SECONDS: by the clock, and by the processor time
  * that all threads took. The files are the inputs, in the model's order; without them inputs are
- * zeros, which are valid as an embedding's ids and as an image.
+ * zeros, which are valid as an embedding's ids and as an image. The chips are inf1.6xlarge's, or
+ * those of BENCH_MACHINE, as nrtx_machine_set takes it.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -111,6 +112,7 @@ static void *read_file(const char *path, size_t *size)
 
 int main(int argc, char **argv)
 {
+	const char *machine = getenv("BENCH_MACHINE");
 	pthread_t thread[MAX_CALLERS];
 	unsigned int callers;
 	double wall, cpu;
@@ -125,7 +127,7 @@ int main(int argc, char **argv)
 	neff = read_file(argv[1], &size);
 	if (!neff || callers < 1 || callers > MAX_CALLERS)
 		return 2;
-	check(nrtx_machine_set("emu:inf1.6xlarge"));
+	check(nrtx_machine_set(machine ? machine : "emu:inf1.6xlarge"));
 	check(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
 	check(nrt_load(neff, size, 0, -1, &model));
 	check(nrt_get_model_tensor_info(model, &info));

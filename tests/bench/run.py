@@ -153,8 +153,8 @@ def memory(build: Path) -> None:
         show("  of it code that TCG translated", f"{code / MIB:.0f} MiB")
 
 
-def rates(argv: list[str]) -> dict[str, float]:
-    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=False)
+def rates(argv: list[str], env: dict[str, str] | None = None) -> dict[str, float]:
+    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=False, env=env)
     if done.returncode:
         raise Failed(f"{Path(argv[0]).name} exited with {done.returncode}")
     return {name: float(rate) for name, rate in (line.split() for line in done.stdout.splitlines())}
@@ -274,21 +274,23 @@ def loops(build: Path) -> None:
     """An iteration of a loop whose end the data decide: three numbers are doubled until their sum is 50"""
     turns_of = {0: 30.0, 125: 2.0**-120}
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }"
-    with tempfile.TemporaryDirectory() as work:
-        neff, took = Path(work) / "while.neff", {}
-        module = ROOT / "tests" / "data" / "hlo_ops" / "while_data" / "module.hlo.pb"
-        compiler = build / "tools/neuronx-cc/neuronx-cc"
-        subprocess.run([str(compiler), "compile", "--framework", "XLA", str(module), "--output", str(neff)], check=True,
-                       stdout=subprocess.DEVNULL)
-        for turns_made, value in turns_of.items():
-            file = Path(work) / f"{turns_made}.npy"
-            text = header.ljust(117) + b"\n"
-            file.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + struct.pack("<3f", *[value] * 3))
-            took[turns_made] = rates([str(build / "tests" / "bench" / "bench-network"), str(neff), "1", "1", str(file)])
-    for how, clock in [("by the clock", "clock"), ("of the processor", "processor")]:
-        once, many = 1 / took[0][clock], 1 / took[125][clock]
-        show(f"an inference without an iteration, {how}", f"{once * 1e6:.1f} us")
-        show(f"  an iteration that the data decide, {how}", f"{(many - once) / 125 * 1e6:.1f} us", "5 us")
+    module = ROOT / "tests" / "data" / "hlo_ops" / "while_data" / "module.hlo.pb"
+    for target, machine in [("inf1", "inf1.xlarge"), ("trn1", "trn1.2xlarge")]:
+        with tempfile.TemporaryDirectory() as work:
+            neff, took = Path(work) / "while.neff", {}
+            compiler = build / "tools/neuronx-cc/neuronx-cc"
+            subprocess.run([str(compiler), "compile", "--framework", "XLA", str(module), "--target", target, "--output", str(neff)],
+                           check=True, stdout=subprocess.DEVNULL)
+            for turns_made, value in turns_of.items():
+                file = Path(work) / f"{turns_made}.npy"
+                text = header.ljust(117) + b"\n"
+                file.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + struct.pack("<3f", *[value] * 3))
+                took[turns_made] = rates([str(build / "tests" / "bench" / "bench-network"), str(neff), "1", "1", str(file)],
+                                         env={**os.environ, "BENCH_MACHINE": f"emu:{machine}"})
+        for how, clock in [("by the clock", "clock"), ("of the processor", "processor")]:
+            once, many = 1 / took[0][clock], 1 / took[125][clock]
+            show(f"{target}: an inference without an iteration, {how}", f"{once * 1e6:.1f} us")
+            show(f"  an iteration that the data decide, {how}", f"{(many - once) / 125 * 1e6:.1f} us", "5 us")
 
 
 def matmul(build: Path) -> None:

@@ -504,6 +504,21 @@ def flow():
          lambda d: (np.int32(2), d.f32(9)))
     case("switch_clamped", lambda i, x: lax.switch(i, [lambda v: v, lambda v: v * 2, lambda v: v[::-1]], x),
          lambda d: (np.int32(-7), d.f32(9)))
+    # branches that cost much, one of which is taken
+    def waves(x, n):
+        for i in range(n):
+            x = jnp.maximum(jnp.abs(x - jnp.float32(i * 0.37)), x)
+        return x
+    case("cond_work", lambda x, p: (lax.cond(p > 0, lambda a: waves(a, 15), lambda a: a - 1, x),
+                                    lax.cond(p < 0, lambda a: waves(a, 15), lambda a: a + 1, x)),
+         lambda d: (d.f32(96, 128), np.int32(3)))
+    case("switch_work", lambda i, x, y: lax.switch(i, [
+            lambda a, b: (waves(a, 15), b.sum()), lambda a, b: (a * 2 + b, a[3, 5]), lambda a, b: (waves(a + b, 15), jnp.float32(7)),
+            lambda a, b: (waves(b, 15), lax.while_loop(lambda s: s < 100, lambda s: s * 2 + 1, jnp.abs(b[0, 0])))], x, y),
+         lambda d: (np.int32(99), d.f32(96, 128), d.f32(96, 128)))
+    case("cond_in_loop", lambda n, x: lax.while_loop(lambda s: s[0] < n, lambda s: (
+            s[0] + 1, lax.cond(s[0] % 3 == 1, lambda a: waves(a, 15), lambda a: a + 1, s[1])), (jnp.int32(0), x)),
+         lambda d: (np.int32(7), d.f32(96, 128)))
 
 
 def wide():

@@ -2,17 +2,20 @@
 /*
  * Loops of the IR: invalid ones are refused, iterations are counted, a loop that does not end ends
  * at the model's timeout and leaves the model usable, and values keep their iteration. The results
- * of loops are compared with JAX's in test_golden.c (tests/data/hlo_ops/while_*).
+ * of loops are compared with JAX's in test_golden.c (tests/data/hlo_ops/while_*). Of a conditional,
+ * a branch that costs much and is not taken is not executed.
  */
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../check_main.h"
+#include "chip.h"
+#include "files.h"
 #include "ir/ir.h"
 #include "neff.h"
 #include "neuron/hw/ext.h"
-#include "nrtx.h"
 
 #define HEAD                                    \
 	"module \"m\"\n"                        \
@@ -130,7 +133,8 @@ static const struct {
 
 START_TEST(iterations)
 {
-	const struct ncc_options opt = { .framework = NCC_IR };
+	const struct ncc_options opt = { .framework = NCC_IR, .target = chip_start() };
+	const struct neff_limits limits = { .target = opt.target };
 	struct nrtx_load_params params = { 0 };
 	struct nrtx_model_info info;
 	struct neff_model *m;
@@ -161,13 +165,11 @@ START_TEST(iterations)
 		 counted[_i].bound, counted[_i].before, first, counted[_i].step,
 		 counted[_i].compare);
 	ck_assert_msg(!ncc_compile(text, strlen(text), &opt, &neff, &size, &err), "%s", err.text);
-	ck_assert_msg(!neff_read(neff, size, NULL, &m, &nerr), "%s", nerr.text);
+	ck_assert_msg(!neff_read(neff, size, &limits, &m, &nerr), "%s", nerr.text);
 	ck_assert_uint_eq(m->nloops, 1);
 	ck_assert_uint_eq(m->loops[0].iterations, counted[_i].n);
 	neff_free(m);
 
-	ck_assert_int_eq(nrtx_machine_set("emu:inf1.xlarge"), 0);
-	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), 0);
 	for (unsigned int i = 0; i < 2; i++) {
 		params.default_timeout_ms = i ? 20000 : 0; /* 30000 */
 		ck_assert_msg(!nrtx_load(neff, size, &params, &model), "%s", nrtx_error_details());
@@ -186,9 +188,12 @@ END_TEST
 
 /* Execution */
 
-static nrt_model_t *load(const char *text, uint32_t timeout_ms)
+static nrt_model_t *load_for(const struct neuron_target *target, const char *text,
+			     uint32_t timeout_ms)
 {
-	const struct ncc_options opt = { .framework = NCC_IR, .pipeline_cores = 4 };
+	const struct ncc_options opt = { .framework = NCC_IR,
+					 .target = target,
+					 .pipeline_cores = 4 };
 	const struct nrtx_load_params params = { .timeout_ms = timeout_ms };
 	struct ncc_error err;
 	nrt_model_t *model;
@@ -196,8 +201,7 @@ static nrt_model_t *load(const char *text, uint32_t timeout_ms)
 	size_t size;
 	void *neff;
 
-	ck_assert_int_eq(nrtx_machine_set("emu:inf1.xlarge"), 0);
-	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), 0);
+	ck_assert_ptr_nonnull(target);
 	ck_assert_msg(!ncc_compile(text, strlen(text), &opt, &neff, &size, &err), "%s", err.text);
 	ck_assert_msg(!nrtx_load(neff, size, &params, &model), "%s", nrtx_error_details());
 	ck_assert_int_eq(nrt_get_model_nc_count(model, &cores), 0);
@@ -206,12 +210,17 @@ static nrt_model_t *load(const char *text, uint32_t timeout_ms)
 	return model;
 }
 
-static nrt_tensor_t *add(nrt_tensor_set_t *set, const char *name, int32_t *value)
+static nrt_model_t *load(const char *text, uint32_t timeout_ms)
+{
+	return load_for(chip_start(), text, timeout_ms);
+}
+
+static nrt_tensor_t *add(nrt_tensor_set_t *set, const char *name, void *value, size_t size)
 {
 	nrt_tensor_t *t;
 
 	ck_assert_int_eq(nrt_tensor_allocate_empty(name, &t), 0);
-	ck_assert_int_eq(nrt_tensor_attach_buffer(t, value, sizeof(*value)), 0);
+	ck_assert_int_eq(nrt_tensor_attach_buffer(t, value, size), 0);
 	ck_assert_int_eq(nrt_add_tensor_to_tensor_set(set, name, t), 0);
 	return t;
 }
@@ -231,10 +240,10 @@ static NRT_STATUS run(nrt_model_t *model, const int32_t *in, unsigned int nin, i
 	ck_assert_int_eq(nrt_allocate_tensor_set(&sout), 0);
 	for (unsigned int i = 0; i < nin; i++) {
 		copy[i] = in[i];
-		t[i] = add(sin, names[0][i], &copy[i]);
+		t[i] = add(sin, names[0][i], &copy[i], sizeof(copy[i]));
 	}
 	for (unsigned int i = 0; i < nout; i++)
-		t[nin + i] = add(sout, names[1][i], &out[i]);
+		t[nin + i] = add(sout, names[1][i], &out[i], sizeof(out[i]));
 	status = nrt_execute(model, sin, sout);
 	nrt_destroy_tensor_set(&sin);
 	nrt_destroy_tensor_set(&sout);
@@ -249,27 +258,28 @@ static void unload(nrt_model_t *model)
 	nrt_close();
 }
 
+/* while n < 9: n = n + step */
+static const char counting[] = "module \"m\"\n"
+			       "%0 = s32[] parameter index=0 \"n\"\n"
+			       "%1 = s32[] parameter index=1 \"step\"\n"
+			       "%2 = s32[] constant {9} \"nine\"\n"
+			       "%3 = pred[] compare-lt %0, %2 \"p\"\n"
+			       "%4 = pred[] loop %3 \"l\"\n"
+			       "%5 = s32[] state %4, %0 \"s\"\n"
+			       "%6 = s32[] add %5, %1 \"t\"\n"
+			       "%7 = pred[] compare-lt %6, %2 \"q\"\n"
+			       "%8 = pred[] loop-end %4, %7, %5, %6 \"e\"\n"
+			       "%9 = s32[] loop-result %8, %5 \"r\"\n"
+			       "return %9\n";
+
 START_TEST(endless)
 {
-	/* while n < 9: n = n + step */
-	nrt_model_t *model = load("module \"m\"\n"
-				  "%0 = s32[] parameter index=0 \"n\"\n"
-				  "%1 = s32[] parameter index=1 \"step\"\n"
-				  "%2 = s32[] constant {9} \"nine\"\n"
-				  "%3 = pred[] compare-lt %0, %2 \"p\"\n"
-				  "%4 = pred[] loop %3 \"l\"\n"
-				  "%5 = s32[] state %4, %0 \"s\"\n"
-				  "%6 = s32[] add %5, %1 \"t\"\n"
-				  "%7 = pred[] compare-lt %6, %2 \"q\"\n"
-				  "%8 = pred[] loop-end %4, %7, %5, %6 \"e\"\n"
-				  "%9 = s32[] loop-result %8, %5 \"r\"\n"
-				  "return %9\n",
-				  300);
+	nrt_model_t *model = load(counting, 300);
 	int32_t out = 0;
 
 	for (int i = 0; i < 2; i++) {
 		ck_assert_int_eq(run(model, (int32_t[]){ 1, 0 }, 2, &out, 1), NRT_TIMEOUT);
-		ck_assert_msg(strstr(nrtx_error_details(), ": a loop goes on after "), "%s",
+		ck_assert_msg(strstr(nrtx_error_details(), ": a loop goes on"), "%s",
 			      nrtx_error_details());
 		ck_assert_int_eq(run(model, (int32_t[]){ 1, 3 }, 2, &out, 1), 0);
 		ck_assert_int_eq(out, 10);
@@ -277,6 +287,29 @@ START_TEST(endless)
 		ck_assert_int_eq(out, 77); /* no iteration */
 	}
 	unload(model);
+}
+END_TEST
+
+/*
+ * Two models take turns on a core, after different numbers of iterations each time: each begins
+ * with the rings as they are wanted, wherever it left them.
+ */
+START_TEST(turns)
+{
+	const struct neuron_target *target = chip_start();
+	nrt_model_t *model[2] = { load_for(target, counting, 0), load_for(target, counting, 0) };
+	int32_t out;
+
+	for (int i = 0; i < 60; i++) {
+		const int32_t n = -i;
+
+		/* each as often alone as it takes turns */
+		ck_assert_int_eq(run(model[i / 2 % 2 ? i % 2 : 0], (int32_t[]){ n, 1 }, 2, &out, 1),
+				 0);
+		ck_assert_int_eq(out, 9);
+	}
+	ck_assert_int_eq(nrt_unload(model[1]), 0);
+	unload(model[0]);
 }
 END_TEST
 
@@ -416,6 +449,193 @@ START_TEST(rewritten)
 }
 END_TEST
 
+/*
+ * 30 loops, one behind the other, each up to a number. With a table each follows it from row to
+ * row, each of which has the number of a later one, and goes one row on behind it: that takes
+ * nearly all of a core's queues if it is one program. If each also has an output of its own, there
+ * are too few.
+ */
+
+#define LOOPS 30
+#define ROWS 50
+
+/* The next number after operation x, as operation id + 2 */
+static void add_step(FILE *f, bool table, unsigned int x, unsigned int id)
+{
+	if (table)
+		fprintf(f,
+			"%%%u = s32[1] broadcast %%%u map={} \"at\"\n"
+			"%%%u = s32[1,1] gather %%1, %%%u \"row\"\n"
+			"%%%u = s32[] reshape %%%u \"next\"\n",
+			id, x, id + 1, id, id + 2, id + 1);
+	else
+		fprintf(f,
+			"%%%u = s32[1,1] slice %%1 start={0,0} stride={1,1} \"row\"\n"
+			"%%%u = s32[] reshape %%%u \"one\"\n"
+			"%%%u = s32[] add %%%u, %%%u \"next\"\n",
+			id, id + 1, id, id + 2, x, id + 1);
+}
+
+static char *follow_text(bool table, bool all)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	unsigned int id = 2, last = 0;
+
+	fprintf(f,
+		"module \"m\"\n%%0 = s32[] parameter index=0 \"n\"\n"
+		"%%1 = s32[%d,1] parameter index=1 \"table\"\n",
+		ROWS);
+	for (int l = 0; l < LOOPS; l++) {
+		fprintf(f,
+			"%%%u = s32[] constant {%d} \"bound\"\n"
+			"%%%u = pred[] compare-lt %%%u, %%%u \"p\"\n"
+			"%%%u = pred[] loop %%%u \"l\"\n"
+			"%%%u = s32[] state %%%u, %%%u \"s\"\n",
+			id, l + 3, id + 1, last, id, id + 2, id + 1, id + 3, id + 2, last);
+		add_step(f, table, id + 3, id + 4);
+		fprintf(f,
+			"%%%u = pred[] compare-lt %%%u, %%%u \"q\"\n"
+			"%%%u = pred[] loop-end %%%u, %%%u, %%%u, %%%u \"e\"\n"
+			"%%%u = s32[] loop-result %%%u, %%%u \"r\"\n",
+			id + 7, id + 6, id, id + 8, id + 2, id + 7, id + 3, id + 6, id + 9, id + 8,
+			id + 3);
+		add_step(f, table, id + 9, id + 10);
+		last = id + 12;
+		id += 13;
+	}
+	fprintf(f, "return %%%u", last);
+	for (unsigned int l = 1; all && l < LOOPS; l++)
+		fprintf(f, ", %%%u", last - 13 * l);
+	fprintf(f, "\n");
+	fclose(f);
+	return text;
+}
+
+/* What the loops leave, the last one's number first, as they are returned */
+static void follow(const int32_t *table, bool by_table, int32_t n, int32_t *out)
+{
+	for (int l = 0; l < LOOPS; l++) {
+		while (n < l + 3)
+			n = by_table ? table[n] : n + table[0];
+		n = by_table ? table[n] : n + table[0];
+		out[LOOPS - 1 - l] = n;
+	}
+}
+
+START_TEST(many)
+{
+	const bool table = _i > 0, all = _i > 1;
+	const int outs = all ? LOOPS : 1;
+	char *text = follow_text(table, all);
+	nrt_model_t *model = load(text, 0);
+	int32_t row[ROWS], n, out[LOOPS], want[LOOPS];
+	nrt_tensor_set_t *sin, *sout;
+	nrt_tensor_t *t[2 + LOOPS];
+
+	free(text);
+	for (int i = 0; i < ROWS; i++)
+		row[i] = i + 1 + (i % 3 == 0 && i < 30);
+	ck_assert_int_eq(nrt_allocate_tensor_set(&sin), 0);
+	ck_assert_int_eq(nrt_allocate_tensor_set(&sout), 0);
+	t[0] = add(sin, "input0", &n, sizeof(n));
+	t[1] = add(sin, "input1", row, sizeof(row));
+	for (int i = 0; i < outs; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "output%d", i);
+		t[2 + i] = add(sout, name, &out[i], sizeof(out[i]));
+	}
+	for (n = 0; n < 10; n += 3) {
+		ck_assert_int_eq(nrt_execute(model, sin, sout), 0);
+		follow(row, table, n, want);
+		for (int i = 0; i < outs; i++)
+			ck_assert_int_eq(out[i], want[i]);
+	}
+	nrt_destroy_tensor_set(&sin);
+	nrt_destroy_tensor_set(&sout);
+	for (int i = 0; i < 2 + outs; i++)
+		nrt_tensor_free(&t[i]);
+	unload(model);
+}
+END_TEST
+
+/* Branches: tests/data/hlo_ops/cond_work has two, of fifteen steps each, for p > 0 and for p < 0 */
+
+#define ELEMENTS (96 * 128)
+
+static float wave(float x)
+{
+	for (int i = 0; i < 15; i++)
+		x = fmaxf(fabsf(x - (float)(i * 0.37)), x);
+	return x;
+}
+
+static nrt_model_t *load_branches(const struct neuron_target *target)
+{
+	const struct ncc_options opt = { .framework = NCC_XLA, .target = target };
+	struct ncc_error err;
+	nrt_model_t *model;
+	size_t size, neff_size;
+	void *bytes = read_data("hlo_ops/cond_work/module.hlo.pb", &size), *neff;
+
+	ck_assert_msg(!ncc_compile(bytes, size, &opt, &neff, &neff_size, &err), "%s", err.text);
+	ck_assert_msg(!nrt_load(neff, neff_size, 0, 1, &model), "%s", nrtx_error_details());
+	free(neff);
+	free(bytes);
+	return model;
+}
+
+/* Executes with p, compares with the scalar steps, and returns what Vector has executed. */
+static uint64_t run_branches(nrt_model_t *model, int32_t p)
+{
+	static float x[ELEMENTS], out[2][ELEMENTS];
+	uint64_t before = executed(NEURON_ENG_POOL);
+	nrt_tensor_set_t *sin, *sout;
+	nrt_tensor_t *t[4];
+
+	for (int i = 0; i < ELEMENTS; i++)
+		x[i] = (float)(i % 1001) / 64 - 7;
+	ck_assert_int_eq(nrt_allocate_tensor_set(&sin), 0);
+	ck_assert_int_eq(nrt_allocate_tensor_set(&sout), 0);
+	t[0] = add(sin, "input0", x, sizeof(x));
+	t[1] = add(sin, "input1", &p, sizeof(p));
+	t[2] = add(sout, "output0", out[0], sizeof(out[0]));
+	t[3] = add(sout, "output1", out[1], sizeof(out[1]));
+	ck_assert_int_eq(nrt_execute(model, sin, sout), 0);
+	for (int i = 0; i < ELEMENTS; i++) {
+		ck_assert_float_eq(out[0][i], p > 0 ? wave(x[i]) : x[i] - 1);
+		ck_assert_float_eq(out[1][i], p < 0 ? wave(x[i]) : x[i] + 1);
+	}
+	nrt_destroy_tensor_set(&sin);
+	nrt_destroy_tensor_set(&sout);
+	for (int i = 0; i < 4; i++)
+		nrt_tensor_free(&t[i]);
+	return executed(NEURON_ENG_POOL) - before;
+}
+
+START_TEST(branches)
+{
+	const struct neuron_target *target = chip_start();
+	nrt_model_t *model = load_branches(target);
+	uint64_t none, first, second;
+
+	for (int i = 0; i < 3; i++) {
+		none = run_branches(model, 0);
+		first = run_branches(model, 5);
+		second = run_branches(model, -5);
+		ck_assert_uint_eq(first, second);
+		/* where the chip has jumps, what is not taken is not executed */
+		if (target->core >= 2)
+			ck_assert_uint_ge(first, none + 15);
+		else
+			ck_assert_uint_eq(first, none);
+	}
+	unload(model);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("loops");
@@ -426,9 +646,12 @@ int main(void)
 	tcase_add_test(t, too_many);
 	tcase_add_loop_test(t, iterations, 0, (int)(sizeof(counted) / sizeof(counted[0])));
 	tcase_add_test(t, endless);
+	tcase_add_test(t, turns);
 	tcase_add_test(t, exchanged);
 	tcase_add_loop_test(t, not_entered, 0, 2);
 	tcase_add_test(t, rewritten);
+	tcase_add_loop_test(t, many, 0, 3);
+	tcase_add_test(t, branches);
 	suite_add_tcase(s, t);
 	return check_run(s);
 }

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Conditionals of HLO. All branches are computed and one is chosen; where the chip can jump, a
+ * branch that costs much becomes a loop of the IR that makes one iteration if it is taken.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "call.h"
+#include "flow.h"
+#include "ir/traits.h"
+#include "operations.h"
+
+/* Inlines a computation whose result counts only where p holds. */
+static int call_guarded(struct hlo_inst *in, struct ncc_op *p, const Ncc__Hlo__Computation *c,
+			const struct hlo_value *arg, struct hlo_value *v)
+{
+	struct ncc_op *before = in->imp->guard;
+	int rc;
+
+	in->imp->guard = hlo_both(in, before, p);
+	if (p && !in->imp->guard)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	rc = hlo_call(in, c, arg, 1, v);
+	in->imp->guard = before;
+	return rc;
+}
+
+/* Is branch i the one taken? The last one is for every index that has no branch. */
+static struct ncc_op *is_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int i,
+				unsigned int n)
+{
+	struct ncc_op *p = NULL;
+
+	if (sel->shape.pred)
+		return i ? build_node(&in->b, NCC_NOT, &sel->shape, sel, NULL, NULL) : sel;
+	if (i + 1 < n)
+		return build_compare(&in->b, NCC_EQ, sel, build_splat(&in->b, &sel->shape, i));
+	for (unsigned int k = 0; k + 1 < n; k++)
+		p = hlo_both(in, p,
+			     build_compare(&in->b, NCC_NE, sel,
+					   build_splat(&in->b, &sel->shape, k)));
+	return p;
+}
+
+/*
+ * What a branch costs that is worth a loop of one iteration, in elements that a vector engine
+ * takes: that adds two parts to the program, and moves what goes in and out of them through DRAM.
+ */
+#define WORTH (1 << 19)
+
+/* A branch that is computed if it is taken */
+struct branch {
+	struct ncc_op *p; /* is it taken? */
+	const Ncc__Hlo__Computation *c;
+	const struct hlo_value *arg;
+};
+
+/* What a branch's value cost that was made when `since` operations had been */
+static uint64_t cost_since(const struct hlo_value *v, unsigned int since)
+{
+	struct ncc_made made;
+	uint64_t cost = 0;
+
+	if (!ncc_made_since(v->op, v->n, since, &made))
+		for (unsigned int i = 0; i < made.n; i++)
+			cost += made.op[i]->id >= since ? ncc_cost(made.op[i]) : 0;
+	free(made.op);
+	return cost;
+}
+
+static bool is_among(const struct ncc_made *made, const struct ncc_op *op)
+{
+	for (unsigned int i = 0; i < made->n; i++)
+		if (made->op[i] == op)
+			return true;
+	return false;
+}
+
+/* States of a loop for values; constants stay, if they may. */
+static bool make_states(struct hlo_inst *in, struct ncc_op *loop, const struct hlo_value *from,
+			bool constants, struct hlo_value *to)
+{
+	to->op = ncc_alloc(in->imp->m, (from->n + 1) * sizeof(struct ncc_op *));
+	for (unsigned int i = 0; to->op && i < from->n; i++) {
+		to->op[i] = constants && from->op[i]->kind == NCC_CONST
+				    ? from->op[i]
+				    : build_state(&in->b, loop, from->op[i]);
+		if (!to->op[i])
+			return false;
+	}
+	return to->op;
+}
+
+/*
+ * v becomes the branch's value if that is taken: by a loop that makes one iteration then, else
+ * none.
+ */
+static int make_branch(struct hlo_inst *in, const struct branch *br, struct hlo_value *v)
+{
+	struct hlo_import *imp = in->imp;
+	struct ncc_op *guard = imp->guard, *p = hlo_both(in, guard, br->p), *never, *end;
+	struct ncc_op *loop = p ? build_loop(&in->b, p) : NULL, **pairs[2];
+	struct ncc_op *held = loop ? build_state(&in->b, loop, p) : NULL;
+	struct hlo_value arg = *br->arg, got, result = *v;
+	const unsigned int loops = imp->loops;
+	unsigned int n = 0, since;
+	struct ncc_made made;
+	int rc;
+
+	for (unsigned int i = 0; i < 2; i++)
+		pairs[i] = ncc_alloc(imp->m, (arg.n + v->n + 1) * sizeof(struct ncc_op *));
+	never = p ? build_splat(&in->b, &p->shape, 0) : NULL;
+	/* what the branch computes depends on the loop by its arguments, if nothing else does */
+	if (!held || !never || !pairs[0] || !pairs[1] ||
+	    !make_states(in, loop, br->arg, true, &arg) ||
+	    !make_states(in, loop, v, false, &result))
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	since = imp->m->made;
+	imp->guard = held;
+	rc = hlo_call(in, br->c, &arg, 1, &got);
+	imp->guard = guard;
+	if (rc)
+		return rc;
+	if (!hlo_same_leaves(&got, v))
+		return hlo_fail(in, -EINVAL, "branches of different results");
+
+	for (unsigned int i = 0; i < v->n; i++) {
+		pairs[0][n] = result.op[i];
+		pairs[1][n++] = got.op[i];
+	}
+	rc = ncc_made_since(got.op, got.n, since, &made);
+	for (unsigned int i = 0; i < arg.n && !rc; i++) {
+		if (arg.op[i] == br->arg->op[i] || !is_among(&made, arg.op[i]))
+			continue;
+		pairs[0][n] = pairs[1][n] = arg.op[i];
+		n++;
+	}
+	free(made.op);
+	if (rc)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	if (imp->loops != loops) {
+		pairs[0][n] = held;
+		pairs[1][n++] = never;
+	}
+	end = build_loop_end(&in->b, loop, never, pairs[0], pairs[1], n);
+	for (unsigned int i = 0; i < v->n; i++) {
+		result.op[i] = end ? build_loop_result(&in->b, end, result.op[i]) : NULL;
+		if (!result.op[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	*v = result;
+	imp->loops++;
+	return 0;
+}
+
+/* Is a branch worth that, whose value was made since then, and is it possible? */
+static bool is_worth(const struct hlo_inst *in, const struct branch *br, const struct hlo_value *v,
+		     unsigned int since, unsigned int loops)
+{
+	bool depends = false;
+
+	for (unsigned int i = 0; i < br->arg->n; i++)
+		depends = depends || br->arg->op[i]->kind != NCC_CONST;
+	return in->imp->branches && br->p && depends && !v->unknown && loops < NCC_MAX_LOOPS &&
+	       cost_since(v, since) >= WORTH;
+}
+
+/* A value of the same leaves, whatever they are */
+static bool make_any(struct hlo_inst *in, struct hlo_value *v)
+{
+	const struct hlo_value like = *v;
+
+	v->op = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
+	for (unsigned int i = 0; v->op && i < v->n; i++) {
+		v->op[i] = build_splat(&in->b, &like.op[i]->shape, 0);
+		if (!v->op[i])
+			return false;
+	}
+	return v->op;
+}
+
+/*
+ * Chooses among the branches that are computed in any case, of which the last one's value is what
+ * remains; then those that are not take its place.
+ */
+static int choose_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int n,
+			 struct hlo_value *v)
+{
+	struct branch *later = ncc_alloc(in->imp->m, n * sizeof(*later));
+	struct hlo_value a = { 0 };
+	unsigned int nlater = 0;
+	bool any = false;
+	int rc = later ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+
+	for (unsigned int i = n; !rc && i-- > 0;) {
+		struct branch br = { is_branch(in, sel, i, n), hlo_called(in, i), &in->in[i + 1] };
+		const unsigned int loops = in->imp->loops;
+		const unsigned int since = in->imp->m->made;
+
+		if (!br.p && n > 1)
+			return hlo_fail(in, -ENOMEM, "out of memory");
+		rc = call_guarded(in, br.p, br.c, br.arg, &a);
+		if (rc)
+			return rc;
+		if (is_worth(in, &br, &a, since, loops + nlater)) {
+			in->imp->loops = loops;
+			later[nlater++] = br;
+		} else if (any) {
+			rc = hlo_choose_leaves(in, br.p, &a, v);
+		} else {
+			any = true;
+			*v = a;
+		}
+	}
+	if (!rc && !any) {
+		*v = a;
+		if (!make_any(in, v))
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	for (unsigned int i = 0; !rc && i < nlater; i++)
+		rc = make_branch(in, &later[i], v);
+	return rc;
+}
+
+/*
+ * With a predicate the first branch is the one for true; an index out of range takes the last one.
+ */
+int hlo_conditional(struct hlo_inst *in, struct hlo_value *v)
+{
+	unsigned int n = (unsigned int)in->p->n_called_computation_ids, i;
+	struct ncc_op *sel;
+	double k;
+
+	if (hlo_is_of_elements(in))
+		return -ENOTSUP;
+	if (!n || in->nin != n + 1 || in->in[0].n != 1)
+		return hlo_fail(in, -EINVAL, "%u operands for %u branches", in->nin, n);
+	sel = in->in[0].op[0];
+	if (sel->shape.ndim || (sel->shape.pred ? n != 2 : sel->shape.dtype != NEURON_DT_INT32))
+		return hlo_fail(in, -EINVAL, "operand 0 is neither a predicate nor an s32 index");
+	if (!ncc_scalar_value(sel, &k))
+		return choose_branch(in, sel, n, v);
+	i = k < 0 || k >= n ? n - 1 : (unsigned int)k;
+	if (sel->shape.pred)
+		i = k == 0;
+	return hlo_call(in, hlo_called(in, i), &in->in[i + 1], 1, v);
+}
