@@ -235,10 +235,8 @@ static int check_bounds(struct checker *c)
 static int check_pattern(struct checker *c)
 {
 	const uint16_t *num = c->insn->pattern.num;
-	uint64_t n = (uint64_t)num[0] * num[1];
+	uint64_t n = (uint64_t)num[0] * num[1] * num[2] * num[3];
 
-	n = n > NEURON_ISA_MAX_ELEMS_SBUF ? n : n * num[2];
-	n = n > NEURON_ISA_MAX_ELEMS_SBUF ? n : n * num[3];
 	return n == c->at->dst.count ? 0
 				     : neuron_isa_illegal(c->fault, "the pattern has as many "
 								    "integers as dst");

@@ -53,6 +53,27 @@ echo "ldweights p=128 src0=sbuf[0,0]:fp8e4[1:128]" > "$dir/d.s"
 "$as" -t inf9 -o "$dir/e.bin" "$dir/d.s" 2> "$dir/err" && fail "there is no inf9"
 grep -q "unknown target 'inf9': inf1, inf2, trn1, trn1n or trn2" "$dir/err" || fail "the targets are not named"
 
+# instructions that only later targets have
+cat > "$dir/f.s" <<'END'
+iota p=16 dst=sbuf[0,0]:int32[1:8] pattern=-4,3[0:1,0:1,0:1,1:8]
+topk p=16 dst=sbuf[0,0]:bf16[1:1] src0=sbuf[0,0x40]:bf16[1:2] dst1=sbuf[0,0x80]:uint32[1:1] count=5 total=20
+END
+cat > "$dir/g.s" <<'END'
+range_select p=1 dst=sbuf[0,0]:bf16[1:4] src0=sbuf[0,0x40]:bf16[1:4] op0=ge op1=lt reduce_cmd=load_reduce scalar0=@sbuf[0,0x80]:fp32 scalar1=@sbuf[0,0x84]:fp32 imm=2
+stream_shuffle p=32 dst=sbuf[0,0]:bf16[1:4] src0=sbuf[0,0x40]:bf16[1:4] shuffle=1,0,3,2,255,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+END
+for engine in f/pool g/dve; do
+    file=${engine%/*}
+    "$as" -t trn2 -e "${engine#*/}" -o "$dir/$file.bin" "$dir/$file.s" || fail "trn2's $file"
+    "$objdump" -d "$dir/$file.bin" > "$dir/$file.again" || fail "disassembling $file"
+    "$as" -o "$dir/$file.2" < "$dir/$file.again" || fail "assembling what was disassembled of $file"
+    cmp "$dir/$file.bin" "$dir/$file.2" || fail "the words of $file differ"
+    while read -r line; do
+        grep -qF "$line" "$dir/$file.again" || fail "$line does not come back"
+    done < "$dir/$file.s"
+    "$as" -o "$dir/h.bin" -e "${engine#*/}" "$dir/$file.s" 2> /dev/null && fail "inf1 has none of $file"
+done
+
 head -c 100 "$dir/a.bin" > "$dir/cut.bin"
 "$objdump" -d "$dir/cut.bin" > "$dir/cut.s" && fail "accepted a cut stream"
 grep -q '36 bytes are left over' "$dir/cut.s" || fail "the rest is not named"
