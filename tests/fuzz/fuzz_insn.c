@@ -26,7 +26,7 @@ struct core {
 
 static struct core cores[SETS];
 static struct neuron_target
-	target; /* Trainium's, which has every type, with partitions of PART bytes */
+	target; /* Trainium2's, which has every instruction, with partitions of PART bytes */
 static unsigned int sets;
 
 static void note(struct core *c, uint64_t v)
@@ -76,7 +76,7 @@ static void create(void)
 {
 	unsigned int i;
 
-	target = *neuron_gen_trainium.target;
+	target = *neuron_gen_trainium2.target;
 	target.sbuf_part_size = PART;
 	for (i = 0; exec_kernels_all[i]; i++)
 		if (exec_kernels_all[i]->usable())
