@@ -57,6 +57,11 @@ static int check_scalar(struct checker *c, unsigned int operand, const struct ne
 	return check_ap(c, operand, &ap, c->insn->partitions, &r);
 }
 
+static bool is_fp8(uint8_t dtype)
+{
+	return dtype == NEURON_DT_FP8_E3 || dtype == NEURON_DT_FP8_E4 || dtype == NEURON_DT_FP8_E5;
+}
+
 static bool is_int(uint8_t dtype)
 {
 	return neuron_isa_dtypes[dtype & 63].integer;
@@ -230,11 +235,6 @@ static unsigned int pe_slots(const struct neuron_insn *insn)
 			       insn->opcode == NEURON_OP_LDWEIGHTS_DOUBLE
 		       ? insn->src0.num[0]
 		       : 1;
-}
-
-static bool is_fp8(uint8_t dtype)
-{
-	return dtype == NEURON_DT_FP8_E3 || dtype == NEURON_DT_FP8_E4 || dtype == NEURON_DT_FP8_E5;
 }
 
 bool neuron_isa_moves_bits(const struct neuron_insn *insn, const struct neuron_target *target)
@@ -544,6 +544,21 @@ int neuron_isa_check_weights(const struct neuron_insn *insn, const struct neuron
 	return check_pe_dst(&c, weights->columns);
 }
 
+static int check_bias(struct checker *c)
+{
+	const struct neuron_insn *insn = c->insn;
+
+	if (!(neuron_isa_ops[insn->opcode].fields & NEURON_FB(BIAS)) ||
+	    (!insn->src_bias && !insn->dst_bias))
+		return 0;
+	if (c->target->core < 3)
+		return neuron_isa_illegal(c->fault, "biases are there from NeuronCore-v3 on");
+	if ((insn->src_bias && !is_fp8(insn->src0.dtype)) ||
+	    (insn->dst_bias && !is_fp8(insn->dst.dtype)))
+		return neuron_isa_illegal(c->fault, "a bias is of fp8");
+	return 0;
+}
+
 static int check_all(struct checker *c, unsigned int engine)
 {
 	const struct neuron_insn *insn = c->insn;
@@ -556,6 +571,8 @@ static int check_all(struct checker *c, unsigned int engine)
 		return neuron_isa_illegal(c->fault, "the engine has no such instruction");
 	c->runs = op->groups & target->engine[engine].runs;
 	rc = check_sync(c);
+	if (!rc)
+		rc = check_bias(c);
 	if (!rc && (op->fields & NEURON_FB(CUSTOM)))
 		return check_custom(c);
 	if (!rc && (op->fields & NEURON_FB_REGISTERS)) {

@@ -30,9 +30,9 @@
 	  NEURON_FB(RB) | NEURON_FB(PLACE))                                                        \
 	X(DMA, "dma", NEURON_ISA_ANY, 2, 2, SAME, KEEP, NEURON_FB(DMA))                            \
 	X(LDWEIGHTS, "ldweights", NEURON_ISA_PE, 1, 1, SAME, LOAD,                                 \
-	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0))                                                 \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0) | NEURON_FB(BIAS))                               \
 	X(MATMUL, "matmul", NEURON_ISA_PE, 1, 1, COLUMNS, USE,                                     \
-	  NEURON_FB_TENSOR | NEURON_FB(ACCUMULATE))                                                \
+	  NEURON_FB_TENSOR | NEURON_FB(ACCUMULATE) | NEURON_FB(BIAS))                              \
 	X(PE_TRANSPOSE, "pe_transpose", NEURON_ISA_PE, 1, 1, ELEMENTS, KEEP, NEURON_FB_TENSOR)     \
 	X(ACTIVATE, "activate", NEURON_ISA_ACT, 1, 2, SAME, KEEP,                                  \
 	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(FUNC) |           \
@@ -40,7 +40,7 @@
 	X(ACT_READ_ACC, "act_read_acc", NEURON_ISA_ACT, 1, 1, SAME, KEEP,                          \
 	  NEURON_FB(PARTITIONS) | NEURON_FB(DST))                                                  \
 	X(TENSOR_COPY, "tensor_copy", NEURON_ISA_ACT | VECTORS, 1, 1, SAME, KEEP,                  \
-	  NEURON_FB_TENSOR)                                                                        \
+	  NEURON_FB_TENSOR | NEURON_FB(BIAS))                                                      \
 	X(TENSOR_TENSOR, "tensor_tensor", VECTORS, 1, 2, SAME, KEEP,                               \
 	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(OP0))                                     \
 	X(TENSOR_SCALAR, "tensor_scalar", NEURON_ISA_ACT | VECTORS, 1, 1, SAME, KEEP,              \
@@ -67,9 +67,9 @@
 #define SEQUENCER_OPS(X)
 #define TENSOR_OPS(X)                                                            \
 	X(LDWEIGHTS_DOUBLE, "ldweights_double", NEURON_ISA_PE, 3, 1, SAME, LOAD, \
-	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0))                               \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0) | NEURON_FB(BIAS))             \
 	X(MATMUL_DOUBLE, "matmul_double", NEURON_ISA_PE, 3, 1, COLUMNS, USE,     \
-	  NEURON_FB_TENSOR | NEURON_FB(ACCUMULATE))                              \
+	  NEURON_FB_TENSOR | NEURON_FB(ACCUMULATE) | NEURON_FB(BIAS))            \
 	X(MATMUL_SPARSE, "matmul_sparse", NEURON_ISA_PE, 3, 2, COLUMNS, USE,     \
 	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(ACCUMULATE) | NEURON_FB(NEIGHBOURS))
 #define ROUNDING_OPS(X) \
@@ -177,28 +177,30 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 	X(group, ap.num[2], (byte) + 16, 0, 16)  \
 	X(group, ap.num[3], (byte) + 18, 0, 16)
 
-#define HEAD_PLACES(X)                       \
-	X(SYNC, opcode, 0, 0, 8)             \
-	X(SYNC, trigger, 1, 1, 1)            \
-	X(ACCUMULATE, accumulate, 1, 2, 1)   \
-	X(NEGATE, negate, 1, 3, 1)           \
-	X(REVERSE0, reverse0, 1, 4, 1)       \
-	X(REVERSE1, reverse1, 1, 5, 1)       \
-	X(SCALAR0, scalar0.kind, 1, 6, 1)    \
-	X(SCALAR1, scalar1.kind, 1, 7, 1)    \
-	X(SYNC, wait, 2, 0, 4)               \
-	X(SYNC, update, 2, 4, 3)             \
-	X(CHECK, check, 2, 7, 1)             \
-	X(PARTITIONS, partitions, 3, 0, 8)   \
-	X(SYNC, wait_index, 4, 0, 8)         \
-	X(SYNC, update_index, 5, 0, 8)       \
-	X(OP0, op0, 6, 0, 8)                 \
-	X(FUNC, func, 6, 0, 8)               \
-	X(OP1, op1, 7, 0, 8)                 \
-	X(REDUCE_DIMS, reduce_dims, 7, 0, 8) \
-	X(REDUCE_CMD, reduce_cmd, 7, 0, 8)   \
-	X(NEIGHBOURS, neighbours, 7, 0, 8)   \
-	X(SYNC, wait_value, 8, 0, 32)        \
+#define HEAD_PLACES(X)                                                   \
+	X(SYNC, opcode, 0, 0, 8)                                         \
+	X(SYNC, trigger, 1, 1, 1)                                        \
+	X(ACCUMULATE, accumulate, 1, 2, 1)                               \
+	X(NEGATE, negate, 1, 3, 1)                                       \
+	X(REVERSE0, reverse0, 1, 4, 1)                                   \
+	X(REVERSE1, reverse1, 1, 5, 1)                                   \
+	X(SCALAR0, scalar0.kind, 1, 6, 1)                                \
+	X(SCALAR1, scalar1.kind, 1, 7, 1)                                \
+	X(SYNC, wait, 2, 0, 4)                                           \
+	X(SYNC, update, 2, 4, 3)                                         \
+	X(CHECK, check, 2, 7, 1)                                         \
+	X(PARTITIONS, partitions, 3, 0, 8)                               \
+	X(SYNC, wait_index, 4, 0, 8)                                     \
+	X(SYNC, update_index, 5, 0, 8)                                   \
+	X(OP0, op0, 6, 0, 8)                                             \
+	X(FUNC, func, 6, 0, 8)                                           \
+	X(OP1, op1, 7, 0, 8)                                             \
+	X(REDUCE_DIMS, reduce_dims, 7, 0, 8)                             \
+	X(REDUCE_CMD, reduce_cmd, 7, 0, 8)                               \
+	X(NEIGHBOURS, neighbours, 7, 0, 8)                               \
+	X(BIAS, src_bias, 7, 0, NEURON_ISA_BIAS_BITS)                    \
+	X(BIAS, dst_bias, 7, NEURON_ISA_BIAS_BITS, NEURON_ISA_BIAS_BITS) \
+	X(SYNC, wait_value, 8, 0, 32)                                    \
 	X(SYNC, update_value, 12, 0, 32)
 
 #define OWN_PLACES(X)                         \
@@ -290,12 +292,12 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 	X(SHUFFLE, shuffle[1], 72, 0, 64)      \
 	X(SHUFFLE, shuffle[2], 80, 0, 64)      \
 	X(SHUFFLE, shuffle[3], 88, 0, 64)
-#define PLACES(X)                                                                     \
-	HEAD_PLACES(X)                                                                \
-	DST_PLACES(X)                                                                 \
-	SRC0_PLACES(X)                                                                \
-	SRC1_PLACES(X) OWN_PLACES(X) REGISTER_PLACES(X) PATCH_PLACES(X) DMA_PLACES(X) \
-		LATER_PLACES(X)
+#define PLACES(X)      \
+	HEAD_PLACES(X) \
+	DST_PLACES(X)  \
+	SRC0_PLACES(X) \
+	SRC1_PLACES(X) \
+	OWN_PLACES(X) REGISTER_PLACES(X) PATCH_PLACES(X) DMA_PLACES(X) LATER_PLACES(X)
 
 #define SIZEOF(m) sizeof(((struct neuron_insn *)0)->m)
 #define PLACE_ROW(f, m, byte, bit, nbits)                                             \

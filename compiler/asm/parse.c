@@ -415,6 +415,15 @@ static int dma_word(struct parser *ps, const char *name)
 	}
 }
 
+static int bias(struct parser *ps, uint8_t *out)
+{
+	int64_t v = 0;
+	int rc = number(ps, -8, 7, &v);
+
+	*out = (uint8_t)(v & ((1 << NEURON_ISA_BIAS_BITS) - 1));
+	return rc;
+}
+
 static int alu(struct parser *ps, uint8_t *op)
 {
 	return name_or_number(ps, &neuron_isa_alus[0].name, sizeof(neuron_isa_alus[0]),
@@ -438,6 +447,8 @@ static const struct keyword {
 	{ "func=", NEURON_FB(FUNC) },
 	{ "reduce_cmd=", NEURON_FB(REDUCE_CMD) | NEURON_FB(ACC_CMD) },
 	{ "neighbours=", NEURON_FB(NEIGHBOURS) },
+	{ "src_bias=", NEURON_FB(BIAS) },
+	{ "dst_bias=", NEURON_FB(BIAS) },
 	{ "reduce_dims=", NEURON_FB(REDUCE_DIMS) },
 	{ "alpha=", NEURON_FB(ALPHA) },
 	{ "scale=", NEURON_FB(RESULT_SCALE) },
@@ -521,6 +532,8 @@ static int value(struct parser *ps, const struct keyword *k)
 		return u8(ps, &in->reduce_dims);
 	case NEURON_FB(NEIGHBOURS):
 		return u8(ps, &in->neighbours);
+	case NEURON_FB(BIAS):
+		return bias(ps, k->name[0] == 's' ? &in->src_bias : &in->dst_bias);
 	case NEURON_FB(ALPHA):
 	case NEURON_FB(RESULT_SCALE):
 		return f32(ps, &in->alpha);

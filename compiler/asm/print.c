@@ -182,6 +182,10 @@ static void put_rest(struct out *o, const struct neuron_insn *insn, uint64_t f)
 	memcpy(&alpha, &insn->alpha, sizeof(alpha));
 	if (f & NEURON_FB(NEIGHBOURS))
 		put(o, " neighbours=%u", insn->neighbours);
+	if (insn->src_bias)
+		put(o, " src_bias=%d", neuron_isa_bias(insn->src_bias));
+	if (insn->dst_bias)
+		put(o, " dst_bias=%d", neuron_isa_bias(insn->dst_bias));
 	if (f & NEURON_FB(REDUCE_DIMS))
 		put(o, " reduce_dims=%u", insn->reduce_dims);
 	if (alpha && f & NEURON_FB(ALPHA))

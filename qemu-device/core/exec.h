@@ -446,6 +446,15 @@ float exec_scalar_f32(const struct tpb *t, const struct neuron_scalar *s, unsign
 /* exec_check.c: a NaN in dst? Its offset in the core's window is returned, or UINT32_MAX */
 uint32_t exec_find_nan(const struct tpb *t, const struct neuron_insn *insn);
 
+/* What numbers of fp8 are times as large by their bias; what they are divided by when written */
+static inline float exec_bias_scale(uint8_t code)
+{
+	const int bias = neuron_isa_bias(code);
+
+	return bias < 0 ? (float)(1 << -bias) : 1 / (float)(1 << bias);
+}
+/* exec_pe.c: rows of n floats, pitch from one to the next, as their bias has them */
+void exec_scale_rows(float *x, size_t pitch, unsigned int rows, size_t n, uint8_t bias);
 /* exec_pe.c: loaded weights as struct exec_mm says, whatever they were */
 void exec_weights_plain(struct tpb_weights *w);
 void exec_mm_run(struct tpb *t, struct exec_mm *mm, struct exec_operand *dst, bool accumulate,

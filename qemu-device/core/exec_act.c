@@ -278,14 +278,42 @@ static void exec_copy_few_rows(struct tpb *t, struct exec_operand *dst, struct e
 	}
 }
 
+/* Numbers whose biases are not those of their types: a whole row is read before it is written */
+static void exec_copy_biased(struct tpb *t, const struct neuron_insn *insn,
+			     struct exec_operand *dst, struct exec_operand *src)
+{
+	const float scale = exec_bias_scale(insn->src_bias) / exec_bias_scale(insn->dst_bias);
+	struct exec_scratch *s = t->scratch;
+
+	for (unsigned int p = 0; p < insn->partitions; p++) {
+		exec_operand_row(src, p);
+		exec_operand_row(dst, p);
+		for (uint32_t done = 0, n; done < src->r.count; done += n) {
+			const float *x;
+
+			n = src->r.count - done < EXEC_CHUNK ? src->r.count - done : EXEC_CHUNK;
+			x = exec_stream_floats(t, &src->s, src->dtype, s->a, n);
+			for (uint32_t i = 0; i < n; i++)
+				s->acc[done + i] = x[i] * scale;
+		}
+		exec_stream_store(t, &dst->s, dst->dtype, s->acc, dst->r.count);
+	}
+}
+
 /* Equal types keep their bits, unless the engine's path is fp32 (ACT) */
 void exec_tensor_copy(struct tpb *t, const struct neuron_insn *insn, bool through_fp32)
 {
-	bool bits = insn->dst.dtype == insn->src0.dtype && !through_fp32, direct;
+	bool bits = insn->dst.dtype == insn->src0.dtype && !through_fp32 &&
+		    insn->src_bias == insn->dst_bias,
+	     direct;
 	struct exec_operand dst, src;
 
 	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
+	if (!bits && (insn->src_bias || insn->dst_bias)) {
+		exec_copy_biased(t, insn, &dst, &src);
+		return;
+	}
 	direct = exec_chunks_safe(&dst, &src);
 	if (bits && exec_copy_flat(&dst, &src, insn->partitions))
 		return;

@@ -34,6 +34,15 @@ static void exec_weights(struct tpb *t, float *w, struct exec_operand *src, unsi
 			 EXEC_MM_X_ROW * sizeof(float), rows, src->r.count);
 }
 
+void exec_scale_rows(float *x, size_t pitch, unsigned int rows, size_t n, uint8_t bias)
+{
+	const float scale = exec_bias_scale(bias);
+
+	for (unsigned int k = 0; k < rows && bias; k++, x += pitch)
+		for (size_t i = 0; i < n; i++)
+			x[i] *= scale;
+}
+
 /* Types whose numbers bf16 holds */
 static bool exec_pairable(const struct tpb *t, uint8_t dtype)
 {
@@ -72,7 +81,7 @@ static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 	w->dtype = insn->src0.dtype;
 	w->doubled = false;
 	w->in_quads = t->kern->quads && w->dtype == NEURON_DT_INT8;
-	w->paired = exec_pairable(t, w->dtype);
+	w->paired = !insn->src_bias && exec_pairable(t, w->dtype);
 	exec_operand_row(&src, 0);
 	if (w->in_quads && src.s.ndim == 1) {
 		t->kern->quads->weights(w->w, src.part0 + src.s.first, src.stride, w->k,
@@ -88,6 +97,9 @@ static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 		return;
 	}
 	exec_weights(t, w->w, &src, w->k);
+	for (unsigned int r = 0; r < w->fs; r += EXEC_MM_ROWS)
+		exec_scale_rows(w->w + (size_t)(r / EXEC_MM_ROWS) * EXEC_MM_W_BLOCK, EXEC_MM_ROWS,
+				w->k, EXEC_MM_ROWS, insn->src_bias);
 	if (w->paired)
 		w->least = pairs->pack_weights(w->w, w->k, w->fs);
 }
@@ -260,7 +272,7 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 		exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->quads->matmul);
 		return 0;
 	}
-	if (exec_moving_pairs(t, &src, w->k)) {
+	if (!insn->src_bias && exec_moving_pairs(t, &src, w->k)) {
 		mm.k = (w->k + 1) / 2;
 		exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->pairs->matmul);
 		return 0;
@@ -273,6 +285,7 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 		return 0;
 	}
 	exec_rows(t, &src, w->k);
+	exec_scale_rows(t->scratch->x, EXEC_MM_X_ROW, w->k, src.r.count, insn->src_bias);
 	exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->matmul);
 	return 0;
 }

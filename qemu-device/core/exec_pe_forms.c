@@ -53,6 +53,8 @@ static void exec_ordered_rows(struct tpb *t, const struct neuron_insn *insn,
 						(size_t)exec_order_row(order, p, j) * EXEC_MM_X_ROW,
 					src.part0 + p * src.stride, src.stride, 1, runs);
 	}
+	exec_scale_rows(t->scratch->x, EXEC_MM_X_ROW, insn->partitions * order->slots,
+			t->at.src0.count / order->slots, insn->src_bias);
 }
 
 static const struct exec_order exec_double = { .neighbours = 1, .slots = 2 };
@@ -63,7 +65,7 @@ static bool exec_double_pairs(struct tpb *t, const struct neuron_insn *insn,
 {
 	struct exec_operand src;
 
-	if (!t->kern->pairs)
+	if (!t->kern->pairs || insn->src_bias)
 		return false;
 	exec_slot(t, insn, 0, &src);
 	exec_stream_runs(&src.s, &t->scratch->runs);

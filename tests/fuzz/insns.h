@@ -259,6 +259,35 @@ static inline void fuzz_patches(struct fuzz_in *in, struct neuron_insn *insn)
 	}
 }
 
+static inline bool fuzz_fp8(uint8_t dtype)
+{
+	return dtype >= NEURON_DT_FP8_E3 && dtype <= NEURON_DT_FP8_E5;
+}
+
+/* What fields and operands of the later generations' instructions have to do with each other */
+static inline void fuzz_forms(struct fuzz_in *in, struct neuron_insn *insn, uint64_t f)
+{
+	if (f & NEURON_FB(BIAS)) {
+		insn->src_bias = fuzz_fp8(insn->src0.dtype) ? insn->src_bias : 0;
+		insn->dst_bias = fuzz_fp8(insn->dst.dtype) ? insn->dst_bias : 0;
+	}
+	if (f & NEURON_FB(ROUNDING))
+		insn->rounding = insn->seed || insn->rounding % 2;
+	if (insn->opcode == NEURON_OP_LDWEIGHTS_DOUBLE || insn->opcode == NEURON_OP_MATMUL_DOUBLE) {
+		insn->src0.dtype = NEURON_DT_FP8_E3 + insn->src0.dtype % 3;
+		insn->src0.num[0] = 2;
+		insn->src0.step[0] = 64;
+	}
+	if (insn->opcode == NEURON_OP_MATMUL_SPARSE) {
+		insn->neighbours = (uint8_t)(1 << insn->neighbours % 3);
+		insn->src0.num[0] = insn->neighbours == 4 ? 2 + fuzz_u8(in) % 3 : 2;
+		insn->src0.step[0] = 32;
+		insn->src1.dtype = NEURON_DT_UINT16;
+		insn->src1.num[3] = 1 + fuzz_u8(in) % 8;
+		insn->partitions &= ~3;
+	}
+}
+
 static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engine,
 					   uint32_t part_size)
 {
@@ -303,6 +332,10 @@ static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engi
 		insn.opcode = later[engine == NEURON_ENG_GPSIMD][kind % 16];
 	else if (kind >= 208 && kind < 224)
 		insn.opcode = NEURON_OP_FETCH + kind % 8;
+	if (engine == NEURON_ENG_PE && kind >= 232)
+		insn.opcode = NEURON_OP_LDWEIGHTS_DOUBLE + kind % 3;
+	if ((engine == NEURON_ENG_POOL || engine == NEURON_ENG_ACT) && kind >= 224 && kind < 232)
+		insn.opcode = NEURON_OP_SET_ROUNDING;
 	f = neuron_isa_ops[insn.opcode].fields;
 	fuzz_sync(in, &insn);
 	fuzz_fields(in, &insn, f);
@@ -342,6 +375,8 @@ static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engi
 	}
 	if (insn.opcode >= NEURON_OP_GATHER && insn.opcode <= NEURON_OP_SORT && same < 100)
 		fuzz_places(&insn);
+	if (same < 200)
+		fuzz_forms(in, &insn, f);
 	if (f & NEURON_FB(SCALAR0))
 		insn.scalar0 = fuzz_scalar(in, part_size);
 	if (f & NEURON_FB(SCALAR1))

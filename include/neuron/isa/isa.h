@@ -330,6 +330,8 @@ struct neuron_insn {
 	bool check; /* a NaN in dst, once it is written, is reported: NEURON_NERR_NUMERICAL */
 	uint8_t reduce_dims; /* TENSOR_REDUCE: how many trailing dimensions, 1..4 */
 	uint8_t neighbours; /* MATMUL_SPARSE: partitions that a weight chooses from: 1, 2 or 4 */
+	/* of fp8 in src0 and dst: what their exponents' biases are above the types' own */
+	uint8_t src_bias, dst_bias; /* 4 bits, two's complement: neuron_isa_bias() */
 	uint8_t reduce_cmd; /* enum neuron_reduce_cmd */
 	float alpha; /* ACTIVATE: PRELU's slope; of a reduction: scale of the result (0 means 1) */
 	float imm; /* RANGE_SELECT: the first element's place */

@@ -36,6 +36,7 @@ enum neuron_isa_field {
 	NEURON_F_REDUCE_DIMS,
 	NEURON_F_REDUCE_CMD,
 	NEURON_F_NEIGHBOURS,
+	NEURON_F_BIAS,
 	NEURON_F_ALPHA, /* ACTIVATE: second word */
 	NEURON_F_RESULT_SCALE, /* TENSOR_REDUCE: the same member, first word */
 	NEURON_F_ID,
@@ -150,6 +151,13 @@ extern const char *const neuron_isa_funcs[NEURON_ACT_COUNT];
  * fraction)
  */
 #define NEURON_ISA_FP8S(X) X(FP8_E3, 3, 4) X(FP8_E4, 4, 3) X(FP8_E5, 5, 2)
+/* A bias of an instruction, which is added to the type's: numbers are 2^-bias times as large */
+#define NEURON_ISA_BIAS_BITS 4
+static inline int neuron_isa_bias(uint8_t code)
+{
+	return (code ^ 8) - 8;
+}
+
 /* The bits of a tf32 that nothing reads */
 #define NEURON_ISA_TF32_UNUSED 0x1fffu
 

@@ -442,6 +442,8 @@ static void ref_matmul(struct ref_core *c, const struct neuron_insn *insn, float
 			for (unsigned int i = 0; i < k; i++) {
 				float x = identity ? i == j : ref_load(c, &insn->src0, i, j);
 
+				x = ldexpf(x, -neuron_isa_bias(insn->src_bias));
+
 				if (is_int)
 					isum += (int)w[i][r] * (int)x;
 				else
@@ -459,7 +461,8 @@ static void ref_stationary(struct ref_core *c, const struct neuron_insn *insn, f
 {
 	for (unsigned int k = 0; k < insn->partitions; k++)
 		for (uint32_t i = 0; i < ref_count(&insn->src0); i++)
-			w[k][i] = ref_load(c, &insn->src0, k, i);
+			w[k][i] = ldexpf(ref_load(c, &insn->src0, k, i),
+					 -neuron_isa_bias(insn->src_bias));
 }
 
 struct neuron_isa_weights ref_weights(const struct ref_core *c)
@@ -690,9 +693,11 @@ static uint32_t ref_copy_value(struct ref_core *c, const struct neuron_insn *ins
 {
 	uint32_t raw = ref_raw(c, &insn->src0, p, i);
 
-	if (insn->src0.dtype == insn->dst.dtype && !on_act)
+	if (insn->src0.dtype == insn->dst.dtype && !on_act && insn->src_bias == insn->dst_bias)
 		return raw;
-	return ref_store(c, insn->dst.dtype, ref_to_f32(insn->src0.dtype, raw));
+	return ref_store(c, insn->dst.dtype,
+			 ldexpf(ref_to_f32(insn->src0.dtype, raw),
+				neuron_isa_bias(insn->dst_bias) - neuron_isa_bias(insn->src_bias)));
 }
 
 static uint32_t ref_value(struct ref_core *c, const struct neuron_insn *insn, unsigned int p,

@@ -46,11 +46,13 @@ static float ref_sparse_sum(struct ref_core *c, const struct neuron_insn *insn, 
 void ref_pe_forms(struct ref_core *c, const struct neuron_insn *insn)
 {
 	const uint32_t n = ref_count(&insn->src0) / insn->src0.num[0];
+	const int bias = neuron_isa_bias(insn->src_bias);
 
 	if (insn->opcode == NEURON_OP_LDWEIGHTS_DOUBLE) {
 		for (unsigned int k = 0; k < 2u * insn->partitions; k++)
 			for (uint32_t i = 0; i < n; i++)
-				c->weights[k][i] = ref_slot(c, &insn->src0, k / 2, k % 2, i);
+				c->weights[k][i] =
+					ldexpf(ref_slot(c, &insn->src0, k / 2, k % 2, i), -bias);
 		c->k = 2u * insn->partitions;
 		c->fs = n;
 		c->dtype = insn->src0.dtype;
@@ -66,7 +68,9 @@ void ref_pe_forms(struct ref_core *c, const struct neuron_insn *insn)
 			else
 				for (unsigned int k = 0; k < c->k; k++)
 					sum = fmaf(c->weights[k][r],
-						   ref_slot(c, &insn->src0, k / 2, k % 2, j), sum);
+						   ldexpf(ref_slot(c, &insn->src0, k / 2, k % 2, j),
+							  -bias),
+						   sum);
 			ref_finish(c, insn, r, j, sum);
 		}
 	}

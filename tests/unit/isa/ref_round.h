@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stochastic rounding of the scalar reference, written from docs/isa.md (4.5) */
+/* Stochastic rounding of the scalar reference, written from docs/isa.md (4.6) */
 #ifndef ISA_REF_ROUND_H
 #define ISA_REF_ROUND_H
 

@@ -100,13 +100,13 @@ static void fill_tags(struct bench *b, unsigned int m, unsigned int group, bool 
 	}
 }
 
-static void run(struct bench *b, const struct neuron_insn *insn)
+static void run(struct bench *b, const struct neuron_insn *insn, unsigned int engine)
 {
 	const size_t n = (size_t)NEURON_PARTITIONS * b->ref.psum_part_size;
 
-	ref_exec(&b->ref, insn, false);
+	ref_exec(&b->ref, insn, engine == NEURON_ENG_ACT);
 	for (unsigned int i = 0; i < b->machines; i++) {
-		machine_run1(&b->m[i], NEURON_ENG_PE, insn);
+		machine_run1(&b->m[i], engine, insn);
 		ck_assert_uint_eq(b->m[i].notes, 0);
 		for (size_t at = 0; at < n; at += 4)
 			if (memcmp(b->m[i].psum + at, b->ref.psum + at, 4))
@@ -159,16 +159,51 @@ START_TEST(test_double)
 		struct neuron_insn mul = { .opcode = NEURON_OP_MATMUL_DOUBLE, .partitions = p };
 
 		load.src0 = slots_of(&b, WEIGHTS, fp8[_i], 2, fs);
+		load.src_bias = (uint8_t)(round % 3 == 1 ? pick(&b, 16) : 0);
 		fill(&b, fp8[_i], 0, round % 5 == 4);
-		run(&b, &load);
+		run(&b, &load, NEURON_ENG_PE);
 		for (unsigned int i = 0; i < 3; i++) {
 			const uint32_t n = 1 + pick(&b, i ? 40 : 512);
 
 			mul.accumulate = i == 1;
+			mul.src_bias = (uint8_t)(round % 2 ? pick(&b, 16) : 0);
 			mul.src0 = slots_of(&b, MOVING, fp8[pick(&b, 3)], 2, n);
 			mul.dst = result_of(&b, n);
-			run(&b, &mul);
+			run(&b, &mul, NEURON_ENG_PE);
 		}
+	}
+	bench_fini(&b);
+}
+END_TEST
+
+/* Plain products with biases, and copies to, from and between types that have one */
+START_TEST(test_bias)
+{
+	static const uint8_t types[] = { NEURON_DT_FP32, NEURON_DT_BF16, NEURON_DT_FP8_E3,
+					 NEURON_DT_FP8_E4, NEURON_DT_FP8_E5 };
+	struct bench b;
+
+	bench_init(&b, 0x853c49e6748fea9bull + (unsigned int)_i);
+	for (unsigned int round = 0; round < 48; round++) {
+		struct neuron_insn insn = { .opcode = NEURON_OP_LDWEIGHTS,
+					    .partitions = (uint8_t)(1 + pick(&b, 30)),
+					    .src_bias = (uint8_t)(round % 16) };
+		const uint16_t n = (uint16_t)(1 + pick(&b, 60));
+
+		fill(&b, fp8[_i], 0, round % 4 == 3);
+		insn.src0 = machine_ap(WEIGHTS, fp8[_i], n);
+		run(&b, &insn, NEURON_ENG_PE);
+		insn.opcode = NEURON_OP_MATMUL;
+		insn.src0 = machine_ap(MOVING, fp8[pick(&b, 3)], n);
+		insn.src_bias = (uint8_t)pick(&b, 16);
+		insn.dst = result_of(&b, n);
+		run(&b, &insn, NEURON_ENG_PE);
+		insn.opcode = NEURON_OP_TENSOR_COPY;
+		insn.src0 = machine_ap(MOVING, types[pick(&b, 5)], n);
+		insn.dst = machine_ap(NEURON_PSUM_OFFSET + 64, fp8[_i], n);
+		insn.src_bias = (uint8_t)(insn.src0.dtype < NEURON_DT_FP8_E3 ? 0 : pick(&b, 16));
+		insn.dst_bias = (uint8_t)(round % 5 ? pick(&b, 16) : insn.src_bias);
+		run(&b, &insn, round % 2 ? NEURON_ENG_ACT : NEURON_ENG_POOL);
 	}
 	bench_fini(&b);
 }
@@ -196,13 +231,13 @@ START_TEST(test_sparse)
 		fill(&b, dtype, 0, round % 4 == 3);
 		fill_tags(&b, m, m * slots, round % 2);
 		load.src0 = machine_ap(WEIGHTS, dtype, (uint16_t)fs);
-		run(&b, &load);
+		run(&b, &load, NEURON_ENG_PE);
 		mul.neighbours = (uint8_t)m;
 		mul.accumulate = round % 3 == 1;
 		mul.src0 = slots_of(&b, MOVING, dtype, slots, n);
 		mul.src1 = machine_ap(TAGS, NEURON_DT_UINT16, (uint16_t)((fs + 3) / 4));
 		mul.dst = result_of(&b, n);
-		run(&b, &mul);
+		run(&b, &mul, NEURON_ENG_PE);
 	}
 	bench_fini(&b);
 }
@@ -225,8 +260,8 @@ START_TEST(test_sparse_signs)
 	mul.src0 = slots_of(&b, MOVING, NEURON_DT_BF16, 2, 1);
 	mul.src1 = machine_ap(TAGS, NEURON_DT_UINT16, 1);
 	mul.dst = machine_ap(NEURON_PSUM_OFFSET, NEURON_DT_FP32, 1);
-	run(&b, &load);
-	run(&b, &mul);
+	run(&b, &load, NEURON_ENG_PE);
+	run(&b, &mul, NEURON_ENG_PE);
 	bench_fini(&b);
 }
 END_TEST
@@ -258,7 +293,7 @@ START_TEST(test_transpose)
 		insn.dst = machine_ap(NEURON_PSUM_OFFSET,
 				      neuron_isa_dtypes[dtype].size == 1 ? NEURON_DT_UINT16 : dtype,
 				      p);
-		run(&b, &insn);
+		run(&b, &insn, NEURON_ENG_PE);
 	}
 	bench_fini(&b);
 }
@@ -293,6 +328,18 @@ static const struct {
 	uint16_t code;
 	uint8_t operand;
 } wrong[] = {
+	{ { .opcode = NEURON_OP_LDWEIGHTS,
+	    .partitions = 4,
+	    .src_bias = 1,
+	    .src0 = PE_AP(0, BF16, 1, 4) },
+	  NEURON_NERR_ILLEGAL_INSN,
+	  0 },
+	{ { .opcode = NEURON_OP_LDWEIGHTS,
+	    .partitions = 4,
+	    .dst_bias = 1,
+	    .src0 = PE_AP(0, FP8_E4, 1, 4) },
+	  NEURON_NERR_ILLEGAL_INSN,
+	  0 },
 	{ DOUBLE(BF16, 2, 4), NEURON_NERR_ILLEGAL_OPERAND, NEURON_OPERAND_SRC0 },
 	{ DOUBLE(FP8_E4, 1, 4), NEURON_NERR_ILLEGAL_OPERAND, NEURON_OPERAND_SRC0 },
 	{ DOUBLE(FP8_E4, 4, 4), NEURON_NERR_ILLEGAL_OPERAND, NEURON_OPERAND_SRC0 },
@@ -353,12 +400,14 @@ END_TEST
 START_TEST(test_second)
 {
 	static const uint8_t ops[] = { NEURON_OP_LDWEIGHTS_DOUBLE, NEURON_OP_MATMUL_DOUBLE,
-				       NEURON_OP_MATMUL_SPARSE, NEURON_OP_PE_TRANSPOSE };
+				       NEURON_OP_MATMUL_SPARSE, NEURON_OP_PE_TRANSPOSE,
+				       NEURON_OP_LDWEIGHTS };
 	struct neuron_insn insn = SPARSE(4, 4, FP8_E4, 2, 4, UINT16);
 
 	machine_fini(&m);
 	machine_init(&m, neuron_gen_trainium.target, PART);
 	insn.opcode = ops[_i];
+	insn.src_bias = insn.opcode == NEURON_OP_LDWEIGHTS;
 	if (insn.opcode == NEURON_OP_PE_TRANSPOSE) {
 		insn.src0 = machine_ap(0, NEURON_DT_BF16, 4);
 		insn.dst = machine_ap(NEURON_PSUM_OFFSET, NEURON_DT_BF16, 4);
@@ -418,6 +467,7 @@ int main(void)
 
 	tcase_set_timeout(tc, 180);
 	LOOP(tc, test_double, fp8);
+	LOOP(tc, test_bias, fp8);
 	LOOP(tc, test_sparse, patterns);
 	tcase_add_test(tc, test_sparse_signs);
 	LOOP(tc, test_transpose, moved);
@@ -425,7 +475,7 @@ int main(void)
 	tcase_add_checked_fixture(refused, setup_third, teardown);
 	LOOP(refused, test_wrong, wrong);
 	tcase_add_loop_test(refused, test_wrong_weights, 0, 3);
-	tcase_add_loop_test(refused, test_second, 0, 4);
+	tcase_add_loop_test(refused, test_second, 0, 5);
 	tcase_add_test(refused, test_state);
 	suite_add_tcase(s, refused);
 	return check_run(s);

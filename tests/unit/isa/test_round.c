@@ -6,6 +6,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 
 #include "fixture.h"
 #include "ref.h"
@@ -395,6 +396,50 @@ START_TEST(test_save_and_load)
 }
 END_TEST
 
+#define THREADS 8
+
+struct worker {
+	pthread_t thread;
+	struct machine m;
+};
+
+static void *work(void *arg)
+{
+	const struct neuron_insn insn = rounding(NEURON_ROUND_STOCHASTIC, 4711);
+	const struct neuron_insn add = add_half();
+	struct worker *w = arg;
+
+	machine_run1(&w->m, NEURON_ENG_POOL, &insn);
+	for (unsigned int i = 0; i < 200; i++)
+		machine_run1(&w->m, NEURON_ENG_POOL, &add);
+	return NULL;
+}
+
+/* Cores beside each other, one to eight threads, by turns with other kernels: the same bits */
+START_TEST(test_threads)
+{
+	const struct exec_kernels *kern[MACHINE_KERNELS];
+	const unsigned int n = machine_kernels(kern);
+	static struct worker w[THREADS];
+
+	start_sums();
+	for (unsigned int i = 0; i <= (unsigned int)_i; i++) {
+		machine_init(&w[i].m, neuron_gen_trainium.target, PART);
+		w[i].m.tpb->kern = kern[i % n];
+		memcpy(w[i].m.sbuf, m.sbuf, (size_t)NEURON_PARTITIONS * PART);
+	}
+	for (unsigned int i = 0; i <= (unsigned int)_i; i++)
+		ck_assert_int_eq(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
+	for (unsigned int i = 0; i <= (unsigned int)_i; i++) {
+		pthread_join(w[i].thread, NULL);
+		ck_assert_mem_eq(w[i].m.sbuf, w[0].m.sbuf, (size_t)NEURON_PARTITIONS * PART);
+	}
+	ck_assert_mem_ne(w[0].m.sbuf, m.sbuf, (size_t)NEURON_PARTITIONS * PART);
+	for (unsigned int i = 0; i <= (unsigned int)_i; i++)
+		machine_fini(&w[i].m);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("round");
@@ -415,6 +460,7 @@ int main(void)
 	tcase_add_loop_test(core, test_refused, 0, 2);
 	tcase_add_test(core, test_first_generation);
 	tcase_add_test(core, test_save_and_load);
+	tcase_add_loop_test(core, test_threads, 0, THREADS);
 	suite_add_tcase(s, core);
 	return check_run(s);
 }
