@@ -153,7 +153,7 @@ extern const struct onnx_rule onnx_custom;
 const struct onnx_rule *onnx_find(const char *domain, const char *op_type);
 bool onnx_is_standard(const char *domain); /* ai.onnx, whose name may be left out */
 
-/* refuse.c: the shape that the model tells of a result; false: it does not, or not all of it */
+/* tensor.c: the shape that the model tells of a result; false: it does not, or not all of it */
 bool onnx_told_shape(const struct onnx_import *imp, const char *name, struct ncc_shape *s,
 		     int32_t *type);
 /*

@@ -52,6 +52,36 @@ int onnx_dtype(int32_t type, struct ncc_shape *s)
 	return 0;
 }
 
+static const Ncc__Onnx__TensorType *told(Ncc__Onnx__ValueInfo *const *info, size_t n,
+					 const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(info[i]->name, name) && info[i]->type)
+			return info[i]->type->tensor_type;
+	return NULL;
+}
+
+bool onnx_told_shape(const struct onnx_import *imp, const char *name, struct ncc_shape *s,
+		     int32_t *type)
+{
+	const Ncc__Onnx__Graph *g = imp->proto->graph;
+	const Ncc__Onnx__TensorType *t = told(g->value_info, g->n_value_info, name);
+
+	if (!t)
+		t = told(g->output, g->n_output, name);
+	if (!t || !t->shape || t->shape->n_dim > NCC_MAX_DIMS || onnx_dtype(t->elem_type, s))
+		return false;
+	*type = t->elem_type;
+	for (size_t i = 0; i < t->shape->n_dim; i++) {
+		const Ncc__Onnx__Dimension *d = t->shape->dim[i];
+
+		if (d->value_case != NCC__ONNX__DIMENSION__VALUE_DIM_VALUE || d->dim_value < 1)
+			return false;
+		s->dim[s->ndim++] = d->dim_value;
+	}
+	return true;
+}
+
 int32_t onnx_type_of(const struct ncc_shape *s)
 {
 	for (int32_t t = 1; (size_t)t < sizeof(types) / sizeof(types[0]); t++)

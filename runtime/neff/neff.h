@@ -157,7 +157,7 @@ struct neff_function {
 struct neff_library {
 	void *elf; /* the member as it is; its owner's until the model is the library's */
 	size_t size;
-	uint8_t *image; /* NEURON_GPS_LIB_MAX bytes, of which it has some */
+	uint8_t *image;
 	uint32_t bytes, entry; /* entry: the byte where processors start */
 	unsigned int cores; /* processors that run an operator, 1 to NEURON_GPS_CORES */
 	unsigned int nfunctions;

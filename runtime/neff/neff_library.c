@@ -84,36 +84,68 @@ static int segment_check(const struct elf *f, const Elf32_Phdr *s, unsigned int 
 	return 0;
 }
 
-static int segments_read(const struct elf *f, struct neff_library *lib)
+static void segment(const struct elf *f, unsigned int i, Elf32_Phdr *s)
 {
-	uint8_t *taken = calloc(1, NEURON_GPS_LIB_MAX);
-	int ret = taken ? 0 : neff_nomem(f->err);
+	memcpy(s, f->p + f->head.e_phoff + i * sizeof(*s), sizeof(*s));
+}
+
+/* Does it bring bytes that one before it brings too? */
+static bool meets_another(const struct elf *f, const Elf32_Phdr *s, unsigned int i)
+{
+	Elf32_Phdr other;
+
+	while (i--) {
+		segment(f, i, &other);
+		if (other.p_type == PT_LOAD && other.p_paddr - s->p_paddr < s->p_filesz &&
+		    other.p_filesz)
+			return true;
+		if (other.p_type == PT_LOAD && s->p_paddr - other.p_paddr < other.p_filesz)
+			return true;
+	}
+	return false;
+}
+
+/* Checks all of them, and how far the library reaches */
+static int segments_check(const struct elf *f, struct neff_library *lib)
+{
 	Elf32_Phdr s;
+	int ret = 0;
 
 	for (unsigned int i = 0; !ret && i < f->head.e_phnum; i++) {
-		uint32_t at;
-
-		memcpy(&s, f->p + f->head.e_phoff + i * sizeof(s), sizeof(s));
+		segment(f, i, &s);
 		if (s.p_type == PT_INTERP || s.p_type == PT_DYNAMIC)
-			ret = neff_fail(f->err, "library: linked to others: expected -static");
-		if (s.p_type != PT_LOAD || ret)
+			return neff_fail(f->err, "library: linked to others: expected -static");
+		if (s.p_type != PT_LOAD)
 			continue;
 		ret = segment_check(f, &s, i);
-		at = s.p_paddr - NEURON_GPS_LIB;
 		if (ret || !s.p_filesz)
 			continue;
-		if (memchr(taken + at, 1, s.p_filesz))
-			ret = neff_fail(f->err, "library: segment %u lies in another one", i);
-		memset(taken + at, 1, s.p_filesz);
-		memcpy(lib->image + at, f->p + s.p_offset, s.p_filesz);
-		if (at + s.p_filesz > lib->bytes)
-			lib->bytes = at + s.p_filesz;
+		if (meets_another(f, &s, i))
+			return neff_fail(f->err, "library: segment %u lies in another one", i);
+		if (s.p_paddr - NEURON_GPS_LIB + s.p_filesz > lib->bytes)
+			lib->bytes = s.p_paddr - NEURON_GPS_LIB + s.p_filesz;
 	}
-	free(taken);
 	lib->bytes = (lib->bytes + 3) & ~3u;
-	if (!ret && !lib->bytes)
-		ret = neff_fail(f->err, "library: nothing to load");
-	return ret;
+	return ret || lib->bytes ? ret : neff_fail(f->err, "library: nothing to load");
+}
+
+static int segments_read(const struct elf *f, struct neff_library *lib)
+{
+	int ret = segments_check(f, lib);
+	Elf32_Phdr s;
+
+	if (ret)
+		return ret;
+	lib->image = calloc(1, lib->bytes);
+	if (!lib->image)
+		return neff_nomem(f->err);
+	for (unsigned int i = 0; i < f->head.e_phnum; i++) {
+		segment(f, i, &s);
+		if (s.p_type == PT_LOAD && s.p_filesz)
+			memcpy(lib->image + (s.p_paddr - NEURON_GPS_LIB), f->p + s.p_offset,
+			       s.p_filesz);
+	}
+	return 0;
 }
 
 /* The place of an instruction in the library */
@@ -221,8 +253,7 @@ int neff_library_read(const void *elf, size_t size, struct neff_library **out,
 	if (!lib)
 		return neff_nomem(err);
 	lib->cores = 1;
-	lib->image = calloc(1, NEURON_GPS_LIB_MAX);
-	ret = lib->image ? head_read(&f) : neff_nomem(err);
+	ret = head_read(&f);
 	if (!ret)
 		ret = segments_read(&f, lib);
 	if (!ret)

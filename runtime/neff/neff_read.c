@@ -6,7 +6,6 @@
  */
 #include "neff_custom.h"
 #include "neff_read.h"
-#include "neuron/hw/gpsimd.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -15,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "neuron/hw/gpsimd.h"
 #include "neuron/isa/codec.h"
 
 #define VERSION_MAJOR_MAX 2
@@ -459,7 +459,7 @@ static int library_load(struct neff_reader *r, struct neff_model *model)
 
 	if (!member_find(r, NEFF_LIBRARY_MEMBER))
 		return 0;
-	if (neff_take(r, NEURON_GPS_LIB_MAX))
+	if (neff_take(r, NEURON_GPS_LIB_MAX)) /* its image is no larger */
 		return -ENOMEM;
 	ret = data_take(r, NEFF_LIBRARY_MEMBER, &elf, &size);
 	if (ret)

@@ -334,7 +334,7 @@ START_TEST(test_any_bytes)
 	uint64_t seed = 5;
 	char text[128];
 
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < 5000; i++) {
 		struct neff_library *lib;
 		size_t size = sizeof(f);
 		uint8_t *p;
