@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Cuts a module at its loops (loops.h). A core's program has no jumps, so a loop's body is a
- * program of its own, which the runtime executes until its condition is 0. Operands alone say which
- * operations a loop has: those that depend on its state, up to its results. Constants and views are
- * cloned into every part that reads them.
+ * Cuts a module at its loops (loops.h). A loop's body is a program of its own, without jumps, which
+ * is executed until its condition is 0: by the runtime, or by the program that it makes of all
+ * parts for cores that fetch their instructions. Operands alone say which operations a loop has:
+ * those that depend on its state, up to its results. Constants and views are cloned into every part
+ * that reads them.
  */
 #include "loops.h"
 

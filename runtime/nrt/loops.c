@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs with loops. A program in a file has no jumps, so one with loops is cut into parts:
+ * Programs with loops. The compiler makes no jumps, but cuts a program with loops into parts:
  * subgraphs that one core executes one behind the other, some of them again while a byte that they
  * leave in the shared scratchpad is not 0 (docs/neff.md, Loops). The scratchpad keeps the values
  * that pass from part to part and from iteration to iteration. On a core that fetches its
