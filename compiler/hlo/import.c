@@ -353,8 +353,6 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 	fits = hlo_wide_fits(proto);
 	imp.narrow = opt->narrow_64bit || fits;
 	imp.m = ncc_module_new(proto->name && *proto->name ? proto->name : "module");
-	if (imp.m)
-		imp.m->library = opt->library;
 	rc = imp.m ? import_entry(&imp) : ncc_no_memory(err);
 	rc = ncc_obstacles_report(&obstacles, opt, err) ?: rc;
 	ncc__hlo__module__free_unpacked(proto, NULL);
