@@ -279,8 +279,6 @@ static int import(const void *model, size_t size, const struct ncc_options *opt,
 	rc = opt->framework == NCC_IR	  ? ncc_import_ir(model, size, m, err)
 	     : opt->framework == NCC_ONNX ? ncc_import_onnx(model, size, opt, m, err)
 					  : ncc_import_hlo_opt(model, size, opt, m, err);
-	if (!rc)
-		(*m)->library = opt->library;
 	found = rc == -EINVAL ? ncc_format(model, size, opt->framework) : NULL;
 	return found ? ncc_fail(err, rc, "not %s but %s", expected[opt->framework], found) : rc;
 }

@@ -81,7 +81,7 @@ static int operands(struct ncc_gen *g, struct ncc_op *op, struct neff_custom *ar
 
 int gen_custom(struct ncc_gen *g, struct ncc_op *op)
 {
-	const struct neff_library *lib = g->m->library;
+	const struct neff_library *lib = g->opt->library;
 	struct neuron_insn insn = { .opcode = NEURON_OP_CUSTOM_OP };
 	struct neff_custom args = { 0 };
 	unsigned int tensors = 1;

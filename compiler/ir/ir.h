@@ -110,7 +110,7 @@ enum ncc_kind {
 	NCC_REDUCE, /* mask: dimensions; func; operand 1: scalar */
 	NCC_REDUCE_WINDOW, /* window for every dimension; func; operand 1: scalar */
 	/*
-	 * A function of the module's library of custom operators (index: its number there);
+	 * A function of the user's library of custom operators (index: its number there);
 	 * operands and the result of any shape. Constants of no dimension are passed as numbers
 	 */
 	NCC_CUSTOM,
@@ -205,7 +205,6 @@ struct ncc_op {
 	struct ncc_op *next;
 };
 
-struct neff_library;
 struct ncc_module {
 	char *name;
 	struct ncc_op *first, **tail;
@@ -223,7 +222,6 @@ struct ncc_module {
 	char **out_source;
 	int64_t *out_number; /* of a stage or a part: each output's number; NULL: its index */
 	const uint64_t *kept; /* of a part: each number's place in the shared scratchpad */
-	const struct neff_library *library; /* of custom operators, or NULL; the caller's */
 	struct ncc_mem *mem; /* ncc_alloc's blocks */
 	struct ncc_mem *data; /* ncc_alloc_data's */
 	size_t garbage; /* bytes of data allocated since the last sweep */

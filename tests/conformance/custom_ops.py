@@ -125,6 +125,11 @@ def check_example(tap: Tap, work: Path) -> None:
         words = ["--custom-ops", library] if library else []
         done = run(NEURONX_CC, "compile", "--framework", "XLA", model, "--target", target, *words, "-o", work / "x.neff", check=False)
         tap.ok(done.returncode == 1 and says in done.stderr, f"refused: {says}", done.stderr)
+    for words in (["-O", "1"], ["--neuroncore-pipeline-cores", "2"]):
+        run(NEURONX_CC, "compile", "--framework", "XLA", model, "--target", "trn1", *words, "--custom-ops", work / "custom_ops.elf", "-o", work / "x.neff")
+        run(NEURON_RUN, work / "x.neff", "--device", "emu:trn1.2xlarge", "--input", f"input0={work / 'x.npy'}", "--output-dir", work / "other")
+        same = (work / "other" / "output0.npy").read_bytes() == (work / "output0.npy").read_bytes()
+        tap.ok(same, f"the same bits with {' '.join(words)}")
     for target in ("inf2", "trn2"):
         run(NEURONX_CC, "compile", "--framework", "XLA", model, "--target", target, "--custom-ops", work / "custom_ops.elf", "-o", work / "x.neff")
         device = {"inf2": "inf2.xlarge", "trn2": "trn2.3xlarge"}[target]
