@@ -44,11 +44,10 @@ static void exec_pool_init(struct exec_arith *x, struct tpb *t, const struct neu
 /* The results of each partition as fp32 first: kernels round as they write, and to nearest */
 static void exec_arith_at_random(struct tpb *t, struct exec_arith *x)
 {
-	const struct neuron_ap row = { .dtype = NEURON_DT_FP32, .step = { 0, 0, 0, 1 } };
 	struct exec_operand dst = x->dst;
 	const unsigned int partitions = x->partitions;
 
-	x->dst.dtype = row.dtype;
+	x->dst.dtype = NEURON_DT_FP32;
 	x->dst.s = (struct exec_stream){
 		.ndim = 1, .size = 4, .step = { 4 }, .num = { dst.r.count }, .count = dst.r.count
 	};
