@@ -198,11 +198,10 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 #define DST_PLACES(X) AP_PLACES(X, DST, dst, 16)
 #define SRC0_PLACES(X) AP_PLACES(X, SRC0, src0, 36)
 #define SRC1_PLACES(X) AP_PLACES(X, SRC1, src1, 64)
-#define PLACES(X)                                                                      \
-	HEAD_PLACES(X)                                                                 \
-	DST_PLACES(X)                                                                  \
-	SRC0_PLACES(X) SRC1_PLACES(X) OWN_PLACES(X) REGISTER_PLACES(X) PATCH_PLACES(X) \
-		DMA_PLACES(X)
+#define PLACES(X)      \
+	HEAD_PLACES(X) \
+	DST_PLACES(X)  \
+	SRC0_PLACES(X) SRC1_PLACES(X) OWN_PLACES(X) REGISTER_PLACES(X) PATCH_PLACES(X) DMA_PLACES(X)
 
 #define SIZEOF(m) sizeof(((struct neuron_insn *)0)->m)
 #define PLACE_ROW(f, m, byte, bit, nbits)                                             \
@@ -240,12 +239,42 @@ const unsigned int neuron_isa_place_count =
 #define WORD_OR(i) w[i] |
 static_assert(NEURON_ISA_SCALAR_BYTE(0) == 8 * 7, "scalars lie in the eighth 8 bytes");
 
+/*
+ * The same from the list, of what programs have less often or what stays decoded: what is not here
+ * leaves the registers to the others. Of the words from one of their 8 bytes on
+ */
+static __attribute__((noinline)) uint64_t
+take_listed(struct neuron_insn *insn, const uint8_t *words, uint64_t fields, unsigned int from)
+{
+	const unsigned int n =
+		words[NEURON_ISA_EXT_BIT / 8] & 1 ? NEURON_ISA_U64S : NEURON_ISA_U64S / 2;
+	uint64_t w[NEURON_ISA_U64S] = { 0 }, left = 0;
+
+	for (unsigned int i = from; i < n; i++)
+		w[i] = neuron_isa_get_le64(words + 8 * i);
+	if (!from)
+		w[0] &= ~(1ull << NEURON_ISA_EXT_BIT);
+	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
+		const struct neuron_isa_place *p = &neuron_isa_places[i];
+
+		if (!(fields >> p->field & 1))
+			continue;
+		neuron_isa_member_set(insn, p, w[p->word] >> p->shift & neuron_isa_mask(p->bits));
+		w[p->word] &= ~(neuron_isa_mask(p->bits) << p->shift);
+	}
+	for (unsigned int i = from; i < n; i++)
+		left |= w[i];
+	return left;
+}
+
 uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t *restrict words)
 {
 	const struct neuron_isa_op *op = &neuron_isa_ops[words[0]];
 	const uint64_t fields = op->fields;
-	uint64_t w[NEURON_ISA_U64S] = { 0 };
+	uint64_t w[NEURON_ISA_U64S] = { 0 }, patched = 0;
 
+	if (fields & (NEURON_FB_REGISTERS | NEURON_FB(DMA)))
+		return take_listed(insn, words, fields, 0);
 	FIRST_WORD(WORD_LOAD)
 	if (w[0] >> NEURON_ISA_EXT_BIT & 1) {
 		SECOND_WORD(WORD_LOAD)
@@ -262,18 +291,13 @@ uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t
 		SRC1_PLACES(PLACE_TAKE)
 	}
 	OWN_PLACES(PLACE_TAKE_IF)
-	if (fields & NEURON_FB_REGISTERS) {
-		REGISTER_PLACES(PLACE_TAKE_IF)
-	}
-	if (fields & NEURON_FB(DMA)) {
-		DMA_PLACES(PLACE_TAKE)
-	}
 	if ((fields & NEURON_FB(PATCH)) && (w[12] | w[13] | w[14] | w[15])) {
-		PATCH_PLACES(PLACE_TAKE)
+		w[12] = w[13] = w[14] = w[15] = 0;
+		patched = take_listed(insn, words, NEURON_FB(PATCH), 12);
 	}
 	SCALAR_TAKE(0)
 	SCALAR_TAKE(1)
-	return FIRST_WORD(WORD_OR) SECOND_WORD(WORD_OR) 0;
+	return FIRST_WORD(WORD_OR) SECOND_WORD(WORD_OR) patched;
 }
 
 #define PLACE_ASSERT(f, m, byte, bit, nbits)                                          \
