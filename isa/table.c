@@ -203,26 +203,17 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 	X(SYNC, wait_value, 8, 0, 32)                                    \
 	X(SYNC, update_value, 12, 0, 32)
 
-#define OWN_PLACES(X)                         \
-	X(RESULT_SCALE, alpha, 56, 0, 32)     \
-	X(ALPHA, alpha, 64, 0, 32)            \
-	X(VERSION, isa_version, 16, 0, 16)    \
-	X(ID, id, 16, 0, 32)                  \
-	X(ROUNDING, rounding, 16, 0, 8)       \
-	X(ROUNDING, seed, 24, 0, 64)          \
-	X(RANGE, first, 16, 0, 8)             \
-	X(RANGE, last, 17, 0, 8)              \
-	X(WRITE, write[0].addr, 16, 0, 64)    \
-	X(WRITE, write[1].addr, 24, 0, 64)    \
-	X(WRITE, write[0].value, 32, 0, 32)   \
-	X(WRITE, write[1].value, 36, 0, 32)   \
-	X(CUSTOM, custom.library, 16, 0, 64)  \
-	X(CUSTOM, custom.bytes, 24, 0, 32)    \
-	X(CUSTOM, custom.entry, 28, 0, 32)    \
-	X(CUSTOM, custom.function, 32, 0, 32) \
-	X(CUSTOM, custom.limit, 36, 0, 32)    \
-	X(CUSTOM, custom.mask, 40, 0, 8)      \
-	X(CUSTOM, custom.args, 64, 0, 64)
+#define OWN_PLACES(X)                       \
+	X(RESULT_SCALE, alpha, 56, 0, 32)   \
+	X(ALPHA, alpha, 64, 0, 32)          \
+	X(VERSION, isa_version, 16, 0, 16)  \
+	X(ID, id, 16, 0, 32)                \
+	X(RANGE, first, 16, 0, 8)           \
+	X(RANGE, last, 17, 0, 8)            \
+	X(WRITE, write[0].addr, 16, 0, 64)  \
+	X(WRITE, write[1].addr, 24, 0, 64)  \
+	X(WRITE, write[0].value, 32, 0, 32) \
+	X(WRITE, write[1].value, 36, 0, 32)
 
 #define REGISTER_PLACES(X)             \
 	X(WINDOW, address, 16, 0, 64)  \
@@ -291,7 +282,16 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 	X(SHUFFLE, shuffle[0], 64, 0, 64)      \
 	X(SHUFFLE, shuffle[1], 72, 0, 64)      \
 	X(SHUFFLE, shuffle[2], 80, 0, 64)      \
-	X(SHUFFLE, shuffle[3], 88, 0, 64)
+	X(SHUFFLE, shuffle[3], 88, 0, 64)      \
+	X(ROUNDING, rounding, 16, 0, 8)        \
+	X(ROUNDING, seed, 24, 0, 64)           \
+	X(CUSTOM, custom.library, 16, 0, 64)   \
+	X(CUSTOM, custom.bytes, 24, 0, 32)     \
+	X(CUSTOM, custom.entry, 28, 0, 32)     \
+	X(CUSTOM, custom.function, 32, 0, 32)  \
+	X(CUSTOM, custom.limit, 36, 0, 32)     \
+	X(CUSTOM, custom.mask, 40, 0, 8)       \
+	X(CUSTOM, custom.args, 64, 0, 64)
 #define PLACES(X)      \
 	HEAD_PLACES(X) \
 	DST_PLACES(X)  \
@@ -335,12 +335,44 @@ const unsigned int neuron_isa_place_count =
 #define WORD_OR(i) w[i] |
 static_assert(NEURON_ISA_SCALAR_BYTE(0) == 8 * 7, "scalars lie in the eighth 8 bytes");
 
+/*
+ * The same from the list, of what programs have less often or what stays decoded: what is not here
+ * leaves the registers to the others. Of the words from one of their 8 bytes on
+ */
+static __attribute__((noinline)) uint64_t
+take_listed(struct neuron_insn *insn, const uint8_t *words, uint64_t fields, unsigned int from)
+{
+	const unsigned int n =
+		words[NEURON_ISA_EXT_BIT / 8] & 1 ? NEURON_ISA_U64S : NEURON_ISA_U64S / 2;
+	uint64_t w[NEURON_ISA_U64S] = { 0 }, left = 0;
+
+	for (unsigned int i = from; i < n; i++)
+		w[i] = neuron_isa_get_le64(words + 8 * i);
+	if (!from)
+		w[0] &= ~(1ull << NEURON_ISA_EXT_BIT);
+	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
+		const struct neuron_isa_place *p = &neuron_isa_places[i];
+
+		if (!(fields >> p->field & 1))
+			continue;
+		neuron_isa_member_set(insn, p, w[p->word] >> p->shift & neuron_isa_mask(p->bits));
+		w[p->word] &= ~(neuron_isa_mask(p->bits) << p->shift);
+	}
+	SCALAR_TAKE(0)
+	SCALAR_TAKE(1)
+	for (unsigned int i = from; i < n; i++)
+		left |= w[i];
+	return left;
+}
+
 uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t *restrict words)
 {
 	const struct neuron_isa_op *op = &neuron_isa_ops[words[0]];
 	const uint64_t fields = op->fields;
-	uint64_t w[NEURON_ISA_U64S] = { 0 };
+	uint64_t w[NEURON_ISA_U64S] = { 0 }, patched = 0;
 
+	if (fields & NEURON_FB_RARE)
+		return take_listed(insn, words, fields, 0);
 	FIRST_WORD(WORD_LOAD)
 	if (w[0] >> NEURON_ISA_EXT_BIT & 1) {
 		SECOND_WORD(WORD_LOAD)
@@ -357,21 +389,13 @@ uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t
 		SRC1_PLACES(PLACE_TAKE)
 	}
 	OWN_PLACES(PLACE_TAKE_IF)
-	if (fields & NEURON_FB_LATER) {
-		LATER_PLACES(PLACE_TAKE_IF)
-	}
-	if (fields & NEURON_FB_REGISTERS) {
-		REGISTER_PLACES(PLACE_TAKE_IF)
-	}
-	if (fields & NEURON_FB(DMA)) {
-		DMA_PLACES(PLACE_TAKE)
-	}
 	if ((fields & NEURON_FB(PATCH)) && (w[12] | w[13] | w[14] | w[15])) {
-		PATCH_PLACES(PLACE_TAKE)
+		w[12] = w[13] = w[14] = w[15] = 0;
+		patched = take_listed(insn, words, NEURON_FB(PATCH), 12);
 	}
 	SCALAR_TAKE(0)
 	SCALAR_TAKE(1)
-	return FIRST_WORD(WORD_OR) SECOND_WORD(WORD_OR) 0;
+	return FIRST_WORD(WORD_OR) SECOND_WORD(WORD_OR) patched;
 }
 
 #define PLACE_ASSERT(f, m, byte, bit, nbits)                                          \

@@ -152,6 +152,17 @@ static void transfer_state(struct state *s, struct tpb_transfer *t)
 		fail(s, -EINVAL, "a transfer ends at no semaphore");
 }
 
+/* Do both halves hold a run of the first transfer? */
+static bool halves_agree(const struct ncore_queue *q)
+{
+	const struct ncore_ring *m = &q->ring[NCORE_M2S], *r = &q->ring[NCORE_S2M];
+	uint32_t run = q->made->entry[q->made->first].t.run & NEURON_UDMA_DESC_LEN_MASK;
+
+	return m->open && r->open && m->done == r->done &&
+	       (m->cur.head & NEURON_UDMA_DESC_LEN_MASK) == run &&
+	       (r->cur.head & NEURON_UDMA_DESC_LEN_MASK) == run;
+}
+
 static void made_state(struct state *s, struct ncore_queue *q)
 {
 	struct ncore_transfers *w = q->made;
@@ -175,7 +186,7 @@ static void made_state(struct state *s, struct ncore_queue *q)
 	LIMITED(s, w->open, 2, "not a truth value");
 	n = (uint32_t)w->entry[w->first].t.num[0][0] * w->entry[w->first].t.num[0][1] *
 	    w->entry[w->first].t.num[0][2];
-	if (w->at > n || (w->open && (w->at == n || !m->open || !q->ring[NCORE_S2M].open)))
+	if (w->at > n || (w->open && (w->at == n || !halves_agree(q))))
 		fail(s, -EINVAL, "a transfer is beyond its end");
 }
 

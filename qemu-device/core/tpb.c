@@ -449,7 +449,8 @@ static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *in
 	struct neuron_isa_fault fault = { 0 };
 	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
 	uint32_t group = op->groups & t->cfg.target->engine[e].runs;
-	int rc = tpb_check_head(t, e, insn, &fault);
+	int rc = t->eng[e].kept ? tpb_check_head(t, e, insn, &fault)
+				: neuron_isa_check_at(insn, e, t->cfg.target, &fault, &t->at);
 
 	if (!rc) {
 		if (op->fields & NEURON_FB(CUSTOM))

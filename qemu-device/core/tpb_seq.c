@@ -376,10 +376,18 @@ static bool transfer(struct tpb *t, unsigned int e, const struct neuron_insn *in
 	return false;
 }
 
+/* The second operand of an instruction that has one; where others have it something else lies */
+static uint32_t second(const struct tpb_engine *eng, const struct neuron_insn *insn)
+{
+	if (!(neuron_isa_ops[insn->opcode].fields & NEURON_FB(RB)))
+		return 0;
+	return insn->immediate ? insn->value : eng->reg[insn->rb];
+}
+
 bool tpb_exec_registers(struct tpb *t, unsigned int e, const struct neuron_insn *insn)
 {
 	struct tpb_engine *eng = &t->eng[e];
-	const uint32_t b = insn->immediate ? insn->value : eng->reg[insn->rb];
+	const uint32_t b = second(eng, insn);
 	uint32_t raw = insn->opcode == NEURON_OP_TENSOR_STORE ? b : 0;
 
 	switch (insn->opcode) {

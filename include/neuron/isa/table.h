@@ -74,6 +74,10 @@ enum neuron_isa_field {
 #define NEURON_FB_LATER                                                             \
 	(NEURON_FB(DST1) | NEURON_FB(IMM) | NEURON_FB(ACC_CMD) | NEURON_FB(ELEMS) | \
 	 NEURON_FB(TOTAL) | NEURON_FB(PATTERN) | NEURON_FB(SHUFFLE))
+/* What the unrolled decoder leaves to the list of places */
+#define NEURON_FB_RARE                                                                    \
+	(NEURON_FB_REGISTERS | NEURON_FB(DMA) | NEURON_FB(CUSTOM) | NEURON_FB(ROUNDING) | \
+	 NEURON_FB_LATER)
 #define NEURON_FB_SECOND \
 	(NEURON_FB(SRC1) | NEURON_FB(ALPHA) | NEURON_FB(CUSTOM) | NEURON_FB(DMA) | NEURON_FB_LATER)
 
