@@ -176,23 +176,25 @@ START_TEST(with_ring)
 	struct ring q;
 	uint8_t *tx = f.host + 0x4c0000, *rx = f.host + 0x4d0000;
 	struct neuron_insn ring = { .opcode = NEURON_OP_WRITE,
-				    .write = { { tail_inc(eng, QUEUE, true), 1 },
-					       { tail_inc(eng, QUEUE, false), 1 } } };
+				    .write = { { tail_inc(eng, QUEUE, true), 4 },
+					       { tail_inc(eng, QUEUE, false), 4 } } };
 
 	memcpy(a, mem(&f, A), sizeof(a));
 	queue_init(&f, &q, eng, QUEUE, HOST(0x4c0000), HOST(0x4d0000), 64);
-	write_desc(tx, 0, _i / 2 ? B : A, 65535, true);
-	write_desc(rx, 0, _i / 2 ? C : B, 65535, false);
+	for (uint32_t i = 0; i < 4; i++) { /* the later ones wait when the instruction comes */
+		write_desc(tx, i, (_i / 2 ? B : A) + i * 16384, 16384, true);
+		write_desc(rx, i, (_i / 2 ? C : B) + i * 16384, 16384, false);
+	}
 	emit_start(e);
 	if (!(_i / 2))
 		emit(e, &ring);
-	emit(e, (struct neuron_insn[]){ _i / 2 ? dma(A, B, 65535) : dma(B, C, 65535) });
+	emit(e, (struct neuron_insn[]){ _i / 2 ? dma(A, B, 65536) : dma(B, C, 65536) });
 	if (_i / 2)
 		emit(e, &ring);
 	emit_done(e, 1);
 	run(e);
 	ck_assert(notified(e));
-	ck_assert_mem_eq(mem(&f, C), a, 65535);
+	ck_assert_mem_eq(mem(&f, C), a, sizeof(a));
 }
 END_TEST
 
