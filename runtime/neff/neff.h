@@ -90,14 +90,39 @@ struct neff_pattern {
  * row of it, in order. Which row is said by the int32 values of variable `index`, which lie one
  * behind the other.
  */
-enum neff_op { NEFF_COPY, NEFF_GATHER, NEFF_SCATTER };
+enum neff_op {
+	NEFF_COPY,
+	NEFF_GATHER,
+	NEFF_SCATTER,
+	/* from NeuronCore-v2 on: elements that the DMA engine converts, or makes one of several */
+	NEFF_CAST,
+	NEFF_ADD,
+	NEFF_MIN,
+	NEFF_MAX,
+};
 
 struct neff_desc {
 	struct neff_pattern from, to;
 	enum neff_op op;
-	uint32_t index; /* index in vars; not of a copy */
+	uint32_t index; /* index in vars; of a gather or a scatter */
 	uint64_t index_off; /* bytes */
+	/* of NEFF_CAST and those behind it */
+	uint8_t from_dtype, to_dtype; /* enum neuron_dtype */
+	unsigned int nmore; /* sources behind from, at most NEURON_DMA_SOURCES_MAX - 1 */
+	struct neff_pattern *more;
 };
+
+static inline bool neff_computes(const struct neff_desc *d)
+{
+	return d->op >= NEFF_CAST;
+}
+
+/* Its rows are chosen by an index */
+static inline bool neff_indexed(const struct neff_desc *d)
+{
+	return d->op == NEFF_GATHER || d->op == NEFF_SCATTER;
+}
+void neff_desc_free(struct neff_desc *d); /* what it points to */
 #define NEFF_MAX_ROW (1u << 16) /* bytes of a row that is gathered or scattered */
 #define NEFF_MAX_ROWS (1u << 16) /* rows of a table */
 
@@ -217,6 +242,7 @@ struct neff_piece {
 struct neff_packet {
 	struct neff_piece tx[NEURON_PACKET_MAX], rx[NEURON_PACKET_MAX];
 	unsigned int ntx, nrx;
+	uint32_t compute; /* second word of its RX descriptors (neuron/hw/ext.h) */
 };
 
 /* The table of a gather or a scatter, its other side, and how many rows that one has */
@@ -239,6 +265,12 @@ uint64_t neff_row_count(const struct neff_desc *d);
 int neff_packets(const struct neuron_target *target, const struct neff_pattern *from,
 		 uint64_t from_base, const struct neff_pattern *to, uint64_t to_base,
 		 int (*take)(void *arg, const struct neff_packet *packet), void *arg);
+/*
+ * The same of a descriptor that computes: a packet for each piece that no side interrupts, with one
+ * RX descriptor and one TX descriptor for each source. from_base: of each of them, in order
+ */
+int neff_compute_packets(const struct neff_desc *d, const uint64_t *from_base, uint64_t to_base,
+			 int (*take)(void *arg, const struct neff_packet *packet), void *arg);
 
 #ifdef __cplusplus
 }

@@ -293,6 +293,45 @@ static int indices_check(struct ctx *c, struct at *at, const struct neff_desc *d
 	return 0;
 }
 
+/* Elements of types that the core has, as many on every side; no run ends within one */
+static int elements_check(struct ctx *c, struct at *at, const struct neff_pattern *p, uint8_t dtype,
+			  uint64_t bytes, uint64_t elements)
+{
+	uint64_t size = neuron_isa_dtypes[dtype & (NEURON_ISA_DTYPE_COUNT - 1)].size;
+
+	if (dtype >= NEURON_ISA_DTYPE_COUNT || !(c->target->dtypes >> dtype & 1))
+		return pattern_fail(c, at,
+				    "not of a type that DMA engines of this generation have");
+	if (p->size[0] % size)
+		return pattern_fail(c, at, "its pieces are not whole elements");
+	return bytes == elements * size ? 0 : pattern_fail(c, at, "not as many elements as 'to'");
+}
+
+static int compute_check(struct ctx *c, struct at *at, const struct neff_desc *d, uint64_t from,
+			 uint64_t to)
+{
+	uint64_t elements;
+	int ret;
+
+	if (c->target->core < 2)
+		return pattern_fail(c, at, "DMA engines of this generation only copy");
+	if (d->nmore >= NEURON_DMA_SOURCES_MAX || (d->op == NEFF_CAST && d->nmore))
+		return pattern_fail(c, at, "too many sources");
+	if (d->to_dtype >= NEURON_ISA_DTYPE_COUNT || !neuron_isa_dtypes[d->to_dtype].size)
+		return pattern_fail(c, at,
+				    "not of a type that DMA engines of this generation have");
+	elements = to / neuron_isa_dtypes[d->to_dtype].size;
+	ret = elements_check(c, at, &d->to, d->to_dtype, to, elements);
+	at->side = "from";
+	for (unsigned int i = 0; i <= d->nmore && !ret; i++) {
+		const struct neff_pattern *p = i ? &d->more[i - 1] : &d->from;
+
+		ret = i ? pattern_check(c, at, p, &from) : 0;
+		ret = ret ? ret : elements_check(c, at, p, d->from_dtype, from, elements);
+	}
+	return ret;
+}
+
 static int desc_check(struct ctx *c, struct at *at, const struct neff_desc *d)
 {
 	uint64_t from = 0, to = 0;
@@ -308,7 +347,9 @@ static int desc_check(struct ctx *c, struct at *at, const struct neff_desc *d)
 	if (ret)
 		return ret;
 
-	if (d->op != NEFF_COPY)
+	if (neff_computes(d))
+		ret = compute_check(c, at, d, from, to);
+	else if (neff_indexed(d))
 		ret = indices_check(c, at, d);
 	else if (from != to)
 		ret = pattern_fail(c, at, "not as many bytes as 'from'");
@@ -357,7 +398,7 @@ static int gathers_check(struct ctx *c, unsigned int eng)
 		const struct neff_dma *dma = &e->dma[i];
 
 		for (unsigned int k = 0; k < dma->ndesc; k++)
-			seen[dma->queue] |= dma->desc[k].op == NEFF_COPY ? 1 : 2;
+			seen[dma->queue] |= neff_indexed(&dma->desc[k]) ? 2 : 1;
 		if (seen[dma->queue] == 3)
 			ret = neff_fail(c->err,
 					"%s/%s.json: dma[%u]: a copy in a queue set of gathers "

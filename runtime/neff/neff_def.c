@@ -83,9 +83,9 @@ static void pattern_to_json(const struct neff_subgraph *sg, const struct neff_pa
 }
 
 static const char *const ops[] = {
-	[NEFF_COPY] = "copy",
-	[NEFF_GATHER] = "gather",
-	[NEFF_SCATTER] = "scatter",
+	[NEFF_COPY] = "copy", [NEFF_GATHER] = "gather", [NEFF_SCATTER] = "scatter",
+	[NEFF_CAST] = "cast", [NEFF_ADD] = "add",	[NEFF_MIN] = "min",
+	[NEFF_MAX] = "max",
 };
 
 static void index_to_json(const struct neff_subgraph *sg, const struct neff_desc *d, json_t *o)
@@ -93,6 +93,25 @@ static void index_to_json(const struct neff_subgraph *sg, const struct neff_desc
 	json_object_set_new(o, "op", json_string(ops[d->op]));
 	json_object_set_new(o, "index", json_string(sg->vars[d->index].name));
 	json_object_set_new(o, "index_off", json_integer((json_int_t)d->index_off));
+}
+
+/* A sum's sources are a list, a conversion's only one is not */
+static void compute_to_json(const struct neff_subgraph *sg, const struct neff_desc *d, json_t *o)
+{
+	json_t *list = json_array();
+
+	json_object_set_new(o, "op", json_string(ops[d->op]));
+	json_object_set_new(o, "from_dtype", json_string(neff_dtype_name(d->from_dtype)));
+	json_object_set_new(o, "to_dtype", json_string(neff_dtype_name(d->to_dtype)));
+	for (unsigned int i = 0; i <= d->nmore && d->op != NEFF_CAST; i++) {
+		json_t *source = json_object();
+
+		pattern_to_json(sg, i ? &d->more[i - 1] : &d->from, "from", source);
+		json_array_append_new(list, source);
+	}
+	if (d->op != NEFF_CAST)
+		json_object_set(o, "from_arr", list);
+	json_decref(list);
 }
 
 static json_t *dma_to_json(const struct neff_subgraph *sg, const struct neff_dma *dma)
@@ -106,10 +125,13 @@ static json_t *dma_to_json(const struct neff_subgraph *sg, const struct neff_dma
 	for (unsigned int i = 0; i < dma->ndesc; i++) {
 		json_t *d = json_object();
 
-		pattern_to_json(sg, &dma->desc[i].from, "from", d);
+		if (dma->desc[i].op <= NEFF_CAST)
+			pattern_to_json(sg, &dma->desc[i].from, "from", d);
 		pattern_to_json(sg, &dma->desc[i].to, "to", d);
-		if (dma->desc[i].op != NEFF_COPY)
+		if (neff_indexed(&dma->desc[i]))
 			index_to_json(sg, &dma->desc[i], d);
+		if (neff_computes(&dma->desc[i]))
+			compute_to_json(sg, &dma->desc[i], d);
 		json_array_append_new(list, d);
 	}
 	json_object_set_new(o, "desc", list);
@@ -379,6 +401,55 @@ static int pattern_read(const struct neff_where *w, const json_t *o, const char 
 	return ret ? ret : dims_read(w, o, side, p);
 }
 
+static int dtype_read(const struct neff_where *w, const json_t *o, const char *key, uint8_t *dtype)
+{
+	const json_t *j = json_object_get(o, key);
+	const char *name = j ? json_string_value(j) : "uint8";
+
+	*dtype = name ? neff_dtype_from_name(name) : 0;
+	if (*dtype)
+		return 0;
+	return neff_fail(w->err, "%s: %s: '%s' is no type: '%.32s'", w->member, w->what, key,
+			 name ? name : "not a string");
+}
+
+/* Keys of the public record whose values would change what an operation does */
+static int compute_plain(const struct neff_where *w, const json_t *o)
+{
+	const json_t *scale = json_object_get(o, "scale");
+
+	if (scale && json_number_value(scale) != 1.0)
+		return neff_fail(w->err, "%s: %s: a 'scale' of 1 is expected", w->member, w->what);
+	if (json_object_get(o, "constant_dtype"))
+		return neff_fail(w->err, "%s: %s: 'constant' is not supported", w->member, w->what);
+	return 0;
+}
+
+/* A conversion has one source, the others a list of them */
+static int compute_read(const struct neff_where *w, const json_t *o, struct neff_desc *d)
+{
+	const json_t *list = json_object_get(o, "from_arr");
+	size_t n = json_array_size(list);
+	int ret = compute_plain(w, o);
+
+	ret = ret ? ret : dtype_read(w, o, "from_dtype", &d->from_dtype);
+	ret = ret ? ret : dtype_read(w, o, "to_dtype", &d->to_dtype);
+	ret = ret ? ret : pattern_read(w, o, "to", &d->to);
+	if (ret || d->op == NEFF_CAST)
+		return ret ? ret : pattern_read(w, o, "from", &d->from);
+	if (n < 1 || n > NEURON_DMA_SOURCES_MAX)
+		return neff_fail(w->err, "%s: %s: 'from_arr' is not a list of 1 to %u sources",
+				 w->member, w->what, NEURON_DMA_SOURCES_MAX);
+	d->more = calloc(n, sizeof(*d->more));
+	if (!d->more)
+		return neff_nomem(w->err);
+	d->nmore = (unsigned int)n - 1;
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = pattern_read(w, json_array_get(list, i), "from",
+				   i ? &d->more[i - 1] : &d->from);
+	return ret;
+}
+
 static int desc_read(const struct neff_where *w, const json_t *o, struct neff_desc *d)
 {
 	const json_t *op = json_object_get(o, "op");
@@ -390,15 +461,16 @@ static int desc_read(const struct neff_where *w, const json_t *o, struct neff_de
 		kind++;
 	if (!name || kind == sizeof(ops) / sizeof(ops[0]))
 		return neff_fail(w->err,
-				 "%s: %s: only 'op': 'copy', 'gather' and 'scatter' are of this "
-				 "generation",
+				 "%s: %s: 'op' is none of 'copy', 'gather', 'scatter', 'cast', "
+				 "'add', 'min' and 'max'",
 				 w->member, w->what);
 	d->op = (enum neff_op)kind;
+	if (neff_computes(d))
+		return compute_read(w, o, d);
 	ret = pattern_read(w, o, "from", &d->from);
 	if (!ret)
 		ret = pattern_read(w, o, "to", &d->to);
-	return ret || d->op == NEFF_COPY ? ret
-					 : place_read(w, o, "index", &d->index, &d->index_off);
+	return ret || !neff_indexed(d) ? ret : place_read(w, o, "index", &d->index, &d->index_off);
 }
 
 static int descs_read(const struct neff_where *w, const json_t *list, struct neff_dma *dma)
@@ -412,10 +484,10 @@ static int descs_read(const struct neff_where *w, const json_t *list, struct nef
 	if (!dma->desc)
 		return neff_nomem(w->err);
 	for (size_t i = 0; i < n; i++) {
+		dma->ndesc++;
 		ret = desc_read(w, json_array_get(list, i), &dma->desc[i]);
 		if (ret)
 			return ret;
-		dma->ndesc++;
 	}
 	return 0;
 }

@@ -6,6 +6,9 @@
  */
 #include "neff.h"
 
+#include "neuron/hw/ext.h"
+#include "neuron/isa/table.h"
+
 /*
  * The state of a walk through a pattern, run by run; adjacent runs of a dimension are merged into
  * one
@@ -138,4 +141,48 @@ int neff_packets(const struct neuron_target *target, const struct neff_pattern *
 		packet_step(&packet, &from, &to);
 	}
 	return take(arg, &packet);
+}
+
+static const uint8_t dma_ops[] = {
+	[NEFF_CAST] = NEURON_DMA_CAST,
+	[NEFF_ADD] = NEURON_DMA_ADD,
+	[NEFF_MIN] = NEURON_DMA_MIN,
+	[NEFF_MAX] = NEURON_DMA_MAX,
+};
+
+/* The elements up to the first end of a run, or as many as a descriptor holds */
+static uint64_t run_elements(const struct walk *side, unsigned int n, uint64_t size, uint64_t most)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (side[i].left / size < most)
+			most = side[i].left / size;
+	return most < NEURON_UDMA_DESC_LEN_MAX / size ? most : NEURON_UDMA_DESC_LEN_MAX / size;
+}
+
+int neff_compute_packets(const struct neff_desc *d, const uint64_t *from_base, uint64_t to_base,
+			 int (*take)(void *arg, const struct neff_packet *packet), void *arg)
+{
+	const uint64_t ss = neuron_isa_dtypes[d->from_dtype].size;
+	const uint64_t ds = neuron_isa_dtypes[d->to_dtype].size;
+	struct neff_packet packet = { .nrx = 1, .ntx = 1 + d->nmore };
+	struct walk to = walk_new(&d->to, to_base);
+	struct walk from[NEURON_DMA_SOURCES_MAX];
+	int err = 0;
+
+	packet.compute = NEURON_DMA_COMPUTE(dma_ops[d->op], d->from_dtype, d->to_dtype, packet.ntx);
+	for (unsigned int i = 0; i < packet.ntx; i++)
+		from[i] = walk_new(i ? &d->more[i - 1] : &d->from, from_base[i]);
+	while (!to.done && !err) {
+		uint64_t n =
+			run_elements(from, packet.ntx, ss, run_elements(&to, 1, ds, UINT64_MAX));
+
+		packet.rx[0] = (struct neff_piece){ to.addr, (uint32_t)(n * ds) };
+		for (unsigned int i = 0; i < packet.ntx; i++) {
+			packet.tx[i] = (struct neff_piece){ from[i].addr, (uint32_t)(n * ss) };
+			walk_take(&from[i], n * ss);
+		}
+		walk_take(&to, n * ds);
+		err = take(arg, &packet);
+	}
+	return err;
 }

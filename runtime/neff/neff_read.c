@@ -564,10 +564,19 @@ int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
 	return 0;
 }
 
+void neff_desc_free(struct neff_desc *d)
+{
+	free(d->more);
+	d->more = NULL;
+}
+
 static void engine_free(struct neff_engine *e)
 {
-	for (unsigned int i = 0; i < e->ndma; i++)
+	for (unsigned int i = 0; i < e->ndma; i++) {
+		for (unsigned int k = 0; k < e->dma[i].ndesc; k++)
+			neff_desc_free(&e->dma[i].desc[k]);
 		free(e->dma[i].desc);
+	}
 	free(e->dma);
 	free(e->instr);
 }

@@ -5,6 +5,15 @@
 
 #include "rt_subgraph.h"
 
+static int add_compute(struct rt_subgraph *sg, const struct neff_desc *d, struct rt_ring *ring)
+{
+	uint64_t from[NEURON_DMA_SOURCES_MAX] = { sg->vars[d->from.var].pa };
+
+	for (unsigned int i = 0; i < d->nmore; i++)
+		from[i + 1] = sg->vars[d->more[i].var].pa;
+	return rt_ring_add_compute(ring, d, from, sg->vars[d->to.var].pa);
+}
+
 static int add_copies(struct rt_subgraph *sg, const struct neff_dma *dma, struct rt_ring *ring)
 {
 	int err = 0;
@@ -12,8 +21,11 @@ static int add_copies(struct rt_subgraph *sg, const struct neff_dma *dma, struct
 	for (unsigned int i = 0; i < dma->ndesc && !err; i++) {
 		const struct neff_desc *d = &dma->desc[i];
 
-		err = rt_ring_add_copy(sg->target, ring, &d->from, sg->vars[d->from.var].pa, &d->to,
-				       sg->vars[d->to.var].pa);
+		if (neff_computes(d))
+			err = add_compute(sg, d, ring);
+		else
+			err = rt_ring_add_copy(sg->target, ring, &d->from, sg->vars[d->from.var].pa,
+					       &d->to, sg->vars[d->to.var].pa);
 	}
 	if (!err && dma->semaphore >= 0)
 		err = rt_ring_add_completion(sg->core, ring, sg->one.pa,

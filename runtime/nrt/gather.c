@@ -47,7 +47,7 @@ struct rt_gathers {
 
 static bool is_by_index(const struct neff_dma *dma)
 {
-	return dma->desc[0].op != NEFF_COPY; /* none of them is then: libneff checked it */
+	return neff_indexed(&dma->desc[0]); /* none of them is then: libneff checked it */
 }
 
 /* What a queue's gathers and scatters are; all is 0 for a queue of copies */

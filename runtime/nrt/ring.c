@@ -71,6 +71,11 @@ int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len)
 	return err;
 }
 
+static void set_compute(struct rt_ring *ring, uint32_t word)
+{
+	nhal_put32(ring->rx.desc + (size_t)(ring->rx.n - 1) * NEURON_UDMA_DESC_SIZE + 4, word);
+}
+
 static int add_packet(void *arg, const struct neff_packet *p)
 {
 	struct rt_ring *ring = arg;
@@ -82,6 +87,8 @@ static int add_packet(void *arg, const struct neff_packet *p)
 					     (i + 1 < p->ntx ? 0 : NEURON_UDMA_DESC_LAST));
 	for (unsigned int i = 0; i < p->nrx && !err; i++)
 		err = rt_ring_add_rx(ring, p->rx[i].addr, p->rx[i].len);
+	if (!err && p->compute)
+		set_compute(ring, p->compute);
 	return err;
 }
 
@@ -90,6 +97,12 @@ int rt_ring_add_copy(const struct neuron_target *target, struct rt_ring *ring,
 		     const struct neff_pattern *to, uint64_t to_pa)
 {
 	return neff_packets(target, from, from_pa, to, to_pa, add_packet, ring);
+}
+
+int rt_ring_add_compute(struct rt_ring *ring, const struct neff_desc *d, const uint64_t *from_pa,
+			uint64_t to_pa)
+{
+	return neff_compute_packets(d, from_pa, to_pa, add_packet, ring);
 }
 
 /*

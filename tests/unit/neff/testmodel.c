@@ -312,6 +312,39 @@ void testmodel_shuffle(struct testmodel *t)
 	clear_all(t);
 }
 
+void testmodel_compute(struct testmodel *t, const struct testmodel_elements *e)
+{
+	const uint64_t ss = neff_dtype_size(e->from), ds = neff_dtype_size(e->to);
+	const uint64_t piece = e->n / 3 * ss, stride = piece + 5;
+	struct neff_desc *d;
+	unsigned int q;
+
+	start(t, "compute");
+	t->model.target = neuron_target_of_name("trn1");
+	testmodel_var(t, "x", NEFF_VAR_INPUT, e->sources * 3 * stride);
+	testmodel_var(t, "y", NEFF_VAR_OUTPUT, e->n * ds);
+	testmodel_io(t, 0, NEURON_DT_INT8, e->sources * 3, (unsigned int)stride);
+	testmodel_io(t, 1, NEURON_DT_INT8, 1, (unsigned int)(e->n * ds));
+	q = testmodel_queue(t, "q", NEFF_QUEUE_DATA, SP);
+	program_start(t, SP);
+	d = testmodel_dma(t, SP, q, 0, 1)->desc;
+	*d = (struct neff_desc){
+		.op = e->op,
+		.from_dtype = e->from,
+		.to_dtype = e->to,
+		.to = { 1, 0, 1, { e->n * ds }, { 1 } },
+		.nmore = e->sources - 1,
+		.more = calloc(e->sources, sizeof(*d->more)),
+	};
+	assert(d->more);
+	for (unsigned int i = 0; i < e->sources; i++)
+		*(i ? &d->more[i - 1] : &d->from) = (struct neff_pattern){
+			0, i * 3 * stride, 2, { piece, 3 }, { 1, (int64_t)stride }
+		};
+	wait_ge(t, SP, 0, 1);
+	clear_all(t);
+}
+
 void testmodel_scatter(struct testmodel *t, uint64_t n)
 {
 	const struct neff_pattern x = { 0, 0, 2, { 1, n }, { 1, 2 } };

@@ -25,6 +25,16 @@ void testmodel_matmul(struct testmodel *t, unsigned int m, unsigned int n, const
 void testmodel_long(struct testmodel *t, unsigned int cols, unsigned int steps);
 /* y = x through pieces of odd sizes, so that the two sides have unequal numbers of descriptors */
 void testmodel_shuffle(struct testmodel *t);
+/*
+ * For trn1: y[i] = op of x[0][i], x[1][i], ... of as many sources, n elements each (a multiple of
+ * 3), which its queue computes; the sources lie in three pieces with a gap of 5 bytes behind each
+ */
+struct testmodel_elements {
+	enum neff_op op;
+	uint8_t from, to; /* types */
+	unsigned int sources, n;
+};
+void testmodel_compute(struct testmodel *t, const struct testmodel_elements *e);
 /* every second of 2n bytes copied by two queues, both all of them: a small file, 4n descriptors */
 void testmodel_scatter(struct testmodel *t, uint64_t n);
 /*

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What DMA queues compute (docs/neff.md), from a NEFF to its result: bytes through the file format,
+ * sums and conversions of numbers that C computes here; and what is refused.
+ */
+#include <check.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check_main.h"
+#include "neuron/hw/ext.h"
+#include "nrt_client.h"
+#include "testmodel.h"
+
+#define N 30003 /* three descriptors of fp32 a source and more */
+
+static void setup(void)
+{
+	ck_assert_int_eq(nrtx_machine_set("emu:trn1.2xlarge"), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+}
+
+static void teardown(void)
+{
+	nrt_close();
+}
+
+static const struct testmodel_elements jobs[] = {
+	{ NEFF_CAST, NEURON_DT_FP32, NEURON_DT_BF16, 1, N },
+	{ NEFF_CAST, NEURON_DT_BF16, NEURON_DT_FP32, 1, N },
+	{ NEFF_CAST, NEURON_DT_FP32, NEURON_DT_INT16, 1, N },
+	{ NEFF_ADD, NEURON_DT_FP32, NEURON_DT_FP32, 2, N },
+	{ NEFF_ADD, NEURON_DT_BF16, NEURON_DT_BF16, 16, N },
+	{ NEFF_MIN, NEURON_DT_FP32, NEURON_DT_BF16, 3, N },
+	{ NEFF_MAX, NEURON_DT_BF16, NEURON_DT_FP32, 5, N },
+};
+
+static float get(uint8_t type, const uint8_t *p)
+{
+	uint32_t bits = 0;
+	float x;
+
+	if (type == NEURON_DT_BF16)
+		bits = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 24;
+	else
+		memcpy(&bits, p, 4);
+	memcpy(&x, &bits, 4);
+	return x;
+}
+
+static void put(uint8_t type, uint8_t *p, float x)
+{
+	uint32_t bits;
+	int16_t i = (int16_t)nearbyintf(x);
+
+	memcpy(&bits, &x, 4);
+	if (type == NEURON_DT_FP32)
+		memcpy(p, &bits, 4);
+	else if (type == NEURON_DT_INT16)
+		memcpy(p, &i, 2);
+	bits = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+	if (type == NEURON_DT_BF16)
+		memcpy(p, &bits, 2);
+}
+
+static float combine(enum neff_op op, float a, float b)
+{
+	return op == NEFF_ADD ? a + b : op == NEFF_MIN ? fminf(a, b) : fmaxf(a, b);
+}
+
+START_TEST(computes)
+{
+	const struct testmodel_elements *e = &jobs[_i];
+	const size_t ss = neff_dtype_size(e->from), ds = neff_dtype_size(e->to);
+	const size_t piece = N / 3 * ss, stride = piece + 5;
+	size_t size, bytes = e->sources * 3 * stride;
+	uint8_t *x = calloc(1, bytes), *got = malloc(N * ds), *want = malloc(N * ds);
+	struct testmodel t;
+	struct client cl;
+	void *neff;
+
+	testmodel_compute(&t, e);
+	neff = testmodel_write(&t, &size);
+	testmodel_free(&t);
+	client_load(&cl, neff, size, 0, NRT_TENSOR_PLACEMENT_DEVICE, 0);
+	for (unsigned int k = 0; k < e->sources; k++)
+		for (unsigned int i = 0; i < N; i++)
+			put(e->from, x + (k * 3 + i / (N / 3)) * stride + i % (N / 3) * ss,
+			    ldexpf((float)((int)(i * 7919 + k * 104729) % 20011 - 10000), -3));
+	for (unsigned int i = 0; i < N; i++) {
+		const uint8_t *at = x + i / (N / 3) * stride + i % (N / 3) * ss;
+		float r = get(e->from, at);
+
+		for (unsigned int k = 1; k < e->sources; k++)
+			r = combine(e->op, r, get(e->from, at + k * 3 * stride));
+		put(e->to, want + i * ds, r);
+	}
+	client_write(&cl, "x", x, bytes);
+	for (unsigned int turn = 0; turn < 2; turn++) {
+		ck_assert_int_eq(client_run(&cl), NRT_SUCCESS);
+		client_read(&cl, "y", got, N * ds);
+		ck_assert_int_eq(memcmp(got, want, N * ds), 0);
+	}
+	client_free(&cl);
+	free(x);
+	free(got);
+	free(want);
+}
+END_TEST
+
+static void break_it(struct testmodel *t, int which)
+{
+	struct neff_desc *d = &t->sg.engine[NEURON_ENG_SP].dma[0].desc[0];
+
+	switch (which) {
+	case 0:
+		t->model.target = neuron_target_of_name("inf1");
+		break;
+	case 1:
+		d->from_dtype = NEURON_DT_INT64;
+		break;
+	case 2:
+		d->to_dtype = NEURON_DT_UINT64;
+		break;
+	case 3:
+		d->from.size[0]--;
+		break;
+	case 4:
+		d->more[0].size[1]--;
+		break;
+	case 5:
+		d->more[0].var = 2;
+		break;
+	case 6:
+		d->op = NEFF_CAST;
+		break;
+	case 7:
+		d->more[0].offset += 1u << 20;
+		break;
+	case 8:
+		d->to.var = 0;
+		break;
+	}
+}
+
+static const char *const broken[] = {
+	"DMA engines of this generation only copy",
+	"'from': not of a type that DMA engines",
+	"'to': not of a type that DMA engines",
+	"'from': its pieces are not whole elements",
+	"'from': not as many elements as 'to'",
+	"'from': no such variable",
+	"too many sources",
+	"'from': outside its variable",
+	"'to': an input or a constant is not written",
+};
+#define BROKEN (sizeof(broken) / sizeof(broken[0]))
+
+START_TEST(refused)
+{
+	const struct testmodel_elements e = { NEFF_ADD, NEURON_DT_FP32, NEURON_DT_FP32, 2, 30 };
+	struct testmodel t;
+
+	testmodel_compute(&t, &e);
+	break_it(&t, _i);
+	testmodel_refused(&t, -EINVAL, broken[_i]);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("compute");
+	TCase *t = tcase_create("compute"), *r = tcase_create("refused");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, computes, 0, (int)(sizeof(jobs) / sizeof(jobs[0])));
+	tcase_add_loop_test(r, refused, 0, (int)BROKEN);
+	suite_add_tcase(s, t);
+	suite_add_tcase(s, r);
+	return check_run(s);
+}
