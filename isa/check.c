@@ -6,57 +6,6 @@
 
 #include "neuron/hw/gpsimd.h"
 
-static int fail(struct neuron_isa_fault *fault, unsigned int operand, uint32_t offset,
-		const char *reason)
-{
-	if (fault) {
-		fault->code = NEURON_NERR_ILLEGAL_OPERAND;
-		fault->operand = operand;
-		fault->offset = offset;
-		fault->reason = reason;
-	}
-	return -EINVAL;
-}
-
-int neuron_isa_illegal(struct neuron_isa_fault *fault, const char *reason)
-{
-	fail(fault, NEURON_OPERAND_FIELD, 0, reason);
-	if (fault)
-		fault->code = NEURON_NERR_ILLEGAL_INSN;
-	return -EINVAL;
-}
-
-int isa_fail(struct checker *c, unsigned int operand, uint32_t offset, const char *reason)
-{
-	return fail(c->fault, operand, offset, reason);
-}
-
-static int check_ap(struct checker *c, unsigned int operand, const struct neuron_ap *ap,
-		    unsigned int partitions, struct neuron_isa_region *r)
-{
-	const char *reason = neuron_isa_locate(ap, partitions, c->target, r);
-
-	if (!reason && r->psum && c->runs == NEURON_ISA_GPSIMD)
-		reason = "GpSimd reaches SBUF only";
-	return reason ? fail(c->fault, operand, ap->offset, reason) : 0;
-}
-
-int isa_check_ap(struct checker *c, unsigned int operand, const struct neuron_ap *ap,
-		 unsigned int partitions, struct neuron_isa_region *r)
-{
-	return check_ap(c, operand, ap, partitions, r);
-}
-
-static int check_scalar(struct checker *c, unsigned int operand, const struct neuron_scalar *s)
-{
-	struct neuron_ap ap = { .offset = s->offset, .dtype = s->dtype, .num = { 1, 1, 1, 1 } };
-	struct neuron_isa_region r;
-
-	if (s->kind == NEURON_SCALAR_IMM)
-		return 0;
-	return check_ap(c, operand, &ap, c->insn->partitions, &r);
-}
-
 static bool is_fp8(uint8_t dtype)
 {
 	return dtype == NEURON_DT_FP8_E3 || dtype == NEURON_DT_FP8_E4 || dtype == NEURON_DT_FP8_E5;
@@ -76,19 +25,19 @@ static int check_bitvec(struct checker *c)
 	uint8_t size = c->at->dst.size;
 
 	if (!is_int(insn->dst.dtype))
-		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
-			    "bitvec operations take integers");
+		return isa_fail(c, NEURON_OPERAND_DST, insn->dst.offset,
+				"bitvec operations take integers");
 	if (!is_int(insn->src0.dtype) || c->at->src0.size != size)
-		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "bitvec operands are integers of one size");
+		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
+				"bitvec operands are integers of one size");
 	if ((fields & NEURON_FB(SRC1)) && (!is_int(insn->src1.dtype) || c->at->src1.size != size))
-		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset,
-			    "bitvec operands are integers of one size");
+		return isa_fail(c, NEURON_OPERAND_SRC1, insn->src1.offset,
+				"bitvec operands are integers of one size");
 	for (int i = 0; i < 2; i++)
 		if (s[i]->kind == NEURON_SCALAR_PTR &&
 		    (!is_int(s[i]->dtype) || neuron_isa_dtypes[s[i]->dtype].size != size))
-			return fail(c->fault, NEURON_OPERAND_SCALAR0 + i, s[i]->offset,
-				    "bitvec operands are integers of one size");
+			return isa_fail(c, NEURON_OPERAND_SCALAR0 + i, s[i]->offset,
+					"bitvec operands are integers of one size");
 	return 0;
 }
 
@@ -156,18 +105,17 @@ static int check_indexed(struct checker *c)
 	    insn->op0 != NEURON_ALU_MIN)
 		return neuron_isa_illegal(c->fault, "op0 is bypass, add, max or min");
 	if (!plain && t != NEURON_DT_FP32 && t != NEURON_DT_INT32)
-		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
-			    "additions and comparisons take fp32 and int32");
+		return isa_fail(c, NEURON_OPERAND_DST, insn->dst.offset,
+				"additions and comparisons take fp32 and int32");
 	if (insn->src0.dtype != t)
-		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "source and destination have one type");
+		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
+				"source and destination have one type");
 	if (insn->src1.dtype != NEURON_DT_INT32)
-		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset, "indices are int32");
+		return isa_fail(c, NEURON_OPERAND_SRC1, insn->src1.offset, "indices are int32");
 	if (c->at->src1.count != (scatter ? c->at->src0.count : c->at->dst.count))
-		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset,
-			    "element counts differ");
+		return isa_fail(c, NEURON_OPERAND_SRC1, insn->src1.offset, "element counts differ");
 	if (c->at->src0.psum && c->at->src1.psum)
-		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset, "two inputs in PSUM");
+		return isa_fail(c, NEURON_OPERAND_SRC1, insn->src1.offset, "two inputs in PSUM");
 	return 0;
 }
 
@@ -176,13 +124,12 @@ static int check_sort(struct checker *c)
 	const struct neuron_insn *insn = c->insn;
 
 	if (insn->src0.dtype != NEURON_DT_INT32)
-		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset, "keys are int32");
+		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset, "keys are int32");
 	if (insn->dst.dtype != NEURON_DT_INT32)
-		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
-			    "numbers of elements are int32");
+		return isa_fail(c, NEURON_OPERAND_DST, insn->dst.offset,
+				"numbers of elements are int32");
 	if (c->at->dst.count > c->at->src0.count)
-		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
-			    "more elements than keys");
+		return isa_fail(c, NEURON_OPERAND_DST, insn->dst.offset, "more elements than keys");
 	return 0;
 }
 
@@ -206,25 +153,23 @@ static int check_shape(struct checker *c)
 	}
 
 	if (c->at->dst.count != want)
-		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
-			    "element counts differ");
+		return isa_fail(c, NEURON_OPERAND_DST, insn->dst.offset, "element counts differ");
 
 	if (insn->opcode == NEURON_OP_COPY_PREDICATED) {
 		if (insn->dst.dtype != insn->src0.dtype)
-			return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-				    "source and destination have one type");
+			return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
+					"source and destination have one type");
 		if (!is_int(insn->src1.dtype))
-			return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset,
-				    "the predicate is an integer");
+			return isa_fail(c, NEURON_OPERAND_SRC1, insn->src1.offset,
+					"the predicate is an integer");
 	}
 
 	if (!(neuron_isa_ops[insn->opcode].fields & NEURON_FB(SRC1)))
 		return 0;
 	if (c->at->src1.count != c->at->src0.count)
-		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset,
-			    "element counts differ");
+		return isa_fail(c, NEURON_OPERAND_SRC1, insn->src1.offset, "element counts differ");
 	if (c->at->src0.psum && c->at->src1.psum)
-		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset, "two inputs in PSUM");
+		return isa_fail(c, NEURON_OPERAND_SRC1, insn->src1.offset, "two inputs in PSUM");
 	return 0;
 }
 
@@ -253,21 +198,19 @@ static int check_pe_dst(struct checker *c, unsigned int columns)
 	uint32_t count = insn->opcode == NEURON_OP_PE_TRANSPOSE
 				 ? insn->partitions
 				 : c->at->src0.count / pe_slots(insn);
-	int rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, partitions, &c->at->dst);
+	int rc = isa_check_ap(c, NEURON_OPERAND_DST, &insn->dst, partitions, &c->at->dst);
 	bool integer = insn->src0.dtype == NEURON_DT_INT8;
 
 	if (rc)
 		return rc;
 	if (!c->at->dst.psum)
-		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
-			    "the PE writes PSUM only");
+		return isa_fail(c, NEURON_OPERAND_DST, insn->dst.offset, "the PE writes PSUM only");
 	if (!neuron_isa_moves_bits(insn, c->target) &&
 	    insn->dst.dtype != (integer ? NEURON_DT_INT32 : NEURON_DT_FP32))
-		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
-			    "destination type is fp32, int32 for int8");
+		return isa_fail(c, NEURON_OPERAND_DST, insn->dst.offset,
+				"destination type is fp32, int32 for int8");
 	if (c->at->dst.count != count)
-		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
-			    "element counts differ");
+		return isa_fail(c, NEURON_OPERAND_DST, insn->dst.offset, "element counts differ");
 	return 0;
 }
 
@@ -300,11 +243,11 @@ static int check_double(struct checker *c)
 	const struct neuron_insn *insn = c->insn;
 
 	if (!is_fp8(insn->src0.dtype))
-		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "double rows are of fp8");
+		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
+				"double rows are of fp8");
 	if (insn->src0.num[0] != 2)
-		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "num 0 is 2, the rows of a partition");
+		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
+				"num 0 is 2, the rows of a partition");
 	return 0;
 }
 
@@ -319,19 +262,19 @@ static int check_sparse(struct checker *c)
 		return neuron_isa_illegal(c->fault, "a pattern is 4:16, 4:12, 4:8, 2:8, 2:4, 1:4 "
 						    "or 1:2");
 	if (insn->partitions % m)
-		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "partitions are a multiple of the neighbours");
+		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
+				"partitions are a multiple of the neighbours");
 	if (pe_kind(insn->src0.dtype) == PE_INT)
-		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "sparse products are of floats");
-	rc = check_ap(c, NEURON_OPERAND_SRC1, &insn->src1, insn->partitions, &c->at->src1);
+		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
+				"sparse products are of floats");
+	rc = isa_check_ap(c, NEURON_OPERAND_SRC1, &insn->src1, insn->partitions, &c->at->src1);
 	if (rc)
 		return rc;
 	if (c->at->src1.psum)
-		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset,
-			    "the PE reads SBUF only");
+		return isa_fail(c, NEURON_OPERAND_SRC1, insn->src1.offset,
+				"the PE reads SBUF only");
 	if (insn->src1.dtype != NEURON_DT_UINT16)
-		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset, "tags are uint16");
+		return isa_fail(c, NEURON_OPERAND_SRC1, insn->src1.offset, "tags are uint16");
 	return 0;
 }
 
@@ -342,19 +285,19 @@ static int check_pe(struct checker *c)
 	uint32_t limit = neuron_isa_ops[insn->opcode].weights == NEURON_WEIGHTS_USE
 				 ? NEURON_ISA_MAX_MOVING
 				 : NEURON_ISA_MAX_STATIONARY;
-	int rc = check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &c->at->src0);
+	int rc = isa_check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &c->at->src0);
 
 	if (rc)
 		return rc;
 	if (c->at->src0.psum)
-		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "the PE reads SBUF only");
+		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
+				"the PE reads SBUF only");
 	if (!pe_kind(t) || !(c->target->pe_dtypes >> t & 1))
-		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "the PE does not take the type");
+		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
+				"the PE does not take the type");
 	if (c->at->src0.count / pe_slots(insn) > limit)
-		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "more columns than the array takes");
+		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
+				"more columns than the array takes");
 	if (insn->opcode == NEURON_OP_LDWEIGHTS_DOUBLE || insn->opcode == NEURON_OP_MATMUL_DOUBLE)
 		rc = check_double(c);
 	else if (insn->opcode == NEURON_OP_MATMUL_SPARSE)
@@ -371,48 +314,27 @@ static int check_transpose(struct checker *c)
 	const struct neuron_insn *insn = c->insn;
 	unsigned int p = insn->partitions, n, b = NEURON_ISA_TRANSPOSE_BLOCK;
 	bool one;
-	int rc = check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, p, &c->at->src0);
+	int rc = isa_check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, p, &c->at->src0);
 
 	if (rc)
 		return rc;
 	n = c->at->src0.count;
 	one = p <= b && n <= b;
 	if (n > NEURON_ISA_MAX_TRANSPOSE)
-		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset, "too many elements");
+		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset, "too many elements");
 	if (!one && (p % b || n % b))
-		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "partitions and elements are multiples of 32");
-	rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, neuron_isa_dst_partitions(insn, 0),
-		      &c->at->dst);
+		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
+				"partitions and elements are multiples of 32");
+	rc = isa_check_ap(c, NEURON_OPERAND_DST, &insn->dst, neuron_isa_dst_partitions(insn, 0),
+			  &c->at->dst);
 	if (rc)
 		return rc;
 	if (c->at->dst.count != (one ? p : n))
-		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
-			    "element counts differ");
+		return isa_fail(c, NEURON_OPERAND_DST, insn->dst.offset, "element counts differ");
 	if (insn->dst.dtype != insn->src0.dtype)
-		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "source and destination have one type");
+		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
+				"source and destination have one type");
 	return 0;
-}
-
-int isa_check_operands(struct checker *c)
-{
-	const struct neuron_insn *insn = c->insn;
-	uint64_t f = neuron_isa_ops[insn->opcode].fields;
-	int rc = 0;
-
-	if (f & NEURON_FB(DST))
-		rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, neuron_isa_dst_partitions(insn, 0),
-			      &c->at->dst);
-	if (!rc && (f & NEURON_FB(SRC0)))
-		rc = check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &c->at->src0);
-	if (!rc && (f & NEURON_FB(SRC1)))
-		rc = check_ap(c, NEURON_OPERAND_SRC1, &insn->src1, insn->partitions, &c->at->src1);
-	if (!rc && (f & NEURON_FB(SCALAR0)))
-		rc = check_scalar(c, NEURON_OPERAND_SCALAR0, &insn->scalar0);
-	if (!rc && (f & NEURON_FB(SCALAR1)))
-		rc = check_scalar(c, NEURON_OPERAND_SCALAR1, &insn->scalar1);
-	return rc;
 }
 
 static int check_elementwise(struct checker *c)
@@ -436,8 +358,8 @@ static int check_elementwise(struct checker *c)
 		return 0;
 	case NEURON_OP_ACT_READ_ACC:
 		return c->at->dst.count == 1 ? 0
-					     : fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
-						    "one element a partition");
+					     : isa_fail(c, NEURON_OPERAND_DST, insn->dst.offset,
+							"one element a partition");
 	case NEURON_OP_MEMSET:
 		return insn->scalar0.kind == NEURON_SCALAR_IMM
 			       ? 0
@@ -455,17 +377,16 @@ static int check_sync(struct checker *c)
 
 	if (insn->wait >= NEURON_WAIT_SEM_EQ && insn->wait <= NEURON_WAIT_SEM_LE &&
 	    insn->wait_index >= c->target->semaphores)
-		return fail(c->fault, NEURON_OPERAND_WAIT, insn->wait_index, "no such semaphore");
+		return isa_fail(c, NEURON_OPERAND_WAIT, insn->wait_index, "no such semaphore");
 	if (insn->update >= NEURON_UPD_SEM_INC && insn->update <= NEURON_UPD_SEM_WR_IMM &&
 	    insn->update_index >= c->target->semaphores)
-		return fail(c->fault, NEURON_OPERAND_UPDATE, insn->update_index,
-			    "no such semaphore");
+		return isa_fail(c, NEURON_OPERAND_UPDATE, insn->update_index, "no such semaphore");
 	if ((insn->wait == NEURON_WAIT_EVT_SET || insn->wait == NEURON_WAIT_EVT_CLR) &&
 	    insn->wait_index >= c->target->events)
-		return fail(c->fault, NEURON_OPERAND_WAIT, insn->wait_index, "no such event");
+		return isa_fail(c, NEURON_OPERAND_WAIT, insn->wait_index, "no such event");
 	if ((insn->update == NEURON_UPD_EVT_SET || insn->update == NEURON_UPD_EVT_CLR) &&
 	    insn->update_index >= c->target->events)
-		return fail(c->fault, NEURON_OPERAND_UPDATE, insn->update_index, "no such event");
+		return isa_fail(c, NEURON_OPERAND_UPDATE, insn->update_index, "no such event");
 	if (insn->opcode == NEURON_OP_SEM_RANGE_CLEAR &&
 	    (insn->first > insn->last || insn->last >= c->target->semaphores))
 		return neuron_isa_illegal(c->fault, "no such range of semaphores");
@@ -524,23 +445,24 @@ int neuron_isa_check_weights(const struct neuron_insn *insn, const struct neuron
 		return 0;
 	if (!weights->k)
 		return neuron_isa_illegal(fault, "no weights are loaded");
-	rc = check_ap(&c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &at.src0);
+	rc = isa_check_ap(&c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &at.src0);
 	if (rc)
 		return rc;
 	if (insn->partitions != weights->k)
-		return fail(fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "as many partitions as the loaded weights");
+		return isa_fail(&c, NEURON_OPERAND_SRC0, insn->src0.offset,
+				"as many partitions as the loaded weights");
 	if ((insn->opcode == NEURON_OP_MATMUL_DOUBLE) != weights->doubled)
 		return neuron_isa_illegal(fault, "double rows go with weights of double rows only");
 	if (insn->opcode == NEURON_OP_MATMUL_SPARSE &&
 	    (uint32_t)insn->src1.num[0] * insn->src1.num[1] * insn->src1.num[2] *
 			    insn->src1.num[3] !=
 		    (weights->columns + 3) / 4)
-		return fail(fault, NEURON_OPERAND_SRC1, insn->src1.offset,
-			    "a word of tags for four columns");
+		return isa_fail(&c, NEURON_OPERAND_SRC1, insn->src1.offset,
+				"a word of tags for four columns");
 	if (pe_kind(insn->src0.dtype) != pe_kind(weights->dtype))
-		return fail(fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "int8 goes with int8 weights only, fp32 and tf32 with fp32 and tf32");
+		return isa_fail(&c, NEURON_OPERAND_SRC0, insn->src0.offset,
+				"int8 goes with int8 weights only, fp32 and tf32 with fp32 and "
+				"tf32");
 	return check_pe_dst(&c, weights->columns);
 }
 

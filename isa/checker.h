@@ -13,12 +13,12 @@ struct checker {
 	uint32_t runs; /* groups that the engine runs, of those that have the instruction */
 };
 
-/* check.c: -EINVAL, and an illegal operand in the fault */
+/* checker.c: -EINVAL, and an illegal operand in the fault */
 int isa_fail(struct checker *c, unsigned int operand, uint32_t offset, const char *reason);
-/* check.c: a pattern that lies wholly in a memory that the engine reaches */
+/* checker.c: a pattern that lies wholly in a memory that the engine reaches */
 int isa_check_ap(struct checker *c, unsigned int operand, const struct neuron_ap *ap,
 		 unsigned int partitions, struct neuron_isa_region *r);
-/* check.c: all operands that the instruction has, each by itself */
+/* checker.c: all operands that the instruction has, each by itself */
 int isa_check_operands(struct checker *c);
 
 /* check_later.c: has it rules of its own there? */

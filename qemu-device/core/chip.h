@@ -24,6 +24,7 @@
 #include "fabric.h"
 #include "ncore.h"
 #include "neuron/hw/inferentia.h"
+#include "dge.h"
 #include "tpb.h"
 
 #define NCORE_QUEUES NEURON_DMA_QUEUES_PER_ENG
@@ -84,22 +85,6 @@ struct ncore_ring_work {
 	struct ncore_guard_hit ring_hit, data_hit;
 	struct ncore_plain plain; /* where its last bytes were; size 0: nowhere yet */
 	uint8_t cache[NCORE_DESC_CACHE * NEURON_UDMA_DESC_SIZE]; /* descriptors */
-};
-
-/*
- * Transfers that instructions made (dge.c), each behind the descriptors that had been rung before
- * it. The rings' halves hold the run that is being copied, as if it had descriptors.
- */
-#define NCORE_TRANSFERS 64 /* that wait in a queue */
-struct ncore_transfers {
-	_Atomic uint32_t count;
-	uint32_t first;
-	uint32_t at; /* runs of the first one that are done */
-	bool open; /* the halves hold its next run */
-	struct {
-		struct tpb_transfer t;
-		uint32_t after; /* what M2S has to have closed */
-	} entry[NCORE_TRANSFERS];
 };
 
 /* One half of a queue. credit is added to by doorbells; the rest belongs to the queue's lane. */
@@ -421,14 +406,6 @@ ncore_reg *ncore_udma_word(struct ncore_chip *chip, unsigned int engine, uint32_
 /* Word number n of an engine, in the order of their offsets */
 ncore_reg *ncore_udma_word_at(struct ncore_udma *udma, unsigned int n);
 
-/* dge.c: transfers that instructions make. Is one the next thing that the queue does? */
-bool ncore_made_due(const struct ncore_queue *q);
-int ncore_made_append(struct ncore_lane *lane, const struct tpb_transfer *t, uint64_t time);
-bool ncore_made_open(struct ncore_queue *q); /* its next run into the halves; false: it has none */
-void ncore_made_close(struct ncore_queue *q); /* that run is done */
-/* ... and with it a whole transfer: +1 at a time */
-bool ncore_made_finish(struct ncore_lane *lane, struct ncore_queue *q, uint64_t time);
-void ncore_made_forget(struct ncore_queue *q);
 /* chip->lock: a queue of a core that may go on in the core's lane */
 struct ncore_lane *ncore_queue_start(struct ncore_chip *chip, struct ncore_queue *q,
 				     unsigned int lane);

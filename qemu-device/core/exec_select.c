@@ -177,7 +177,7 @@ void exec_affine_select(struct tpb *t, const struct neuron_insn *insn)
 		in = exec_row_raw(&src, p, t->scratch->x);
 		if (dst.dtype != src.dtype) {
 			exec_row_floats(t, &src, p, t->scratch->x);
-			t->kern->store(dst.dtype, t->scratch->row, t->scratch->x, n);
+			exec_store(t, dst.dtype, t->scratch->row, t->scratch->x, n);
 			in = t->scratch->row;
 		}
 		choose(dst.r.size, insn->op0, v, t->scratch->pairs, in, other, n);

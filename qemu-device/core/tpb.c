@@ -17,7 +17,6 @@
 #include "neuron/isa/codec.h"
 #include "neuron/isa/cost.h"
 
-#define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 #define COUNT(x, n) WRITE_ONCE(x, (x) + (n))
 
@@ -194,11 +193,6 @@ void tpb_decode_head(struct tpb *t, unsigned int e)
 		tpb_look(t, e);
 }
 
-unsigned int tpb_fifo_space(const struct tpb *t, unsigned int engine)
-{
-	return NEURON_FIFO_WORDS - t->eng[engine].fifo_count;
-}
-
 void tpb_fifo_push(struct tpb *t, unsigned int engine, const void *words, unsigned int n,
 		   uint64_t time)
 {
@@ -235,23 +229,6 @@ void tpb_refill(struct tpb *t, uint32_t engines)
 	t->refill = engines;
 }
 
-/* Semaphores and events. An engine of the target's no_engine: the write came from outside */
-
-const struct tpb_words *tpb_words(const struct tpb *t)
-{
-	return &t->words;
-}
-
-uint32_t tpb_sem_read(const struct tpb *t, unsigned int index)
-{
-	return tpb_words_sem(&t->words, index);
-}
-
-uint32_t tpb_sem_at(const struct tpb *t, unsigned int index, uint64_t time)
-{
-	return tpb_past_at(&t->words.sem_past[index], time);
-}
-
 /* Engines that wait for the word look again. */
 static void tpb_changed(struct tpb *t, uint16_t what)
 {
@@ -276,11 +253,6 @@ void tpb_sem_write(struct tpb *t, enum tpb_sem_op op, unsigned int index, uint32
 		   uint64_t time)
 {
 	tpb_sem_update(t, t->cfg.target->no_engine, op, index, value, time);
-}
-
-uint32_t tpb_event_read(const struct tpb *t, unsigned int index)
-{
-	return tpb_words_event(&t->words, index);
 }
 
 static void tpb_event_put(struct tpb *t, unsigned int engine, unsigned int index, uint32_t value,
@@ -674,31 +646,4 @@ enum tpb_state tpb_run(struct tpb *t, unsigned int budget)
 {
 	tpb_steps(t, TPB_NEVER, budget, true);
 	return tpb_runnable(t) ? TPB_BUDGET : TPB_BLOCKED;
-}
-
-static uint64_t tpb_cycles(const struct tpb *t, unsigned int e, const uint64_t *time)
-{
-	return READ_ONCE(*time) / t->cfg.target->engine[e].cycle;
-}
-
-void tpb_perf(const struct tpb *t, struct tpb_perf *perf)
-{
-	for (unsigned int e = 0; e < t->cfg.target->engines; e++) {
-		perf->eng[e].insn = READ_ONCE(t->perf.eng[e].insn);
-		perf->eng[e].busy = tpb_cycles(t, e, &t->perf.eng[e].busy);
-		perf->eng[e].idle = tpb_cycles(t, e, &t->perf.eng[e].idle);
-		perf->eng[e].wait = tpb_cycles(t, e, &t->perf.eng[e].wait);
-		perf->eng[e].matmul_insn = READ_ONCE(t->perf.eng[e].matmul_insn);
-		perf->eng[e].matmul_wait = tpb_cycles(t, e, &t->perf.eng[e].matmul_wait);
-	}
-	perf->macs = READ_ONCE(t->perf.macs);
-	for (unsigned int r = 0; r < NEURON_ARRAY_ROWS; r++) {
-		perf->products[r] = tpb_cycles(t, NEURON_ENG_PE, &t->perf.products[r]);
-		perf->weights[r] = tpb_cycles(t, NEURON_ENG_PE, &t->perf.weights[r]);
-	}
-}
-
-uint64_t tpb_time(const struct tpb *t, unsigned int engine)
-{
-	return t->eng[engine].time;
 }

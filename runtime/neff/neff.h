@@ -120,16 +120,9 @@ struct neff_desc {
 	struct neff_pattern *more;
 };
 
-static inline bool neff_computes(const struct neff_desc *d)
-{
-	return d->op >= NEFF_CAST;
-}
-
-/* Its rows are chosen by an index */
-static inline bool neff_indexed(const struct neff_desc *d)
-{
-	return d->op == NEFF_GATHER || d->op == NEFF_SCATTER;
-}
+/* Does it compute? Are its rows chosen by an index? */
+bool neff_computes(const struct neff_desc *d);
+bool neff_indexed(const struct neff_desc *d);
 void neff_desc_free(struct neff_desc *d); /* what it points to */
 #define NEFF_MAX_ROW (1u << 16) /* bytes of a row that is gathered or scattered */
 #define NEFF_MAX_ROWS (1u << 16) /* rows of a table */

@@ -191,40 +191,6 @@ static bool pattern_extent(const struct neff_pattern *p, int64_t *lo, int64_t *h
 	return true;
 }
 
-/* True if a run lies inside one partition of SBUF or PSUM */
-static bool run_in_core(const struct neuron_target *target, uint64_t off, uint64_t len)
-{
-	if (off < (uint64_t)NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE)
-		return len <= target->sbuf_part_size &&
-		       off % NEURON_SBUF_PART_STRIDE <= target->sbuf_part_size - len;
-	if (off < NEURON_PSUM_OFFSET)
-		return false;
-	off -= NEURON_PSUM_OFFSET;
-	return off < (uint64_t)NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE &&
-	       len <= target->psum_part_size &&
-	       off % NEURON_PSUM_PART_STRIDE <= target->psum_part_size - len;
-}
-
-static bool pattern_in_core(const struct neuron_target *target, const struct neff_pattern *p)
-{
-	uint64_t n[4] = { 1, 1, 1, 1 };
-
-	for (unsigned int d = 1; d < p->ndim; d++)
-		n[d] = p->size[d];
-	for (uint64_t i = 0; i < n[3]; i++)
-		for (uint64_t j = 0; j < n[2]; j++)
-			for (uint64_t k = 0; k < n[1]; k++) {
-				int64_t off = (int64_t)p->offset;
-
-				off += n[1] > 1 ? (int64_t)k * p->step[1] : 0;
-				off += n[2] > 1 ? (int64_t)j * p->step[2] : 0;
-				off += n[3] > 1 ? (int64_t)i * p->step[3] : 0;
-				if (!run_in_core(target, (uint64_t)off, p->size[0]))
-					return false;
-			}
-	return true;
-}
-
 static int pattern_check(struct ctx *c, const struct at *at, const struct neff_pattern *p,
 			 uint64_t *bytes)
 {
@@ -255,7 +221,7 @@ static int pattern_check(struct ctx *c, const struct at *at, const struct neff_p
 	if (__builtin_mul_overflow(runs, p->size[0], bytes))
 		return pattern_fail(c, at, "too many bytes");
 	if (v->type == NEFF_VAR_STATE_BUFFER)
-		return pattern_in_core(c->target, p)
+		return neff_pattern_in_core(c->target, p)
 			       ? 0
 			       : pattern_fail(c, at, "outside a partition of the core");
 	return (uint64_t)hi <= v->size ? 0 : pattern_fail(c, at, "outside its variable");
@@ -288,7 +254,7 @@ static int indices_check(struct ctx *c, struct at *at, const struct neff_desc *d
 
 	v = &c->sg->vars[d->index];
 	if (v->type == NEFF_VAR_STATE_BUFFER)
-		return run_in_core(c->target, d->index_off, bytes)
+		return neff_run_in_core(c->target, d->index_off, bytes)
 			       ? 0
 			       : pattern_fail(c, at, "outside a partition of the core");
 	if (__builtin_add_overflow(d->index_off, bytes, &end) || end > v->size)
@@ -506,10 +472,10 @@ static int insn_check(struct ctx *c, struct program *p, const struct neuron_insn
 			  c->target->engine[p->eng].name, insn->isa_version,
 			  c->target->isa_version);
 		return -ENOTSUP;
-	case NEURON_OP_WRITE:
-	case NEURON_OP_NOTIFY:
 	case NEURON_OP_SET_ROUNDING:
 		return insn_fail(c, p, "only the runtime says how results are rounded");
+	case NEURON_OP_WRITE:
+	case NEURON_OP_NOTIFY:
 	case NEURON_OP_FETCH:
 	case NEURON_OP_FETCH_END:
 		return insn_fail(c, p, "only the runtime writes registers, notifies and fetches");

@@ -4,7 +4,7 @@
  * each packet has the same bytes on both sides. The loader turns packets into descriptors; the
  * compiler counts them.
  */
-#include "neff.h"
+#include "neff_priv.h"
 
 #include "neuron/hw/ext.h"
 #include "neuron/isa/table.h"
@@ -103,6 +103,16 @@ static void packet_step(struct neff_packet *p, struct walk *from, struct walk *t
 	walk_take(to, n);
 }
 
+bool neff_computes(const struct neff_desc *d)
+{
+	return d->op >= NEFF_CAST;
+}
+
+bool neff_indexed(const struct neff_desc *d)
+{
+	return d->op == NEFF_GATHER || d->op == NEFF_SCATTER;
+}
+
 const struct neff_pattern *neff_table(const struct neff_desc *d)
 {
 	return d->op == NEFF_GATHER ? &d->from : &d->to;
@@ -185,4 +195,37 @@ int neff_compute_packets(const struct neff_desc *d, const uint64_t *from_base, u
 		err = take(arg, &packet);
 	}
 	return err;
+}
+
+bool neff_run_in_core(const struct neuron_target *target, uint64_t off, uint64_t len)
+{
+	if (off < (uint64_t)NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE)
+		return len <= target->sbuf_part_size &&
+		       off % NEURON_SBUF_PART_STRIDE <= target->sbuf_part_size - len;
+	if (off < NEURON_PSUM_OFFSET)
+		return false;
+	off -= NEURON_PSUM_OFFSET;
+	return off < (uint64_t)NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE &&
+	       len <= target->psum_part_size &&
+	       off % NEURON_PSUM_PART_STRIDE <= target->psum_part_size - len;
+}
+
+bool neff_pattern_in_core(const struct neuron_target *target, const struct neff_pattern *p)
+{
+	uint64_t n[4] = { 1, 1, 1, 1 };
+
+	for (unsigned int d = 1; d < p->ndim; d++)
+		n[d] = p->size[d];
+	for (uint64_t i = 0; i < n[3]; i++)
+		for (uint64_t j = 0; j < n[2]; j++)
+			for (uint64_t k = 0; k < n[1]; k++) {
+				int64_t off = (int64_t)p->offset;
+
+				off += n[1] > 1 ? (int64_t)k * p->step[1] : 0;
+				off += n[2] > 1 ? (int64_t)j * p->step[2] : 0;
+				off += n[3] > 1 ? (int64_t)i * p->step[3] : 0;
+				if (!neff_run_in_core(target, (uint64_t)off, p->size[0]))
+					return false;
+			}
+	return true;
 }

@@ -21,6 +21,10 @@
 int neff_fail(struct neff_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int neff_nomem(struct neff_error *err);
 
+/* True if a run, or each of a pattern, lies inside one partition of SBUF or PSUM */
+bool neff_run_in_core(const struct neuron_target *target, uint64_t off, uint64_t len);
+bool neff_pattern_in_core(const struct neuron_target *target, const struct neff_pattern *p);
+
 const char *neff_var_type_name(enum neff_var_type type);
 bool neff_var_type_from_name(const char *name, enum neff_var_type *type);
 const char *neff_queue_type_name(enum neff_queue_type type);

@@ -345,7 +345,7 @@ static const struct {
 	{ raises_28, "semaphores 28 to 31 are the runtime's" },
 	{ writes_31, "semaphores 28 to 31 are the runtime's" },
 	{ clears_more, "sg00/sp.bin: instruction at 384: semaphores 28 to 31 are the runtime's" },
-	{ writes_a_register, "only the runtime writes registers and notifies" },
+	{ writes_a_register, "only the runtime writes registers, notifies and fetches" },
 	{ has_an_empty_operand, "a dimension has no elements" },
 	{ has_two_of_one_id, "var 'b': var_id 0 at place 1" },
 	{ has_two_state_buffers, "1 outputs and 2 state buffers" },

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Transfers that instructions make, as chip.h has them in a queue. Private to the core library */
+#ifndef NCORE_DGE_H
+#define NCORE_DGE_H
+
+#include "tpb.h"
+
+struct ncore_lane;
+struct ncore_queue;
+
+/*
+ * Transfers that instructions made (dge.c), each behind the descriptors that had been rung before
+ * it. The rings' halves hold the run that is being copied, as if it had descriptors.
+ */
+#define NCORE_TRANSFERS 64 /* that wait in a queue */
+struct ncore_transfers {
+	_Atomic uint32_t count;
+	uint32_t first;
+	uint32_t at; /* runs of the first one that are done */
+	bool open; /* the halves hold its next run */
+	struct {
+		struct tpb_transfer t;
+		uint32_t after; /* what M2S has to have closed */
+	} entry[NCORE_TRANSFERS];
+};
+
+/* dge.c: transfers that instructions make. Is one the next thing that the queue does? */
+bool ncore_made_due(const struct ncore_queue *q);
+int ncore_made_append(struct ncore_lane *lane, const struct tpb_transfer *t, uint64_t time);
+bool ncore_made_open(struct ncore_queue *q); /* its next run into the halves; false: it has none */
+void ncore_made_close(struct ncore_queue *q); /* that run is done */
+/* ... and with it a whole transfer: +1 at a time */
+bool ncore_made_finish(struct ncore_lane *lane, struct ncore_queue *q, uint64_t time);
+void ncore_made_forget(struct ncore_queue *q);
+
+#endif
