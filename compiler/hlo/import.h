@@ -6,8 +6,8 @@
 #include "ir/ir.h"
 
 /*
- * Imports a module, which is verified. Of opt it reads target, library, pipeline_cores, narrow_64bit and
- * warn. 0, -EINVAL, -ENOTSUP, -EFBIG or -ENOMEM
+ * Imports a module, which is verified. Of opt it reads target, library, pipeline_cores,
+ * narrow_64bit and warn. 0, -EINVAL, -ENOTSUP, -EFBIG or -ENOMEM
  */
 int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *opt,
 		       struct ncc_module **m, struct ncc_error *err);

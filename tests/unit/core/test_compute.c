@@ -299,8 +299,8 @@ START_TEST(refused)
 		{ WORD(CAST, FP32, BF16, 1), 64, 32, 1, 1, NEURON_NERR_DMA_ABORT, 1 },
 		{ WORD(ADD, FP32, FP32, 2), 64, 64, 2, 2, NEURON_NERR_DMA_ABORT, 2 },
 	};
-	const uint64_t nothing = GEN(TPB)(0) + NEURON_PSUM_OFFSET +
-				 NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE;
+	const uint64_t nothing =
+		GEN(TPB)(0) + NEURON_PSUM_OFFSET + NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE;
 
 	for (unsigned int i = 0; i < cases[_i].rung; i++)
 		push(&f, &q, TX, i + 1 == cases[_i].hole ? nothing : HOST(IN), cases[_i].tx,
