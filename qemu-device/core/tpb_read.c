@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What others read of a core: semaphores and events, counters, times, room in FIFOs (tpb.h). Part of tpb.c. */
+/* What others read of a core: words, counters, times, room in FIFOs (tpb.h). Part of tpb.c. */
 #include "tpb.h"
 
 #include "exec.h"
