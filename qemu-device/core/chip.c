@@ -87,25 +87,12 @@ static int op_write(void *opaque, uint64_t addr, uint32_t value, uint64_t time)
 
 static int op_dram(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
 {
-	struct ncore_lane *lane = opaque;
-	struct ncore_chip *chip = lane->chip;
-	uint8_t domain = ncore_guard_core_domain(chip, lane->index);
-	struct ncore_ep ep;
-
-	if (ncore_route_own(chip, addr, &ep) || ep.kind != NCORE_EP_MEM || ep.mem != &chip->dram ||
-	    len > ep.len || !ncore_guard_memory(chip, domain, NCORE_EP_NO_CORE))
-		return -EACCES;
-	return buf && ncore_ep_rw(chip, &ep, buf, len, write) ? -EACCES : 0;
+	return ncore_lane_memory(opaque, addr, buf, len, write);
 }
 
 static const uint8_t *op_window(void *opaque, uint64_t addr, uint64_t len)
 {
 	return ncore_lane_window(opaque, addr, len);
-}
-
-static int op_element(void *opaque, uint64_t addr, void *raw, unsigned int size, bool write)
-{
-	return ncore_lane_element(opaque, addr, raw, size, write);
 }
 
 static int op_dma(void *opaque, const struct tpb_transfer *transfer, uint64_t time)
@@ -135,9 +122,9 @@ static enum tpb_fault op_fault(void *opaque, bool datapath)
 	return ncore_fault_insn(lane->chip, lane->index, datapath);
 }
 
-#define TPB_OPS                                                                         \
-	.write = op_write, .dram = op_dram, .window = op_window, .element = op_element, \
-	.dma = op_dma, .notify = op_notify, .fault = op_fault
+#define TPB_OPS                                                                 \
+	.write = op_write, .dram = op_dram, .window = op_window, .dma = op_dma, \
+	.notify = op_notify, .fault = op_fault
 static const struct tpb_ops tpb_ops = { TPB_OPS };
 static const struct tpb_ops tpb_ops_trace = { TPB_OPS, .insn = op_insn };
 

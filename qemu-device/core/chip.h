@@ -442,10 +442,12 @@ uint64_t ncore_lane_until(const struct ncore_lane *lane, const struct ncore_queu
 void ncore_lane_reset(struct ncore_lane *lane); /* stopped: forgets posts and what was in use */
 int ncore_lane_post(struct ncore_lane *lane, const struct ncore_post *post); /* 0 or -EAGAIN */
 int ncore_lane_out(struct ncore_lane *lane, uint64_t addr, uint32_t value, uint64_t time);
-/* an instruction's: memory to fetch from, or NULL; an element of it, 0 or -EACCES */
+/*
+ * Of an instruction, in the device's memory: what is fetched, or NULL; what is read or written, or,
+ * with buf NULL, only asked for, 0 or -EACCES
+ */
 const uint8_t *ncore_lane_window(struct ncore_lane *lane, uint64_t addr, uint64_t len);
-int ncore_lane_element(struct ncore_lane *lane, uint64_t addr, void *raw, unsigned int size,
-		       bool write);
+int ncore_lane_memory(struct ncore_lane *lane, uint64_t addr, void *buf, uint64_t len, bool write);
 bool ncore_lane_work(struct ncore_lane *lane); /* a worker's turn; true: has more */
 /* chip->lock is held and dropped meanwhile: small work of the host's lane, in the caller's thread */
 void ncore_lane_inline(struct ncore_lane *lane);

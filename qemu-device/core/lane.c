@@ -154,14 +154,13 @@ const uint8_t *ncore_lane_window(struct ncore_lane *lane, uint64_t addr, uint64_
 	return core_memory(lane, addr, len, &ep);
 }
 
-int ncore_lane_element(struct ncore_lane *lane, uint64_t addr, void *raw, unsigned int size,
-		       bool write)
+int ncore_lane_memory(struct ncore_lane *lane, uint64_t addr, void *buf, uint64_t len, bool write)
 {
 	struct ncore_ep ep;
 
-	if (!core_memory(lane, addr, size, &ep))
+	if (!core_memory(lane, addr, len, &ep))
 		return -EACCES;
-	return ncore_ep_rw(lane->chip, &ep, raw, size, write);
+	return buf && ncore_ep_rw(lane->chip, &ep, buf, len, write) ? -EACCES : 0;
 }
 
 static int deliver(struct ncore_lane *lane, const struct ncore_post *post)

@@ -40,7 +40,7 @@ struct tpb_ops {
 	int (*write)(void *opaque, uint64_t addr, uint32_t value, uint64_t time);
 	/*
 	 * moves len bytes between buf and the chip's DRAM, all of which the core may reach; buf
-	 * NULL: only asks. 0 or -EACCES. NULL: there is none
+	 * NULL: only asks. 0 or -EACCES. May be NULL: there is none
 	 */
 	int (*dram)(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write);
 	/*
@@ -48,8 +48,6 @@ struct tpb_ops {
 	 * refused; asked again after tpb_windows_again(). May be NULL: there is none
 	 */
 	const uint8_t *(*window)(void *opaque, uint64_t addr, uint64_t len);
-	/* a register's element in the device's memory; 0, or -EACCES. May be NULL, as window */
-	int (*element)(void *opaque, uint64_t addr, void *raw, unsigned int size, bool write);
 	/* into a queue, from a time on; 0, or -EACCES when refused. May be NULL */
 	int (*dma)(void *opaque, const struct tpb_transfer *transfer, uint64_t time);
 	/* a notification entry; type is NEURON_NQ_* */

@@ -314,7 +314,7 @@ static bool element(struct tpb *t, unsigned int e, const struct neuron_insn *ins
 		at += (uint64_t)((int64_t)(int32_t)t->eng[e].reg[insn->ra] * insn->scale);
 	if (neuron_isa_element(at, insn->rtype, insn->device, t->cfg.target) ||
 	    (insn->device &&
-	     (!t->cfg.ops->element || t->cfg.ops->element(t->cfg.opaque, at, raw, size, write)))) {
+	     (!t->cfg.ops->dram || t->cfg.ops->dram(t->cfg.opaque, at, raw, size, write)))) {
 		tpb_engine_stop(t, e, NEURON_NERR_ELEMENT_REFUSED, at, insn->opcode);
 		return false;
 	}

@@ -63,18 +63,19 @@ static const uint8_t *op_window(void *opaque, uint64_t addr, uint64_t len)
 	return addr > HBM_SIZE || len > HBM_SIZE - addr ? NULL : c->hbm + addr;
 }
 
-static int op_element(void *opaque, uint64_t addr, void *raw, unsigned int size, bool write)
+static int op_dram(void *opaque, uint64_t addr, void *raw, uint64_t size, bool write)
 {
 	uint8_t *at = (uint8_t *)op_window(opaque, addr, size);
 
 	if (!at)
 		return -13;
-	memcpy(write ? at : raw, write ? raw : at, size);
+	if (raw)
+		memcpy(write ? at : raw, write ? raw : at, size);
 	return 0;
 }
 
 static const struct tpb_ops ops = {
-	.write = op_write, .window = op_window, .element = op_element, .notify = op_notify
+	.write = op_write, .window = op_window, .dram = op_dram, .notify = op_notify
 };
 
 static void add_core(const struct exec_kernels *kern)

@@ -58,20 +58,6 @@ static inline int machine_write(void *opaque, uint64_t addr, uint32_t value, uin
 	return 0;
 }
 
-static inline int machine_dram(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
-{
-	struct machine *m = opaque;
-
-	addr -= MACHINE_DRAM;
-	if (!m->dram || addr > m->dram_size || len > m->dram_size - addr)
-		return -EACCES;
-	if (buf && write)
-		memcpy(m->dram + addr, buf, len);
-	else if (buf)
-		memcpy(buf, m->dram + addr, len);
-	return 0;
-}
-
 static inline void machine_notify(void *opaque, unsigned int type, unsigned int engine,
 				  uint16_t code, uint32_t id, uint64_t data, uint32_t data2,
 				  uint64_t time)
@@ -93,21 +79,24 @@ static inline const uint8_t *machine_window(void *opaque, uint64_t addr, uint64_
 		       : m->hbm + addr;
 }
 
-static inline int machine_element(void *opaque, uint64_t addr, void *raw, unsigned int size,
-				  bool write)
+static inline int machine_dram(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
 {
-	uint8_t *at = (uint8_t *)machine_window(opaque, addr, size);
+	struct machine *m = opaque;
+	uint8_t *at = (uint8_t *)machine_window(opaque, addr, len);
 
+	addr -= MACHINE_DRAM;
+	if (!at && m->dram && addr <= m->dram_size && len <= m->dram_size - addr)
+		at = m->dram + addr;
 	if (!at)
 		return -EACCES;
-	memcpy(write ? at : raw, write ? raw : at, size);
+	if (buf)
+		memcpy(write ? at : buf, write ? buf : at, len);
 	return 0;
 }
 
 static const struct tpb_ops machine_ops = { .write = machine_write,
 					    .dram = machine_dram,
 					    .window = machine_window,
-					    .element = machine_element,
 					    .notify = machine_notify };
 
 /* Partitions back to back, so that sanitizers see an access beyond the last one */

@@ -210,35 +210,6 @@ START_TEST(test_save_and_load)
 }
 END_TEST
 
-/* A state of before the processors has all of the rest: they were at rest */
-START_TEST(test_older_state)
-{
-	const uint32_t before = 4;
-	struct neuron_insn insn;
-	uint8_t *state;
-	int64_t size;
-
-	tpb_sem_write(m.tpb, TPB_SEM_SET, 3, 33, 0);
-	size = tpb_save(m.tpb, NULL, 0);
-	state = malloc((size_t)size);
-	ck_assert_int_eq(tpb_save(m.tpb, state, (uint64_t)size), size);
-	memcpy(state, &before, sizeof(before));
-	write_adder();
-	insn = custom(0xff);
-	machine_push(&m, NEURON_ENG_GPSIMD, &insn, 0);
-	ck_assert_int_eq(tpb_run(m.tpb, 2), TPB_BUDGET);
-	ck_assert_int_eq(tpb_load(m.tpb, state, (uint64_t)size), -EINVAL);
-	ck_assert_int_eq(tpb_load(m.tpb, state, (uint64_t)size - 1), 0);
-	ck_assert_uint_eq(tpb_sem_read(m.tpb, 3), 33);
-	ck_assert(!tpb_runnable(m.tpb));
-	words = 0;
-	write_adder();
-	run(1);
-	ck_assert_uint_eq(m.notes, 0);
-	free(state);
-}
-END_TEST
-
 /* A state comes from a file: of any that is damaged, something is refused or it runs as it is */
 START_TEST(test_damaged_state)
 {
@@ -287,7 +258,6 @@ int main(void)
 	tcase_add_test(tc, test_endless);
 	tcase_add_test(tc, test_time);
 	tcase_add_loop_test(tc, test_save_and_load, 0, 8);
-	tcase_add_test(tc, test_older_state);
 	tcase_add_test(tc, test_damaged_state);
 	suite_add_tcase(s, tc);
 	return check_run(s);
