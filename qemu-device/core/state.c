@@ -13,9 +13,9 @@
 #include <string.h>
 
 #define STATE_MAGIC 0x5249484355524eull /* "NRUCHIR" */
-#define STATE_VERSION 6 /* of chips whose instructions make transfers */
-#define STATE_WITHOUT_TRANSFERS 5
-#define STATE_WITHOUT_TOPSPS 4 /* whose words it has not: as after a reset */
+#define STATE_VERSION 6 /* of later chips: their cores' states were others before */
+#define STATE_VERSION_CORE1 5 /* of Inferentia; in 4 it was the same */
+#define STATE_OLDEST_CORE1 4
 #define TPB_STATE_MAX (16u << 20)
 
 struct state {
@@ -480,18 +480,19 @@ static void chip_state(struct state *s)
 	udmas_state(s);
 	for (i = 0; i < chip->gen->cores; i++)
 		core_state(s, &chip->core[i]);
-	for (i = 0; i < chip->topsps && s->version > STATE_WITHOUT_TOPSPS; i++)
+	for (i = 0; i < chip->topsps; i++)
 		topsp_state(s, &chip->topsp[i]);
 	for (i = 0; i < chip->lanes; i++)
 		lane_state(s, &chip->lane[i]);
-	if (s->version > STATE_WITHOUT_TRANSFERS)
+	if (chip->gen->target->core > 1)
 		transfers_state(s);
 }
 
 static void header(struct state *s)
 {
-	const uint32_t newest =
-		s->chip->gen->target->core < 2 ? STATE_WITHOUT_TRANSFERS : STATE_VERSION;
+	const bool later = s->chip->gen->target->core > 1;
+	const uint32_t newest = later ? STATE_VERSION : STATE_VERSION_CORE1;
+	const uint32_t oldest = later ? STATE_VERSION : STATE_OLDEST_CORE1;
 	uint64_t magic = STATE_MAGIC;
 	uint32_t generation = s->chip->gen->number;
 
@@ -501,10 +502,10 @@ static void header(struct state *s)
 	F(s, generation);
 	if (magic != STATE_MAGIC)
 		fail(s, -EINVAL, "not a chip's state");
-	else if (s->version > newest || s->version < STATE_WITHOUT_TOPSPS)
+	else if (s->version > newest || s->version < oldest)
 		fail(s, -ENOTSUP,
-		     newest == STATE_VERSION ? "a state of another version than 4 to 6"
-					     : "a state of another version than 4 or 5");
+		     later ? "a state of another version than 6"
+			   : "a state of another version than 4 or 5");
 	else if (generation != s->chip->gen->number)
 		fail(s, -ENOTSUP, "a state of another generation of chips");
 }
