@@ -45,15 +45,19 @@ static const struct element_type {
 	[HLO_BF16] = { "bf16", .dtype = NEURON_DT_BF16 },
 	[HLO_TOKEN] = { .name = "token" },
 	[HLO_C128] = { "c128", .narrow = HLO_C64 },
-	[HLO_F8E5M2] = { .name = "f8e5m2" },
-	[HLO_F8E4M3FN] = { .name = "f8e4m3fn" },
+	[HLO_F8E5M2] = { "f8e5m2", .dtype = NEURON_DT_FP8_E5 },
+	[HLO_F8E4M3FN] = { .name = "f8e4m3fn" }, /* whose numbers reach farther than the chip's */
+	[HLO_F8E4M3] = { "f8e4m3", .dtype = NEURON_DT_FP8_E4 },
+	[HLO_F8E3M4] = { "f8e3m4", .dtype = NEURON_DT_FP8_E3 },
 };
 
 static const struct element_type *type_of(int32_t type)
 {
 	static const struct element_type unknown = { .name = "unknown" };
 
-	return type >= HLO_PRED && type < HLO_TYPES ? &element_types[type] : &unknown;
+	return type >= HLO_PRED && type < HLO_TYPES && element_types[type].name
+		       ? &element_types[type]
+		       : &unknown;
 }
 
 bool hlo_is_wide(int32_t type)
@@ -64,6 +68,11 @@ bool hlo_is_wide(int32_t type)
 bool hlo_is_complex(int32_t type)
 {
 	return type == HLO_C64 || type == HLO_C128;
+}
+
+static bool is_fp8(uint8_t dtype)
+{
+	return dtype == NEURON_DT_FP8_E3 || dtype == NEURON_DT_FP8_E4 || dtype == NEURON_DT_FP8_E5;
 }
 
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s)
@@ -77,10 +86,14 @@ int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_sh
 		type = type_of((int32_t)type->narrow);
 	}
 
+	if (is_fp8(type->dtype) && !(ncc_target(in->imp->opt)->dtypes >> type->dtype & 1))
+		return hlo_fail(in, -ENOTSUP, "element type %s is of later targets than %s",
+				type->name, ncc_target(in->imp->opt)->name);
 	if (!type->dtype)
 		return hlo_fail(in, -ENOTSUP,
 				"element type %s is not supported (pred, s8, s16, s32, u8, u16, "
-				"u32, f16, bf16, f32, c64 are%s)",
+				"u32, f16, bf16, f32, c64, and for later targets f8e3m4, f8e4m3, "
+				"f8e5m2 are%s)",
 				type->name,
 				type->narrow ? "; --narrow-64bit makes 32 bits of it" : "");
 	s->dtype = type->dtype;

@@ -35,6 +35,8 @@ enum hlo_type {
 	HLO_C128,
 	HLO_F8E5M2,
 	HLO_F8E4M3FN,
+	HLO_F8E4M3 = 28,
+	HLO_F8E3M4,
 	HLO_TYPES,
 };
 

@@ -135,6 +135,12 @@ static int fill_literal(struct hlo_inst *in, struct ncc_op *op)
 		return from_bytes(in, op, &l->f16s);
 	case NEURON_DT_BF16:
 		return from_bytes(in, op, &l->bf16s);
+	case NEURON_DT_FP8_E5:
+		return from_bytes(in, op, &l->f8e5m2s);
+	case NEURON_DT_FP8_E4:
+		return from_bytes(in, op, &l->f8e4m3s);
+	case NEURON_DT_FP8_E3:
+		return from_bytes(in, op, &l->f8e3m4s);
 	case NEURON_DT_INT32:
 		return from_words(in, op, l->n_s32s, l->s32s);
 	default:

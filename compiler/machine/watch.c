@@ -134,7 +134,9 @@ static void watch_insn(struct watch *w, struct ncc_node *n)
 		bytes *= insn->dst.num[d];
 	if (!take(w, dst, bytes))
 		return;
-	if (!neuron_isa_dtypes[insn->dst.dtype].integer)
+	/* blocks that are turned may be larger than what is in them: what lies beside it is
+	 * anything */
+	if (insn->opcode != NEURON_OP_TRANSPOSE && !neuron_isa_dtypes[insn->dst.dtype].integer)
 		insn->check = true;
 	else if (moves(insn))
 		add(w, &n->acc[0]);

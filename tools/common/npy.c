@@ -24,13 +24,24 @@ static const struct {
 	uint8_t dtype, size;
 	const char *descr, *name;
 } types[] = {
-	{ NEURON_DT_FP32, 4, "f4", "float32" },	 { NEURON_DT_FP16, 2, "f2", "float16" },
-	{ NPY_FP64, 8, "f8", "float64" },	 { NEURON_DT_BF16, 2, "V2", "bfloat16" },
-	{ NEURON_DT_INT8, 1, "i1", "int8" },	 { NEURON_DT_UINT8, 1, "u1", "uint8" },
-	{ NEURON_DT_UINT8, 1, "b1", "uint8" },	 { NEURON_DT_INT16, 2, "i2", "int16" },
-	{ NEURON_DT_UINT16, 2, "u2", "uint16" }, { NEURON_DT_INT32, 4, "i4", "int32" },
-	{ NEURON_DT_UINT32, 4, "u4", "uint32" }, { NEURON_DT_INT64, 8, "i8", "int64" },
+	{ NEURON_DT_FP32, 4, "f4", "float32" },
+	{ NEURON_DT_FP16, 2, "f2", "float16" },
+	{ NPY_FP64, 8, "f8", "float64" },
+	{ NEURON_DT_BF16, 2, "V2", "bfloat16" },
+	{ NEURON_DT_INT8, 1, "i1", "int8" },
+	{ NEURON_DT_UINT8, 1, "u1", "uint8" },
+	{ NEURON_DT_UINT8, 1, "b1", "uint8" },
+	{ NEURON_DT_INT16, 2, "i2", "int16" },
+	{ NEURON_DT_UINT16, 2, "u2", "uint16" },
+	{ NEURON_DT_INT32, 4, "i4", "int32" },
+	{ NEURON_DT_UINT32, 4, "u4", "uint32" },
+	{ NEURON_DT_INT64, 8, "i8", "int64" },
 	{ NEURON_DT_UINT64, 8, "u8", "uint64" },
+	/* ml_dtypes has NumPy write f1, which NumPy does not read, or V1 of either */
+	{ NEURON_DT_FP8_E4, 1, "V1", "float8_e4m3" },
+	{ NEURON_DT_FP8_E3, 1, "V1", "float8_e3m4" },
+	{ NEURON_DT_FP8_E5, 1, "V1", "float8_e5m2" },
+	{ NEURON_DT_FP8_E5, 1, "f1", "float8_e5m2" },
 };
 
 /* How a file's bytes differ from those of struct npy */
@@ -326,6 +337,9 @@ int npy_narrow(struct npy *npy, uint8_t dtype, uint64_t *bad)
 	char *p = npy->data;
 	uint64_t n = npy->size / 8;
 
+	if (npy->dtype == NEURON_DT_FP8_E4 &&
+	    (dtype == NEURON_DT_FP8_E3 || dtype == NEURON_DT_FP8_E5))
+		npy->dtype = dtype; /* the file does not say which */
 	if (npy->dtype == dtype || narrower(npy->dtype) != dtype)
 		return 0;
 	for (*bad = 0; *bad < n; (*bad)++)

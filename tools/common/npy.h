@@ -2,8 +2,9 @@
 /*
  * NumPy's .npy files (format 1.0 to 3.0) for the tools: tensors in and out. The element types are
  * those of nrt.h, and float64; bfloat16, which NumPy does not have, is stored as '|V2' (view it as
- * ml_dtypes.bfloat16). Files of either byte order and of C or Fortran order are read; what is
- * written is little-endian and in C order. Called by neuron-run, neuron-cli and the tests.
+ * ml_dtypes.bfloat16), 8-bit floats as '|V1'. Files of either byte order and of C or Fortran order
+ * are read; what is written is little-endian and in C order. Called by neuron-run, neuron-cli and
+ * the tests.
  */
 #ifndef TOOLS_NPY_H
 #define TOOLS_NPY_H
@@ -38,7 +39,8 @@ int npy_read(const char *path, struct npy *npy, const char **why);
  * Narrows what was read to the model's type, float64 to float32 (the nearest number), int64 to
  * int32, uint64 to uint32, as compilers narrow a model's types. Returns 1; 0 if the types are not
  * such a pair and nothing was done; -ERANGE if an integer does not fit, *bad is its index in C
- * order, and npy can only be freed.
+ * order, and npy can only be freed. Of 8-bit floats that a file does not tell apart it takes the
+ * model's.
  */
 int npy_narrow(struct npy *npy, uint8_t dtype, uint64_t *bad);
 void npy_free(struct npy *npy);
