@@ -57,6 +57,7 @@ static const char help_text[] =
 	"  --jobs N\n"
 	"  --enable-fast-context-switch\n"
 	"  --enable-fast-loading-neuron-binaries\n"
+	"  --enable-mixed-precision-accumulation, --enable-saturate-infinity\n"
 	"\n"
 	"Exit status: 0 success, 1 the model cannot be compiled or a file cannot be read or "
 	"written,\n"
@@ -106,6 +107,9 @@ static const struct option options[] = {
 	{ "jobs", required_argument, NULL, OPT_IGNORED },
 	{ "enable-fast-context-switch", no_argument, NULL, OPT_IGNORED },
 	{ "enable-fast-loading-neuron-binaries", no_argument, NULL, OPT_IGNORED },
+	/* sums are fp32, and transposes move bits: nothing would change */
+	{ "enable-mixed-precision-accumulation", no_argument, NULL, OPT_IGNORED },
+	{ "enable-saturate-infinity", no_argument, NULL, OPT_IGNORED },
 	{ "neuroncore-pipeline-cores", required_argument, NULL, OPT_CORES },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPT_VERSION },

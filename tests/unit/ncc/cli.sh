@@ -52,7 +52,7 @@ refused 2 "--input-value" compile --framework ONNX "$model" --input-value 3 --ou
 [ ! -s "$dir/out" ] || fail "a quiet compilation prints"
 "$cc" compile --fast-math=none "$model" --framework XLA --verbose=35 --pipeline compile SaveTemps \
     --output "$dir/b.neff" --fp32-cast=matmult --enable-fast-context-switch \
-    --neuroncore-pipeline-cores=1 2>"$dir/err"
+    --enable-mixed-precision-accumulation --enable-saturate-infinity --neuroncore-pipeline-cores=1 2>"$dir/err"
 grep -q 'wrote [0-9]* bytes' "$dir/err" || fail "--verbose says nothing"
 (cd "$dir" && "$cc" compile --framework XLA "$model" --pipeline compile SaveTemps --target inf1 -O1 --output=c.neff)
 # the same program each time: only the uuid (offset 204) differs
