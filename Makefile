@@ -9,6 +9,8 @@ FUZZ_TIME ?= 600
 AREAS ?= $(basename $(notdir $(wildcard tests/mutate/*.list)))
 FUZZ_ENGINE ?= libfuzzer
 SOAK_TIME ?= 600
+# whose chip the networks are compiled for
+TARGET ?= inf1
 SOAK_SEED ?=
 # The guests' kernel: the newest cloud kernel of Debian 12 whose headers are here
 KVER ?= $(shell ls /lib/modules | grep -E '^6\.1\..*-cloud-amd64$$' | sort -V | tail -n 1)
@@ -68,9 +70,9 @@ check-quick: $(SAN)/build.ninja ## unit tests under sanitizers: no VM, no QEMU
 	@meson test -C $(SAN) --no-rebuild --print-errorlogs
 
 .PHONY: check-networks
-check-networks: programs ## whole networks on the chip in process against float64 (JAX and more from PyPI)
+check-networks: programs ## whole networks on the chip in process against float64 (JAX and more from PyPI; TARGET=trn1: its chip)
 	@scripts/install-deps --networks
-	@tests/networks/run --build $(REL) --output $(BUILD)/networks
+	@tests/networks/run --build $(REL) --output $(BUILD)/networks --target $(TARGET)
 
 check-generic-kernel: programs qemu ## what the cloud kernel has not: hwmon, device coredumps
 	@tests/vm/generic-kernel --build $(REL) --output $(BUILD)/tap-generic
