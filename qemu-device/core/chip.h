@@ -159,13 +159,14 @@ struct ncore_udma {
 	_Atomic bool disabled;
 	ncore_reg tdma[64];
 	struct ncore_queue queue[NCORE_QUEUES];
+	struct ncore_transfers made[NCORE_QUEUES];
 	/* one word of all rings, then the next: drivers that initialise an engine write one of each
 	 */
 	ncore_reg ring_reg[NCORE_RING_WORDS][NCORE_QUEUES][NCORE_HALVES];
 	ncore_reg reg[NCORE_UDMA_WORDS];
 	/* at the end: only queues that work touch their part */
 	struct ncore_ring_work work[NCORE_QUEUES][NCORE_HALVES];
-	struct ncore_transfers made[NCORE_QUEUES];
+	struct ncore_transfer transfer[NCORE_QUEUES][NCORE_TRANSFERS];
 };
 
 static inline ncore_reg *ncore_ring_reg(const struct ncore_ring *r, uint32_t offset)

@@ -13,15 +13,17 @@ struct ncore_queue;
  * it. The rings' halves hold the run that is being copied, as if it had descriptors.
  */
 #define NCORE_TRANSFERS 64 /* that wait in a queue */
+struct ncore_transfer {
+	struct tpb_transfer t;
+	uint32_t after; /* what M2S has to have closed */
+};
+
 struct ncore_transfers {
 	_Atomic uint32_t count;
 	uint32_t first;
 	uint32_t at; /* runs of the first one that are done */
 	bool open; /* the halves hold its next run */
-	struct {
-		struct tpb_transfer t;
-		uint32_t after; /* what M2S has to have closed */
-	} entry[NCORE_TRANSFERS];
+	struct ncore_transfer *entry; /* NCORE_TRANSFERS; an idle queue touches none */
 };
 
 /* dge.c: transfers that instructions make. Is one the next thing that the queue does? */

@@ -404,14 +404,14 @@ uint16_t tpb_watch(const struct tpb *t, const struct neuron_insn *insn); /* what
 void tpb_engine_stop(struct tpb *t, unsigned int e, uint16_t code, uint64_t data, uint32_t data2);
 
 /* tpb_seq.c */
-int tpb_window_new(struct tpb *t); /* 0 or -ENOMEM */
 void tpb_window_free(struct tpb *t);
 void tpb_window_reset(struct tpb_engine *eng);
 void tpb_window_head(struct tpb *t, unsigned int e); /* reads the head */
 void tpb_window_resume(struct tpb *t, unsigned int e); /* with the words that were read */
 /* those, NEURON_ISA_MAX_WORDS; NULL: there are none */
 const uint8_t *tpb_window_words(const struct tpb_engine *eng);
-void tpb_window_put(struct tpb_engine *eng, const uint8_t *words); /* ... for resume */
+/* ... for resume; false: no memory */
+bool tpb_window_put(struct tpb_engine *eng, const uint8_t *words);
 /* may the engine execute its head? As neuron_isa_check_at(), into t->at */
 int tpb_check_head(struct tpb *t, unsigned int e, const struct neuron_insn *insn,
 		   struct neuron_isa_fault *fault);

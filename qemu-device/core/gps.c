@@ -11,6 +11,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define CODE_BYTES ((NEURON_GPS_LIB_MAX / 4 + 1) * sizeof(struct gps_insn))
+#define ROOM (NEURON_GPS_CORES * NEURON_GPS_TCM + 2 * NEURON_GPS_LIB_MAX + CODE_BYTES)
 
 int gps_new(struct gps **out)
 {
@@ -18,15 +22,15 @@ int gps_new(struct gps **out)
 
 	if (!g)
 		return -ENOMEM;
-	/* pages that nobody has used yet take no memory */
-	g->tcm = calloc(NEURON_GPS_CORES, NEURON_GPS_TCM);
-	g->lib = calloc(1, NEURON_GPS_LIB_MAX);
-	g->fresh = calloc(1, NEURON_GPS_LIB_MAX);
-	g->code = calloc(NEURON_GPS_LIB_MAX / 4 + 1, sizeof(*g->code));
-	if (!g->tcm || !g->lib || !g->fresh || !g->code) {
-		gps_free(g);
+	/* a mapping of its own: pages that nobody has used yet take no memory, which calloc clears */
+	g->tcm = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (g->tcm == MAP_FAILED) {
+		free(g);
 		return -ENOMEM;
 	}
+	g->lib = g->tcm + NEURON_GPS_CORES * NEURON_GPS_TCM;
+	g->fresh = g->lib + NEURON_GPS_LIB_MAX;
+	g->code = (struct gps_insn *)(g->fresh + NEURON_GPS_LIB_MAX);
 	for (unsigned int i = 0; i < NEURON_GPS_CORES; i++)
 		g->core[i].tcm = g->tcm + i * NEURON_GPS_TCM;
 	*out = g;
@@ -37,10 +41,7 @@ void gps_free(struct gps *g)
 {
 	if (!g)
 		return;
-	free(g->code);
-	free(g->fresh);
-	free(g->lib);
-	free(g->tcm);
+	munmap(g->tcm, ROOM);
 	free(g);
 }
 

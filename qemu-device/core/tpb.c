@@ -60,10 +60,6 @@ int tpb_new(const struct tpb_config *config, struct tpb **out)
 		return -ENOMEM;
 	}
 	t->kern = exec_kernels_best();
-	if (tpb_window_new(t)) {
-		tpb_free(t);
-		return -ENOMEM;
-	}
 	tpb_reset(t);
 	*out = t;
 	return 0;

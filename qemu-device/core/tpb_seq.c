@@ -26,16 +26,12 @@ struct tpb_kept {
 	struct neuron_isa_operands at;
 };
 
-int tpb_window_new(struct tpb *t)
+/* An engine that never fetches takes no memory for it */
+static bool make_room(struct tpb_window *w)
 {
-	if (t->cfg.target->core < 2)
-		return 0;
-	for (unsigned int e = 0; e < t->cfg.target->engines; e++) {
-		t->eng[e].window.kept = calloc(KEPT, sizeof(struct tpb_kept));
-		if (!t->eng[e].window.kept)
-			return -ENOMEM;
-	}
-	return 0;
+	if (!w->kept)
+		w->kept = calloc(KEPT, sizeof(struct tpb_kept));
+	return w->kept;
 }
 
 void tpb_window_free(struct tpb *t)
@@ -170,9 +166,12 @@ const uint8_t *tpb_window_words(const struct tpb_engine *eng)
 	return eng->kept ? eng->kept->words : NULL;
 }
 
-void tpb_window_put(struct tpb_engine *eng, const uint8_t *words)
+bool tpb_window_put(struct tpb_engine *eng, const uint8_t *words)
 {
+	if (!make_room(&eng->window))
+		return false;
 	memcpy(place(&eng->window)->words, words, sizeof(eng->window.kept->words));
+	return true;
 }
 
 void tpb_windows_again(struct tpb *t)
@@ -227,7 +226,7 @@ static bool fetch(struct tpb *t, unsigned int e, const struct neuron_insn *insn)
 	struct tpb_engine *eng = &t->eng[e];
 	const uint8_t *code = window_code(t, insn->address, insn->length);
 
-	if (!code) {
+	if (!code || !make_room(&eng->window)) {
 		tpb_engine_stop(t, e, NEURON_NERR_FETCH_REFUSED, insn->address, insn->length);
 		return false;
 	}

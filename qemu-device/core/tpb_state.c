@@ -187,8 +187,8 @@ static void tpb_window_head_field(struct tpb_cursor *c, struct tpb_engine *eng)
 	if (!c->load && eng->window.on && tpb_window_words(eng))
 		memcpy(words, tpb_window_words(eng), sizeof(words));
 	tpb_field(c, words, sizeof(words));
-	if (c->load)
-		tpb_window_put(eng, words);
+	if (c->load && eng->window.on && !tpb_window_put(eng, words))
+		c->failed = true;
 }
 
 static void tpb_window_fields(struct tpb_cursor *c, struct tpb_engine *eng)

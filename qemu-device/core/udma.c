@@ -46,6 +46,7 @@ void ncore_udma_init(struct ncore_chip *chip, struct ncore_udma *u, unsigned int
 		q->index = (uint8_t)i;
 		q->home = (uint8_t)chip->gen->cores;
 		q->made = &u->made[i];
+		q->made->entry = u->transfer[i];
 		for (half = 0; half < NCORE_HALVES; half++) {
 			q->ring[half].ring_id = 1;
 			q->ring[half].reg = &u->ring_reg[0][i][half];

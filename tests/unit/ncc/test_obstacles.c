@@ -164,7 +164,9 @@ START_TEST(hlo_all)
 }
 END_TEST
 
-#define TYPES "(pred, s8, s16, s32, u8, u16, u32, f16, bf16, f32, c64 are)"
+#define TYPES                                                                                    \
+	"(pred, s8, s16, s32, u8, u16, u32, f16, bf16, f32, c64, and for later targets f8e3m4, " \
+	"f8e4m3, f8e5m2 are)"
 #define MORE " (and 2 more like it)"
 
 /* Where not even the type can stand in, operations are still looked up. */
