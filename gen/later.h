@@ -9,10 +9,9 @@
 #include "neuron/hw/dtype.h"
 
 /* Types of operands; products of int8 are for the first generation's programs */
-#define LATER_PE_DTYPES                                                                   \
-	(NEURON_DTB(INT8) | NEURON_DTB(BF16) | NEURON_DTB(FP16) | NEURON_DTB(FP32) |      \
-	 NEURON_DTB(FP32R) | NEURON_DTB(TF32) | NEURON_DTB(FP8_E3) | NEURON_DTB(FP8_E4) | \
-	 NEURON_DTB(FP8_E5))
+#define LATER_PE_DTYPES                                                              \
+	(NEURON_DTB(INT8) | NEURON_DTB(BF16) | NEURON_DTB(FP16) | NEURON_DTB(FP32) | \
+	 NEURON_DTB(FP32R) | NEURON_DTB(TF32) | NEURON_DTB_FP8)
 #define LATER_DTYPES                                                                     \
 	.pe_dtypes = LATER_PE_DTYPES, .dtypes = LATER_PE_DTYPES | NEURON_DTB(UINT8) |    \
 						NEURON_DTB(INT16) | NEURON_DTB(UINT16) | \

@@ -6,11 +6,6 @@
 
 #include "neuron/hw/gpsimd.h"
 
-static bool is_fp8(uint8_t dtype)
-{
-	return dtype == NEURON_DT_FP8_E3 || dtype == NEURON_DT_FP8_E4 || dtype == NEURON_DT_FP8_E5;
-}
-
 static bool is_int(uint8_t dtype)
 {
 	return neuron_isa_dtypes[dtype & 63].integer;
@@ -187,7 +182,7 @@ bool neuron_isa_moves_bits(const struct neuron_insn *insn, const struct neuron_t
 	const uint8_t to = insn->dst.dtype, from = insn->src0.dtype;
 
 	return insn->opcode == NEURON_OP_PE_TRANSPOSE && target->core >= 3 &&
-	       (is_fp8(from) ? to == NEURON_DT_UINT16 : to == from);
+	       (neuron_dtype_is_fp8(from) ? to == NEURON_DT_UINT16 : to == from);
 }
 
 /* A PE destination: a row of results for each column, an element for each row of src0 */
@@ -242,7 +237,7 @@ static int check_double(struct checker *c)
 {
 	const struct neuron_insn *insn = c->insn;
 
-	if (!is_fp8(insn->src0.dtype))
+	if (!neuron_dtype_is_fp8(insn->src0.dtype))
 		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
 				"double rows are of fp8");
 	if (insn->src0.num[0] != 2)
@@ -475,8 +470,8 @@ static int check_bias(struct checker *c)
 		return 0;
 	if (c->target->core < 3)
 		return neuron_isa_illegal(c->fault, "biases are there from NeuronCore-v3 on");
-	if ((insn->src_bias && !is_fp8(insn->src0.dtype)) ||
-	    (insn->dst_bias && !is_fp8(insn->dst.dtype)))
+	if ((insn->src_bias && !neuron_dtype_is_fp8(insn->src0.dtype)) ||
+	    (insn->dst_bias && !neuron_dtype_is_fp8(insn->dst.dtype)))
 		return neuron_isa_illegal(c->fault, "a bias is of fp8");
 	return 0;
 }

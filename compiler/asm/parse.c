@@ -2,9 +2,8 @@
 /* Text to instructions: see asm.h. A word of the line is parsed as a whole or refused. */
 #include "parse.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,6 +171,7 @@ static const struct keyword {
 	{ "reverse0", NEURON_FB(REVERSE0) },
 	{ "reverse1", NEURON_FB(REVERSE1) },
 };
+static_assert(sizeof(keywords) / sizeof(keywords[0]) <= 64, "seen has a bit for each");
 
 static int value(struct parser *ps, const struct keyword *k)
 {

@@ -70,11 +70,6 @@ bool hlo_is_complex(int32_t type)
 	return type == HLO_C64 || type == HLO_C128;
 }
 
-static bool is_fp8(uint8_t dtype)
-{
-	return dtype == NEURON_DT_FP8_E3 || dtype == NEURON_DT_FP8_E4 || dtype == NEURON_DT_FP8_E5;
-}
-
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s)
 {
 	const struct element_type *type = type_of(p->element_type);
@@ -86,7 +81,8 @@ int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_sh
 		type = type_of((int32_t)type->narrow);
 	}
 
-	if (is_fp8(type->dtype) && !(ncc_target(in->imp->opt)->dtypes >> type->dtype & 1))
+	if (neuron_dtype_is_fp8(type->dtype) &&
+	    !(ncc_target(in->imp->opt)->dtypes >> type->dtype & 1))
 		return hlo_fail(in, -ENOTSUP, "element type %s is of later targets than %s",
 				type->name, ncc_target(in->imp->opt)->name);
 	if (!type->dtype)

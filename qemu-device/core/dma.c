@@ -238,6 +238,12 @@ static void set_time(struct ncore_lane *lane, struct ncore_queue *q, const struc
 		lane->shared.dma[q->engine] = time;
 }
 
+static void end_packet(struct ncore_queue *q)
+{
+	q->in_packet = false;
+	q->packet_descs[NCORE_M2S] = q->packet_descs[NCORE_S2M] = 0;
+}
+
 /* The same for a run of a transfer that an instruction made: each is a packet */
 static bool advance_made(struct ncore_lane *lane, struct ncore_queue *q, const struct ncore_copy *c,
 			 uint64_t time)
@@ -279,28 +285,21 @@ static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct
 		ncore_guest_error(chip, NCORE_GE_IMPL_DEFINED, s->cur.addr, s->done);
 	if (last || s->done == ncore_desc_len(&s->cur))
 		ncore_ring_close(s, 1);
-	if (last) {
-		q->in_packet = false;
-		q->packet_descs[NCORE_M2S] = q->packet_descs[NCORE_S2M] = 0;
-	}
+	if (last)
+		end_packet(q);
 	return last;
 }
 
 void ncore_computed(struct ncore_turn *t, const struct ncore_copy *c, uint64_t extra, bool last)
 {
 	struct ncore_queue *q = t->q;
-	uint64_t time = end_time(t->lane, c) + extra;
 
-	atomic_thread_fence(memory_order_release);
+	atomic_thread_fence(memory_order_release); /* as in advance() */
 	q->step_bytes += c->done;
-	atomic_store_explicit(&q->time, time, memory_order_relaxed);
-	if (c->shares)
-		t->lane->shared.dma[q->engine] = time;
+	set_time(t->lane, q, c, end_time(t->lane, c) + extra);
 	ncore_ring_close(&q->ring[NCORE_S2M], 1);
-	if (last) {
-		q->in_packet = false;
-		q->packet_descs[NCORE_M2S] = q->packet_descs[NCORE_S2M] = 0;
-	}
+	if (last)
+		end_packet(q);
 }
 
 /* len bytes in one of the chip's memories, or NULL */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Debug streams: one reader a core, told by an event descriptor that counts the events of its
- * stream. Programs of the emulator's instruction set print nothing, so nothing is put into a
+ * stream. What custom operators print goes to the log, so nothing is put into a
  * stream; a reader finds it empty.
  */
 #include <errno.h>
@@ -82,5 +82,5 @@ EXPORT NRT_STATUS nrt_debug_client_read_one_event(int stream_fd,
 		return rt_fail(NRT_INVALID, "NRT", "no place for the event");
 	*header = (ndebug_stream_event_header_t){ 0 };
 	*payload = NULL;
-	return rt_absent(NRT_QUEUE_EMPTY, "programs of this instruction set print nothing");
+	return rt_absent(NRT_QUEUE_EMPTY, "what custom operators print goes to the log");
 }

@@ -259,17 +259,12 @@ static inline void fuzz_patches(struct fuzz_in *in, struct neuron_insn *insn)
 	}
 }
 
-static inline bool fuzz_fp8(uint8_t dtype)
-{
-	return dtype >= NEURON_DT_FP8_E3 && dtype <= NEURON_DT_FP8_E5;
-}
-
 /* What fields and operands of the later generations' instructions have to do with each other */
 static inline void fuzz_forms(struct fuzz_in *in, struct neuron_insn *insn, uint64_t f)
 {
 	if (f & NEURON_FB(BIAS)) {
-		insn->src_bias = fuzz_fp8(insn->src0.dtype) ? insn->src_bias : 0;
-		insn->dst_bias = fuzz_fp8(insn->dst.dtype) ? insn->dst_bias : 0;
+		insn->src_bias = neuron_dtype_is_fp8(insn->src0.dtype) ? insn->src_bias : 0;
+		insn->dst_bias = neuron_dtype_is_fp8(insn->dst.dtype) ? insn->dst_bias : 0;
 	}
 	if (f & NEURON_FB(ROUNDING))
 		insn->rounding = insn->seed || insn->rounding % 2;

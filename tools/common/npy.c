@@ -337,8 +337,7 @@ int npy_narrow(struct npy *npy, uint8_t dtype, uint64_t *bad)
 	char *p = npy->data;
 	uint64_t n = npy->size / 8;
 
-	if (npy->dtype == NEURON_DT_FP8_E4 &&
-	    (dtype == NEURON_DT_FP8_E3 || dtype == NEURON_DT_FP8_E5))
+	if (npy->dtype == NEURON_DT_FP8_E4 && neuron_dtype_is_fp8(dtype))
 		npy->dtype = dtype; /* the file does not say which */
 	if (npy->dtype == dtype || narrower(npy->dtype) != dtype)
 		return 0;

@@ -28,5 +28,12 @@ enum neuron_dtype {
 
 /* A mask of types has a bit for each code */
 #define NEURON_DTB(name) (1ull << NEURON_DT_##name)
+#define NEURON_DTB_FP8 (NEURON_DTB(FP8_E3) | NEURON_DTB(FP8_E4) | NEURON_DTB(FP8_E5))
+
+/* An int, as this header includes nothing: the driver and operators in C++ read it too */
+static inline int neuron_dtype_is_fp8(unsigned int dtype)
+{
+	return dtype < 64 && (NEURON_DTB_FP8 >> dtype & 1);
+}
 
 #endif

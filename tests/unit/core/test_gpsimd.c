@@ -15,13 +15,13 @@
 #define OUT(nc) (LIB(nc) + 0x2000)
 #define SAVED 0x100000
 #define ERRORS 0x1800000 /* host: an error queue, for each core */
-#define STEPS 0x10000
+#define STEPS 0x80000
 
 static const uint32_t program[] = {
 	0x00400893, /* li a7, 4: which processor */
 	0x00000073, /* ecall */
 	0x00050413, /* mv s0, a0 */
-	0x000102b7, /* lui t0, 0x10 */
+	0x000802b7, /* lui t0, 0x80 */
 	0x00040493, /* mv s1, s0 */
 	0x00549313, /* slli t1, s1, 5 */
 	0x006484b3, /* add s1, s1, t1 */
