@@ -54,12 +54,12 @@ static int reset_wait(struct nhal *hal, unsigned int type, uint32_t tpb_map)
 	if (fast)
 		retry = FAST_RETRY_US;
 	for (;;) {
+		now = hal->ops->now_us(hal->opaque); /* a look after the deadline counts */
 		ret = nhal_reg_read1(hal, nhal_misc_addr(hal->gen, NEURON_MISC_RESET), &word);
 		if (!ret && !word)
 			return 0;
 		if (ret && ret != -ETIMEDOUT && ret != -EIO)
 			return ret;
-		now = hal->ops->now_us(hal->opaque);
 		if (now - start > give_up)
 			return -ETIMEDOUT;
 		if (now - asked > retry) {

@@ -44,12 +44,15 @@ static void explain_instance(char *why, size_t size)
 				      ndl_machine_name(i));
 }
 
-static int explain_none(char *why, size_t size)
+/* err: of the machine, or 0 */
+static int explain_none(int err, char *why, size_t size)
 {
 	unsigned n = ls_pci_count(NULL);
 
-	if (getenv("NEURON_EMU"))
+	if (getenv("NEURON_EMU") && err == -EINVAL)
 		explain_instance(why, size);
+	else if (getenv("NEURON_EMU"))
+		snprintf(why, size, "NEURON_EMU: %s", strerror(-err));
 	else if (n)
 		snprintf(why, size,
 			 "%u on the PCI bus, but no /dev/neuron0: the neuron module is not "
@@ -226,7 +229,7 @@ int ls_gather(struct ls_inventory *inv, char *why, size_t why_size)
 
 	memset(inv, 0, sizeof(*inv));
 	if (n <= 0)
-		return explain_none(why, why_size);
+		return explain_none(n, why, why_size);
 	for (int i = 0; i < n; i++)
 		inv->chips[inv->n_chips++].index = indexes[i];
 	ret = gather_chips(inv, why, why_size);
