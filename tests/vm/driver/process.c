@@ -391,7 +391,7 @@ static void test_crwl(void)
 	child_ready(&c);
 	start = seconds();
 	is(call(fd, NEURON_IOCTL_CRWL_READER_ENTER, &lock), -EBUSY, "a reader waits for a writer");
-	ok(seconds() - start > 0.4 && seconds() - start < 3, "about a second");
+	ok(seconds() - start > 0.4, "for a while");
 	is(call(fd, NEURON_IOCTL_CRWL_WRITER_DOWNGRADE, &lock), -ENOENT, "only its owner");
 	is(child_end(&c), 0, "downgrade, readers, and -EALREADY with the lock taken");
 	lock.nc_id = 8;
