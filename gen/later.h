@@ -18,10 +18,10 @@
 						NEURON_DTB(INT32) | NEURON_DTB(UINT32)
 
 /* What instructions cost: the cores execute the first generation's (docs/isa.md, Issue costs) */
-#define LATER_CYCLES                                                                      \
-	.least = 64, .startup = 60, .transpose = 64, .int8_columns = 2, .fp32_passes = 4, \
-	.bf16_reduced = 2, .two_operands = 2, .reciprocal = 8, .indexed = 4, .sorted = 4, \
-	.gpsimd = 150, .gpsimd_rsqrt = 4, .topk = 4, .transfer = 600000
+#define LATER_CYCLES                                                                       \
+	.least = 64, .startup = 60, .transpose = 64, .int8_columns = 2, .fp32_passes = 4,  \
+	.weights = 4, .bf16_reduced = 2, .two_operands = 2, .reciprocal = 8, .indexed = 4, \
+	.sorted = 4, .gpsimd = 150, .gpsimd_rsqrt = 4, .topk = 4, .transfer = 600000
 
 /*
  * The public driver programs slot n of a core for engine n of any type, and what a slot is for is

@@ -279,7 +279,7 @@ static int check_pe(struct checker *c)
 	uint8_t t = insn->src0.dtype;
 	uint32_t limit = neuron_isa_ops[insn->opcode].weights == NEURON_WEIGHTS_USE
 				 ? NEURON_ISA_MAX_MOVING
-				 : NEURON_ISA_MAX_STATIONARY;
+				 : neuron_isa_tile(insn->tile).columns;
 	int rc = isa_check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &c->at->src0);
 
 	if (rc)
@@ -405,12 +405,52 @@ static int check_custom(struct checker *c)
 	return custom->mask ? 0 : neuron_isa_illegal(c->fault, "no processor takes part");
 }
 
-void neuron_isa_load_weights(struct neuron_isa_weights *weights, const struct neuron_insn *insn)
+int neuron_isa_tile_code(const struct neuron_isa_tile *tile)
 {
+	for (unsigned int code = 0; code < 256; code++) {
+		const struct neuron_isa_tile t = neuron_isa_tile((uint8_t)code);
+
+		if (t.row == tile->row && t.column == tile->column && t.rows == tile->rows &&
+		    t.columns == tile->columns)
+			return (int)code;
+	}
+	return -1;
+}
+
+static bool tiles_meet(uint8_t a, uint8_t b)
+{
+	const struct neuron_isa_tile s = neuron_isa_tile(a), t = neuron_isa_tile(b);
+
+	return s.row < t.row + t.rows && t.row < s.row + s.rows &&
+	       s.column < t.column + t.columns && t.column < s.column + s.columns;
+}
+
+/* Where a part of the array has its entry, by its first row and column */
+static unsigned int tile_place(uint8_t code)
+{
+	return code % NEURON_ISA_PARTS;
+}
+
+const struct neuron_isa_weights *neuron_isa_weights_for(const struct neuron_isa_array *array,
+							const struct neuron_insn *insn)
+{
+	static const struct neuron_isa_weights none;
+	const struct neuron_isa_weights *w = &array->at[tile_place(insn->tile)];
+
+	return w->tile == insn->tile ? w : &none;
+}
+
+void neuron_isa_load_weights(struct neuron_isa_array *array, const struct neuron_insn *insn)
+{
+	struct neuron_isa_weights *weights = &array->at[tile_place(insn->tile)];
 	const uint16_t *num = insn->src0.num;
 
 	if (neuron_isa_ops[insn->opcode].weights != NEURON_WEIGHTS_LOAD)
 		return;
+	for (unsigned int i = 0; i < NEURON_ISA_PARTS; i++)
+		if (array->at[i].k && tiles_meet(array->at[i].tile, insn->tile))
+			array->at[i].k = 0;
+	weights->tile = insn->tile;
 	weights->k = insn->partitions;
 	weights->columns = (unsigned int)num[0] * num[1] * num[2] * num[3] / pe_slots(insn);
 	weights->doubled = insn->opcode == NEURON_OP_LDWEIGHTS_DOUBLE;
@@ -461,6 +501,28 @@ int neuron_isa_check_weights(const struct neuron_insn *insn, const struct neuron
 	return check_pe_dst(&c, weights->columns);
 }
 
+static int check_tile(struct checker *c)
+{
+	const struct neuron_insn *insn = c->insn;
+	const struct neuron_isa_tile t = neuron_isa_tile(insn->tile);
+	const unsigned int least = c->target->core < 3 ? 2 : 1;
+
+	if (!(neuron_isa_ops[insn->opcode].fields & NEURON_FB(TILE)) || !insn->tile)
+		return 0;
+	if (c->target->core < 2)
+		return neuron_isa_illegal(c->fault, "the array has parts from NeuronCore-v2 on");
+	if (t.rows < least * NEURON_ISA_TILE_UNIT || t.columns < least * NEURON_ISA_TILE_UNIT)
+		return neuron_isa_illegal(c->fault, "a part has 64 or 128 rows and columns, from "
+						    "NeuronCore-v3 on 32");
+	if (t.row % t.rows || t.column % t.columns)
+		return neuron_isa_illegal(c->fault, "a part begins at a multiple of its rows and "
+						    "columns");
+	return insn->partitions > t.rows ? isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
+						    "more partitions than the part of the array "
+						    "has rows")
+					 : 0;
+}
+
 static int check_bias(struct checker *c)
 {
 	const struct neuron_insn *insn = c->insn;
@@ -490,6 +552,8 @@ static int check_all(struct checker *c, unsigned int engine)
 	rc = check_sync(c);
 	if (!rc)
 		rc = check_bias(c);
+	if (!rc)
+		rc = check_tile(c);
 	if (!rc && (op->fields & NEURON_FB(CUSTOM)))
 		return check_custom(c);
 	if (!rc && (op->fields & NEURON_FB_REGISTERS)) {

@@ -41,6 +41,14 @@ static bool is_bf16(const struct neuron_insn *insn)
 	return insn->dst.dtype == NEURON_DT_BF16 && insn->src0.dtype == NEURON_DT_BF16;
 }
 
+/* Parts of the array work at once: of its time each takes its share */
+static uint64_t share(uint8_t tile, uint64_t n)
+{
+	const struct neuron_isa_tile t = neuron_isa_tile(tile), all = neuron_isa_tile(0);
+
+	return divide_up(n * t.rows * t.columns, (uint64_t)all.rows * all.columns);
+}
+
 static uint64_t pe_cycles(const struct neuron_insn *insn, const struct neuron_target *target,
 			  unsigned int columns)
 {
@@ -61,7 +69,9 @@ static uint64_t pe_cycles(const struct neuron_insn *insn, const struct neuron_ta
 		n = n < target->cost.transpose ? n : target->cost.transpose;
 		return insn->partitions > n ? insn->partitions : n;
 	case NEURON_OP_LDWEIGHTS_DOUBLE:
-		return n / insn->src0.num[0];
+		return divide_up(n / insn->src0.num[0], target->cost.weights);
+	case NEURON_OP_LDWEIGHTS:
+		return divide_up(n, target->cost.weights);
 	default:
 		return n;
 	}
@@ -213,5 +223,6 @@ uint64_t neuron_isa_cost(const struct neuron_insn *insn, unsigned int engine,
 		else
 			n = elements(&insn->dst);
 	}
-	return n < target->cost.least ? target->cost.least : n;
+	n = n < target->cost.least ? target->cost.least : n;
+	return neuron_isa_ops[insn->opcode].fields & NEURON_FB(TILE) ? share(insn->tile, n) : n;
 }

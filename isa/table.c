@@ -30,9 +30,9 @@
 	  NEURON_FB(RB) | NEURON_FB(PLACE))                                                        \
 	X(DMA, "dma", NEURON_ISA_ANY, 2, 2, SAME, KEEP, NEURON_FB(DMA))                            \
 	X(LDWEIGHTS, "ldweights", NEURON_ISA_PE, 1, 1, SAME, LOAD,                                 \
-	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0) | NEURON_FB(BIAS))                               \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0) | NEURON_FB(BIAS) | NEURON_FB(TILE))             \
 	X(MATMUL, "matmul", NEURON_ISA_PE, 1, 1, COLUMNS, USE,                                     \
-	  NEURON_FB_TENSOR | NEURON_FB(ACCUMULATE) | NEURON_FB(BIAS))                              \
+	  NEURON_FB_TENSOR | NEURON_FB(ACCUMULATE) | NEURON_FB(BIAS) | NEURON_FB(TILE))            \
 	X(PE_TRANSPOSE, "pe_transpose", NEURON_ISA_PE, 1, 1, ELEMENTS, KEEP, NEURON_FB_TENSOR)     \
 	X(ACTIVATE, "activate", NEURON_ISA_ACT, 1, 2, SAME, KEEP,                                  \
 	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(FUNC) |           \
@@ -194,6 +194,7 @@ static_assert(NEURON_F_COUNT <= 64, "fields fit a 64-bit mask");
 	X(SYNC, update_index, 5, 0, 8)                                   \
 	X(OP0, op0, 6, 0, 8)                                             \
 	X(FUNC, func, 6, 0, 8)                                           \
+	X(TILE, tile, 6, 0, 8)                                           \
 	X(OP1, op1, 7, 0, 8)                                             \
 	X(REDUCE_DIMS, reduce_dims, 7, 0, 8)                             \
 	X(REDUCE_CMD, reduce_cmd, 7, 0, 8)                               \

@@ -97,6 +97,29 @@ static int bias(struct parser *ps, uint8_t *out)
 	return rc;
 }
 
+/* ROW,COLUMN:ROWS,COLUMNS */
+static int tile(struct parser *ps, uint8_t *code)
+{
+	struct neuron_isa_tile t;
+	uint8_t *part[] = { &t.row, &t.column, &t.rows, &t.columns };
+	static const char *const before[] = { "", ",", ":", "," };
+	int rc = 0;
+
+	for (unsigned int i = 0; i < 4 && !rc; i++) {
+		rc = asm_expect(ps, before[i]);
+		if (!rc)
+			rc = asm_u8(ps, part[i]);
+	}
+	if (rc)
+		return rc;
+	rc = neuron_isa_tile_code(&t);
+	if (rc < 0)
+		return asm_refuse(ps, "the array has no part %u,%u:%u,%u", t.row, t.column, t.rows,
+				  t.columns);
+	*code = (uint8_t)rc;
+	return 0;
+}
+
 static int alu(struct parser *ps, uint8_t *op)
 {
 	return asm_name_or_number(ps, &neuron_isa_alus[0].name, sizeof(neuron_isa_alus[0]),
@@ -119,6 +142,7 @@ static const struct keyword {
 	{ "op1=", NEURON_FB(OP1) },
 	{ "func=", NEURON_FB(FUNC) },
 	{ "reduce_cmd=", NEURON_FB(REDUCE_CMD) | NEURON_FB(ACC_CMD) },
+	{ "tile=", NEURON_FB(TILE) },
 	{ "neighbours=", NEURON_FB(NEIGHBOURS) },
 	{ "src_bias=", NEURON_FB(BIAS) },
 	{ "dst_bias=", NEURON_FB(BIAS) },
@@ -204,6 +228,8 @@ static int value(struct parser *ps, const struct keyword *k)
 					  NEURON_ISA_REDUCE_CMDS, &in->reduce_cmd);
 	case NEURON_FB(REDUCE_DIMS):
 		return asm_u8(ps, &in->reduce_dims);
+	case NEURON_FB(TILE):
+		return tile(ps, &in->tile);
 	case NEURON_FB(NEIGHBOURS):
 		return asm_u8(ps, &in->neighbours);
 	case NEURON_FB(BIAS):

@@ -175,11 +175,20 @@ static void put_custom(struct out *o, const struct neuron_custom *c)
 		put(o, " limit=%" PRIu32, c->limit);
 }
 
+static void put_tile(struct out *o, uint8_t code)
+{
+	const struct neuron_isa_tile t = neuron_isa_tile(code);
+
+	put(o, " tile=%u,%u:%u,%u", t.row, t.column, t.rows, t.columns);
+}
+
 static void put_rest(struct out *o, const struct neuron_insn *insn, uint64_t f)
 {
 	uint32_t alpha;
 
 	memcpy(&alpha, &insn->alpha, sizeof(alpha));
+	if (insn->tile)
+		put_tile(o, insn->tile);
 	if (f & NEURON_FB(NEIGHBOURS))
 		put(o, " neighbours=%u", insn->neighbours);
 	if (insn->src_bias)

@@ -28,7 +28,7 @@ struct clock {
 struct stream {
 	struct neuron_insn *insn;
 	unsigned int n, at, events;
-	struct neuron_isa_weights weights;
+	struct neuron_isa_array array;
 	unsigned int next_dma;
 	struct clock now;
 };
@@ -247,9 +247,10 @@ static int check_insn(struct check *c, unsigned int e, const struct neuron_insn 
 	struct neuron_isa_fault fault;
 
 	if (neuron_isa_check(insn, e, c->target, &fault) ||
-	    neuron_isa_check_weights(insn, c->target, &s->weights, &fault))
+	    neuron_isa_check_weights(insn, c->target, neuron_isa_weights_for(&s->array, insn),
+				     &fault))
 		return bad(c, e, fault.reason);
-	neuron_isa_load_weights(&s->weights, insn);
+	neuron_isa_load_weights(&s->array, insn);
 	if ((insn->opcode == NEURON_OP_PROGRAM_START) != !s->at)
 		return bad(c, e, "PROGRAM_START is the first instruction and no other");
 	return 0;
@@ -308,7 +309,8 @@ static int step(struct check *c, unsigned int e)
 		return bad(c, e, "a custom operator without arguments");
 	n = insn->opcode == NEURON_OP_CUSTOM_OP
 		    ? (int)ncc_custom_access(&c->sg->custom[insn->custom.args], acc)
-		    : (int)ncc_insn_access(insn, c->target, s->weights.columns, acc);
+		    : (int)ncc_insn_access(insn, c->target,
+					   neuron_isa_weights_for(&s->array, insn)->columns, acc);
 	rc = order(c, e, &s->now, e, acc, n);
 	if (!rc)
 		rc = remember(c, e, s->events, acc, n);

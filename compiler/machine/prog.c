@@ -83,10 +83,11 @@ int ncc_prog_insn(struct ncc_prog *p, unsigned int engine, const struct neuron_i
 	n = node_new(p, err, &rc);
 	if (!n)
 		return rc;
-	neuron_isa_load_weights(&p->weights, insn);
+	neuron_isa_load_weights(&p->array, insn);
 	n->proc = (uint8_t)engine;
 	n->insn = *insn;
-	n->nacc = (uint8_t)ncc_insn_access(insn, p->target, p->weights.columns, n->acc);
+	n->nacc = (uint8_t)ncc_insn_access(
+		insn, p->target, neuron_isa_weights_for(&p->array, insn)->columns, n->acc);
 	return 0;
 }
 

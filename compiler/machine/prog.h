@@ -58,7 +58,7 @@ struct ncc_prog {
 	bool *lent; /* for each variable: its data belong to the module */
 	unsigned int lent_cap;
 	unsigned int ndesc;
-	struct neuron_isa_weights weights; /* the weights that were loaded last */
+	struct neuron_isa_array array; /* the weights that were loaded last */
 };
 
 void ncc_prog_init(struct ncc_prog *p, const struct neuron_target *target);

@@ -30,7 +30,7 @@ struct sim {
 	unsigned int pos[NEURON_ENGINES_MAX];
 	uint64_t now[NCC_PROCS], busy[NCC_PROCS];
 	struct signals sem[SEMAPHORES];
-	struct neuron_isa_weights weights; /* loaded last */
+	struct neuron_isa_array array; /* weights loaded last */
 	bool failed;
 };
 
@@ -119,8 +119,9 @@ static bool step(struct sim *s, unsigned int e)
 			s->now[e] = g->at[i->wait_value - 1];
 	}
 
-	neuron_isa_load_weights(&s->weights, i);
-	time = neuron_isa_cost(i, e, target, s->weights.columns) * target->engine[e].cycle;
+	neuron_isa_load_weights(&s->array, i);
+	time = neuron_isa_cost(i, e, target, neuron_isa_weights_for(&s->array, i)->columns) *
+	       target->engine[e].cycle;
 	s->now[e] += time;
 	s->busy[e] += time;
 	s->pos[e]++;

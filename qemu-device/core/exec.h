@@ -373,7 +373,10 @@ struct tpb {
 	uint32_t refill; /* engines whose FIFO others wait for: a bit each */
 	bool leave; /* others have work now: an instruction wrote, or such a FIFO has room */
 	struct tpb_perf perf; /* times in picoseconds */
-	struct tpb_weights weights;
+	struct tpb_weights weights; /* of the whole array */
+	/* of its parts: which there are, and all in their places; of a core that has parts */
+	struct neuron_isa_array parts;
+	float part_weights[NEURON_PARTITIONS][NEURON_ISA_MAX_STATIONARY];
 	struct neuron_isa_operands at; /* of the instruction that is being executed */
 	struct exec_draws *draws; /* of its engine, which rounds by them; or NULL */
 	struct neuron_insn patched; /* that instruction, if it has patches */
@@ -395,6 +398,14 @@ static inline struct neuron_isa_weights exec_weights_loaded(const struct tpb_wei
 					    .columns = w->fs,
 					    .dtype = w->dtype,
 					    .doubled = w->doubled };
+}
+
+/* ... of those that an instruction uses */
+static inline struct neuron_isa_weights exec_weights_for(const struct tpb *t,
+							 const struct neuron_insn *insn)
+{
+	return insn->tile ? *neuron_isa_weights_for(&t->parts, insn)
+			  : exec_weights_loaded(&t->weights);
 }
 
 /* tpb.c: look at the head of the source, and when it can start */
@@ -455,6 +466,12 @@ static inline float exec_bias_scale(uint8_t code)
 }
 /* exec_pe.c: rows of n floats, pitch from one to the next, as their bias has them */
 void exec_scale_rows(float *x, size_t pitch, unsigned int rows, size_t n, uint8_t bias);
+/* That of row k and column r, where they lie as struct exec_mm says */
+static inline float *exec_weight(float *w, unsigned int k, unsigned int r)
+{
+	return w + (size_t)(r / EXEC_MM_ROWS) * EXEC_MM_W_BLOCK + (size_t)k * EXEC_MM_ROWS +
+	       r % EXEC_MM_ROWS;
+}
 /* exec_pe.c: loaded weights as struct exec_mm says, whatever they were */
 void exec_weights_plain(struct tpb_weights *w);
 void exec_mm_run(struct tpb *t, struct exec_mm *mm, struct exec_operand *dst, bool accumulate,

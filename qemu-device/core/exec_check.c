@@ -61,7 +61,8 @@ static int64_t find_in_partition(struct exec_operand *o, unsigned int p)
 
 uint32_t exec_find_nan(const struct tpb *t, const struct neuron_insn *insn)
 {
-	unsigned int partitions = neuron_isa_dst_partitions(insn, t->weights.fs);
+	unsigned int partitions =
+		neuron_isa_dst_partitions(insn, exec_weights_for(t, insn).columns);
 	struct neuron_isa_region where;
 	struct exec_operand dst;
 

@@ -68,6 +68,39 @@ static struct exec_pair_rows exec_pair_rows(const struct exec_operand *src, cons
 					.dtype = src->dtype };
 }
 
+static float *exec_part_row(struct tpb *t, uint8_t tile, unsigned int k)
+{
+	const struct neuron_isa_tile at = neuron_isa_tile(tile);
+
+	return &t->part_weights[at.row + k][at.column];
+}
+
+static void exec_scale_weights(float *w, unsigned int k, unsigned int columns, uint8_t bias)
+{
+	for (unsigned int r = 0; r < columns; r += EXEC_MM_ROWS)
+		exec_scale_rows(w + (size_t)(r / EXEC_MM_ROWS) * EXEC_MM_W_BLOCK, EXEC_MM_ROWS, k,
+				EXEC_MM_ROWS, bias);
+}
+
+/* Those of a part of the array; the whole's are gone then */
+static void exec_ldweights_part(struct tpb *t, const struct neuron_insn *insn)
+{
+	struct exec_operand src;
+	float *w = t->scratch->w;
+
+	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
+	exec_weights(t, w, &src, insn->partitions);
+	exec_scale_weights(w, insn->partitions, src.r.count, insn->src_bias);
+	for (unsigned int k = 0; k < insn->partitions; k++) {
+		float *row = exec_part_row(t, insn->tile, k);
+
+		for (unsigned int r = 0; r < src.r.count; r++)
+			row[r] = *exec_weight(w, k, r);
+	}
+	t->weights.dtype = NEURON_DT_INVALID;
+	neuron_isa_load_weights(&t->parts, insn);
+}
+
 static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 {
 	const struct exec_pairs *pairs = t->kern->pairs;
@@ -75,6 +108,11 @@ static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 	struct exec_operand src;
 	const uint8_t *in;
 
+	if (insn->tile) {
+		exec_ldweights_part(t, insn);
+		return;
+	}
+	memset(&t->parts, 0, sizeof(t->parts));
 	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
 	w->k = insn->partitions;
 	w->fs = src.r.count;
@@ -97,9 +135,7 @@ static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 		return;
 	}
 	exec_weights(t, w->w, &src, w->k);
-	for (unsigned int r = 0; r < w->fs; r += EXEC_MM_ROWS)
-		exec_scale_rows(w->w + (size_t)(r / EXEC_MM_ROWS) * EXEC_MM_W_BLOCK, EXEC_MM_ROWS,
-				w->k, EXEC_MM_ROWS, insn->src_bias);
+	exec_scale_weights(w->w, w->k, w->fs, insn->src_bias);
 	if (w->paired)
 		w->least = pairs->pack_weights(w->w, w->k, w->fs);
 }
@@ -246,16 +282,37 @@ static bool exec_widens(struct tpb *t, const struct exec_operand *src)
 	return runs->step == 2 || runs->step == 4;
 }
 
+/* A product with the weights of a part of the array */
+static void exec_matmul_part(struct tpb *t, const struct neuron_insn *insn)
+{
+	const struct neuron_isa_weights *part = neuron_isa_weights_for(&t->parts, insn);
+	struct exec_mm mm = { .w = t->scratch->w, .k = part->k, .fs = part->columns };
+	struct exec_operand dst, src;
+
+	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
+	t->kern->weights(NEURON_DT_FP32, t->scratch->w,
+			 (const uint8_t *)exec_part_row(t, insn->tile, 0),
+			 sizeof(t->part_weights[0]), part->k, part->columns);
+	exec_rows(t, &src, part->k);
+	exec_scale_rows(t->scratch->x, EXEC_MM_X_ROW, part->k, src.r.count, insn->src_bias);
+	exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->matmul);
+}
+
 static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 		       struct neuron_isa_fault *fault)
 {
 	struct tpb_weights *w = &t->weights;
-	const struct neuron_isa_weights loaded = exec_weights_loaded(w);
+	const struct neuron_isa_weights loaded = exec_weights_for(t, insn);
 	struct exec_mm mm = { .w = w->w, .k = w->k, .fs = w->fs };
 	struct exec_operand dst, src;
 
 	if (neuron_isa_check_weights(insn, t->cfg.target, &loaded, fault))
 		return -EINVAL;
+	if (insn->tile) {
+		exec_matmul_part(t, insn);
+		return 0;
+	}
 	if (insn->opcode == NEURON_OP_MATMUL_DOUBLE) {
 		exec_matmul_double(t, insn);
 		return 0;

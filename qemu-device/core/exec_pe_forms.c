@@ -82,6 +82,7 @@ void exec_ldweights_double(struct tpb *t, const struct neuron_insn *insn)
 	struct tpb_weights *w = &t->weights;
 	struct exec_pair_rows rows;
 
+	memset(&t->parts, 0, sizeof(t->parts));
 	w->k = 2u * insn->partitions;
 	w->fs = t->at.src0.count / 2;
 	w->dtype = insn->src0.dtype;
@@ -128,12 +129,6 @@ struct exec_sparse {
 	bool shared; /* two weights of a column take one row */
 };
 #define NOWHERE UINT16_MAX
-
-static float *exec_weight(float *w, unsigned int k, unsigned int r)
-{
-	return w + (size_t)(r / EXEC_MM_ROWS) * EXEC_MM_W_BLOCK + (size_t)k * EXEC_MM_ROWS +
-	       r % EXEC_MM_ROWS;
-}
 
 static void exec_read_tags(struct tpb *t, const struct neuron_insn *insn, struct exec_sparse *x)
 {

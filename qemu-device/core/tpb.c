@@ -36,6 +36,7 @@ void tpb_reset(struct tpb *t)
 	}
 	tpb_words_reset(&t->words, t->cfg.target);
 	t->weights.dtype = NEURON_DT_INVALID;
+	memset(&t->parts, 0, sizeof(t->parts));
 	memset(t->acc, 0, sizeof(t->acc));
 	if (t->gps)
 		gps_reset(t->gps);
@@ -479,7 +480,7 @@ static void tpb_begin(struct tpb *t, unsigned int e, bool matmul)
 
 static void tpb_count_matmul(struct tpb *t, unsigned int e, const struct neuron_insn *insn)
 {
-	const struct neuron_isa_weights w = exec_weights_loaded(&t->weights);
+	const struct neuron_isa_weights w = exec_weights_for(t, insn);
 
 	COUNT(t->perf.eng[e].matmul_insn, 1);
 	COUNT(t->perf.macs, neuron_isa_macs(insn, &w));
@@ -583,7 +584,8 @@ static void tpb_step(struct tpb *t, unsigned int e)
 		eng->start = eng->time;
 		return;
 	}
-	cost = neuron_isa_cost(insn, e, target, t->weights.fs) * target->engine[e].cycle;
+	cost = neuron_isa_cost(insn, e, target, exec_weights_for(t, insn).columns) *
+	       target->engine[e].cycle;
 	eng->time += cost;
 	COUNT(t->perf.eng[e].busy, cost);
 	COUNT(t->perf.eng[e].insn, 1);

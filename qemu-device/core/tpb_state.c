@@ -130,6 +130,27 @@ static void tpb_weights_fields(struct tpb_cursor *c, struct tpb_weights *w)
 	}
 }
 
+/* Which parts of the array have weights, and these, if there are any */
+static void tpb_parts_fields(struct tpb_cursor *c, struct tpb *t)
+{
+	uint8_t any = 0;
+
+	for (unsigned int i = 0; i < NEURON_ISA_PARTS; i++) {
+		struct neuron_isa_weights *w = &t->parts.at[i];
+		uint8_t k = (uint8_t)w->k, columns = (uint8_t)w->columns;
+
+		tpb_field(c, &k, sizeof(k));
+		tpb_field(c, &columns, sizeof(columns));
+		tpb_field(c, &w->dtype, sizeof(w->dtype));
+		tpb_field(c, &w->tile, sizeof(w->tile));
+		w->k = k;
+		w->columns = columns;
+		any |= k;
+	}
+	if (any)
+		tpb_field(c, t->part_weights, sizeof(t->part_weights));
+}
+
 static void tpb_words_fields(struct tpb_cursor *c, struct tpb_words *w,
 			     const struct neuron_target *target)
 {
@@ -219,6 +240,7 @@ static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 	tpb_weights_fields(c, &t->weights);
 	tpb_field(c, t->acc, sizeof(t->acc));
 	if (target->core > 1) {
+		tpb_parts_fields(c, t);
 		tpb_field(c, t->vector_acc, sizeof(t->vector_acc));
 		tpb_field(c, t->xorshift, sizeof(t->xorshift));
 		tpb_field(c, t->xorwow, sizeof(t->xorwow));
@@ -294,6 +316,36 @@ static bool tpb_window_sane(const struct tpb_window *w)
 	return !((w->base | w->length | w->pc) % NEURON_INSN_WORD) && (w->length || !w->on);
 }
 
+/* Each in its place, as a load that was checked leaves it */
+static bool tpb_parts_sane(const struct tpb *t)
+{
+	struct neuron_isa_array all = { 0 };
+
+	for (unsigned int i = 0; i < NEURON_ISA_PARTS; i++) {
+		const struct neuron_isa_weights *w = &t->parts.at[i];
+		const struct neuron_insn load = { .opcode = NEURON_OP_LDWEIGHTS,
+						  .partitions = (uint8_t)w->k,
+						  .tile = w->tile,
+						  .src0 = {
+							  .dtype = w->dtype,
+							  .num = { 1, 1, 1, (uint16_t)w->columns },
+							  .step = { 0, 0, 0, 1 } } };
+
+		if (!w->k)
+			continue;
+		if (!w->tile || t->weights.dtype ||
+		    neuron_isa_check(&load, NEURON_ENG_PE, t->cfg.target, NULL))
+			return false;
+		neuron_isa_load_weights(&all, &load);
+		if (!all.at[i].k)
+			return false;
+	}
+	for (unsigned int i = 0; i < NEURON_ISA_PARTS; i++)
+		if (!all.at[i].k != !t->parts.at[i].k) /* one met another */
+			return false;
+	return true;
+}
+
 static bool tpb_state_sane(const struct tpb *t)
 {
 	const struct neuron_isa_weights loaded = exec_weights_loaded(&t->weights);
@@ -308,7 +360,7 @@ static bool tpb_state_sane(const struct tpb *t)
 	     t->weights.dtype >= NEURON_ISA_DTYPE_COUNT ||
 	     !(t->cfg.target->pe_dtypes >> t->weights.dtype & 1)))
 		return false;
-	return (!t->gps || gps_sane((struct tpb *)t, t->gps)) &&
+	return tpb_parts_sane(t) && (!t->gps || gps_sane((struct tpb *)t, t->gps)) &&
 	       tpb_words_sane(&t->words, t->cfg.target);
 }
 

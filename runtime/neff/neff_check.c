@@ -384,7 +384,7 @@ struct program {
 	unsigned int eng;
 	size_t offset; /* bytes */
 	unsigned int triggers, customs;
-	struct neuron_isa_weights weights;
+	struct neuron_isa_array array;
 	uint8_t *begins; /* of each word: an instruction begins there */
 	bool jumps; /* then what was executed before an instruction is not known */
 };
@@ -453,10 +453,12 @@ static int insn_check(struct ctx *c, struct program *p, const struct neuron_insn
 	struct neuron_isa_fault fault;
 
 	if (neuron_isa_check(insn, p->eng, c->target, &fault) ||
-	    (!p->jumps && neuron_isa_check_weights(insn, c->target, &p->weights, &fault)))
+	    (!p->jumps &&
+	     neuron_isa_check_weights(insn, c->target, neuron_isa_weights_for(&p->array, insn),
+				      &fault)))
 		return insn_fail(c, p, fault.reason);
 
-	neuron_isa_load_weights(&p->weights, insn);
+	neuron_isa_load_weights(&p->array, insn);
 	if ((insn->opcode == NEURON_OP_PROGRAM_START) != !p->offset)
 		return insn_fail(c, p, "program_start is the first instruction and no other");
 

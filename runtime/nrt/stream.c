@@ -35,10 +35,11 @@ static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 	struct rt_engine *engine = &sg->engine[e];
 	size_t words = engine->size / NEURON_INSN_WORD, at = 0;
 	unsigned int next = 0; /* triggers come in the order of the DMAs: libneff checked it */
-	struct neuron_isa_weights weights = { 0 };
+	struct neuron_isa_array array = { 0 };
 
 	while (at < words) {
 		uint8_t *p = engine->stream + at * NEURON_INSN_WORD;
+		const struct neuron_isa_weights *weights;
 		struct neuron_insn insn;
 		int n = neuron_isa_decode(p, words - at, &insn);
 
@@ -46,9 +47,10 @@ static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 			return rt_fail(NRT_INVALID, "TDRV",
 				       "engine %u: bad instruction at word %zu", e, at);
 		at += (size_t)n;
-		sg->macs += neuron_isa_macs(&insn, &weights);
-		neuron_isa_load_weights(&weights, &insn);
-		sg->busy += neuron_isa_cost(&insn, e, sg->target, weights.columns) *
+		neuron_isa_load_weights(&array, &insn);
+		weights = neuron_isa_weights_for(&array, &insn);
+		sg->macs += neuron_isa_macs(&insn, weights);
+		sg->busy += neuron_isa_cost(&insn, e, sg->target, weights->columns) *
 			    sg->target->engine[e].cycle;
 		if (insn.opcode == NEURON_OP_CUSTOM_OP) {
 			rt_custom_patch(sg, &insn);

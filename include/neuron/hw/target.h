@@ -43,6 +43,7 @@ struct neuron_costs {
 	uint16_t transpose; /* columns that the array takes in at most for a transpose */
 	uint8_t int8_columns; /* of a product, a cycle */
 	uint8_t fp32_passes; /* of a product; 0: the array takes no fp32 */
+	uint8_t weights; /* columns of a stationary operand that are loaded, a cycle */
 	uint8_t bf16_reduced; /* elements a cycle */
 	uint8_t two_operands; /* cycles an element, where the operands come one after the other */
 	uint8_t reciprocal; /* cycles an element */

@@ -119,9 +119,18 @@ struct neuron_isa_weights {
 	unsigned int k, columns; /* k 0: none */
 	uint8_t dtype;
 	bool doubled; /* two rows a partition (LDWEIGHTS_DOUBLE) */
+	uint8_t tile; /* the part of the array; 0: the whole */
+};
+/* All of them: each part by its first row and column. Zeros: none */
+#define NEURON_ISA_PARTS 16
+struct neuron_isa_array {
+	struct neuron_isa_weights at[NEURON_ISA_PARTS];
 };
 /* What the array holds behind an instruction that was checked */
-void neuron_isa_load_weights(struct neuron_isa_weights *weights, const struct neuron_insn *insn);
+void neuron_isa_load_weights(struct neuron_isa_array *array, const struct neuron_insn *insn);
+/* Those that an instruction uses or would use; never NULL */
+const struct neuron_isa_weights *neuron_isa_weights_for(const struct neuron_isa_array *array,
+							const struct neuron_insn *insn);
 /* Multiplications, each with an addition, that it does with these weights */
 uint64_t neuron_isa_macs(const struct neuron_insn *insn, const struct neuron_isa_weights *weights);
 /* Does it suit the weights, if it uses them? As neuron_isa_check, which comes before */

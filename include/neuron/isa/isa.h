@@ -329,6 +329,8 @@ struct neuron_insn {
 	bool negate; /* TENSOR_REDUCE: times -1 */
 	bool check; /* a NaN in dst, once it is written, is reported: NEURON_NERR_NUMERICAL */
 	uint8_t reduce_dims; /* TENSOR_REDUCE: how many trailing dimensions, 1..4 */
+	uint8_t tile; /* LDWEIGHTS, MATMUL: a part of the array (neuron_isa_tile()), or 0: the whole
+		       */
 	uint8_t neighbours; /* MATMUL_SPARSE: partitions that a weight chooses from: 1, 2 or 4 */
 	/* of fp8 in src0 and dst: what their exponents' biases are above the types' own */
 	uint8_t src_bias, dst_bias; /* 4 bits, two's complement: neuron_isa_bias() */

@@ -37,6 +37,7 @@ enum neuron_isa_field {
 	NEURON_F_REDUCE_CMD,
 	NEURON_F_NEIGHBOURS,
 	NEURON_F_BIAS,
+	NEURON_F_TILE,
 	NEURON_F_ALPHA, /* ACTIVATE: second word */
 	NEURON_F_RESULT_SCALE, /* TENSOR_REDUCE: the same member, first word */
 	NEURON_F_ID,
@@ -161,6 +162,25 @@ static inline int neuron_isa_bias(uint8_t code)
 {
 	return (code ^ 8) - 8;
 }
+
+/*
+ * A part of the tensor engine's array: rows and columns from one on. Its code has, from the lowest
+ * bit, two bits each of row / 32, column / 32, log2(128 / rows) and log2(128 / columns); 0 is the
+ * whole array.
+ */
+#define NEURON_ISA_TILE_UNIT 32
+struct neuron_isa_tile {
+	uint8_t row, column, rows, columns;
+};
+static inline struct neuron_isa_tile neuron_isa_tile(uint8_t code)
+{
+	return (struct neuron_isa_tile){ .row = (code & 3) * NEURON_ISA_TILE_UNIT,
+					 .column = (code >> 2 & 3) * NEURON_ISA_TILE_UNIT,
+					 .rows = 128 >> (code >> 4 & 3),
+					 .columns = 128 >> (code >> 6) };
+}
+/* Its code, or -1: no code says that */
+int neuron_isa_tile_code(const struct neuron_isa_tile *tile);
 
 /* The bits of a tf32 that nothing reads */
 #define NEURON_ISA_TF32_UNUSED 0x1fffu

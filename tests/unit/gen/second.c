@@ -39,6 +39,7 @@ const struct neuron_target neuron_target_second = {
 		.startup = 60,
 		.transpose = 64,
 		.int8_columns = 2,
+		.weights = 1,
 		.bf16_reduced = 2,
 		.two_operands = 2,
 		.reciprocal = 8,

@@ -20,6 +20,14 @@ struct ref_core {
 	uint8_t version; /* of the NeuronCore; 0 as 1 */
 	unsigned int k, fs;
 	bool doubled; /* two rows a partition */
+	/*
+	 * Weights of parts of the array in their places, and of each 32 x 32 of it which part it
+	 * is of (its code; 0: none), and what the part has
+	 */
+	float part[128][128];
+	struct {
+		uint8_t tile, k, fs, dtype;
+	} cell[4][4];
 	uint8_t dtype; /* of the weights */
 	float acc[128];
 	struct ref_draws draws; /* of the engine that executes */

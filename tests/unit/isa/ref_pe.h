@@ -11,6 +11,7 @@ float ref_load(struct ref_core *c, const struct neuron_ap *ap, unsigned int p, u
 void ref_put(struct ref_core *c, const struct neuron_ap *ap, unsigned int p, uint32_t i,
 	     uint32_t raw);
 
+bool ref_tile_loaded(const struct ref_core *c, uint8_t tile);
 void ref_pe_forms(struct ref_core *c, const struct neuron_insn *insn);
 void ref_transpose_bits(struct ref_core *c, const struct neuron_insn *insn);
 

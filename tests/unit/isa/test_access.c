@@ -163,21 +163,22 @@ START_TEST(test_weights)
 				    .src0 = AP1(0, BF16, 8),
 				    .dst = AP1(PSUM(0, 0), FP32, 4) };
 	const struct neuron_target *target = &neuron_target_inf1;
-	struct neuron_isa_weights w = { 0 };
+	struct neuron_isa_array array = { 0 };
+	const struct neuron_isa_weights *w = neuron_isa_weights_for(&array, &mm);
 	struct neuron_isa_fault fault;
 
-	ck_assert_int_eq(neuron_isa_check_weights(&mm, target, &w, &fault), -EINVAL);
+	ck_assert_int_eq(neuron_isa_check_weights(&mm, target, w, &fault), -EINVAL);
 	ck_assert_uint_eq(fault.code, NEURON_NERR_ILLEGAL_INSN);
-	ck_assert_int_eq(neuron_isa_check_weights(&turn, target, &w, &fault), 0);
-	neuron_isa_load_weights(&w, &load);
-	neuron_isa_load_weights(&w, &turn); /* these stay */
-	neuron_isa_load_weights(&w, &mm);
-	ck_assert_uint_eq(w.k, 8);
-	ck_assert_uint_eq(w.columns, 40);
-	ck_assert_uint_eq(w.dtype, NEURON_DT_BF16);
-	ck_assert_int_eq(neuron_isa_check_weights(&mm, target, &w, &fault), 0);
-	ck_assert_uint_eq(neuron_isa_macs(&mm, &w), 8 * 40 * 4);
-	ck_assert_uint_eq(neuron_isa_macs(&turn, &w), 0);
+	ck_assert_int_eq(neuron_isa_check_weights(&turn, target, w, &fault), 0);
+	neuron_isa_load_weights(&array, &load);
+	neuron_isa_load_weights(&array, &turn); /* these stay */
+	neuron_isa_load_weights(&array, &mm);
+	ck_assert_uint_eq(w->k, 8);
+	ck_assert_uint_eq(w->columns, 40);
+	ck_assert_uint_eq(w->dtype, NEURON_DT_BF16);
+	ck_assert_int_eq(neuron_isa_check_weights(&mm, target, w, &fault), 0);
+	ck_assert_uint_eq(neuron_isa_macs(&mm, w), 8 * 40 * 4);
+	ck_assert_uint_eq(neuron_isa_macs(&turn, w), 0);
 }
 END_TEST
 

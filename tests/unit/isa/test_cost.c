@@ -66,6 +66,10 @@ static const struct {
 	COST(900, 900, V, OP(MATCH_REPLACE8), .dst = AP(0, FP32, 1, 900),
 	     .src0 = AP(0, FP32, 1, 900), .src1 = AP(0, FP32, 1, 8)),
 	COST(200, 200, V, OP(RNG), .dst = AP(0, UINT32, 1, 200)),
+	/* the tensor engine, and the share of it that a part takes */
+	COST(64, 64, NEURON_ENG_PE, OP(LDWEIGHTS), .src0 = AP(0, BF16, 1, 128)),
+	COST(16, 16, NEURON_ENG_PE, OP(LDWEIGHTS), .tile = 0x50, .src0 = AP(0, BF16, 1, 64)),
+	COST(0, 4, NEURON_ENG_PE, OP(LDWEIGHTS), .tile = 0xaf, .src0 = AP(0, BF16, 1, 32)),
 	/* GpSimd */
 	COST(400, 400, G, OP(TENSOR_COPY), .dst = AP(0, BF16, 1, 400), .src0 = AP(0, BF16, 1, 400)),
 	COST(800, 800, G, OP(TENSOR_TENSOR), .op0 = NEURON_ALU_ADD, .dst = AP(0, INT32, 1, 400),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tensor engine's instructions from NeuronCore-v3 on, double rows, sparse weights, transposes
- * that move bits, against the scalar reference in each set of kernels; and what is refused.
+ * that move bits, and parts of the array from v2 on, against the scalar reference in each set of
+ * kernels; and what is refused.
  */
 #include <math.h>
 
@@ -31,10 +32,8 @@ static uint32_t pick(struct bench *b, uint32_t n)
 	return (uint32_t)(machine_random(&b->seed) % n);
 }
 
-static void bench_init(struct bench *b, uint64_t seed)
+static void bench_init_on(struct bench *b, const struct neuron_target *target, uint64_t seed)
 {
-	const struct neuron_target *target = neuron_gen_trainium2.target;
-
 	memset(b, 0, sizeof(*b));
 	b->seed = seed;
 	b->machines = machine_kernels(b->kern);
@@ -47,6 +46,11 @@ static void bench_init(struct bench *b, uint64_t seed)
 	b->ref.sbuf_part_size = PART;
 	b->ref.psum_part_size = target->psum_part_size;
 	b->ref.version = target->core;
+}
+
+static void bench_init(struct bench *b, uint64_t seed)
+{
+	bench_init_on(b, neuron_gen_trainium2.target, seed);
 }
 
 static void bench_fini(struct bench *b)
@@ -108,6 +112,8 @@ static void run(struct bench *b, const struct neuron_insn *insn, unsigned int en
 	for (unsigned int i = 0; i < b->machines; i++) {
 		machine_run1(&b->m[i], engine, insn);
 		ck_assert_uint_eq(b->m[i].notes, 0);
+		if (!memcmp(b->m[i].psum, b->ref.psum, n))
+			continue;
 		for (size_t at = 0; at < n; at += 4)
 			if (memcmp(b->m[i].psum + at, b->ref.psum + at, 4))
 				ck_abort_msg("%s %s: byte %zu is %08x, want %08x", b->kern[i]->name,
@@ -205,6 +211,63 @@ START_TEST(test_bias)
 		insn.dst_bias = (uint8_t)(round % 5 ? pick(&b, 16) : insn.src_bias);
 		run(&b, &insn, round % 2 ? NEURON_ENG_ACT : NEURON_ENG_POOL);
 	}
+	bench_fini(&b);
+}
+END_TEST
+
+/* A part of the array that a core has, not the whole */
+static uint8_t tile_of(struct bench *b, unsigned int core)
+{
+	const unsigned int most = core < 3 ? 1 : 2; /* halvings */
+	const unsigned int rows = pick(b, most + 1), columns = pick(b, most + 1);
+	const unsigned int row = pick(b, 1u << rows) << (2 - rows);
+	const unsigned int column = pick(b, 1u << columns) << (2 - columns);
+	const uint8_t tile = (uint8_t)(row | column << 2 | rows << 4 | columns << 6);
+
+	return tile ? tile : tile_of(b, core);
+}
+
+/* Loads into parts that meet or do not, and products with those that are left */
+START_TEST(test_tiles)
+{
+	const struct neuron_target *target =
+		_i ? neuron_gen_trainium2.target : neuron_gen_trainium.target;
+	unsigned int products = 0;
+	struct bench b;
+
+	bench_init_on(&b, target, 0xda3e39cb94b95bdbull + (unsigned int)_i);
+	for (unsigned int round = 0; round < 60; round++) {
+		const uint8_t dtype = floats[round / 12 % sizeof(floats)];
+		struct neuron_insn load = { .opcode = NEURON_OP_LDWEIGHTS,
+					    .tile = tile_of(&b, target->core) };
+		const struct neuron_isa_tile t = neuron_isa_tile(load.tile);
+
+		if (round % 12 == 0)
+			fill(&b, dtype, 0, round % 24 == 12);
+		load.partitions = (uint8_t)(1 + pick(&b, t.rows));
+		load.src0 = machine_ap(WEIGHTS + 2 * neuron_isa_dtypes[dtype].size * pick(&b, 8),
+				       dtype, (uint16_t)(1 + pick(&b, t.columns)));
+		if (_i && neuron_dtype_is_fp8(dtype))
+			load.src_bias = (uint8_t)pick(&b, 16);
+		run(&b, &load, NEURON_ENG_PE);
+		for (unsigned int i = 0; i < 256; i++) {
+			struct neuron_insn mul = { .opcode = NEURON_OP_MATMUL,
+						   .tile = (uint8_t)i,
+						   .accumulate = i % 3 == 0 };
+			const uint32_t n = 1 + pick(&b, 40);
+
+			if (!i || !ref_tile_loaded(&b.ref, mul.tile))
+				continue;
+			products++;
+			mul.partitions = b.ref.cell[i & 3][i >> 2 & 3].k;
+			if (b.ref.cell[i & 3][i >> 2 & 3].dtype != dtype)
+				continue;
+			mul.src0 = machine_ap(MOVING, dtype, (uint16_t)n);
+			mul.dst = result_of(&b, n);
+			run(&b, &mul, NEURON_ENG_PE);
+		}
+	}
+	ck_assert_uint_gt(products, 100);
 	bench_fini(&b);
 }
 END_TEST
@@ -323,11 +386,25 @@ static void setup_third(void)
 		.src0 = PE_AP(0, type, a, n), .src1 = PE_AP(TAGS, tag, 1, 1),        \
 		.dst = PE_AP(NEURON_PSUM_OFFSET, FP32, 1, n)                         \
 	}
+#define TILE(p, code, n)                                                      \
+	{                                                                     \
+		.opcode = NEURON_OP_LDWEIGHTS, .partitions = p, .tile = code, \
+		.src0 = PE_AP(0, BF16, 1, n)                                  \
+	}
 static const struct {
 	struct neuron_insn insn;
 	uint16_t code;
 	uint8_t operand;
 } wrong[] = {
+	{ TILE(16, 0x30, 4), NEURON_NERR_ILLEGAL_INSN, 0 }, /* 16 rows */
+	{ TILE(16, 0xc0, 4), NEURON_NERR_ILLEGAL_INSN, 0 },
+	{ TILE(16, 0x01, 4), NEURON_NERR_ILLEGAL_INSN, 0 }, /* 128 rows from row 32 on */
+	{ TILE(16, 0x11, 4), NEURON_NERR_ILLEGAL_INSN, 0 }, /* 64 from row 32 on */
+	{ TILE(16, 0x44, 4), NEURON_NERR_ILLEGAL_INSN, 0 },
+	{ TILE(33, 0x20, 4), NEURON_NERR_ILLEGAL_OPERAND, NEURON_OPERAND_SRC0 },
+	{ TILE(65, 0x10, 4), NEURON_NERR_ILLEGAL_OPERAND, NEURON_OPERAND_SRC0 },
+	{ TILE(16, 0x80, 33), NEURON_NERR_ILLEGAL_OPERAND, NEURON_OPERAND_SRC0 },
+	{ TILE(16, 0x40, 65), NEURON_NERR_ILLEGAL_OPERAND, NEURON_OPERAND_SRC0 },
 	{ { .opcode = NEURON_OP_LDWEIGHTS,
 	    .partitions = 4,
 	    .src_bias = 1,
@@ -393,6 +470,116 @@ START_TEST(test_wrong_weights)
 	ck_assert_uint_eq(m.notes, 1);
 	ck_assert_uint_eq(m.note[0].code,
 			  _i ? NEURON_NERR_ILLEGAL_INSN : NEURON_NERR_ILLEGAL_OPERAND);
+}
+END_TEST
+
+/* Weights of the whole array and of its parts take each other's place, and of parts that meet */
+static const struct {
+	uint8_t loads[3], product;
+	bool there;
+} replaced[] = {
+	{ { 0x10, 0x12, 0x10 }, 0x12, true },  { { 0x10, 0x12, 0x00 }, 0x12, false },
+	{ { 0x10, 0x12, 0x10 }, 0x00, false }, { { 0x00, 0x00, 0x00 }, 0x10, false },
+	{ { 0xa0, 0xa5, 0xaf }, 0xa5, true },  { { 0xa0, 0xa5, 0x50 }, 0xa5, false },
+	{ { 0xa0, 0xa5, 0x50 }, 0x50, true },  { { 0x50, 0x5a, 0x52 }, 0x5a, true },
+	{ { 0x50, 0x5a, 0x40 }, 0x50, false }, { { 0x50, 0x5a, 0x40 }, 0x5a, true },
+	{ { 0xa0, 0xa0, 0xa0 }, 0xa4, false }, { { 0xa0, 0x90, 0x90 }, 0xa0, false },
+};
+
+START_TEST(test_replaced)
+{
+	struct neuron_insn mul = { .opcode = NEURON_OP_MATMUL,
+				   .tile = replaced[_i].product,
+				   .partitions = 4,
+				   .src0 = PE_AP(0, BF16, 1, 4),
+				   .dst = PE_AP(NEURON_PSUM_OFFSET, FP32, 1, 4) };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		const struct neuron_insn load = TILE(4, replaced[_i].loads[i], 4);
+
+		machine_run1(&m, NEURON_ENG_PE, &load);
+	}
+	ck_assert_uint_eq(m.notes, 0);
+	machine_run1(&m, NEURON_ENG_PE, &mul);
+	ck_assert_uint_eq(m.notes, !replaced[_i].there);
+	if (m.notes)
+		ck_assert_uint_eq(m.note[0].code, NEURON_NERR_ILLEGAL_INSN);
+}
+END_TEST
+
+/* What a state says of parts is what loads leave, or it is refused */
+START_TEST(test_parts_state)
+{
+	static const struct neuron_insn loads[] = { TILE(20, 0xa5, 9), TILE(64, 0x52, 64),
+						    TILE(128, 0x8c, 1) };
+	struct neuron_insn mul = { .opcode = NEURON_OP_MATMUL,
+				   .tile = 0x52,
+				   .partitions = 64,
+				   .src0 = PE_AP(0, BF16, 1, 8),
+				   .dst = PE_AP(NEURON_PSUM_OFFSET, FP32, 1, 8) };
+	struct neuron_isa_weights *part = &m.tpb->parts.at[5];
+	const struct neuron_isa_weights good = {
+		.k = 20, .columns = 9, .dtype = NEURON_DT_BF16, .tile = 0xa5
+	};
+	struct neuron_isa_weights bad[] = { good, good, good, good, good, good };
+	const int64_t plain = tpb_save(m.tpb, NULL, 0);
+	struct machine other;
+	uint8_t *state;
+	int64_t size;
+
+	bad[0].k = 33;
+	bad[1].columns = 0;
+	bad[2].columns = 33;
+	bad[3].dtype = NEURON_DT_INT32;
+	bad[4].tile = 0x55; /* from row 32 on 64 */
+	bad[5].tile = 0xaa; /* of another place */
+	for (size_t i = 0; i < (size_t)NEURON_PARTITIONS * PART; i++)
+		m.sbuf[i] = (uint8_t)(i * 37 % 110);
+	for (unsigned int i = 0; i < 3; i++)
+		machine_run1(&m, NEURON_ENG_PE, &loads[i]);
+	size = tpb_save(m.tpb, NULL, 0);
+	ck_assert_int_eq(size, plain + (int64_t)sizeof(m.tpb->part_weights));
+	state = malloc((size_t)size);
+	ck_assert_int_eq(tpb_save(m.tpb, state, (uint64_t)size), size);
+	machine_init(&other, neuron_gen_trainium2.target, PART);
+	memcpy(other.sbuf, m.sbuf, (size_t)NEURON_PARTITIONS * PART);
+	ck_assert_int_eq(tpb_load(other.tpb, state, (uint64_t)size), 0);
+	machine_run1(&m, NEURON_ENG_PE, &mul);
+	machine_run1(&other, NEURON_ENG_PE, &mul);
+	ck_assert_uint_eq(m.notes + other.notes, 0);
+	ck_assert_mem_eq(m.psum, other.psum, 32);
+	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		*part = bad[i];
+		ck_assert_int_eq(tpb_save(m.tpb, state, (uint64_t)size), size);
+		ck_assert_int_eq(tpb_load(other.tpb, state, (uint64_t)size), -EINVAL);
+	}
+	*part = good;
+	m.tpb->parts.at[0] = (struct neuron_isa_weights){
+		.k = 1, .columns = 1, .dtype = NEURON_DT_BF16, .tile = 0x50
+	}; /* meets part 5 */
+	ck_assert_int_eq(tpb_save(m.tpb, state, (uint64_t)size), size);
+	ck_assert_int_eq(tpb_load(other.tpb, state, (uint64_t)size), -EINVAL);
+	m.tpb->parts.at[0].k = 0;
+	m.tpb->weights.dtype = NEURON_DT_BF16; /* the whole array beside parts */
+	m.tpb->weights.k = m.tpb->weights.fs = 1;
+	ck_assert_int_eq(tpb_save(m.tpb, state, (uint64_t)size), size);
+	ck_assert_int_eq(tpb_load(other.tpb, state, (uint64_t)size), -EINVAL);
+	machine_fini(&other);
+	free(state);
+}
+END_TEST
+
+/* NeuronCore-v2 has no parts of 32, the first none */
+START_TEST(test_older)
+{
+	const struct neuron_insn load = TILE(4, _i == 1 ? 0x20 : 0x10, 4);
+	const struct neuron_target *target =
+		_i == 2 ? neuron_gen_inferentia.target : neuron_gen_trainium.target;
+
+	machine_fini(&m);
+	machine_init(&m, target, PART);
+	machine_run1(&m, NEURON_ENG_PE, &load);
+	ck_assert_uint_eq(m.notes, _i > 0);
 }
 END_TEST
 
@@ -468,6 +655,7 @@ int main(void)
 	tcase_set_timeout(tc, 180);
 	LOOP(tc, test_double, fp8);
 	LOOP(tc, test_bias, fp8);
+	tcase_add_loop_test(tc, test_tiles, 0, 2);
 	LOOP(tc, test_sparse, patterns);
 	tcase_add_test(tc, test_sparse_signs);
 	LOOP(tc, test_transpose, moved);
@@ -476,7 +664,10 @@ int main(void)
 	LOOP(refused, test_wrong, wrong);
 	tcase_add_loop_test(refused, test_wrong_weights, 0, 3);
 	tcase_add_loop_test(refused, test_second, 0, 5);
+	LOOP(refused, test_replaced, replaced);
+	tcase_add_loop_test(refused, test_older, 0, 3);
 	tcase_add_test(refused, test_state);
+	tcase_add_test(refused, test_parts_state);
 	suite_add_tcase(s, refused);
 	return check_run(s);
 }

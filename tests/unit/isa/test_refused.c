@@ -423,7 +423,7 @@ START_TEST(test_kinds_of_products)
 	for (unsigned int i = 0; i < 18; i++) {
 		for (unsigned int j = 0; j < 18; j++) {
 			const uint8_t a = kinds[i / 6][i % 6], b = kinds[j / 6][j % 6];
-			const struct neuron_isa_weights w = { 1, 1, a, false };
+			const struct neuron_isa_weights w = { .k = 1, .columns = 1, .dtype = a };
 			struct neuron_insn mm = { .opcode = NEURON_OP_MATMUL,
 						  .partitions = 1,
 						  .src0 = AP1(0, FP32, 1),

@@ -336,7 +336,7 @@ START_TEST(test_passes)
 	machine_run1(&m, NEURON_ENG_PE, &mm);
 	ck_assert_uint_eq(m.notes, 0);
 	tpb_perf(m.tpb, &perf);
-	ck_assert_uint_eq(perf.eng[0].busy, 128 + 200 * types[_i].passes);
+	ck_assert_uint_eq(perf.eng[0].busy, 64 + 200 * types[_i].passes);
 }
 END_TEST
 
