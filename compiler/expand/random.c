@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Random bits as XLA's RngBitGenerator gives them: Threefry2x32 with 20 rounds and Philox4x32 with
+ * 10 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011), each block of which
+ * encrypts a counter. Words are u32, which wrap around; a counter is of words, the lowest first.
+ */
+#include "random.h"
+
+static struct ncc_op *rotated(struct ncc_build *bl, struct ncc_op *x, unsigned int n)
+{
+	return build_binary(bl, NCC_OR, build_number(bl, NCC_SHL, x, n),
+			    build_number(bl, NCC_SHR, x, 32 - n));
+}
+
+/* A word for all blocks */
+static struct ncc_op *spread(struct ncc_build *bl, struct ncc_op *x, int64_t n)
+{
+	const struct ncc_shape s = { .dtype = NEURON_DT_UINT32, .ndim = 1, .dim = { n } };
+
+	return x ? build_spread(bl, &s, x, NULL) : NULL;
+}
+
+static struct ncc_op *is_zero(struct ncc_build *bl, struct ncc_op *x)
+{
+	return x ? build_compare(bl, NCC_EQ, x, build_splat(bl, &x->shape, 0)) : NULL;
+}
+
+/* What becomes of the upper words of a counter where the lowest one overflows */
+static void carried(struct ncc_build *bl, struct ncc_op *const *c, unsigned int n,
+		    struct ncc_op **to)
+{
+	struct ncc_op *carry = NULL;
+
+	for (unsigned int i = 1; i < n; i++) {
+		to[i] = build_number(bl, NCC_ADD, c[i], 1);
+		if (i > 1)
+			to[i] = build_select(bl, carry, to[i], c[i]);
+		carry = i > 1 ? build_binary(bl, NCC_AND, carry, is_zero(bl, to[i]))
+			      : is_zero(bl, to[i]);
+	}
+}
+
+/* The counter c of n words, and so many blocks more */
+static void advance(struct ncc_build *bl, struct ncc_op *const *c, unsigned int n, int64_t blocks,
+		    struct ncc_op **to)
+{
+	struct ncc_op *up[RANDOM_COUNTER], *carry;
+
+	to[0] = build_number(bl, NCC_ADD, c[0], (double)blocks);
+	carry = build_compare(bl, NCC_LT, to[0], c[0]);
+	carried(bl, c, n, up);
+	for (unsigned int i = 1; i < n; i++)
+		to[i] = build_select(bl, carry, up[i], c[i]);
+}
+
+/* The counter of each of so many blocks */
+static void count(struct ncc_build *bl, struct ncc_op *const *c, unsigned int n, int64_t blocks,
+		  struct ncc_op **to)
+{
+	struct ncc_op *up[RANDOM_COUNTER], *carry, *first = spread(bl, c[0], blocks);
+
+	to[0] = build_binary(bl, NCC_ADD, first,
+			     build_cast(bl, build_count(bl, blocks), NEURON_DT_UINT32));
+	carry = build_compare(bl, NCC_LT, to[0], first);
+	carried(bl, c, n, up);
+	for (unsigned int i = 1; i < n; i++)
+		to[i] = build_select(bl, carry, spread(bl, up[i], blocks),
+				     spread(bl, c[i], blocks));
+}
+
+static void threefry_block(struct ncc_build *bl, struct ncc_op *const *key, struct ncc_op **x)
+{
+	static const uint8_t rotation[2][4] = { { 13, 15, 26, 6 }, { 17, 29, 16, 24 } };
+	const int64_t n = x[0] ? x[0]->shape.dim[0] : 0;
+	struct ncc_op *k[3] = { key[0], key[1],
+				build_number(bl, NCC_XOR, build_binary(bl, NCC_XOR, key[0], key[1]),
+					     0x1bd11bda) };
+
+	for (unsigned int i = 0; i < 2; i++)
+		x[i] = build_binary(bl, NCC_ADD, x[i], spread(bl, k[i], n));
+	for (unsigned int group = 1; group <= 5; group++) {
+		for (unsigned int i = 0; i < 4; i++) {
+			x[0] = build_binary(bl, NCC_ADD, x[0], x[1]);
+			x[1] = rotated(bl, x[1], rotation[(group - 1) % 2][i]);
+			x[1] = build_binary(bl, NCC_XOR, x[0], x[1]);
+		}
+		for (unsigned int i = 0; i < 2; i++) {
+			struct ncc_op *word = k[(group + i) % 3];
+
+			word = i ? build_number(bl, NCC_ADD, word, group) : word;
+			x[i] = build_binary(bl, NCC_ADD, x[i], spread(bl, word, n));
+		}
+	}
+}
+
+#define LIMB 11 /* bits: three products of two limbs, and what is carried to them, are below 2^24 */
+#define LIMB_MASK ((1u << LIMB) - 1)
+
+/* The halves of the 64-bit product of x and k: sums of products of limbs stay exact in fp32. */
+static void product(struct ncc_build *bl, struct ncc_op *x, uint32_t k, struct ncc_op **high,
+		    struct ncc_op **low)
+{
+	const uint32_t b[3] = { k & LIMB_MASK, k >> LIMB & LIMB_MASK, k >> 2 * LIMB };
+	struct ncc_op *a[3], *sum[5], *carry = NULL;
+
+	a[0] = build_number(bl, NCC_AND, x, LIMB_MASK);
+	a[1] = build_number(bl, NCC_AND, build_number(bl, NCC_SHR, x, LIMB), LIMB_MASK);
+	a[2] = build_number(bl, NCC_SHR, x, 2 * LIMB);
+	for (unsigned int i = 0; i < 5; i++) {
+		sum[i] = carry;
+		for (unsigned int j = i < 3 ? 0 : i - 2; j < 3 && j <= i; j++) {
+			struct ncc_op *p = build_number(bl, NCC_MUL, a[j], b[i - j]);
+
+			sum[i] = sum[i] ? build_binary(bl, NCC_ADD, sum[i], p) : p;
+		}
+		carry = build_number(bl, NCC_SHR, sum[i], LIMB);
+	}
+
+	*low = build_binary(
+		bl, NCC_OR, build_number(bl, NCC_AND, sum[0], LIMB_MASK),
+		build_number(bl, NCC_SHL, build_number(bl, NCC_AND, sum[1], LIMB_MASK), LIMB));
+	*low = build_binary(bl, NCC_OR, *low, build_number(bl, NCC_SHL, sum[2], 2 * LIMB));
+	*high = build_number(bl, NCC_AND, build_number(bl, NCC_SHR, sum[2], 32 - 2 * LIMB), 1);
+	*high = build_binary(
+		bl, NCC_OR, *high,
+		build_number(bl, NCC_SHL, build_number(bl, NCC_AND, sum[3], LIMB_MASK), 1));
+	*high = build_binary(bl, NCC_OR, *high, build_number(bl, NCC_SHL, sum[4], 4 * LIMB - 32));
+}
+
+#define PHILOX_ROUNDS 10
+
+/* The key's word in each round: more by a constant than in the one before */
+static struct ncc_op *raised(struct ncc_build *bl, struct ncc_op *key, uint32_t by)
+{
+	const struct ncc_shape s = { .dtype = NEURON_DT_UINT32,
+				     .ndim = 1,
+				     .dim = { PHILOX_ROUNDS } };
+	struct ncc_op *add = build_const(bl, &s);
+
+	for (uint32_t i = 0; add && i < PHILOX_ROUNDS; i++)
+		ncc_set_int(NEURON_DT_UINT32, add->data, i, (uint32_t)(i * by));
+	return build_binary(bl, NCC_ADD, spread(bl, key, PHILOX_ROUNDS), add);
+}
+
+static struct ncc_op *word_of(struct ncc_build *bl, struct ncc_op *x, int64_t i)
+{
+	return build_reshape(bl, build_slice(bl, x, 0, i, 1), &(struct ncc_shape){ 0 });
+}
+
+static void philox_block(struct ncc_build *bl, struct ncc_op *const *key, struct ncc_op **x)
+{
+	const int64_t n = x[0] ? x[0]->shape.dim[0] : 0;
+	struct ncc_op *keys[2] = { raised(bl, key[0], 0x9e3779b9), raised(bl, key[1], 0xbb67ae85) };
+
+	for (unsigned int round = 0; round < PHILOX_ROUNDS; round++) {
+		struct ncc_op *high[2], *low[2], *k[2];
+
+		product(bl, x[0], 0xd2511f53, &high[0], &low[0]);
+		product(bl, x[2], 0xcd9e8d57, &high[1], &low[1]);
+		for (unsigned int i = 0; i < 2; i++)
+			k[i] = spread(bl, word_of(bl, keys[i], round), n);
+		x[0] = build_binary(bl, NCC_XOR, build_binary(bl, NCC_XOR, high[1], x[1]), k[0]);
+		x[1] = low[1];
+		x[2] = build_binary(bl, NCC_XOR, build_binary(bl, NCC_XOR, high[0], x[3]), k[1]);
+		x[3] = low[0];
+	}
+}
+
+/* Words of each block side by side: [blocks * n] */
+static struct ncc_op *woven(struct ncc_build *bl, struct ncc_op *const *x, unsigned int n)
+{
+	struct ncc_op *column[4], *all;
+	struct ncc_shape s;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (!x[i])
+			return NULL;
+		s = x[i]->shape;
+		s.dim[s.ndim++] = 1;
+		column[i] = build_reshape(bl, x[i], &s);
+	}
+	all = build_concat(bl, column, n, s.ndim - 1);
+	s.ndim = 1;
+	s.dim[0] *= n;
+	return build_reshape(bl, all, &s);
+}
+
+static struct ncc_op *as_type(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *s)
+{
+	static const uint8_t by_size[] = { [1] = NEURON_DT_UINT8,
+					   [2] = NEURON_DT_UINT16,
+					   [4] = NEURON_DT_UINT32 };
+
+	x = build_cast(bl, x, by_size[ncc_dtype_size(s->dtype)]);
+	return build_bitcast(bl, x, s->dtype);
+}
+
+static void all_as_type(struct ncc_build *bl, struct ncc_op **x, unsigned int n,
+			const struct ncc_shape *s)
+{
+	for (unsigned int i = 0; i < n; i++)
+		x[i] = as_type(bl, x[i], s);
+}
+
+/*
+ * The dimension of a shape that Threefry halves, since the two words of a block go to two places
+ * along it: the first even one, else the first of the longest
+ */
+static unsigned int halved(const struct ncc_shape *s)
+{
+	unsigned int longest = 0;
+
+	for (unsigned int d = 0; d < s->ndim; d++) {
+		if (s->dim[d] % 2 == 0)
+			return d;
+		if (s->dim[d] > s->dim[longest])
+			longest = d;
+	}
+	return longest;
+}
+
+/* The words of blocks x in their places along the dimension that is halved */
+static struct ncc_op *paired(struct ncc_build *bl, struct ncc_op **x, const struct ncc_shape *s)
+{
+	const unsigned int d = halved(s);
+	struct ncc_shape part = *s, whole = *s;
+	struct ncc_op *half[2], *all;
+
+	if (!s->ndim)
+		return build_reshape(bl, x[0], s);
+	part.dim[d] = (s->dim[d] + 1) / 2;
+	whole.dim[d] = 2 * part.dim[d];
+	for (unsigned int i = 0; i < 2; i++) {
+		struct ncc_shape one = { .ndim = 3, .dim = { 1, 1, 1 } };
+
+		for (unsigned int k = 0; k < s->ndim; k++)
+			one.dim[k <= d ? 0 : 2] *= part.dim[k];
+		half[i] = build_reshape(bl, x[i], &one);
+	}
+	all = build_reshape(bl, build_concat(bl, half, 2, 1), &whole);
+	return build_slice(bl, all, d, 0, s->dim[d]);
+}
+
+static int64_t threefry(struct ncc_build *bl, struct ncc_op *const *key,
+			struct ncc_op *const *counter, const struct ncc_shape *s, bool wide,
+			struct ncc_op **bits)
+{
+	const unsigned int d = halved(s);
+	int64_t blocks = ncc_elems(s);
+	struct ncc_op *x[2];
+
+	if (!wide && s->ndim)
+		blocks = blocks / s->dim[d] * ((s->dim[d] + 1) / 2);
+	count(bl, counter, 2, blocks, x);
+	threefry_block(bl, key, x);
+	all_as_type(bl, x, 2, s);
+	*bits = wide ? woven(bl, x, 2) : paired(bl, x, s);
+	return blocks;
+}
+
+static int64_t philox(struct ncc_build *bl, struct ncc_op *const *key,
+		      struct ncc_op *const *counter, const struct ncc_shape *s, bool wide,
+		      struct ncc_op **bits)
+{
+	const int64_t words = ncc_elems(s) * (wide ? 2 : 1), blocks = (words + 3) / 4;
+	struct ncc_op *x[RANDOM_COUNTER];
+
+	count(bl, counter, RANDOM_COUNTER, blocks, x);
+	philox_block(bl, key, x);
+	all_as_type(bl, x, 4, s);
+	*bits = build_slice(bl, woven(bl, x, 4), 0, 0, words);
+	return blocks;
+}
+
+bool expand_random(struct ncc_build *bl, enum ncc_random by, struct ncc_op *state,
+		   const struct ncc_shape *s, bool wide, struct ncc_op **bits,
+		   struct ncc_op **next)
+{
+	const bool is_philox = by == NCC_RANDOM_PHILOX;
+	struct ncc_op *word[2 + RANDOM_COUNTER], *counter[RANDOM_COUNTER], *to[RANDOM_COUNTER];
+	const unsigned int n = state ? (unsigned int)(2 * state->shape.dim[0]) : 0;
+	struct ncc_shape flat = { .ndim = 1, .dim = { n } }, to_shape = *s;
+	int64_t blocks;
+
+	*bits = *next = NULL;
+	state = build_reshape(bl, state, &flat);
+	for (unsigned int i = 0; i < n; i++)
+		word[i] = word_of(bl, state, i);
+	/* a state without room for Philox's upper half of the counter has its key there */
+	for (unsigned int i = 0; i < RANDOM_COUNTER && state; i++)
+		counter[i] = word[2 + i < n ? 2 + i : i - 2];
+	if (!state)
+		return false;
+	blocks = (is_philox ? philox : threefry)(bl, word, counter, s, wide, bits);
+	advance(bl, counter, is_philox ? RANDOM_COUNTER : 2, blocks, to);
+
+	for (unsigned int i = 0; i < n; i++)
+		word[i] = build_reshape(bl, i < 2 ? word[i] : to[i - 2],
+					&(struct ncc_shape){ .ndim = 1, .dim = { 1 } });
+	flat = (struct ncc_shape){ .ndim = 2, .dim = { n / 2, 2 } };
+	*next = build_reshape(bl, build_concat(bl, word, n, 0), &flat);
+	if (wide)
+		to_shape.dim[to_shape.ndim++] = 2;
+	*bits = build_reshape(bl, *bits, &to_shape);
+	return *bits && *next;
+}
