@@ -53,14 +53,36 @@ static void advance(struct ncc_build *bl, struct ncc_op *const *c, unsigned int 
 		to[i] = build_select(bl, carry, up[i], c[i]);
 }
 
+#define ROW 4096 /* blocks: the numbers of many more are put together of two parts */
+
+/* u32[blocks]: 0, 1, 2, ... */
+static struct ncc_op *numbers(struct ncc_build *bl, int64_t blocks)
+{
+	const struct ncc_shape s = { .dtype = NEURON_DT_UINT32,
+				     .ndim = 2,
+				     .dim = { (blocks + ROW - 1) / ROW, ROW } };
+	const struct ncc_shape flat = { .ndim = 1, .dim = { s.dim[0] * ROW } };
+	struct ncc_op *row, *column;
+
+	if (blocks <= 8 * ROW)
+		return build_cast(bl, build_count(bl, blocks), NEURON_DT_UINT32);
+	row = build_cast(bl, build_count(bl, s.dim[0]), NEURON_DT_UINT32);
+	row = build_number(bl, NCC_SHL, row, __builtin_ctz(ROW));
+	column = build_cast(bl, build_count(bl, ROW), NEURON_DT_UINT32);
+	if (!row || !column)
+		return NULL;
+	row = build_binary(bl, NCC_OR, build_spread(bl, &s, row, (uint8_t[]){ 0 }),
+			   build_spread(bl, &s, column, (uint8_t[]){ 1 }));
+	return build_slice(bl, build_reshape(bl, row, &flat), 0, 0, blocks);
+}
+
 /* The counter of each of so many blocks */
 static void count(struct ncc_build *bl, struct ncc_op *const *c, unsigned int n, int64_t blocks,
 		  struct ncc_op **to)
 {
 	struct ncc_op *up[RANDOM_COUNTER], *carry, *first = spread(bl, c[0], blocks);
 
-	to[0] = build_binary(bl, NCC_ADD, first,
-			     build_cast(bl, build_count(bl, blocks), NEURON_DT_UINT32));
+	to[0] = build_binary(bl, NCC_ADD, first, numbers(bl, blocks));
 	carry = build_compare(bl, NCC_LT, to[0], first);
 	carried(bl, c, n, up);
 	for (unsigned int i = 1; i < n; i++)
