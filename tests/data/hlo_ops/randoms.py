@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""Golden modules of random bits; make.py makes them. What JAX does not write is in NumPy, from the paper of both
+generators (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011)."""
+
+from typing import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+ALGORITHMS = {"default": lax.RandomAlgorithm.RNG_DEFAULT, "three_fry": lax.RandomAlgorithm.RNG_THREE_FRY,
+              "philox": lax.RandomAlgorithm.RNG_PHILOX}
+MOST = 2**32 - 1
+
+
+def philox(key, counter):
+    """Philox4x32 with 10 rounds of blocks of four words"""
+    x, k = [np.array(c, np.uint64) for c in counter], [int(w) for w in key]
+    for _ in range(10):
+        a, b = x[0] * np.uint64(0xd2511f53), x[2] * np.uint64(0xcd9e8d57)
+        x = [(b >> np.uint64(32)) ^ x[1] ^ np.uint64(k[0]), b & np.uint64(MOST),
+             (a >> np.uint64(32)) ^ x[3] ^ np.uint64(k[1]), a & np.uint64(MOST)]
+        k = [(k[0] + 0x9e3779b9) & MOST, (k[1] + 0xbb67ae85) & MOST]
+    return x
+
+
+def threefry(key, counter):
+    """Threefry2x32 with 20 rounds of blocks of two words"""
+    k = [int(w) for w in key]
+    k.append(k[0] ^ k[1] ^ 0x1bd11bda)
+    x = [np.array(c, np.uint64) + np.uint64(w) & np.uint64(MOST) for c, w in zip(counter, k)]
+    for i in range(20):
+        r = np.uint64(((13, 15, 26, 6), (17, 29, 16, 24))[i // 4 % 2][i % 4])
+        x[0] = x[0] + x[1] & np.uint64(MOST)
+        x[1] = x[0] ^ (x[1] << r | x[1] >> np.uint64(32) - r) & np.uint64(MOST)
+        if i % 4 == 3:
+            n = i // 4 + 1
+            x = [x[0] + np.uint64(k[n % 3]) & np.uint64(MOST), x[1] + np.uint64(k[(n + 1) % 3] + n) & np.uint64(MOST)]
+    return x
+
+
+def counted(first: int, blocks: int, words: int):
+    """The counters of blocks as words, and the one after them"""
+    top = 2**(32 * words)
+    numbers = [(first + i) % top for i in range(blocks + 1)]
+    split = np.array([[n >> 32 * w & MOST for w in range(words)] for n in numbers], np.uint64)
+    return split[:-1].T, split[-1]
+
+
+def generated(algorithm: str, words: int):
+    """What rng_text's module computes: of a state in u32, the new state and so many words in their order"""
+    def fn(state):
+        s = [int(w) for w in state.ravel()]
+        if algorithm == "PHILOX":
+            counter = s[2:] + s[:4 - len(s[2:])]  # a state of two numbers has its key there
+            c, last = counted(sum(w << 32 * i for i, w in enumerate(counter)), -(-words // 4), 4)
+            bits = np.stack(philox(s[:2], c), 1)
+        else:
+            c, last = counted(s[2] | s[3] << 32, -(-words // 2), 2)
+            bits = np.stack(threefry(s[:2], c), 1)
+        after = np.array(s[:2] + [int(w) for w in last[: len(s) - 2]], np.uint32).reshape(state.shape)
+        return after, bits.astype(np.uint32).reshape(-1)[:words].reshape(-1, 2)
+    return fn
+
+
+def rng_text(algorithm: str, state: int, n: int) -> str:
+    """n 64-bit integers, as halves"""
+    return f"""func.func public @main(%a: tensor<{state}x2xui32>) -> (tensor<{state}x2xui32>, tensor<{n}x2xui32>) {{
+      %s = stablehlo.bitcast_convert %a : (tensor<{state}x2xui32>) -> tensor<{state}xui64>
+      %t, %u = "stablehlo.rng_bit_generator"(%s) <{{rng_algorithm = #stablehlo<rng_algorithm {algorithm}>}}> :
+        (tensor<{state}xui64>) -> (tensor<{state}xui64>, tensor<{n}xui64>)
+      %b = stablehlo.bitcast_convert %t : (tensor<{state}xui64>) -> tensor<{state}x2xui32>
+      %c = stablehlo.bitcast_convert %u : (tensor<{n}xui64>) -> tensor<{n}x2xui32>
+      return %b, %c : tensor<{state}x2xui32>, tensor<{n}x2xui32> }}"""
+
+
+def chain(algorithm):
+    """Bits of all types, each call with the state that the one before left"""
+    def fn(state):
+        outs = []
+        for dtype, shape in ((np.uint8, (5, 3)), (np.uint16, (7, 9, 5)), (np.uint32, ()), (np.uint32, (3, 6)), (np.uint8, (8,)),
+                             (np.uint32, (1001,))):
+            state, bits = lax.rng_bit_generator(state, shape, dtype=dtype, algorithm=algorithm)
+            outs += [state, bits]
+        return outs
+    return fn
+
+
+def many(algorithm):
+    """More than fit one constant of their numbers; a few of them, and the sum of all"""
+    def fn(state):
+        state, bits = lax.rng_bit_generator(state, (263, 521), algorithm=algorithm)
+        return state, bits[::7, ::31], jnp.sum(bits), jnp.sum(bits >> 16, 0)
+    return fn
+
+
+def add(case: Callable[..., None]) -> None:
+    state = lambda d: d.ints(np.uint32, 4)
+    key = lambda k: jax.random.wrap_key_data(k, impl="rbg")
+    for name, algorithm in ALGORITHMS.items():
+        case(f"rng_bits_{name}", chain(algorithm), state)
+        case(f"rng_many_{name}", many(algorithm), state)
+        case(f"rng_carry_{name}", lambda a, b, algorithm=algorithm: [lax.rng_bit_generator(s, (9,), algorithm=algorithm) for s in (a, b)],
+             lambda d: (np.array([3, MOST, MOST - 1, 5], np.uint32), np.array([MOST, 9, MOST, MOST], np.uint32)))
+    case("rng_key", lambda k, p: (jax.random.bits(key(k), (3, 50)), jax.random.uniform(key(k), (40,)), jax.random.bernoulli(key(k), 0.3, (6, 30)),
+         jax.random.randint(key(k), (40,), -5, 1000), jax.random.permutation(key(k), p), jax.random.key_data(jax.random.split(key(k), 3)),
+         jax.random.key_data(jax.random.fold_in(key(k), 77)), jax.random.bits(key(k), (5,), np.uint8)), lambda d: (state(d), d.ints(np.int32, 33)))
+    case("rng_normal", lambda k: (jax.random.normal(key(k), (40, 30)), jax.random.gumbel(key(k), (6, 9))), state, ulps=16)
+
+
+def add_written(cases: dict[str, tuple]) -> None:
+    """64-bit integers, and a state of three, whose counter overflows"""
+    wide = lambda *words: lambda d: (np.array(words, np.uint32).reshape(-1, 2),)
+    for name, algorithm, n, words in (("three_fry", "THREE_FRY", 7, (1, 2, MOST - 2, 4)), ("philox", "PHILOX", 7, (1, 2, MOST, 4)),
+                                      ("state", "PHILOX", 10, (5, 6, MOST - 1, MOST, MOST, 3))):
+        cases[f"rng_wide_{name}"] = (generated(algorithm, 2 * n), wide(*words), 0.0, False, rng_text(algorithm, len(words) // 2, n))
