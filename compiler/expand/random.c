@@ -118,20 +118,24 @@ static void threefry_block(struct ncc_build *bl, struct ncc_op *const *key, stru
 #define LIMB 11 /* bits: three products of two limbs, and what is carried to them, are below 2^24 */
 #define LIMB_MASK ((1u << LIMB) - 1)
 
-/* The halves of the 64-bit product of x and k: sums of products of limbs stay exact in fp32. */
-static void product(struct ncc_build *bl, struct ncc_op *x, uint32_t k, struct ncc_op **high,
-		    struct ncc_op **low)
+static void limbs(struct ncc_build *bl, struct ncc_op *x, struct ncc_op **limb)
 {
-	const uint32_t b[3] = { k & LIMB_MASK, k >> LIMB & LIMB_MASK, k >> 2 * LIMB };
+	limb[0] = build_number(bl, NCC_AND, x, LIMB_MASK);
+	limb[1] = build_number(bl, NCC_AND, build_number(bl, NCC_SHR, x, LIMB), LIMB_MASK);
+	limb[2] = build_number(bl, NCC_SHR, x, 2 * LIMB);
+}
+
+/* The halves of the 64-bit product of x and limbs b: sums of products of limbs stay exact in fp32. */
+static void product(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *const *b,
+		    struct ncc_op **high, struct ncc_op **low)
+{
 	struct ncc_op *a[3], *sum[5], *carry = NULL;
 
-	a[0] = build_number(bl, NCC_AND, x, LIMB_MASK);
-	a[1] = build_number(bl, NCC_AND, build_number(bl, NCC_SHR, x, LIMB), LIMB_MASK);
-	a[2] = build_number(bl, NCC_SHR, x, 2 * LIMB);
+	limbs(bl, x, a);
 	for (unsigned int i = 0; i < 5; i++) {
 		sum[i] = carry;
 		for (unsigned int j = i < 3 ? 0 : i - 2; j < 3 && j <= i; j++) {
-			struct ncc_op *p = build_number(bl, NCC_MUL, a[j], b[i - j]);
+			struct ncc_op *p = build_binary(bl, NCC_MUL, a[j], b[i - j]);
 
 			sum[i] = sum[i] ? build_binary(bl, NCC_ADD, sum[i], p) : p;
 		}
@@ -147,6 +151,17 @@ static void product(struct ncc_build *bl, struct ncc_op *x, uint32_t k, struct n
 		bl, NCC_OR, *high,
 		build_number(bl, NCC_SHL, build_number(bl, NCC_AND, sum[3], LIMB_MASK), 1));
 	*high = build_binary(bl, NCC_OR, *high, build_number(bl, NCC_SHL, sum[4], 4 * LIMB - 32));
+}
+
+static void product_with(struct ncc_build *bl, struct ncc_op *x, uint32_t k, struct ncc_op **high,
+			 struct ncc_op **low)
+{
+	const uint32_t part[3] = { k & LIMB_MASK, k >> LIMB & LIMB_MASK, k >> 2 * LIMB };
+	struct ncc_op *b[3];
+
+	for (unsigned int i = 0; i < 3; i++)
+		b[i] = x ? build_splat(bl, &x->shape, part[i]) : NULL;
+	product(bl, x, b, high, low);
 }
 
 #define PHILOX_ROUNDS 10
@@ -177,8 +192,8 @@ static void philox_block(struct ncc_build *bl, struct ncc_op *const *key, struct
 	for (unsigned int round = 0; round < PHILOX_ROUNDS; round++) {
 		struct ncc_op *high[2], *low[2], *k[2];
 
-		product(bl, x[0], 0xd2511f53, &high[0], &low[0]);
-		product(bl, x[2], 0xcd9e8d57, &high[1], &low[1]);
+		product_with(bl, x[0], 0xd2511f53, &high[0], &low[0]);
+		product_with(bl, x[2], 0xcd9e8d57, &high[1], &low[1]);
 		for (unsigned int i = 0; i < 2; i++)
 			k[i] = spread(bl, word_of(bl, keys[i], round), n);
 		x[0] = build_binary(bl, NCC_XOR, build_binary(bl, NCC_XOR, high[1], x[1]), k[0]);
@@ -325,4 +340,90 @@ bool expand_random(struct ncc_build *bl, enum ncc_random by, struct ncc_op *stat
 		to_shape.dim[to_shape.ndim++] = 2;
 	*bits = build_reshape(bl, *bits, &to_shape);
 	return *bits && *next;
+}
+
+uint32_t expand_random_text(const char *text)
+{
+	uint32_t h = 2166136261u;
+
+	while (text && *text)
+		h = (h ^ (uint8_t)*text++) * 16777619u;
+	return h;
+}
+
+/* u32 of shape s: what Philox gives for a key, from 0 on */
+static struct ncc_op *words(struct ncc_build *bl, const struct ncc_random_key *key,
+			    const struct ncc_shape *s)
+{
+	const struct ncc_shape state = { .dtype = NEURON_DT_UINT32, .ndim = 2, .dim = { 3, 2 } };
+	struct ncc_shape to = *s;
+	struct ncc_op *start = build_const(bl, &state), *bits, *next;
+
+	if (!start)
+		return NULL;
+	ncc_set_int(NEURON_DT_UINT32, start->data, 0, key->text);
+	ncc_set_int(NEURON_DT_UINT32, start->data, 1, key->number);
+	to.dtype = NEURON_DT_UINT32;
+	to.pred = false;
+	return expand_random(bl, NCC_RANDOM_PHILOX, start, &to, false, &bits, &next) ? bits : NULL;
+}
+
+#define FRACTION 0x1p-24 /* the upper bits of a word that fp32 holds */
+
+static struct ncc_op *upper_bits(struct ncc_build *bl, struct ncc_op *word)
+{
+	return build_cast(bl, build_number(bl, NCC_SHR, word, 8), NEURON_DT_FP32);
+}
+
+struct ncc_op *expand_uniform(struct ncc_build *bl, const struct ncc_random_key *key,
+			      const struct ncc_shape *s)
+{
+	return build_number(bl, NCC_MUL, upper_bits(bl, words(bl, key, s)), FRACTION);
+}
+
+/*
+ * Pairs by Box and Muller: of a radius, whose square is exponential, and an angle in [-pi, pi), the
+ * products with its sine and its cosine
+ */
+struct ncc_op *expand_normal(struct ncc_build *bl, const struct ncc_random_key *key,
+			     const struct ncc_shape *s)
+{
+	const int64_t n = ncc_elems(s), pairs = (n + 1) / 2;
+	const struct ncc_shape two = { .ndim = 2, .dim = { 2, pairs } };
+	const struct ncc_shape flat = { .ndim = 1, .dim = { 2 * pairs } };
+	const double turn = 0x1.921fb4p2; /* 2 pi, rounded towards 0: the sine ends at pi */
+	struct ncc_op *w = upper_bits(bl, words(bl, key, &two)), *radius, *angle, *part[2];
+
+	radius = build_number(bl, NCC_ADD, build_slice(bl, w, 0, 0, 1), 1);
+	radius = build_number(bl, NCC_MUL, radius, FRACTION);
+	if (!radius)
+		return NULL;
+	radius = build_node(bl, NCC_LOG, &radius->shape, radius, NULL, NULL);
+	radius = build_number(bl, NCC_MUL, radius, -2);
+	radius = radius ? build_node(bl, NCC_SQRT, &radius->shape, radius, NULL, NULL) : NULL;
+
+	angle = build_number(bl, NCC_MUL, build_slice(bl, w, 0, 1, 1), FRACTION);
+	angle = build_number(bl, NCC_MUL, build_number(bl, NCC_SUB, angle, 0.5), turn);
+	if (!angle || !radius)
+		return NULL;
+	part[0] = build_node(bl, NCC_SIN, &angle->shape, angle, NULL, NULL);
+	angle = build_node(bl, NCC_ABS, &angle->shape, angle, NULL, NULL);
+	angle = build_number(bl, NCC_ADD, build_number(bl, NCC_MUL, angle, -1), turn / 4);
+	part[1] = angle ? build_node(bl, NCC_SIN, &angle->shape, angle, NULL, NULL) : NULL;
+	for (unsigned int i = 0; i < 2; i++)
+		part[i] = build_binary(bl, NCC_MUL, radius, part[i]);
+	w = build_reshape(bl, build_concat(bl, part, 2, 0), &flat);
+	return build_reshape(bl, build_slice(bl, w, 0, 0, n), s);
+}
+
+/* The upper half of a word's product with how many numbers there are is below that. */
+struct ncc_op *expand_uniform_whole(struct ncc_build *bl, const struct ncc_random_key *key,
+				    struct ncc_op *low, struct ncc_op *high,
+				    const struct ncc_shape *s)
+{
+	struct ncc_op *span = build_binary(bl, NCC_SUB, high, low), *limb[3], *up, *down;
+
+	limbs(bl, span, limb);
+	product(bl, words(bl, key, s), limb, &up, &down);
+	return as_type(bl, build_binary(bl, NCC_ADD, low, up), s);
 }

@@ -22,4 +22,24 @@ bool expand_random(struct ncc_build *bl, enum ncc_random by, struct ncc_op *stat
 		   const struct ncc_shape *s, bool wide, struct ncc_op **bits,
 		   struct ncc_op **next);
 
+/*
+ * Random numbers of our own, the same in every execution: Philox4x32-10 with a key and a counter
+ * from 0 on, in the order of the elements
+ */
+struct ncc_random_key {
+	uint32_t text, number;
+};
+/* fp32 in [0, 1): the upper 24 bits of a word */
+struct ncc_op *expand_uniform(struct ncc_build *bl, const struct ncc_random_key *key,
+			      const struct ncc_shape *s);
+/* fp32 of mean 0 and variance 1 */
+struct ncc_op *expand_normal(struct ncc_build *bl, const struct ncc_random_key *key,
+			     const struct ncc_shape *s);
+/* Integers from low to high, which is left out: u32 of s's dimensions; the result has its type. */
+struct ncc_op *expand_uniform_whole(struct ncc_build *bl, const struct ncc_random_key *key,
+				    struct ncc_op *low, struct ncc_op *high,
+				    const struct ncc_shape *s);
+/* 32-bit FNV-1a of a text */
+uint32_t expand_random_text(const char *text);
+
 #endif

@@ -69,6 +69,7 @@ static const struct hlo_rule rules[] = {
 	{ "remainder", 2, .array = hlo_binary, .binary = expand_remainder, .whole = expand_rest_whole },
 	{ "reshape", 1, .kind = NCC_RESHAPE, .complex = hlo_complex_parts },
 	{ "reverse", 1, .kind = NCC_REVERSE, .attrs = hlo_attrs_reverse, .complex = hlo_complex_parts },
+	{ "rng", 2, .array = hlo_rng },
 	{ "rng-bit-generator", 1, .value = hlo_rng_bits, .halves = true },
 	{ "round-nearest-afz", 1, .array = hlo_unary, .unary = expand_round_away },
 	{ "round-nearest-even", 1, .array = hlo_unary, .unary = expand_round_even },

@@ -69,6 +69,7 @@ int hlo_imag(struct hlo_inst *in, struct ncc_op **out);
 int hlo_bitcast_halves(struct hlo_inst *in, struct hlo_value *v);
 
 /* random.c */
+int hlo_rng(struct hlo_inst *in, struct ncc_op **out);
 int hlo_rng_bits(struct hlo_inst *in, struct hlo_value *v);
 
 /* index.c */

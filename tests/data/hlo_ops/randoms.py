@@ -2,6 +2,7 @@
 """Golden modules of random bits; make.py makes them. What JAX does not write is in NumPy, from the paper of both
 generators (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011)."""
 
+import math
 from typing import Callable
 
 import jax
@@ -64,6 +65,76 @@ def generated(algorithm: str, words: int):
     return fn
 
 
+def own(name: str, number: int, n: int) -> np.ndarray:
+    """The first n words of the compiler's own numbers: of instruction `number` of the module"""
+    h = 2166136261
+    for c in name.encode():
+        h = (h ^ c) * 16777619 & MOST
+    blocks = -(-n // 4)
+    return np.stack(philox((h, number), [np.arange(blocks)] + [np.zeros(blocks)] * 3), 1).astype(np.uint32).reshape(-1)[:n]
+
+
+def unit(words: np.ndarray) -> np.ndarray:
+    return (words >> np.uint32(8)).astype(np.float32) * np.float32(2**-24)
+
+
+def normal(words: np.ndarray) -> np.ndarray:
+    """Box and Muller, of pairs"""
+    u, v = words.reshape(2, -1)
+    radius, angle = np.sqrt(-2 * np.log(((u >> 8) + 1.0) * 2**-24)), 2 * np.pi * (unit(v) - 0.5)
+    return np.concatenate((radius * np.sin(angle), radius * np.cos(angle)))
+
+
+def passes(x: np.ndarray, cdf: Callable[[float], float], mean: float, variance: float) -> np.ndarray:
+    """x, if it may be drawn from the distribution: Kolmogorov's statistic, mean and variance, each of 1 in 1000"""
+    n, y = x.size, np.sort(x.ravel().astype(np.float64))
+    f = np.array([cdf(v) for v in y])
+    assert max(np.max(np.arange(1, n + 1) / n - f), np.max(f - np.arange(n) / n)) < 1.95 / n**0.5
+    assert abs(y.mean() - mean) < 3.3 * (variance / n)**0.5
+    fourth = np.mean((y - y.mean())**4)
+    assert abs(y.var() - variance) < 3.3 * ((fourth - variance**2) / n)**0.5
+    return x
+
+
+def of_floats(a, b):
+    """What the module rng_floats computes"""
+    x = passes(unit(own("rng_floats", 0, 20000)), lambda v: v, 0.5, 1 / 12) * (b - a) + a
+    h = (unit(own("rng_floats", 1, 15)) * np.float32(3) - np.float32(1)).astype(np.float16)
+    return x.reshape(100, 200), np.where(h == 2, np.float16(-1), h).reshape(3, 5)
+
+
+def of_integers(a, b):
+    words = [own("rng_integers", i, n).astype(np.uint64) for i, n in enumerate((20000, 33, 40, 12))]
+    passes((words[0] * 6 >> np.uint64(32)) + unit(own("dice", 0, 20000)), lambda v: v / 6, 3, 3)
+    span = int(b) - int(a)
+    return ((words[0] * np.uint64(span) >> np.uint64(32)).astype(np.int64) + int(a)).astype(np.int32), \
+        (words[1] * np.uint64(MOST) >> np.uint64(32)).astype(np.uint32), ((words[2] * np.uint64(255) >> np.uint64(32)).astype(np.int64) - 128).astype(np.int8), \
+        (words[3] * np.uint64(60000) >> np.uint64(32)).astype(np.uint16) + np.uint16(5)
+
+
+def of_normals(a, b):
+    z = normal(own("rng_normals", 0, 20000))
+    passes(z, lambda v: 0.5 * (1 + math.erf(v / 2**0.5)), 0, 1)
+    y = normal(own("rng_normals", 1, 8))[:7]
+    return (z * b + a).astype(np.float32).reshape(100, 200), y.astype(np.float32)
+
+
+def own_text(name: str, outs: tuple[tuple[str, str, str, str], ...], arg: str) -> str:
+    """rng of each type and shape, between these numbers; the first one's are the parameters"""
+    body, results, types = [], [], []
+    for i, (how, kind, low, high) in enumerate(outs):
+        dims, t = kind.split("x")[:-1], kind.split("x")[-1]
+        body += [f"%s{i} = stablehlo.constant dense<[{', '.join(dims)}]> : tensor<{len(dims)}xi64>"]
+        body += [f"%{c}{i} = stablehlo.constant dense<{v}> : tensor<{t}>" for c, v in (("a", low), ("b", high)) if v]
+        a, b = (f"%a{i}", f"%b{i}") if low else ("%a", "%b")
+        body += [f'%r{i} = "stablehlo.rng"({a}, {b}, %s{i}) <{{rng_distribution = #stablehlo<rng_distribution {how}>}}> : '
+                 f"(tensor<{t}>, tensor<{t}>, tensor<{len(dims)}xi64>) -> tensor<{kind}>"]
+        results, types = results + [f"%r{i}"], types + [f"tensor<{kind}>"]
+    return f"""module @{name} {{ func.func public @main(%a: tensor<{arg}>, %b: tensor<{arg}>) -> ({", ".join(types)}) {{
+      {chr(10).join(body)}
+      return {", ".join(results)} : {", ".join(types)} }} }}"""
+
+
 def rng_text(algorithm: str, state: int, n: int) -> str:
     """n 64-bit integers, as halves"""
     return f"""func.func public @main(%a: tensor<{state}x2xui32>) -> (tensor<{state}x2xui32>, tensor<{n}x2xui32>) {{
@@ -115,3 +186,11 @@ def add_written(cases: dict[str, tuple]) -> None:
     for name, algorithm, n, words in (("three_fry", "THREE_FRY", 7, (1, 2, MOST - 2, 4)), ("philox", "PHILOX", 7, (1, 2, MOST, 4)),
                                       ("state", "PHILOX", 10, (5, 6, MOST - 1, MOST, MOST, 3))):
         cases[f"rng_wide_{name}"] = (generated(algorithm, 2 * n), wide(*words), 0.0, False, rng_text(algorithm, len(words) // 2, n))
+    pair = lambda dtype, a, b: lambda d: (np.array(a, dtype), np.array(b, dtype))
+    cases["rng_floats"] = (of_floats, pair(np.float32, -2, 5), 0.0, False,
+                           own_text("rng_floats", (("UNIFORM", "100x200xf32", "", ""), ("UNIFORM", "3x5xf16", "-1.0", "2.0")), "f32"))
+    cases["rng_integers"] = (of_integers, pair(np.int32, -2000000000, 2000000000), 0.0, False,
+                             own_text("rng_integers", (("UNIFORM", "20000xi32", "", ""), ("UNIFORM", "33xui32", "0", f"{MOST}"),
+                                                       ("UNIFORM", "40xi8", "-128", "127"), ("UNIFORM", "12xui16", "5", "60005")), "i32"))
+    cases["rng_normals"] = (of_normals, pair(np.float32, 3, 0.5), 32, False,
+                            own_text("rng_normals", (("NORMAL", "100x200xf32", "", ""), ("NORMAL", "7xf32", "0.0", "1.0")), "f32"))
