@@ -13,11 +13,9 @@ static struct ncc_op *rotated(struct ncc_build *bl, struct ncc_op *x, unsigned i
 }
 
 /* A word for all blocks */
-static struct ncc_op *spread(struct ncc_build *bl, struct ncc_op *x, int64_t n)
+static struct ncc_op *spread(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *s)
 {
-	const struct ncc_shape s = { .dtype = NEURON_DT_UINT32, .ndim = 1, .dim = { n } };
-
-	return x ? build_spread(bl, &s, x, NULL) : NULL;
+	return x ? build_spread(bl, s, x, NULL) : NULL;
 }
 
 static struct ncc_op *is_zero(struct ncc_build *bl, struct ncc_op *x)
@@ -53,53 +51,63 @@ static void advance(struct ncc_build *bl, struct ncc_op *const *c, unsigned int 
 		to[i] = build_select(bl, carry, up[i], c[i]);
 }
 
-#define ROW 4096 /* blocks: the numbers of many more are put together of two parts */
+#define ROWS 128 /* of many blocks: one for each partition, so that their words meet in it */
+#define MOST (ROWS * 2048) /* blocks at a time */
+#define FEW 512
 
-/* u32[blocks]: 0, 1, 2, ... */
-static struct ncc_op *numbers(struct ncc_build *bl, int64_t blocks)
+/* The shape of so many blocks, or a few more */
+static struct ncc_shape grid(int64_t blocks)
 {
-	const struct ncc_shape s = { .dtype = NEURON_DT_UINT32,
-				     .ndim = 2,
-				     .dim = { (blocks + ROW - 1) / ROW, ROW } };
-	const struct ncc_shape flat = { .ndim = 1, .dim = { s.dim[0] * ROW } };
-	struct ncc_op *row, *column;
-
-	if (blocks <= 8 * ROW)
-		return build_cast(bl, build_count(bl, blocks), NEURON_DT_UINT32);
-	row = build_cast(bl, build_count(bl, s.dim[0]), NEURON_DT_UINT32);
-	row = build_number(bl, NCC_SHL, row, __builtin_ctz(ROW));
-	column = build_cast(bl, build_count(bl, ROW), NEURON_DT_UINT32);
-	if (!row || !column)
-		return NULL;
-	row = build_binary(bl, NCC_OR, build_spread(bl, &s, row, (uint8_t[]){ 0 }),
-			   build_spread(bl, &s, column, (uint8_t[]){ 1 }));
-	return build_slice(bl, build_reshape(bl, row, &flat), 0, 0, blocks);
+	if (blocks <= FEW)
+		return (struct ncc_shape){ .dtype = NEURON_DT_UINT32,
+					   .ndim = 1,
+					   .dim = { blocks } };
+	return (struct ncc_shape){ .dtype = NEURON_DT_UINT32,
+				   .ndim = 2,
+				   .dim = { ROWS, (blocks + ROWS - 1) / ROWS } };
 }
 
-/* The counter of each of so many blocks */
-static void count(struct ncc_build *bl, struct ncc_op *const *c, unsigned int n, int64_t blocks,
-		  struct ncc_op **to)
+/* first, first + 1, ... in row-major order */
+static struct ncc_op *numbers(struct ncc_build *bl, const struct ncc_shape *s, int64_t first)
 {
-	struct ncc_op *up[RANDOM_COUNTER], *carry, *first = spread(bl, c[0], blocks);
+	const int64_t columns = s->dim[s->ndim - 1];
+	const struct ncc_shape rows = { .dtype = NEURON_DT_UINT32, .ndim = 1, .dim = { ROWS } };
+	struct ncc_op *x = build_cast(bl, build_count(bl, columns), NEURON_DT_UINT32), *row;
 
-	to[0] = build_binary(bl, NCC_ADD, first, numbers(bl, blocks));
+	if (s->ndim == 1)
+		return build_number(bl, NCC_ADD, x, (double)first);
+	row = build_const(bl, &rows);
+	if (!row || !x)
+		return NULL;
+	for (int64_t i = 0; i < ROWS; i++)
+		ncc_set_int(rows.dtype, row->data, i, first + i * columns);
+	return build_binary(bl, NCC_ADD, build_spread(bl, s, row, (uint8_t[]){ 0 }),
+			    build_spread(bl, s, x, (uint8_t[]){ 1 }));
+}
+
+/* The counter of each block of s, of which the first one has this number */
+static void count(struct ncc_build *bl, struct ncc_op *const *c, unsigned int n,
+		  const struct ncc_shape *s, int64_t number, struct ncc_op **to)
+{
+	struct ncc_op *up[RANDOM_COUNTER], *carry, *first = spread(bl, c[0], s);
+
+	to[0] = build_binary(bl, NCC_ADD, first, numbers(bl, s, number));
 	carry = build_compare(bl, NCC_LT, to[0], first);
 	carried(bl, c, n, up);
 	for (unsigned int i = 1; i < n; i++)
-		to[i] = build_select(bl, carry, spread(bl, up[i], blocks),
-				     spread(bl, c[i], blocks));
+		to[i] = build_select(bl, carry, spread(bl, up[i], s), spread(bl, c[i], s));
 }
 
-static void threefry_block(struct ncc_build *bl, struct ncc_op *const *key, struct ncc_op **x)
+static void threefry_blocks(struct ncc_build *bl, struct ncc_op *const *key,
+			    const struct ncc_shape *s, struct ncc_op **x)
 {
 	static const uint8_t rotation[2][4] = { { 13, 15, 26, 6 }, { 17, 29, 16, 24 } };
-	const int64_t n = x[0] ? x[0]->shape.dim[0] : 0;
 	struct ncc_op *k[3] = { key[0], key[1],
 				build_number(bl, NCC_XOR, build_binary(bl, NCC_XOR, key[0], key[1]),
 					     0x1bd11bda) };
 
 	for (unsigned int i = 0; i < 2; i++)
-		x[i] = build_binary(bl, NCC_ADD, x[i], spread(bl, k[i], n));
+		x[i] = build_binary(bl, NCC_ADD, x[i], spread(bl, k[i], s));
 	for (unsigned int group = 1; group <= 5; group++) {
 		for (unsigned int i = 0; i < 4; i++) {
 			x[0] = build_binary(bl, NCC_ADD, x[0], x[1]);
@@ -110,7 +118,7 @@ static void threefry_block(struct ncc_build *bl, struct ncc_op *const *key, stru
 			struct ncc_op *word = k[(group + i) % 3];
 
 			word = i ? build_number(bl, NCC_ADD, word, group) : word;
-			x[i] = build_binary(bl, NCC_ADD, x[i], spread(bl, word, n));
+			x[i] = build_binary(bl, NCC_ADD, x[i], spread(bl, word, s));
 		}
 	}
 }
@@ -142,14 +150,14 @@ static void product(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *const
 		carry = build_number(bl, NCC_SHR, sum[i], LIMB);
 	}
 
-	*low = build_binary(
-		bl, NCC_OR, build_number(bl, NCC_AND, sum[0], LIMB_MASK),
-		build_number(bl, NCC_SHL, build_number(bl, NCC_AND, sum[1], LIMB_MASK), LIMB));
+	*low = build_binary(bl, NCC_OR, build_number(bl, NCC_AND, sum[0], LIMB_MASK),
+			    build_number(bl, NCC_SHL, build_number(bl, NCC_AND, sum[1], LIMB_MASK),
+					 LIMB));
 	*low = build_binary(bl, NCC_OR, *low, build_number(bl, NCC_SHL, sum[2], 2 * LIMB));
 	*high = build_number(bl, NCC_AND, build_number(bl, NCC_SHR, sum[2], 32 - 2 * LIMB), 1);
-	*high = build_binary(
-		bl, NCC_OR, *high,
-		build_number(bl, NCC_SHL, build_number(bl, NCC_AND, sum[3], LIMB_MASK), 1));
+	*high = build_binary(bl, NCC_OR, *high,
+			     build_number(bl, NCC_SHL, build_number(bl, NCC_AND, sum[3], LIMB_MASK),
+					  1));
 	*high = build_binary(bl, NCC_OR, *high, build_number(bl, NCC_SHL, sum[4], 4 * LIMB - 32));
 }
 
@@ -176,7 +184,7 @@ static struct ncc_op *raised(struct ncc_build *bl, struct ncc_op *key, uint32_t 
 
 	for (uint32_t i = 0; add && i < PHILOX_ROUNDS; i++)
 		ncc_set_int(NEURON_DT_UINT32, add->data, i, (uint32_t)(i * by));
-	return build_binary(bl, NCC_ADD, spread(bl, key, PHILOX_ROUNDS), add);
+	return build_binary(bl, NCC_ADD, spread(bl, key, &s), add);
 }
 
 static struct ncc_op *word_of(struct ncc_build *bl, struct ncc_op *x, int64_t i)
@@ -184,9 +192,9 @@ static struct ncc_op *word_of(struct ncc_build *bl, struct ncc_op *x, int64_t i)
 	return build_reshape(bl, build_slice(bl, x, 0, i, 1), &(struct ncc_shape){ 0 });
 }
 
-static void philox_block(struct ncc_build *bl, struct ncc_op *const *key, struct ncc_op **x)
+static void philox_blocks(struct ncc_build *bl, struct ncc_op *const *key,
+			  const struct ncc_shape *s, struct ncc_op **x)
 {
-	const int64_t n = x[0] ? x[0]->shape.dim[0] : 0;
 	struct ncc_op *keys[2] = { raised(bl, key[0], 0x9e3779b9), raised(bl, key[1], 0xbb67ae85) };
 
 	for (unsigned int round = 0; round < PHILOX_ROUNDS; round++) {
@@ -195,7 +203,7 @@ static void philox_block(struct ncc_build *bl, struct ncc_op *const *key, struct
 		product_with(bl, x[0], 0xd2511f53, &high[0], &low[0]);
 		product_with(bl, x[2], 0xcd9e8d57, &high[1], &low[1]);
 		for (unsigned int i = 0; i < 2; i++)
-			k[i] = spread(bl, word_of(bl, keys[i], round), n);
+			k[i] = spread(bl, word_of(bl, keys[i], round), s);
 		x[0] = build_binary(bl, NCC_XOR, build_binary(bl, NCC_XOR, high[1], x[1]), k[0]);
 		x[1] = low[1];
 		x[2] = build_binary(bl, NCC_XOR, build_binary(bl, NCC_XOR, high[0], x[3]), k[1]);
@@ -203,11 +211,23 @@ static void philox_block(struct ncc_build *bl, struct ncc_op *const *key, struct
 	}
 }
 
-/* Words of each block side by side: [blocks * n] */
-static struct ncc_op *woven(struct ncc_build *bl, struct ncc_op *const *x, unsigned int n)
+/* The first so many elements as a list */
+static struct ncc_op *first_of(struct ncc_build *bl, struct ncc_op *x, int64_t n)
 {
-	struct ncc_op *column[4], *all;
-	struct ncc_shape s;
+	struct ncc_shape flat = { .ndim = 1 };
+
+	if (!x)
+		return NULL;
+	flat.dim[0] = ncc_elems(&x->shape);
+	return build_slice(bl, build_reshape(bl, x, &flat), 0, 0, n);
+}
+
+/* The words of so many blocks, side by side */
+static struct ncc_op *woven(struct ncc_build *bl, struct ncc_op *const *x, unsigned int n,
+			    int64_t blocks)
+{
+	struct ncc_op *column[RANDOM_COUNTER];
+	struct ncc_shape s = { 0 };
 
 	for (unsigned int i = 0; i < n; i++) {
 		if (!x[i])
@@ -216,27 +236,52 @@ static struct ncc_op *woven(struct ncc_build *bl, struct ncc_op *const *x, unsig
 		s.dim[s.ndim++] = 1;
 		column[i] = build_reshape(bl, x[i], &s);
 	}
-	all = build_concat(bl, column, n, s.ndim - 1);
-	s.ndim = 1;
-	s.dim[0] *= n;
-	return build_reshape(bl, all, &s);
+	return first_of(bl, build_concat(bl, column, n, s.ndim - 1), n * blocks);
 }
 
 static struct ncc_op *as_type(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *s)
 {
-	static const uint8_t by_size[] = { [1] = NEURON_DT_UINT8,
-					   [2] = NEURON_DT_UINT16,
-					   [4] = NEURON_DT_UINT32 };
+	static const uint8_t by_size[] = {
+		[1] = NEURON_DT_UINT8, [2] = NEURON_DT_UINT16, [4] = NEURON_DT_UINT32
+	};
 
 	x = build_cast(bl, x, by_size[ncc_dtype_size(s->dtype)]);
 	return build_bitcast(bl, x, s->dtype);
 }
 
-static void all_as_type(struct ncc_build *bl, struct ncc_op **x, unsigned int n,
-			const struct ncc_shape *s)
+/* What is asked of a generator */
+struct asked {
+	enum ncc_random by;
+	struct ncc_op *const *key;
+	struct ncc_op *const *counter;
+	const struct ncc_shape *s; /* of the numbers' type */
+	bool wide;
+};
+
+/* The words of so many blocks: side by side as out[0], or each as a list of its own */
+static void generate(struct ncc_build *bl, const struct asked *a, int64_t blocks, bool weave,
+		     struct ncc_op **out)
 {
-	for (unsigned int i = 0; i < n; i++)
-		x[i] = as_type(bl, x[i], s);
+	const bool is_philox = a->by == NCC_RANDOM_PHILOX;
+	const unsigned int words = is_philox ? 4 : 2, lists = weave ? 1 : words;
+	const int64_t parts = (blocks + MOST - 1) / MOST;
+	struct ncc_op **part = ncc_alloc(bl->m, (size_t)parts * lists * sizeof(*part));
+	struct ncc_op *x[RANDOM_COUNTER];
+
+	for (int64_t i = 0; part && i < parts; i++) {
+		const int64_t n = i + 1 < parts ? MOST : blocks - i * MOST;
+		const struct ncc_shape s = grid(n);
+
+		count(bl, a->counter, words, &s, i * MOST, x);
+		(is_philox ? philox_blocks : threefry_blocks)(bl, a->key, &s, x);
+		for (unsigned int k = 0; k < words; k++)
+			x[k] = as_type(bl, x[k], a->s);
+		for (unsigned int k = 0; k < lists; k++)
+			part[k * parts + i] =
+				weave ? woven(bl, x, words, n) : first_of(bl, x[k], n);
+	}
+	for (unsigned int k = 0; k < lists; k++)
+		out[k] = part ? build_concat(bl, &part[k * parts], (unsigned int)parts, 0) : NULL;
 }
 
 /*
@@ -256,66 +301,61 @@ static unsigned int halved(const struct ncc_shape *s)
 	return longest;
 }
 
-/* The words of blocks x in their places along the dimension that is halved */
-static struct ncc_op *paired(struct ncc_build *bl, struct ncc_op **x, const struct ncc_shape *s)
+/* The words of blocks in their places along the dimension that is halved */
+static struct ncc_op *paired(struct ncc_build *bl, const struct asked *a, int64_t *blocks)
 {
+	const struct ncc_shape *s = a->s;
 	const unsigned int d = halved(s);
-	struct ncc_shape part = *s, whole = *s;
-	struct ncc_op *half[2], *all;
-
-	if (!s->ndim)
-		return build_reshape(bl, x[0], s);
-	part.dim[d] = (s->dim[d] + 1) / 2;
-	whole.dim[d] = 2 * part.dim[d];
-	for (unsigned int i = 0; i < 2; i++) {
-		struct ncc_shape one = { .ndim = 3, .dim = { 1, 1, 1 } };
-
-		for (unsigned int k = 0; k < s->ndim; k++)
-			one.dim[k <= d ? 0 : 2] *= part.dim[k];
-		half[i] = build_reshape(bl, x[i], &one);
-	}
-	all = build_reshape(bl, build_concat(bl, half, 2, 1), &whole);
-	return build_slice(bl, all, d, 0, s->dim[d]);
-}
-
-static int64_t threefry(struct ncc_build *bl, struct ncc_op *const *key,
-			struct ncc_op *const *counter, const struct ncc_shape *s, bool wide,
-			struct ncc_op **bits)
-{
-	const unsigned int d = halved(s);
-	int64_t blocks = ncc_elems(s);
+	struct ncc_shape whole = *s, one = { .ndim = 3, .dim = { 1, 1, 1 } };
 	struct ncc_op *x[2];
 
-	if (!wide && s->ndim)
-		blocks = blocks / s->dim[d] * ((s->dim[d] + 1) / 2);
-	count(bl, counter, 2, blocks, x);
-	threefry_block(bl, key, x);
-	all_as_type(bl, x, 2, s);
-	*bits = wide ? woven(bl, x, 2) : paired(bl, x, s);
+	*blocks = 1;
+	if (!s->ndim) {
+		generate(bl, a, *blocks, false, x);
+		return build_reshape(bl, x[0], s);
+	}
+
+	whole.dim[d] += whole.dim[d] % 2;
+	*blocks = ncc_elems(&whole) / 2;
+	for (unsigned int k = d + 1; k < s->ndim; k++)
+		one.dim[2] *= s->dim[k];
+	one.dim[0] = *blocks / one.dim[2];
+	generate(bl, a, *blocks, one.dim[2] == 1, x);
+	if (one.dim[2] > 1) {
+		for (unsigned int i = 0; i < 2; i++)
+			x[i] = build_reshape(bl, x[i], &one);
+		x[0] = build_concat(bl, x, 2, 1);
+	}
+	return build_slice(bl, build_reshape(bl, x[0], &whole), d, 0, s->dim[d]);
+}
+
+static int64_t threefry(struct ncc_build *bl, const struct asked *a, struct ncc_op **bits)
+{
+	int64_t blocks = ncc_elems(a->s);
+
+	if (a->wide)
+		generate(bl, a, blocks, true, bits);
+	else
+		*bits = paired(bl, a, &blocks);
 	return blocks;
 }
 
-static int64_t philox(struct ncc_build *bl, struct ncc_op *const *key,
-		      struct ncc_op *const *counter, const struct ncc_shape *s, bool wide,
-		      struct ncc_op **bits)
+static int64_t philox(struct ncc_build *bl, const struct asked *a, struct ncc_op **bits)
 {
-	const int64_t words = ncc_elems(s) * (wide ? 2 : 1), blocks = (words + 3) / 4;
-	struct ncc_op *x[RANDOM_COUNTER];
+	const int64_t words = ncc_elems(a->s) * (a->wide ? 2 : 1), blocks = (words + 3) / 4;
 
-	count(bl, counter, RANDOM_COUNTER, blocks, x);
-	philox_block(bl, key, x);
-	all_as_type(bl, x, 4, s);
-	*bits = build_slice(bl, woven(bl, x, 4), 0, 0, words);
+	generate(bl, a, blocks, true, bits);
+	*bits = build_slice(bl, *bits, 0, 0, words);
 	return blocks;
 }
 
 bool expand_random(struct ncc_build *bl, enum ncc_random by, struct ncc_op *state,
-		   const struct ncc_shape *s, bool wide, struct ncc_op **bits,
-		   struct ncc_op **next)
+		   const struct ncc_shape *s, bool wide, struct ncc_op **bits, struct ncc_op **next)
 {
 	const bool is_philox = by == NCC_RANDOM_PHILOX;
 	struct ncc_op *word[2 + RANDOM_COUNTER], *counter[RANDOM_COUNTER], *to[RANDOM_COUNTER];
 	const unsigned int n = state ? (unsigned int)(2 * state->shape.dim[0]) : 0;
+	const struct asked asked = { by, word, counter, s, wide };
 	struct ncc_shape flat = { .ndim = 1, .dim = { n } }, to_shape = *s;
 	int64_t blocks;
 
@@ -328,7 +368,7 @@ bool expand_random(struct ncc_build *bl, enum ncc_random by, struct ncc_op *stat
 		counter[i] = word[2 + i < n ? 2 + i : i - 2];
 	if (!state)
 		return false;
-	blocks = (is_philox ? philox : threefry)(bl, word, counter, s, wide, bits);
+	blocks = (is_philox ? philox : threefry)(bl, &asked, bits);
 	advance(bl, counter, is_philox ? RANDOM_COUNTER : 2, blocks, to);
 
 	for (unsigned int i = 0; i < n; i++)

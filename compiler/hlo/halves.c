@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * 64-bit integers of which all bits are kept: what bitcast-convert makes of 32-bit numbers, and what
- * random bits are made of and are. They are one array of u32 (for s64: s32) with a last dimension of
- * 2, the lower half first. Operations that do not know this get 32-bit integers. Part of the HLO front end.
+ * 64-bit integers of which all bits are kept: what bitcast-convert makes of 32-bit numbers, and
+ * what random bits are made of and are. They are one array of u32 (for s64: s32) with a last
+ * dimension of 2, the lower half first. Operations that do not know this get 32-bit integers. Part
+ * of the HLO front end.
  */
 #include <errno.h>
 
@@ -90,7 +91,7 @@ int hlo_bitcast_halves(struct hlo_inst *in, struct hlo_value *v)
 	const Ncc__Hlo__Shape *to = in->p->shape;
 	struct ncc_op *x = in->in[0].n == 1 ? in->in[0].op[0] : NULL;
 	struct ncc_shape s = { .dtype = to->element_type == HLO_S64 ? NEURON_DT_INT32
-								     : NEURON_DT_UINT32 };
+								    : NEURON_DT_UINT32 };
 	int rc;
 
 	if (!x || (!in->in[0].halves && !is_halves(in, to, x)))

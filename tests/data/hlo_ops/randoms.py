@@ -101,11 +101,11 @@ def chain(algorithm):
     return fn
 
 
-def many(algorithm):
-    """More than fit one constant of their numbers; a few of them, and the sum of all"""
+def many(algorithm, *shape):
+    """A few of many bits, and the sum of all"""
     def fn(state):
-        state, bits = lax.rng_bit_generator(state, (263, 521), algorithm=algorithm)
-        return state, bits[::7, ::31], jnp.sum(bits), jnp.sum(bits >> 16, 0)
+        state, bits = lax.rng_bit_generator(state, shape, algorithm=algorithm)
+        return state, bits.reshape(-1)[::4099], jnp.sum(bits), jnp.sum(bits >> 16)
     return fn
 
 
@@ -114,9 +114,12 @@ def add(case: Callable[..., None]) -> None:
     key = lambda k: jax.random.wrap_key_data(k, impl="rbg")
     for name, algorithm in ALGORITHMS.items():
         case(f"rng_bits_{name}", chain(algorithm), state)
-        case(f"rng_many_{name}", many(algorithm), state)
+        case(f"rng_many_{name}", many(algorithm, 263, 521), state)
         case(f"rng_carry_{name}", lambda a, b, algorithm=algorithm: [lax.rng_bit_generator(s, (9,), algorithm=algorithm) for s in (a, b)],
              lambda d: (np.array([3, MOST, MOST - 1, 5], np.uint32), np.array([MOST, 9, MOST, MOST], np.uint32)))
+    # more than 2^18 blocks are made in parts
+    case("rng_parts_three_fry", many(ALGORITHMS["three_fry"], 1001, 731), state)
+    case("rng_parts_philox", many(ALGORITHMS["philox"], 2**20 + 5), state)
     case("rng_key", lambda k, p: (jax.random.bits(key(k), (3, 50)), jax.random.uniform(key(k), (40,)), jax.random.bernoulli(key(k), 0.3, (6, 30)),
          jax.random.randint(key(k), (40,), -5, 1000), jax.random.permutation(key(k), p), jax.random.key_data(jax.random.split(key(k), 3)),
          jax.random.key_data(jax.random.fold_in(key(k), 77)), jax.random.bits(key(k), (5,), np.uint8)), lambda d: (state(d), d.ints(np.int32, 33)))
