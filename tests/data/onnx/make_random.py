@@ -76,7 +76,20 @@ def choices(to: Path) -> None:
          {"ratio": np.float32(0.3), "training": np.bool_(True)}, {"y": np.where(keep, x / np.float32(0.7), 0).astype(np.float32), "mask": keep})
 
 
+def refused(to: Path) -> None:
+    """Numbers that a loop's iterations would share"""
+    node, info = helper.make_node, helper.make_tensor_value_info
+    body = helper.make_graph([node("RandomUniform", [], ["u"], shape=[3]), node("Add", ["s", "u"], ["t"]), node("Identity", ["c"], ["d"])],
+                             "body", [info("i", TensorProto.INT64, []), info("c", TensorProto.BOOL, []), info("s", TensorProto.FLOAT, [3])],
+                             [info("d", TensorProto.BOOL, []), info("t", TensorProto.FLOAT, [3])])
+    x = np.zeros(3, np.float32)
+    save(to, "random_no_loop", [node("ReduceMax", ["x"], ["top"], keepdims=0),
+                                node("Cast", ["top"], ["count"], to=TensorProto.INT64), node("Loop", ["count", "", "x"], ["y"], body=body)],
+         {"x": x}, {}, {"y": x})
+
+
 def main() -> None:
+    refused(Path(sys.argv[1]))
     numbers(Path(sys.argv[1]))
     choices(Path(sys.argv[1]))
 
