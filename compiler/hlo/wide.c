@@ -159,19 +159,20 @@ static bool add(struct bounds *w, const Ncc__Hlo__Instruction *in)
 	return false;
 }
 
+static bool is_a(const Ncc__Hlo__Instruction *in, const char *opcode)
+{
+	return !strcmp(in->opcode, opcode);
+}
+
 /* Random bits and their state, which all bits are kept of */
 static bool is_halves(const struct bounds *w, const Ncc__Hlo__Instruction *in)
 {
 	const struct bound *x = in->n_operand_ids == 1 ? find(w, in->operand_ids[0]) : NULL;
 
 	if (!x)
-		return !strcmp(in->opcode, "bitcast-convert") && in->shape &&
+		return is_a(in, "bitcast-convert") && in->shape &&
 		       in->shape->element_type == HLO_U64;
-	return x->halves && (!strcmp(in->opcode, "rng-bit-generator") || !strcmp(in->opcode, "get-"
-											     "tuple"
-											     "-elem"
-											     "en"
-											     "t"));
+	return x->halves && (is_a(in, "rng-bit-generator") || is_a(in, "get-tuple-element"));
 }
 
 /* What reads 64-bit numbers must give the same for their low halves, or know both. */
@@ -181,12 +182,9 @@ static bool may_read(const struct bounds *w, const Ncc__Hlo__Instruction *in)
 		const struct bound *x = find(w, in->operand_ids[i]);
 
 		if (x && x->halves)
-			return !strcmp(in->opcode, "bitcast-convert") || !strcmp(in->opcode, "get-"
-											     "tuple"
-											     "-elem"
-											     "ent");
+			return is_a(in, "bitcast-convert") || is_a(in, "get-tuple-element");
 		if (x)
-			return !strcmp(in->opcode, "convert") || !strcmp(in->opcode, "compare");
+			return is_a(in, "convert") || is_a(in, "compare");
 	}
 	return true;
 }
