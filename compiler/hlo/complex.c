@@ -313,6 +313,8 @@ static int take_result(struct hlo_inst *in, const Ncc__Hlo__Shape *s, struct hlo
 		if (!ncc_same_dims(&op->shape, &in->in[0].op[*from + 1]->shape))
 			return hlo_fail(in, -EINVAL, "a complex value's part has another shape");
 		op = joined(in, &in->in[0].op[*from]);
+	} else {
+		op = hlo_low_half(in, s, op);
 	}
 	if (!op)
 		return in->imp->err->text[0] ? -ENOTSUP : hlo_fail(in, -ENOMEM, "out of memory");
@@ -321,12 +323,13 @@ static int take_result(struct hlo_inst *in, const Ncc__Hlo__Shape *s, struct hlo
 	return 0;
 }
 
-static bool has_complex(const Ncc__Hlo__Shape *s)
+/* Is there an array that the module's user gets in another form than the module has it? */
+static bool is_changed(const Ncc__Hlo__Shape *s)
 {
-	bool has = hlo_is_complex(s->element_type);
+	bool has = hlo_is_complex(s->element_type) || hlo_is_wide(s->element_type);
 
 	for (size_t i = 0; !has && i < s->n_tuple_shapes; i++)
-		has = has_complex(s->tuple_shapes[i]);
+		has = is_changed(s->tuple_shapes[i]);
 	return has;
 }
 
@@ -336,7 +339,7 @@ int hlo_complex_results(struct hlo_inst *in, struct hlo_value *v)
 	unsigned int from = 0;
 	int rc;
 
-	if (!has_complex(in->p->shape))
+	if (!is_changed(in->p->shape))
 		return 0;
 	if (!to.op)
 		return hlo_fail(in, -ENOMEM, "out of memory");

@@ -47,6 +47,7 @@ enum hlo_type {
 struct hlo_value {
 	unsigned int n;
 	bool complex;
+	bool halves; /* all bits of 64-bit integers: 32-bit ones, a last dimension of 2 (halves.c) */
 	bool unknown; /* what gives it cannot be imported, and nothing stands in for it */
 	struct ncc_op **op;
 };
@@ -63,6 +64,7 @@ struct hlo_import {
 	struct ncc_op *guard; /* the result counts only if this holds; NULL: always */
 	char *where; /* the place of the instruction that calls this computation, or NULL */
 	unsigned int loops; /* loops that were not unrolled */
+	uint32_t randoms; /* instructions whose random numbers are our own */
 	struct {
 		unsigned int made, m_made;
 	} unrolled; /* the limits of the current attempt; 0: there is none */
@@ -104,6 +106,16 @@ unsigned int hlo_leaves(const Ncc__Hlo__Shape *s); /* of a value of that shape *
 bool hlo_is_wide(int32_t type); /* has it 64 bits, which --narrow-64bit makes 32? */
 /* wide.c: do the module's 64-bit integers fit 32 bits, whatever the inputs? */
 bool hlo_wide_fits(const Ncc__Hlo__Module *m);
+/*
+ * halves.c. Marks a value that is halves. hlo_drop_halves: operands that are become integers of 32
+ * bits, which --narrow-64bit makes of them
+ */
+void hlo_mark_halves(struct hlo_inst *in, struct hlo_value *v);
+int hlo_drop_halves(struct hlo_inst *in);
+/* Operand i, of type u64, as halves, whatever it is */
+int hlo_take_halves(struct hlo_inst *in, unsigned int i, struct ncc_op **out);
+/* An array of this shape, whose 64-bit integers are halves if x is, as 32-bit integers */
+struct ncc_op *hlo_low_half(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_op *x);
 int hlo_no_tuples(struct hlo_inst *in, unsigned int n); /* are the first n operands arrays? */
 /* Are the first n operands arrays of one shape? */
 int hlo_arrays(struct hlo_inst *in, unsigned int n);

@@ -88,13 +88,17 @@ static bool find_id(const struct scope *s, int64_t id, size_t *index)
 static int run_rule(struct hlo_inst *in, struct hlo_value *v)
 {
 	const struct hlo_rule *rule = in->rule;
-	int rc;
+	int rc = rule->halves ? 0 : hlo_drop_halves(in);
 
+	if (rc)
+		return rc;
 	if (hlo_has_complex(in))
 		rc = rule->complex ? rule->complex(in, v)
 				   : hlo_fail(in, -ENOTSUP, "of complex values is not supported");
 	else
 		rc = rule->value ? rule->value(in, v) : hlo_array(in, v);
+	if (!rc)
+		hlo_mark_halves(in, v);
 	return rc ? rc : hlo_check_complex(in, v);
 }
 

@@ -23,6 +23,7 @@ struct hlo_rule {
 	struct ncc_op *(*unary)(struct ncc_build *bl, struct ncc_op *x);
 	struct ncc_op *(*binary)(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
 	struct ncc_op *(*whole)(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
+	bool halves; /* the importer takes the halves of 64-bit integers (halves.c) */
 	/* With complex operands or a complex result; NULL: not at all */
 	int (*complex)(struct hlo_inst *in, struct hlo_value *v);
 	expand_complex_unary of_pair;
@@ -63,6 +64,13 @@ int hlo_bitcast(struct hlo_inst *in, struct ncc_op **out);
 int hlo_reduce_precision(struct hlo_inst *in, struct ncc_op **out);
 int hlo_real(struct hlo_inst *in, struct ncc_op **out);
 int hlo_imag(struct hlo_inst *in, struct ncc_op **out);
+
+/* halves.c: bitcast-convert of 64-bit integers of which all bits are kept, and of others */
+int hlo_bitcast_halves(struct hlo_inst *in, struct hlo_value *v);
+
+/* random.c */
+int hlo_rng(struct hlo_inst *in, struct ncc_op **out);
+int hlo_rng_bits(struct hlo_inst *in, struct hlo_value *v);
 
 /* index.c */
 int hlo_gather(struct hlo_inst *in, struct ncc_op **out);

@@ -16,6 +16,7 @@
 struct bound {
 	int64_t id;
 	uint64_t most;
+	bool halves; /* all its bits are kept (halves.c), or those of a tuple's elements */
 };
 
 struct bounds {
@@ -115,7 +116,7 @@ static const struct bound *find(const struct bounds *w, int64_t id)
 	return w->n ? bsearch(&key, w->at, w->n, sizeof(key), by_id) : NULL;
 }
 
-static bool keep(struct bounds *w, int64_t id, uint64_t most)
+static bool keep(struct bounds *w, int64_t id, uint64_t most, bool halves)
 {
 	size_t at = w->n;
 	struct bound *grown;
@@ -130,7 +131,7 @@ static bool keep(struct bounds *w, int64_t id, uint64_t most)
 
 	w->at = grown;
 	memmove(&w->at[at + 1], &w->at[at], (w->n++ - at) * sizeof(*grown));
-	w->at[at] = (struct bound){ id, most };
+	w->at[at] = (struct bound){ id, most, halves };
 	return true;
 }
 
@@ -146,7 +147,7 @@ static bool add(struct bounds *w, const Ncc__Hlo__Instruction *in)
 	for (size_t i = 0; i < in->n_operand_ids; i++) {
 		const struct bound *b = find(w, in->operand_ids[i]);
 
-		if (!b)
+		if (!b || b->halves)
 			return false;
 		most[i] = b->most;
 	}
@@ -154,16 +155,37 @@ static bool add(struct bounds *w, const Ncc__Hlo__Instruction *in)
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (!strcmp(in->opcode, rules[i].opcode))
 			return rules[i].fn(in, most[0], most[1], &result) && result <= limit &&
-			       keep(w, in->id, result);
+			       keep(w, in->id, result, false);
 	return false;
 }
 
-/* What reads 64-bit numbers must give the same for their low halves. */
+static bool is_a(const Ncc__Hlo__Instruction *in, const char *opcode)
+{
+	return !strcmp(in->opcode, opcode);
+}
+
+/* Random bits and their state, which all bits are kept of */
+static bool is_halves(const struct bounds *w, const Ncc__Hlo__Instruction *in)
+{
+	const struct bound *x = in->n_operand_ids == 1 ? find(w, in->operand_ids[0]) : NULL;
+
+	if (!x)
+		return is_a(in, "bitcast-convert") && in->shape &&
+		       in->shape->element_type == HLO_U64;
+	return x->halves && (is_a(in, "rng-bit-generator") || is_a(in, "get-tuple-element"));
+}
+
+/* What reads 64-bit numbers must give the same for their low halves, or know both. */
 static bool may_read(const struct bounds *w, const Ncc__Hlo__Instruction *in)
 {
-	for (size_t i = 0; i < in->n_operand_ids; i++)
-		if (find(w, in->operand_ids[i]))
-			return !strcmp(in->opcode, "convert") || !strcmp(in->opcode, "compare");
+	for (size_t i = 0; i < in->n_operand_ids; i++) {
+		const struct bound *x = find(w, in->operand_ids[i]);
+
+		if (x && x->halves)
+			return is_a(in, "bitcast-convert") || is_a(in, "get-tuple-element");
+		if (x)
+			return is_a(in, "convert") || is_a(in, "compare");
+	}
 	return true;
 }
 
@@ -177,6 +199,8 @@ static bool computation_fits(const Ncc__Hlo__Computation *c)
 
 		if (!has_wide(in->shape, 0))
 			fits = may_read(&w, in);
+		else if (is_halves(&w, in))
+			fits = in->id != c->root_id && keep(&w, in->id, 0, true);
 		else
 			fits = in->shape && !in->shape->n_tuple_shapes && add(&w, in) &&
 			       in->id != c->root_id;

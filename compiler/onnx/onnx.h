@@ -83,6 +83,7 @@ struct onnx_import {
 	struct ncc_obstacles *obstacles;
 	int64_t opset;
 	unsigned int depth, made;
+	uint32_t randoms; /* nodes whose random numbers have no seed */
 	int64_t const_bytes, folded;
 	struct ncc_op *guard; /* the result counts only if this holds; NULL: always */
 	struct onnx_places *places; /* choose.c */
@@ -139,7 +140,7 @@ struct onnx_rule {
 extern const struct onnx_rule onnx_math[], onnx_act[], onnx_dot[], onnx_window[], onnx_reduce[],
 	onnx_norm[], onnx_move[], onnx_slice[], onnx_index[], onnx_control[], onnx_quant[],
 	onnx_rnn[], onnx_einsum[], onnx_resize[], onnx_loss[], onnx_scatter[], onnx_sample[],
-	onnx_signal[], onnx_matrix[], onnx_choose[], onnx_nms[];
+	onnx_signal[], onnx_matrix[], onnx_choose[], onnx_nms[], onnx_random[];
 /* Those of the domain ai.onnx.ml */
 extern const struct onnx_rule onnx_ml[], onnx_ml_svm[], onnx_ml_tree[];
 

@@ -8,7 +8,7 @@ static const struct onnx_rule *const standard[] = {
 	onnx_math,    onnx_act,	   onnx_dot,   onnx_einsum,  onnx_window, onnx_reduce,
 	onnx_norm,    onnx_move,   onnx_slice, onnx_index,   onnx_quant,  onnx_rnn,
 	onnx_control, onnx_resize, onnx_loss,  onnx_scatter, onnx_sample, onnx_signal,
-	onnx_matrix,  onnx_choose, onnx_nms,   NULL,
+	onnx_matrix,  onnx_choose, onnx_nms,   onnx_random,  NULL,
 };
 
 static const struct onnx_rule *const ml[] = { onnx_ml, onnx_ml_svm, onnx_ml_tree, NULL };

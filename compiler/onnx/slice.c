@@ -307,27 +307,6 @@ static void import_space_to_depth(struct onnx_node *n)
 	onnx_give(n, 0, ox_reshape(n, x, 4, (int64_t[]){ batch, c * b * b, h, w }));
 }
 
-/* In inference the operand is the result, and the mask is all true. */
-static void import_dropout(struct onnx_node *n)
-{
-	onnx_op x = onnx_in(n, 0), mask;
-	struct ncc_shape s = x->shape;
-	double training = 0, ratio = 0.5;
-
-	if ((onnx_in(n, 2) && !onnx_in_scalar(n, 2, &training)) ||
-	    (training != 0 && onnx_in(n, 1) && !onnx_in_scalar(n, 1, &ratio)))
-		return;
-	if (training != 0 && ratio != 0) {
-		onnx_fail(n, -ENOTSUP, "training is not supported");
-		return;
-	}
-	onnx_give(n, 0, x);
-	s.dtype = NEURON_DT_INT8;
-	s.pred = true;
-	mask = ox_expand(n, ox_scalar(n, &s, 1), s.ndim, s.dim);
-	onnx_give_as(n, 1, mask, ONNX_BOOL);
-}
-
 /* A constant predicate: how column - row compares with k */
 static onnx_op triangle(struct onnx_node *n, int64_t rows, int64_t cols, int64_t k,
 			enum ncc_kind kind)
@@ -439,7 +418,6 @@ const struct onnx_rule onnx_slice[] = {
 	/* clang-format off */
 	{ "ConstantOfShape", 1,  1, .import = import_constant_of_shape, .empty = ONNX_EMPTY_ANY },
 	{ "DepthToSpace",    1,  1, .import = import_depth_to_space },
-	{ "Dropout",         1,  3, .import = import_dropout },
 	{ "EyeLike",         1,  1, .import = import_eye_like },
 	{ "Pad",             1,  4, .import = import_pad },
 	{ "Range",           3,  3, .import = import_range },

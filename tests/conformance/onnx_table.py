@@ -40,20 +40,22 @@ def reason(message: str) -> str:
 def tables(tree: Path, operators: set[str]) -> str:
     passed: dict[str, int] = defaultdict(int)
     refused: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    options = 0
+    options = drawn = 0
     for line in (tree / "tests/data/onnx/node.txt").read_text().splitlines():
         if line.startswith("#"):
             continue
         _, operator, status, with_options, message = line.split("\t")
         if status == "passed":
             passed[operator] += 1
-            options += with_options != "-"
+            options += not {"-", "drawn"} >= set(with_options.split(","))
+            drawn += "drawn" in with_options.split(",")
         else:
             refused[operator][reason(message)] += 1
     failed = sum(sum(why.values()) for why in refused.values())
     good = sorted(o for o in passed if o not in refused and o != "several")
     out = (f"Of libonnx-testdata's {sum(passed.values()) + failed} tests {sum(passed.values())} pass, "
-           f"{options} of them with constant inputs or\n`--narrow-64bit`, and {failed} are refused. "
+           f"{options} of them with constant inputs or\n`--narrow-64bit`, and {failed} are refused. Of {drawn} whose results\n"
+           "are random the shapes are compared. "
            "Operators that pass all their tests, with their number:\n\n")
     out += wrapped([f"{o} {passed[o]}" for o in good])
     out += "\nRead, but without a test in that package (`tests/data/onnx/own` has some):\n\n"

@@ -21,6 +21,7 @@ from jax._src.lib import _jax
 
 import lines
 import orders
+import randoms
 
 HERE = pathlib.Path(__file__).resolve().parent
 jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
@@ -767,7 +768,7 @@ def chosen():
 
 
 def in_lines():
-    for family in (lines, orders):
+    for family in (lines, orders, randoms):
         family.add(case)
         family.add_written(cases)
 

@@ -26,6 +26,7 @@ struct onnx_size {
 };
 
 struct onnx_case {
+	bool drawn; /* results are random: their shapes are compared only */
 	bool refused; /* by the compiler, with the message in why */
 	char why[512]; /* the message, or why it fails; empty: it passed */
 	Ncc__Onnx__Model *model;
@@ -42,7 +43,7 @@ extern const struct neuron_target *onnx_case_target; /* what all are compiled fo
 
 /*
  * Runs one case. options, separated by commas: "-", "narrow-64bit", NAME of an input that becomes a
- * constant, NAME:shape of one whose shape the data tell. Returns true if it passed.
+ * constant, NAME:shape of one whose shape the data tell, "drawn". Returns true if it passed.
  */
 bool onnx_case_run(struct onnx_case *c, const char *dir, const char *options);
 /*

@@ -83,8 +83,8 @@ static void unknown_op(Ncc__Hlo__Module *m)
 {
 	Ncc__Hlo__Instruction *p = find(m, "add");
 
-	set_text(&p->opcode, "rng");
-	set_text(&p->name, "rng.7");
+	set_text(&p->opcode, "infeed");
+	set_text(&p->name, "infeed.7");
 }
 
 static void custom_call_named(Ncc__Hlo__Module *m)
@@ -488,7 +488,7 @@ static void tuple_bomb(Ncc__Hlo__Module *m)
 static void name_of_two_lines(Ncc__Hlo__Module *m)
 {
 	unknown_op(m);
-	set_text(&find(m, "rng")->name, "a\nb");
+	set_text(&find(m, "infeed")->name, "a\nb");
 }
 
 static void shift_of_floats(Ncc__Hlo__Module *m)
@@ -631,9 +631,9 @@ static const struct {
 	void (*change)(Ncc__Hlo__Module *m);
 	const char *text;
 } changes[] = {
-	{ P "add/module.hlo.pb", unknown_op, "rng 'rng.7' (make.py:" },
+	{ P "add/module.hlo.pb", unknown_op, "infeed 'infeed.7' (make.py:" },
 	{ P "add/module.hlo.pb", unknown_op, "operation not supported" },
-	{ P "add/module.hlo.pb", name_of_two_lines, "rng 'a?b'" },
+	{ P "add/module.hlo.pb", name_of_two_lines, "infeed 'a?b'" },
 	{ "hlo_ops/sort_pairs/module.hlo.pb", sort_of_nothing, "sort 'sort" },
 	{ "hlo_ops/top_k/module.hlo.pb", too_many_largest, "k is 1000 of 100" },
 	{ "hlo_ops/pool_argmax/module.hlo.pb", window_too_large, "no window fits dimension 1" },

@@ -149,18 +149,18 @@ START_TEST(hlo_all)
 {
 	begin();
 	add("parameter", OF_F32);
-	add("rng", OF_F32);
+	add("infeed", OF_F32);
 	add("negate", OF_F32);
 	add_call_of(1)->metadata = &hlo.metadata[0];
-	add("rng", OF_F32);
+	add("infeed", OF_F32);
 	add_call_of(2)->metadata = &hlo.metadata[1];
 	end_computation(0, 0);
 	ck_assert_int_eq(compile_hlo(1), -ENOTSUP);
-	expect_line(0, "rng 'i2': operation not supported (and 1 more like it)");
+	expect_line(0, "infeed 'i2': operation not supported (and 1 more like it)");
 	expect_line(1, "custom-call 'i4' (user.py:7): operation not supported (target 't1')");
 	expect_line(2, "custom-call 'i6' (user.py:8): operation not supported (target 't2')");
 	ck_assert_uint_eq(got.n, 3);
-	ck_assert_str_eq(error.text, "rng 'i2': operation not supported");
+	ck_assert_str_eq(error.text, "infeed 'i2': operation not supported");
 }
 END_TEST
 
@@ -175,14 +175,14 @@ START_TEST(hlo_types)
 	begin();
 	add("parameter", OF_F8);
 	add("negate", OF_F8);
-	add("rng", OF_F8);
+	add("infeed", OF_F8);
 	add("convert", OF_F32);
 	add("negate", OF_F8);
 	add("while", OF_F32);
 	end_computation(0, 0);
 	ck_assert_int_eq(compile_hlo(1), -ENOTSUP);
 	expect_line(0, "parameter 'i1': element type f8e4m3fn is not supported " TYPES MORE);
-	expect_line(1, "rng 'i3': operation not supported");
+	expect_line(1, "infeed 'i3': operation not supported");
 	ck_assert_uint_eq(got.n, 2);
 }
 END_TEST

@@ -72,6 +72,21 @@ static bool list_tests(const char *dir, struct table *t)
 	return d && t->row && t->n;
 }
 
+/* Is a result one of chance? */
+static bool is_drawn(const struct onnx_case *c)
+{
+	const Ncc__Onnx__Graph *g = c->model ? c->model->graph : NULL;
+
+	for (size_t i = 0; g && i < g->n_node; i++) {
+		const char *op = g->node[i]->op_type;
+
+		if (!strncmp(op, "Random", 6) || !strcmp(op, "Bernoulli") ||
+		    (!strcmp(op, "Dropout") && strstr(g->name, "training")))
+			return true;
+	}
+	return false;
+}
+
 /* next: what the message asks for, as an option; empty: nothing */
 static void run_row(const char *dir, struct row *r, char *next, size_t size)
 {
@@ -95,6 +110,8 @@ static void run_row(const char *dir, struct row *r, char *next, size_t size)
 	else if (c.refused && sscanf(c.why, "input '%99[^']'", name) == 1 &&
 		 strstr(c.why, "--input-shape"))
 		snprintf(next, size, "%s:shape", name);
+	else if (!c.refused && c.why[0] && is_drawn(&c))
+		snprintf(next, size, "drawn");
 	else if (c.refused && strstr(c.why, "must be a constant") &&
 		 sscanf(c.why, "input '%99[^']'", name) == 1)
 		constant = name;
