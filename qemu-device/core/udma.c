@@ -443,8 +443,8 @@ void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *from, unsigned 
 	if (!lane || lane == from)
 		return;
 	/*
-	 * The host's small copies are executed at once: the driver's deadlines are milliseconds. So is
-	 * what it starts on a core: a small program is over before a worker would be awake.
+	 * The host's small copies are executed at once: the driver's deadlines are milliseconds. So
+	 * is what it starts on a core: a small program is over before a worker would be awake.
 	 */
 	if (!from && !ncore_pool_lent(lane) &&
 	    (lane->tpb || ncore_ring_credit(&q->ring[NCORE_M2S]) <= NCORE_INLINE_DESCS))
