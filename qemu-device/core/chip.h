@@ -40,6 +40,8 @@
  */
 #define NCORE_INLINE_DESCS 64
 #define NCORE_INLINE_BYTES (NCORE_INLINE_DESCS * 64 * 1024)
+/* what a core does inside a doorbell's write, and the instruction or packet that it is at then */
+#define NCORE_INLINE_NS 100000
 
 typedef _Atomic uint32_t ncore_reg;
 
@@ -422,6 +424,7 @@ enum ncore_step {
 };
 struct ncore_budget {
 	int64_t bytes, descs;
+	uint64_t until_ns; /* of the monotonic clock, where the thread has other things to do; 0 */
 };
 /* packets up to one that is not before other's, or its start not before the next instruction's */
 enum ncore_step ncore_queue_step(struct ncore_lane *lane, struct ncore_queue *q,
@@ -450,7 +453,7 @@ int ncore_lane_out(struct ncore_lane *lane, uint64_t addr, uint32_t value, uint6
 const uint8_t *ncore_lane_window(struct ncore_lane *lane, uint64_t addr, uint64_t len);
 int ncore_lane_memory(struct ncore_lane *lane, uint64_t addr, void *buf, uint64_t len, bool write);
 bool ncore_lane_work(struct ncore_lane *lane); /* a worker's turn; true: has more */
-/* chip->lock is held and dropped meanwhile: small work of the host's lane, in the caller's thread */
+/* chip->lock is held and dropped meanwhile: small work of the lane, in the caller's thread */
 void ncore_lane_inline(struct ncore_lane *lane);
 void ncore_list_add(struct ncore_queue_list *list, struct ncore_queue *q, bool front);
 void ncore_list_del(struct ncore_queue_list *list, struct ncore_queue *q);
@@ -458,6 +461,7 @@ void ncore_list_del(struct ncore_queue_list *list, struct ncore_queue *q);
 /* pool.c */
 void ncore_pool_submit(struct ncore_pool *pool, struct ncore_lane *lane);
 void ncore_pool_lend(struct ncore_lane *lane); /* ncore_core_lend() and what follows it */
+bool ncore_pool_lent(const struct ncore_lane *lane); /* this thread lends itself to it */
 bool ncore_pool_work(struct ncore_pool *pool, struct ncore_lane *lane);
 void ncore_pool_leave(struct ncore_pool *pool, struct ncore_lane *lane);
 void ncore_pool_cancel(struct ncore_pool *pool, struct ncore_lane *lane); /* waits */

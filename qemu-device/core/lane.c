@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define BATCH_STEPS 256
 #define STEP_INSNS 16
@@ -360,6 +361,14 @@ static bool serve(struct ncore_lane *lane, struct ncore_queue *q, struct ncore_b
 	}
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /* Executes what comes first. false: nothing can go on now, or the budget is used. */
 static bool step_lane(struct ncore_lane *lane, struct ncore_budget *budget)
 {
@@ -373,7 +382,7 @@ static bool step_lane(struct ncore_lane *lane, struct ncore_budget *budget)
 	last = q ? time_of(q) : TPB_NEVER;
 	if (tpb_runnable(lane->tpb) && tpb_next(lane->tpb) <= last) {
 		lane->ran = true;
-		tpb_run_until(lane->tpb, last, STEP_INSNS);
+		tpb_run_until(lane->tpb, last, budget->until_ns ? 1 : STEP_INSNS);
 		return true;
 	}
 	return q && serve(lane, q, budget);
@@ -398,8 +407,10 @@ static void run_batch(struct ncore_lane *lane, struct ncore_budget *budget)
 {
 	unsigned int steps;
 
-	for (steps = 0; steps < BATCH_STEPS; steps++) {
+	for (steps = 0; budget->until_ns || steps < BATCH_STEPS; steps++) {
 		if (atomic_load(&lane->stops))
+			return;
+		if (budget->until_ns && now_ns() >= budget->until_ns)
 			return;
 		ncore_lane_drain(lane);
 		if (!flush_out(lane))
@@ -456,6 +467,10 @@ void ncore_lane_inline(struct ncore_lane *lane)
 {
 	struct ncore_budget budget = { .bytes = NCORE_INLINE_BYTES, .descs = NCORE_INLINE_DESCS };
 	struct ncore_chip *chip = lane->chip;
+
+	if (lane->tpb)
+		budget = (struct ncore_budget){ BATCH_BYTES, BATCH_DESCS,
+						now_ns() + NCORE_INLINE_NS };
 
 	if (!enter(lane)) {
 		ncore_lane_kick(lane);

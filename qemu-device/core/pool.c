@@ -137,6 +137,11 @@ static void work_here(struct ncore_pool *pool, struct ncore_lane *lane)
 	pthread_cond_broadcast(&pool->left);
 }
 
+bool ncore_pool_lent(const struct ncore_lane *lane)
+{
+	return lane == lent;
+}
+
 bool ncore_pool_work(struct ncore_pool *pool, struct ncore_lane *lane)
 {
 	bool mine;

@@ -442,9 +442,12 @@ void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *from, unsigned 
 	lane = ncore_queue_start(chip, q, from && from->tpb ? from->index : q->home);
 	if (!lane || lane == from)
 		return;
-	/* The host's small copies are executed at once: the driver's deadlines are milliseconds. */
-	if (!from && lane == ncore_host_lane(chip) &&
-	    ncore_ring_credit(&q->ring[NCORE_M2S]) <= NCORE_INLINE_DESCS)
+	/*
+	 * The host's small copies are executed at once: the driver's deadlines are milliseconds. So
+	 * is what it starts on a core: a small program is over before a worker would be awake.
+	 */
+	if (!from && !ncore_pool_lent(lane) &&
+	    (lane->tpb || ncore_ring_credit(&q->ring[NCORE_M2S]) <= NCORE_INLINE_DESCS))
 		ncore_lane_inline(lane);
 	else
 		ncore_lane_kick(lane);

@@ -277,7 +277,7 @@ def loops(build: Path) -> None:
     module = ROOT / "tests" / "data" / "hlo_ops" / "while_data" / "module.hlo.pb"
     for target, machine in [("inf1", "inf1.xlarge"), ("trn1", "trn1.2xlarge")]:
         with tempfile.TemporaryDirectory() as work:
-            neff, took = Path(work) / "while.neff", {}
+            neff, took, in_guest = Path(work) / "while.neff", {}, {}
             compiler = build / "tools/neuronx-cc/neuronx-cc"
             subprocess.run([str(compiler), "compile", "--framework", "XLA", str(module), "--target", target, "--output", str(neff)],
                            check=True, stdout=subprocess.DEVNULL)
@@ -285,12 +285,19 @@ def loops(build: Path) -> None:
                 file = Path(work) / f"{turns_made}.npy"
                 text = header.ljust(117) + b"\n"
                 file.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + struct.pack("<3f", *[value] * 3))
-                took[turns_made] = rates([str(build / "tests" / "bench" / "bench-network"), str(neff), "1", "1", str(file)],
+                program = build / "tests" / "bench" / "bench-network"
+                took[turns_made] = rates([str(program), str(neff), "1", "1", str(file)],
                                          env={**os.environ, "BENCH_MACHINE": f"emu:{machine}"})
+                copied = [word for path in (program, neff, file) for word in ("--copy", str(path))]
+                command = ["env", "BENCH_MACHINE=node", "./bench-network", neff.name, "1", "1", file.name]
+                in_guest[turns_made] = rates(exec_argv(build, machine, command, *copied))
         for how, clock in [("by the clock", "clock"), ("of the processor", "processor")]:
             once, many = 1 / took[0][clock], 1 / took[125][clock]
             show(f"{target}: an inference without an iteration, {how}", f"{once * 1e6:.1f} us")
             show(f"  an iteration that the data decide, {how}", f"{(many - once) / 125 * 1e6:.1f} us", "5 us")
+        once, many = 1 / in_guest[0]["clock"], 1 / in_guest[125]["clock"]
+        show(f"{target}: an inference without an iteration, in a guest", f"{once * 1e6:.0f} us")
+        show("  an iteration that the data decide", f"{(many - once) / 125 * 1e6:.0f} us", "105 us" if target == "inf1" else "")
 
 
 def matmul(build: Path) -> None:

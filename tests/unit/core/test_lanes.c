@@ -6,6 +6,7 @@
  */
 #include "program.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -719,6 +720,41 @@ START_TEST(lent)
 }
 END_TEST
 
+static pthread_t writer; /* who wrote the last notification */
+
+static int signed_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
+{
+	if (write && addr >= NOTIFY)
+		writer = pthread_self();
+	return fixture_host_rw(opaque, addr, buf, len, write);
+}
+
+/*
+ * What the host starts on a core is executed by who rings, and over when the doorbell's write
+ * returns, unless the host is so busy that the time for it is.
+ */
+START_TEST(rung)
+{
+	struct ring q;
+	unsigned int i = 0;
+
+	fixture_free(&f);
+	fixture_init(&f, 2);
+	f.ops.dma_rw = signed_rw;
+	fixture_new_chip(&f);
+	notify_queue(0, NEURON_ENG_ACT, HOST(NOTIFY + NEURON_ENG_ACT * NOTIFY_SIZE), NOTIFY_SIZE);
+	emit_start(NEURON_ENG_ACT);
+	fetch(0, NEURON_ENG_ACT, &q);
+	settle(&f);
+	do {
+		ck_assert_uint_lt(i, LENT_TRIES);
+		fetch_next(&q);
+		settle(&f);
+		ck_assert(noted(i++));
+	} while (!pthread_equal(writer, pthread_self()));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("lanes");
@@ -739,6 +775,7 @@ int main(void)
 	tcase_add_test(t, load_refuses);
 	tcase_add_test(t, reset_while_fetching);
 	tcase_add_test(t, lent);
+	tcase_add_test(t, rung);
 	suite_add_tcase(s, t);
 	return check_run(s);
 }
