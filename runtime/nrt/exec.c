@@ -101,7 +101,9 @@ static NRT_STATUS take_core(struct rt_subgraph *sg)
 	rt_errors_collect(sg, NRT_SUCCESS);
 	rt_details_clear();
 	status = rt_interrupted(sg->model);
-	return status ? status : rt_core_take(sg->core, sg);
+	if (!status)
+		status = rt_core_take(sg->core, sg);
+	return status ? status : rt_link_seed(sg);
 }
 
 static NRT_STATUS take_steps(const struct rt_job *job, const struct rt_io *io, uint64_t *device_us)

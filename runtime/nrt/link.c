@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "neuron/isa/codec.h"
-#include "rt_subgraph.h"
+#include "rt_model.h"
 
 #define CONDITION 0 /* register */
 
@@ -210,7 +210,12 @@ static NRT_STATUS assemble(struct program *p)
 	const struct neuron_insn notify = { .opcode = NEURON_OP_NOTIFY, .id = 1 };
 	const struct neuron_insn end = { .opcode = NEURON_OP_FETCH_END };
 	NRT_STATUS status = put(p, &start);
+	struct neuron_insn rounding;
 
+	if (!status && rt_rounding_insn(p->sg->target, p->engine, p->sg->seed, &rounding)) {
+		p->sg->rounding[p->engine] = p->size;
+		status = put(p, &rounding);
+	}
 	for (unsigned int i = 0; i < p->sg->nparts && !status; i++) {
 		status = put_part(p, i);
 		if (!status && i + 1 < p->sg->nparts)
@@ -263,6 +268,8 @@ static NRT_STATUS load(struct program *p, size_t at)
 	status = copy(sg, word, at, sizeof(word));
 	if (!status)
 		status = copy(sg, p->bytes, at + sizeof(word), p->size);
+	if (sg->rounding[p->engine])
+		sg->rounding[p->engine] += at + sizeof(word);
 	return status ? status
 		      : rt_feed_add(sg, &sg->engine[NEURON_ENG_SP].ring, p->engine,
 				    sg->code.pa + at, sizeof(word));
@@ -271,7 +278,7 @@ static NRT_STATUS load(struct program *p, size_t at)
 /* What a program takes: its words, what SP and the others do between parts, its ends */
 static uint64_t room(const struct rt_subgraph *sg, unsigned int e)
 {
-	uint64_t size = 4 * NEURON_INSN_WORD;
+	uint64_t size = 5 * NEURON_INSN_WORD;
 
 	for (unsigned int i = 0; i < sg->nparts; i++)
 		size += sg[i].engine[e].size +
@@ -287,6 +294,7 @@ NRT_STATUS rt_link_streams(struct rt_subgraph *sg)
 
 	for (unsigned int e = 0; e < sg->target->engines; e++)
 		size += is_fed(sg, e) ? room(sg, e) : 0;
+	sg->seed = atomic_load(&sg->model->seed);
 	/* the word that SP tells the others comes first */
 	status = rt_chunk_alloc(sg->core, size, 0, NEURON_MEMALLOC_TYPE_CODE_DEVICE, &sg->code);
 	for (unsigned int e = 0; e < sg->target->engines && !status; e++) {
@@ -305,4 +313,23 @@ NRT_STATUS rt_link_streams(struct rt_subgraph *sg)
 		free(p[e].bytes);
 	/* one queue feeds all engines, so one doorbell begins an execution */
 	return status ? status : rt_feed_commit(sg, NEURON_ENG_SP);
+}
+
+NRT_STATUS rt_link_seed(struct rt_subgraph *sg)
+{
+	const uint64_t seed = atomic_load(&sg->model->seed);
+	NRT_STATUS status = NRT_SUCCESS;
+
+	for (unsigned int e = 0; e < sg->target->engines && seed != sg->seed && !status; e++) {
+		uint8_t word[NEURON_INSN_WORD];
+		struct neuron_insn insn;
+
+		if (sg->rounding[e] && rt_rounding_insn(sg->target, e, seed, &insn)) {
+			neuron_isa_encode(&insn, word);
+			status = copy(sg, word, sg->rounding[e], sizeof(word));
+		}
+	}
+	if (!status)
+		sg->seed = seed;
+	return status;
 }

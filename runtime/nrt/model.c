@@ -15,6 +15,7 @@ struct nrt_model *rt_model_new(void)
 	if (!model)
 		return NULL;
 	model->id = atomic_fetch_add(&last, 1) + 1;
+	model->seed = rt.rounding.seed;
 	pthread_cond_init(&model->idle, NULL);
 	pthread_mutex_init(&model->count_lock, NULL);
 	return model;
@@ -61,6 +62,19 @@ NRT_STATUS rt_interrupted(const struct nrt_model *model)
 	return atomic_load(&model->interrupted) ? rt_fail(NRT_EXEC_COMPLETED_WITH_ERR, "NMGR",
 							  "the execution was interrupted")
 						: NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrtx_model_seed(nrt_model_t *model, uint64_t seed)
+{
+	RT_ENTER(status);
+	RT_PIN(pinned, model);
+
+	if (status)
+		return status;
+	if (!pinned)
+		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
+	atomic_store(&model->seed, seed);
+	return NRT_SUCCESS;
 }
 
 EXPORT NRT_STATUS nrtx_interrupt(nrt_model_t *model, bool on)

@@ -113,6 +113,14 @@ NRT_STATUS nrtx_execute(nrt_model_t *model, const nrt_tensor_set_t *inputs,
  */
 NRT_STATUS nrtx_interrupt(nrt_model_t *model, bool on);
 
+/*
+ * The seed by which executions of the model that begin from now on round at random, if the
+ * environment has this process round so; before, it is the environment's. Another seed than the one
+ * before begins its draws, the same one goes on with them. Any thread may call this, and it does
+ * not wait.
+ */
+NRT_STATUS nrtx_model_seed(nrt_model_t *model, uint64_t seed);
+
 /* Stops whatever the cores execute and resets them; models stay loaded. */
 NRT_STATUS nrtx_reset_cores(uint32_t start_core, uint32_t core_count);
 

@@ -47,7 +47,7 @@ void rt_rounding_tell(const struct rt_core *core)
 		       core->device, core->nc, (unsigned long long)rt.rounding.seed);
 }
 
-bool rt_rounding_insn(const struct neuron_target *target, unsigned int engine,
+bool rt_rounding_insn(const struct neuron_target *target, unsigned int engine, uint64_t seed,
 		      struct neuron_insn *insn)
 {
 	const uint32_t narrows = ~(NEURON_ISA_ANY | NEURON_ISA_PE);
@@ -56,6 +56,6 @@ bool rt_rounding_insn(const struct neuron_target *target, unsigned int engine,
 		return false;
 	*insn = (struct neuron_insn){ .opcode = NEURON_OP_SET_ROUNDING,
 				      .rounding = NEURON_ROUND_STOCHASTIC,
-				      .seed = rt.rounding.seed };
+				      .seed = seed };
 	return true;
 }

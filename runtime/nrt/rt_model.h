@@ -46,6 +46,7 @@ struct nrt_model {
 	bool numerical; /* executions tell of numerical errors */
 	bool jumps; /* a program of it has jumps of its own */
 	atomic_bool interrupted; /* running executions end, and none begins */
+	atomic_uint_fast64_t seed; /* by which executions that begin round at random */
 	unsigned int running; /* calls that use it; protected by rt.lock, with idle */
 	pthread_cond_t idle;
 	pthread_mutex_t count_lock; /* protects counters */

@@ -77,6 +77,8 @@ struct rt_subgraph {
 	struct rt_gathers *gathers; /* NULL if it has no gathers */
 	struct rt_engine engine[NEURON_ENGINES_MAX];
 	unsigned int nfed; /* queues that feed engines */
+	/* where in the code each engine's rounding is set (0: nowhere), and the seed that is there */
+	uint64_t rounding[NEURON_ENGINES_MAX], seed;
 	/* has jumps of its own: nobody has checked that it leaves the core at rest (docs/neff.md) */
 	bool jumps;
 	uint64_t macs; /* of one execution of its programs */
@@ -121,6 +123,8 @@ NRT_STATUS rt_feed_commit(struct rt_subgraph *sg, unsigned int e);
  * sg->nparts subgraphs, which the engines fetch from the device's memory.
  */
 NRT_STATUS rt_link_streams(struct rt_subgraph *sg);
+/* Has the program round by its model's seed from the next execution on; the core's exec is held. */
+NRT_STATUS rt_link_seed(struct rt_subgraph *sg);
 static inline bool rt_subgraph_fetches(const struct rt_subgraph *sg)
 {
 	return sg->target->core >= 2;

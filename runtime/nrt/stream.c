@@ -88,24 +88,6 @@ static bool is_idle(const struct neff_engine *neff, const struct neuron_insn *st
 				!memcmp(neff->instr, word, NEURON_INSN_WORD));
 }
 
-/* The NEFF's words; behind the first one, which begins the program, how it rounds */
-static NRT_STATUS copy_program(struct rt_subgraph *sg, unsigned int e,
-			       const struct neff_engine *neff)
-{
-	const size_t first = NEURON_INSN_WORD, rest = neff->instr_size - first;
-	struct rt_engine *engine = &sg->engine[e];
-	NRT_STATUS status = NRT_SUCCESS;
-	struct neuron_insn rounding;
-
-	memcpy(engine->stream, neff->instr, first);
-	engine->size = first;
-	if (rt_rounding_insn(sg->target, e, &rounding))
-		status = append(engine, &rounding);
-	memcpy(engine->stream + engine->size, (const uint8_t *)neff->instr + first, rest);
-	engine->size += rest;
-	return status;
-}
-
 /*
  * Makes a stream from the NEFF's words. SP always has one, because it reports the end; another
  * engine without work is not fed.
@@ -118,17 +100,17 @@ static NRT_STATUS make_stream(struct rt_subgraph *sg, unsigned int e)
 		.isa_version = sg->target->isa_version,
 	};
 	struct rt_engine *engine = &sg->engine[e];
-	NRT_STATUS status;
 
 	if (e != NEURON_ENG_SP && is_idle(neff, &start))
 		return NRT_SUCCESS;
-	engine->stream = malloc(neff->instr_size + 3 * NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD);
+	engine->stream = malloc(neff->instr_size + 2 * NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD);
 	if (!engine->stream)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 	if (!neff->instr)
 		return append(engine, &start);
-	status = copy_program(sg, e, neff);
-	return status ? status : patch(sg, e);
+	memcpy(engine->stream, neff->instr, neff->instr_size);
+	engine->size = neff->instr_size;
+	return patch(sg, e);
 }
 
 NRT_STATUS rt_make_streams(struct rt_subgraph *sg)

@@ -89,17 +89,23 @@ int rtd_eg_share(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id,
 int rtd_eg_seed(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id, uint32_t seed,
 		struct rtd_err *err)
 {
+	struct rtd_model *model;
 	struct rtd_eg *eg;
 	int code = NERR_OK;
 
 	pthread_mutex_lock(&rtd->lock);
 	eg = rtd_eg_find(rtd, id);
-	if (!eg)
+	if (!eg) {
 		code = rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "Failed to find group: %u", id);
-	else if (!rtd_may_eg(peer, eg, RTD_CONTROL))
+	} else if (!rtd_may_eg(peer, eg, RTD_CONTROL)) {
 		code = refuse("group", id, &eg->owner, RTD_CONTROL, err);
-	else
+	} else {
 		eg->seed = seed;
+		eg->seeded = true;
+		TAILQ_FOREACH(model, &rtd->models, link)
+			if (model->eg == eg)
+				rtd_program_seed(model->program, seed);
+	}
 	pthread_mutex_unlock(&rtd->lock);
 	return code;
 }

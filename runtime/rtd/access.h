@@ -34,7 +34,7 @@ bool rtd_may_eg(const struct rtd_peer *peer, const struct rtd_eg *eg, enum rtd_a
 /* Sets what others may do with a group from now on; only its owner and root may call this. */
 int rtd_eg_share(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id,
 		 enum rtd_sharing sharing, struct rtd_err *err);
-/* Notes the seed of a group's random numbers; for who may load into it. */
+/* The seed by which inferences in a group round that begin from now on; for who may load into it */
 int rtd_eg_seed(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id, uint32_t seed,
 		struct rtd_err *err);
 /* Notes the adjustment of transfers, which all clients see; for root and the daemon's own user. */

@@ -383,6 +383,11 @@ void rtd_program_interrupt(struct rtd_program *program, bool on)
 	nrtx_interrupt(program->model, on);
 }
 
+void rtd_program_seed(struct rtd_program *program, uint32_t seed)
+{
+	nrtx_model_seed(program->model, seed);
+}
+
 unsigned int rtd_program_tensors(const struct rtd_program *program, const struct rtd_tensor **list)
 {
 	*list = program->tensors;

@@ -130,6 +130,8 @@ void rtd_program_unload(struct rtd_program *program);
  * without, it runs again as after its load. Does not wait.
  */
 void rtd_program_interrupt(struct rtd_program *program, bool on);
+/* The seed by which executions that begin round at random, where they do. Does not wait. */
+void rtd_program_seed(struct rtd_program *program, uint32_t seed);
 unsigned int rtd_program_tensors(const struct rtd_program *program, const struct rtd_tensor **list);
 
 /* The bytes of a slot's buffers, and at most the bytes of a message with all outputs */

@@ -192,6 +192,8 @@ static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *
 	model->eg = eg;
 	model->id = rtd->next_model++;
 	eg->nmodels++;
+	if (eg->seeded)
+		rtd_program_seed(model->program, eg->seed);
 	rtd->nmodels++;
 	TAILQ_INSERT_TAIL(&rtd->models, model, link);
 	count_load(rtd, model, count);

@@ -84,7 +84,6 @@ void rtd_rpc_destroy_eg(struct rtd_call *call, const ProtobufCMessage *message)
 		destroy_done(&err, call);
 }
 
-/* Programs round by the seed of the daemon's environment: this one is kept for list_owners. */
 void rtd_rpc_random_seed(struct rtd_call *call, const ProtobufCMessage *message)
 {
 	const Nrt__RandomSeedRequest *req = (const void *)message;

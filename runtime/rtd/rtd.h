@@ -48,7 +48,8 @@ struct rtd_eg {
 	uint32_t id, start, count;
 	bool implicit, dead;
 	enum rtd_sharing sharing; /* protected by rtd->lock */
-	uint32_t seed; /* random_seed's; protected by rtd->lock */
+	bool seeded; /* by random_seed; protected by rtd->lock */
+	uint32_t seed;
 	unsigned int refs, nmodels;
 	struct rtd_owner owner;
 	struct rtd_model *running;

@@ -18,7 +18,7 @@ import grpc
 
 from board import Board
 from harness import Client, Session, Shm, in_shm, infer_request, load_sequence, nrt, nrtx
-from models import Model
+from models import ENDLESS, Model
 
 OK, INVALID, HANDLE, RESOURCE, FULL, FAILED, NO_CORES, PENDING, CANCELLED = 0, 2, 3, 4, 7, 8, 9, 1000, 1001
 GROUPS, PER_GROUP, IN_FLIGHT = 2, 3, 8  # what one client has at most
@@ -435,7 +435,8 @@ class User:
 
     def do_visit(self) -> None:
         """A model that another user shares to infer on; it may go at any time, or be full, stopped or a bad one."""
-        entries = [m for m in self.client.ext("list_models").model if self.strange(m.owner.uid)]
+        entries = [m for m in self.client.ext("list_models").model
+                   if self.strange(m.owner.uid) and not m.name.endswith(ENDLESS)]
         if entries:
             entry = self.rng.choice(entries)
             self.expect(self.client.stop(entry.id), (HANDLE,), "stop of a model that is shared to infer on")

@@ -265,7 +265,15 @@ class Soak:
             for slot in [s for s, pid in enumerate(self.slots) if not pid]:
                 self.spawn(slot, sessions)
         self.quiet_point(not sessions)
-        tap.ok(not self.report.stat().st_size, f"round {self.rounds}: every answer was right", self.report.read_text())
+        tap.ok(not self.report.stat().st_size, f"round {self.rounds}: every answer was right", self.wrong())
+
+    def wrong(self) -> str:
+        """What clients reported, and what this daemon's log says of the models in it."""
+        said = self.report.read_text()
+        models = set(re.findall(r"model (\d+)", said))
+        lines = Path(self.daemon.log.name).read_text(errors="replace").splitlines() if models else []
+        return "\n".join([said, *(line for line in lines if line.startswith(f"nrtd[{self.daemon.process.pid}]") and
+                                  models & set(re.findall(r"\d+", line)))])
 
     def steady(self) -> None:
         """Does the same over and over, so that whatever stays behind each time shows."""

@@ -283,7 +283,7 @@ def bad_neffs(client: Client, neff: bytes) -> None:
 
 
 def seeds(client: Client) -> None:
-    """Neither has an effect on results: what was set is what is shown."""
+    """What was set is what is shown; what a seed does is in rounding.py, an adjustment does nothing."""
     eg = client.eg(1)
     refused(client.call("random_seed", nrt.random_seed_request(h_eg=nrt.h_eg(id=4711), seed=1)).status, INVALID_HANDLE,
             "4711", "random_seed: no such group")

@@ -149,10 +149,10 @@ class Module:
         return self.m.SerializeToString()
 
 
-def compile_hlo(module: bytes, name: str) -> bytes:
+def compile_hlo(module: bytes, name: str, target: str = "inf1") -> bytes:
     source, neff = WORK / f"{name}.hlo.pb", WORK / f"{name}.neff"
     source.write_bytes(module)
-    done = subprocess.run([os.environ["NEURONX_CC"], "compile", "--framework", "XLA", source, "--target", "inf1",
+    done = subprocess.run([os.environ["NEURONX_CC"], "compile", "--framework", "XLA", source, "--target", target,
                            "--output", neff], capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"Bail out! {name}: {done.stderr}")

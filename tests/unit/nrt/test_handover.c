@@ -127,6 +127,7 @@ START_TEST(interrupt)
 	run_add(&good);
 	client_free(&hang);
 	ck_assert_int_eq(nrtx_interrupt((nrt_model_t *)&hang, true), NRT_INVALID_HANDLE);
+	ck_assert_int_eq(nrtx_model_seed((nrt_model_t *)&hang, 1), NRT_INVALID_HANDLE);
 	client_free(&good);
 }
 END_TEST
