@@ -23,7 +23,7 @@ static uint8_t *state;
 /* What chips have at the end whose instructions make transfers: how many queues have some */
 #define TRANSFERS (GEN_CHIP.target->core > 1 ? 4u : 0u)
 #define ANOTHER_VERSION \
-	(TRANSFERS ? "a state of another version than 6" : "a state of another version than 4 or 5")
+	(TRANSFERS ? "a state of another version than 7" : "a state of another version than 4 or 5")
 static size_t size;
 
 static void setup(void)
