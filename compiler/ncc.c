@@ -157,8 +157,8 @@ static int make_program(struct program *p, struct ncc_module *m, const struct ne
 	if (!rc && opt->compress_constants)
 		rc = ncc_compress_constants(&p->g.prog, err);
 	if (!rc && p->g.prog.compressed.constants)
-		say(opt, "compressed %u constants, %llu bytes to %llu", p->g.prog.compressed.constants,
-		    (unsigned long long)p->g.prog.compressed.from,
+		say(opt, "compressed %u constants, %llu bytes to %llu",
+		    p->g.prog.compressed.constants, (unsigned long long)p->g.prog.compressed.from,
 		    (unsigned long long)p->g.prog.compressed.to);
 	return rc;
 }
@@ -328,7 +328,8 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 				o.target->name);
 	if (opt->compress_constants && o.target->core < 2)
 		return ncc_fail(err, -EINVAL,
-				"constants cannot be compressed: the target '%s' has no DMA engines "
+				"constants cannot be compressed: the target '%s' has no DMA "
+				"engines "
 				"that decompress",
 				o.target->name);
 	phase(opt, "reading");

@@ -10,7 +10,7 @@
 
 #define TABLE (1u << NEURON_STREAM_BITS)
 #define AT_ONCE 5 /* codes in the 57 bits that a load has at least */
-_Static_assert(AT_ONCE * NEURON_STREAM_BITS <= 57, "codes of one load");
+_Static_assert(AT_ONCE *NEURON_STREAM_BITS <= 57, "codes of one load");
 
 struct reader {
 	const uint8_t *p;
@@ -143,8 +143,8 @@ static inline uint32_t decode(uint8_t *out, const uint16_t *table, uint64_t *v)
 static uint32_t loads(const struct bits *b, uint32_t i)
 {
 	uint32_t byte = b->at / 8 + 8, n = (b->n - i) / AT_ONCE;
-	uint32_t most = byte > b->size ? 0
-				       : (b->size - byte) * 8 / (AT_ONCE * NEURON_STREAM_BITS) + 1;
+	uint32_t most =
+		byte > b->size ? 0 : (b->size - byte) * 8 / (AT_ONCE * NEURON_STREAM_BITS) + 1;
 
 	return most < n ? most : n;
 }
@@ -336,8 +336,7 @@ enum neuron_stream_error neuron_decompress(const void *in, size_t have, unsigned
 	if (r.left)
 		return NEURON_STREAM_BAD_SIZE;
 	join(work->plane, n, width, out);
-	return neuron_stream_check(out, raw) ==
-			       get32((const uint8_t *)in + NEURON_STREAM_AT_CHECK)
+	return neuron_stream_check(out, raw) == get32((const uint8_t *)in + NEURON_STREAM_AT_CHECK)
 		       ? NEURON_STREAM_OK
 		       : NEURON_STREAM_BAD_CHECK;
 }

@@ -35,8 +35,9 @@ struct packer {
 	uint64_t raw_size;
 };
 
-static const uint8_t dtypes[] = { [1] = NEURON_DT_UINT8, [2] = NEURON_DT_UINT16,
-				  [4] = NEURON_DT_UINT32 };
+static const uint8_t dtypes[] = {
+	[1] = NEURON_DT_UINT8, [2] = NEURON_DT_UINT16, [4] = NEURON_DT_UINT32
+};
 
 static bool same(const struct neff_pattern *a, const struct neff_pattern *b)
 {
@@ -88,8 +89,8 @@ static bool only_copied(const struct ncc_prog *p, uint32_t var, unsigned int *wi
 static void choose_width(struct packer *k, unsigned int most)
 {
 	const struct neff_var *v = &k->p->var[k->var];
-	uint32_t bytes = v->size < NEURON_STREAM_RAW_MAX ? (uint32_t)v->size & ~3u
-							 : NEURON_STREAM_RAW_MAX;
+	uint32_t bytes =
+		v->size < NEURON_STREAM_RAW_MAX ? (uint32_t)v->size & ~3u : NEURON_STREAM_RAW_MAX;
 	uint32_t best = UINT32_MAX;
 	static const uint32_t room = NEURON_STREAM_RAW_MAX + NEURON_STREAM_OVERHEAD;
 	uint8_t *out = malloc(room);
@@ -198,9 +199,9 @@ static bool cut_desc(struct packer *k, const struct neff_desc *d, struct neff_de
 	if (read_pattern(k, &d->from))
 		return false;
 	while (lo < all) {
-		uint64_t m = c.d == to->ndim		   ? 1
+		uint64_t m = c.d == to->ndim			? 1
 			     : to->size[c.d] - index[c.d] < c.n ? to->size[c.d] - index[c.d]
-							   : c.n;
+								: c.n;
 		const struct stream *s = stream_of(k, &d->from, lo, lo + m * c.bytes);
 		struct neff_desc *grown = s ? realloc(*list, (*n + 1) * sizeof(**list)) : NULL;
 		struct neff_desc *next;

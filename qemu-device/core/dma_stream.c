@@ -122,8 +122,8 @@ static enum ncore_step compress(struct ncore_turn *t, struct ncore_copy *c, unsi
 }
 
 /*
- * RX descriptors that ask for the same, and hold raw bytes together; the last one stays open. false:
- * they hold other than that, or the queue stopped
+ * RX descriptors that ask for the same, and hold raw bytes together; the last one stays open.
+ * false: they hold other than that, or the queue stopped
  */
 static bool take_places(struct ncore_turn *t, uint64_t stream, uint32_t raw, struct places *p)
 {

@@ -306,7 +306,8 @@ static int compute_check(struct ctx *c, struct at *at, const struct neff_desc *d
 
 	if (c->target->core < 2)
 		return pattern_fail(c, at, "DMA engines of this generation only copy");
-	if (d->nmore >= NEURON_DMA_SOURCES_MAX || ((d->op == NEFF_CAST || neff_streams(d)) && d->nmore))
+	if (d->nmore >= NEURON_DMA_SOURCES_MAX ||
+	    ((d->op == NEFF_CAST || neff_streams(d)) && d->nmore))
 		return pattern_fail(c, at, "too many sources");
 	if (d->to_dtype >= NEURON_ISA_DTYPE_COUNT || !neuron_isa_dtypes[d->to_dtype].size)
 		return pattern_fail(c, at,

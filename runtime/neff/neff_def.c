@@ -84,11 +84,9 @@ static void pattern_to_json(const struct neff_subgraph *sg, const struct neff_pa
 }
 
 static const char *const ops[] = {
-	[NEFF_COPY] = "copy", [NEFF_GATHER] = "gather", [NEFF_SCATTER] = "scatter",
-	[NEFF_CAST] = "cast", [NEFF_ADD] = "add",	[NEFF_MIN] = "min",
-	[NEFF_MAX] = "max",
-	[NEFF_COMPRESS] = "compress",
-	[NEFF_DECOMPRESS] = "decompress",
+	[NEFF_COPY] = "copy", [NEFF_GATHER] = "gather",	    [NEFF_SCATTER] = "scatter",
+	[NEFF_CAST] = "cast", [NEFF_ADD] = "add",	    [NEFF_MIN] = "min",
+	[NEFF_MAX] = "max",   [NEFF_COMPRESS] = "compress", [NEFF_DECOMPRESS] = "decompress",
 };
 
 /* Has it a list of sources? */

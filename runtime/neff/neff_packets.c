@@ -159,12 +159,9 @@ int neff_packets(const struct neuron_target *target, const struct neff_pattern *
 }
 
 static const uint8_t dma_ops[] = {
-	[NEFF_CAST] = NEURON_DMA_CAST,
-	[NEFF_ADD] = NEURON_DMA_ADD,
-	[NEFF_MIN] = NEURON_DMA_MIN,
-	[NEFF_MAX] = NEURON_DMA_MAX,
-	[NEFF_COMPRESS] = NEURON_DMA_COMPRESS,
-	[NEFF_DECOMPRESS] = NEURON_DMA_DECOMPRESS,
+	[NEFF_CAST] = NEURON_DMA_CAST,	       [NEFF_ADD] = NEURON_DMA_ADD,
+	[NEFF_MIN] = NEURON_DMA_MIN,	       [NEFF_MAX] = NEURON_DMA_MAX,
+	[NEFF_COMPRESS] = NEURON_DMA_COMPRESS, [NEFF_DECOMPRESS] = NEURON_DMA_DECOMPRESS,
 };
 
 /* The elements up to the first end of a run, or as many as a descriptor holds */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Compressed streams (docs/hardware.md). An input is a stream as it is, or elements, which come back
- * from their stream, and then some of its bytes changed. Every block ends where its bytes do, so that
- * the sanitizer sees what is read or written behind it.
+ * Compressed streams (docs/hardware.md). An input is a stream as it is, or elements, which come
+ * back from their stream, and then some of its bytes changed. Every block ends where its bytes do,
+ * so that the sanitizer sees what is read or written behind it.
  */
 #include "fuzz.h"
 #include "neuron/isa/compress.h"

@@ -52,8 +52,8 @@ struct neuron_stream_work {
 };
 
 /*
- * Compresses raw bytes, 1 to 64 KiB of whole elements of width bytes (1, 2 or 4), into out with room
- * for raw + NEURON_STREAM_OVERHEAD. Returns the stream's bytes
+ * Compresses raw bytes, 1 to 64 KiB of whole elements of width bytes (1, 2 or 4), into out with
+ * room for raw + NEURON_STREAM_OVERHEAD. Returns the stream's bytes
  */
 uint32_t neuron_compress(const void *in, uint32_t raw, unsigned int width, void *out,
 			 struct neuron_stream_work *work);

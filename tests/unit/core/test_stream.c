@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What DMA engines compress and decompress (docs/hardware.md, Compressed streams). What a stream is,
- * is tests/unit/isa/test_compress.c's: here it is where its bytes go, and what becomes of one that
- * lies.
+ * What DMA engines compress and decompress (docs/hardware.md, Compressed streams). What a stream
+ * is, is tests/unit/isa/test_compress.c's: here it is where its bytes go, and what becomes of one
+ * that lies.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -73,8 +73,8 @@ static uint32_t make(uint32_t bytes, unsigned int width)
 
 static uint64_t perf(uint32_t rel)
 {
-	return ncore_mmio_read(f.chip, GEN(BAR_EXT),
-			       GEN(EXT) + GEN(PERF)(0) + GEN(PERF_CORE) + rel, 8);
+	return ncore_mmio_read(f.chip, GEN(BAR_EXT), GEN(EXT) + GEN(PERF)(0) + GEN(PERF_CORE) + rel,
+			       8);
 }
 
 static void counted(uint64_t from, uint64_t to, uint64_t c_from, uint64_t c_to, uint64_t refused)
@@ -264,7 +264,11 @@ START_TEST(refused)
 		{ WORD(COMPRESS, BF16), { BYTES - 1 }, { FIRST | LAST }, NEURON_NERR_DMA_DESC, 0 },
 		{ WORD(COMPRESS, BF16), { BYTES }, { FIRST }, NEURON_NERR_DMA_DESC, 0 },
 		{ WORD(COMPRESS, BF16), { 0, 2 }, { FIRST, LAST }, NEURON_NERR_DMA_DESC, 0 },
-		{ WORD(COMPRESS, BF16), { BYTES, 2 }, { FIRST, FIRST | LAST }, NEURON_NERR_DMA_DESC, 0 },
+		{ WORD(COMPRESS, BF16),
+		  { BYTES, 2 },
+		  { FIRST, FIRST | LAST },
+		  NEURON_NERR_DMA_DESC,
+		  0 },
 		{ WORD(COMPRESS, BF16), { BYTES }, { FIRST | LAST }, NEURON_NERR_DMA_ABORT, 1 },
 		{ WORD(COMPRESS, BF16), { BYTES }, { FIRST | LAST }, NEURON_NERR_DMA_ABORT, 2 },
 	};
@@ -334,7 +338,8 @@ START_TEST(goes_on)
 }
 END_TEST
 
-/* A queue's time, as the refusal of what follows tells: that of the stream, or of half its elements */
+/* A queue's time, as the refusal of what follows tells: that of the stream, or of half its elements
+ */
 START_TEST(times)
 {
 	const struct neuron_costs *cost = &GEN_CHIP.target->cost;

@@ -97,8 +97,8 @@ static void two(unsigned int width, uint32_t n)
 		element(width, i, i % 3 ? 0xff800000 : 0x00ff80ff);
 }
 
-static void (*const kinds[])(unsigned int width, uint32_t n) = { weights, skewed, zeros, numbers,
-								  sparse,  counted, two };
+static void (*const kinds[])(unsigned int width, uint32_t n) = { weights, skewed,  zeros, numbers,
+								 sparse,  counted, two };
 
 static uint32_t get32(const uint8_t *p)
 {
@@ -230,8 +230,9 @@ START_TEST(ratios)
 		unsigned int width;
 		double from, to;
 	} want[] = {
-		{ 0, 4, 0.82, 0.84 }, { 0, 2, 0.65, 0.67 }, { 0, 1, 0.78, 0.82 }, { 2, 4, 0, 0.001 },
-		{ 2, 1, 0, 0.001 },   { 3, 4, 1, 1.001 },   { 4, 1, 0.18, 0.26 }, { 6, 2, 0, 0.26 },
+		{ 0, 4, 0.82, 0.84 }, { 0, 2, 0.65, 0.67 }, { 0, 1, 0.78, 0.82 },
+		{ 2, 4, 0, 0.001 },   { 2, 1, 0, 0.001 },   { 3, 4, 1, 1.001 },
+		{ 4, 1, 0.18, 0.26 }, { 6, 2, 0, 0.26 },
 	};
 	uint32_t size;
 
@@ -244,9 +245,8 @@ START_TEST(ratios)
 END_TEST
 
 /* By hand: elements 1, 1, 2, 3, 1 of a byte; codes 1: "0", 2: "10", 3: "11"; streams of 2, 2, 1, 0 */
-static const uint8_t by_hand[] = { 'N', 'C', 'S', '1', 1, 1, 0, 0, 5, 0, 0, 0, 36, 0, 0, 0,
-				   0,	0,   0,	  0,   2, 1, 2, 0x21, 0x02, 1, 0, 1, 0, 1, 0, 0,
-				   0 };
+static const uint8_t by_hand[] = { 'N', 'C', 'S', '1', 1, 1, 0,	   0,	 5, 0, 0, 0, 36, 0, 0, 0, 0,
+				   0,	0,   0,	  2,   1, 2, 0x21, 0x02, 1, 0, 1, 0, 1,	 0, 0, 0 };
 
 START_TEST(written_by_hand)
 {
@@ -337,7 +337,7 @@ START_TEST(every_bit)
 {
 	uint32_t size = valid();
 
-	for (uint32_t bit = 0; bit < size * 8; bit += bit / 8 > 24 && bit / 8 < CODED - 8 ? 257 : 1) {
+	for (uint32_t bit = 0; bit<size * 8; bit += bit / 8> 24 && bit / 8 < CODED - 8 ? 257 : 1) {
 		stream[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		ck_assert_msg(read_back(stream, size, 2) != NEURON_STREAM_OK, "bit %u", bit);
 		stream[bit / 8] ^= (uint8_t)(1 << bit % 8);

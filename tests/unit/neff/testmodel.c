@@ -364,8 +364,11 @@ void testmodel_stream(struct testmodel *t, uint8_t dtype, unsigned int n, bool l
 	q = testmodel_queue(t, "q", NEFF_QUEUE_DATA, SP);
 	program_start(t, SP);
 	d = testmodel_dma(t, SP, q, 0, 2)->desc;
-	d[0] = (struct neff_desc){ x, { 2, 0, 1, { room }, { 1 } }, .op = NEFF_COMPRESS,
-				   .from_dtype = dtype, .to_dtype = dtype };
+	d[0] = (struct neff_desc){ x,
+				   { 2, 0, 1, { room }, { 1 } },
+				   .op = NEFF_COMPRESS,
+				   .from_dtype = dtype,
+				   .to_dtype = dtype };
 	d[1] = (struct neff_desc){ stream, y, .op = NEFF_DECOMPRESS, .from_dtype = dtype,
 				   .to_dtype = dtype };
 	wait_ge(t, SP, 0, 1);
