@@ -154,6 +154,12 @@ static int make_program(struct program *p, struct ncc_module *m, const struct ne
 	rc = ncc_schedule(&p->g.prog, stream, err);
 	if (!rc)
 		say_streams(opt, &p->g.prog, stream);
+	if (!rc && opt->compress_constants)
+		rc = ncc_compress_constants(&p->g.prog, err);
+	if (!rc && p->g.prog.compressed.constants)
+		say(opt, "compressed %u constants, %llu bytes to %llu",
+		    p->g.prog.compressed.constants, (unsigned long long)p->g.prog.compressed.from,
+		    (unsigned long long)p->g.prog.compressed.to);
 	return rc;
 }
 
@@ -319,6 +325,12 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 				"operands of products cannot be cast to %s: the target '%s' has no "
 				"such products",
 				ncc_dtype_name(&(struct ncc_shape){ .dtype = opt->auto_cast_type }),
+				o.target->name);
+	if (opt->compress_constants && o.target->core < 2)
+		return ncc_fail(err, -EINVAL,
+				"constants cannot be compressed: the target '%s' has no DMA "
+				"engines "
+				"that decompress",
 				o.target->name);
 	phase(opt, "reading");
 	rc = import(model, size, opt, &m, err);

@@ -87,7 +87,7 @@ unsigned int ncc_desc_access(const struct neff_desc *d, struct ncc_access *acc)
 
 	ncc_pattern_access(&d->from, !d->from.var, false, &acc[0]);
 	ncc_pattern_access(&d->to, !d->to.var, true, &acc[1]);
-	if (d->op == NEFF_COPY)
+	if (!neff_indexed(d))
 		return 2;
 	index = ncc_index_of(d);
 	ncc_pattern_access(&index, !index.var, false, &acc[2]);

@@ -199,6 +199,9 @@ static bool desc_fits(const struct check *c, const struct neff_desc *d)
 		return false;
 	if (d->op == NEFF_COPY)
 		return pattern_bytes(&d->from) == pattern_bytes(&d->to);
+	if (d->op == NEFF_DECOMPRESS)
+		return d->from.ndim == 1 && d->from.size[0] <= NEURON_UDMA_DESC_LEN_MAX &&
+		       pattern_bytes(&d->to) <= NEURON_UDMA_DESC_LEN_MAX;
 	index = ncc_index_of(d);
 	return table->var && table->ndim == 2 && table->size[1] <= NEFF_MAX_ROWS &&
 	       table->size[0] == neff_rows(d)->size[0] && in_bounds(c, &index);

@@ -102,12 +102,15 @@ static int count_packet(void *arg, const struct neff_packet *packet)
 static int count_dma(const struct neuron_target *target, const struct neff_dma *dma,
 		     struct descs *d)
 {
+	const uint64_t nowhere = 0;
 	int rc = 0;
 
 	for (unsigned int i = 0; i < dma->ndesc && !rc; i++) {
 		if (dma->desc[i].op == NEFF_COPY)
 			rc = neff_packets(target, &dma->desc[i].from, 0, &dma->desc[i].to, 0,
 					  count_packet, d);
+		else if (neff_streams(&dma->desc[i]))
+			rc = neff_compute_packets(&dma->desc[i], &nowhere, 0, count_packet, d);
 		else
 			d->rows += neff_row_count(&dma->desc[i]);
 		rc = rc ?: d->tx + d->rows > NEFF_MAX_QUEUE_DESCS ? -E2BIG : 0;

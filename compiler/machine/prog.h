@@ -59,6 +59,10 @@ struct ncc_prog {
 	unsigned int lent_cap;
 	unsigned int ndesc;
 	struct neuron_isa_array array; /* the weights that were loaded last */
+	struct {
+		unsigned int constants;
+		uint64_t from, to; /* bytes of theirs before and after */
+	} compressed;
 };
 
 void ncc_prog_init(struct ncc_prog *p, const struct neuron_target *target);
@@ -106,6 +110,9 @@ static inline bool ncc_access_covers(const struct ncc_access *a, const struct nc
 
 /* watch.c: has the instructions that write what outputs are copied from look for NaN */
 void ncc_watch_outputs(struct ncc_prog *p);
+
+/* compress.c: constants that are only copied from, and where it pays; what instructions do stays */
+int ncc_compress_constants(struct ncc_prog *p, struct ncc_error *err);
 
 /* sched.c: the streams, with waits and updates; every semaphore is 0 at the end and SP is last */
 struct ncc_stream {

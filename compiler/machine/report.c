@@ -53,7 +53,7 @@ static uint64_t dma_pieces(const struct neff_desc *d)
 {
 	uint64_t a = pieces(&d->from), b = pieces(&d->to);
 
-	if (d->op != NEFF_COPY)
+	if (neff_indexed(d))
 		return neff_row_count(d);
 	return a > b ? a : b;
 }
@@ -64,8 +64,12 @@ static uint64_t dma_pieces(const struct neff_desc *d)
  */
 static uint64_t dma_time(const struct neuron_costs *cost, const struct neff_desc *d)
 {
+	uint64_t stream = d->from.size[0], half = pattern_bytes(&d->to) / 2;
 	const struct neff_pattern *moved = d->op == NEFF_COPY ? &d->to : neff_rows(d);
 
+	if (d->op == NEFF_DECOMPRESS)
+		return cost->descriptor +
+		       neuron_transfer_time(stream > half ? stream : half, cost->dma_kib);
 	return (d->op == NEFF_COPY ? 1 : 3) * cost->descriptor * dma_pieces(d) +
 	       neuron_transfer_time(pattern_bytes(moved), cost->dma_kib);
 }
@@ -275,7 +279,15 @@ static void print_memory(const struct ncc_report *r, FILE *f)
 		fprintf(f, "\"%s\": %llu, ", classes[c].name, (unsigned long long)n);
 		total += n;
 	}
-	fprintf(f, "\"total\": %llu}\n", (unsigned long long)total);
+	fprintf(f, "\"total\": %llu}", (unsigned long long)total);
+	if (r->prog->compressed.constants)
+		fprintf(f,
+			",\n \"compressed\": {\"constants\": %u, \"from\": %llu, \"to\": %llu, "
+			"\"ratio\": %.3f}",
+			r->prog->compressed.constants, (unsigned long long)r->prog->compressed.from,
+			(unsigned long long)r->prog->compressed.to,
+			(double)r->prog->compressed.to / (double)r->prog->compressed.from);
+	fprintf(f, "\n");
 }
 
 int ncc_report(const struct ncc_report *r, FILE *f)

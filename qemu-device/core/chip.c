@@ -227,6 +227,8 @@ static void reset_execution(struct ncore_chip *chip)
 		ncore_nq_reset(chip, i);
 		atomic_store(&chip->core[i].dma_bytes, 0);
 		atomic_store(&chip->core[i].dma_descs, 0);
+		for (unsigned int k = 0; k < NEURON_PERF_STREAMS; k++)
+			atomic_store(&chip->core[i].streams[k], 0);
 	}
 	for (i = 0; i < chip->topsps; i++) {
 		ncore_topsp_reset(chip, i);

@@ -24,6 +24,7 @@
 #include "fabric.h"
 #include "ncore.h"
 #include "neuron/hw/inferentia.h"
+#include "neuron/isa/compress.h"
 #include "dge.h"
 #include "tpb.h"
 
@@ -196,6 +197,13 @@ struct ncore_shared {
 	uint64_t way[NCORE_WAYS];
 };
 
+/* What DMA engines compress and decompress: of no meaning between transfers */
+struct ncore_streams {
+	uint8_t stream[NEURON_STREAM_RAW_MAX + NEURON_STREAM_OVERHEAD];
+	uint8_t raw[NEURON_STREAM_RAW_MAX];
+	struct neuron_stream_work work;
+};
+
 struct ncore_lane {
 	struct ncore_chip *chip;
 	unsigned int index;
@@ -208,6 +216,7 @@ struct ncore_lane {
 	struct ncore_queue_list stalled; /* the executor, or chip->lock while stopped */
 	struct ncore_queue *left; /* a ready one, in the middle of its packet: the next to go on */
 	struct ncore_shared shared; /* the executor, or chip->lock while stopped */
+	struct ncore_streams *streams; /* the executor; NULL: the chip has none */
 	bool ran; /* instructions since the last rest: the core's memories may be dirty */
 
 	struct {
@@ -253,6 +262,7 @@ struct ncore_core {
 	bool irq_armed; /* nq_lock: the next entry raises the core's vector */
 	_Atomic uint64_t told; /* latest time of its notifications: the host acts after that */
 	_Atomic uint64_t dma_bytes, dma_descs;
+	_Atomic uint64_t streams[NEURON_PERF_STREAMS]; /* in the order of their registers */
 };
 
 /* Occasions that are left for a fault: skip pass, then left strike */

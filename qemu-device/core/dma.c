@@ -24,19 +24,29 @@ static uint64_t ring_base(struct ncore_ring *r)
 }
 
 static void report_stop(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code,
-			uint64_t addr)
+			uint64_t addr, uint32_t data2)
 {
 	atomic_store(&q->stopped, NCORE_Q_ERROR);
 	ncore_event(chip, NCORE_EV_DMA_ERROR, q->engine, q->index, code, addr);
 	ncore_notify(chip, neuron_gen_queue_core(chip->gen, q->engine, q->index), NEURON_NQ_ERROR,
 		     chip->gen->target->no_engine, code, (uint32_t)q->engine << 8 | q->index, addr,
-		     0, atomic_load(&q->time));
+		     data2, atomic_load(&q->time));
 }
 
 void ncore_stop_queue(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code, uint64_t addr)
 {
 	ncore_guest_error(chip, NCORE_GE_UNDEFINED, addr, code);
-	report_stop(chip, q, code, addr);
+	report_stop(chip, q, code, addr, 0);
+}
+
+void ncore_refuse_stream(struct ncore_chip *chip, struct ncore_queue *q, uint64_t addr,
+			 uint32_t reason)
+{
+	unsigned int core = neuron_gen_queue_core(chip->gen, q->engine, q->index);
+
+	atomic_fetch_add(&chip->core[core].streams[NEURON_PERF_STREAMS - 1], 1);
+	ncore_guest_error(chip, NCORE_GE_UNDEFINED, addr, NEURON_NERR_DMA_STREAM);
+	report_stop(chip, q, NEURON_NERR_DMA_STREAM, addr, reason);
 }
 
 static bool ring_valid(struct ncore_ring *r)
@@ -149,7 +159,7 @@ static bool struck(struct ncore_chip *chip, struct ncore_queue *q)
 
 	switch (ncore_fault_desc(chip, q, addr, &code)) {
 	case NCORE_Q_ERROR:
-		report_stop(chip, q, code, addr);
+		report_stop(chip, q, code, addr, 0);
 		return true;
 	case NCORE_Q_HUNG:
 		atomic_store(&q->stopped, NCORE_Q_HUNG);
@@ -171,6 +181,21 @@ int ncore_open_source(struct ncore_turn *t)
 	return open_tx(t->lane->chip, t->q);
 }
 
+static int open_rx(struct ncore_chip *chip, struct ncore_queue *q)
+{
+	if (ring_open(chip, q, NCORE_S2M))
+		return -EINVAL;
+	if (q->packet_descs[NCORE_S2M] <= chip->gen->target->packet_max)
+		return 0;
+	ncore_stop_queue(chip, q, NEURON_NERR_DMA_DESC, q->ring[NCORE_S2M].cur.addr);
+	return -EINVAL;
+}
+
+int ncore_open_destination(struct ncore_turn *t)
+{
+	return open_rx(t->lane->chip, t->q);
+}
+
 /* Opens the descriptors that are not open yet. Returns 0, or the step to return with. */
 static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_step *step)
 {
@@ -185,15 +210,7 @@ static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_
 	}
 	if (!m->open && open_tx(chip, q))
 		return -EINVAL;
-	if (!s->open) {
-		if (ring_open(chip, q, NCORE_S2M))
-			return -EINVAL;
-		if (q->packet_descs[NCORE_S2M] > chip->gen->target->packet_max) {
-			ncore_stop_queue(chip, q, NEURON_NERR_DMA_DESC, s->cur.addr);
-			return -EINVAL;
-		}
-	}
-	return 0;
+	return s->open ? 0 : open_rx(chip, q);
 }
 
 /* The time at which the queue's next bytes begin: when its engine has done what came before */
@@ -362,7 +379,7 @@ static enum ncore_step copy_some(struct ncore_turn *t)
 	};
 
 	if (ncore_computes(lane->chip, &s->cur))
-		return ncore_compute(t, &c);
+		return ncore_is_stream(&s->cur) ? ncore_stream(t, &c) : ncore_compute(t, &c);
 	switch (copy_plain(lane, q, &c) ? 0 : copy_routed(t, &c)) {
 	case 0:
 		break;

@@ -96,12 +96,23 @@ static inline void ncore_move(uint8_t *dst, const uint8_t *src, uint64_t len)
 
 /* Reports an error that the guest made. */
 void ncore_stop_queue(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code, uint64_t addr);
+/* The same of a compressed stream, for a reason of enum neuron_stream_error */
+void ncore_refuse_stream(struct ncore_chip *chip, struct ncore_queue *q, uint64_t addr,
+			 uint32_t reason);
 /* Opens the next TX descriptor, which goes on with the packet. -errno: the queue stopped */
 int ncore_open_source(struct ncore_turn *t);
+/* The same of the next RX descriptor */
+int ncore_open_destination(struct ncore_turn *t);
 /* Accounts for bytes that went through all of the descriptors that are open; last: of a packet */
 void ncore_computed(struct ncore_turn *t, const struct ncore_copy *c, uint64_t extra, bool last);
 /* dma_compute.c: what the open RX descriptor's second word asks for */
 enum ncore_step ncore_compute(struct ncore_turn *t, struct ncore_copy *c);
+/* dma_stream.c: the same if it is to be compressed, or decompressed */
+static inline bool ncore_is_stream(const struct ncore_desc *rx)
+{
+	return (ncore_desc_meta(rx) & NEURON_DMA_COMPUTE_OP) >> 12 >= NEURON_DMA_COMPRESS;
+}
+enum ncore_step ncore_stream(struct ncore_turn *t, struct ncore_copy *c);
 
 /* Done with n descriptors */
 void ncore_ring_close(struct ncore_ring *r, uint32_t n);

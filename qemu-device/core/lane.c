@@ -55,12 +55,15 @@ int ncore_lane_init(struct ncore_chip *chip, unsigned int index)
 	lane->tpb = index < chip->gen->cores ? chip->core[index].tpb : NULL;
 	pthread_mutex_init(&lane->inbox.lock, NULL);
 	lane->shared.dma = calloc(chip->gen->dma_engines, sizeof(*lane->shared.dma));
-	return lane->shared.dma ? 0 : -ENOMEM;
+	if (chip->gen->target->core > 1)
+		lane->streams = malloc(sizeof(*lane->streams));
+	return lane->shared.dma && (lane->streams || chip->gen->target->core == 1) ? 0 : -ENOMEM;
 }
 
 void ncore_lane_fini(struct ncore_lane *lane)
 {
 	free(lane->shared.dma);
+	free(lane->streams);
 	pthread_mutex_destroy(&lane->inbox.lock);
 }
 

@@ -231,6 +231,13 @@ static uint32_t half_of(uint64_t v, uint32_t rel)
 	return (uint32_t)(rel & 4 ? v >> 32 : v);
 }
 
+static uint32_t stream_read(struct ncore_core *core, uint32_t rel)
+{
+	uint32_t i = (rel - NEURON_PERF_DECOMPRESSED_FROM) / 8;
+
+	return i < NEURON_PERF_STREAMS ? half_of(atomic_load(&core->streams[i]), rel) : 0;
+}
+
 static uint32_t perf_read(struct ncore_chip *chip, unsigned int nc, uint32_t rel)
 {
 	const uint32_t core = chip->gen->ext.perf_core;
@@ -246,7 +253,7 @@ static uint32_t perf_read(struct ncore_chip *chip, unsigned int nc, uint32_t rel
 		case NEURON_PERF_DMA_DESCS:
 			return half_of(atomic_load(&chip->core[nc].dma_descs), rel);
 		default:
-			return 0;
+			return stream_read(&chip->core[nc], rel - core);
 		}
 		tpb_perf(chip->core[nc].tpb, &perf);
 		return half_of(perf.macs, rel);

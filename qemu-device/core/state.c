@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define STATE_MAGIC 0x5249484355524eull /* "NRUCHIR" */
-#define STATE_VERSION 6 /* of later chips: their cores' states were others before */
+#define STATE_VERSION 7 /* of later chips: their cores' states were others before */
 #define STATE_VERSION_CORE1 5 /* of Inferentia; in 4 it was the same */
 #define STATE_OLDEST_CORE1 4
 #define TPB_STATE_MAX (16u << 20)
@@ -389,6 +389,8 @@ static void core_state(struct state *s, struct ncore_core *core)
 	F(s, core->told);
 	F(s, core->dma_bytes);
 	F(s, core->dma_descs);
+	for (unsigned int i = 0; s->chip->gen->target->core > 1 && i < NEURON_PERF_STREAMS; i++)
+		F(s, core->streams[i]);
 	tpb_state(s, core->tpb);
 }
 
@@ -504,7 +506,7 @@ static void header(struct state *s)
 		fail(s, -EINVAL, "not a chip's state");
 	else if (s->version > newest || s->version < oldest)
 		fail(s, -ENOTSUP,
-		     later ? "a state of another version than 6"
+		     later ? "a state of another version than 7"
 			   : "a state of another version than 4 or 5");
 	else if (generation != s->chip->gen->number)
 		fail(s, -ENOTSUP, "a state of another generation of chips");

@@ -107,6 +107,9 @@ enum neff_op {
 	NEFF_ADD,
 	NEFF_MIN,
 	NEFF_MAX,
+	/* from is elements and to a compressed stream, or the other way round */
+	NEFF_COMPRESS,
+	NEFF_DECOMPRESS,
 };
 
 struct neff_desc {
@@ -122,6 +125,7 @@ struct neff_desc {
 
 /* Does it compute? Are its rows chosen by an index? */
 bool neff_computes(const struct neff_desc *d);
+bool neff_streams(const struct neff_desc *d); /* of those: does it compress or decompress? */
 bool neff_indexed(const struct neff_desc *d);
 void neff_desc_free(struct neff_desc *d); /* what it points to */
 #define NEFF_MAX_ROW (1u << 16) /* bytes of a row that is gathered or scattered */
@@ -312,7 +316,8 @@ int neff_packets(const struct neuron_target *target, const struct neff_pattern *
 		 int (*take)(void *arg, const struct neff_packet *packet), void *arg);
 /*
  * The same of a descriptor that computes: a packet for each piece that no side interrupts, with one
- * RX descriptor and one TX descriptor for each source. from_base: of each of them, in order
+ * RX descriptor and one TX descriptor for each source; one packet of all if it is a stream.
+ * from_base: of each of them, in order
  */
 int neff_compute_packets(const struct neff_desc *d, const uint64_t *from_base, uint64_t to_base,
 			 int (*take)(void *arg, const struct neff_packet *packet), void *arg);

@@ -15,6 +15,7 @@
 #include "neff_rest.h"
 #include "neuron/isa/check.h"
 #include "neuron/isa/codec.h"
+#include "neuron/isa/compress.h"
 
 #define MAX_INSTR_SIZE (1ull << 30)
 
@@ -276,6 +277,27 @@ static int elements_check(struct ctx *c, struct at *at, const struct neff_patter
 	return bytes == elements * size ? 0 : pattern_fail(c, at, "not as many elements as 'to'");
 }
 
+/* Elements that one packet moves, on one side; on the other one the bytes of a stream, in a row */
+static int stream_check(struct ctx *c, struct at *at, const struct neff_desc *d, uint64_t from,
+			uint64_t to)
+{
+	const bool compress = d->op == NEFF_COMPRESS;
+	const struct neff_pattern *elements = compress ? &d->from : &d->to;
+	const struct neff_pattern *stream = compress ? &d->to : &d->from;
+	uint64_t bytes = compress ? from : to, pieces = bytes / elements->size[0];
+
+	at->side = compress ? "to" : "from";
+	if (stream->ndim > 1 || stream->size[0] > NEURON_UDMA_DESC_LEN_MAX)
+		return pattern_fail(c, at, "a stream is one piece of at most 65536 bytes");
+	at->side = compress ? "from" : "to";
+	if (bytes > NEURON_STREAM_RAW_MAX || pieces > c->target->packet_max)
+		return pattern_fail(c, at, "more than the elements of a stream, or in more pieces");
+	if (d->from_dtype != d->to_dtype)
+		return pattern_fail(c, at, "a stream's elements have one type");
+	return elements_check(c, at, elements, d->to_dtype, bytes,
+			      bytes / neuron_isa_dtypes[d->to_dtype].size);
+}
+
 static int compute_check(struct ctx *c, struct at *at, const struct neff_desc *d, uint64_t from,
 			 uint64_t to)
 {
@@ -284,11 +306,14 @@ static int compute_check(struct ctx *c, struct at *at, const struct neff_desc *d
 
 	if (c->target->core < 2)
 		return pattern_fail(c, at, "DMA engines of this generation only copy");
-	if (d->nmore >= NEURON_DMA_SOURCES_MAX || (d->op == NEFF_CAST && d->nmore))
+	if (d->nmore >= NEURON_DMA_SOURCES_MAX ||
+	    ((d->op == NEFF_CAST || neff_streams(d)) && d->nmore))
 		return pattern_fail(c, at, "too many sources");
 	if (d->to_dtype >= NEURON_ISA_DTYPE_COUNT || !neuron_isa_dtypes[d->to_dtype].size)
 		return pattern_fail(c, at,
 				    "not of a type that DMA engines of this generation have");
+	if (neff_streams(d))
+		return stream_check(c, at, d, from, to);
 	elements = to / neuron_isa_dtypes[d->to_dtype].size;
 	ret = elements_check(c, at, &d->to, d->to_dtype, to, elements);
 	at->side = "from";

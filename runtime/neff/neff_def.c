@@ -84,10 +84,16 @@ static void pattern_to_json(const struct neff_subgraph *sg, const struct neff_pa
 }
 
 static const char *const ops[] = {
-	[NEFF_COPY] = "copy", [NEFF_GATHER] = "gather", [NEFF_SCATTER] = "scatter",
-	[NEFF_CAST] = "cast", [NEFF_ADD] = "add",	[NEFF_MIN] = "min",
-	[NEFF_MAX] = "max",
+	[NEFF_COPY] = "copy", [NEFF_GATHER] = "gather",	    [NEFF_SCATTER] = "scatter",
+	[NEFF_CAST] = "cast", [NEFF_ADD] = "add",	    [NEFF_MIN] = "min",
+	[NEFF_MAX] = "max",   [NEFF_COMPRESS] = "compress", [NEFF_DECOMPRESS] = "decompress",
 };
+
+/* Has it a list of sources? */
+static bool has_list(const struct neff_desc *d)
+{
+	return d->op >= NEFF_ADD && d->op <= NEFF_MAX;
+}
 
 static void index_to_json(const struct neff_subgraph *sg, const struct neff_desc *d, json_t *o)
 {
@@ -104,13 +110,13 @@ static void compute_to_json(const struct neff_subgraph *sg, const struct neff_de
 	json_object_set_new(o, "op", json_string(ops[d->op]));
 	json_object_set_new(o, "from_dtype", json_string(neff_dtype_name(d->from_dtype)));
 	json_object_set_new(o, "to_dtype", json_string(neff_dtype_name(d->to_dtype)));
-	for (unsigned int i = 0; i <= d->nmore && d->op != NEFF_CAST; i++) {
+	for (unsigned int i = 0; i <= d->nmore && has_list(d); i++) {
 		json_t *source = json_object();
 
 		pattern_to_json(sg, i ? &d->more[i - 1] : &d->from, "from", source);
 		json_array_append_new(list, source);
 	}
-	if (d->op != NEFF_CAST)
+	if (has_list(d))
 		json_object_set(o, "from_arr", list);
 	json_decref(list);
 }
@@ -126,7 +132,7 @@ static json_t *dma_to_json(const struct neff_subgraph *sg, const struct neff_dma
 	for (unsigned int i = 0; i < dma->ndesc; i++) {
 		json_t *d = json_object();
 
-		if (dma->desc[i].op <= NEFF_CAST)
+		if (!has_list(&dma->desc[i]))
 			pattern_to_json(sg, &dma->desc[i].from, "from", d);
 		pattern_to_json(sg, &dma->desc[i].to, "to", d);
 		if (neff_indexed(&dma->desc[i]))
@@ -429,7 +435,7 @@ static int compute_plain(const struct neff_where *w, const json_t *o)
 	return 0;
 }
 
-/* A conversion has one source, the others a list of them */
+/* A conversion or a stream has one source, the others a list of them */
 static int compute_read(const struct neff_where *w, const json_t *o, struct neff_desc *d)
 {
 	const json_t *list = json_object_get(o, "from_arr");
@@ -439,7 +445,7 @@ static int compute_read(const struct neff_where *w, const json_t *o, struct neff
 	ret = ret ? ret : dtype_read(w, o, "from_dtype", &d->from_dtype);
 	ret = ret ? ret : dtype_read(w, o, "to_dtype", &d->to_dtype);
 	ret = ret ? ret : pattern_read(w, o, "to", &d->to);
-	if (ret || d->op == NEFF_CAST)
+	if (ret || !has_list(d))
 		return ret ? ret : pattern_read(w, o, "from", &d->from);
 	if (n < 1 || n > NEURON_DMA_SOURCES_MAX)
 		return neff_fail(w->err, "%s: %s: 'from_arr' is not a list of 1 to %u sources",
@@ -466,7 +472,7 @@ static int desc_read(const struct neff_where *w, const json_t *o, struct neff_de
 	if (!name || kind == sizeof(ops) / sizeof(ops[0]))
 		return neff_fail(w->err,
 				 "%s: %s: 'op' is none of 'copy', 'gather', 'scatter', 'cast', "
-				 "'add', 'min' and 'max'",
+				 "'add', 'min', 'max', 'compress' and 'decompress'",
 				 w->member, w->what);
 	d->op = (enum neff_op)kind;
 	if (neff_computes(d))

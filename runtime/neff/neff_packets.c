@@ -108,6 +108,11 @@ bool neff_computes(const struct neff_desc *d)
 	return d->op >= NEFF_CAST;
 }
 
+bool neff_streams(const struct neff_desc *d)
+{
+	return d->op >= NEFF_COMPRESS;
+}
+
 bool neff_indexed(const struct neff_desc *d)
 {
 	return d->op == NEFF_GATHER || d->op == NEFF_SCATTER;
@@ -154,10 +159,9 @@ int neff_packets(const struct neuron_target *target, const struct neff_pattern *
 }
 
 static const uint8_t dma_ops[] = {
-	[NEFF_CAST] = NEURON_DMA_CAST,
-	[NEFF_ADD] = NEURON_DMA_ADD,
-	[NEFF_MIN] = NEURON_DMA_MIN,
-	[NEFF_MAX] = NEURON_DMA_MAX,
+	[NEFF_CAST] = NEURON_DMA_CAST,	       [NEFF_ADD] = NEURON_DMA_ADD,
+	[NEFF_MIN] = NEURON_DMA_MIN,	       [NEFF_MAX] = NEURON_DMA_MAX,
+	[NEFF_COMPRESS] = NEURON_DMA_COMPRESS, [NEFF_DECOMPRESS] = NEURON_DMA_DECOMPRESS,
 };
 
 /* The elements up to the first end of a run, or as many as a descriptor holds */
@@ -167,6 +171,19 @@ static uint64_t run_elements(const struct walk *side, unsigned int n, uint64_t s
 		if (side[i].left / size < most)
 			most = side[i].left / size;
 	return most < NEURON_UDMA_DESC_LEN_MAX / size ? most : NEURON_UDMA_DESC_LEN_MAX / size;
+}
+
+static unsigned int side_pieces(const struct neff_pattern *pattern, uint64_t base,
+				struct neff_piece *side)
+{
+	struct walk w = walk_new(pattern, base);
+	unsigned int n = 0;
+
+	while (!w.done) {
+		side[n++] = (struct neff_piece){ w.addr, (uint32_t)w.left };
+		walk_take(&w, w.left);
+	}
+	return n;
 }
 
 int neff_compute_packets(const struct neff_desc *d, const uint64_t *from_base, uint64_t to_base,
@@ -180,6 +197,11 @@ int neff_compute_packets(const struct neff_desc *d, const uint64_t *from_base, u
 	int err = 0;
 
 	packet.compute = NEURON_DMA_COMPUTE(dma_ops[d->op], d->from_dtype, d->to_dtype, packet.ntx);
+	if (neff_streams(d)) {
+		packet.ntx = side_pieces(&d->from, from_base[0], packet.tx);
+		packet.nrx = side_pieces(&d->to, to_base, packet.rx);
+		return take(arg, &packet);
+	}
 	for (unsigned int i = 0; i < packet.ntx; i++)
 		from[i] = walk_new(i ? &d->more[i - 1] : &d->from, from_base[i]);
 	while (!to.done && !err) {

@@ -38,6 +38,7 @@ static const struct error {
 	[NEURON_NERR_PC]               = { "jump out of the program", MODEL },
 	[NEURON_NERR_FETCH_REFUSED]    = { "instructions in memory of others", MODEL },
 	[NEURON_NERR_DMA_REFUSED]      = { "transfer into no queue of the core's", MODEL },
+	[NEURON_NERR_DMA_STREAM]       = { "bad compressed stream", MODEL },
 	[NEURON_NERR_DMA_OOB]          = { "transfer beyond its bounds", MODEL },
 	[NEURON_NERR_ELEMENT_REFUSED]  = { "register's element in no memory of the core's", MODEL },
 };
@@ -71,6 +72,7 @@ static const char *culprit(const struct rt_subgraph *sg, const struct rt_notific
 	const struct neuron_target *target = sg->target;
 	unsigned int eng = e->id >> 8 & 0xff, queue = e->id & 0xff;
 	bool dma = e->code == NEURON_NERR_DMA_ABORT || e->code == NEURON_NERR_DMA_DESC ||
+		   e->code == NEURON_NERR_DMA_STREAM ||
 		   (e->engine >= target->engines &&
 		    (e->code == NEURON_NERR_DRAM_UE || e->code == NEURON_NERR_SRAM_UE));
 

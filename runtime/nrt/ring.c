@@ -85,10 +85,11 @@ static int add_packet(void *arg, const struct neff_packet *p)
 		err = rt_ring_add_tx(ring, p->tx[i].addr, p->tx[i].len,
 				     (i ? 0 : NEURON_UDMA_DESC_FIRST) |
 					     (i + 1 < p->ntx ? 0 : NEURON_UDMA_DESC_LAST));
-	for (unsigned int i = 0; i < p->nrx && !err; i++)
+	for (unsigned int i = 0; i < p->nrx && !err; i++) {
 		err = rt_ring_add_rx(ring, p->rx[i].addr, p->rx[i].len);
-	if (!err && p->compute)
-		set_compute(ring, p->compute);
+		if (!err && p->compute)
+			set_compute(ring, p->compute);
+	}
 	return err;
 }
 

@@ -36,6 +36,9 @@ static const char help_text[] =
 	"  --input-shape NAME=1x3x224 ONNX: the shape of an input that the model leaves open\n"
 	"  --input-value NAME=V,V...  ONNX: an input becomes a constant of these elements\n"
 	"  --custom-ops FILE          the library of custom operators (neuron-custom-op)\n"
+	"  --compress-constants       store constants that get smaller by an eighth compressed; "
+	"not for "
+	"inf1\n"
 	"  --narrow-64bit             take s64, u64 and f64 as s32, u32 and f32, with a warning\n"
 	"  -O LEVEL, --optlevel LEVEL 1: fuse nothing, each operation by itself; 2 (default), 3: "
 	"all\n"
@@ -71,6 +74,7 @@ enum {
 	OPT_INPUT_SHAPE,
 	OPT_INPUT_VALUE,
 	OPT_CUSTOM_OPS,
+	OPT_COMPRESS,
 	OPT_NARROW,
 	OPT_CORES,
 	OPT_PRINT_IR,
@@ -92,6 +96,7 @@ static const struct option options[] = {
 	{ "input-shape", required_argument, NULL, OPT_INPUT_SHAPE },
 	{ "input-value", required_argument, NULL, OPT_INPUT_VALUE },
 	{ "custom-ops", required_argument, NULL, OPT_CUSTOM_OPS },
+	{ "compress-constants", no_argument, NULL, OPT_COMPRESS },
 	{ "narrow-64bit", no_argument, NULL, OPT_NARROW },
 	{ "print-ir", no_argument, NULL, OPT_PRINT_IR },
 	{ "dump-ir-after", required_argument, NULL, OPT_DUMP_IR },
@@ -326,6 +331,9 @@ static int take_option(struct args *a, int c, char **argv)
 		return 0;
 	case OPT_NARROW:
 		a->opt.narrow_64bit = true;
+		return 0;
+	case OPT_COMPRESS:
+		a->opt.compress_constants = true;
 		return 0;
 	case OPT_PRINT_IR:
 		a->opt.print_ir = stdout;

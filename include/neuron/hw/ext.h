@@ -47,6 +47,10 @@
 #define NEURON_DMA_ADD 2
 #define NEURON_DMA_MIN 3
 #define NEURON_DMA_MAX 4
+/* one type for both sides, no more sources: a stream (neuron/isa/compress.h) of a packet's elements
+ */
+#define NEURON_DMA_COMPRESS 5
+#define NEURON_DMA_DECOMPRESS 6
 #define NEURON_DMA_SOURCES_MAX 16
 #define NEURON_DMA_COMPUTE(op, from, to, sources)                        \
 	((uint32_t)(from) | (uint32_t)(to) << 6 | (uint32_t)(op) << 12 | \
@@ -95,6 +99,8 @@
 #define NEURON_NERR_ELEMENT_REFUSED 17 /* ... an element: data = address, data2 = opcode */
 /* a GpSimd processor was stopped: data = cause (neuron/hw/gpsimd.h) << 40 | number << 32 | pc */
 #define NEURON_NERR_CUSTOM_OP 20
+/* a compressed stream: id as of DMA_ABORT, data = its address, data2: enum neuron_stream_error */
+#define NEURON_NERR_DMA_STREAM 21
 
 /* Vendor-specific PCI capability (id 0x09). Offsets inside the capability. */
 #define NEURON_CAP_LEN 0x02
@@ -167,6 +173,12 @@
 #define NEURON_PERF_MACS 0x00
 #define NEURON_PERF_DMA_BYTES 0x08
 #define NEURON_PERF_DMA_DESCS 0x10
+#define NEURON_PERF_DECOMPRESSED_FROM 0x18 /* bytes of streams that were decompressed */
+#define NEURON_PERF_DECOMPRESSED_TO 0x20 /* and of their elements */
+#define NEURON_PERF_COMPRESSED_FROM 0x28 /* bytes of elements that were compressed */
+#define NEURON_PERF_COMPRESSED_TO 0x30 /* and of the streams */
+#define NEURON_PERF_STREAMS_REFUSED 0x38
+#define NEURON_PERF_STREAMS 5 /* the last so many */
 
 /* What the mailbox in words set last, in MISC RAM: the profile's four bytes; features */
 #define NEURON_MISC_PROFILE 0xff0

@@ -155,22 +155,27 @@ END_TEST
 static const uint64_t foreign[] = { OTHERS,	0x600000,   ROOT,	   LEAF,
 				    1ull << 33, 1ull << 25, 0x3ffffffff000 };
 
-/* 64 bytes, copied or, where DMA engines do that, made of 32 others */
-static void transfer(bool computed, uint64_t src, uint64_t dst)
+static const uint32_t ways[] = {
+	0,
+	NEURON_DMA_COMPUTE(NEURON_DMA_CAST, NEURON_DT_INT8, NEURON_DT_INT16, 1),
+	NEURON_DMA_COMPUTE(NEURON_DMA_COMPRESS, NEURON_DT_INT8, NEURON_DT_INT8, 1),
+};
+
+/* Up to 64 bytes, copied or, where DMA engines do that, made of 32 others, which are all the same */
+static void transfer(unsigned int way, uint64_t src, uint64_t dst)
 {
 	uint8_t *d = f.host + RX + r.next[1] * NEURON_UDMA_DESC_SIZE;
 
-	push(&f, &r, 0, src, computed ? 32 : 64, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
+	push(&f, &r, 0, src, way ? 32 : 64, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
 	push(&f, &r, 1, dst, 64, 0);
-	if (computed)
-		put32(d + 4,
-		      NEURON_DMA_COMPUTE(NEURON_DMA_CAST, NEURON_DT_INT8, NEURON_DT_INT16, 1));
+	if (way)
+		put32(d + 4, ways[way]);
 	doorbell(&f, &r, 1, 1);
 	doorbell(&f, &r, 0, 1);
 }
 
 #define FOREIGN COUNT(foreign)
-#define WAYS (GEN_CHIP.target->core > 1 ? 2 : 1)
+#define WAYS (GEN_CHIP.target->core > 1 ? COUNT(ways) : 1)
 
 START_TEST(foreign_write)
 {
@@ -180,7 +185,7 @@ START_TEST(foreign_write)
 	guard_on();
 	if (at < HOST_SIZE - 64)
 		memcpy(before, f.host + at, sizeof(before));
-	transfer(_i >= FOREIGN, HOST(SRC), HOST(at));
+	transfer((unsigned int)_i / FOREIGN, HOST(SRC), HOST(at));
 	check_abort(HOST(at));
 	if (at < HOST_SIZE - 64)
 		ck_assert_mem_eq(before, f.host + at, sizeof(before));
@@ -190,7 +195,7 @@ END_TEST
 START_TEST(foreign_read)
 {
 	guard_on();
-	transfer(_i >= FOREIGN, HOST(foreign[_i % FOREIGN]), HOST(DST));
+	transfer((unsigned int)_i / FOREIGN, HOST(foreign[_i % FOREIGN]), HOST(DST));
 	check_abort(HOST(foreign[_i % FOREIGN]));
 	ck_assert_uint_eq(f.host[DST], 0);
 }

@@ -23,7 +23,7 @@ static uint8_t *state;
 /* What chips have at the end whose instructions make transfers: how many queues have some */
 #define TRANSFERS (GEN_CHIP.target->core > 1 ? 4u : 0u)
 #define ANOTHER_VERSION \
-	(TRANSFERS ? "a state of another version than 6" : "a state of another version than 4 or 5")
+	(TRANSFERS ? "a state of another version than 7" : "a state of another version than 4 or 5")
 static size_t size;
 
 static void setup(void)
@@ -100,7 +100,7 @@ START_TEST(heads)
 	refused(size, -ENOTSUP, ANOTHER_VERSION);
 	state[8] = 3;
 	refused(size, -ENOTSUP, ANOTHER_VERSION);
-	state[8] = TRANSFERS ? 6 : 5;
+	state[8] = TRANSFERS ? 7 : 5;
 	state[12]++;
 	refused(size, -ENOTSUP, "a state of another generation of chips");
 	state[12]--;

@@ -133,7 +133,8 @@ static const struct {
 	{ SP_JSON, "\"from\":\"a\"", "\"from\":\"z\"", "'from' names no variable: 'z'" },
 	{ SP_JSON, "\"queue\":\"qin\"", "\"queue\":\"qx\"", "dma[0]: no queue set 'qx'" },
 	{ SP_JSON, "\"from\":\"a\"", "\"op\":\"fma\",\"from\":\"a\"",
-	  "'op' is none of 'copy', 'gather', 'scatter', 'cast', 'add', 'min' and 'max'" },
+	  "'op' is none of 'copy', 'gather', 'scatter', 'cast', 'add', 'min', 'max', "
+	  "'compress' and 'decompress'" },
 	{ SP_JSON, "\"id\":0", "\"id\":0,\"event\":1", "dma[0]: 'event' is not supported" },
 	{ SP_JSON, "\"semaphore\":0", "\"semaphore\":28",
 	  "'semaphore' is not an integer from 0 to 27" },

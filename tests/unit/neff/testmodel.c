@@ -345,6 +345,36 @@ void testmodel_compute(struct testmodel *t, const struct testmodel_elements *e)
 	clear_all(t);
 }
 
+void testmodel_stream(struct testmodel *t, uint8_t dtype, unsigned int n, bool lies)
+{
+	const uint64_t bytes = n * neff_dtype_size(dtype), piece = bytes / 3, room = bytes + 24;
+	const struct neff_pattern x = { 0, 0, 2, { piece, 3 }, { 1, (int64_t)piece + 5 } };
+	const struct neff_pattern stream = { lies ? 0 : 2, 0, 1, { lies ? bytes : room }, { 1 } };
+	const struct neff_pattern y = { 1, 0, 1, { bytes }, { 1 } };
+	struct neff_desc *d;
+	unsigned int q;
+
+	start(t, "stream");
+	t->model.target = neuron_target_of_name("trn1");
+	testmodel_var(t, "x", NEFF_VAR_INPUT, 3 * (piece + 5));
+	testmodel_var(t, "y", NEFF_VAR_OUTPUT, bytes);
+	testmodel_var(t, "tmp", NEFF_VAR_TMP_BUF, room);
+	testmodel_io(t, 0, NEURON_DT_INT8, 3, (unsigned int)piece + 5);
+	testmodel_io(t, 1, NEURON_DT_INT8, 1, (unsigned int)bytes);
+	q = testmodel_queue(t, "q", NEFF_QUEUE_DATA, SP);
+	program_start(t, SP);
+	d = testmodel_dma(t, SP, q, 0, 2)->desc;
+	d[0] = (struct neff_desc){ x,
+				   { 2, 0, 1, { room }, { 1 } },
+				   .op = NEFF_COMPRESS,
+				   .from_dtype = dtype,
+				   .to_dtype = dtype };
+	d[1] = (struct neff_desc){ stream, y, .op = NEFF_DECOMPRESS, .from_dtype = dtype,
+				   .to_dtype = dtype };
+	wait_ge(t, SP, 0, 1);
+	clear_all(t);
+}
+
 void testmodel_scatter(struct testmodel *t, uint64_t n)
 {
 	const struct neff_pattern x = { 0, 0, 2, { 1, n }, { 1, 2 } };

@@ -35,6 +35,12 @@ struct testmodel_elements {
 	unsigned int sources, n;
 };
 void testmodel_compute(struct testmodel *t, const struct testmodel_elements *e);
+/*
+ * For trn1: y = x, n elements of a type (a multiple of 3; at most 64 KiB), through a compressed
+ * stream in DRAM; those of x lie in three pieces with a gap of 5 bytes behind each. lies: x is
+ * taken for the stream
+ */
+void testmodel_stream(struct testmodel *t, uint8_t dtype, unsigned int n, bool lies);
 /* every second of 2n bytes copied by two queues, both all of them: a small file, 4n descriptors */
 void testmodel_scatter(struct testmodel *t, uint64_t n);
 /*

@@ -110,6 +110,121 @@ START_TEST(computes)
 }
 END_TEST
 
+static const struct {
+	uint8_t dtype;
+	unsigned int n;
+} streams[] = { { NEURON_DT_BF16, 30 }, { NEURON_DT_FP32, 16377 }, { NEURON_DT_INT8, 65535 - 24 } };
+
+START_TEST(stream)
+{
+	const size_t bytes = streams[_i].n * neff_dtype_size(streams[_i].dtype), piece = bytes / 3;
+	uint8_t *x = calloc(3, piece + 5), *got = malloc(bytes);
+	struct testmodel t;
+	struct client cl;
+	size_t size;
+	void *neff;
+
+	testmodel_stream(&t, streams[_i].dtype, streams[_i].n, false);
+	neff = testmodel_write(&t, &size);
+	testmodel_free(&t);
+	client_load(&cl, neff, size, 0, NRT_TENSOR_PLACEMENT_DEVICE, 0);
+	for (unsigned int turn = 0; turn < 2; turn++) {
+		for (size_t i = 0; i < 3 * (piece + 5); i++)
+			x[i] = (uint8_t)(i % 4 == 3 ? 0x3d : i * i >> (5 + turn));
+		client_write(&cl, "x", x, 3 * (piece + 5));
+		ck_assert_int_eq(client_run(&cl), NRT_SUCCESS);
+		client_read(&cl, "y", got, bytes);
+		for (unsigned int i = 0; i < 3; i++)
+			ck_assert_mem_eq(got + i * piece, x + i * (piece + 5), piece);
+	}
+	client_free(&cl);
+	free(x);
+	free(got);
+}
+END_TEST
+
+/* What is no stream ends the execution, and the next one is another one's */
+START_TEST(stream_lies)
+{
+	uint8_t x[315] = { 'N', 'C', 'S' };
+	struct testmodel t;
+	struct client cl;
+	size_t size;
+	void *neff;
+
+	testmodel_stream(&t, NEURON_DT_INT8, 300, true);
+	neff = testmodel_write(&t, &size);
+	testmodel_free(&t);
+	client_load(&cl, neff, size, 0, NRT_TENSOR_PLACEMENT_DEVICE, 0);
+	for (unsigned int turn = 0; turn < 2; turn++) {
+		client_write(&cl, "x", x, sizeof(x));
+		ck_assert_int_eq(client_run(&cl), NRT_EXEC_COMPLETED_WITH_ERR);
+	}
+	client_free(&cl);
+}
+END_TEST
+
+static void break_stream(struct testmodel *t, int which)
+{
+	struct neff_desc *d = t->sg.engine[NEURON_ENG_SP].dma[0].desc;
+
+	switch (which) {
+	case 0:
+		t->model.target = neuron_target_of_name("inf1");
+		break;
+	case 1:
+		d[0].to_dtype = NEURON_DT_UINT8;
+		break;
+	case 2:
+		d[1].from_dtype = d[1].to_dtype = NEURON_DT_INT64;
+		break;
+	case 3:
+		d[1].from = (struct neff_pattern){ 2, 0, 2, { 100, 2 }, { 1, 100 } };
+		break;
+	case 4:
+		d[0].to = (struct neff_pattern){ 2, 0, 1, { 65537 }, { 1 } };
+		t->sg.vars[2].size = 65537;
+		break;
+	case 5:
+		d[0].from = (struct neff_pattern){ 0, 0, 2, { 1, 66 }, { 1, 2 } };
+		break;
+	case 6:
+		d[0].from = (struct neff_pattern){ 2, 0, 2, { 65536, 2 }, { 1, 0 } };
+		t->sg.vars[2].size = 65536;
+		break;
+	case 7:
+		d[0].from_dtype = d[0].to_dtype = NEURON_DT_BF16;
+		d[0].from.size[0] = 99;
+		break;
+	case 8:
+		d[0].nmore = 1;
+		d[0].more = calloc(1, sizeof(*d[0].more));
+		break;
+	}
+}
+
+static const char *const broken_streams[] = {
+	"DMA engines of this generation only copy",
+	"'from': a stream's elements have one type",
+	"'to': not of a type that DMA engines",
+	"'from': a stream is one piece of at most 65536 bytes",
+	"'to': a stream is one piece of at most 65536 bytes",
+	"'from': more than the elements of a stream, or in more pieces",
+	"'from': more than the elements of a stream, or in more pieces",
+	"'from': its pieces are not whole elements",
+	"too many sources",
+};
+
+START_TEST(streams_refused)
+{
+	struct testmodel t;
+
+	testmodel_stream(&t, NEURON_DT_INT8, 300, false);
+	break_stream(&t, _i);
+	testmodel_refused(&t, -EINVAL, broken_streams[_i]);
+}
+END_TEST
+
 static void break_it(struct testmodel *t, int which)
 {
 	struct neff_desc *d = &t->sg.engine[NEURON_ENG_SP].dma[0].desc[0];
@@ -178,6 +293,9 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, computes, 0, (int)(sizeof(jobs) / sizeof(jobs[0])));
 	tcase_add_loop_test(r, refused, 0, (int)BROKEN);
+	tcase_add_loop_test(t, stream, 0, 3);
+	tcase_add_test(t, stream_lies);
+	tcase_add_loop_test(r, streams_refused, 0, 9);
 	suite_add_tcase(s, t);
 	suite_add_tcase(s, r);
 	return check_run(s);

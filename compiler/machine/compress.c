@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+/*
+ * --compress-constants: what the program only copies from, it copies from streams, which DMA engines
+ * decompress (docs/hardware.md, Compressed streams), if they take clearly less memory. A stream is
+ * what one packet writes; copies that read the same bytes for pieces of the same size share it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "neuron/isa/compress.h"
+#include "prog.h"
+
+#define LEAST 4096 /* bytes of a constant that is looked at */
+#define MAX_STREAMS 4096 /* of a constant: each is compared with those before */
+/* What the streams may take of a constant, at most: else it stays as it is */
+#define WORTH(bytes) ((bytes) / 8 * 7)
+
+struct stream {
+	struct neff_pattern from; /* bytes [lo, hi) of these */
+	uint64_t lo, hi;
+	uint64_t at;
+	uint32_t size;
+};
+
+struct packer {
+	struct ncc_prog *p;
+	struct neuron_stream_work work;
+	uint32_t var;
+	unsigned int width; /* of its elements */
+	struct stream stream[MAX_STREAMS];
+	unsigned int n;
+	uint8_t *out; /* as large as the constant */
+	uint64_t size;
+	uint8_t *raw; /* of the descriptor at hand */
+	uint64_t raw_size;
+};
+
+static const uint8_t dtypes[] = {
+	[1] = NEURON_DT_UINT8, [2] = NEURON_DT_UINT16, [4] = NEURON_DT_UINT32
+};
+
+static bool same(const struct neff_pattern *a, const struct neff_pattern *b)
+{
+	if (a->offset != b->offset || a->ndim != b->ndim)
+		return false;
+	for (unsigned int d = 0; d < a->ndim; d++)
+		if (a->size[d] != b->size[d] || a->step[d] != b->step[d])
+			return false;
+	return true;
+}
+
+static uint64_t pattern_bytes(const struct neff_pattern *p)
+{
+	uint64_t n = 1;
+
+	for (unsigned int d = 0; d < p->ndim; d++)
+		n *= p->size[d];
+	return n;
+}
+
+/* Is the constant only copied from, in pieces of whole elements that fit streams? */
+static bool only_copied(const struct ncc_prog *p, uint32_t var, unsigned int *width)
+{
+	bool read = false;
+
+	for (unsigned int i = 0; i < p->ncustom; i++)
+		for (unsigned int k = 0; k < p->custom[i].nargs; k++)
+			if (!p->custom[i].arg[k].scalar && p->custom[i].arg[k].var == var)
+				return false;
+	for (unsigned int i = 0; i < p->ndma; i++) {
+		for (unsigned int k = 0; k < p->dma[i].ndesc; k++) {
+			const struct neff_desc *d = &p->dma[i].desc[k];
+
+			if (neff_indexed(d) && (d->index == var || d->from.var == var))
+				return false;
+			if (d->from.var != var)
+				continue;
+			if (d->op != NEFF_COPY || d->to.size[0] > NEURON_STREAM_RAW_MAX)
+				return false;
+			while (d->to.size[0] % *width)
+				*width /= 2;
+			read = true;
+		}
+	}
+	return read;
+}
+
+/* The width that makes the first 64 KiB smallest, of those that divide all pieces */
+static void choose_width(struct packer *k, unsigned int most)
+{
+	const struct neff_var *v = &k->p->var[k->var];
+	uint32_t bytes =
+		v->size < NEURON_STREAM_RAW_MAX ? (uint32_t)v->size & ~3u : NEURON_STREAM_RAW_MAX;
+	uint32_t best = UINT32_MAX;
+	static const uint32_t room = NEURON_STREAM_RAW_MAX + NEURON_STREAM_OVERHEAD;
+	uint8_t *out = malloc(room);
+
+	k->width = 1;
+	for (unsigned int w = 1; out && w <= most; w *= 2) {
+		uint32_t size = neuron_compress(v->data, bytes, w, out, &k->work);
+
+		if (size < best) {
+			best = size;
+			k->width = w;
+		}
+	}
+	free(out);
+}
+
+/* The bytes that a descriptor reads, one behind the other */
+static int read_pattern(struct packer *k, const struct neff_pattern *p)
+{
+	const uint8_t *data = k->p->var[k->var].data;
+	uint64_t n[4] = { 1, 1, 1, 1 }, i[4] = { 0 }, bytes = pattern_bytes(p);
+	uint8_t *to;
+
+	if (bytes > k->raw_size) {
+		uint8_t *raw = realloc(k->raw, bytes);
+
+		if (!raw)
+			return -1;
+		k->raw = raw;
+		k->raw_size = bytes;
+	}
+	to = k->raw;
+	for (unsigned int d = 1; d < p->ndim; d++)
+		n[d] = p->size[d];
+	for (i[3] = 0; i[3] < n[3]; i[3]++)
+		for (i[2] = 0; i[2] < n[2]; i[2]++)
+			for (i[1] = 0; i[1] < n[1]; i[1]++) {
+				int64_t off = (int64_t)p->offset;
+
+				for (unsigned int d = 1; d < p->ndim; d++)
+					off += (int64_t)i[d] * p->step[d];
+				memcpy(to, data + off, p->size[0]);
+				to += p->size[0];
+			}
+	return 0;
+}
+
+/* The stream of bytes [lo, hi) of what was read; NULL: there are too many, or too much in them */
+static const struct stream *stream_of(struct packer *k, const struct neff_pattern *from,
+				      uint64_t lo, uint64_t hi)
+{
+	const uint64_t room = WORTH(k->p->var[k->var].size);
+	uint8_t out[NEURON_STREAM_RAW_MAX + NEURON_STREAM_OVERHEAD];
+	struct stream *s;
+
+	for (unsigned int i = 0; i < k->n; i++) {
+		s = &k->stream[i];
+		if (s->lo == lo && s->hi == hi && same(&s->from, from))
+			return s;
+	}
+	if (k->n == MAX_STREAMS)
+		return NULL;
+	s = &k->stream[k->n++];
+	*s = (struct stream){ .from = *from, .lo = lo, .hi = hi, .at = k->size };
+	s->size = neuron_compress(k->raw + lo, (uint32_t)(hi - lo), k->width, out, &k->work);
+	if (s->size > NEURON_STREAM_RAW_MAX || s->size > room - k->size)
+		return NULL;
+	memcpy(k->out + k->size, out, s->size);
+	k->size += s->size;
+	return s;
+}
+
+/* How a pattern is cut: into pieces of whole dimensions below d, and of up to n of that one */
+struct cut {
+	unsigned int d;
+	uint64_t n, bytes; /* bytes: of one of them */
+};
+
+static struct cut cut_of(const struct ncc_prog *p, const struct neff_pattern *to)
+{
+	struct cut c = { 1, 1, to->size[0] };
+	uint64_t runs = 1, most;
+
+	while (c.d < to->ndim && c.bytes * to->size[c.d] <= NEURON_STREAM_RAW_MAX &&
+	       runs * to->size[c.d] < p->target->packet_max) {
+		c.bytes *= to->size[c.d];
+		runs *= to->size[c.d++];
+	}
+	if (c.d == to->ndim)
+		return c;
+	c.n = NEURON_STREAM_RAW_MAX / c.bytes;
+	most = (p->target->packet_max - 1) / runs;
+	c.n = c.n < most ? c.n : most;
+	c.n = c.n < to->size[c.d] ? c.n : to->size[c.d];
+	return c;
+}
+
+/* Appends a descriptor's pieces to *list; false: no memory, or the constant is not worth it */
+static bool cut_desc(struct packer *k, const struct neff_desc *d, struct neff_desc **list,
+		     unsigned int *n)
+{
+	const struct neff_pattern *to = &d->to;
+	const struct cut c = cut_of(k->p, to);
+	uint64_t index[5] = { 0 }, lo = 0, all = pattern_bytes(to);
+
+	if (read_pattern(k, &d->from))
+		return false;
+	while (lo < all) {
+		uint64_t m = c.d == to->ndim			? 1
+			     : to->size[c.d] - index[c.d] < c.n ? to->size[c.d] - index[c.d]
+								: c.n;
+		const struct stream *s = stream_of(k, &d->from, lo, lo + m * c.bytes);
+		struct neff_desc *grown = s ? realloc(*list, (*n + 1) * sizeof(**list)) : NULL;
+		struct neff_desc *next;
+
+		if (!grown)
+			return false;
+		*list = grown;
+		next = &grown[(*n)++];
+		*next = (struct neff_desc){
+			.from = { k->var, s->at, 1, { s->size }, { 1 } },
+			.to = *to,
+			.op = NEFF_DECOMPRESS,
+			.from_dtype = dtypes[k->width],
+			.to_dtype = dtypes[k->width],
+		};
+		next->to.ndim = c.d;
+		for (unsigned int i = c.d; i < to->ndim; i++)
+			next->to.offset += index[i] * (uint64_t)to->step[i];
+		if (c.d < to->ndim) {
+			next->to.ndim = c.d + 1;
+			next->to.size[c.d] = m;
+		}
+		lo += m * c.bytes;
+		index[c.d] += m;
+		for (unsigned int i = c.d; i < to->ndim && index[i] == to->size[i]; i++) {
+			index[i] = 0;
+			index[i + 1]++;
+		}
+	}
+	return true;
+}
+
+/* A DMA's descriptors with those that read the constant cut into streams; NULL: as above */
+static struct neff_desc *cut_dma(struct packer *k, const struct neff_dma *dma, unsigned int *n)
+{
+	struct neff_desc *list = NULL;
+	bool ok = true;
+
+	*n = 0;
+	for (unsigned int i = 0; i < dma->ndesc && ok; i++) {
+		const struct neff_desc *d = &dma->desc[i];
+		struct neff_desc *grown;
+
+		if (d->from.var == k->var) {
+			ok = cut_desc(k, d, &list, n);
+			continue;
+		}
+		grown = realloc(list, (*n + 1) * sizeof(*list));
+		ok = grown;
+		if (ok) {
+			list = grown;
+			list[(*n)++] = *d;
+		}
+	}
+	if (ok)
+		return list;
+	free(list);
+	return NULL;
+}
+
+static bool reads(const struct neff_dma *dma, uint32_t var)
+{
+	for (unsigned int i = 0; i < dma->ndesc; i++)
+		if (dma->desc[i].from.var == var)
+			return true;
+	return false;
+}
+
+/* All or nothing: lists of every DMA that reads the constant, which then take the old ones' places */
+static bool pack(struct packer *k, struct neff_desc **list, unsigned int *n)
+{
+	struct ncc_prog *p = k->p;
+	struct neff_var *v = &p->var[k->var];
+	bool ok = true;
+
+	memset(list, 0, p->ndma * sizeof(*list));
+	for (unsigned int i = 0; i < p->ndma && ok; i++) {
+		if (!reads(&p->dma[i], k->var))
+			continue;
+		list[i] = cut_dma(k, &p->dma[i], &n[i]);
+		ok = list[i];
+	}
+	for (unsigned int i = 0; i < p->ndma; i++) {
+		if (!ok)
+			free(list[i]);
+		if (!ok || !list[i])
+			continue;
+		p->ndesc += n[i] - p->dma[i].ndesc;
+		free(p->dma[i].desc);
+		p->dma[i].desc = list[i];
+		p->dma[i].ndesc = n[i];
+	}
+	if (!ok)
+		return false;
+	if (!p->lent[k->var])
+		free(v->data);
+	p->lent[k->var] = false;
+	v->data = k->out;
+	v->size = k->size;
+	k->out = NULL;
+	return true;
+}
+
+int ncc_compress_constants(struct ncc_prog *p, struct ncc_error *err)
+{
+	struct packer *k = calloc(1, sizeof(*k));
+	struct neff_desc **list = calloc(p->ndma + 1, sizeof(*list));
+	unsigned int *n = calloc(p->ndma + 1, sizeof(*n));
+	bool memory = k && list && n;
+
+	for (uint32_t i = 0; i < p->nvars && memory; i++) {
+		uint64_t before = p->var[i].size;
+		unsigned int width = 4;
+
+		if (p->var[i].type != NEFF_VAR_FILE || !p->var[i].data || before < LEAST ||
+		    !only_copied(p, i, &width))
+			continue;
+		k->p = p;
+		k->var = i;
+		k->n = 0;
+		k->size = 0;
+		k->out = malloc(before);
+		memory = k->out;
+		if (!memory)
+			break;
+		choose_width(k, width);
+		if (pack(k, list, n)) {
+			p->compressed.constants++;
+			p->compressed.from += before;
+			p->compressed.to += p->var[i].size;
+		}
+		free(k->out);
+	}
+	if (k)
+		free(k->raw);
+	free(k);
+	free(list);
+	free(n);
+	return memory ? 0 : ncc_no_memory(err);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/*
+ * --compress-constants: a program with compressed constants has less of them, and the same results,
+ * to the bit, as the one without (whose results others' tests compare with JAX's).
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check_main.h"
+#include "files.h"
+#include "ncc.h"
+#include "neff.h"
+#include "nrt/nrt.h"
+#include "nrtx.h"
+
+static const char *const paths[] = {
+	"digits/digits.hlo.pb",
+	"networks/lenet5/module.hlo.pb",
+	"networks/mobilenet_v2/module.hlo.pb",
+	"networks/bert_base/module.hlo.pb",
+};
+#define PATHS (int)(sizeof(paths) / sizeof(paths[0]))
+
+static const struct {
+	const char *target, *machine;
+} chips[] = { { "trn1", "emu:trn1.2xlarge" }, { "trn2", "emu:trn2.3xlarge" } };
+
+struct program {
+	void *neff;
+	size_t size;
+	uint64_t constants, streams; /* bytes; descriptors that decompress */
+	struct neff_model *model;
+};
+
+static void make(struct program *p, const char *path, const struct ncc_options *opt)
+{
+	const struct neff_limits limits = { .validate_hash = true, .target = opt->target };
+	const struct neff_subgraph *sg;
+	struct neff_error ne;
+	struct ncc_error err;
+	size_t size;
+	void *hlo = read_data(path, &size);
+
+	ck_assert_msg(!ncc_compile(hlo, size, opt, &p->neff, &p->size, &err), "%s", err.text);
+	ck_assert_msg(!neff_read(p->neff, p->size, &limits, &p->model, &ne), "%s", ne.text);
+	free(hlo);
+	sg = &p->model->subgraphs[0];
+	p->constants = p->streams = 0;
+	for (unsigned int i = 0; i < sg->nvars; i++)
+		p->constants += sg->vars[i].type == NEFF_VAR_FILE ? sg->vars[i].size : 0;
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
+		for (unsigned int i = 0; i < sg->engine[e].ndma; i++)
+			for (unsigned int k = 0; k < sg->engine[e].dma[i].ndesc; k++)
+				p->streams += sg->engine[e].dma[i].desc[k].op == NEFF_DECOMPRESS;
+}
+
+/* Every element is something between -1 and 1, or, as an integer, small */
+static void fill(uint8_t *x, const struct neff_var *v)
+{
+	for (uint64_t i = 0; i < v->size / 4; i++) {
+		float f = (float)((int)(i * 7919 % 2001) - 1000) / 1000;
+		uint32_t n = (uint32_t)(i % 7);
+
+		memcpy(x + 4 * i, v->dtype == NEURON_DT_FP32 ? (void *)&f : (void *)&n, 4);
+	}
+}
+
+/* All outputs, one behind the other */
+static uint8_t *execute(const struct program *p, size_t *size)
+{
+	const struct neff_subgraph *sg = &p->model->subgraphs[0];
+	nrt_tensor_set_t *set[2];
+	nrt_tensor_t *t[64];
+	unsigned int n = 0;
+	nrt_model_t *model;
+	uint8_t *all = NULL;
+
+	ck_assert_msg(!nrt_load(p->neff, p->size, 0, 1, &model), "%s", nrtx_error_details());
+	for (unsigned int i = 0; i < 2; i++)
+		ck_assert_int_eq(nrt_allocate_tensor_set(&set[i]), 0);
+	*size = 0;
+	for (unsigned int i = 0; i < sg->nvars; i++) {
+		const struct neff_var *v = &sg->vars[i];
+		bool in = v->type == NEFF_VAR_INPUT;
+		uint8_t *x;
+
+		if (!in && v->type != NEFF_VAR_OUTPUT)
+			continue;
+		ck_assert_uint_lt(n, 64);
+		x = calloc(1, v->size);
+		if (in)
+			fill(x, v);
+		ck_assert_int_eq(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, v->size,
+						     v->name, &t[n]),
+				 0);
+		ck_assert_int_eq(nrt_tensor_write(t[n], x, 0, v->size), 0);
+		ck_assert_int_eq(nrt_add_tensor_to_tensor_set(set[!in], v->name, t[n++]), 0);
+		free(x);
+	}
+	ck_assert_msg(!nrt_execute(model, set[0], set[1]), "%s", nrtx_error_details());
+	for (unsigned int i = 0, k = 0; i < sg->nvars; i++) {
+		const struct neff_var *v = &sg->vars[i];
+
+		if (v->type == NEFF_VAR_INPUT)
+			k++;
+		if (v->type != NEFF_VAR_OUTPUT)
+			continue;
+		all = realloc(all, *size + v->size);
+		ck_assert_int_eq(nrt_tensor_read(t[k++], all + *size, 0, v->size), 0);
+		*size += v->size;
+	}
+	for (unsigned int i = 0; i < 2; i++)
+		nrt_destroy_tensor_set(&set[i]);
+	for (unsigned int i = 0; i < n; i++)
+		nrt_tensor_free(&t[i]);
+	ck_assert_int_eq(nrt_unload(model), 0);
+	return all;
+}
+
+START_TEST(same_bits)
+{
+	struct ncc_options opt = { .target = neuron_target_of_name(chips[_i / PATHS].target),
+				   .auto_cast = NCC_CAST_MATMULT };
+	struct program plain, packed, again;
+	size_t size, size2;
+	uint8_t *a, *b;
+
+	make(&plain, paths[_i % PATHS], &opt);
+	opt.compress_constants = true;
+	make(&packed, paths[_i % PATHS], &opt);
+	make(&again, paths[_i % PATHS], &opt);
+	ck_assert_uint_eq(plain.streams, 0);
+	ck_assert_uint_gt(packed.streams, 0);
+	ck_assert_uint_lt(packed.constants, plain.constants / 8 * 7);
+	ck_assert_uint_eq(packed.size, again.size);
+	ck_assert_mem_eq(packed.neff, again.neff, packed.size);
+
+	ck_assert_int_eq(nrtx_machine_set(chips[_i / PATHS].machine), 0);
+	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), 0);
+	a = execute(&plain, &size);
+	b = execute(&packed, &size2);
+	nrt_close();
+	ck_assert_uint_eq(size, size2);
+	ck_assert_mem_eq(a, b, size);
+	for (size_t i = 0; i < size && !a[i]; i++)
+		ck_assert_uint_lt(i, size - 1); /* something was computed */
+	free(a);
+	free(b);
+	neff_free(plain.model);
+	neff_free(packed.model);
+	neff_free(again.model);
+	free(plain.neff);
+	free(packed.neff);
+	free(again.neff);
+}
+END_TEST
+
+START_TEST(not_for_inf1)
+{
+	const struct ncc_options opt = { .compress_constants = true };
+	struct ncc_error err;
+	size_t size, n;
+	void *hlo = read_data(paths[0], &n), *neff;
+
+	ck_assert_int_eq(ncc_compile(hlo, n, &opt, &neff, &size, &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "constants cannot be compressed: the target "
+					       "'inf1'"));
+	free(hlo);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("compress");
+	TCase *t = tcase_create("compress");
+
+	tcase_set_timeout(t, 120);
+	tcase_add_loop_test(t, same_bits, 0, 2 * PATHS);
+	tcase_add_test(t, not_for_inf1);
+	suite_add_tcase(s, t);
+	return check_run(s);
+}
