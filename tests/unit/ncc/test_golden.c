@@ -301,6 +301,7 @@ int main(int argc, char **argv)
 	compile_target = chip_start();
 	if (!compile_target)
 		return 99;
+	compile_lnc = getenv("TEST_LNC") ? (unsigned int)atoi(getenv("TEST_LNC")) : 1;
 	if (compile_target->core > 1 && !read_cases("hlo_later", only))
 		return 99;
 	tcase_set_timeout(t, 120);
