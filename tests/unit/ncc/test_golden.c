@@ -142,8 +142,8 @@ static void run_case(const struct golden *g, enum ncc_cast cast)
 		 */
 		if ((has_nan(in, g->nin) || !strcmp(g->name, "rows_constant")) && rc == NRT_SUCCESS)
 			want = rc;
-		ck_assert_msg(rc == want, "%s: nrt_execute: %s", g->name,
-			      nrt_get_status_as_str(rc));
+		ck_assert_msg(rc == want, "%s: nrt_execute: %s\n%s", g->name,
+			      nrt_get_status_as_str(rc), nrtx_error_details());
 		for (unsigned int i = 0; i < g->nout; i++)
 			check_output(g, i, &out[i], r.tout[i]);
 	}
