@@ -82,8 +82,8 @@ static int io_var(struct ncc_gen *g, enum neff_var_type type, int64_t number,
 }
 
 /*
- * Half of what an exchange passes: from the first core (0) or from the second one (1). It lies in one
- * way on both sides. v: its view
+ * Half of what an exchange passes: from the first core (0) or from the second one (1). It lies in
+ * one way on both sides. v: its view
  */
 static int exchanged_var(struct ncc_gen *g, const struct ncc_op *x, const struct ncc_op *op,
 			 unsigned int from, struct ncc_view *v)

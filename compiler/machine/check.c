@@ -129,7 +129,8 @@ static uint32_t variable(const struct check *c, uint32_t var)
 	const struct neff_subgraph *first = c->second ? c->mate->sg : NULL;
 
 	for (uint32_t i = 0; first && is_shared(&c->sg->vars[var]) && i < first->nvars; i++)
-		if (is_shared(&first->vars[i]) && !strcmp(first->vars[i].name, c->sg->vars[var].name))
+		if (is_shared(&first->vars[i]) &&
+		    !strcmp(first->vars[i].name, c->sg->vars[var].name))
 			return CORES * i;
 	return CORES * var + c->second;
 }
@@ -310,9 +311,8 @@ static int check_clear(struct check *c, unsigned int e, const struct neuron_insn
 		return bad(c, e, "semaphores are cleared by SP's last instruction only");
 	/* one that has nothing to do but to begin is not fed */
 	for (unsigned int a = 0; a < c->target->engines; a++)
-		if (a != e &&
-		    ((c->s[a].n > 1 && c->s[a].at < c->s[a].n) ||
-		     now->n[c->base + a] < c->s[a].events))
+		if (a != e && ((c->s[a].n > 1 && c->s[a].at < c->s[a].n) ||
+			       now->n[c->base + a] < c->s[a].events))
 			return bad(c, e, "SP ends before another engine");
 	for (unsigned int q = 0; q < MAX_QUEUES; q++)
 		if (now->n[c->base + QUEUE(q)] < c->queue_events[q])
@@ -343,8 +343,7 @@ static int check_barriers(struct check *c)
 		const struct semaphore *s = &c->sem[i];
 		unsigned int by = (unsigned int)s->producer;
 
-		if (s->n && by / ACTORS != c->second &&
-		    c->last.n[by] < s->after[s->n - 1].n[by])
+		if (s->n && by / ACTORS != c->second && c->last.n[by] < s->after[s->n - 1].n[by])
 			return bad(c, NEURON_ENG_SP, "ends before a barrier of the other core");
 	}
 	return 0;
@@ -395,7 +394,8 @@ static int step(struct check *c, unsigned int e)
 		s->now.n[c->base + e] = ++s->events;
 	if (insn->update != NEURON_UPD_NONE && insn->update != NEURON_UPD_SEM_INC)
 		return bad(c, e, "updates a semaphore in another way than by one");
-	if (insn->update == NEURON_UPD_SEM_INC && increment(c, e, insn->update_index, c->base + e, &s->now))
+	if (insn->update == NEURON_UPD_SEM_INC &&
+	    increment(c, e, insn->update_index, c->base + e, &s->now))
 		return -EINVAL;
 	s->at++;
 	return 1;

@@ -255,8 +255,8 @@ static int emit_all(struct sched *s, struct ncc_stream *stream)
 					   .isa_version = target->isa_version };
 	struct neuron_insn clear = { .opcode = NEURON_OP_SEM_RANGE_CLEAR,
 				     .last = (uint8_t)ncc_semaphore_of(
-					     target, s->p->nbarriers ? NCC_PROC_MATE
-								     : NCC_PROC_MATE - 1) };
+					     target,
+					     s->p->nbarriers ? NCC_PROC_MATE : NCC_PROC_MATE - 1) };
 	unsigned int w = 0;
 	int rc = 0;
 

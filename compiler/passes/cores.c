@@ -415,8 +415,7 @@ static int make(struct divide *s, struct ncc_op *op)
 	for (unsigned int i = 0; i < op->nin; i++) {
 		struct part in = p.axis == WHOLE ? p : backward(op, i, p);
 
-		c->in[i] = in.axis == WHOLE ? get_whole(s, op->in[i])
-					    : get_part(s, op->in[i], in);
+		c->in[i] = in.axis == WHOLE ? get_whole(s, op->in[i]) : get_part(s, op->in[i], in);
 		if (!c->in[i])
 			return -ENOMEM;
 	}
@@ -444,9 +443,8 @@ static int add_output(struct divide *s, unsigned int i)
 		return 0;
 	if (parts) {
 		to->out_of[to->nouts] = &op->shape;
-		to->out_start[to->nouts] = s->core ? p.at * (ncc_elems(&op->shape) /
-							     op->shape.dim[p.axis])
-						   : 0;
+		to->out_start[to->nouts] =
+			s->core ? p.at * (ncc_elems(&op->shape) / op->shape.dim[p.axis]) : 0;
 	}
 	to->out_number[to->nouts] = i;
 	if (s->m->out_dtype)

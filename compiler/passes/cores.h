@@ -9,8 +9,8 @@
 
 /*
  * Makes of m, after its passes, a module for each core, which borrow m's constants. Operations that
- * cost something are done in halves, along one dimension of the result; what then reads a value as a
- * whole has the cores exchange their halves (NCC_EXCHANGE), in the same order in both modules.
+ * cost something are done in halves, along one dimension of the result; what then reads a value as
+ * a whole has the cores exchange their halves (NCC_EXCHANGE), in the same order in both modules.
  * least: the cost of an operation with which a division begins; 0: where it pays. 0, -ENOMEM or
  * -EINVAL; the caller frees those of the modules that are not NULL in either case.
  */

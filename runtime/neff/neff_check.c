@@ -611,7 +611,8 @@ static int subgraph_check(const struct neff_subgraph *sg, const struct neff_mode
 	struct ctx c = { .sg = sg,
 			 .target = target,
 			 .library = model->library,
-			 .part = model->nloops || (model->header.lnc_size > 1 && sg != model->subgraphs),
+			 .part = model->nloops ||
+				 (model->header.lnc_size > 1 && sg != model->subgraphs),
 			 .logical = model->header.lnc_size > 1,
 			 .err = err };
 	int ret;

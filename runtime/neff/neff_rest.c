@@ -345,8 +345,8 @@ static int check_done(const struct neff_rest *rest, struct neff_error *err)
 }
 
 /*
- * A semaphore that the other core raises: that is over, and what it raised is taken back one by one,
- * or was waited for as a whole and is cleared.
+ * A semaphore that the other core raises: that is over, and what it raised is taken back one by
+ * one, or was waited for as a whole and is cleared.
  */
 static bool is_taken(const struct semaphore *s, bool cleared)
 {

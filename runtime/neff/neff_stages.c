@@ -52,8 +52,7 @@ static int list_io(struct stages *s, unsigned int k, unsigned int i)
 			       : 0;
 	if (v->type == NEFF_VAR_INPUT)
 		return 0;
-	if (s->model->header.lnc_size > 1 &&
-	    same_tensor(v, find_io(s, names, v->name, &other)))
+	if (s->model->header.lnc_size > 1 && same_tensor(v, find_io(s, names, v->name, &other)))
 		return 0; /* each core writes some of it */
 	return neff_fail(s->err, "%s/def.json: var '%.64s': an output of %s too", sg->name, v->name,
 			 s->model->subgraphs[other].name);
@@ -74,9 +73,11 @@ static int input_check(const struct stages *s, unsigned int k, const struct neff
 
 	if (out && (s->model->nloops || s->model->header.lnc_size > 1))
 		return neff_fail(s->err,
-				 "%s/def.json: var '%.64s': an output of %s; parts of a program "
-				 "with loops, and a logical core's, share virtual variables",
-				 sg[k].name, v->name, sg[o].name);
+				 "%s/def.json: var '%.64s': an output of %s; %s share virtual "
+				 "variables",
+				 sg[k].name, v->name, sg[o].name,
+				 s->model->nloops ? "parts of a program with loops"
+						  : "a logical core's programs");
 
 	if (out && o + 1 != k)
 		return neff_fail(s->err,

@@ -249,8 +249,8 @@ static NRT_STATUS copy(const struct rt_subgraph *sg, const void *bytes, size_t a
 
 /*
  * The program to the device, and in front of it what the engine is fed with: the instruction that
- * fetches it, and for SP the one that reports the end. That one comes from the FIFO, because whoever
- * sees the notification may free the program: no engine reads any of it then.
+ * fetches it, and for SP the one that reports the end. That one comes from the FIFO, because
+ * whoever sees the notification may free the program: no engine reads any of it then.
  */
 static NRT_STATUS load(struct program *p, size_t at)
 {

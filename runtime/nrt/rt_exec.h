@@ -33,8 +33,8 @@ NRT_STATUS rt_io_copy(struct rt_subgraph *sg, const struct rt_io *io, bool in);
 NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us);
 
 /*
- * The same of two that wait for each other, on the two cores of a logical one, whose execs are held.
- * If one of them does not end, both cores are reset.
+ * The same of two that wait for each other, on the two cores of a logical one, whose execs are
+ * held. If one of them does not end, both cores are reset.
  */
 NRT_STATUS rt_run_both(struct rt_subgraph *sg, struct rt_subgraph *mate, uint64_t *device_us);
 

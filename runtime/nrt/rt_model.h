@@ -13,8 +13,8 @@ struct rt_io;
 
 /*
  * How a model's subgraphs make one program: a single one (exec.c), the stages of a pipeline
- * (pipeline.c), the parts of a program with loops (loops.c), or the programs of a logical core's two
- * cores (logical.c). load.c chooses by the NEFF.
+ * (pipeline.c), the parts of a program with loops (loops.c), or the programs of a logical core's
+ * two cores (logical.c). load.c chooses by the NEFF.
  */
 struct rt_kind {
 	bool spreads; /* each subgraph gets a core of its own, as far as there are cores */
