@@ -105,10 +105,12 @@ static uint8_t *outputs(const void *neff, size_t neff_size, int32_t core, size_t
 	return all;
 }
 
-static const char *const modules[] = { "dot",	       "dot_batch", "dense",	 "dense_residuals",
-				       "attention",    "conv",	    "softmax",	 "layer_norm",
-				       "dot_tiles",    "add_tiles", "conv_nchw", "conv_groups",
-				       "dot_transposed" };
+/* clang-format off */
+static const char *const modules[] = {
+	"dot", "dot_batch", "dense", "dense_residuals", "attention", "conv", "softmax", "layer_norm",
+	"dot_tiles", "add_tiles", "conv_nchw", "conv_groups", "dot_transposed"
+};
+/* clang-format on */
 
 START_TEST(same_bits)
 {
