@@ -10,7 +10,9 @@
 #include "codegen/gen.h"
 #include "hlo/import.h"
 #include "machine/report.h"
+#include "neuron/hw/gen.h"
 #include "onnx/import.h"
+#include "passes/cores.h"
 #include "passes/loops.h"
 #include "passes/passes.h"
 #include "passes/pipeline.h"
@@ -82,7 +84,7 @@ static int report(const struct program *p, const struct ncc_output *o, FILE *f)
 	int rc = 0;
 
 	if (n > 1)
-		fprintf(f, "{\"%s\": [\n", o->nloops ? "parts" : "stages");
+		fprintf(f, "{\"%s\": [\n", o->nloops ? "parts" : o->lnc > 1 ? "cores" : "stages");
 	for (unsigned int i = 0; !rc && i < n; i++) {
 		struct ncc_report r = { .m = p[i].g.m,
 					.nread = o->nread,
@@ -214,6 +216,24 @@ static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
 	return rc ? rc : back_end(parts->part, parts->n, opt, o, err);
 }
 
+/* Compiles for both cores of a logical one. */
+static int core_back_ends(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
+			  struct ncc_error *err)
+{
+	struct ncc_module *core[NCC_CORES];
+	int rc = ncc_divide(m, opt->divide_from, core, err);
+
+	if (!rc) {
+		say(opt, "two cores of a logical one: %u and %u operations", core[0]->nops,
+		    core[1]->nops);
+		rc = back_end(core, NCC_CORES, opt, o, err);
+	}
+	for (unsigned int i = 0; i < NCC_CORES; i++)
+		if (core[i])
+			ncc_module_free(core[i]);
+	return rc;
+}
+
 /* Compiles for as many cores as were asked for, if there is enough to do for them. */
 static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
 		     struct ncc_error *err)
@@ -223,6 +243,8 @@ static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct
 	int rc;
 
 	rc = passes(m, opt, err);
+	if (!rc && o->lnc > 1)
+		return core_back_ends(m, opt, o, err);
 	if (rc || want == 1)
 		return rc ? rc : back_end(&m, 1, opt, o, err);
 	rc = ncc_split(m, want, stage, &n, err);
@@ -254,11 +276,23 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 	if (o->requested > NCC_MAX_STAGES)
 		return ncc_fail(err, -EINVAL, "a pipeline of %u cores: 1 to %d are possible",
 				o->requested, NCC_MAX_STAGES);
+	o->lnc = opt->lnc ? opt->lnc : 1;
+	if (o->lnc > 1 && o->lnc > o->target->gen->logical_cores)
+		return ncc_fail(err, -EINVAL, "logical cores of %u: the target '%s' has none",
+				o->lnc, o->target->name);
+	if (o->lnc > 1 && o->requested > 1)
+		return ncc_fail(err, -EINVAL,
+				"a pipeline of %u cores: with logical cores of 2 it is one",
+				o->requested);
 	o->name = m->name;
 	if (has_custom_operators(m))
 		o->library = opt->library;
 	if (!ncc_has_loops(m))
 		return back_ends(m, opt, o, err);
+	if (o->lnc > 1)
+		return ncc_fail(err, -ENOTSUP,
+				"a loop that the data end: its program is for one core, not for "
+				"logical cores of 2 (--lnc 1)");
 	ncc_dump_ir(m, opt, NCC_PASS_READ);
 	rc = ncc_cut_loops(m, &parts, err);
 	rc = rc ? rc : part_back_end(&parts, opt, o, err);

@@ -28,6 +28,8 @@
 	  NEURON_FB(RD) | NEURON_FB(PLACE))                                                        \
 	X(TENSOR_STORE, "tensor_store", NEURON_ISA_ANY, 2, 1, SAME, KEEP,                          \
 	  NEURON_FB(RB) | NEURON_FB(PLACE))                                                        \
+	X(PSEUDO_CORE_BARRIER, "pseudo_core_barrier", NEURON_ISA_ANY, 3, 1, SAME, KEEP,            \
+	  NEURON_FB(ID))                                                                           \
 	X(DMA, "dma", NEURON_ISA_ANY, 2, 2, SAME, KEEP, NEURON_FB(DMA))                            \
 	X(LDWEIGHTS, "ldweights", NEURON_ISA_PE, 1, 1, SAME, LOAD,                                 \
 	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0) | NEURON_FB(BIAS) | NEURON_FB(TILE))             \

@@ -81,6 +81,56 @@ static int io_var(struct ncc_gen *g, enum neff_var_type type, int64_t number,
 	return id;
 }
 
+/*
+ * Half of what an exchange passes: from the first core (0) or from the second one (1). It lies in
+ * one way on both sides. v: its view
+ */
+static int exchanged_var(struct ncc_gen *g, const struct ncc_op *x, const struct ncc_op *op,
+			 unsigned int from, struct ncc_view *v)
+{
+	const int64_t number = 2 * x->index + from;
+	char name[32];
+	int id;
+
+	snprintf(name, sizeof(name), "shared%lld", (long long)number);
+	id = gen_var(g, NEFF_VAR_VIRTUAL, name,
+		     (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype));
+	if (id < 0)
+		return id;
+	g->prog.var[id].backing_off = g->m->exchanged[number];
+	view_row_major(v, NULL, &op->shape);
+	view_set_outermost(v, x->pdim);
+	v->buf = gen_dram_buf((uint32_t)id);
+	return v->buf ? id : ncc_no_memory(g->err);
+}
+
+static int gen_exchange(struct ncc_gen *g, struct ncc_op *op)
+{
+	const unsigned int core = g->m->core;
+	struct ncc_op *own = op->in[0];
+	struct ncc_view give, take;
+	int given, taken, rc;
+
+	rc = gen_place(g, own, -1);
+	if (rc)
+		return rc;
+	given = exchanged_var(g, op, own, core, &give);
+	if (given < 0)
+		return given;
+	rc = gen_copy(g, &give, &own->gen->value->view);
+	gen_release_temps(g, 0);
+	gen_unref(g, give.buf);
+	if (rc)
+		return rc;
+	taken = exchanged_var(g, op, op, !core, &take);
+	if (taken < 0)
+		return taken;
+	rc = ncc_prog_barrier(&g->prog, (uint32_t)given, (uint32_t)taken, g->err);
+	if (rc)
+		return rc;
+	return gen_value(g, op, &take) ? 0 : ncc_no_memory(g->err);
+}
+
 /* What a variable is in the model that is compiled; NULL: nothing is said */
 static int set_source(struct ncc_gen *g, int id, const char *source)
 {
@@ -390,6 +440,8 @@ static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 		return gen_scatter(g, op);
 	case NCC_CUSTOM:
 		return gen_custom(g, op);
+	case NCC_EXCHANGE:
+		return gen_exchange(g, op);
 	default:
 		return gen_compute(g, op);
 	}
@@ -451,6 +503,24 @@ static int gen_set_aside(struct ncc_gen *g, struct ncc_op *op, int64_t number)
 	return rc;
 }
 
+/* The variable of an output, and the view of as much of it as the module has */
+static int output_var(struct ncc_gen *g, unsigned int i, int64_t number, struct ncc_view *v)
+{
+	const struct ncc_shape *all = g->m->out_of ? g->m->out_of[i] : NULL;
+	struct ncc_op *op = g->m->outs[i], whole = *op;
+	int id;
+
+	if (all)
+		whole.shape = *all;
+	id = io_var(g, NEFF_VAR_OUTPUT, number, &whole, g->m->out_dtype ? g->m->out_dtype[i] : 0,
+		    v);
+	if (id < 0 || !all)
+		return id;
+	memcpy(v->dim, op->shape.dim, sizeof(v->dim));
+	v->off = g->m->out_start[i];
+	return id;
+}
+
 static int gen_output(struct ncc_gen *g, unsigned int i)
 {
 	struct ncc_buf b = { .space = NCC_DRAM, .refs = 1 };
@@ -464,7 +534,7 @@ static int gen_output(struct ncc_gen *g, unsigned int i)
 	rc = gen_place(g, op, -1);
 	if (rc || lies_there(g, op, number))
 		return rc;
-	id = io_var(g, NEFF_VAR_OUTPUT, number, op, g->m->out_dtype ? g->m->out_dtype[i] : 0, &dst);
+	id = output_var(g, i, number, &dst);
 	if (id < 0)
 		return id;
 	if (number < NCC_EDGE && g->m->out_source && set_source(g, id, g->m->out_source[number]))

@@ -50,6 +50,11 @@ struct ncc_options {
 	 * them, NEURON_DT_TF32, NEURON_DT_FP8_E4; another is refused */
 	uint8_t auto_cast_type;
 	unsigned int pipeline_cores; /* 1 (0 means it) to 16: one stage each */
+	/* cores of a logical one that a program uses: 1 (0 means it), or 2 where targets have those
+	 */
+	unsigned int lnc;
+	uint64_t divide_from; /* of what cost on operations are divided among them; 0: where it pays
+			       */
 	uint8_t uuid[16]; /* the NEFF's */
 	unsigned int level; /* 1: nothing is fused; else everything is */
 	FILE *print_ir; /* the IR after the passes; NULL: no */

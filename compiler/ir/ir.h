@@ -115,6 +115,11 @@ enum ncc_kind {
 	 */
 	NCC_CUSTOM,
 	/*
+	 * Of a module for one core of a logical one (passes/cores.c). index: the exchange. The
+	 * operand goes to the other core, and the value is what comes from there.
+	 */
+	NCC_EXCHANGE,
+	/*
 	 * Loops (passes/loops.c). What depends on a loop's state is computed in every iteration;
 	 * operands alone say what that is.
 	 */
@@ -222,6 +227,15 @@ struct ncc_module {
 	char **out_source;
 	int64_t *out_number; /* of a stage or a part: each output's number; NULL: its index */
 	const uint64_t *kept; /* of a part: each number's place in the shared scratchpad */
+	/*
+	 * Of a module for one core of a logical one: which; where in the shared scratchpad what
+	 * exchange i passes lies, from the first core and from the second one; of outputs that it
+	 * writes a part of, the whole's shape (NULL: it writes all) and where the part begins
+	 */
+	unsigned int core;
+	uint64_t *exchanged;
+	const struct ncc_shape **out_of;
+	int64_t *out_start;
 	struct ncc_mem *mem; /* ncc_alloc's blocks */
 	struct ncc_mem *data; /* ncc_alloc_data's */
 	size_t garbage; /* bytes of data allocated since the last sweep */

@@ -322,8 +322,9 @@ static int kind(struct parser *p, enum ncc_kind *k)
 	char w[MAX_TOKEN];
 
 	word(p, w);
+	/* exchanges are made when the passes are done */
 	for (*k = 0; *k < NCC_KINDS; (*k)++)
-		if (!strcmp(w, ncc_kind_name(*k)))
+		if (*k != NCC_EXCHANGE && !strcmp(w, ncc_kind_name(*k)))
 			return 0;
 	return fail(p, "unknown operation");
 }

@@ -502,6 +502,14 @@ static int check_custom(const struct ncc_op *op, struct ncc_error *err)
 		       : ncc_fail_op(err, -EINVAL, op, "function %lld", (long long)op->index);
 }
 
+static int check_exchange(const struct ncc_op *op, struct ncc_error *err)
+{
+	if (op->shape.ndim != op->in[0]->shape.ndim)
+		return ncc_fail_op(err, -EINVAL, op, "rank %u for %u", op->shape.ndim,
+				   op->in[0]->shape.ndim);
+	return expect_dtype(op, op->in[0], err);
+}
+
 /* The rules of operations that are not element-wise */
 static const check_fn rules[NCC_KINDS] = {
 	[NCC_PARAM] = check_leaf,
@@ -524,6 +532,7 @@ static const check_fn rules[NCC_KINDS] = {
 	[NCC_REDUCE] = check_reduce,
 	[NCC_REDUCE_WINDOW] = check_reduce_window,
 	[NCC_CUSTOM] = check_custom,
+	[NCC_EXCHANGE] = check_exchange,
 	[NCC_LOOP] = check_loop,
 	[NCC_STATE] = check_state,
 	[NCC_LOOP_END] = check_loop_end,

@@ -9,6 +9,9 @@
  * increment is always the same event, and what a wait makes known does not depend on timing. A
  * program outside these rules is refused. Two DMAs of one queue are not taken to be ordered unless
  * the second one's trigger knows that the first is complete: queues read ahead.
+ *
+ * The two programs of a logical core are replayed together: each raises semaphores of the other by
+ * its barriers, and they share inputs, outputs and virtual variables.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,10 +22,11 @@
 
 #define MAX_QUEUES 16
 #define QUEUE(q) (NEURON_ENGINES_MAX + (q)) /* a queue as an actor; the engines come before */
-#define ACTORS QUEUE(MAX_QUEUES)
+#define ACTORS QUEUE(MAX_QUEUES) /* of a core; the second one's come behind them */
+#define CORES 2
 
 struct clock {
-	uint32_t n[ACTORS]; /* the number of each actor's events known to be complete */
+	uint32_t n[CORES * ACTORS]; /* the number of each actor's events known to be complete */
 };
 
 struct stream {
@@ -40,6 +44,9 @@ struct semaphore {
 };
 
 struct check {
+	struct check *mate; /* the other core of a logical one, or NULL */
+	bool second; /* it is the second core */
+	unsigned int base; /* the first of its actors */
 	const struct neff_subgraph *sg;
 	const struct neuron_target *target;
 	unsigned int semaphores; /* semaphores that the program may use */
@@ -47,8 +54,9 @@ struct check {
 	struct clock queue[MAX_QUEUES]; /* what is known after its last completed DMA */
 	uint32_t queue_events[MAX_QUEUES];
 	struct semaphore sem[NEURON_SEMAPHORES_MAX];
-	struct ncc_records rec; /* who: the actor, when: the event */
+	struct ncc_records *rec; /* who: the actor, when: the event; both cores' */
 	bool cleared;
+	struct clock last; /* what is known then */
 	struct ncc_error *err;
 };
 
@@ -60,7 +68,7 @@ static int bad(struct check *c, unsigned int e, const char *what)
 
 static void merge(struct clock *to, const struct clock *from)
 {
-	for (unsigned int i = 0; i < ACTORS; i++)
+	for (unsigned int i = 0; i < CORES * ACTORS; i++)
 		if (from->n[i] > to->n[i])
 			to->n[i] = from->n[i];
 }
@@ -105,8 +113,39 @@ static bool look_at(void *ctx, const struct ncc_record *rec)
 		l->clash = true;
 	if (known && l->a->write && ncc_access_covers(l->a, &rec->a))
 		return true;
-	return !rec->a.write && rec->who == l->actor && l->actor < QUEUE(0) &&
+	return !rec->a.write && rec->who == l->actor && l->actor % ACTORS < QUEUE(0) &&
 	       ncc_access_covers(l->a, &rec->a);
+}
+
+static bool is_shared(const struct neff_var *v)
+{
+	return v->type == NEFF_VAR_INPUT || v->type == NEFF_VAR_OUTPUT ||
+	       v->type == NEFF_VAR_VIRTUAL;
+}
+
+/* The number of a variable among those of both cores: what they share is the first one's */
+static uint32_t variable(const struct check *c, uint32_t var)
+{
+	const struct neff_subgraph *first = c->second ? c->mate->sg : NULL;
+
+	for (uint32_t i = 0; first && is_shared(&c->sg->vars[var]) && i < first->nvars; i++)
+		if (is_shared(&first->vars[i]) &&
+		    !strcmp(first->vars[i].name, c->sg->vars[var].name))
+			return CORES * i;
+	return CORES * var + c->second;
+}
+
+/* Places of one core become places of both. */
+static void localise(const struct check *c, struct ncc_access *acc, int nacc)
+{
+	for (int i = 0; i < nacc; i++) {
+		if (acc[i].space == NCC_DRAM) {
+			acc[i].var = variable(c, acc[i].var);
+		} else if (c->second) {
+			acc[i].p0 += NEURON_PARTITIONS;
+			acc[i].p1 += NEURON_PARTITIONS;
+		}
+	}
 }
 
 /*
@@ -116,11 +155,11 @@ static bool look_at(void *ctx, const struct ncc_record *rec)
 static int order(struct check *c, unsigned int e, const struct clock *start, unsigned int actor,
 		 const struct ncc_access *acc, int nacc)
 {
-	struct look l = { .start = start, .actor = actor };
+	struct look l = { .start = start, .actor = c->base + actor };
 
 	for (int i = 0; i < nacc; i++) {
 		l.a = &acc[i];
-		ncc_records_visit(&c->rec, l.a, look_at, &l);
+		ncc_records_visit(c->rec, l.a, look_at, &l);
 	}
 	return l.clash ? bad(c, e,
 			     "an access that is not ordered behind an earlier one it clashes with")
@@ -131,11 +170,12 @@ static int remember(struct check *c, unsigned int actor, uint32_t event,
 		    const struct ncc_access *acc, int nacc)
 {
 	for (int i = 0; i < nacc; i++)
-		if (ncc_records_add(&c->rec, &acc[i], actor, event))
+		if (ncc_records_add(c->rec, &acc[i], c->base + actor, event))
 			return ncc_no_memory(c->err);
 	return 0;
 }
 
+/* actor: of both cores' */
 static int increment(struct check *c, unsigned int e, unsigned int index, unsigned int actor,
 		     const struct clock *after)
 {
@@ -227,20 +267,24 @@ static int trigger(struct check *c, unsigned int e, uint32_t id)
 
 		if (!desc_fits(c, &d->desc[i]))
 			return bad(c, e, "a DMA outside its variable, or of two sizes");
-		rc = order(c, e, &s->now, actor, acc, (int)ncc_desc_access(&d->desc[i], acc));
+		int n = (int)ncc_desc_access(&d->desc[i], acc);
+
+		localise(c, acc, n);
+		rc = order(c, e, &s->now, actor, acc, n);
 	}
 	for (unsigned int i = 0; !rc && i < d->ndesc; i++) {
 		struct ncc_access acc[NCC_DESC_ACCESS];
 		int n = (int)ncc_desc_access(&d->desc[i], acc);
 
+		localise(c, acc, n);
 		rc = remember(c, actor, c->queue_events[d->queue], acc, n);
 	}
 	after = s->now;
 	merge(&after, &c->queue[d->queue]);
-	after.n[actor] = ++c->queue_events[d->queue];
+	after.n[c->base + actor] = ++c->queue_events[d->queue];
 	c->queue[d->queue] = after;
 	if (!rc && d->semaphore >= 0)
-		rc = increment(c, e, (unsigned int)d->semaphore, actor, &after);
+		rc = increment(c, e, (unsigned int)d->semaphore, c->base + actor, &after);
 	return rc;
 }
 
@@ -271,16 +315,41 @@ static int check_clear(struct check *c, unsigned int e, const struct neuron_insn
 		return bad(c, e, "semaphores are cleared by SP's last instruction only");
 	/* one that has nothing to do but to begin is not fed */
 	for (unsigned int a = 0; a < c->target->engines; a++)
-		if (a != e &&
-		    ((c->s[a].n > 1 && c->s[a].at < c->s[a].n) || now->n[a] < c->s[a].events))
+		if (a != e && ((c->s[a].n > 1 && c->s[a].at < c->s[a].n) ||
+			       now->n[c->base + a] < c->s[a].events))
 			return bad(c, e, "SP ends before another engine");
 	for (unsigned int q = 0; q < MAX_QUEUES; q++)
-		if (now->n[QUEUE(q)] < c->queue_events[q])
+		if (now->n[c->base + QUEUE(q)] < c->queue_events[q])
 			return bad(c, e, "SP ends before a DMA");
 	for (unsigned int i = 0; i < c->semaphores; i++)
 		if (c->sem[i].n && (i < insn->first || i > insn->last))
 			return bad(c, e, "a semaphore is not 0 at the end");
 	c->cleared = true;
+	c->last = *now;
+	return 0;
+}
+
+/* Raises a semaphore of the other core, which knows then what this engine does. */
+static int barrier(struct check *c, unsigned int e, uint32_t semaphore)
+{
+	struct stream *s = &c->s[e];
+
+	if (!c->mate)
+		return bad(c, e, "a barrier in a program for one core");
+	s->now.n[c->base + e] = ++s->events;
+	return increment(c->mate, e, semaphore, c->base + e, &s->now);
+}
+
+/* When a core clears its semaphores, are all the other one's barriers past? */
+static int check_barriers(struct check *c)
+{
+	for (unsigned int i = 0; i < c->semaphores; i++) {
+		const struct semaphore *s = &c->sem[i];
+		unsigned int by = (unsigned int)s->producer;
+
+		if (s->n && by / ACTORS != c->second && c->last.n[by] < s->after[s->n - 1].n[by])
+			return bad(c, NEURON_ENG_SP, "ends before a barrier of the other core");
+	}
 	return 0;
 }
 
@@ -314,63 +383,84 @@ static int step(struct check *c, unsigned int e)
 		    ? (int)ncc_custom_access(&c->sg->custom[insn->custom.args], acc)
 		    : (int)ncc_insn_access(insn, c->target,
 					   neuron_isa_weights_for(&s->array, insn)->columns, acc);
+	localise(c, acc, n);
 	rc = order(c, e, &s->now, e, acc, n);
 	if (!rc)
 		rc = remember(c, e, s->events, acc, n);
 	if (!rc && insn->opcode == NEURON_OP_PSEUDO_DMA_TRIGGER)
 		rc = trigger(c, e, insn->id);
+	if (!rc && insn->opcode == NEURON_OP_PSEUDO_CORE_BARRIER)
+		rc = barrier(c, e, insn->id);
 	if (!rc && insn->opcode == NEURON_OP_SEM_RANGE_CLEAR)
 		rc = check_clear(c, e, insn);
 	if (rc)
 		return rc;
 	if (n > 0 || insn->update != NEURON_UPD_NONE)
-		s->now.n[e] = ++s->events;
+		s->now.n[c->base + e] = ++s->events;
 	if (insn->update != NEURON_UPD_NONE && insn->update != NEURON_UPD_SEM_INC)
 		return bad(c, e, "updates a semaphore in another way than by one");
-	if (insn->update == NEURON_UPD_SEM_INC && increment(c, e, insn->update_index, e, &s->now))
+	if (insn->update == NEURON_UPD_SEM_INC &&
+	    increment(c, e, insn->update_index, c->base + e, &s->now))
 		return -EINVAL;
 	s->at++;
 	return 1;
 }
 
-static int replay(struct check *c)
+/* As far as an engine goes by itself; 1: somewhere, 0: nowhere, or -errno */
+static int go(struct check *c, unsigned int e)
 {
-	bool progress = true;
-	int rc;
+	int moved = 0, rc;
 
-	while (progress) {
-		progress = false;
-		for (unsigned int e = 0; e < c->target->engines; e++) {
-			while (c->s[e].at < c->s[e].n) {
-				rc = step(c, e);
-				if (rc < 0)
-					return rc;
-				if (!rc)
-					break;
-				progress = true;
-			}
-		}
+	for (; c->s[e].at < c->s[e].n; moved = 1) {
+		rc = step(c, e);
+		if (rc < 0)
+			return rc;
+		if (!rc)
+			break;
 	}
+	return moved;
+}
 
+static int check_end(struct check *c)
+{
 	for (unsigned int e = 0; e < c->target->engines; e++) {
 		if (c->s[e].at < c->s[e].n)
 			return bad(c, e, "waits for ever");
 		if (c->s[e].next_dma != c->sg->engine[e].ndma)
 			return bad(c, e, "does not trigger all of its DMAs");
 	}
-
-	return c->cleared ? 0
-			  : ncc_fail(c->err, -EINVAL, "checker: SP does not clear the semaphores");
+	if (!c->cleared)
+		return ncc_fail(c->err, -EINVAL, "checker: SP does not clear the semaphores");
+	return check_barriers(c);
 }
 
-static int check_subgraph(const struct neff_subgraph *sg, const struct neuron_target *target,
-			  struct ncc_error *err)
+static int replay(struct check *c, unsigned int n)
 {
-	struct check *c = calloc(1, sizeof(*c));
+	bool progress = true;
 	int rc = 0;
 
-	if (!c)
-		return ncc_no_memory(err);
+	while (progress) {
+		progress = false;
+		for (unsigned int i = 0; i < n * c->target->engines; i++) {
+			rc = go(&c[i % n], i / n);
+			if (rc < 0)
+				return rc;
+			progress |= rc;
+		}
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		rc = check_end(&c[i]);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int begin(struct check *c, const struct neff_subgraph *sg,
+		 const struct neuron_target *target, struct ncc_error *err)
+{
+	int rc = 0;
+
 	c->sg = sg;
 	c->target = target;
 	c->semaphores = neuron_target_program_semaphores(target);
@@ -379,21 +469,49 @@ static int check_subgraph(const struct neff_subgraph *sg, const struct neuron_ta
 		c->sem[i].producer = -1;
 	for (unsigned int e = 0; !rc && e < c->target->engines; e++)
 		rc = decode(c, e);
-	if (!rc)
-		rc = replay(c);
-	for (unsigned int e = 0; e < c->target->engines; e++)
+	return rc;
+}
+
+static void release(struct check *c)
+{
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
 		free(c->s[e].insn);
 	for (unsigned int i = 0; i < c->semaphores; i++)
 		free(c->sem[i].after);
-	ncc_records_free(&c->rec);
+}
+
+/* One program, or those of both cores of a logical one */
+static int check_subgraphs(const struct neff_subgraph *sg, unsigned int n,
+			   const struct neuron_target *target, struct ncc_error *err)
+{
+	struct ncc_records *rec = calloc(1, sizeof(*rec));
+	struct check *c = calloc(n, sizeof(*c));
+	int rc = rec && c ? 0 : ncc_no_memory(err);
+
+	for (unsigned int i = 0; !rc && i < n; i++) {
+		c[i].mate = n > 1 ? &c[!i] : NULL;
+		c[i].second = i;
+		c[i].base = i * ACTORS;
+		c[i].rec = rec;
+		rc = begin(&c[i], &sg[i], target, err);
+	}
+	if (!rc)
+		rc = replay(c, n);
+	for (unsigned int i = 0; c && i < n; i++)
+		release(&c[i]);
+	if (rec)
+		ncc_records_free(rec);
+	free(rec);
 	free(c);
 	return rc;
 }
 
 int ncc_check_model(const struct neff_model *model, struct ncc_error *err)
 {
-	for (unsigned int i = 0; i < model->nsubgraphs; i++) {
-		int rc = check_subgraph(&model->subgraphs[i], model->target, err);
+	const unsigned int n = model->header.lnc_size > 1 ? CORES : 1;
+
+	for (unsigned int i = 0; i + n <= model->nsubgraphs; i += n) {
+		int rc = check_subgraphs(&model->subgraphs[i], n, model->target, err);
 
 		if (rc)
 			return rc;

@@ -162,12 +162,12 @@ static void fill_header(const struct ncc_output *o, struct neff_header *h)
 	h->version_minor = 0;
 	snprintf(h->build_version, sizeof(h->build_version), "%s+neuron-emulator",
 		 NEURON_EMULATOR_VERSION);
-	h->num_tpb = o->nloops ? 1 : o->nsubgraphs;
+	h->num_tpb = o->nloops || o->lnc > 1 ? 1 : o->nsubgraphs; /* logical cores */
 	h->requested_tpb_count = o->requested;
 	for (unsigned int i = 0; i < h->num_tpb; i++)
 		h->tpb_per_node[i] = 1;
 	h->feature_bits = NEFF_FEATURE_EMU | (o->library ? NEFF_FEATURE_CUSTOM_OPS : 0);
-	h->lnc_size = 1;
+	h->lnc_size = o->lnc;
 	memcpy(h->uuid, o->uuid, sizeof(h->uuid));
 	snprintf(h->name, sizeof(h->name), "%.200s", o->name);
 }

@@ -32,6 +32,13 @@ void ncc_prog_free(struct ncc_prog *p)
 	free(p->var);
 }
 
+unsigned int ncc_semaphore_of(const struct neuron_target *target, unsigned int proc)
+{
+	if (proc >= NCC_PROC_QUEUE(0))
+		return target->engines - 1 + proc - NCC_PROC_QUEUE(0);
+	return proc < NEURON_ENG_SP ? proc : proc - 1;
+}
+
 /* Makes room for one more element; false: out of memory. */
 static bool grow(void *array, unsigned int n, unsigned int *cap, size_t size)
 {
@@ -139,6 +146,32 @@ int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *des
 				n->acc[k] = acc[k];
 		}
 	}
+	return 0;
+}
+
+static void access_variable(struct ncc_node *n, const struct ncc_prog *p, uint32_t var, bool write)
+{
+	n->acc[n->nacc++] = (struct ncc_access){
+		.space = NCC_DRAM, .write = write, .var = var, .hi = p->var[var].size
+	};
+}
+
+int ncc_prog_barrier(struct ncc_prog *p, uint32_t given, uint32_t taken, struct ncc_error *err)
+{
+	const struct neuron_insn insn = { .opcode = NEURON_OP_PSEUDO_CORE_BARRIER,
+					  .id = ncc_semaphore_of(p->target, NCC_PROC_MATE) };
+	int rc = ncc_prog_insn(p, NEURON_ENG_SP, &insn, err);
+	struct ncc_node *n;
+
+	if (rc)
+		return rc;
+	access_variable(&p->node[p->nnodes - 1], p, given, false);
+	n = node_new(p, err, &rc);
+	if (!n)
+		return rc;
+	n->proc = NCC_PROC_MATE;
+	access_variable(n, p, taken, true);
+	p->nbarriers++;
 	return 0;
 }
 

@@ -18,7 +18,9 @@
  */
 enum ncc_queue { NCC_Q_IN, NCC_Q_DATA, NCC_Q_OUT, NCC_Q_GATHER, NCC_QUEUES };
 #define NCC_PROC_QUEUE(q) (NEURON_ENGINES_MAX + (q))
-#define NCC_PROCS (NEURON_ENGINES_MAX + NCC_QUEUES)
+/* The logical core's other core, whose barriers are past */
+#define NCC_PROC_MATE (NEURON_ENGINES_MAX + NCC_QUEUES)
+#define NCC_PROCS (NCC_PROC_MATE + 1)
 
 #define NCC_MAX_NODES (1 << 20)
 #define NCC_MAX_DESCS (1 << 20)
@@ -36,7 +38,7 @@ struct ncc_access {
 _Static_assert(NCC_MAX_ACCESS >= NEURON_ISA_MAX_ACCESS, "any instruction's");
 
 struct ncc_node {
-	uint8_t proc; /* an engine, or NCC_PROC_QUEUE() */
+	uint8_t proc; /* an engine, NCC_PROC_QUEUE(), or NCC_PROC_MATE: the other core's barrier */
 	uint8_t nacc;
 	bool signals; /* adds 1 to its proc's semaphore when complete */
 	int32_t dma; /* index in dmas; -1: an engine's instruction */
@@ -57,7 +59,7 @@ struct ncc_prog {
 	unsigned int nvars, var_cap;
 	bool *lent; /* for each variable: its data belong to the module */
 	unsigned int lent_cap;
-	unsigned int ndesc;
+	unsigned int ndesc, nbarriers;
 	struct neuron_isa_array array; /* the weights that were loaded last */
 	struct {
 		unsigned int constants;
@@ -65,6 +67,8 @@ struct ncc_prog {
 	} compressed;
 };
 
+/* The semaphore of a producer: first the engines but SP, then the queues, then the other core */
+unsigned int ncc_semaphore_of(const struct neuron_target *target, unsigned int proc);
 void ncc_prog_init(struct ncc_prog *p, const struct neuron_target *target);
 void ncc_prog_free(struct ncc_prog *p);
 /* 0, -ENOMEM, -EFBIG, or -EINVAL when the engine would refuse the instruction */
@@ -73,6 +77,11 @@ int ncc_prog_insn(struct ncc_prog *p, unsigned int engine, const struct neuron_i
 /* desc is owned by the program from here on, also on failure. */
 int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *desc,
 		 unsigned int ndesc, struct ncc_error *err);
+/*
+ * A core barrier, as many as the other core has: what was written of one variable is the other
+ * core's from here on, and what that has written of another one is there.
+ */
+int ncc_prog_barrier(struct ncc_prog *p, uint32_t given, uint32_t taken, struct ncc_error *err);
 /* A CUSTOM_OP on GpSimd; args, of which arg is the program's from here on, also on failure */
 int ncc_prog_custom(struct ncc_prog *p, const struct neuron_insn *insn, struct neff_custom *args,
 		    struct ncc_error *err);
@@ -132,6 +141,7 @@ struct ncc_subgraph {
 };
 struct ncc_output {
 	const struct neuron_target *target;
+	unsigned int lnc; /* then the subgraphs, if 2, are the programs of a logical core's cores */
 	const struct ncc_subgraph *subgraph;
 	unsigned int nsubgraphs, requested; /* cores asked for */
 	const struct ncc_part_loop *loop; /* then the subgraphs are parts of one core's program */

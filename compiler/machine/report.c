@@ -3,7 +3,8 @@
  * --report: what a compiled module consists of and an estimate of how busy engines and queues are.
  * The estimate runs the streams through the costs by which the chip keeps its virtual time (the
  * target's table), in picoseconds, with the semaphores' waits. What an execution of the model waits
- * for besides, and what queues share, is not in it.
+ * for besides, what queues share, and what a core waits for the other one of a logical core, is not
+ * in it.
  */
 #include "report.h"
 
@@ -114,7 +115,8 @@ static bool step(struct sim *s, unsigned int e)
 	const struct neuron_target *target = s->p->target;
 	uint64_t time;
 
-	if (i->wait == NEURON_WAIT_SEM_GE && i->wait_index < SEMAPHORES && i->wait_value) {
+	if (i->wait == NEURON_WAIT_SEM_GE && i->wait_index < SEMAPHORES && i->wait_value &&
+	    i->wait_index != ncc_semaphore_of(target, NCC_PROC_MATE)) {
 		const struct signals *g = &s->sem[i->wait_index];
 
 		if (g->n < i->wait_value)

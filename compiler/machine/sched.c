@@ -9,6 +9,10 @@
  * waited for, directly or through the producers that it waited for, and a wait that adds nothing is
  * left out. Every wait names an earlier node of the one order, so the streams cannot deadlock. SP
  * triggers all DMAs and, last, waits for all others and clears the semaphores.
+ *
+ * The barriers of a logical core's other core are a producer too, of nodes without an instruction
+ * here. Both cores' programs have the same barriers in the same order, and a core raises the other
+ * one's semaphore for its n-th without having waited for more than n - 1, so neither waits for ever.
  */
 #include "records.h"
 
@@ -36,14 +40,6 @@ struct sched {
 static unsigned int issuer(const struct ncc_node *n)
 {
 	return n->proc < NCC_PROC_QUEUE(0) ? n->proc : NEURON_ENG_SP;
-}
-
-/* The semaphore of a producer: first the engines but SP, then the queues */
-static unsigned int semaphore_of(const struct ncc_prog *p, unsigned int proc)
-{
-	if (proc >= NCC_PROC_QUEUE(0))
-		return p->target->engines - 1 + proc - NCC_PROC_QUEUE(0);
-	return proc < NEURON_ENG_SP ? proc : proc - 1;
 }
 
 /* An access of a node that is compared with the records of earlier ones */
@@ -163,13 +159,15 @@ static int find_waits(struct sched *s)
 	for (uint32_t i = 0; i < s->p->nnodes; i++) {
 		const struct ncc_node *n = &s->p->node[i];
 		uint32_t need[NCC_PROCS];
-		int rc;
+		int rc = 0;
 
-		find_needs(s, i, need);
-		rc = wait_for_needs(s, &s->now[issuer(n)], i, need);
+		if (n->proc != NCC_PROC_MATE) {
+			find_needs(s, i, need);
+			rc = wait_for_needs(s, &s->now[issuer(n)], i, need);
+			s->at[i] = s->now[issuer(n)];
+		}
 		if (rc)
 			return rc;
-		s->at[i] = s->now[issuer(n)];
 		s->at[i].seen[n->proc] = i + 1;
 		if (n->proc < NCC_PROC_QUEUE(0))
 			s->now[n->proc].seen[n->proc] = i + 1;
@@ -203,11 +201,11 @@ static void count_signals(struct ncc_prog *p)
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		struct ncc_node *n = &p->node[i];
 
-		n->signals = n->signals || n->dma >= 0;
+		n->signals = n->signals || n->dma >= 0 || n->proc == NCC_PROC_MATE;
 		count[n->proc] += n->signals;
 		n->count = count[n->proc];
 		if (n->dma >= 0)
-			p->dma[n->dma].semaphore = (int)semaphore_of(p, n->proc);
+			p->dma[n->dma].semaphore = (int)ncc_semaphore_of(p->target, n->proc);
 	}
 }
 
@@ -216,7 +214,7 @@ static void set_wait(const struct sched *s, const struct wait *w, struct neuron_
 	const struct ncc_node *on = &s->p->node[w->on];
 
 	insn->wait = NEURON_WAIT_SEM_GE;
-	insn->wait_index = (uint8_t)semaphore_of(s->p, on->proc);
+	insn->wait_index = (uint8_t)ncc_semaphore_of(s->p->target, on->proc);
 	insn->wait_value = on->count;
 }
 
@@ -245,7 +243,7 @@ static int emit(struct sched *s, uint32_t index, unsigned int first, unsigned in
 					     .id = (uint32_t)n->dma };
 	if (n->signals && n->dma < 0) {
 		insn.update = NEURON_UPD_SEM_INC;
-		insn.update_index = (uint8_t)semaphore_of(s->p, n->proc);
+		insn.update_index = (uint8_t)ncc_semaphore_of(s->p->target, n->proc);
 	}
 	return push_waiting(s, first, end, &insn, st);
 }
@@ -256,7 +254,9 @@ static int emit_all(struct sched *s, struct ncc_stream *stream)
 	const struct neuron_insn start = { .opcode = NEURON_OP_PROGRAM_START,
 					   .isa_version = target->isa_version };
 	struct neuron_insn clear = { .opcode = NEURON_OP_SEM_RANGE_CLEAR,
-				     .last = semaphore_of(s->p, NCC_PROCS - 1) };
+				     .last = (uint8_t)ncc_semaphore_of(
+					     target,
+					     s->p->nbarriers ? NCC_PROC_MATE : NCC_PROC_MATE - 1) };
 	unsigned int w = 0;
 	int rc = 0;
 
@@ -268,6 +268,8 @@ static int emit_all(struct sched *s, struct ncc_stream *stream)
 
 		while (w < s->nwait && s->wait[w].node == i)
 			w++;
+		if (s->p->node[i].proc == NCC_PROC_MATE)
+			continue;
 		rc = emit(s, i, first, w, &stream[issuer(&s->p->node[i])]);
 	}
 	return rc ? rc : push_waiting(s, w, s->nwait, &clear, &stream[NEURON_ENG_SP]);

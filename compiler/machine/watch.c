@@ -125,7 +125,8 @@ static void watch_insn(struct watch *w, struct ncc_node *n)
 
 	if (!dst || !dst->write)
 		return;
-	if (insn->opcode == NEURON_OP_CUSTOM_OP) { /* it does not look */
+	/* neither does a custom operator look, nor who receives what the other core has computed */
+	if (insn->opcode == NEURON_OP_CUSTOM_OP || n->proc == NCC_PROC_MATE) {
 		take(w, dst, area(dst));
 		return;
 	}

@@ -362,6 +362,7 @@ static bool tpb_exec_sequencing(struct tpb *t, unsigned int e, const struct neur
 	case NEURON_OP_DMA:
 		return tpb_exec_registers(t, e, insn);
 	case NEURON_OP_PSEUDO_DMA_TRIGGER:
+	case NEURON_OP_PSEUDO_CORE_BARRIER:
 		tpb_engine_stop(t, e, NEURON_NERR_ILLEGAL_INSN, insn->opcode, 0);
 		return false;
 	default:

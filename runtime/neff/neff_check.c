@@ -13,6 +13,7 @@
 
 #include "neff_custom.h"
 #include "neff_rest.h"
+#include "neuron/hw/gen.h"
 #include "neuron/isa/check.h"
 #include "neuron/isa/codec.h"
 #include "neuron/isa/compress.h"
@@ -23,7 +24,8 @@ struct ctx {
 	const struct neff_subgraph *sg;
 	const struct neuron_target *target;
 	const struct neff_library *library;
-	bool part; /* of a program with loops: another part may have the outputs */
+	/* of a program with loops, or of a logical core's: another one may have the outputs */
+	bool part, logical;
 	struct neff_error *err;
 	struct neff_rest *rest;
 	bool jumps; /* some engine's program does */
@@ -462,6 +464,13 @@ static int semaphore_fail(struct ctx *c, const struct program *p)
 	return insn_fail(c, p, text);
 }
 
+static int barrier_check(struct ctx *c, const struct program *p, const struct neuron_insn *insn)
+{
+	if (!c->logical)
+		return insn_fail(c, p, "a barrier in a program for one core");
+	return insn->id < neuron_target_program_semaphores(c->target) ? 0 : semaphore_fail(c, p);
+}
+
 static int branch_check(struct ctx *c, const struct program *p, const struct neuron_insn *insn)
 {
 	int64_t target = (int64_t)p->offset + insn->target;
@@ -515,6 +524,8 @@ static int insn_check(struct ctx *c, struct program *p, const struct neuron_insn
 		return insn_fail(c, p, "device addresses are the runtime's");
 	case NEURON_OP_PSEUDO_DMA_TRIGGER:
 		return trigger_check(c, p, insn);
+	case NEURON_OP_PSEUDO_CORE_BARRIER:
+		return barrier_check(c, p, insn);
 	case NEURON_OP_CUSTOM_OP:
 		return custom_check(c, p, insn);
 	default:
@@ -592,14 +603,44 @@ static int program_check(struct ctx *c, unsigned int eng)
 	return ret;
 }
 
+/* How often the barriers of the logical core's other program raise each semaphore */
+static void count_barriers(const struct neff_model *model, const struct neff_subgraph *sg,
+			   uint32_t raised[NEURON_SEMAPHORES_MAX])
+{
+	const struct neff_subgraph *other = &model->subgraphs[sg == model->subgraphs];
+	struct neuron_insn insn;
+
+	memset(raised, 0, NEURON_SEMAPHORES_MAX * sizeof(*raised));
+	for (unsigned int e = 0; model->header.lnc_size > 1 && e < model->target->engines; e++) {
+		const struct neff_engine *eng = &other->engine[e];
+		size_t n = eng->instr ? eng->instr_size / NEURON_INSN_WORD : 0;
+		int words;
+
+		/* what does not decode is refused when its own program is checked */
+		for (size_t at = 0; at < n; at += (size_t)words) {
+			words = neuron_isa_decode_for((const uint8_t *)eng->instr +
+							      at * NEURON_INSN_WORD,
+						      n - at, model->target->core, &insn);
+			if (words < 0)
+				break;
+			if (insn.opcode == NEURON_OP_PSEUDO_CORE_BARRIER &&
+			    insn.id < NEURON_SEMAPHORES_MAX)
+				raised[insn.id]++;
+		}
+	}
+}
+
 static int subgraph_check(const struct neff_subgraph *sg, const struct neff_model *model,
 			  struct neff_error *err)
 {
 	const struct neuron_target *target = model->target;
+	uint32_t raised[NEURON_SEMAPHORES_MAX];
 	struct ctx c = { .sg = sg,
 			 .target = target,
 			 .library = model->library,
-			 .part = model->nloops,
+			 .part = model->nloops ||
+				 (model->header.lnc_size > 1 && sg != model->subgraphs),
+			 .logical = model->header.lnc_size > 1,
 			 .err = err };
 	int ret;
 
@@ -609,7 +650,8 @@ static int subgraph_check(const struct neff_subgraph *sg, const struct neff_mode
 	if (ret)
 		return ret;
 
-	c.rest = neff_rest_new(sg, target);
+	count_barriers(model, sg, raised);
+	c.rest = neff_rest_new(sg, target, raised);
 	if (!c.rest)
 		return neff_nomem(err);
 
@@ -631,9 +673,30 @@ static int subgraph_check(const struct neff_subgraph *sg, const struct neff_mode
 	return ret;
 }
 
+/* A model for logical cores of two has a program for each of the two; older files say 0 */
+static int logical_check(const struct neff_model *model, struct neff_error *err)
+{
+	const uint32_t n = model->header.lnc_size, most = model->target->gen->logical_cores;
+
+	if (n < 2)
+		return 0;
+	if (n > most)
+		return neff_fail(err, "header: lnc_size %u, a logical core of %s has up to %u", n,
+				 model->target->name, most ? most : 1);
+	return model->nsubgraphs == n && !model->nloops
+		       ? 0
+		       : neff_fail(err,
+				   "kelf-0.json: %u subgraphs and %u loops, lnc_size %u has %u and "
+				   "none",
+				   model->nsubgraphs, model->nloops, n, n);
+}
+
 int neff_check_model(const struct neff_model *model, struct neff_error *err)
 {
-	int ret = 0;
+	int ret = logical_check(model, err);
+
+	if (ret)
+		return ret;
 
 	if (!model->nsubgraphs || model->nsubgraphs > NEFF_MAX_SUBGRAPHS)
 		return neff_fail(err, "kelf-0.json: %u subgraphs, expected 1 to %u",

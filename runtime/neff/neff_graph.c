@@ -92,7 +92,9 @@ static void kernel_add(struct graph *g, const struct neff_subgraph *sg)
 
 	json_array_append_new(g->rows, json_integer(g->entries));
 	for (unsigned int i = 0; i < sg->nvars; i++)
-		if (sg->vars[i].type == NEFF_VAR_OUTPUT)
+		/* what both of a logical core's programs write is the first one's */
+		if (sg->vars[i].type == NEFF_VAR_OUTPUT &&
+		    !json_object_get(g->entry, sg->vars[i].name))
 			entry_add(g, &sg->vars[i], node, out++);
 }
 
@@ -123,7 +125,7 @@ json_t *neff_graph_to_json(const struct neff_model *model)
 
 	for (unsigned int i = 0; i < model->nsubgraphs; i++)
 		kernel_add(&g, &model->subgraphs[i]);
-	for (unsigned int i = 0; i < model->nsubgraphs; i++)
+	for (unsigned int i = 0; i < (model->header.lnc_size > 1 ? 1 : model->nsubgraphs); i++)
 		heads_add(&g, &model->subgraphs[i]);
 	json_array_append_new(g.rows, json_integer(g.entries));
 	json_decref(g.entry);

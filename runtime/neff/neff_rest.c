@@ -51,6 +51,9 @@ struct semaphore {
 	bool free; /* more than one producer increments it, or something else changes it */
 	bool changed; /* by anything other than a clear */
 	bool set; /* to a value, or cleared on the way */
+	/* barriers of the logical core's other core that raise it; and they are known to be past */
+	uint32_t raised;
+	bool arrived;
 	int64_t sum;
 	uint32_t *by; /* for each increment: the producer's instruction or DMA */
 	uint32_t n, cap;
@@ -83,7 +86,8 @@ static int grow(void **list, uint32_t n, uint32_t *cap, size_t size)
 	return 0;
 }
 
-struct neff_rest *neff_rest_new(const struct neff_subgraph *sg, const struct neuron_target *target)
+struct neff_rest *neff_rest_new(const struct neff_subgraph *sg, const struct neuron_target *target,
+				const uint32_t *raised)
 {
 	struct neff_rest *rest = calloc(1, sizeof(*rest));
 
@@ -96,8 +100,10 @@ struct neff_rest *neff_rest_new(const struct neff_subgraph *sg, const struct neu
 		free(rest);
 		return NULL;
 	}
-	for (unsigned int i = 0; i < rest->target->semaphores; i++)
+	for (unsigned int i = 0; i < rest->target->semaphores; i++) {
 		rest->sem[i].producer = NOBODY;
+		rest->sem[i].raised = raised[i];
+	}
 	return rest;
 }
 
@@ -282,8 +288,12 @@ static bool look_back(struct neff_rest *rest, struct engine *e)
 
 	for (; e->seen < e->nwaits && e->wait[e->seen].at < e->known; e->seen++) {
 		const struct wait *w = &e->wait[e->seen];
-		const struct semaphore *s = &rest->sem[w->semaphore];
+		struct semaphore *s = &rest->sem[w->semaphore];
 
+		if (s->raised) {
+			s->arrived |= w->value >= s->raised;
+			continue;
+		}
 		if (s->free || s->set)
 			continue;
 		if (w->value > s->n)
@@ -334,6 +344,16 @@ static int check_done(const struct neff_rest *rest, struct neff_error *err)
 	return 0;
 }
 
+/*
+ * A semaphore that the other core raises: that is over, and what it raised is taken back one by
+ * one, or was waited for as a whole and is cleared.
+ */
+static bool is_taken(const struct semaphore *s, bool cleared)
+{
+	return !s->set && s->sum <= 0 &&
+	       (s->sum + s->raised == 0 || (cleared && s->arrived && !s->changed));
+}
+
 /* Sums are enough: an error of a semaphore or an event ends the execution and resets the core. */
 static int check_zero(const struct neff_rest *rest, struct neff_error *err)
 {
@@ -341,6 +361,13 @@ static int check_zero(const struct neff_rest *rest, struct neff_error *err)
 		const struct semaphore *s = &rest->sem[i];
 		bool cleared = rest->clears && i >= rest->clear_first && i <= rest->clear_last;
 
+		if (s->raised && !is_taken(s, cleared))
+			return neff_fail(err,
+					 "%s/sp.bin: semaphore %u: sp does not wait for all %u "
+					 "barriers of the other core, or does not leave it 0",
+					 rest->sg->name, i, s->raised);
+		if (s->raised)
+			continue;
 		if (!cleared && ((s->set && s->changed) || s->sum))
 			return neff_fail(err, "%s/sp.bin: semaphore %u is not 0 at the end",
 					 rest->sg->name, i);

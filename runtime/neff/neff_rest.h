@@ -13,7 +13,9 @@ struct neff_rest;
  * For a subgraph whose variables, queue sets and DMAs have been checked. Returns NULL if memory is
  * out.
  */
-struct neff_rest *neff_rest_new(const struct neff_subgraph *sg, const struct neuron_target *target);
+/* raised: how often barriers of the logical core's other core raise each semaphore */
+struct neff_rest *neff_rest_new(const struct neff_subgraph *sg, const struct neuron_target *target,
+				const uint32_t *raised);
 void neff_rest_free(struct neff_rest *rest);
 /*
  * Takes each instruction of each engine in order, after its own check; offset is in bytes. Returns

@@ -42,12 +42,18 @@ static int list_io(struct stages *s, unsigned int k, unsigned int i)
 
 	if ((v->type != NEFF_VAR_INPUT && v->type != NEFF_VAR_OUTPUT))
 		return 0;
+	if (!find_io(s, names, v->name, &other) && v->type == NEFF_VAR_OUTPUT && k &&
+	    s->model->header.lnc_size > 1)
+		return neff_fail(s->err, "%s/def.json: var '%.64s': no output of %s", sg->name,
+				 v->name, s->model->subgraphs[0].name);
 	if (!find_io(s, names, v->name, &other))
 		return json_object_set_new(names, v->name, json_integer((json_int_t)k << 16 | i))
 			       ? neff_nomem(s->err)
 			       : 0;
 	if (v->type == NEFF_VAR_INPUT)
 		return 0;
+	if (s->model->header.lnc_size > 1 && same_tensor(v, find_io(s, names, v->name, &other)))
+		return 0; /* each core writes some of it */
 	return neff_fail(s->err, "%s/def.json: var '%.64s': an output of %s too", sg->name, v->name,
 			 s->model->subgraphs[other].name);
 }
@@ -65,12 +71,13 @@ static int input_check(const struct stages *s, unsigned int k, const struct neff
 	out = find_io(s, s->out, v->name, &o);
 	in = find_io(s, s->in, v->name, &i);
 
-	if (out && s->model->nloops)
+	if (out && (s->model->nloops || s->model->header.lnc_size > 1))
 		return neff_fail(s->err,
-				 "%s/def.json: var '%.64s': an output of %s; parts of a program "
-				 "with "
-				 "loops share virtual variables",
-				 sg[k].name, v->name, sg[o].name);
+				 "%s/def.json: var '%.64s': an output of %s; %s share virtual "
+				 "variables",
+				 sg[k].name, v->name, sg[o].name,
+				 s->model->nloops ? "parts of a program with loops"
+						  : "a logical core's programs");
 
 	if (out && o + 1 != k)
 		return neff_fail(s->err,

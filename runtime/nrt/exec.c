@@ -92,8 +92,7 @@ static NRT_STATUS begin(const struct rt_job *job, NRT_STATUS status)
 	return job->steps->begin ? job->steps->begin(job, status) : status;
 }
 
-/* Takes the core for this execution, cleared of what earlier executions left. */
-static NRT_STATUS take_core(struct rt_subgraph *sg)
+NRT_STATUS rt_job_take(struct rt_subgraph *sg)
 {
 	NRT_STATUS status;
 
@@ -109,7 +108,7 @@ static NRT_STATUS take_core(struct rt_subgraph *sg)
 static NRT_STATUS take_steps(const struct rt_job *job, const struct rt_io *io, uint64_t *device_us)
 {
 	uint64_t event = step_begin(RT_EVENT_kbl_exec_pre, job);
-	NRT_STATUS status = begin(job, take_core(job->sg)), copied;
+	NRT_STATUS status = begin(job, rt_job_take(job->sg)), copied;
 
 	if (!status)
 		status = copy_all(job, io, true);

@@ -133,6 +133,16 @@ void rt_stale_free(void)
 	}
 }
 
+static NRT_STATUS reset(struct rt_core *core)
+{
+	NRT_STATUS status;
+
+	pthread_mutex_lock(&core->exec);
+	status = rt_core_reset(core);
+	pthread_mutex_unlock(&core->exec);
+	return status;
+}
+
 EXPORT NRT_STATUS nrtx_reset_cores(uint32_t start_core, uint32_t core_count)
 {
 	RT_ENTER(status);
@@ -143,9 +153,10 @@ EXPORT NRT_STATUS nrtx_reset_cores(uint32_t start_core, uint32_t core_count)
 		return rt_fail(NRT_INVALID, "NRT", "cores %u..%u of %u", start_core,
 			       start_core + core_count, rt.ncores);
 	for (uint32_t i = start_core; i < start_core + core_count && !status; i++) {
-		pthread_mutex_lock(&rt.cores[i].exec);
-		status = rt_core_reset(&rt.cores[i]);
-		pthread_mutex_unlock(&rt.cores[i].exec);
+		if (rt.cores[i].mate)
+			status = reset(rt.cores[i].mate);
+		if (!status)
+			status = reset(&rt.cores[i]);
 	}
 	rt_stale_retry();
 	return status;

@@ -33,20 +33,33 @@ static NRT_STATUS open_device(uint32_t index, uint32_t map)
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS open_core(struct rt_core *core, uint32_t global, uint32_t map)
+static NRT_STATUS open_core(struct rt_core *core, uint32_t vnc, uint32_t global, uint32_t map)
 {
 	NRT_STATUS status = NRT_SUCCESS;
 
-	core->vnc = rt.ncores;
+	core->vnc = vnc;
 	core->global = global;
 	core->device = global / rt.gen->cores;
 	core->nc = global % rt.gen->cores;
 	if (!rt.devices[core->device].dev)
 		status = open_device(core->device, map);
 	core->dev = rt.devices[core->device].dev;
-	rt.ncores++;
 	rt_rounding_tell(core);
 	return status ? status : rt_core_start(core, &rt.uuid);
+}
+
+/* A logical core: its first one, and the second one if it has two */
+static NRT_STATUS open_logical(uint32_t vnc, uint32_t global, uint32_t map)
+{
+	struct rt_core *core = &rt.cores[vnc], *mate = rt.mates ? &rt.mates[vnc] : NULL;
+	NRT_STATUS status;
+
+	rt.ncores++;
+	status = open_core(core, vnc, global, map);
+	if (status || !mate)
+		return status;
+	core->mate = mate;
+	return open_core(mate, vnc, global + 1, map);
 }
 
 /* The bit map of the mark's cores that are on the same device as core `global` */
@@ -64,13 +77,14 @@ static uint32_t device_map(const struct rt_mark *mark, uint32_t global)
 static NRT_STATUS open_cores(uint32_t count)
 {
 	rt.cores = calloc(count, sizeof(*rt.cores));
-	if (!rt.cores)
+	rt.mates = rt.lnc > 1 ? calloc(count, sizeof(*rt.mates)) : NULL;
+	if (!rt.cores || (rt.lnc > 1 && !rt.mates))
 		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
 	for (const struct rt_mark *mark = rt.marks; mark < rt.marks + rt.nmarks; mark++) {
 		for (uint32_t i = 0; i < mark->count; i += rt.lnc) {
 			uint32_t global = mark->first + i;
 			NRT_STATUS status =
-				open_core(&rt.cores[rt.ncores], global, device_map(mark, global));
+				open_logical(rt.ncores, global, device_map(mark, global));
 
 			if (status)
 				return status;
@@ -81,8 +95,11 @@ static NRT_STATUS open_cores(uint32_t count)
 
 static void close_all(void)
 {
-	for (uint32_t i = 0; i < rt.ncores; i++)
+	for (uint32_t i = 0; i < rt.ncores; i++) {
 		rt_core_stop(&rt.cores[i], &rt.uuid);
+		if (rt.cores[i].mate)
+			rt_core_stop(rt.cores[i].mate, &rt.uuid);
+	}
 	for (uint32_t i = 0; i < NDL_MAX_DEVICES; i++) {
 		if (!rt.devices[i].dev)
 			continue;
@@ -92,7 +109,8 @@ static void close_all(void)
 	}
 	rt_cores_unmark(rt.marks, &rt.nmarks);
 	free(rt.cores);
-	rt.cores = NULL;
+	free(rt.mates);
+	rt.cores = rt.mates = NULL;
 	rt.ncores = 0;
 }
 

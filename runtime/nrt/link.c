@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The program of a core that fetches its instructions. Streams lie in device memory, and an
- * execution feeds each engine with one instruction: `fetch`. Each ends with `fetch_end`, SP's with
- * the notification that the execution is over before that.
+ * execution feeds each engine with one instruction, `fetch`, and SP with another one behind it: the
+ * notification that the execution is over. Each stream ends with `fetch_end`.
  *
  * A program with loops has several parts, each of which leaves the core at rest when SP is through
  * with it (docs/neff.md), and jumps between them. Behind each part SP lets the other engines go on:
@@ -207,7 +207,6 @@ static NRT_STATUS assemble(struct program *p)
 {
 	const struct neuron_insn start = { .opcode = NEURON_OP_PROGRAM_START,
 					   .isa_version = p->sg->target->isa_version };
-	const struct neuron_insn notify = { .opcode = NEURON_OP_NOTIFY, .id = 1 };
 	const struct neuron_insn end = { .opcode = NEURON_OP_FETCH_END };
 	NRT_STATUS status = put(p, &start);
 	struct neuron_insn rounding;
@@ -223,8 +222,6 @@ static NRT_STATUS assemble(struct program *p)
 	}
 	if (!status)
 		status = aim(p);
-	if (!status && p->engine == NEURON_ENG_SP)
-		status = put(p, &notify);
 	if (!status)
 		status = put(p, &end);
 	if (!status && p->size > INT32_MAX)
@@ -253,26 +250,35 @@ static NRT_STATUS copy(const struct rt_subgraph *sg, const void *bytes, size_t a
 		   : NRT_SUCCESS;
 }
 
-/* The program to the device, and in front of it the instruction that fetches it */
+#define FEED (2 * NEURON_INSN_WORD) /* room for what an engine is fed with */
+
+/*
+ * The program to the device, and in front of it what the engine is fed with: the instruction that
+ * fetches it, and for SP the one that reports the end. That one comes from the FIFO, because
+ * whoever sees the notification may free the program: no engine reads any of it then.
+ */
 static NRT_STATUS load(struct program *p, size_t at)
 {
 	struct rt_subgraph *sg = p->sg;
 	const struct neuron_insn fetch = { .opcode = NEURON_OP_FETCH,
-					   .address = sg->code.pa + at + NEURON_INSN_WORD,
+					   .address = sg->code.pa + at + FEED,
 					   .length = (uint32_t)p->size };
-	uint8_t word[NEURON_INSN_WORD];
+	const struct neuron_insn notify = { .opcode = NEURON_OP_NOTIFY, .id = 1 };
+	const size_t size = p->engine == NEURON_ENG_SP ? FEED : NEURON_INSN_WORD;
+	uint8_t words[FEED];
 	NRT_STATUS status;
 
-	if (neuron_isa_encode(&fetch, word) != 1)
+	if (neuron_isa_encode(&fetch, words) != 1 ||
+	    neuron_isa_encode(&notify, words + NEURON_INSN_WORD) != 1)
 		return rt_fail(NRT_FAILURE, "TDRV", "opcode %u", fetch.opcode);
-	status = copy(sg, word, at, sizeof(word));
+	status = copy(sg, words, at, size);
 	if (!status)
-		status = copy(sg, p->bytes, at + sizeof(word), p->size);
+		status = copy(sg, p->bytes, at + FEED, p->size);
 	if (sg->rounding[p->engine])
-		sg->rounding[p->engine] += at + sizeof(word);
+		sg->rounding[p->engine] += at + FEED;
 	return status ? status
 		      : rt_feed_add(sg, &sg->engine[NEURON_ENG_SP].ring, p->engine,
-				    sg->code.pa + at, sizeof(word));
+				    sg->code.pa + at, size);
 }
 
 /* What a program takes: its words, what SP and the others do between parts, its ends */
@@ -307,7 +313,7 @@ NRT_STATUS rt_link_streams(struct rt_subgraph *sg)
 		if (!p[e].size)
 			continue;
 		status = load(&p[e], at);
-		at += NEURON_INSN_WORD + p[e].size;
+		at += FEED + p[e].size;
 	}
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
 		free(p[e].bytes);

@@ -91,6 +91,8 @@ static uint32_t default_timeout(const struct nrt_model *model, uint32_t least)
 
 static const struct rt_kind *kind_of(const struct neff_model *neff)
 {
+	if (neff->header.lnc_size > 1)
+		return &rt_kind_logical;
 	if (neff->nloops)
 		return &rt_kind_loops;
 	return neff->nsubgraphs > 1 ? &rt_kind_pipeline : &rt_kind_single;
@@ -112,7 +114,9 @@ static NRT_STATUS build(struct nrt_model *model)
 		sg->neff = &model->neff->subgraphs[i];
 		sg->target = model->neff->target;
 		sg->nparts = 1;
-		status = rt_subgraph_begin(sg, model->core + i % model->ncores);
+		status = rt_subgraph_begin(sg, model->kind->mates && i
+						       ? model->core->mate
+						       : model->core + i % model->ncores);
 	}
 	if (!status && model->kind->join)
 		status = model->kind->join(model);
@@ -165,8 +169,14 @@ static struct rt_core *pick_cores(uint32_t n)
 static NRT_STATUS take_cores(struct nrt_model *model, const struct place *place)
 {
 	const uint32_t version = model->neff->target->isa_version;
+	const uint32_t lnc = model->neff->header.lnc_size;
 	uint32_t n = model->kind->spreads ? model->neff->nsubgraphs : 1, first;
 
+	if (lnc > rt.lnc)
+		return rt_fail(NRT_INVALID, "NMGR",
+			       "the model is for logical cores of %u cores (--lnc %u), here they "
+			       "have %u (NEURON_LOGICAL_NC_CONFIG)",
+			       lnc, lnc, rt.lnc);
 	if (place->most && place->most < n)
 		n = place->most;
 	model->core = place->core ? place->core : pick_cores(n);

@@ -95,18 +95,25 @@ EXPORT NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *nc_
 		return status;
 	if (!model || !nc_count)
 		return rt_fail(NRT_INVALID, "NRT", "no model");
-	*nc_count = model->ncores;
+	*nc_count = model->kind->mates ? 2 * model->ncores : model->ncores;
 	return NRT_SUCCESS;
 }
 
 EXPORT NRT_STATUS nrt_get_model_vnc_count(const nrt_model_t *model, uint32_t *vnc_count)
 {
-	return nrt_get_model_nc_count(model, vnc_count);
+	RT_ENTER(status);
+
+	if (status)
+		return status;
+	if (!model || !vnc_count)
+		return rt_fail(NRT_INVALID, "NRT", "no model");
+	*vnc_count = model->ncores;
+	return NRT_SUCCESS;
 }
 
 EXPORT NRT_STATUS nrt_get_model_instance_count(nrt_model_t *model, uint32_t *instance_count)
 {
-	return nrt_get_model_nc_count(model, instance_count);
+	return nrt_get_model_vnc_count(model, instance_count);
 }
 
 EXPORT NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info,

@@ -159,6 +159,20 @@ NRT_STATUS rt_place_virtual(struct rt_subgraph *sg, unsigned int n)
 	return status;
 }
 
+/* What the two programs of a logical core share lies where the first one has it */
+static void put_twins(struct rt_subgraph *sg)
+{
+	for (unsigned int i = 0; i < sg->nvars; i++) {
+		struct rt_var *var = &sg->vars[i];
+
+		if (!var->twin)
+			continue;
+		var->chunk = var->twin->chunk;
+		var->offset = var->twin->offset;
+		var->pa = var->twin->pa;
+	}
+}
+
 static NRT_STATUS copy_constants(struct rt_subgraph *sg)
 {
 	for (unsigned int i = 0; i < sg->nvars; i++) {
@@ -216,6 +230,7 @@ NRT_STATUS rt_place(struct rt_subgraph *sg)
 	};
 	NRT_STATUS status = NRT_SUCCESS;
 
+	put_twins(sg);
 	for (size_t t = 0; t < sizeof(types) / sizeof(types[0]) && !status; t++)
 		status = place_type(sg, types[t]);
 	if (!status)

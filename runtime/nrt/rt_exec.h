@@ -32,6 +32,12 @@ NRT_STATUS rt_io_copy(struct rt_subgraph *sg, const struct rt_io *io, bool in);
  */
 NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us);
 
+/*
+ * The same of two that wait for each other, on the two cores of a logical one, whose execs are
+ * held. If one of them does not end, both cores are reset.
+ */
+NRT_STATUS rt_run_both(struct rt_subgraph *sg, struct rt_subgraph *mate, uint64_t *device_us);
+
 /* NRT_TIMEOUT, with what was under way (": ..." or "") and what sets the time. */
 NRT_STATUS rt_timed_out(const struct rt_subgraph *sg, const char *where);
 
@@ -52,6 +58,9 @@ struct rt_steps {
 	void (*end)(const struct rt_job *job, NRT_STATUS copied);
 };
 
+/* Takes the core for this execution, cleared of what earlier executions left. */
+NRT_STATUS rt_job_take(struct rt_subgraph *sg);
+
 struct rt_job {
 	struct rt_subgraph *sg;
 	unsigned int n;
@@ -65,6 +74,6 @@ NRT_STATUS rt_job_execute(const struct rt_job *job, const struct rt_io *io, uint
 /* Checks the tensors and executes a pinned model so often, in a call that has begun. */
 NRT_STATUS rt_execute(struct nrt_model *model, const struct rt_io *io, int repeat);
 
-extern const struct rt_kind rt_kind_single, rt_kind_pipeline, rt_kind_loops;
+extern const struct rt_kind rt_kind_single, rt_kind_pipeline, rt_kind_loops, rt_kind_logical;
 
 #endif

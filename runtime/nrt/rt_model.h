@@ -13,10 +13,12 @@ struct rt_io;
 
 /*
  * How a model's subgraphs make one program: a single one (exec.c), the stages of a pipeline
- * (pipeline.c), or the parts of a program with loops (loops.c). load.c chooses by the NEFF.
+ * (pipeline.c), the parts of a program with loops (loops.c), or the programs of a logical core's
+ * two cores (logical.c). load.c chooses by the NEFF.
  */
 struct rt_kind {
 	bool spreads; /* each subgraph gets a core of its own, as far as there are cores */
+	bool mates; /* two subgraphs, for the two cores of a logical one */
 	/*
 	 * Connects the subgraphs, whose variables are known but not placed on the device yet; may
 	 * be NULL. After a failure `free` releases what it made.

@@ -17,10 +17,11 @@ struct rt_var {
 	uint64_t pa; /* device address of its first byte */
 	bool edge; /* passes between stages and is not bound to a tensor */
 	bool remote; /* an edge that lies in the next stage's device; pa is in the window to it */
+	const struct rt_var *twin; /* the first core's variable of this name, where it lies too */
 };
 static inline bool rt_var_is_io(const struct rt_var *var)
 {
-	return !var->edge &&
+	return !var->edge && !var->twin &&
 	       (var->neff->type == NEFF_VAR_INPUT || var->neff->type == NEFF_VAR_OUTPUT);
 }
 

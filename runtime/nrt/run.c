@@ -18,6 +18,7 @@
 #define SPIN_LOOKS 200
 #define SLEEP_MIN_NS 20000
 #define SLEEP_MAX_NS 200000
+#define MATE_LOOK_US 2000 /* a sleep, while another core's program may fail meanwhile */
 #define ASK_LOOKS 128 /* polls between two checks whether the device is still there */
 
 static void queue_params(const struct rt_ring *ring, struct ndl_queue_params *params)
@@ -67,7 +68,7 @@ static int attach_queues(struct rt_subgraph *sg, struct rt_ring **ring, unsigned
 }
 
 /* Writes the descriptors into the rings and rings the doorbells of the engines' fetch queues. */
-static int start_queues(struct rt_subgraph *sg)
+static int start_queues(struct rt_subgraph *sg, bool lend)
 {
 	struct rt_ring *ring[RT_MAX_QUEUES];
 	unsigned int n = rt_subgraph_rings(sg, ring);
@@ -76,15 +77,20 @@ static int start_queues(struct rt_subgraph *sg)
 	for (unsigned int i = 0; i < n && !err; i++)
 		rt_ring_write(ring[i]);
 	/* from here on nothing but doorbells and the wait, which lets the core work */
-	ndl_wait_lend(sg->core->waiter);
+	if (lend)
+		ndl_wait_lend(sg->core->waiter);
 	for (unsigned int i = n - sg->nfed; i < n && !err; i++)
 		err = ndl_dma_queue_copy_start(sg->core->dev, ring[i]->eng, ring[i]->qid,
 					       ring[i]->tx.n, ring[i]->rx.n);
 	return err;
 }
 
-/* Sleeps until there may be something to see, at most until the deadline. Returns 0 or -errno. */
-static int wait_entry(struct rt_core *core, uint64_t deadline, struct timespec *pause)
+/*
+ * Sleeps until there may be something to see, at most until the deadline, and at most so long.
+ * Returns 0 or -errno.
+ */
+static int wait_entry(struct rt_core *core, uint64_t deadline, uint64_t most,
+		      struct timespec *pause)
 {
 	uint64_t now = rt_now_us();
 	int err;
@@ -92,7 +98,7 @@ static int wait_entry(struct rt_core *core, uint64_t deadline, struct timespec *
 	if (now >= deadline)
 		return -ETIMEDOUT;
 	if (core->waiter) {
-		err = ndl_wait(core->waiter, deadline - now);
+		err = ndl_wait(core->waiter, deadline - now < most ? deadline - now : most);
 		return err == -ETIMEDOUT ? 0 : err; /* the caller looks once more */
 	}
 	nanosleep(pause, NULL);
@@ -142,23 +148,27 @@ static NRT_STATUS wait_failed(struct rt_subgraph *sg, int err)
  * as early as the program's own estimate allows, which is the clock's begin on a chip that is new.
  * Its cycles are counted from the next one on.
  */
-static void set_times(struct rt_subgraph *sg, uint64_t ended_ps)
+static uint64_t set_times(struct rt_subgraph *sg, uint64_t ended_ps)
 {
 	struct rt_core *core = sg->core;
 	const bool known = core->ended_ps && core->ended_ps <= ended_ps;
 	uint64_t most = known ? 0 : rt_subgraph_time(sg);
+	uint64_t ps = known ? ended_ps - core->ended_ps : 0;
 
-	if (known) {
-		uint64_t ps = ended_ps - core->ended_ps;
-
-		last_ps += ps;
-		last_cycles += ps / sg->target->engine[NEURON_ENG_PE].cycle;
-	}
 	core->began_ps = known ? core->ended_ps : ended_ps > most ? ended_ps - most : 0;
 	core->ended_ps = ended_ps;
+	return ps;
 }
 
-static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
+static void count_times(const struct rt_subgraph *sg, uint64_t ps)
+{
+	last_ps += ps;
+	last_cycles += ps / sg->target->engine[NEURON_ENG_PE].cycle;
+}
+
+/* Waits for the end of a program, or until one that it may wait for, if there is one, fails. */
+static NRT_STATUS wait_done(struct rt_subgraph *sg, const struct rt_subgraph *mate,
+			    uint64_t start_us, uint64_t *ps)
 {
 	struct rt_core *core = sg->core;
 	uint64_t deadline = start_us + (uint64_t)sg->model->timeout_ms * 1000;
@@ -176,13 +186,15 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
 			err = ndl_wait_look(core->waiter);
 
 		if (rt_nq_next(&core->done, &done)) {
-			set_times(sg, done.time);
+			*ps = set_times(sg, done.time);
 			return rt_errors_collect(sg, status);
 		}
 		if (!sleepy && !worked)
 			continue;
 
 		status = rt_errors_collect(sg, status);
+		if (mate)
+			status = rt_errors_collect(mate, status);
 		if (!rt_fatal(status) && rt_interrupted(sg->model))
 			status = NRT_EXEC_COMPLETED_WITH_ERR;
 		if (rt_fatal(status))
@@ -197,7 +209,7 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
 		if (!err && !core->waiter && look % ASK_LOOKS == 0 && rt_core_gone(core))
 			err = -ENODEV;
 		if (!err && sleepy)
-			err = wait_entry(core, deadline, &pause);
+			err = wait_entry(core, deadline, mate ? MATE_LOOK_US : UINT64_MAX, &pause);
 		if (err)
 			return wait_failed(sg, err);
 	}
@@ -224,28 +236,78 @@ static void trace_run(const struct rt_subgraph *sg, uint64_t began, NRT_STATUS s
 		rt_trace_put(RT_EVENT_numerical_err, false, core->vnc, 0, ended, &data);
 }
 
-NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
-{
-	const bool tracing = atomic_load_explicit(&rt_tracing, memory_order_relaxed);
-	struct rt_core *core = sg->core;
-	uint64_t start = rt_now_us(), began = tracing ? rt_trace_now() : 0;
+/* A program under way */
+struct run {
+	struct rt_subgraph *sg;
+	bool tracing;
+	uint64_t start, began; /* microseconds; on the trace's clock */
+	uint64_t ps; /* what the chip took for it, if that is known */
 	NRT_STATUS status;
+};
+
+static void begin(struct run *r, struct rt_subgraph *sg, bool lend)
+{
 	int err;
 
-	err = start_queues(sg);
+	*r = (struct run){ .sg = sg };
+	r->tracing = atomic_load_explicit(&rt_tracing, memory_order_relaxed);
+	r->start = rt_now_us();
+	r->began = r->tracing ? rt_trace_now() : 0;
+	err = start_queues(sg, lend);
 	if (err)
-		status = rt_fail(rt_status_from_errno(err), "TDRV", "starting nd%u nc%u: %s",
-				 core->device, core->nc, strerror(-err));
-	else
-		status = wait_done(sg, start);
-	ndl_wait_leave(core->waiter);
-	*device_us += rt_now_us() - start;
-	if (tracing && !rt_fatal(status))
-		trace_run(sg, began, status);
+		r->status = rt_fail(rt_status_from_errno(err), "TDRV", "starting nd%u nc%u: %s",
+				    sg->core->device, sg->core->nc, strerror(-err));
+}
+
+static void await(struct run *r, const struct rt_subgraph *mate)
+{
+	if (!r->status)
+		r->status = wait_done(r->sg, mate, r->start, &r->ps);
+	ndl_wait_leave(r->sg->core->waiter);
+	if (r->tracing && !rt_fatal(r->status))
+		trace_run(r->sg, r->began, r->status);
+}
+
+/* the reset clears FIFOs, queues and semaphores; the details stay */
+static void give_up(const struct run *r)
+{
+	r->sg->core->ended_ps = 0;
+	rt_core_reset(r->sg->core);
+}
+
+NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
+{
+	struct run r;
+
+	begin(&r, sg, true);
+	await(&r, NULL);
+	count_times(sg, r.ps);
+	*device_us += rt_now_us() - r.start;
+	if (rt_fatal(r.status))
+		give_up(&r);
+	return r.status;
+}
+
+NRT_STATUS rt_run_both(struct rt_subgraph *sg, struct rt_subgraph *mate, uint64_t *device_us)
+{
+	struct run first, second;
+	NRT_STATUS status;
+
+	begin(&second, mate, false);
+	begin(&first, sg, !second.status);
+	if (second.status && !first.status)
+		first.status = second.status;
+	await(&first, mate);
+	/* the other one waits for it in vain */
+	if (rt_fatal(first.status))
+		second.status = first.status;
+	await(&second, NULL);
+	count_times(sg, first.ps > second.ps ? first.ps : second.ps);
+	*device_us += rt_now_us() - second.start;
+	status = rt_fatal(second.status) || !first.status ? second.status : first.status;
 	if (rt_fatal(status)) {
-		/* the reset clears FIFOs, queues and semaphores; the details stay */
-		core->ended_ps = 0;
-		rt_core_reset(core);
+		give_up(&first);
+		give_up(&second);
 	}
 	return status;
 }

@@ -30,6 +30,18 @@ static void set_write(struct neuron_insn *insn, const struct rt_subgraph *sg,
 	insn->write[1].value = trigger->ntx;
 }
 
+/* A barrier raises a semaphore of the logical core's other core, whichever of the two this is */
+static void set_barrier(struct neuron_insn *insn, const struct rt_subgraph *sg)
+{
+	const uint32_t mate = sg->core->mate ? sg->core->nc + 1 : sg->core->nc - 1;
+	const uint32_t semaphore = insn->id;
+
+	insn->opcode = NEURON_OP_WRITE;
+	insn->id = 0;
+	insn->write[0].addr = ndl_semaphore_address(sg->core->dev, mate, semaphore);
+	insn->write[0].value = 1;
+}
+
 static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 {
 	struct rt_engine *engine = &sg->engine[e];
@@ -54,6 +66,10 @@ static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 			    sg->target->engine[e].cycle;
 		if (insn.opcode == NEURON_OP_CUSTOM_OP) {
 			rt_custom_patch(sg, &insn);
+			neuron_isa_encode(&insn, p);
+		}
+		if (insn.opcode == NEURON_OP_PSEUDO_CORE_BARRIER) {
+			set_barrier(&insn, sg);
 			neuron_isa_encode(&insn, p);
 		}
 		sg->jumps |= insn.opcode == NEURON_OP_COMPARE_BRANCH;

@@ -43,6 +43,9 @@ static const char help_text[] =
 	"  -O LEVEL, --optlevel LEVEL 1: fuse nothing, each operation by itself; 2 (default), 3: "
 	"all\n"
 	"  --neuroncore-pipeline-cores N  cut the model over up to N cores, 1 to 16 (default 1)\n"
+	"  --lnc N, --logical-nc-config N  on trn2, divide the model among the N cores of a "
+	"logical\n"
+	"                             one, 1 (default) or 2\n"
 	"  --print-ir                 print the tensor IR after the passes to standard output\n"
 	"  --dump-ir-after PASS       print it after a pass: read, loops, simplify, ..., or all\n"
 	"  --ir-constants             print constants in full, so that --framework IR reads them\n"
@@ -56,7 +59,6 @@ static const char help_text[] =
 	"  --fast-math MODE\n"
 	"  --fp32-cast SET\n"
 	"  --model-type TYPE\n"
-	"  --lnc N\n"
 	"  --jobs N\n"
 	"  --enable-fast-context-switch\n"
 	"  --enable-fast-loading-neuron-binaries\n"
@@ -77,6 +79,7 @@ enum {
 	OPT_COMPRESS,
 	OPT_NARROW,
 	OPT_CORES,
+	OPT_LNC,
 	OPT_PRINT_IR,
 	OPT_DUMP_IR,
 	OPT_CONSTANTS,
@@ -108,7 +111,8 @@ static const struct option options[] = {
 	{ "fp32-cast", required_argument, NULL, OPT_IGNORED },
 	{ "model-type", required_argument, NULL, OPT_IGNORED },
 	{ "optlevel", required_argument, NULL, 'O' },
-	{ "lnc", required_argument, NULL, OPT_IGNORED },
+	{ "lnc", required_argument, NULL, OPT_LNC },
+	{ "logical-nc-config", required_argument, NULL, OPT_LNC },
 	{ "jobs", required_argument, NULL, OPT_IGNORED },
 	{ "enable-fast-context-switch", no_argument, NULL, OPT_IGNORED },
 	{ "enable-fast-loading-neuron-binaries", no_argument, NULL, OPT_IGNORED },
@@ -320,6 +324,11 @@ static int take_option(struct args *a, int c, char **argv)
 		return take_cast(a, optarg);
 	case OPT_CORES:
 		return take_cores(a, optarg);
+	case OPT_LNC:
+		if (strcmp(optarg, "1") && strcmp(optarg, "2"))
+			return usage("--lnc takes 1 or 2", optarg);
+		a->opt.lnc = (unsigned int)(*optarg - '0');
+		return 0;
 	case OPT_CAST_TYPE:
 		return take_cast_type(a, optarg);
 	case OPT_INPUT_SHAPE:

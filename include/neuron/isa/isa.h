@@ -33,6 +33,8 @@ enum neuron_opcode {
 	NEURON_OP_COMPARE_BRANCH = 0x0c, /* on in the window elsewhere, if two values compare so */
 	NEURON_OP_TENSOR_LOAD = 0x0d, /* an element of memory into a register */
 	NEURON_OP_TENSOR_STORE = 0x0e, /* ... and the reverse */
+	/* ... from NeuronCore-v3 on, in a NEFF only: libnrt turns it into WRITE */
+	NEURON_OP_PSEUDO_CORE_BARRIER = 0x0f,
 	NEURON_OP_DMA = 0x40, /* a transfer into a DMA queue, without descriptors */
 	/* PE */
 	NEURON_OP_LDWEIGHTS = 0x10,
@@ -345,7 +347,8 @@ struct neuron_insn {
 	uint8_t patch_reg[NEURON_PATCHES];
 	int32_t patch_scale[NEURON_PATCHES];
 
-	uint32_t id; /* NOTIFY: cookie; PSEUDO_DMA_TRIGGER: id in the engine's JSON */
+	uint32_t id; /* NOTIFY: cookie; PSEUDO_DMA_TRIGGER: id in the engine's JSON;
+		      * PSEUDO_CORE_BARRIER: semaphore of the logical core's other core */
 	uint8_t first, last; /* SEM_RANGE_CLEAR */
 	uint16_t isa_version; /* PROGRAM_START */
 	/* no opcode has two of these */

@@ -142,8 +142,8 @@ static void run_case(const struct golden *g, enum ncc_cast cast)
 		 */
 		if ((has_nan(in, g->nin) || !strcmp(g->name, "rows_constant")) && rc == NRT_SUCCESS)
 			want = rc;
-		ck_assert_msg(rc == want, "%s: nrt_execute: %s", g->name,
-			      nrt_get_status_as_str(rc));
+		ck_assert_msg(rc == want, "%s: nrt_execute: %s\n%s", g->name,
+			      nrt_get_status_as_str(rc), nrtx_error_details());
 		for (unsigned int i = 0; i < g->nout; i++)
 			check_output(g, i, &out[i], r.tout[i]);
 	}
@@ -301,6 +301,7 @@ int main(int argc, char **argv)
 	compile_target = chip_start();
 	if (!compile_target)
 		return 99;
+	compile_lnc = getenv("TEST_LNC") ? (unsigned int)atoi(getenv("TEST_LNC")) : 1;
 	if (compile_target->core > 1 && !read_cases("hlo_later", only))
 		return 99;
 	tcase_set_timeout(t, 120);

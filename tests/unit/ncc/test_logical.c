@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Logical cores of a Trainium2 in process: a module divided among two cores gives the same bits as
+ * on one, however small the parts (test_golden.c compares it with JAX); what it is refused for; the
+ * checker sees a barrier that is missing.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check_main.h"
+#include "files.h"
+#include "machine/prog.h"
+#include "neff.h"
+#include "neuron/hw/target.h"
+#include "neuron/isa/codec.h"
+#include "nrt/nrt_experimental.h"
+#include "nrtx.h"
+
+#define MAX_TENSORS 16
+
+static void *build(const char *path, const char *target, unsigned int lnc, size_t *size, int want,
+		   struct ncc_error *err)
+{
+	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT,
+					 .target = neuron_target_of_name(target),
+					 .lnc = lnc,
+					 .divide_from = 1 };
+	size_t hlo_size;
+	void *hlo = read_data(path, &hlo_size), *neff = NULL;
+	int rc = ncc_compile(hlo, hlo_size, &opt, &neff, size, err);
+
+	ck_assert_msg(rc == want, "%s for %s: %d %s", path, target, rc, err->text);
+	free(hlo);
+	return neff;
+}
+
+static void start(const char *config)
+{
+	if (config)
+		setenv("NEURON_LOGICAL_NC_CONFIG", config, 1);
+	ck_assert_int_eq(nrtx_machine_set("emu:trn2.3xlarge"), 0);
+	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), 0);
+}
+
+static void fill(uint8_t *buf, const nrt_tensor_info_t *t)
+{
+	for (size_t i = 0; i < t->size / 4; i++) {
+		int32_t v = (int32_t)(i * 37 % 23) - 11;
+		float f = (float)v / 8;
+
+		memcpy(buf + 4 * i, t->dtype == (nrt_dtype_t)NEURON_DT_FP32 ? (void *)&f : &v, 4);
+	}
+}
+
+/* Executes twice on this core and returns the bytes of all outputs, one behind the other. */
+static uint8_t *outputs(const void *neff, size_t neff_size, int32_t core, size_t *size)
+{
+	nrt_tensor_t *tensor[MAX_TENSORS];
+	nrt_tensor_info_array_t *info;
+	nrt_tensor_set_t *in, *out;
+	nrt_model_t *model;
+	uint8_t *all;
+
+	ck_assert_msg(!nrt_load(neff, neff_size, core, -1, &model), "%s", nrtx_error_details());
+	ck_assert_int_eq(nrt_get_model_tensor_info(model, &info), 0);
+	ck_assert_uint_le(info->tensor_count, MAX_TENSORS);
+	ck_assert_int_eq(nrt_allocate_tensor_set(&in), 0);
+	ck_assert_int_eq(nrt_allocate_tensor_set(&out), 0);
+	*size = 0;
+	for (unsigned int i = 0; i < info->tensor_count; i++) {
+		const nrt_tensor_info_t *t = &info->tensor_array[i];
+		bool is_in = t->usage == NRT_TENSOR_USAGE_INPUT;
+		uint8_t *buf = calloc(1, t->size + 4);
+
+		ck_assert_int_eq(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, core, t->size,
+						     t->name, &tensor[i]),
+				 0);
+		if (is_in)
+			fill(buf, t);
+		ck_assert_int_eq(nrt_tensor_write(tensor[i], buf, 0, t->size), 0);
+		ck_assert_int_eq(nrt_add_tensor_to_tensor_set(is_in ? in : out, t->name, tensor[i]),
+				 0);
+		*size += is_in ? 0 : t->size;
+		free(buf);
+	}
+	for (unsigned int n = 0; n < 2; n++)
+		ck_assert_msg(!nrt_execute(model, in, out), "%s", nrtx_error_details());
+	all = calloc(1, *size);
+	*size = 0;
+	for (unsigned int i = 0; i < info->tensor_count; i++) {
+		if (info->tensor_array[i].usage == NRT_TENSOR_USAGE_OUTPUT) {
+			ck_assert_int_eq(nrt_tensor_read(tensor[i], all + *size, 0,
+							 info->tensor_array[i].size),
+					 0);
+			*size += info->tensor_array[i].size;
+		}
+		nrt_tensor_free(&tensor[i]);
+	}
+	nrt_destroy_tensor_set(&in);
+	nrt_destroy_tensor_set(&out);
+	nrt_free_model_tensor_info(info);
+	ck_assert_int_eq(nrt_unload(model), 0);
+	return all;
+}
+
+/* clang-format off */
+static const char *const modules[] = {
+	"dot", "dot_batch", "dense", "dense_residuals", "attention", "conv", "softmax", "layer_norm",
+	"dot_tiles", "add_tiles", "conv_nchw", "conv_groups", "dot_transposed"
+};
+/* clang-format on */
+
+START_TEST(same_bits)
+{
+	size_t one_size, two_size, a_size, b_size;
+	struct ncc_error err;
+	char path[128];
+	uint8_t *a, *b;
+	void *one, *two;
+
+	snprintf(path, sizeof(path), "hlo/%s/module.hlo.pb", modules[_i]);
+	one = build(path, "trn2", 1, &one_size, 0, &err);
+	two = build(path, "trn2", 2, &two_size, 0, &err);
+	start(NULL);
+	/* on different logical cores, the last one too */
+	a = outputs(one, one_size, 0, &a_size);
+	b = outputs(two, two_size, 3, &b_size);
+	ck_assert_uint_eq(a_size, b_size);
+	ck_assert_msg(!memcmp(a, b, a_size), "%s: other bits on two cores", modules[_i]);
+	nrt_close();
+	free(a);
+	free(b);
+	free(one);
+	free(two);
+}
+END_TEST
+
+/* What a model takes, and where it is refused: the message names both numbers */
+START_TEST(cores)
+{
+	struct ncc_error err;
+	nrt_model_t *model;
+	uint32_t n;
+	size_t size;
+	void *two = build("hlo/dense/module.hlo.pb", "trn2", 2, &size, 0, &err);
+
+	start(NULL);
+	ck_assert_int_eq(nrt_load(two, size, 1, -1, &model), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_get_model_nc_count(model, &n), NRT_SUCCESS);
+	ck_assert_uint_eq(n, 2);
+	ck_assert_int_eq(nrt_get_model_vnc_count(model, &n), NRT_SUCCESS);
+	ck_assert_uint_eq(n, 1);
+	ck_assert_int_eq(nrt_load(two, size, 4, -1, &model), NRT_LOAD_NOT_ENOUGH_NC);
+	nrt_close();
+
+	start("1");
+	ck_assert_int_eq(nrt_load(two, size, 0, -1, &model), NRT_INVALID);
+	ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "of 2 cores (--lnc 2)"));
+	ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "have 1 (NEURON_LOGICAL_NC_CONFIG)"));
+	nrt_close();
+	free(two);
+}
+END_TEST
+
+START_TEST(refused)
+{
+	struct ncc_error err;
+	size_t size;
+
+	build("hlo/dense/module.hlo.pb", "trn1", 2, &size, -EINVAL, &err);
+	ck_assert_ptr_nonnull(strstr(err.text, "logical cores of 2: the target"));
+}
+END_TEST
+
+/* The first core's first barrier becomes a NOP: the second one then waits in vain, or too early */
+static void drop_barrier(struct neff_subgraph *sg)
+{
+	struct neff_engine *e = &sg->engine[NEURON_ENG_SP];
+
+	for (size_t at = 0; at < e->instr_size;) {
+		uint8_t *p = (uint8_t *)(uintptr_t)e->instr + at;
+		struct neuron_insn insn;
+		int n = neuron_isa_decode(p, (e->instr_size - at) / NEURON_INSN_WORD, &insn);
+
+		ck_assert_int_gt(n, 0);
+		if (insn.opcode == NEURON_OP_PSEUDO_CORE_BARRIER) {
+			insn.opcode = NEURON_OP_NOP;
+			insn.id = 0;
+			ck_assert_int_eq(neuron_isa_encode(&insn, p), n);
+			return;
+		}
+		at += (size_t)n * NEURON_INSN_WORD;
+	}
+	ck_abort_msg("no barrier");
+}
+
+START_TEST(barriers)
+{
+	const struct neff_limits limits = { .validate_hash = true,
+					    .target = neuron_target_of_name("trn2") };
+	struct neff_error ne;
+	struct ncc_error err;
+	struct neff_model *m;
+	size_t size, out_size;
+	void *two = build("hlo/dense/module.hlo.pb", "trn2", 2, &size, 0, &err), *out;
+
+	ck_assert_msg(!neff_read(two, size, &limits, &m, &ne), "%s", ne.text);
+	ck_assert_uint_eq(m->header.lnc_size, 2);
+	ck_assert_uint_eq(m->nsubgraphs, 2);
+	ck_assert_msg(!ncc_check_model(m, &err), "%s", err.text);
+	drop_barrier(&m->subgraphs[_i]);
+	ck_assert_int_eq(ncc_check_model(m, &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "checker: "));
+	/* waits for more than there is never end, which the loader allows; barriers for one core do
+	 * not pass */
+	m->header.lnc_size = 1;
+	ck_assert_int_eq(neff_write(m, &out, &out_size, &ne), -EINVAL);
+	neff_free(m);
+	free(two);
+}
+END_TEST
+
+/* A model that is for one core keeps the first one of a logical core */
+START_TEST(one_on_two)
+{
+	struct ncc_error err;
+	size_t size, out_size;
+	void *one = build("hlo/dense/module.hlo.pb", "trn2", 1, &size, 0, &err);
+	uint8_t *out;
+
+	start("2");
+	out = outputs(one, size, 2, &out_size);
+	nrt_close();
+	free(out);
+	free(one);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("logical cores");
+	TCase *t = tcase_create("logical cores");
+
+	tcase_set_timeout(t, 120);
+	tcase_add_loop_test(t, same_bits, 0, sizeof(modules) / sizeof(modules[0]));
+	tcase_add_test(t, cores);
+	tcase_add_test(t, refused);
+	tcase_add_loop_test(t, barriers, 0, 2);
+	tcase_add_test(t, one_on_two);
+	suite_add_tcase(s, t);
+	return check_run(s);
+}
