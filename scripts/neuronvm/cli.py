@@ -205,7 +205,7 @@ def _exec(args: argparse.Namespace, work: Path) -> int:
         registered.describe("exec", args.instance, len(vm.instance.chips))
         argv = [str(qemu), *vm.args()]
         argv += ["-kernel", str(kernel.image), "-initrd", str(work / "initrd")]
-        argv += ["-append", MICRO_CMDLINE + accel.clock(vm.accel, stage) + (" neuron.share" if socket else "") +
+        argv += ["-append", MICRO_CMDLINE + accel.clock(vm.accel, stage) + (" neuron-vm.share" if socket else "") +
                  (" neuron-vm.metadata" if args.metadata else "")]
         argv += ["-serial", f"file:{console}"]
         if args.metadata:
@@ -293,7 +293,7 @@ def _boot(args: argparse.Namespace, guest: debian.Guest, qemu_dir: Path, forward
         vm = _machine(args, qemu, socket)
         registered.describe("run", args.instance, len(vm.instance.chips))
         argv = [str(qemu), *vm.args(), *registered.args()]
-        cmdline = debian.LOGIN_CMDLINE + accel.clock(vm.accel, guest.stage) + (" neuron.share" if socket else "")
+        cmdline = debian.LOGIN_CMDLINE + accel.clock(vm.accel, guest.stage) + (" neuron-vm.share" if socket else "")
         cmdline += debian.terminal() + (f" systemd.hostname={debian.hostname(args.name)}" if args.name else "")
         argv += guest.args(cmdline) + net.args(forwards) + vm.metadata(work) + disk_args
         if args.detach:

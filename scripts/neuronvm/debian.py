@@ -85,7 +85,7 @@ def terminal() -> str:
     size = os.get_terminal_size(1)
     kind = os.environ.get("TERM", "linux")
     kind = kind if re.fullmatch(r"[a-z0-9-]+", kind) else "linux"
-    return f" TERM={kind}" + (f" neuron.size={size.lines}x{size.columns}" if size.lines and size.columns else "")
+    return f" TERM={kind}" + (f" neuron-vm.size={size.lines}x{size.columns}" if size.lines and size.columns else "")
 
 
 def _script(*arguments: str) -> str:
