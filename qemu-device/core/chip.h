@@ -24,7 +24,6 @@
 #include "fabric.h"
 #include "ncore.h"
 #include "neuron/hw/inferentia.h"
-#include "neuron/isa/compress.h"
 #include "dge.h"
 #include "tpb.h"
 
@@ -195,13 +194,6 @@ struct ncore_post {
 struct ncore_shared {
 	uint64_t *dma; /* each UDMA engine */
 	uint64_t way[NCORE_WAYS];
-};
-
-/* What DMA engines compress and decompress: of no meaning between transfers */
-struct ncore_streams {
-	uint8_t stream[NEURON_STREAM_RAW_MAX + NEURON_STREAM_OVERHEAD];
-	uint8_t raw[NEURON_STREAM_RAW_MAX];
-	struct neuron_stream_work work;
 };
 
 struct ncore_lane {
@@ -434,7 +426,7 @@ enum ncore_step {
 };
 struct ncore_budget {
 	int64_t bytes, descs;
-	uint64_t until_ns; /* of the monotonic clock, where the thread has other things to do; 0 */
+	uint64_t until_ns; /* of the monotonic clock, in a thread with other things to do; or 0 */
 };
 /* packets up to one that is not before other's, or its start not before the next instruction's */
 enum ncore_step ncore_queue_step(struct ncore_lane *lane, struct ncore_queue *q,

@@ -5,6 +5,7 @@
  * saved within it; and nothing is written before the stream is known to be right.
  */
 #include "dma.h"
+#include "stream.h"
 
 #include <errno.h>
 

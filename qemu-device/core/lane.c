@@ -7,6 +7,7 @@
  * anything else, so stopping a lane changes no order.
  */
 #include "chip.h"
+#include "stream.h"
 
 #include <errno.h>
 #include <stdlib.h>

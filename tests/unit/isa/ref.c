@@ -427,8 +427,8 @@ void ref_flush(struct ref_core *c, const struct neuron_ap *dst, unsigned int par
 			ref_put(c, dst, p, i, out[(uint64_t)p * n + i]);
 }
 
-static void ref_matmul(struct ref_core *c, const struct neuron_insn *insn, float (*w)[128],
-		       unsigned int k, unsigned int fs, bool identity)
+void ref_matmul(struct ref_core *c, const struct neuron_insn *insn, float (*w)[128], unsigned int k,
+		unsigned int fs, bool identity)
 {
 	uint32_t fm = identity ? k : ref_count(&insn->src0);
 	bool is_int = insn->dst.dtype == NEURON_DT_INT32;
@@ -457,7 +457,7 @@ static void ref_matmul(struct ref_core *c, const struct neuron_insn *insn, float
 	}
 }
 
-static void ref_stationary(struct ref_core *c, const struct neuron_insn *insn, float (*w)[128])
+void ref_stationary(struct ref_core *c, const struct neuron_insn *insn, float (*w)[128])
 {
 	for (unsigned int k = 0; k < insn->partitions; k++)
 		for (uint32_t i = 0; i < ref_count(&insn->src0); i++)
@@ -471,71 +471,6 @@ struct neuron_isa_weights ref_weights(const struct ref_core *c)
 					    .columns = c->fs,
 					    .dtype = c->dtype,
 					    .doubled = c->doubled };
-}
-
-/* row, column, rows and columns of a part's code, in units of 32 */
-static void ref_tile(uint8_t code, unsigned int t[4])
-{
-	t[0] = code & 3;
-	t[1] = code >> 2 & 3;
-	t[2] = 4 >> (code >> 4 & 3);
-	t[3] = 4 >> (code >> 6);
-}
-
-bool ref_tile_loaded(const struct ref_core *c, uint8_t tile)
-{
-	unsigned int t[4];
-
-	ref_tile(tile, t);
-	if (!t[2] || !t[3])
-		return false;
-	for (unsigned int i = t[0]; i < t[0] + t[2] && i < 4; i++)
-		for (unsigned int j = t[1]; j < t[1] + t[3] && j < 4; j++)
-			if (c->cell[i][j].tile != tile)
-				return false;
-	return true;
-}
-
-static void ref_load_tile(struct ref_core *c, const struct neuron_insn *insn, float (*w)[128])
-{
-	const uint8_t fs = (uint8_t)ref_count(&insn->src0);
-	unsigned int t[4];
-
-	ref_tile(insn->tile, t);
-	ref_stationary(c, insn, w);
-	for (unsigned int i = 0; i < 4; i++) /* what meets it is gone as a whole */
-		for (unsigned int j = 0; j < 4; j++)
-			for (unsigned int k = 0; k < 16 && c->cell[i][j].tile; k++) {
-				unsigned int u[4];
-
-				ref_tile(c->cell[i][j].tile, u);
-				if (u[0] + k / 4 < t[0] + t[2] && u[0] + k / 4 >= t[0] &&
-				    u[1] + k % 4 < t[1] + t[3] && u[1] + k % 4 >= t[1] &&
-				    k / 4 < u[2] && k % 4 < u[3])
-					c->cell[i][j].tile = 0;
-			}
-	for (unsigned int i = t[0]; i < t[0] + t[2]; i++)
-		for (unsigned int j = t[1]; j < t[1] + t[3]; j++) {
-			c->cell[i][j].tile = insn->tile;
-			c->cell[i][j].k = insn->partitions;
-			c->cell[i][j].fs = fs;
-			c->cell[i][j].dtype = insn->src0.dtype;
-		}
-	for (unsigned int k = 0; k < insn->partitions; k++)
-		for (unsigned int r = 0; r < fs; r++)
-			c->part[32 * t[0] + k][32 * t[1] + r] = w[k][r];
-	c->k = 0;
-}
-
-static void ref_matmul_tile(struct ref_core *c, const struct neuron_insn *insn, float (*w)[128])
-{
-	unsigned int t[4];
-
-	ref_tile(insn->tile, t);
-	for (unsigned int k = 0; k < 32 * t[2]; k++)
-		for (unsigned int r = 0; r < 32 * t[3]; r++)
-			w[k][r] = c->part[32 * t[0] + k][32 * t[1] + r];
-	ref_matmul(c, insn, w, insn->partitions, c->cell[t[0]][t[1]].fs, false);
 }
 
 static void ref_pe(struct ref_core *c, const struct neuron_insn *insn)
