@@ -27,6 +27,15 @@ static int check_state(struct hlo_inst *in, bool is_philox)
 	return 0;
 }
 
+static int refuse_empty(const struct hlo_inst *in, const struct ncc_shape *s)
+{
+	for (unsigned int d = 0; d < s->ndim; d++)
+		if (s->dim[d] < 1)
+			return hlo_fail(in, -ENOTSUP,
+					"the result is empty, which is not supported");
+	return 0;
+}
+
 /* Takes the shape of the bits; those of 64-bit integers have the type of a half. */
 static int take_shape(struct hlo_inst *in, struct ncc_shape *s, bool *wide)
 {
@@ -44,11 +53,7 @@ static int take_shape(struct hlo_inst *in, struct ncc_shape *s, bool *wide)
 	if (*wide && s->ndim == NCC_MAX_DIMS)
 		return hlo_fail(in, -ENOTSUP, "rank %u, at most %u is supported of 64-bit integers",
 				s->ndim, NCC_MAX_DIMS - 1);
-	for (unsigned int d = 0; d < s->ndim; d++)
-		if (s->dim[d] < 1)
-			return hlo_fail(in, -ENOTSUP,
-					"the result is empty, which is not supported");
-	return 0;
+	return refuse_empty(in, s);
 }
 
 int hlo_rng_bits(struct hlo_inst *in, struct hlo_value *v)
@@ -134,10 +139,8 @@ int hlo_rng(struct hlo_inst *in, struct ncc_op **out)
 		return hlo_fail(in, -ENOTSUP,
 				"in a loop that is not unrolled is not supported: all iterations "
 				"would have the same numbers");
-	for (unsigned int d = 0; d < in->shape.ndim; d++)
-		if (in->shape.dim[d] < 1)
-			return hlo_fail(in, -ENOTSUP,
-					"the result is empty, which is not supported");
+	if (refuse_empty(in, &in->shape))
+		return -ENOTSUP;
 	if (!is_float)
 		*out = expand_uniform_whole(&in->b, &key, bound(in, 0, NEURON_DT_UINT32),
 					    bound(in, 1, NEURON_DT_UINT32), &in->shape);

@@ -5,6 +5,15 @@
  */
 #include "prog.h"
 
+uint64_t ncc_pattern_bytes(const struct neff_pattern *p)
+{
+	uint64_t n = 1;
+
+	for (unsigned int d = 0; d < p->ndim; d++)
+		n *= p->size[d];
+	return n;
+}
+
 unsigned int ncc_insn_access(const struct neuron_insn *insn, const struct neuron_target *target,
 			     unsigned int columns, struct ncc_access *acc)
 {

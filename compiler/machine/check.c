@@ -220,15 +220,6 @@ static bool in_bounds(const struct check *c, const struct neff_pattern *p)
 	return a.hi <= c->target->sbuf_part_size && a.p1 <= NEURON_PARTITIONS && a.p0 < a.p1;
 }
 
-static uint64_t pattern_bytes(const struct neff_pattern *p)
-{
-	uint64_t n = 1;
-
-	for (unsigned int d = 0; d < p->ndim; d++)
-		n *= p->size[d];
-	return n;
-}
-
 /* Do both sides lie in their variables, and do their sizes fit? */
 static bool desc_fits(const struct check *c, const struct neff_desc *d)
 {
@@ -238,10 +229,10 @@ static bool desc_fits(const struct check *c, const struct neff_desc *d)
 	if (!in_bounds(c, &d->from) || !in_bounds(c, &d->to))
 		return false;
 	if (d->op == NEFF_COPY)
-		return pattern_bytes(&d->from) == pattern_bytes(&d->to);
+		return ncc_pattern_bytes(&d->from) == ncc_pattern_bytes(&d->to);
 	if (d->op == NEFF_DECOMPRESS)
 		return d->from.ndim == 1 && d->from.size[0] <= NEURON_UDMA_DESC_LEN_MAX &&
-		       pattern_bytes(&d->to) <= NEURON_UDMA_DESC_LEN_MAX;
+		       ncc_pattern_bytes(&d->to) <= NEURON_UDMA_DESC_LEN_MAX;
 	index = ncc_index_of(d);
 	return table->var && table->ndim == 2 && table->size[1] <= NEFF_MAX_ROWS &&
 	       table->size[0] == neff_rows(d)->size[0] && in_bounds(c, &index);

@@ -49,15 +49,6 @@ static bool same(const struct neff_pattern *a, const struct neff_pattern *b)
 	return true;
 }
 
-static uint64_t pattern_bytes(const struct neff_pattern *p)
-{
-	uint64_t n = 1;
-
-	for (unsigned int d = 0; d < p->ndim; d++)
-		n *= p->size[d];
-	return n;
-}
-
 /* Is the constant only copied from, in pieces of whole elements that fit streams? */
 static bool only_copied(const struct ncc_prog *p, uint32_t var, unsigned int *width)
 {
@@ -111,7 +102,7 @@ static void choose_width(struct packer *k, unsigned int most)
 static int read_pattern(struct packer *k, const struct neff_pattern *p)
 {
 	const uint8_t *data = k->p->var[k->var].data;
-	uint64_t n[4] = { 1, 1, 1, 1 }, i[4] = { 0 }, bytes = pattern_bytes(p);
+	uint64_t n[4] = { 1, 1, 1, 1 }, i[4] = { 0 }, bytes = ncc_pattern_bytes(p);
 	uint8_t *to;
 
 	if (bytes > k->raw_size) {
@@ -194,7 +185,7 @@ static bool cut_desc(struct packer *k, const struct neff_desc *d, struct neff_de
 {
 	const struct neff_pattern *to = &d->to;
 	const struct cut c = cut_of(k->p, to);
-	uint64_t index[5] = { 0 }, lo = 0, all = pattern_bytes(to);
+	uint64_t index[5] = { 0 }, lo = 0, all = ncc_pattern_bytes(to);
 
 	if (read_pattern(k, &d->from))
 		return false;

@@ -94,6 +94,7 @@ void ncc_prog_rewind(struct ncc_prog *p, const struct ncc_prog_mark *mark);
 /* Adds a variable, of which the name is copied. Returns its index or -ENOMEM. */
 int ncc_prog_var(struct ncc_prog *p, enum neff_var_type type, const char *name, uint64_t size);
 
+uint64_t ncc_pattern_bytes(const struct neff_pattern *p); /* access.c: all that it visits */
 /* access.c: what an instruction or a DMA accesses; columns: of the weights that are loaded */
 unsigned int ncc_insn_access(const struct neuron_insn *insn, const struct neuron_target *target,
 			     unsigned int columns, struct ncc_access *acc);

@@ -45,11 +45,6 @@ static uint64_t pieces(const struct neff_pattern *p)
 	return n;
 }
 
-static uint64_t pattern_bytes(const struct neff_pattern *p)
-{
-	return p->size[0] * pieces(p);
-}
-
 static uint64_t dma_pieces(const struct neff_desc *d)
 {
 	uint64_t a = pieces(&d->from), b = pieces(&d->to);
@@ -65,14 +60,14 @@ static uint64_t dma_pieces(const struct neff_desc *d)
  */
 static uint64_t dma_time(const struct neuron_costs *cost, const struct neff_desc *d)
 {
-	uint64_t stream = d->from.size[0], half = pattern_bytes(&d->to) / 2;
+	uint64_t stream = d->from.size[0], half = ncc_pattern_bytes(&d->to) / 2;
 	const struct neff_pattern *moved = d->op == NEFF_COPY ? &d->to : neff_rows(d);
 
 	if (d->op == NEFF_DECOMPRESS)
 		return cost->descriptor +
 		       neuron_transfer_time(stream > half ? stream : half, cost->dma_kib);
 	return (d->op == NEFF_COPY ? 1 : 3) * cost->descriptor * dma_pieces(d) +
-	       neuron_transfer_time(pattern_bytes(moved), cost->dma_kib);
+	       neuron_transfer_time(ncc_pattern_bytes(moved), cost->dma_kib);
 }
 
 static void signal(struct sim *s, unsigned int sem, uint64_t at)
@@ -243,7 +238,7 @@ static void print_queues(const struct ncc_report *r, const struct sim *s, uint64
 			transfers++;
 			for (unsigned int k = 0; k < d->ndesc; k++) {
 				n += dma_pieces(&d->desc[k]);
-				bytes += pattern_bytes(&d->desc[k].to);
+				bytes += ncc_pattern_bytes(&d->desc[k].to);
 			}
 		}
 		fprintf(f,

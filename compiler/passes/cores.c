@@ -60,7 +60,7 @@ static bool same_part(struct part a, struct part b)
 	return a.axis == b.axis && (a.axis == WHOLE || a.at == b.at);
 }
 
-/* The k-th free dimension of an operand of a product, or the number of dimension d among them */
+/* Is dimension d of operand i of a product neither one of the batch nor summed over? */
 static bool is_free(const struct ncc_op *op, unsigned int i, unsigned int d)
 {
 	const uint8_t *batch = i ? op->dot->rhs_batch : op->dot->lhs_batch;

@@ -33,10 +33,17 @@ static void report_stop(struct ncore_chip *chip, struct ncore_queue *q, uint16_t
 		     data2, atomic_load(&q->time));
 }
 
-void ncore_stop_queue(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code, uint64_t addr)
+/* A stop that is the program's fault */
+static void stop_queue(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code, uint64_t addr,
+		       uint32_t data2)
 {
 	ncore_guest_error(chip, NCORE_GE_UNDEFINED, addr, code);
-	report_stop(chip, q, code, addr, 0);
+	report_stop(chip, q, code, addr, data2);
+}
+
+void ncore_stop_queue(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code, uint64_t addr)
+{
+	stop_queue(chip, q, code, addr, 0);
 }
 
 void ncore_refuse_stream(struct ncore_chip *chip, struct ncore_queue *q, uint64_t addr,
@@ -45,8 +52,7 @@ void ncore_refuse_stream(struct ncore_chip *chip, struct ncore_queue *q, uint64_
 	unsigned int core = neuron_gen_queue_core(chip->gen, q->engine, q->index);
 
 	atomic_fetch_add(&chip->core[core].streams[NEURON_PERF_STREAMS - 1], 1);
-	ncore_guest_error(chip, NCORE_GE_UNDEFINED, addr, NEURON_NERR_DMA_STREAM);
-	report_stop(chip, q, NEURON_NERR_DMA_STREAM, addr, reason);
+	stop_queue(chip, q, NEURON_NERR_DMA_STREAM, addr, reason);
 }
 
 static bool ring_valid(struct ncore_ring *r)

@@ -282,21 +282,20 @@ static bool exec_widens(struct tpb *t, const struct exec_operand *src)
 	return runs->step == 2 || runs->step == 4;
 }
 
-/* A product with the weights of a part of the array */
-static void exec_matmul_part(struct tpb *t, const struct neuron_insn *insn)
+/* With weights of fp32 */
+static void exec_matmul_plain(struct tpb *t, const struct neuron_insn *insn, struct exec_mm *mm,
+			      struct exec_operand *src, struct exec_operand *dst)
 {
-	const struct neuron_isa_weights *part = neuron_isa_weights_for(&t->parts, insn);
-	struct exec_mm mm = { .w = t->scratch->w, .k = part->k, .fs = part->columns };
-	struct exec_operand dst, src;
+	struct exec_moving moving = { src->part0, src->stride, &t->scratch->runs, t->scratch->x };
 
-	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
-	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
-	t->kern->weights(NEURON_DT_FP32, t->scratch->w,
-			 (const uint8_t *)exec_part_row(t, insn->tile, 0),
-			 sizeof(t->part_weights[0]), part->k, part->columns);
-	exec_rows(t, &src, part->k);
-	exec_scale_rows(t->scratch->x, EXEC_MM_X_ROW, part->k, src.r.count, insn->src_bias);
-	exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->matmul);
+	if (exec_widens(t, src)) {
+		mm->moving = &moving;
+		exec_mm_run(t, mm, dst, insn->accumulate, t->kern->widening);
+		return;
+	}
+	exec_rows(t, src, mm->k);
+	exec_scale_rows(t->scratch->x, EXEC_MM_X_ROW, mm->k, src->r.count, insn->src_bias);
+	exec_mm_run(t, mm, dst, insn->accumulate, t->kern->matmul);
 }
 
 static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
@@ -309,10 +308,6 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 
 	if (neuron_isa_check_weights(insn, t->cfg.target, &loaded, fault))
 		return -EINVAL;
-	if (insn->tile) {
-		exec_matmul_part(t, insn);
-		return 0;
-	}
 	if (insn->opcode == NEURON_OP_MATMUL_DOUBLE) {
 		exec_matmul_double(t, insn);
 		return 0;
@@ -323,6 +318,14 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 	}
 	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
 	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
+	if (insn->tile) {
+		t->kern->weights(NEURON_DT_FP32, t->scratch->w,
+				 (const uint8_t *)exec_part_row(t, insn->tile, 0),
+				 sizeof(t->part_weights[0]), loaded.k, loaded.columns);
+		mm = (struct exec_mm){ .w = t->scratch->w, .k = loaded.k, .fs = loaded.columns };
+		exec_matmul_plain(t, insn, &mm, &src, &dst);
+		return 0;
+	}
 	if (w->in_quads) {
 		exec_moving_quads(t, &src, w->k);
 		mm.k = (w->k + 3) / 4;
@@ -335,15 +338,7 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 		return 0;
 	}
 	exec_weights_plain(w);
-	if (exec_widens(t, &src)) {
-		mm.moving = &(struct exec_moving){ src.part0, src.stride, &t->scratch->runs,
-						   t->scratch->x };
-		exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->widening);
-		return 0;
-	}
-	exec_rows(t, &src, w->k);
-	exec_scale_rows(t->scratch->x, EXEC_MM_X_ROW, w->k, src.r.count, insn->src_bias);
-	exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->matmul);
+	exec_matmul_plain(t, insn, &mm, &src, &dst);
 	return 0;
 }
 

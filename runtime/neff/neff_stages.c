@@ -38,21 +38,23 @@ static int list_io(struct stages *s, unsigned int k, unsigned int i)
 	const struct neff_subgraph *sg = &s->model->subgraphs[k];
 	const struct neff_var *v = &sg->vars[i];
 	json_t *names = v->type == NEFF_VAR_INPUT ? s->in : s->out;
+	const bool logical = s->model->header.lnc_size > 1;
+	const struct neff_var *there;
 	unsigned int other;
 
 	if ((v->type != NEFF_VAR_INPUT && v->type != NEFF_VAR_OUTPUT))
 		return 0;
-	if (!find_io(s, names, v->name, &other) && v->type == NEFF_VAR_OUTPUT && k &&
-	    s->model->header.lnc_size > 1)
+	there = find_io(s, names, v->name, &other);
+	if (!there && v->type == NEFF_VAR_OUTPUT && k && logical)
 		return neff_fail(s->err, "%s/def.json: var '%.64s': no output of %s", sg->name,
 				 v->name, s->model->subgraphs[0].name);
-	if (!find_io(s, names, v->name, &other))
+	if (!there)
 		return json_object_set_new(names, v->name, json_integer((json_int_t)k << 16 | i))
 			       ? neff_nomem(s->err)
 			       : 0;
 	if (v->type == NEFF_VAR_INPUT)
 		return 0;
-	if (s->model->header.lnc_size > 1 && same_tensor(v, find_io(s, names, v->name, &other)))
+	if (logical && same_tensor(v, there))
 		return 0; /* each core writes some of it */
 	return neff_fail(s->err, "%s/def.json: var '%.64s': an output of %s too", sg->name, v->name,
 			 s->model->subgraphs[other].name);

@@ -47,8 +47,7 @@
 #define NEURON_DMA_ADD 2
 #define NEURON_DMA_MIN 3
 #define NEURON_DMA_MAX 4
-/* one type for both sides, no more sources: a stream (neuron/isa/compress.h) of a packet's elements
- */
+/* one type for both sides, one source: a stream (neuron/isa/compress.h) of a packet's elements */
 #define NEURON_DMA_COMPRESS 5
 #define NEURON_DMA_DECOMPRESS 6
 #define NEURON_DMA_SOURCES_MAX 16

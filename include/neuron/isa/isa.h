@@ -331,8 +331,7 @@ struct neuron_insn {
 	bool negate; /* TENSOR_REDUCE: times -1 */
 	bool check; /* a NaN in dst, once it is written, is reported: NEURON_NERR_NUMERICAL */
 	uint8_t reduce_dims; /* TENSOR_REDUCE: how many trailing dimensions, 1..4 */
-	uint8_t tile; /* LDWEIGHTS, MATMUL: a part of the array (neuron_isa_tile()), or 0: the whole
-		       */
+	uint8_t tile; /* LDWEIGHTS, MATMUL: the part of the array (table.h); 0: the whole */
 	uint8_t neighbours; /* MATMUL_SPARSE: partitions that a weight chooses from: 1, 2 or 4 */
 	/* of fp8 in src0 and dst: what their exponents' biases are above the types' own */
 	uint8_t src_bias, dst_bias; /* 4 bits, two's complement: neuron_isa_bias() */
@@ -347,8 +346,11 @@ struct neuron_insn {
 	uint8_t patch_reg[NEURON_PATCHES];
 	int32_t patch_scale[NEURON_PATCHES];
 
-	uint32_t id; /* NOTIFY: cookie; PSEUDO_DMA_TRIGGER: id in the engine's JSON;
-		      * PSEUDO_CORE_BARRIER: semaphore of the logical core's other core */
+	/*
+	 * NOTIFY: cookie; PSEUDO_DMA_TRIGGER: id in the engine's JSON; PSEUDO_CORE_BARRIER:
+	 * semaphore of the logical core's other core
+	 */
+	uint32_t id;
 	uint8_t first, last; /* SEM_RANGE_CLEAR */
 	uint16_t isa_version; /* PROGRAM_START */
 	/* no opcode has two of these */
