@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * --compress-constants: a program with compressed constants has less of them, and the same results,
- * to the bit, as the one without (whose results others' tests compare with JAX's).
+ * to the bit, as the one without (whose results others' tests compare with JAX's). What streams
+ * hold is what the copies read, and noise stays as it is.
  */
 #include <check.h>
 #include <errno.h>
@@ -10,8 +11,10 @@
 
 #include "../check_main.h"
 #include "files.h"
+#include "machine/prog.h"
 #include "ncc.h"
 #include "neff.h"
+#include "neuron/isa/compress.h"
 #include "nrt/nrt.h"
 #include "nrtx.h"
 
@@ -157,6 +160,90 @@ START_TEST(same_bits)
 }
 END_TEST
 
+#define BYTES 8192u
+
+/* A constant that two copies read whole: in one piece, and in 128 of which a packet has no room */
+static void two_copies(struct ncc_prog *p, bool noise)
+{
+	struct neff_desc *desc = calloc(2, sizeof(*desc));
+	struct ncc_error err;
+	uint32_t x = 1;
+	uint8_t *data;
+	int from, to;
+
+	ncc_prog_init(p, neuron_target_of_name("trn1"));
+	from = ncc_prog_var(p, NEFF_VAR_FILE, "constant", BYTES);
+	to = ncc_prog_var(p, NEFF_VAR_VIRTUAL, "copy", 2 * BYTES);
+	data = malloc(BYTES);
+	for (unsigned int i = 0; i < BYTES; i++) {
+		x = x * 1664525 + 1013904223;
+		data[i] = (uint8_t)(noise ? x >> 24 : (x >> 24) % 5);
+	}
+	p->var[from].data = data;
+	for (unsigned int i = 0; i < 2; i++)
+		desc[i] = (struct neff_desc){
+			.from = { (uint32_t)from, 0, 1, { BYTES }, { 1 } },
+			.to = { (uint32_t)to, BYTES * i, 1, { BYTES }, { 1 } },
+		};
+	desc[1].to.ndim = 2;
+	desc[1].to.size[0] = desc[1].to.step[1] = BYTES / 128;
+	desc[1].to.size[1] = 128;
+	ck_assert_int_eq(ncc_prog_dma(p, NCC_Q_DATA, desc, 2, &err), 0);
+	ck_assert_int_eq(ncc_compress_constants(p, &err), 0);
+}
+
+START_TEST(streams_hold)
+{
+	static struct neuron_stream_work work;
+	static uint8_t raw[NEURON_STREAM_RAW_MAX], copy[2 * BYTES];
+	const struct neff_var *v;
+	struct ncc_prog p;
+	uint32_t x = 1;
+
+	two_copies(&p, false);
+	v = &p.var[p.dma[0].desc[0].from.var];
+	ck_assert_uint_lt(v->size, BYTES);
+	for (unsigned int i = 0; i < p.dma[0].ndesc; i++) {
+		const struct neff_desc *d = &p.dma[0].desc[i];
+		const uint8_t *in = (uint8_t *)v->data + d->from.offset;
+		const uint64_t n = ncc_pattern_bytes(&d->to);
+		uint32_t bytes, size;
+
+		ck_assert_int_eq(d->op, NEFF_DECOMPRESS);
+		ck_assert_uint_le(d->from.offset + d->from.size[0], v->size);
+		ck_assert_int_eq(neuron_stream_head(in, d->from.size[0],
+						    neff_dtype_size(d->to_dtype), &bytes, &size),
+				 NEURON_STREAM_OK);
+		ck_assert_uint_eq(bytes, n);
+		ck_assert_uint_le(d->to.offset + n, sizeof(copy));
+		ck_assert_int_eq(neuron_decompress(in, size, neff_dtype_size(d->to_dtype), raw,
+						   &work),
+				 NEURON_STREAM_OK);
+		memcpy(copy + d->to.offset, raw, n);
+	}
+	for (unsigned int i = 0; i < BYTES; i++) {
+		x = x * 1664525 + 1013904223;
+		ck_assert_uint_eq(copy[i], (x >> 24) % 5);
+	}
+	ck_assert_mem_eq(copy, copy + BYTES, BYTES);
+	ncc_prog_free(&p);
+}
+END_TEST
+
+START_TEST(noise_stays)
+{
+	struct ncc_prog p;
+
+	two_copies(&p, true);
+	ck_assert_uint_eq(p.compressed.constants, 0);
+	ck_assert_uint_eq(p.var[p.dma[0].desc[0].from.var].size, BYTES);
+	ck_assert_uint_eq(p.dma[0].ndesc, 2);
+	ck_assert_int_eq(p.dma[0].desc[0].op, NEFF_COPY);
+	ck_assert_int_eq(p.dma[0].desc[1].op, NEFF_COPY);
+	ncc_prog_free(&p);
+}
+END_TEST
+
 START_TEST(not_for_inf1)
 {
 	const struct ncc_options opt = { .compress_constants = true };
@@ -178,6 +265,8 @@ int main(void)
 
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, same_bits, 0, 2 * PATHS);
+	tcase_add_test(t, streams_hold);
+	tcase_add_test(t, noise_stays);
 	tcase_add_test(t, not_for_inf1);
 	suite_add_tcase(s, t);
 	return check_run(s);
