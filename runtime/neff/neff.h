@@ -262,6 +262,13 @@ struct neff_limits {
  */
 int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
 	      struct neff_model **model, struct neff_error *err);
+/*
+ * The same from an open file of this size, piece by piece, from its start wherever its offset is.
+ * What somebody changes in it meanwhile is an error or is what is read; nothing is read twice but
+ * by validate_hash.
+ */
+int neff_read_file(int fd, size_t size, const struct neff_limits *limits, struct neff_model **model,
+		   struct neff_error *err);
 void neff_free(struct neff_model *model);
 
 /*
@@ -272,7 +279,10 @@ const char *neff_dtype_name(uint8_t dtype);
 unsigned int neff_dtype_size(uint8_t dtype);
 uint8_t neff_dtype_from_name(const char *name);
 
-/* Reads only the header, for tools. Returns 0 or -EINVAL. */
+/*
+ * Reads only the header, of a file of this size whose first NEFF_HEADER_SIZE bytes, or all if they
+ * are fewer, are at buf. Returns 0 or -EINVAL.
+ */
 int neff_read_header(const void *buf, size_t size, struct neff_header *header,
 		     struct neff_error *err);
 

@@ -105,13 +105,37 @@ int neff_read_header(const void *buf, size_t size, struct neff_header *h, struct
 	return 0;
 }
 
-int neff_digest(uint64_t pkg_version, const void *data, size_t size, uint8_t hash[NEFF_HASH_SIZE])
+static int digest_update(EVP_MD_CTX *md, const struct neff_source *source, size_t at, size_t end)
 {
-	size_t len = 0;
+	uint8_t piece[4096];
+	int ret = 0;
+
+	if (source->bytes)
+		return EVP_DigestUpdate(md, source->bytes + at, end - at) == 1 ? 0 : -EINVAL;
+	while (at < end && !ret) {
+		size_t n = end - at < sizeof(piece) ? end - at : sizeof(piece);
+
+		ret = neff_source_read(source, at, piece, n);
+		if (!ret && EVP_DigestUpdate(md, piece, n) != 1)
+			ret = -EINVAL;
+		at += n;
+	}
+	return ret;
+}
+
+int neff_digest(uint64_t pkg_version, const struct neff_source *source, size_t at, size_t end,
+		uint8_t hash[NEFF_HASH_SIZE])
+{
+	EVP_MD *kind = EVP_MD_fetch(NULL, pkg_version == 1 ? "SHA256" : "MD5", NULL);
+	EVP_MD_CTX *md = EVP_MD_CTX_new();
+	int ret = -EINVAL;
 
 	memset(hash, 0, NEFF_HASH_SIZE);
-	if (EVP_Q_digest(NULL, pkg_version == 1 ? "SHA256" : "MD5", NULL, data, size, hash, &len) !=
-	    1)
-		return -EINVAL;
-	return 0;
+	if (kind && md && EVP_DigestInit_ex2(md, kind, NULL) == 1)
+		ret = digest_update(md, source, at, end);
+	if (!ret && EVP_DigestFinal_ex(md, hash, NULL) != 1)
+		ret = -EINVAL;
+	EVP_MD_CTX_free(md);
+	EVP_MD_free(kind);
+	return ret;
 }

@@ -6,6 +6,7 @@
 #define NEFF_PRIV_H
 
 #include "neff.h"
+#include "neff_source.h"
 
 #include <jansson.h>
 
@@ -36,8 +37,12 @@ bool neff_queue_type_from_name(const char *name, enum neff_queue_type *type);
 bool neff_file_name_ok(const char *name);
 bool neff_name_ok(const char *name);
 
-/* Writes MD5 into the first 16 bytes for package version 2, SHA-256 for 1. Returns 0 or -EINVAL. */
-int neff_digest(uint64_t pkg_version, const void *data, size_t size, uint8_t hash[NEFF_HASH_SIZE]);
+/*
+ * The digest of [at, end) of a source: MD5 in the first 16 bytes for package version 2, SHA-256 for
+ * 1. Returns 0, -EINVAL or -EIO.
+ */
+int neff_digest(uint64_t pkg_version, const struct neff_source *source, size_t at, size_t end,
+		uint8_t hash[NEFF_HASH_SIZE]);
 
 void neff_header_encode(const struct neff_header *header, uint8_t out[NEFF_HEADER_SIZE]);
 

@@ -146,7 +146,8 @@ static int member_read(struct neff_reader *r, struct archive *a, struct archive_
 	return m ? member_data(r, a, m) : neff_nomem(r->err);
 }
 
-static int payload_read(struct neff_reader *r, struct archive *a, const void *buf, size_t size)
+static int payload_read(struct neff_reader *r, struct archive *a, struct neff_source *source,
+			size_t at, size_t end)
 {
 	struct archive_entry *e;
 	unsigned int seen = 0;
@@ -156,7 +157,9 @@ static int payload_read(struct neff_reader *r, struct archive *a, const void *bu
 	    archive_read_support_format_tar(a) != ARCHIVE_OK)
 		return neff_nomem(r->err);
 
-	ret = archive_read_open_memory(a, buf, size);
+	ret = neff_source_open(source, a, at, end);
+	if (ret != ARCHIVE_OK && archive_errno(a) == ENOMEM)
+		return neff_nomem(r->err);
 	if (ret != ARCHIVE_OK)
 		return neff_fail(r->err, "payload: %.160s",
 				 archive_error_string(a) ?: "cannot unpack");
@@ -498,8 +501,8 @@ static int model_load(struct neff_reader *r, struct neff_model *model)
 	return ret ? ret : neff_check_model(model, r->err);
 }
 
-static int header_check(struct neff_reader *r, const struct neff_header *h, const uint8_t *payload,
-			size_t size)
+static int header_check(struct neff_reader *r, const struct neff_header *h,
+			const struct neff_source *source, size_t end)
 {
 	uint8_t hash[NEFF_HASH_SIZE];
 
@@ -522,30 +525,32 @@ static int header_check(struct neff_reader *r, const struct neff_header *h, cons
 
 	if (!r->limits.validate_hash)
 		return 0;
-	if (neff_digest(h->pkg_version, payload, size, hash))
+	if (neff_digest(h->pkg_version, source, h->header_size, end, hash))
 		return neff_fail(r->err, "header: cannot compute the hash");
 	if (memcmp(hash, h->hash, h->pkg_version == 1 ? 32 : 16))
 		return neff_fail(r->err, "header: the hash does not match the payload");
 	return 0;
 }
 
-static int read_all(struct neff_reader *r, const uint8_t *buf, size_t size,
-		    struct neff_model *model)
+static int read_all(struct neff_reader *r, struct neff_source *source, struct neff_model *model)
 {
 	struct neff_header *h = &model->header;
+	uint8_t head[NEFF_HEADER_SIZE];
+	size_t size = source->size, end;
 	struct archive *a;
-	size_t payload;
 	int ret;
 
 	if (size > r->limits.max_file)
 		return neff_fail(r->err, "file: %zu bytes, the limit is %llu", size,
 				 (unsigned long long)r->limits.max_file);
-	ret = neff_read_header(buf, size, h, r->err);
+	if (size >= sizeof(head) && neff_source_read(source, 0, head, sizeof(head)))
+		return neff_fail(r->err, "header: the file cannot be read");
+	ret = neff_read_header(head, size, h, r->err);
 	if (ret)
 		return ret;
 
-	payload = h->data_size == size ? size - h->header_size : h->data_size;
-	ret = header_check(r, h, buf + h->header_size, payload);
+	end = h->data_size == size ? size : h->header_size + h->data_size;
+	ret = header_check(r, h, source, end);
 	if (ret)
 		return ret;
 
@@ -553,15 +558,18 @@ static int read_all(struct neff_reader *r, const uint8_t *buf, size_t size,
 	if (!a)
 		return neff_nomem(r->err);
 
-	ret = payload_read(r, a, buf + h->header_size, payload);
+	ret = payload_read(r, a, source, h->header_size, end);
 	archive_read_free(a);
+	neff_source_done(source);
+	if (ret && source->failed)
+		ret = neff_fail(r->err, "file: it cannot be read, or has become shorter");
 	if (!ret)
 		ret = members_index(r);
 	return ret ? ret : model_load(r, model);
 }
 
-int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
-	      struct neff_model **model, struct neff_error *err)
+static int read_source(struct neff_source *source, const struct neff_limits *limits,
+		       struct neff_model **model, struct neff_error *err)
 {
 	struct neff_reader r = { .err = err };
 	struct neff_model *m = calloc(1, sizeof(*m));
@@ -572,9 +580,9 @@ int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
 	if (!m)
 		return neff_nomem(err);
 
-	neff_limits_set(&r.limits, limits, size);
+	neff_limits_set(&r.limits, limits, source->size);
 	m->target = r.limits.target;
-	ret = read_all(&r, buf, size, m);
+	ret = read_all(&r, source, m);
 
 	for (size_t i = 0; i < r.count; i++) {
 		free(r.members[i].name);
@@ -590,6 +598,22 @@ int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
 
 	*model = m;
 	return 0;
+}
+
+int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
+	      struct neff_model **model, struct neff_error *err)
+{
+	struct neff_source source = { .bytes = buf, .fd = -1, .size = size };
+
+	return read_source(&source, limits, model, err);
+}
+
+int neff_read_file(int fd, size_t size, const struct neff_limits *limits, struct neff_model **model,
+		   struct neff_error *err)
+{
+	struct neff_source source = { .fd = fd, .size = size };
+
+	return read_source(&source, limits, model, err);
 }
 
 void neff_desc_free(struct neff_desc *d)

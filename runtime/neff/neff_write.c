@@ -244,6 +244,7 @@ static int write_file(const struct neff_model *model, const struct members *m, s
 		      struct neff_error *err)
 {
 	struct neff_header h = model->header;
+	struct neff_source whole;
 	int ret;
 
 	b->room = 1 << 16;
@@ -256,7 +257,8 @@ static int write_file(const struct neff_model *model, const struct members *m, s
 		return ret;
 	h.header_size = NEFF_HEADER_SIZE;
 	h.data_size = b->size - NEFF_HEADER_SIZE;
-	if (neff_digest(h.pkg_version, b->data + NEFF_HEADER_SIZE, h.data_size, h.hash))
+	whole = (struct neff_source){ .bytes = b->data, .size = b->size };
+	if (neff_digest(h.pkg_version, &whole, NEFF_HEADER_SIZE, b->size, h.hash))
 		return neff_fail(err, "header: no digest for package version %llu",
 				 (unsigned long long)h.pkg_version);
 	neff_header_encode(&h, b->data);

@@ -44,8 +44,8 @@ static NRT_STATUS read_neff(struct nrt_model *model, const void *bytes, size_t s
 		rt_neff_get(place->file);
 		model->file = place->file;
 	} else {
-		status =
-			rt_neff_read(bytes, size, place->account, place->account_arg, &model->file);
+		status = rt_neff_read(bytes, -1, size, place->account, place->account_arg,
+				      &model->file);
 		if (status)
 			return status;
 	}

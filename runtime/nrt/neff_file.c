@@ -17,8 +17,9 @@ struct nrtx_neff {
 
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
 
-NRT_STATUS rt_neff_read(const void *bytes, size_t size, int (*account)(void *arg, int64_t bytes),
-			void *account_arg, struct nrtx_neff **file)
+NRT_STATUS rt_neff_read(const void *bytes, int fd, size_t size,
+			int (*account)(void *arg, int64_t bytes), void *account_arg,
+			struct nrtx_neff **file)
 {
 	const char *validate = secure_getenv("NEURON_RT_VALIDATE_HASH");
 	struct neff_limits limits = {
@@ -31,12 +32,13 @@ NRT_STATUS rt_neff_read(const void *bytes, size_t size, int (*account)(void *arg
 	struct neff_error error = { 0 };
 	int err;
 
-	if (!bytes || !size)
+	if ((!bytes && fd < 0) || !size)
 		return rt_fail(NRT_INVALID, "NMGR", "no NEFF");
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
-	err = neff_read(bytes, size, &limits, &f->model, &error);
+	err = bytes ? neff_read(bytes, size, &limits, &f->model, &error)
+		    : neff_read_file(fd, size, &limits, &f->model, &error);
 	if (err) {
 		free(f);
 		return rt_fail(error.version ? NRT_UNSUPPORTED_NEFF_VERSION
@@ -103,7 +105,7 @@ struct neff_model *rt_neff_model(const struct nrtx_neff *file)
 	return file->model;
 }
 
-EXPORT NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,
+static NRT_STATUS read_for_loads(const void *bytes, int fd, size_t size,
 				 const struct nrtx_load_params *params, nrtx_neff_t **neff)
 {
 	RT_ENTER(status);
@@ -112,7 +114,19 @@ EXPORT NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,
 		return status;
 	if (!params || !neff)
 		return rt_fail(NRT_INVALID, "NRT", "no parameters");
-	return rt_neff_read(neff_bytes, size, params->account, params->account_arg, neff);
+	return rt_neff_read(bytes, fd, size, params->account, params->account_arg, neff);
+}
+
+EXPORT NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,
+				 const struct nrtx_load_params *params, nrtx_neff_t **neff)
+{
+	return read_for_loads(neff_bytes, -1, size, params, neff);
+}
+
+EXPORT NRT_STATUS nrtx_neff_read_file(int fd, size_t size, const struct nrtx_load_params *params,
+				      nrtx_neff_t **neff)
+{
+	return read_for_loads(NULL, fd, size, params, neff);
 }
 
 EXPORT void nrtx_neff_free(nrtx_neff_t *neff)

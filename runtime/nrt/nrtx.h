@@ -84,6 +84,9 @@ NRT_STATUS nrtx_load(const void *neff_bytes, size_t size, const struct nrtx_load
  */
 NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,
 			  const struct nrtx_load_params *params, nrtx_neff_t **neff);
+/* The same from an open file of this size, which is never in memory as a whole (neff_read_file) */
+NRT_STATUS nrtx_neff_read_file(int fd, size_t size, const struct nrtx_load_params *params,
+			       nrtx_neff_t **neff);
 /* No load of it may begin any more. Loads in progress go on, and models loaded from it stay. */
 void nrtx_neff_free(nrtx_neff_t *neff);
 /* The model's name, uuid and version from the NEFF header, and its cores */

@@ -59,8 +59,9 @@ struct nrt_model {
  * A NEFF in memory (neff_file.c): whoever made it and each model loaded from it has a reference;
  * whoever made it, and each load in progress, needs the bulk: constants and programs.
  */
-NRT_STATUS rt_neff_read(const void *bytes, size_t size, int (*account)(void *arg, int64_t bytes),
-			void *account_arg, struct nrtx_neff **file);
+NRT_STATUS rt_neff_read(const void *bytes, int fd, size_t size,
+			int (*account)(void *arg, int64_t bytes), void *account_arg,
+			struct nrtx_neff **file); /* bytes, or NULL and an open file */
 /* For a load: a reference, and the bulk until rt_neff_loaded */
 void rt_neff_get(struct nrtx_neff *file);
 void rt_neff_loaded(struct nrtx_neff *file);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "neff.h"
 #include "neuron/hw/inferentia.h"
@@ -256,13 +257,17 @@ bool rtd_engine_in_process(void)
 
 /* ---- NEFFs and programs */
 
-int rtd_neff_inspect(const void *neff, size_t size, struct rtd_neff_info *info, struct rtd_err *err)
+int rtd_neff_inspect(const struct rtd_neff *neff, struct rtd_neff_info *info, struct rtd_err *err)
 {
 	struct neff_header header;
 	struct neff_error error = { 0 };
-	int ret = neff_read_header(neff, size, &header, &error);
+	uint8_t head[NEFF_HEADER_SIZE] = { 0 };
+	const void *at = neff->bytes ? neff->bytes : head;
 
-	if (ret)
+	if (!neff->bytes && pread(neff->fd, head, sizeof(head), 0) < 0)
+		return rtd_fail(err, NERR_INVALID, "NMGR", "NEFF upload failed: %s",
+				strerror(errno));
+	if (neff_read_header(at, neff->size, &header, &error))
 		return rtd_fail(err, error.version ? NERR_UNSUPPORTED_VERSION : NERR_INVALID,
 				"NMGR", "%s", error.text);
 
@@ -311,14 +316,15 @@ static NRT_STATUS program_tensors(struct rtd_program *program)
 	return NRT_SUCCESS;
 }
 
-int rtd_neff_read(const void *neff, size_t size, const struct rtd_placement *placement,
+int rtd_neff_read(const struct rtd_neff *neff, const struct rtd_account *account,
 		  struct nrtx_neff **out, struct rtd_err *err)
 {
 	const struct nrtx_load_params params = {
-		.account = placement->account,
-		.account_arg = placement->account_arg,
+		.account = account->ask,
+		.account_arg = account->arg,
 	};
-	NRT_STATUS status = nrtx_neff_read(neff, size, &params, out);
+	NRT_STATUS status = neff->bytes ? nrtx_neff_read(neff->bytes, neff->size, &params, out)
+					: nrtx_neff_read_file(neff->fd, neff->size, &params, out);
 
 	return status ? engine_fail(err, status, "load") : NERR_OK;
 }
@@ -328,7 +334,7 @@ void rtd_neff_free(struct nrtx_neff *neff)
 	nrtx_neff_free(neff);
 }
 
-int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *at,
+int rtd_program_load(struct nrtx_neff *neff, const struct rtd_placement *at,
 		     struct rtd_program **out, struct rtd_err *err)
 {
 	struct nrtx_load_params params = {
@@ -338,9 +344,7 @@ int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *
 		.default_timeout_ms = at->default_timeout_ms,
 		.owner = at->owner,
 		.numerical_errors = at->numerical_errors,
-		.account = at->account,
-		.account_arg = at->account_arg,
-		.neff = at->neff,
+		.neff = neff,
 	};
 	struct rtd_program *program = calloc(1, sizeof(*program));
 	NRT_STATUS status;
@@ -349,7 +353,7 @@ int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *
 		return rtd_fail(err, NERR_RESOURCE, "TDRV", "out of memory");
 	program->nc = at->nc;
 	program->nc_count = at->nc_count;
-	status = nrtx_load(neff, size, &params, &program->model);
+	status = nrtx_load(NULL, 0, &params, &program->model);
 	if (!status)
 		status = program_tensors(program);
 	if (status) {

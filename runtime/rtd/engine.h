@@ -94,13 +94,29 @@ unsigned int rtd_engine_nc_count(const struct rtd_engine *engine);
 unsigned int rtd_engine_devices(const struct rtd_engine *engine, const struct rtd_device **devices);
 bool rtd_engine_in_process(void);
 
-int rtd_neff_inspect(const void *neff, size_t size, struct rtd_neff_info *info,
-		     struct rtd_err *err);
+/* A NEFF: its bytes, or NULL and an open file */
+struct rtd_neff {
+	const void *bytes;
+	int fd;
+	size_t size;
+};
+int rtd_neff_inspect(const struct rtd_neff *neff, struct rtd_neff_info *info, struct rtd_err *err);
 
 /*
- * Where a program is placed: cores [nc, nc + nc_count); the timeout of one execution in
- * milliseconds; and the account that is asked before reading the NEFF takes memory (bytes; negative
- * ones are given back; if it does not return 0, the load ends)
+ * Reads and checks a NEFF for any number of loads. The account is asked before that takes memory
+ * (bytes; negative ones are given back); if it does not return 0, the reading ends.
+ */
+struct rtd_account {
+	int (*ask)(void *arg, int64_t bytes);
+	void *arg;
+};
+int rtd_neff_read(const struct rtd_neff *neff, const struct rtd_account *account,
+		  struct nrtx_neff **out, struct rtd_err *err);
+void rtd_neff_free(struct nrtx_neff *neff); /* programs loaded from it stay; NULL: nothing */
+
+/*
+ * Where a program is placed: cores [nc, nc + nc_count), and the timeout of one execution in
+ * milliseconds
  */
 struct rtd_placement {
 	uint32_t nc, nc_count;
@@ -108,21 +124,10 @@ struct rtd_placement {
 	uint32_t default_timeout_ms;
 	bool numerical_errors; /* NaN in an output is told */
 	uint64_t owner; /* of what it leaves in a core, which no other owner finds; not 0 */
-	int (*account)(void *arg, int64_t bytes);
-	void *account_arg;
-	struct nrtx_neff *neff; /* what is loaded, if it was read before; else NULL */
 };
 /* The timeout of one execution, in milliseconds */
 uint32_t rtd_program_timeout(const struct rtd_program *program);
-/*
- * Reads a NEFF for any number of loads; of the placement the account counts alone. No load of it
- * may begin after it was freed; programs stay.
- */
-int rtd_neff_read(const void *neff, size_t size, const struct rtd_placement *placement,
-		  struct nrtx_neff **out, struct rtd_err *err);
-void rtd_neff_free(struct nrtx_neff *neff);
-/* The NEFF is not needed after the load. */
-int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *placement,
+int rtd_program_load(struct nrtx_neff *neff, const struct rtd_placement *placement,
 		     struct rtd_program **program, struct rtd_err *err);
 void rtd_program_unload(struct rtd_program *program);
 /*

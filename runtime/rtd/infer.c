@@ -280,7 +280,8 @@ static int post_admit(struct rtd *rtd, const struct rtd_post *post, struct rtd_m
 
 	if (model->state == RTD_FAILED)
 		return rtd_fail(err, NERR_FAILED_STATE, "NMGR",
-				"model %u was stopped after an error", post->model);
+				"model %u was stopped after an error, %d", post->model,
+				model->failure);
 	if (model->state != RTD_READY || model->stopping)
 		return rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "model %u is not running",
 				post->model);

@@ -118,7 +118,13 @@ void rtd_infer_cancelled(struct rtd *rtd, struct rtd_infer *infer)
 
 	infer->state = RTD_CANCELLED;
 	infer->err = (struct rtd_err){ 0 };
-	rtd_fail(&infer->err, NERR_INFER_CANCELLED, "NMGR", "model %u was stopped", model->id);
+	if (model->state == RTD_FAILED)
+		rtd_fail(&infer->err, NERR_INFER_CANCELLED, "NMGR",
+			 "model %u was stopped after an error, %d, of another inference", model->id,
+			 model->failure);
+	else
+		rtd_fail(&infer->err, NERR_INFER_CANCELLED, "NMGR", "model %u was stopped",
+			 model->id);
 	model->inflight--;
 	if (infer->slot) {
 		SLIST_INSERT_HEAD(&model->slots, infer->slot, link);

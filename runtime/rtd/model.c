@@ -44,7 +44,7 @@ static struct rtd_model *model_new(struct rtd *rtd, const struct rtd_load *load,
 		return NULL;
 	model->info = *info;
 	model->owner = load->owner;
-	model->neff_size = load->size;
+	model->neff_size = load->neff.size;
 	model->ninfer = load->ninfer ? load->ninfer : config->default_ninfer;
 	if (model->ninfer > RTD_MAX_NINFER)
 		model->ninfer = RTD_MAX_NINFER;
@@ -111,23 +111,27 @@ static int load_account(void *arg, int64_t bytes)
 	return 0;
 }
 
-/* The NEFF from the cache, which it is added to; NULL without a cache, or with err set */
+/*
+ * The NEFF from the cache, which it is added to; NULL without a cache, or with err set. What is
+ * looked up and what is read have to be the same bytes, so with a cache they are in memory.
+ */
 static struct rtd_cached *load_cached(struct rtd *rtd, const struct rtd_load *load,
-				      const struct rtd_placement *at, struct load_memory *memory,
+				      const struct rtd_account *account, struct load_memory *memory,
 				      struct rtd_err *err)
 {
 	struct rtd_cached *cached;
 	uint8_t key[RTD_CACHE_KEY];
 	struct nrtx_neff *neff;
 
-	if (!rtd->cache || rtd_cache_key(load->neff, load->size, key))
+	if (!rtd->cache || !load->neff.bytes ||
+	    rtd_cache_key(load->neff.bytes, load->neff.size, key))
 		return NULL;
 	cached = rtd_cache_find(rtd->cache, key);
 	if (cached) {
 		rtd_info("NMGR", "%s was read before", load->info.name);
 		return cached;
 	}
-	if (rtd_neff_read(load->neff, load->size, at, &neff, err))
+	if (rtd_neff_read(&load->neff, account, &neff, err))
 		return NULL;
 	return rtd_cache_add(rtd->cache, key, neff, memory->taken, memory->peer);
 }
@@ -137,16 +141,16 @@ static int load_program(struct rtd *rtd, const struct rtd_load *load,
 			struct rtd_err *err)
 {
 	struct load_memory memory = { rtd->quota, &load->owner.peer, 0, err };
-	struct rtd_placement at = *place;
+	struct rtd_account account = { load_account, &memory };
+	struct nrtx_neff *own = NULL;
 	struct rtd_cached *cached;
 
-	at.account = load_account;
-	at.account_arg = &memory;
-	cached = load_cached(rtd, load, &at, &memory, err);
-	if (cached)
-		at.neff = rtd_cached_neff(cached);
+	cached = load_cached(rtd, load, &account, &memory, err);
+	if (!cached && !err->code)
+		rtd_neff_read(&load->neff, &account, &own, err);
 	if (!err->code)
-		rtd_program_load(load->neff, load->size, &at, program, err);
+		rtd_program_load(cached ? rtd_cached_neff(cached) : own, place, program, err);
+	rtd_neff_free(own);
 	if (cached)
 		rtd_cache_put(rtd->cache, cached);
 	rtd_quota_give(rtd->quota, &load->owner.peer, RTD_QUOTA_MEMORY, memory.taken);
@@ -246,7 +250,7 @@ void rtd_model_load(struct rtd *rtd, struct rtd_load *load, rtd_done done, void 
 	if (!c)
 		return;
 	c->load = load;
-	if (!rtd_neff_inspect(load->neff, load->size, &load->info, &c->err) && !load->has_eg &&
+	if (!rtd_neff_inspect(&load->neff, &load->info, &c->err) && !load->has_eg &&
 	    !rtd_eg_create(rtd, load->info.nc_normal, &load->owner, true, &eg, &c->err)) {
 		id = eg->id;
 		rtd_eg_put(rtd, eg);

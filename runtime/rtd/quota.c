@@ -22,13 +22,13 @@ struct limit {
 
 /*
  * The limits of RTD_QUOTA_MEMORY come from the machine or the configuration, those of
- * RTD_QUOTA_REGIONS from RLIMIT_NOFILE
+ * RTD_QUOTA_FILES from RLIMIT_NOFILE
  */
 static const struct limit defaults[RTD_QUOTA_KINDS] = {
 	[RTD_QUOTA_MEMORY] = { .name = "memory", .unit = "bytes" },
 	[RTD_QUOTA_MODELS] = { "models", "models", MAX_MODELS / 4 * 3, MAX_MODELS },
 	[RTD_QUOTA_SESSIONS] = { "sessions", "sessions", MAX_SESSIONS / 4, MAX_SESSIONS },
-	[RTD_QUOTA_REGIONS] = { .name = "shared memory", .unit = "regions" },
+	[RTD_QUOTA_FILES] = { .name = "open files", .unit = "files" },
 	[RTD_QUOTA_CALLS] = { "calls", "calls", MAX_CALLS / 4 * 3, MAX_CALLS },
 };
 

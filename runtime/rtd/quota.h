@@ -16,7 +16,7 @@ enum rtd_quota_kind {
 	RTD_QUOTA_MEMORY, /* bytes: NEFFs, loads in progress, messages, tensors of inferences */
 	RTD_QUOTA_MODELS, /* loaded or being loaded */
 	RTD_QUOTA_SESSIONS, /* open */
-	RTD_QUOTA_REGIONS, /* regions of shared memory, which take a descriptor each */
+	RTD_QUOTA_FILES, /* open: regions of shared memory, NEFFs that are loaded by path */
 	RTD_QUOTA_CALLS, /* in progress */
 	RTD_QUOTA_KINDS,
 };

@@ -24,6 +24,7 @@ struct load_stream {
 	uint8_t *neff;
 	size_t received, room;
 	char *file;
+	int fd; /* of file, while it is open; else -1 */
 };
 
 /* Reserves room for received bytes; it grows with what arrived and not with what was announced. */
@@ -65,12 +66,37 @@ static void load_release(struct rtd_call *call, struct load_stream *s)
 	s->room = 0;
 }
 
+static int load_open_file(struct rtd_call *call, struct load_stream *s)
+{
+	struct rtd_quota *quota = rtd_call_rtd(call)->quota;
+	const struct rtd_peer *peer = rtd_call_peer(call);
+
+	if (rtd_quota_claim(quota, peer, RTD_QUOTA_FILES, 1, "NEFF upload failed", &s->err))
+		return s->err.code;
+	s->fd = rtd_peer_open(peer, s->file, O_RDONLY);
+	if (s->fd >= 0)
+		return 0;
+	rtd_quota_give(quota, peer, RTD_QUOTA_FILES, 1);
+	return rtd_fail(&s->err, NERR_INVALID, "NMGR", "Failed to open NEFF [%s] as the client: %s",
+			s->file, strerror(-s->fd));
+}
+
+static void load_close_file(struct rtd_call *call, struct load_stream *s)
+{
+	if (s->fd < 0)
+		return;
+	close(s->fd);
+	rtd_quota_give(rtd_call_rtd(call)->quota, rtd_call_peer(call), RTD_QUOTA_FILES, 1);
+}
+
 void rtd_rpc_load_open(struct rtd_call *call)
 {
 	struct load_stream *s = calloc(1, sizeof(*s));
 
-	if (s)
+	if (s) {
+		s->fd = -1;
 		rtd_ready(rtd_call_rtd(call), &s->err);
+	}
 	rtd_call_set_data(call, s);
 }
 
@@ -81,6 +107,7 @@ void rtd_rpc_load_closed(struct rtd_call *call)
 	if (!s)
 		return;
 	load_release(call, s);
+	load_close_file(call, s);
 	free(s->file);
 	free(s);
 }
@@ -251,25 +278,21 @@ static int load_read_file(struct rtd_call *call, struct load_stream *s)
 {
 	struct rtd *rtd = rtd_call_rtd(call);
 	struct stat st;
-	int fd = rtd_peer_open(rtd_call_peer(call), s->file, O_RDONLY);
 
-	if (fd < 0)
-		return rtd_fail(&s->err, NERR_INVALID, "NMGR",
-				"Failed to open NEFF [%s] as the client: %s", s->file,
-				strerror(-fd));
-
-	if (fstat(fd, &st) || st.st_size <= 0 ||
+	if (load_open_file(call, s))
+		return s->err.code;
+	if (fstat(s->fd, &st) || st.st_size <= 0 ||
 	    (uint64_t)st.st_size > rtd->config->max_neff_size ||
-	    (s->has_size && s->neff_size != (uint64_t)st.st_size)) {
-		rtd_fail(&s->err, NERR_INVALID, "NMGR", "Wrong NEFF file size: [%s]", s->file);
-	} else {
-		s->neff_size = st.st_size;
-		if (!load_reserve(call, s, s->neff_size) && read_whole(fd, s->neff, s->neff_size))
-			rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: [%s]",
-				 s->file);
-		s->received = s->neff_size;
-	}
-	close(fd);
+	    (s->has_size && s->neff_size != (uint64_t)st.st_size))
+		return rtd_fail(&s->err, NERR_INVALID, "NMGR", "Wrong NEFF file size: [%s]",
+				s->file);
+
+	s->neff_size = st.st_size;
+	/* without a cache it is read piece by piece (model.c) */
+	if (rtd->cache && !load_reserve(call, s, s->neff_size) &&
+	    read_whole(s->fd, s->neff, s->neff_size))
+		rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: [%s]", s->file);
+	s->received = s->neff_size;
 	return s->err.code;
 }
 
@@ -340,8 +363,7 @@ void rtd_rpc_load_end(struct rtd_call *call)
 		load_answer(call, 0, &s->err);
 	} else {
 		s->load.owner = rtd_rpc_owner(call, s->load.owner.session);
-		s->load.neff = s->neff;
-		s->load.size = s->received;
+		s->load.neff = (struct rtd_neff){ s->neff, s->fd, s->received };
 		rtd_model_load(rtd_call_rtd(call), &s->load, load_done, call);
 	}
 }

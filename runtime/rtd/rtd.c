@@ -22,7 +22,7 @@ static struct rtd_quota *new_quota(const struct rtd_config *config)
 		return NULL;
 	rtd_quota_limit(quota, RTD_QUOTA_MEMORY, user, total);
 	if (!rtd_descriptors_get(&descriptors))
-		rtd_quota_limit(quota, RTD_QUOTA_REGIONS, descriptors.user, descriptors.total);
+		rtd_quota_limit(quota, RTD_QUOTA_FILES, descriptors.user, descriptors.total);
 	if (config->call_limit)
 		rtd_quota_limit(quota, RTD_QUOTA_CALLS, rtd_quota_share(config->call_limit),
 				config->call_limit);

@@ -82,6 +82,7 @@ struct rtd_model {
 	struct rtd_eg *eg;
 	struct rtd_program *program;
 	enum rtd_model_state state;
+	int failure; /* the code of the error after which it is RTD_FAILED */
 	struct rtd_owner owner;
 	struct rtd_neff_info info;
 	uint64_t neff_size, infer_count;
@@ -321,8 +322,7 @@ struct rtd_load {
 	uint32_t eg;
 	struct rtd_owner owner;
 	uint32_t ninfer, timeout_ms; /* 0: the default */
-	const void *neff;
-	size_t size;
+	struct rtd_neff neff;
 	struct rtd_neff_info info; /* from its header, set by rtd_model_load */
 	uint32_t id; /* set by the load */
 };

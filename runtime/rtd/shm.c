@@ -39,7 +39,7 @@ static void shm_free(struct rtd *rtd, struct rtd_shm *shm)
 	struct rtd_peer peer = shm->owner.peer;
 
 	shm_close(shm);
-	rtd_quota_give(rtd->quota, &peer, RTD_QUOTA_REGIONS, 1);
+	rtd_quota_give(rtd->quota, &peer, RTD_QUOTA_FILES, 1);
 }
 
 /* Called with the lock held. */
@@ -183,12 +183,12 @@ int rtd_shm_map(struct rtd *rtd, const struct rtd_peer *peer, uint64_t session, 
 		return rtd_fail(err, NERR_INVALID, "NMGR", "mmap_prot %u, expected 1, 2 or 3",
 				prot);
 
-	if (rtd_quota_claim(rtd->quota, peer, RTD_QUOTA_REGIONS, 1, "shared memory", err))
+	if (rtd_quota_claim(rtd->quota, peer, RTD_QUOTA_FILES, 1, "shared memory", err))
 		return err->code;
 
 	shm = shm_new(peer, path, huge_size, prot, &ret);
 	if (!shm) {
-		rtd_quota_give(rtd->quota, peer, RTD_QUOTA_REGIONS, 1);
+		rtd_quota_give(rtd->quota, peer, RTD_QUOTA_FILES, 1);
 		return rtd_fail(err, shm_error(ret), "NMGR",
 				"Failed to open shared memory [%s] as the client: %s", path,
 				strerror(-ret));

@@ -119,6 +119,7 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 
 	if (fatal && model->state == RTD_READY) {
 		model->state = RTD_FAILED;
+		model->failure = infer->err.code;
 		rtd_event(rtd, RTD_EVENT_MODEL_FAILED, eg, model);
 		eg->running = NULL;
 	}

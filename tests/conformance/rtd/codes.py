@@ -52,7 +52,8 @@ def failed_state(neff: bytes) -> None:
     daemon, client, model = faulty(neff, "nd0:engine-hang=1:core=0 nd0:reset-hang=always")
     meets(infer(client, model), nrt.NERR_TIMEOUT, "timeout", "an engine hangs")
     meets(infer(client, model), nrt.NERR_HW_ERROR, "needs a reset", "its core cannot be reset")
-    meets(infer(client, model), nrt.NERR_FAILED_STATE, f"model {model}", "and the model is stopped for good")
+    meets(infer(client, model), nrt.NERR_FAILED_STATE, f"model {model} was stopped after an error, 6",
+          "and the model is stopped for good")
     answer = client.call("start", nrt.start_request(h_nn=nrt.h_nn(id=model)))
     meets(answer.status, nrt.NERR_FAILED_STATE, f"{model}", "start of it")
     client.close()

@@ -13,7 +13,7 @@ OK, INVALID, INVALID_HANDLE, RESOURCE = 0, 2, 3, 4
 EXHAUSTED, UNAVAILABLE = 8, 14  # gRPC's
 SESSIONS, CONNECTIONS = 256, 256  # of one user; the page says so
 DESCRIPTORS = 512  # of the small daemon
-SHARE = (DESCRIPTORS - 128) // 8  # of a user, for connections and for regions
+SHARE = (DESCRIPTORS - 128) // 8  # of a user, for connections and for files
 
 
 def small_daemon() -> Daemon:
@@ -75,11 +75,12 @@ def connections() -> None:
     tap.equal(daemon.stop(), 0, "SIGTERM ends it with status 0")
 
 
-def descriptors() -> None:
+def descriptors(path: object) -> None:
     """A daemon that may open few files."""
     daemon = small_daemon()
     greedy, other = Other(daemon, NOBODY), Other(daemon, SOMEBODY)
     tap.equal(greedy("regions", SHARE + 10), [RESOURCE, SHARE], "shared memory: an eighth of its descriptors a user")
+    tap.equal(greedy("neff_file", path), [RESOURCE], "a NEFF by its path would be one more")
     tap.equal(greedy("connections", SHARE + 10), [-1, SHARE - 1], "connections: as many")
     tap.equal(other("regions", SHARE + 10), [RESOURCE, SHARE], "and another user as many again")
     root = Client(daemon)
@@ -150,7 +151,7 @@ def main() -> int:
     root.close()
     tap.equal(daemon.stop(), 0, "SIGTERM ends the daemon with status 0")
     connections()
-    descriptors()
+    descriptors(path)
     regions_given_back()
     uploads()
     return tap.done()

@@ -9,9 +9,35 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "neuron/hw/ext.h"
 #include "neuron/isa/codec.h"
+
+/*
+ * Reads from memory and from a file, which has to come to the same: the result, the error's words,
+ * the model.
+ */
+static void same_subgraph(const struct neff_subgraph *a, const struct neff_subgraph *b);
+static int read_both(const void *b, size_t size, const struct neff_limits *limits,
+		     struct neff_model **m, struct neff_error *err)
+{
+	int ret = neff_read(b, size, limits, m, err), fd = memfd_create("neff", 0);
+	struct neff_model *other = (void *)1;
+	struct neff_error why;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, b, size), (ssize_t)size);
+	ck_assert_int_eq(neff_read_file(fd, size, limits, &other, &why), ret);
+	close(fd);
+	ck_assert_str_eq(why.text, err->text);
+	ck_assert_int_eq(!other, !*m);
+	if (other)
+		same_subgraph(&(*m)->subgraphs[0], &other->subgraphs[0]);
+	neff_free(other);
+	return ret;
+}
 
 /* Header offsets as constants: the public layout, not the library's idea of it */
 static const struct {
@@ -150,7 +176,7 @@ START_TEST(round_trip)
 	t.model.info_json = (char *)"{\"compiler\": \"none\"}";
 	first_input(&t.sg)->source = strdup("ids \xc3\xa9");
 	b = testmodel_write(&t, &size);
-	ck_assert_msg(!neff_read(b, size, &limits, &m, &err), "%s", err.text);
+	ck_assert_msg(!read_both(b, size, &limits, &m, &err), "%s", err.text);
 	ck_assert_str_eq(m->info_json, t.model.info_json);
 	ck_assert_str_eq(m->header.name, t.model.header.name);
 	ck_assert_uint_eq(m->nsubgraphs, 1);
@@ -199,13 +225,42 @@ START_TEST(stored_constants)
 	ck_assert_int_eq(memmem(b, size, t.sg.vars[t.sg.nvars - 2].data, part) != NULL, n >= 65536);
 	ck_assert_ptr_null(memmem(b, size, t.sg.vars[t.sg.nvars - 3].data, part));
 	ck_assert_uint_lt(size, n + n / 2 + 40000);
-	ck_assert_msg(!neff_read(b, size, &limits, &m, &err), "%s", err.text);
+	ck_assert_msg(!read_both(b, size, &limits, &m, &err), "%s", err.text);
 	same_subgraph(&t.sg, &m->subgraphs[0]);
 	neff_free(m);
 	again = testmodel_write(&t, &part);
 	ck_assert_uint_eq(part, size);
 	ck_assert_mem_eq(b, again, size);
 	free(again);
+	free(b);
+	testmodel_free(&t);
+}
+END_TEST
+
+/* A file that is shorter than it was, whichever of its pieces is missing */
+START_TEST(shortened)
+{
+	int fd = memfd_create("neff", 0);
+	struct neff_model *m = (void *)1;
+	struct neff_error err;
+	struct testmodel t;
+	size_t size;
+	uint8_t *b;
+
+	testmodel_add(&t, 16);
+	add_constant(&t, "random", constants[4], 4);
+	b = testmodel_write(&t, &size);
+	ck_assert_int_eq(write(fd, b, size), (ssize_t)size);
+	for (size_t have = 0; have < size - 1024; have += size / 7) {
+		ck_assert_int_eq(ftruncate(fd, (off_t)(size - have - 1)), 0);
+		ck_assert_int_eq(neff_read_file(fd, size, NULL, &m, &err), -EINVAL);
+		ck_assert_ptr_null(m);
+		ck_assert_msg(strstr(err.text, "has become shorter"), "%zu: %s", have, err.text);
+	}
+	ck_assert_int_eq(ftruncate(fd, 1000), 0);
+	ck_assert_int_eq(neff_read_file(fd, size, NULL, &m, &err), -EINVAL);
+	ck_assert_str_eq(err.text, "header: the file cannot be read");
+	close(fd);
 	free(b);
 	testmodel_free(&t);
 }
@@ -229,7 +284,7 @@ START_TEST(bad_source)
 	testmodel_add(&t, 64);
 	first_input(&t.sg)->source = strdup(name);
 	b = testmodel_write(&t, &size);
-	ck_assert_msg(!neff_read(b, size, &limits, &m, &err), "%s", err.text);
+	ck_assert_msg(!read_both(b, size, &limits, &m, &err), "%s", err.text);
 	ck_assert_ptr_null(first_input(&m->subgraphs[0])->source);
 	neff_free(m);
 	free(b);
@@ -264,7 +319,7 @@ static void expect(const void *b, size_t size, const struct neff_limits *limits,
 	struct neff_model *m = (void *)1;
 	struct neff_error err;
 
-	ck_assert_int_eq(neff_read(b, size, limits, &m, &err), ret);
+	ck_assert_int_eq(read_both(b, size, limits, &m, &err), ret);
 	ck_assert_ptr_null(m);
 	ck_assert_msg(strstr(err.text, text), "'%s' does not say '%s'", err.text, text);
 	ck_assert_int_eq(err.version, ret == -ENOTSUP);
@@ -303,12 +358,12 @@ START_TEST(truncated)
 		uint8_t *copy = malloc(n ? n : 1);
 
 		memcpy(copy, b, n);
-		ck_assert_int_eq(neff_read(copy, n, NULL, &m, &err), -EINVAL);
+		ck_assert_int_eq(read_both(copy, n, NULL, &m, &err), -EINVAL);
 		ck_assert_ptr_null(m);
 		if (n >= 1024) /* a header that agrees with what is left: the stream is cut */
 			for (int i = 0; i < 8; i++)
 				copy[16 + i] = (uint8_t)((n - 1024) >> (8 * i));
-		ck_assert_int_eq(neff_read(copy, n, NULL, &m, &err), -EINVAL);
+		ck_assert_int_eq(read_both(copy, n, NULL, &m, &err), -EINVAL);
 		ck_assert_ptr_null(m);
 		free(copy);
 	}
@@ -679,7 +734,7 @@ START_TEST(raw_tar_is_read)
 	size_t size;
 	uint8_t *b = raw_file(0, &size);
 
-	ck_assert_msg(!neff_read(b, size, NULL, &m, &err), "%s", err.text);
+	ck_assert_msg(!read_both(b, size, NULL, &m, &err), "%s", err.text);
 	neff_free(m);
 	free(b);
 }
@@ -704,7 +759,7 @@ START_TEST(mutations)
 
 			copy[at] = rnd() % 3 ? (uint8_t)rnd() : "0{}[]\"-9"[rnd() % 8];
 		}
-		if (neff_read(copy, size, &limits, &m, &err)) {
+		if (read_both(copy, size, &limits, &m, &err)) {
 			refused++;
 			ck_assert_ptr_null(m);
 			ck_assert_int_ne(err.text[0], 0);
@@ -728,6 +783,7 @@ int main(void)
 	tcase_add_test(tc, header_offsets);
 	tcase_add_loop_test(tc, round_trip, 0, 4);
 	tcase_add_loop_test(tc, stored_constants, 0, 5);
+	tcase_add_test(tc, shortened);
 	tcase_add_loop_test(tc, bad_source, 0, 2);
 	tcase_add_loop_test(tc, bad_header, 0, LEN(bad_headers));
 	tcase_add_test(tc, truncated);

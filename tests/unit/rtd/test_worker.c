@@ -61,9 +61,9 @@ static void start_model(void (*make)(struct testmodel *t))
 	rtd = rtd_new(&config);
 	rtd_open_chips(rtd);
 	make(&t);
-	neff = testmodel_write(&t, &load.size);
+	neff = testmodel_write(&t, &load.neff.size);
 	testmodel_free(&t);
-	load.neff = neff;
+	load.neff.bytes = neff;
 	sem_init(&c.over, 0, 0);
 	rtd_model_load(rtd, &load, control_done, &c);
 	control_good(&c);
@@ -319,9 +319,9 @@ START_TEST(a_load_ends_with_its_session)
 	load.eg = eg->id;
 	rtd_eg_put(rtd, eg);
 	make_add(&t);
-	neff = testmodel_write(&t, &load.size);
+	neff = testmodel_write(&t, &load.neff.size);
 	testmodel_free(&t);
-	load.neff = neff;
+	load.neff.bytes = neff;
 	load.owner = (struct rtd_owner){ .peer = peer, .session = session->id };
 	rtd_control_eg(rtd, load.eg, rtd_control_new(hold_run, 0, control_done, &held));
 	rtd_model_load(rtd, &load, control_done, &loaded);
