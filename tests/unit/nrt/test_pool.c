@@ -2,15 +2,17 @@
 /*
  * Pooled memory: constants of a model in the memory of other chips. Its results are those of the same
  * model with all of them at home, and of C's sums; the devices' own lists of chunks say where the
- * constants lie, the process's datastores whose they are. test_pool trn1.32xlarge
+ * constants lie, the process's datastores whose they are. test_pool emu:trn1.32xlarge; in a guest
+ * test_pool node, and test_pool node hold, which loads a model, says so and stays.
  */
 #include <check.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../check_main.h"
-#include "instance.h"
 #include "ndl.h"
 #include "neuron/hw/ext.h"
 #include "nrt_client.h"
@@ -21,17 +23,17 @@
 #define BYTES (ELEMS * 4u)
 #define CHUNKS 4096
 
-static const char *instance;
+static const char *machine;
 static const struct neuron_gen *gen;
 static ndl_device_t *chip[CHIPS];
 
 /* One logical core of chip 0 alone, so that the other chips are nobody's */
 static void setup(void)
 {
-	gen = neuron_instance_find(instance)->gen;
 	unsetenv("NEURON_RT_WEIGHTS_DEVICES");
 	setenv("NEURON_RT_VISIBLE_CORES", "0", 1);
-	ck_assert_int_eq(nrtx_machine_set(instance), NRT_SUCCESS);
+	ck_assert_int_eq(nrtx_machine_set(machine), NRT_SUCCESS);
+	ck_assert_int_eq(ndl_get_gen(0, &gen), 0);
 	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
 	for (int i = 0; i < CHIPS; i++)
 		ck_assert_int_eq(ndl_open_device(i, NULL, &chip[i]), 0);
@@ -220,40 +222,228 @@ static void lie(const unsigned int want[CHIPS])
 
 static const unsigned int nowhere[CHIPS];
 
-START_TEST(next_door)
+/* Nearest first: of a torus of four rows of four, 1, 3, 4 and 12 are one link away from 0 */
+START_TEST(places)
 {
+	static const struct {
+		const char *devices;
+		unsigned int n, want[CHIPS];
+	} all[] = {
+		{ NULL, 4, { 4 } },
+		{ "1", 4, { 4 } },
+		{ "2", 4, { 2, 2 } },
+		{ "4", 9, { [0] = 3, [1] = 2, [3] = 2, [4] = 2 } },
+		{ "6", 5, { [0] = 1, [1] = 1, [3] = 1, [4] = 1, [12] = 1 } },
+		{ "16", 20, { 2, 2, 1, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
+	};
 	struct client cl;
-	uint64_t home, away;
 
-	load(&cl, 4);
-	lie((const unsigned int[CHIPS]){ 4 });
-	runs(&cl, 4);
-	runs(&cl, 4);
-	home = nrtx_last_ps();
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		weights_devices(all[i].devices);
+		load(&cl, all[i].n);
+		lie(all[i].want);
+		runs(&cl, all[i].n);
+		runs(&cl, all[i].n);
+		client_free(&cl);
+		lie(nowhere);
+	}
+}
+END_TEST
+
+/*
+ * A constant on each chip. In virtual time one over a link is as slow as the link, if that is slower
+ * than its queue, and each link behind adds the bytes' time.
+ */
+START_TEST(farther_is_slower)
+{
+	/* of all ways in a torus of four by four: 4 chips one link away, 6 two, 4 three, 1 four */
+	const unsigned int first = 15, behind = 6 * 1 + 4 * 2 + 1 * 3;
+	const struct neuron_costs *cost = &gen->target->cost;
+	const uint64_t link = (uint64_t)BYTES * cost->link_kib / 1024;
+	const uint64_t queue = (uint64_t)BYTES * cost->dma_kib / 1024;
+	uint64_t ps[2], least = behind * link + first * (link > queue ? link - queue : 0);
+	struct client cl;
+
+	for (unsigned int away = 0; away < 2; away++) {
+		weights_devices(away ? "16" : NULL);
+		load(&cl, CHIPS);
+		runs(&cl, CHIPS);
+		runs(&cl, CHIPS);
+		ps[away] = nrtx_last_ps();
+		client_free(&cl);
+	}
+	/* two of them are read a second time, by the sum */
+	ck_assert_msg(ps[1] - ps[0] >= least - link / 100 && ps[1] - ps[0] <= least + 2 * link,
+		      "%llu ps at home, %llu away, links take %llu", (unsigned long long)ps[0],
+		      (unsigned long long)ps[1], (unsigned long long)least);
+}
+END_TEST
+
+/* Takes all of a chip's memory but for pieces that are smaller than a constant. */
+static void fill(int index)
+{
+	for (uint64_t size = 1ull << 32; size > BYTES / 2; size /= 2)
+		for (uint32_t m = 0; m < gen->memories; m++)
+			for (uint32_t r = 0; r < NDL_REGIONS; r++) {
+				const struct ndl_mem_params p = { .size = size,
+								  .channel = m,
+								  .region = r };
+				uint64_t handle;
+
+				while (!ndl_memory_alloc(chip[index], &p, &handle))
+					;
+			}
+}
+
+/* Without being told: what finds no place at home goes to the next chip that has room. */
+START_TEST(overflows)
+{
+	/* inputs, outputs and programs have room at home, and of the constants one more or less */
+	const struct ndl_mem_params piece = { .size = 2 << 20 };
+	uint64_t left;
+	struct client cl;
+
+	ck_assert_int_eq(ndl_memory_alloc(chip[0], &piece, &left), 0);
+	fill(0);
+	fill(1);
+	ck_assert_int_eq(ndl_memory_free(chip[0], left), 0);
+	weights_devices("1");
+	ck_assert_int_eq(load_fails(5), NRT_RESOURCE);
+	ck_assert_msg(strstr(nrtx_error_details(), "on any of 1 devices"), "%s",
+		      nrtx_error_details());
+	lie(nowhere);
+	weights_devices(NULL);
+	load(&cl, 5);
+	ck_assert_uint_eq(there(1), 0);
+	ck_assert_uint_ge(there(3), 3 * BYTES);
+	ck_assert_uint_eq(there(0) / BYTES + there(3) / BYTES, 5);
+	runs(&cl, 5);
 	client_free(&cl);
 	lie(nowhere);
-	weights_devices("2");
-	load(&cl, 4);
-	lie((const unsigned int[CHIPS]){ 2, 2 });
-	runs(&cl, 4);
-	runs(&cl, 4);
-	away = nrtx_last_ps();
-	/* what comes over the link is as slow as that, at most it had been as slow at home */
-	printf("home %llu away %llu link %llu\n", (unsigned long long)home, (unsigned long long)away, (unsigned long long)(3ull * BYTES / 1024 * gen->target->cost.link_kib));
+	/* spread over chips of which one is full: each has two turns */
+	weights_devices("3");
+	load(&cl, 3);
+	ck_assert_uint_eq(there(1), 0);
+	runs(&cl, 3);
 	client_free(&cl);
 	lie(nowhere);
 }
 END_TEST
+
+START_TEST(told_wrong)
+{
+	static const struct {
+		const char *value, *text;
+	} bad[] = {
+		{ "0", "NEURON_RT_WEIGHTS_DEVICES=0 is not a number from 1 to 64" },
+		{ "65", "NEURON_RT_WEIGHTS_DEVICES=65 is not a number" },
+		{ "2x", "NEURON_RT_WEIGHTS_DEVICES=2x is not a number" },
+		{ "-1", "NEURON_RT_WEIGHTS_DEVICES=-1 is not a number" },
+		{ "17", "nd0 reaches the memory of 16 devices, its own among them" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		weights_devices(bad[i].value);
+		ck_assert_int_eq(load_fails(1), NRT_INVALID);
+		ck_assert_msg(strstr(nrtx_error_details(), bad[i].text), "%s",
+			      nrtx_error_details());
+	}
+	lie(nowhere);
+}
+END_TEST
+
+static void *fail_once(void *arg)
+{
+	struct client *cl = arg;
+	NRT_STATUS status;
+
+	do
+		status = client_run(cl);
+	while (!status);
+	ck_assert_int_eq(status, NRT_EXEC_HW_ERR_DMA_ABORT);
+	return NULL;
+}
+
+/* A link that goes down under a loaded model, and the chip behind it in a reset by somebody else */
+START_TEST(link_down)
+{
+	struct client cl, alone;
+	pthread_t thread;
+	uint32_t request;
+	int result;
+
+	load(&alone, 1);
+	weights_devices("2");
+	load(&cl, 4);
+	runs(&cl, 4);
+	ck_assert_int_eq(ndl_fault(1, "link-down=on"), 0);
+	for (int times = 0; times < 2; times++) {
+		ck_assert_int_eq(client_run(&cl), NRT_EXEC_HW_ERR_DMA_ABORT);
+		ck_assert_msg(strstr(nrtx_error_details(), "DMA abort"), "%s",
+			      nrtx_error_details());
+		runs(&alone, 1);
+	}
+	ck_assert_int_eq(ndl_fault(1, "link-down=off"), 0);
+	runs(&cl, 4);
+	/* its cores are not what the model needs of it */
+	ck_assert_int_eq(ndl_reset_ncs(chip[1], NEURON_NC_MAP_DEVICE, &request), 0);
+	ck_assert_int_eq(ndl_ready_ncs(chip[1], request, &result), 0);
+	ck_assert_int_eq(result, 0);
+	runs(&cl, 4);
+	client_free(&cl);
+	/* and at any time of executions that follow each other */
+	weights_devices("4");
+	load(&cl, 16);
+	for (int times = 0; times < 5; times++) {
+		runs(&cl, 16);
+		ck_assert_int_eq(pthread_create(&thread, NULL, fail_once, &cl), 0);
+		usleep(7000 + 1300 * (useconds_t)times);
+		ck_assert_int_eq(ndl_fault(3, "link-down=on"), 0);
+		ck_assert_int_eq(pthread_join(thread, NULL), 0);
+		ck_assert_int_eq(ndl_fault(3, "link-down=off"), 0);
+	}
+	runs(&cl, 16);
+	client_free(&cl);
+	runs(&alone, 1);
+	client_free(&alone);
+	lie(nowhere);
+}
+END_TEST
+
+/* Until it is killed */
+static void hold(void)
+{
+	struct client cl;
+
+	setup();
+	weights_devices("4");
+	load(&cl, 4);
+	lie((const unsigned int[CHIPS]){ [0] = 1, [1] = 1, [3] = 1, [4] = 1 });
+	runs(&cl, 4);
+	puts("loaded");
+	fflush(stdout);
+	pause();
+}
 
 int main(int argc, char **argv)
 {
 	Suite *s = suite_create("pool");
 	TCase *tc = tcase_create("pool");
 
-	instance = argc > 1 ? argv[1] : "trn1.32xlarge";
+	machine = argc > 1 ? argv[1] : "emu:trn1.32xlarge";
+	if (argc > 2) {
+		hold();
+		return 0;
+	}
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, next_door);
+	tcase_add_test(tc, places);
+	if (strcmp(machine, "node")) {
+		tcase_add_test(tc, farther_is_slower);
+		tcase_add_test(tc, overflows);
+		tcase_add_test(tc, told_wrong);
+		tcase_add_test(tc, link_down);
+	}
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
