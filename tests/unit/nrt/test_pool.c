@@ -65,7 +65,13 @@ static float weight(unsigned int k, unsigned int i)
 	return (float)((i * 7 + k * 13) % 1001) - 500;
 }
 
-/* y = n constants, one after the other; s = x + the first three of them, which its queue adds */
+#define COPIED 20
+static unsigned int copied(unsigned int n)
+{
+	return n < COPIED ? n : COPIED;
+}
+
+/* y = n constants, or the first 20, one after the other; s = x + the first three of them, which its queue adds */
 static void *make(unsigned int n, size_t *size)
 {
 	const struct neuron_insn start = { .opcode = NEURON_OP_PROGRAM_START };
@@ -85,8 +91,8 @@ static void *make(unsigned int n, size_t *size)
 	insn.isa_version = gen->target->isa_version;
 	testmodel_insn(&t, NEURON_ENG_SP, &insn);
 	/* variable 0 is the output y */
-	t.sg.vars[0].size = (uint64_t)n * BYTES;
-	testmodel_io(&t, 0, NEURON_DT_FP32, n, ELEMS);
+	t.sg.vars[0].size = (uint64_t)copied(n) * BYTES;
+	testmodel_io(&t, 0, NEURON_DT_FP32, copied(n), ELEMS);
 	testmodel_var(&t, "s", NEFF_VAR_OUTPUT, BYTES);
 	testmodel_io(&t, 1, NEURON_DT_FP32, 1, ELEMS);
 	testmodel_var(&t, "x", NEFF_VAR_INPUT, BYTES);
@@ -104,6 +110,8 @@ static void *make(unsigned int n, size_t *size)
 		t.sg.vars[first + k].data = w;
 		for (unsigned int i = 0; i < ELEMS; i++)
 			w[i] = weight(k, i);
+		if (k >= COPIED)
+			continue;
 		d = testmodel_dma(&t, NEURON_ENG_SP, q, 0, 1)->desc;
 		d->from = d->to = all;
 		d->from.var = first + k;
@@ -126,7 +134,7 @@ static void *make(unsigned int n, size_t *size)
 	}
 	insn = (struct neuron_insn){ .opcode = NEURON_OP_NOP,
 				     .wait = NEURON_WAIT_SEM_GE,
-				     .wait_value = n + 1 };
+				     .wait_value = copied(n) + 1 };
 	testmodel_insn(&t, NEURON_ENG_SP, &insn);
 	insn = (struct neuron_insn){ .opcode = NEURON_OP_SEM_RANGE_CLEAR, .last = 31 };
 	testmodel_insn(&t, NEURON_ENG_SP, &insn);
@@ -162,15 +170,16 @@ static NRT_STATUS load_fails(unsigned int n)
 
 static void runs(struct client *cl, unsigned int n)
 {
-	float *y = calloc(n, BYTES), *s = calloc(1, BYTES);
+	const size_t size = (size_t)copied(n) * BYTES;
+	float *y = calloc(1, size), *s = calloc(1, BYTES);
 
-	client_write(cl, "y", y, (size_t)n * BYTES);
+	client_write(cl, "y", y, size);
 	client_write(cl, "s", s, BYTES);
 	ck_assert_msg(client_run(cl) == NRT_SUCCESS, "%s", nrtx_error_details());
-	client_read(cl, "y", y, (size_t)n * BYTES);
+	client_read(cl, "y", y, size);
 	client_read(cl, "s", s, BYTES);
 	/* an assertion for each element would take longer than all else */
-	for (unsigned int k = 0; k < n; k++)
+	for (unsigned int k = 0; k < copied(n); k++)
 		for (unsigned int i = 0; i < ELEMS; i++)
 			if (y[k * ELEMS + i] != weight(k, i))
 				ck_abort_msg("w%u, element %u: %g", k, i, y[k * ELEMS + i]);
@@ -318,6 +327,7 @@ START_TEST(overflows)
 	weights_devices(NULL);
 	load(&cl, 5);
 	ck_assert_uint_eq(there(1), 0);
+	ck_assert_uint_ge(there(0), BYTES);
 	ck_assert_uint_ge(there(3), 3 * BYTES);
 	ck_assert_uint_eq(there(0) / BYTES + there(3) / BYTES, 5);
 	runs(&cl, 5);
@@ -328,6 +338,27 @@ START_TEST(overflows)
 	load(&cl, 3);
 	ck_assert_uint_eq(there(1), 0);
 	runs(&cl, 3);
+	client_free(&cl);
+	lie(nowhere);
+}
+END_TEST
+
+/* Many constants leave room for what is placed behind them. */
+START_TEST(leaves_room)
+{
+	const unsigned int n = 300; /* 69 MiB */
+	const struct ndl_mem_params most = { .size = 88 << 20 }, room = { .size = 24 << 20 };
+	struct client cl;
+	uint64_t left;
+
+	ck_assert_int_eq(ndl_memory_alloc(chip[0], &most, &left), 0);
+	fill(0);
+	ck_assert_int_eq(ndl_memory_free(chip[0], left), 0);
+	load(&cl, n);
+	ck_assert_uint_ge(there(0), 16 << 20);
+	ck_assert_uint_ge(there(0) + there(1), n * BYTES);
+	ck_assert_int_eq(ndl_memory_alloc(chip[0], &room, &left), 0);
+	runs(&cl, n);
 	client_free(&cl);
 	lie(nowhere);
 }
@@ -440,6 +471,7 @@ int main(int argc, char **argv)
 	if (strcmp(machine, "node")) {
 		tcase_add_test(tc, farther_is_slower);
 		tcase_add_test(tc, overflows);
+		tcase_add_test(tc, leaves_room);
 		tcase_add_test(tc, told_wrong);
 		tcase_add_test(tc, link_down);
 	}
