@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where a subgraph's variables lie in device memory. Small ones share chunks, and a chunk lies in
- * one region of one channel. Constants are copied once, at load; they may lie in the memory of other
- * chips (pool.c).
+ * one region of one channel. Constants are copied once, at load; they may lie in the memory of
+ * other chips (pool.c).
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Pooled memory: constants of a model in the memory of other chips. Its results are those of the same
- * model with all of them at home, and of C's sums; the devices' own lists of chunks say where the
- * constants lie, the process's datastores whose they are. test_pool emu:trn1.32xlarge; in a guest
- * test_pool node, and test_pool node hold, which loads a model, says so and stays.
+ * Pooled memory: constants of a model in the memory of other chips. Its results are those of the
+ * same model with all of them at home, and of C's sums; the devices' own lists of chunks say where
+ * the constants lie, the process's datastores whose they are. test_pool emu:trn1.32xlarge; in a
+ * guest test_pool node, and test_pool node hold, which loads a model, says so and stays.
  */
 #include <check.h>
 #include <pthread.h>
@@ -71,7 +71,8 @@ static unsigned int copied(unsigned int n)
 	return n < COPIED ? n : COPIED;
 }
 
-/* y = n constants, or the first 20, one after the other; s = x + the first three of them, which its queue adds */
+/* y = n constants, or the first 20, one after the other; s = x + the first three of them, which its
+ * queue adds */
 static void *make(unsigned int n, size_t *size)
 {
 	const struct neuron_insn start = { .opcode = NEURON_OP_PROGRAM_START };
@@ -184,8 +185,7 @@ static void runs(struct client *cl, unsigned int n)
 			if (y[k * ELEMS + i] != weight(k, i))
 				ck_abort_msg("w%u, element %u: %g", k, i, y[k * ELEMS + i]);
 	for (unsigned int i = 0; i < ELEMS; i++)
-		if (s[i] !=
-		    (float)(i % 77) + weight(0, i) + weight(1 % n, i) + weight(2 % n, i))
+		if (s[i] != (float)(i % 77) + weight(0, i) + weight(1 % n, i) + weight(2 % n, i))
 			ck_abort_msg("sum %u: %g", i, s[i]);
 	free(y);
 	free(s);
@@ -263,8 +263,8 @@ START_TEST(places)
 END_TEST
 
 /*
- * A constant on each chip. In virtual time one over a link is as slow as the link, if that is slower
- * than its queue, and each link behind adds the bytes' time.
+ * A constant on each chip. In virtual time one over a link is as slow as the link, if that is
+ * slower than its queue, and each link behind adds the bytes' time.
  */
 START_TEST(farther_is_slower)
 {
