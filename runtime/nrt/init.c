@@ -12,13 +12,6 @@
 #include "rt_profile.h"
 #include "rt_sendrecv.h"
 
-static void know_device(struct rt_device *device)
-{
-	if (ndl_isa_version(device->dev, &device->isa_version))
-		device->isa_version = 0;
-	rt_nds_open(device);
-}
-
 static NRT_STATUS open_device(uint32_t index, uint32_t map)
 {
 	struct rt_device *device = &rt.devices[index];
@@ -34,24 +27,8 @@ static NRT_STATUS open_device(uint32_t index, uint32_t map)
 			return rt_fail(NRT_HW_ERROR, "TDRV", "reset of nd%u failed: %s", index,
 				       ndl_error_text(err));
 	}
-	know_device(device);
+	rt_device_know(device);
 	return NRT_SUCCESS;
-}
-
-int rt_device_join(uint32_t index, ndl_device_t **dev)
-{
-	struct rt_device *device = &rt.devices[index];
-	int err = 0;
-
-	pthread_mutex_lock(&rt.lock);
-	if (!device->dev) {
-		err = ndl_open_device((int)index, NULL, &device->dev);
-		if (!err)
-			know_device(device);
-	}
-	*dev = device->dev;
-	pthread_mutex_unlock(&rt.lock);
-	return err;
 }
 
 static NRT_STATUS open_core(struct rt_core *core, uint32_t vnc, uint32_t global, uint32_t map)
