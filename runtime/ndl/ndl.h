@@ -130,6 +130,11 @@ int ndl_neighbor_window(ndl_device_t *device, int neighbor, uint64_t *window);
  * all others, that of the device. -ENOENT: there is none
  */
 int ndl_device_window(ndl_device_t *device, int other, uint64_t *window);
+/*
+ * How many links lie between two devices by the machine's shape, whether they are up or not; 0: it
+ * is the same one. -ENOENT: the machine links them by none
+ */
+int ndl_device_distance(ndl_device_t *device, int other);
 /* The bytes of a DRAM channel; -EINVAL if there is no such channel */
 int ndl_get_dram_size(ndl_device_t *device, uint32_t channel, uint64_t *size);
 /* The channel that a device address lies in; -EINVAL: none */

@@ -176,6 +176,11 @@ int ndl_device_window(ndl_device_t *dev, int other, uint64_t *window)
 	return *window ? 0 : ret;
 }
 
+int ndl_device_distance(ndl_device_t *dev, int other)
+{
+	return link_distance(ndl_machine_instance(), dev->device_index, other);
+}
+
 static uint64_t *nds_at(const void *data, unsigned int nc, unsigned int counter)
 {
 	return (uint64_t *)((char *)(uintptr_t)data + NDS_NC_OFFSET(nc, counter));

@@ -22,3 +22,33 @@ int link_port(const char *instance, int from, int to, const bool up[NEURON_PORTS
 	}
 	return -ENOENT;
 }
+
+/* In steps outwards from the first device */
+int link_distance(const char *instance, int from, int to)
+{
+	const struct neuron_instance *known = neuron_instance_find(instance);
+	const enum neuron_topology topology = known ? known->topology : NEURON_TOPOLOGY_LINE;
+	const unsigned int slots = known ? known->chips : NDL_MAX_DEVICES;
+	const unsigned int ports = neuron_topology_ports(topology, slots);
+	unsigned int reached[NDL_MAX_DEVICES] = { (unsigned int)from }, n = 1;
+	int distance[NDL_MAX_DEVICES];
+
+	if (from < 0 || to < 0 || (unsigned int)from >= slots || (unsigned int)to >= slots)
+		return -ENOENT;
+	for (unsigned int i = 0; i < slots; i++)
+		distance[i] = -ENOENT;
+	distance[from] = 0;
+	for (unsigned int i = 0; i < n; i++) {
+		for (unsigned int port = 0; port < ports; port++) {
+			unsigned int other, other_port;
+
+			if (!neuron_topology_link(topology, slots, reached[i], port, &other,
+						  &other_port) ||
+			    distance[other] >= 0)
+				continue;
+			distance[other] = distance[reached[i]] + 1;
+			reached[n++] = other;
+		}
+	}
+	return distance[to];
+}

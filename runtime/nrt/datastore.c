@@ -87,3 +87,17 @@ void rt_memory_add(struct rt_core *core, uint32_t type, int64_t bytes)
 	__atomic_add_fetch(&core->counters.mem_device, (uint64_t)bytes, __ATOMIC_RELAXED);
 	rt_nds_add(core, memory_counter(type), (uint64_t)bytes);
 }
+
+void rt_memory_add_elsewhere(uint32_t device, uint32_t nc, uint32_t type, int64_t bytes)
+{
+	struct rt_core *const set[] = { rt.cores, rt.mates };
+
+	for (unsigned int k = 0; k < 2; k++)
+		for (uint32_t i = 0; set[k] && i < rt.ncores; i++)
+			if (set[k][i].device == device && set[k][i].nc == nc) {
+				rt_memory_add(&set[k][i], type, bytes);
+				return;
+			}
+	if (rt.devices[device].nds)
+		ndl_nds_add(rt.devices[device].nds, nc, memory_counter(type), (uint64_t)bytes);
+}

@@ -27,9 +27,7 @@ static NRT_STATUS open_device(uint32_t index, uint32_t map)
 			return rt_fail(NRT_HW_ERROR, "TDRV", "reset of nd%u failed: %s", index,
 				       ndl_error_text(err));
 	}
-	if (ndl_isa_version(device->dev, &device->isa_version))
-		device->isa_version = 0;
-	rt_nds_open(device);
+	rt_device_know(device);
 	return NRT_SUCCESS;
 }
 

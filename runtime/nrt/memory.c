@@ -5,8 +5,19 @@
 
 #include "rt_memory.h"
 
-NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, uint32_t type,
-			  struct rt_chunk *chunk)
+static void count(const struct rt_chunk *chunk, bool taken)
+{
+	const int64_t bytes = taken ? (int64_t)chunk->size : -(int64_t)chunk->size;
+
+	if (chunk->dev == chunk->core->dev)
+		rt_memory_add(chunk->core, chunk->type, bytes);
+	else
+		rt_memory_add_elsewhere(chunk->dev->device_index, chunk->core->nc, chunk->type,
+					bytes);
+}
+
+int rt_chunk_try(struct rt_core *core, ndl_device_t *dev, uint64_t size, uint64_t align,
+		 uint32_t type, struct rt_chunk *chunk)
 {
 	struct ndl_mem_params params = {
 		.size = size,
@@ -14,7 +25,7 @@ NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, u
 		.nc = core->nc,
 		.type = type,
 	};
-	const struct neuron_gen *gen = core->dev->gen;
+	const struct neuron_gen *gen = dev->gen;
 	int err = -ENOMEM;
 
 	/* a core's own channel is tried first, so that the cores are spread over the channels */
@@ -22,24 +33,28 @@ NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, u
 		params.channel = (core->nc + i) % gen->memories;
 		for (params.region = 0; params.region < NDL_REGIONS && err == -ENOMEM;
 		     params.region++)
-			err = ndl_memory_alloc(core->dev, &params, &chunk->handle);
+			err = ndl_memory_alloc(dev, &params, &chunk->handle);
 	}
-
-	if (!err) {
-		*chunk = (struct rt_chunk){
-			core, core->dev, chunk->handle, 0, size, type, rt.epoch
-		};
-		rt_memory_add(core, type, (int64_t)size);
-		err = ndl_memory_get_pa(core->dev, chunk->handle, &chunk->pa);
-		if (err)
-			rt_chunk_free(chunk);
-	}
-
 	if (err)
-		return rt_fail(rt_status_from_errno(err), "TDRV",
-			       "Failed to allocate buffer in MLA DRAM for %llu bytes: %s",
-			       (unsigned long long)size, strerror(-err));
-	return NRT_SUCCESS;
+		return err;
+
+	*chunk = (struct rt_chunk){ core, dev, chunk->handle, 0, size, type, rt.epoch };
+	count(chunk, true);
+	err = ndl_memory_get_pa(dev, chunk->handle, &chunk->pa);
+	if (err)
+		rt_chunk_free(chunk);
+	return err;
+}
+
+NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, uint32_t type,
+			  struct rt_chunk *chunk)
+{
+	int err = rt_chunk_try(core, core->dev, size, align, type, chunk);
+
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV",
+			     "Failed to allocate buffer in MLA DRAM for %llu bytes: %s",
+			     (unsigned long long)size, strerror(-err))
+		   : NRT_SUCCESS;
 }
 
 bool rt_chunk_alloc_host(struct rt_core *core, uint64_t size, uint32_t type, struct rt_chunk *chunk,
@@ -63,7 +78,7 @@ void rt_chunk_free(struct rt_chunk *chunk)
 {
 	if (rt_chunk_alive(chunk)) {
 		ndl_memory_free(chunk->dev, chunk->handle);
-		rt_memory_add(chunk->core, chunk->type, -(int64_t)chunk->size);
+		count(chunk, false);
 	}
 	*chunk = (struct rt_chunk){ 0 };
 }

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where a subgraph's variables lie in device memory. Small ones share chunks, and a chunk lies in
- * one region of one channel. Constants are copied once, at load.
+ * one region of one channel. Constants are copied once, at load; they may lie in the memory of
+ * other chips (pool.c).
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt_pool.h"
 #include "rt_subgraph.h"
 
 #define VAR_ALIGN 64
+/* Constants that may lie elsewhere leave room here for what is placed behind them. */
+#define ROOM_FROM (64ull << 20) /* if they are so many */
+#define ROOM_MORE (32ull << 20) /* besides the programs */
 
 static uint32_t chunk_type(enum neff_var_type type)
 {
@@ -24,10 +29,21 @@ static uint32_t chunk_type(enum neff_var_type type)
 	}
 }
 
-static bool placed_here(const struct rt_var *var, uint32_t type)
+/* Chunks of a type in one chip's memory */
+struct run {
+	uint32_t type;
+	unsigned int home; /* that of its variables */
+	uint64_t most; /* bytes of a chunk of several variables */
+	/* the chunk to be made next, and its variables: n from first to last */
+	uint64_t size, align;
+	unsigned int n, first, last;
+};
+
+static bool placed_here(const struct rt_var *var, const struct run *run)
 {
 	return var->neff->type != NEFF_VAR_STATE_BUFFER && var->neff->type != NEFF_VAR_VIRTUAL &&
-	       chunk_type(var->neff->type) == type && !var->chunk && !var->remote;
+	       chunk_type(var->neff->type) == run->type && var->home == run->home && !var->chunk &&
+	       !var->remote;
 }
 
 static bool align_up(uint64_t *value, uint64_t align)
@@ -39,43 +55,51 @@ static bool align_up(uint64_t *value, uint64_t align)
 }
 
 /*
- * Fills the next chunk of a type with as many variables, in order, as a region holds. Returns false
- * if none is left.
+ * Fills the next chunk with as many variables, in order, as it holds. Returns false if none is left.
  */
-static bool fill_chunk(struct rt_subgraph *sg, uint32_t type, uint64_t *size, uint64_t *align,
-		       unsigned int *first, unsigned int *last)
+static bool fill_chunk(struct rt_subgraph *sg, struct run *run)
 {
-	uint64_t region = ndl_region_size(sg->core->dev->gen);
-	bool any = false;
-
-	*size = 0;
-	*align = VAR_ALIGN;
-	for (unsigned int i = *first; i < sg->nvars; i++) {
+	run->size = 0;
+	run->align = VAR_ALIGN;
+	run->n = 0;
+	for (unsigned int i = run->first; i < sg->nvars; i++) {
 		struct rt_var *var = &sg->vars[i];
-		uint64_t end = *size, a = var->neff->alignment;
+		uint64_t end = run->size, a = var->neff->alignment;
 
-		if (!placed_here(var, type))
+		if (!placed_here(var, run))
 			continue;
 
 		a = a > VAR_ALIGN ? a : VAR_ALIGN;
-		if (!align_up(&end, a) || end + var->neff->size > region) {
-			if (any)
+		if (!align_up(&end, a) || end + var->neff->size > run->most) {
+			if (run->n)
 				break;
 			/* larger than a region: the allocation is left to fail with its size */
 			end = 0;
 		}
 
-		if (!any)
-			*first = i;
-		any = true;
+		if (!run->n++)
+			run->first = i;
 		var->offset = end;
-		*size = end + var->neff->size;
-		*align = a > *align ? a : *align;
-		*last = i;
-		if (*size > region)
+		run->size = end + var->neff->size;
+		run->align = a > run->align ? a : run->align;
+		run->last = i;
+		if (run->size > run->most)
 			break;
 	}
-	return any;
+	return run->n;
+}
+
+static void put_chunk(struct rt_subgraph *sg, struct run *run, struct rt_chunk *chunk)
+{
+	for (unsigned int i = run->first; i <= run->last; i++) {
+		struct rt_var *var = &sg->vars[i];
+
+		if (!placed_here(var, run))
+			continue;
+		var->chunk = chunk;
+		var->pa = chunk->pa + var->offset;
+	}
+	run->first = run->last + 1;
 }
 
 static struct rt_chunk *new_chunk(struct rt_subgraph *sg, uint64_t size, uint64_t align,
@@ -92,26 +116,120 @@ static struct rt_chunk *new_chunk(struct rt_subgraph *sg, uint64_t size, uint64_
 
 static NRT_STATUS place_type(struct rt_subgraph *sg, uint32_t type)
 {
-	unsigned int first = 0, last = 0;
-	uint64_t size, align;
+	struct run run = { .type = type, .most = ndl_region_size(sg->core->dev->gen) };
 
-	while (fill_chunk(sg, type, &size, &align, &first, &last)) {
+	while (fill_chunk(sg, &run)) {
 		NRT_STATUS status;
-		struct rt_chunk *chunk = new_chunk(sg, size, align, type, &status);
+		struct rt_chunk *chunk = new_chunk(sg, run.size, run.align, type, &status);
 
 		if (!chunk)
 			return status;
-		for (unsigned int i = first; i <= last; i++) {
-			struct rt_var *var = &sg->vars[i];
-
-			if (!placed_here(var, type))
-				continue;
-			var->chunk = chunk;
-			var->pa = chunk->pa + var->offset;
-		}
-		first = last + 1;
+		put_chunk(sg, &run, chunk);
 	}
 	return NRT_SUCCESS;
+}
+
+/* Gives each constant the chip that has the fewest bytes of them so far. */
+static void spread(struct rt_subgraph *sg, const struct rt_pool *pool)
+{
+	const struct run all = { .type = NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE };
+	uint64_t bytes[NDL_MAX_DEVICES] = { 0 };
+
+	for (unsigned int i = 0; i < sg->nvars; i++) {
+		struct rt_var *var = &sg->vars[i];
+		unsigned int least = 0;
+
+		if (!placed_here(var, &all))
+			continue;
+		for (unsigned int k = 1; k < pool->n && !var->here; k++)
+			least = bytes[k] < bytes[least] ? k : least;
+		var->home = least;
+		bytes[least] += var->neff->size;
+	}
+}
+
+/* Chips that constants are spread over have two turns: those behind the first may have room, too. */
+static unsigned int turns_of(const struct rt_pool *pool)
+{
+	return pool->spread ? 2 * pool->n : pool->n;
+}
+
+static bool is_next(const struct rt_subgraph *sg, struct rt_pool *pool, unsigned int turn)
+{
+	if (pool->more)
+		rt_pool_extend(sg->core, pool);
+	return turn + 1 < turns_of(pool);
+}
+
+/* The constants whose turn it is to lie in one chip; what finds no place there has the next turn. */
+static NRT_STATUS place_turn(struct rt_subgraph *sg, struct rt_pool *pool, unsigned int turn)
+{
+	const uint32_t type = NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE;
+	struct run run = { .type = type,
+			   .home = turn,
+			   .most = ndl_region_size(sg->core->dev->gen) };
+
+	while (fill_chunk(sg, &run)) {
+		struct rt_chunk *chunk = &sg->chunks[sg->nchunks];
+		int err = rt_pool_alloc(pool, turn % pool->n, sg->core, run.size ? run.size : 1,
+					run.align, type, chunk);
+
+		if (!err) {
+			sg->nchunks++;
+			put_chunk(sg, &run, chunk);
+		} else if (err == -ENOMEM && run.n > 1 && run.size) {
+			run.most = run.size / 2;
+		} else if (!sg->vars[run.first].here && is_next(sg, pool, turn)) {
+			for (unsigned int i = run.first; i <= run.last; i++)
+				if (placed_here(&sg->vars[i], &run))
+					sg->vars[i].home++;
+		} else {
+			return rt_fail(rt_status_from_errno(err), "TDRV",
+				       "Failed to allocate buffer in MLA DRAM for %llu bytes, on "
+				       "any of %u devices: %s",
+				       (unsigned long long)run.size,
+				       sg->vars[run.first].here ? 1 : pool->n, strerror(-err));
+		}
+	}
+	return NRT_SUCCESS;
+}
+
+static uint64_t constants_size(const struct rt_subgraph *sg)
+{
+	uint64_t size = 0;
+
+	for (unsigned int i = 0; i < sg->nvars; i++)
+		size += sg->vars[i].neff->type == NEFF_VAR_FILE ? sg->vars[i].neff->size : 0;
+	return size;
+}
+
+static uint64_t programs_size(const struct rt_subgraph *sg)
+{
+	uint64_t size = 0;
+
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
+		size += sg->neff->engine[e].instr_size;
+	return size;
+}
+
+static NRT_STATUS place_constants(struct rt_subgraph *sg)
+{
+	struct rt_chunk room = { 0 };
+	struct rt_pool pool;
+	NRT_STATUS status = rt_pool_make(sg->core, &pool);
+
+	if (status)
+		return status;
+	if (pool.spread)
+		spread(sg, &pool);
+	/* if there is no such room, it is not the constants that are too many */
+	if ((pool.more || pool.spread) && constants_size(sg) >= ROOM_FROM)
+		rt_chunk_try(sg->core, sg->core->dev, 2 * programs_size(sg) + ROOM_MORE, 0,
+			     NEURON_MEMALLOC_TYPE_CODE_DEVICE, &room);
+	for (unsigned int turn = 0; turn < turns_of(&pool) && !status; turn++)
+		status = place_turn(sg, &pool, turn);
+	rt_chunk_free(&room);
+	return status;
 }
 
 /* The end of a subgraph's virtual variables in the scratchpad */
@@ -181,11 +299,12 @@ static NRT_STATUS copy_constants(struct rt_subgraph *sg)
 
 		if (var->neff->type != NEFF_VAR_FILE)
 			continue;
-		err = ndl_memory_buf_copyin(sg->core->dev, var->chunk->handle, var->neff->data,
+		err = ndl_memory_buf_copyin(var->chunk->dev, var->chunk->handle, var->neff->data,
 					    var->offset, var->neff->size);
 		if (err)
-			return rt_fail(rt_status_from_errno(err), "TDRV", "constant '%s': %s",
-				       var->neff->name, strerror(-err));
+			return rt_fail(rt_status_from_errno(err), "TDRV", "constant '%s', nd%u: %s",
+				       var->neff->name, var->chunk->dev->device_index,
+				       strerror(-err));
 	}
 	return NRT_SUCCESS;
 }
@@ -218,23 +337,27 @@ NRT_STATUS rt_place_begin(struct rt_subgraph *sg)
 		if (sg->vars[i].neff->type == NEFF_VAR_STATE_BUFFER)
 			sg->vars[i].pa = ndl_core_address(sg->core->dev, sg->core->nc);
 	}
+	/* custom operators reach the memory of their own chip alone */
+	for (unsigned int i = 0; i < sg->neff->ncustom; i++)
+		for (unsigned int k = 0; k < sg->neff->custom[i].nargs; k++)
+			if (!sg->neff->custom[i].arg[k].scalar)
+				sg->vars[sg->neff->custom[i].arg[k].var].here = true;
 	return NRT_SUCCESS;
 }
 
 NRT_STATUS rt_place(struct rt_subgraph *sg)
 {
-	static const uint32_t types[] = {
-		NEURON_MEMALLOC_TYPE_TENSORS_DEVICE,
-		NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE,
-		NEURON_MEMALLOC_TYPE_SCRATCHPAD_DEVICE,
-	};
-	NRT_STATUS status = NRT_SUCCESS;
+	NRT_STATUS status;
 
 	put_twins(sg);
-	for (size_t t = 0; t < sizeof(types) / sizeof(types[0]) && !status; t++)
-		status = place_type(sg, types[t]);
+	/* constants come last: they can lie in another chip, the rest cannot */
+	status = place_type(sg, NEURON_MEMALLOC_TYPE_TENSORS_DEVICE);
+	if (!status)
+		status = place_type(sg, NEURON_MEMALLOC_TYPE_SCRATCHPAD_DEVICE);
 	if (!status)
 		status = rt_place_virtual(sg, 1);
+	if (!status)
+		status = place_constants(sg);
 	if (!status)
 		status = copy_constants(sg);
 	return status ? status : make_one(sg);
