@@ -230,6 +230,7 @@ static const struct rule {
 	{ "shift-right-logical",   by_element },
 	{ "sign",                  by_element },
 	{ "sine",                  by_element },
+	{ "slice",                 sizes_slice },
 	{ "sort",                  by_element }, /* sort.c reads the size */
 	{ "sqrt",                  by_element },
 	{ "subtract",              by_element },

@@ -63,20 +63,27 @@ int hlo_give_sizes(struct hlo_inst *in, struct hlo_value *v, const struct hlo_si
 	return 0;
 }
 
-struct ncc_op *hlo_filled(struct hlo_inst *in, struct ncc_op *x, unsigned int d,
-			  struct ncc_op *size, struct ncc_op *with)
+struct ncc_op *hlo_inside(struct hlo_inst *in, const struct ncc_shape *shape, unsigned int d,
+			  struct ncc_op *size)
 {
 	const uint8_t map = (uint8_t)d;
-	struct ncc_op *count = build_count(&in->b, x->shape.dim[d]), *inside;
-	struct ncc_shape s = x->shape;
+	struct ncc_op *count = build_count(&in->b, shape->dim[d]), *p;
+	struct ncc_shape s = *shape;
 
 	s.dtype = NEURON_DT_INT8;
 	s.pred = true;
-	inside = count ? build_compare(&in->b, NCC_LT, count,
-				       build_spread(&in->b, &count->shape, size, NULL))
-		       : NULL;
-	inside = inside && s.ndim > 1 ? build_spread(&in->b, &s, inside, &map) : inside;
-	return build_select(&in->b, inside, x, build_spread(&in->b, &x->shape, with, NULL));
+	p = count ? build_compare(&in->b, NCC_LT, count,
+				  build_spread(&in->b, &count->shape, size, NULL))
+		  : NULL;
+	return p && s.ndim > 1 ? build_spread(&in->b, &s, p, &map) : p;
+}
+
+/* x with `with`, a scalar, beyond the size of dimension d */
+static struct ncc_op *filled(struct hlo_inst *in, struct ncc_op *x, unsigned int d,
+			     struct ncc_op *size, struct ncc_op *with)
+{
+	return build_select(&in->b, hlo_inside(in, &x->shape, d, size), x,
+			    build_spread(&in->b, &x->shape, with, NULL));
 }
 
 int hlo_fill(struct hlo_inst *in, unsigned int i, unsigned int d, struct ncc_op *size,
@@ -90,7 +97,7 @@ int hlo_fill(struct hlo_inst *in, unsigned int i, unsigned int d, struct ncc_op 
 			return hlo_fail(in, -EINVAL, "operand %u has no dimension %u", i, d);
 		if (with[k]->shape.ndim || with[k]->shape.dtype != v->op[k]->shape.dtype)
 			return hlo_fail(in, -EINVAL, "what fills operand %u is no scalar of its type", i);
-		op[k] = hlo_filled(in, v->op[k], d, size, with[k]);
+		op[k] = filled(in, v->op[k], d, size, with[k]);
 		if (!op[k])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 	}
@@ -275,7 +282,7 @@ static int fill_results(struct hlo_inst *in, struct hlo_value *v)
 		op[i] = v->op[i];
 		for (unsigned int d = 0; op[i] && d < NCC_MAX_DIMS; d++)
 			if (v->size[i].dim[d])
-				op[i] = hlo_filled(in, op[i], d, v->size[i].dim[d],
+				op[i] = filled(in, op[i], d, v->size[i].dim[d],
 						   build_splat(&in->b, &s, 0));
 		if (!op[i])
 			return hlo_fail(in, -ENOMEM, "out of memory");

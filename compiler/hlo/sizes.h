@@ -40,9 +40,9 @@ int hlo_fill(struct hlo_inst *in, unsigned int i, unsigned int d, struct ncc_op 
 	     struct ncc_op *const *with);
 int hlo_fill_number(struct hlo_inst *in, unsigned int i, unsigned int d, struct ncc_op *size,
 		    double number);
-/* x with `with`, a scalar, beyond the size of dimension d */
-struct ncc_op *hlo_filled(struct hlo_inst *in, struct ncc_op *x, unsigned int d,
-			  struct ncc_op *size, struct ncc_op *with);
+/* A predicate of that shape: is an element within the size of dimension d? */
+struct ncc_op *hlo_inside(struct hlo_inst *in, const struct ncc_shape *s, unsigned int d,
+			  struct ncc_op *size);
 /* Refuses the instruction because of its operand i's dimension d. */
 int hlo_refuse_size(struct hlo_inst *in, unsigned int i, unsigned int d);
 

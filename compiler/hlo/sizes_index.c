@@ -120,30 +120,22 @@ static int keep_beyond(struct hlo_inst *in, unsigned int d, struct ncc_op *size)
 {
 	struct hlo_inst cut = *in;
 	struct hlo_value *u = &in->in[1];
-	struct ncc_op *old = NULL, *zero, *inside;
-	struct ncc_shape s = u->op[0]->shape;
+	struct ncc_op *old = NULL, **op = ncc_alloc(in->imp->m, sizeof(struct ncc_op *));
 	int rc;
 
 	cut.in = ncc_alloc(in->imp->m, (in->nin + 1) * sizeof(*cut.in));
-	if (!cut.in)
+	if (!cut.in || !op)
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	cut.nin = in->nin - 1;
 	cut.in[0] = in->in[0];
 	memcpy(&cut.in[1], &in->in[2], (in->nin - 2) * sizeof(*cut.in));
-	cut.shape = s;
+	cut.shape = u->op[0]->shape;
 	rc = hlo_dynamic_slice(&cut, &old);
 	if (rc)
 		return rc;
-	s.dtype = NEURON_DT_INT8;
-	s.pred = true;
-	inside = build_splat(&in->b, &s, 1);
-	s.ndim = 0;
-	zero = build_splat(&in->b, &s, 0);
-	u->op = ncc_alloc(in->imp->m, sizeof(struct ncc_op *));
-	if (!u->op || !inside || !zero)
-		return hlo_fail(in, -ENOMEM, "out of memory");
-	u->op[0] = build_select(&in->b, hlo_filled(in, inside, d, size, zero), in->in[1].op[0], old);
-	return u->op[0] ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+	op[0] = build_select(&in->b, hlo_inside(in, &u->op[0]->shape, d, size), u->op[0], old);
+	u->op = op;
+	return op[0] ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
 int sizes_dynamic_update(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
