@@ -36,7 +36,8 @@ int sizes_gather(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 			of++;
 		while (is_in(g->n_collapsed_slice_dims, g->collapsed_slice_dims, of) ||
 		       is_in(g->n_operand_batching_dims, g->operand_batching_dims, of));
-		if (in->p->gather_slice_sizes[of] == in->in[0].op[0]->shape.dim[of])
+		if (of < in->in[0].op[0]->shape.ndim &&
+		    in->p->gather_slice_sizes[of] == in->in[0].op[0]->shape.dim[of])
 			s.dim[d] = hlo_size(in, 0, of);
 	}
 	return rc ? rc : hlo_give_sizes(in, v, &s);

@@ -125,7 +125,7 @@ int sizes_pad(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 		rc = hlo_fill(in, 0, d, s.dim[d], in->in[1].op);
 	}
 	rc = rc ? rc : run(in, v);
-	for (unsigned int d = 0; !rc && d < c->n_dimensions; d++) {
+	for (unsigned int d = 0; !rc && c && d < c->n_dimensions; d++) {
 		const Ncc__Hlo__PaddingConfigDimension *w = c->dimensions[d];
 		const double inner = (double)w->interior_padding;
 		struct ncc_op *n = s.dim[d];
