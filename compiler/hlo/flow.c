@@ -298,8 +298,8 @@ static int make_iteration(struct hlo_inst *in, const struct unrolling *u, struct
  * Makes a loop of the IR: the elements that change are its states, the others are as they were
  * before it.
  */
-static int make_loop(struct hlo_inst *in, const struct unrolling *u,
-		     const struct hlo_value *before, struct hlo_value *v)
+static int make_loop(struct hlo_inst *in, const struct unrolling *u, const struct hlo_value *before,
+		     struct hlo_value *v)
 {
 	struct ncc_op **state = ncc_alloc(in->imp->m, (before->n + 1) * sizeof(struct ncc_op *));
 	struct looping l = { .state = { .n = before->n, .op = state } };

@@ -92,9 +92,8 @@ static int run_on_bounds(struct hlo_inst *in, struct hlo_value *v)
 	const struct hlo_rule *rule = in->rule;
 
 	if (hlo_has_complex(in))
-		return rule->complex
-			       ? rule->complex(in, v)
-			       : hlo_fail(in, -ENOTSUP, "of complex values is not supported");
+		return rule->complex ? rule->complex(in, v)
+				     : hlo_fail(in, -ENOTSUP, "of complex values is not supported");
 	return rule->value ? rule->value(in, v) : hlo_array(in, v);
 }
 

@@ -96,7 +96,8 @@ int hlo_fill(struct hlo_inst *in, unsigned int i, unsigned int d, struct ncc_op 
 		if (d >= v->op[k]->shape.ndim)
 			return hlo_fail(in, -EINVAL, "operand %u has no dimension %u", i, d);
 		if (with[k]->shape.ndim || with[k]->shape.dtype != v->op[k]->shape.dtype)
-			return hlo_fail(in, -EINVAL, "what fills operand %u is no scalar of its type", i);
+			return hlo_fail(in, -EINVAL,
+					"what fills operand %u is no scalar of its type", i);
 		op[k] = filled(in, v->op[k], d, size, with[k]);
 		if (!op[k])
 			return hlo_fail(in, -ENOMEM, "out of memory");
@@ -125,8 +126,8 @@ int hlo_fill_number(struct hlo_inst *in, unsigned int i, unsigned int d, struct 
 
 int hlo_refuse_size(struct hlo_inst *in, unsigned int i, unsigned int d)
 {
-	return hlo_fail(in, -ENOTSUP, "dimension %u of operand %u is dynamic, which is not supported here",
-			d, i);
+	return hlo_fail(in, -ENOTSUP,
+			"dimension %u of operand %u is dynamic, which is not supported here", d, i);
 }
 
 /* Marks the dynamic dimensions of the shape's arrays, whose first leaf is the given one. */
@@ -182,7 +183,8 @@ int hlo_pack(struct hlo_inst *in, const struct hlo_layout *l, struct hlo_value *
 
 			if (size && !(l->dims[i] >> d & 1))
 				return hlo_fail(in, -ENOTSUP,
-						"dimension %u of result %u of a computation is dynamic, "
+						"dimension %u of result %u of a computation is "
+						"dynamic, "
 						"that of its shape is not",
 						d, i);
 			if (!(l->dims[i] >> d & 1))
@@ -283,7 +285,7 @@ static int fill_results(struct hlo_inst *in, struct hlo_value *v)
 		for (unsigned int d = 0; op[i] && d < NCC_MAX_DIMS; d++)
 			if (v->size[i].dim[d])
 				op[i] = filled(in, op[i], d, v->size[i].dim[d],
-						   build_splat(&in->b, &s, 0));
+					       build_splat(&in->b, &s, 0));
 		if (!op[i])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 	}

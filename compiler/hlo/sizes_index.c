@@ -50,7 +50,8 @@ static int drop_indices(struct hlo_inst *in, unsigned int i, unsigned int d, str
 
 	if (ncc_is_unsigned(dtype) && ncc_dtype_size(dtype) < 4)
 		return hlo_fail(in, -ENOTSUP,
-				"dimension %u of operand %u is dynamic, and its type has no index out "
+				"dimension %u of operand %u is dynamic, and its type has no index "
+				"out "
 				"of range",
 				d, i);
 	return hlo_fill_number(in, i, d, size, ncc_is_unsigned(dtype) ? (double)UINT32_MAX : -1);

@@ -13,7 +13,8 @@ static int take(struct hlo_inst *in, struct hlo_value *v, unsigned int d, struct
 	for (unsigned int k = 0; op && k < v->n; k++) {
 		op[k] = place ? expand_take_inside(&in->b, v->op[k], place, d) : NULL;
 		if (!op[k])
-			return in->imp->err->text[0] ? -EFBIG : hlo_fail(in, -ENOMEM, "out of memory");
+			return in->imp->err->text[0] ? -EFBIG
+						     : hlo_fail(in, -ENOMEM, "out of memory");
 	}
 	v->op = op;
 	return op ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
@@ -40,11 +41,12 @@ static int close_up(struct hlo_inst *in, struct hlo_value *v, unsigned int d, st
 		struct ncc_op *n = hlo_size_or_bound(in, i, d);
 
 		if (moved) { /* those from `at` on are `from`'s */
-			struct ncc_op *gap = build_binary(bl, NCC_SUB, build_splat(bl, &at->shape, (double)from), at);
+			struct ncc_op *gap = build_binary(
+				bl, NCC_SUB, build_splat(bl, &at->shape, (double)from), at);
 
-			place = build_select(bl, build_compare(bl, NCC_GE, count, spread(in, count, at)),
-					     build_binary(bl, NCC_ADD, count, spread(in, count, gap)),
-					     place);
+			place = build_select(
+				bl, build_compare(bl, NCC_GE, count, spread(in, count, at)),
+				build_binary(bl, NCC_ADD, count, spread(in, count, gap)), place);
 		}
 		moved = moved || hlo_size(in, i, d);
 		from += in->in[i].op[0]->shape.dim[d];
@@ -162,7 +164,8 @@ int sizes_reverse(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 
 		if (!first)
 			continue;
-		first = build_binary(bl, NCC_SUB, build_splat(bl, &first->shape, (double)bound), first);
+		first = build_binary(bl, NCC_SUB, build_splat(bl, &first->shape, (double)bound),
+				     first);
 		place = build_binary(bl, NCC_ADD, count, spread(in, count, first));
 		rc = take(in, v, d, build_number(bl, NCC_MIN, place, (double)(bound - 1)));
 	}

@@ -33,7 +33,8 @@ static int fill_reduced(struct hlo_inst *in, unsigned int i, unsigned int n, uns
 
 int sizes_reduce(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
-	const unsigned int n = in->nin / 2, ndim = in->nin && in->in[0].n ? in->in[0].op[0]->shape.ndim : 0;
+	const unsigned int n = in->nin / 2,
+			   ndim = in->nin && in->in[0].n ? in->in[0].op[0]->shape.ndim : 0;
 	struct hlo_sizes s, left = { 0 };
 	uint32_t mask = 0;
 	unsigned int k = 0;
@@ -64,7 +65,8 @@ static struct ncc_op *count_windows(struct hlo_inst *in, struct ncc_op *size,
 				    const Ncc__Hlo__WindowDimension *w, int64_t bound)
 {
 	const int64_t base = w->base_dilation > 1 ? w->base_dilation : 1;
-	const int64_t size_of = (w->size - 1) * (w->window_dilation > 1 ? w->window_dilation : 1) + 1;
+	const int64_t size_of =
+		(w->size - 1) * (w->window_dilation > 1 ? w->window_dilation : 1) + 1;
 	struct ncc_op *n = build_number(&in->b, NCC_MUL, size, (double)base);
 
 	/* elements with holes between them and padding; less the first window; in strides */
@@ -116,7 +118,8 @@ int sizes_window(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 	rc = rc ? rc : run(in, v);
 	for (unsigned int d = 0; !rc && w && d < w->n_dimensions; d++)
 		if (s.dim[d] && !is_trivial(w->dimensions[d]))
-			s.dim[d] = count_windows(in, s.dim[d], w->dimensions[d], v->op[0]->shape.dim[d]);
+			s.dim[d] = count_windows(in, s.dim[d], w->dimensions[d],
+						 v->op[0]->shape.dim[d]);
 	return rc ? rc : hlo_give_sizes(in, v, &s);
 }
 
@@ -133,8 +136,9 @@ static int fill_both(struct hlo_inst *in, int64_t a, int64_t b)
 {
 	struct ncc_op *size = hlo_smaller(in, hlo_size(in, 0, a), hlo_size(in, 1, b));
 
-	return size ? hlo_fill_number(in, 0, (unsigned int)a, size, 0) ?:
-		      hlo_fill_number(in, 1, (unsigned int)b, size, 0) : 0;
+	return size ? hlo_fill_number(in, 0, (unsigned int)a, size, 0)
+			       ?: hlo_fill_number(in, 1, (unsigned int)b, size, 0)
+		    : 0;
 }
 
 int sizes_dot(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
@@ -144,8 +148,11 @@ int sizes_dot(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 	unsigned int n = 0;
 	int rc = 0;
 
-	for (size_t i = 0; d && i < d->n_lhs_contracting_dimensions && i < d->n_rhs_contracting_dimensions && !rc; i++)
-		rc = fill_both(in, d->lhs_contracting_dimensions[i], d->rhs_contracting_dimensions[i]);
+	for (size_t i = 0;
+	     d && i < d->n_lhs_contracting_dimensions && i < d->n_rhs_contracting_dimensions && !rc;
+	     i++)
+		rc = fill_both(in, d->lhs_contracting_dimensions[i],
+			       d->rhs_contracting_dimensions[i]);
 	rc = rc ? rc : run(in, v);
 	if (rc)
 		return rc;
@@ -175,7 +182,8 @@ static int fill_spatial(struct hlo_inst *in, const Ncc__Hlo__ConvolutionDimensio
 
 		if (i < c->n_kernel_spatial_dimensions &&
 		    hlo_size(in, 1, c->kernel_spatial_dimensions[i]))
-			return hlo_refuse_size(in, 1, (unsigned int)c->kernel_spatial_dimensions[i]);
+			return hlo_refuse_size(in, 1,
+					       (unsigned int)c->kernel_spatial_dimensions[i]);
 		if (!size)
 			continue;
 		if (!w || i >= w->n_dimensions || !is_sane(w->dimensions[i]))

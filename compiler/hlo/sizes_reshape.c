@@ -87,7 +87,8 @@ static bool is_packed(const struct ncc_shape *s, const struct hlo_sizes *sizes, 
 static void divide(struct hlo_inst *in, struct ncc_op *x, struct ncc_op *by, struct ncc_op **q,
 		   struct ncc_op **r)
 {
-	struct ncc_op *b = build_spread(&in->b, &x->shape, build_number(&in->b, NCC_MAX, by, 1), NULL);
+	struct ncc_op *b =
+		build_spread(&in->b, &x->shape, build_number(&in->b, NCC_MAX, by, 1), NULL);
 
 	*q = build_binary(&in->b, NCC_DIV, x, b);
 	*r = build_binary(&in->b, NCC_SUB, x, build_binary(&in->b, NCC_MUL, *q, b));
@@ -148,7 +149,8 @@ struct reshaping {
 };
 
 /* x, of shape r->x, with the group's dimensions as one whose elements are moved */
-static struct ncc_op *gather_group(const struct reshaping *r, const struct group *g, struct ncc_op *x)
+static struct ncc_op *gather_group(const struct reshaping *r, const struct group *g,
+				   struct ncc_op *x)
 {
 	struct ncc_build *bl = &r->in->b;
 	struct ncc_shape flat = { .ndim = 3, .dim = { 1, 1, 1 } };
@@ -182,7 +184,8 @@ static int move(const struct reshaping *r, const struct hlo_value *x, struct hlo
 	for (unsigned int k = 0; v->op && k < x->n; k++) {
 		v->op[k] = build_reshape(&in->b, v->op[k], &r->y);
 		if (!v->op[k])
-			return in->imp->err->text[0] ? -EFBIG : hlo_fail(in, -ENOMEM, "out of memory");
+			return in->imp->err->text[0] ? -EFBIG
+						     : hlo_fail(in, -ENOMEM, "out of memory");
 	}
 	return v->op ? hlo_give_sizes(in, v, &r->to) : hlo_fail(in, -ENOMEM, "out of memory");
 }
@@ -227,7 +230,8 @@ static int infer_size(struct reshaping *r, const struct group *g)
 			others *= r->y.dim[d];
 		else if (at < g->y + g->ny)
 			return hlo_fail(in, -ENOTSUP,
-					"dimensions %u and %u of the result are dynamic, and their sizes "
+					"dimensions %u and %u of the result are dynamic, and their "
+					"sizes "
 					"do not follow from the operand's",
 					at, d);
 		else
@@ -235,7 +239,8 @@ static int infer_size(struct reshaping *r, const struct group *g)
 	}
 	if (at == g->y + g->ny)
 		return hlo_fail(in, -ENOTSUP,
-				"dimension %u of the operand is dynamic, and none of the result takes it",
+				"dimension %u of the operand is dynamic, and none of the result "
+				"takes it",
 				g->x);
 	for (unsigned int d = g->x; d < g->x + g->nx; d++)
 		size = product(in, size, r->from.dim[d] ?: constant(in, r->x.dim[d]));
