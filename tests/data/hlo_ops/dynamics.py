@@ -353,6 +353,81 @@ ENTRY e {
                        Sized(2 * x[:n] if p else x[:n // 2], (8, None)), Sized(2 * x[:n], (8, None))],
             lambda d, n: (beyond(whole(d, 8, 3), n), np.bool_(n % 2)), (5, 8, 0), in_xla=never)
 
+    dynamic("attention", """
+ENTRY e {
+  q0 = f32[2,12,8] parameter(0)
+  k0 = f32[2,12,8] parameter(1)
+  v0 = f32[2,12,8] parameter(2)
+  n = s32[] parameter(3)
+  q = f32[2,<=12,8] set-dimension-size(q0, n), dimensions={1}
+  k = f32[2,<=12,8] set-dimension-size(k0, n), dimensions={1}
+  v = f32[2,<=12,8] set-dimension-size(v0, n), dimensions={1}
+  low = f32[] constant(-inf)
+  zero = f32[] constant(0)
+  s = f32[2,<=12,<=12] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+  top = f32[2,<=12] reduce(s, low), dimensions={2}, to_apply=max
+  tops = f32[2,<=12,12] broadcast(top), dimensions={0,1}
+  less = f32[2,<=12,<=12] subtract(s, tops)
+  e = f32[2,<=12,<=12] exponential(less)
+  sum = f32[2,<=12] reduce(e, zero), dimensions={2}, to_apply=add
+  sums = f32[2,<=12,12] broadcast(sum), dimensions={0,1}
+  p = f32[2,<=12,<=12] divide(e, sums)
+  ROOT r = f32[2,<=12,8] dot(p, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+}""", lambda q, k, v, n: [Sized(attention(q[:, :n], k[:, :n], v[:, :n]), (None, 12, None))],
+            lambda d, n: tuple(beyond(whole(d, 2, 12, 8) / 16, n, 1, 3) for _ in range(3)), (1, 7), 2**16, in_xla=never)
+
+    dynamic("breadth", """
+best {
+  a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  gt = pred[] compare(a, b), direction=GT
+  eq = pred[] compare(a, b), direction=EQ
+  lt = pred[] compare(i, j), direction=LT
+  tie = pred[] and(eq, lt)
+  first = pred[] or(gt, tie)
+  x = f32[] select(first, a, b)
+  y = s32[] select(first, i, j)
+  ROOT r = (f32[], s32[]) tuple(x, y)
+}
+square { a = f32[] parameter(0) ROOT r = f32[] multiply(a, a) }
+ENTRY e {
+  x0 = f32[7,4] parameter(0)
+  i0 = s8[7,4] parameter(1)
+  w0 = f32[7,2,2] parameter(2)
+  k = f32[1,2,3] parameter(3)
+  n = s32[] parameter(4)
+  x = f32[<=7,4] set-dimension-size(x0, n), dimensions={0}
+  i = s8[<=7,4] set-dimension-size(i0, n), dimensions={0}
+  w = f32[<=7,2,2] set-dimension-size(w0, n), dimensions={0}
+  low = f32[] constant(-inf)
+  none = s32[] constant(0)
+  small = f32[] constant(-1)
+  large = f32[] constant(2)
+  place0 = s32[7,4] iota(), iota_dimension=0
+  place = s32[<=7,4] set-dimension-size(place0, n), dimensions={0}
+  most = (f32[4], s32[4]) reduce(x, place, low, none), dimensions={0}, to_apply=best
+  most0 = f32[4] get-tuple-element(most), index=0
+  most1 = s32[4] get-tuple-element(most), index=1
+  zero = s32[] constant(0)
+  int = s32[<=7,4] convert(i)
+  total = s32[] reduce(int, zero), dimensions={0,1}, to_apply=addi
+  positive = pred[<=7,4] compare(i, i0), direction=EQ
+  chosen = f32[<=7,4] select(positive, x, x)
+  kept = f32[<=7,4] clamp(small, chosen, large)
+  squares = f32[<=7,4] map(x), dimensions={0,1}, to_apply=square
+  bits = s32[<=7,4] bitcast-convert(x)
+  z = c64[<=7,4] complex(x, squares)
+  zt = c64[4,<=7] transpose(z), dimensions={1,0}
+  imag = f32[4,<=7] imag(zt)
+  conv = f32[<=7,2,3] convolution(w, k), window={size=1}, dim_labels=b0f_0io->b0f
+  ROOT r = (f32[4], s32[4], s32[], f32[<=7,4], f32[<=7,4], s32[<=7,4], f32[4,<=7], f32[<=7,2,3]) tuple(most0, most1, total, kept, squares, bits, imag, conv)
+}""", lambda x, i, w, k, n: [x[:n].max(0), x[:n].argmax(0).astype(np.int32), i[:n].astype(np.int32).sum(dtype=np.int32), Sized(x[:n].clip(-1, 2), (7, None)),
+                             Sized(x[:n] ** 2, (7, None)), Sized(x[:n].view(np.int32), (7, None)), Sized((x[:n] ** 2).T, (None, 7)),
+                             Sized(np.einsum("blf,fo->blo", w[:n], k[0]), (7, None, None))],
+            lambda d, n: (beyond(whole(d, 7, 4), n, 0, 50), d.ints(np.int8, 7, 4), whole(d, 7, 2, 2), whole(d, 1, 2, 3)), (1, 5, 7), in_xla=never)
+
     dynamic("parameters", """
 ENTRY e {
   x = f32[<=6,<=5] parameter(0)
@@ -398,3 +473,8 @@ def windows(x, k, n):
         :, :max(y.shape[1] - size + stride, 0) // stride * stride:stride].swapaxes(2, 3)
     return [Sized(some(x, 3, 2).sum(2), (None, 4, None)), Sized(some(wide(-np.inf), 3, 1).max(2), (None, 10, None)),
             Sized(np.einsum("bnkf,kfo->bno", some(wide(0), 3, 1), k).astype(np.float32), (None, 10, None))]
+
+
+def attention(q, k, v):
+    e = np.exp(q.astype(np.float64) @ k.swapaxes(1, 2))
+    return (e / e.sum(2, keepdims=True) @ v).astype(np.float32)
