@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call.h"
 #include "complex.h"
 #include "operations.h"
 #include "proto/scan.h"
@@ -246,20 +245,23 @@ static int import_param(struct hlo_inst *in, struct hlo_value *args, int64_t k)
 	return rc;
 }
 
-/* The sizes of the parameters' dynamic dimensions: parameters behind them */
+/* The sizes of the parameters' dynamic dimensions: parameters behind them, in their order */
 static int import_sizes(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 			struct hlo_value *args)
 {
-	int rc = 0;
+	const unsigned int n = imp->m->nparams;
+	const Ncc__Hlo__Instruction **param = calloc(n + 1, sizeof(*param));
+	int rc = param ? 0 : ncc_no_memory(imp->err);
 
-	for (unsigned int k = 0, n = imp->m->nparams; k < n && !rc; k++) {
-		for (size_t i = 0; i < c->n_instructions && !rc; i++) {
-			struct hlo_inst in = new_inst(imp, c->instructions[i]);
+	for (size_t i = 0; i < c->n_instructions && !rc; i++)
+		if (!strcmp(c->instructions[i]->opcode, "parameter"))
+			param[c->instructions[i]->parameter_number] = c->instructions[i];
+	for (unsigned int k = 0; k < n && !rc; k++) {
+		struct hlo_inst in = new_inst(imp, param[k]);
 
-			if (hlo_is_parameter(in.p, k))
-				rc = hlo_size_parameter(&in, &args[k]);
-		}
+		rc = hlo_size_parameter(&in, &args[k]);
 	}
+	free(param);
 	return rc;
 }
 

@@ -223,7 +223,7 @@ ENTRY e {
         Sized(x[:, :m].reshape(-1, 5), (24, None)), Sized(x[:, :m].reshape(6, -1), (None, 20)), Sized(x[None, :, :m], (None, None, 4, None)),
         Sized(x[:n, :m].reshape(-1, 5), (24, None)), Sized(x[:n, :m].reshape(-1), (120,)), Sized(x[:n].reshape(n, 20), (6, None)),
         Sized(x[:n, :m].reshape(n, m * 5), (6, 20))],
-            lambda d, n, m: (d.f32(6, 4, 5),), ((5, 3), (0, 2), (2, 0), (6, 4)), in_xla=never)
+            lambda d, n, m: (d.f32(6, 4, 5),), ((5, 3), (0, 2), (2, 0), (6, 4)))
 
     dynamic("dot", """
 ENTRY e {
@@ -351,7 +351,7 @@ ENTRY e {
   ROOT r = (s32[], f32[<=8,3], f32[3], f32[<=8,3], f32[<=8,3]) tuple(steps, last, sum, chosen, called)
 }""", lambda x, p, n: [np.int32(max(n - 1, 0)), Sized(x[:min(n, 1)], (8, None)), sum((x[:k].sum(0) for k in range(2, n + 1)), np.zeros(3, np.float32)),
                        Sized(2 * x[:n] if p else x[:n // 2], (8, None)), Sized(2 * x[:n], (8, None))],
-            lambda d, n: (beyond(whole(d, 8, 3), n), np.bool_(n % 2)), (5, 8, 0), in_xla=never)
+            lambda d, n: (beyond(whole(d, 8, 3), n), np.bool_(n % 2)), (5, 8, 0))
 
     dynamic("attention", """
 ENTRY e {
@@ -374,7 +374,7 @@ ENTRY e {
   p = f32[2,<=12,<=12] divide(e, sums)
   ROOT r = f32[2,<=12,8] dot(p, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
 }""", lambda q, k, v, n: [Sized(attention(q[:, :n], k[:, :n], v[:, :n]), (None, 12, None))],
-            lambda d, n: tuple(beyond(whole(d, 2, 12, 8) / 16, n, 1, 3) for _ in range(3)), (1, 7), 2**16, in_xla=never)
+            lambda d, n: tuple(beyond(whole(d, 2, 12, 8) / 16, n, 1, 3) for _ in range(3)), (1, 7), 2**16)
 
     dynamic("breadth", """
 best {
@@ -426,7 +426,7 @@ ENTRY e {
 }""", lambda x, i, w, k, n: [x[:n].max(0), x[:n].argmax(0).astype(np.int32), i[:n].astype(np.int32).sum(dtype=np.int32), Sized(x[:n].clip(-1, 2), (7, None)),
                              Sized(x[:n] ** 2, (7, None)), Sized(x[:n].view(np.int32), (7, None)), Sized((x[:n] ** 2).T, (None, 7)),
                              Sized(np.einsum("blf,fo->blo", w[:n], k[0]), (7, None, None))],
-            lambda d, n: (beyond(whole(d, 7, 4), n, 0, 50), d.ints(np.int8, 7, 4), whole(d, 7, 2, 2), whole(d, 1, 2, 3)), (1, 5, 7), in_xla=never)
+            lambda d, n: (beyond(whole(d, 7, 4), n, 0, 50), d.ints(np.int8, 7, 4), whole(d, 7, 2, 2), whole(d, 1, 2, 3)), (1, 5, 7))
 
     dynamic("parameters", """
 ENTRY e {
@@ -444,7 +444,7 @@ ENTRY e {
   ROOT r = (f32[<=5], f32[], f32[<=6,<=5], f32[4], c64[<=3]) tuple(sum, all, both, same, twice)
 }""", lambda x, y, z, w, n, m, k, l: [Sized(x[:n, :m].sum(0), (5,)), x[:n, :m].sum(), Sized(x[:n, :m] + z[:n, None], (6, 5)), y + y, Sized(w[:l] * 2, (3,))],
             lambda d, n, m, k, l: (beyond(whole(d, 6, 5), n, 0), whole(d, 4), beyond(whole(d, 6), k), (d.f32(3) + 1j * d.f32(3)).astype(np.complex64)),
-            ((4, 3, 4, 2), (6, 5, 6, 0)), in_xla=never)
+            ((4, 3, 4, 2), (6, 5, 6, 0)))
 
 
 def padded(x):
