@@ -259,7 +259,7 @@ static int import_sizes(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 	for (unsigned int k = 0; k < n && !rc; k++) {
 		struct hlo_inst in = new_inst(imp, param[k]);
 
-		rc = hlo_size_parameter(&in, &args[k]);
+		rc = args[k].unknown ? 0 : hlo_size_parameter(&in, &args[k]);
 	}
 	free(param);
 	return rc;
@@ -296,7 +296,7 @@ static int import_params(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 			return ncc_fail(imp->err, -EINVAL, "parameter %u does not exist", k);
 		ncc_op_append(m, m->params[k]);
 	}
-	return imp->obstacles->n ? 0 : import_sizes(imp, c, args);
+	return import_sizes(imp, c, args);
 }
 
 static int import_entry(struct hlo_import *imp)
