@@ -255,6 +255,16 @@ static void start_missing(Ncc__Hlo__Module *m)
 	find(m, "dynamic-slice")->n_operand_ids--;
 }
 
+static void slice_of_nothing(Ncc__Hlo__Module *m)
+{
+	find(m, "dynamic-slice")->n_operand_ids = 0;
+}
+
+static void update_of_nothing(Ncc__Hlo__Module *m)
+{
+	find(m, "dynamic-update-slice")->n_operand_ids = 0;
+}
+
 static void update_larger(Ncc__Hlo__Module *m)
 {
 	find(m, "dynamic-update-slice")->operand_ids[1] = find(m, "parameter")->id;
@@ -613,6 +623,8 @@ static const struct {
 	{ "hlo_ops/bitcast_sizes/module.hlo.pb", bits_left_over, "does not fit the shapes" },
 	{ P "dynamic_slice/module.hlo.pb", slice_larger, "does not fit" },
 	{ P "dynamic_slice/module.hlo.pb", start_missing, "operands for rank" },
+	{ P "dynamic_slice/module.hlo.pb", slice_of_nothing, "needs an operand" },
+	{ P "dynamic_update/module.hlo.pb", update_of_nothing, "needs an update" },
 	{ P "dynamic_update/module.hlo.pb", update_larger, "operand" },
 	{ P "add/module.hlo.pb", bad_type, "element type f64 is not supported" },
 	{ P "add/module.hlo.pb", wild_type, "element type unknown" },
