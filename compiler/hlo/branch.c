@@ -10,18 +10,27 @@
 #include "flow.h"
 #include "ir/traits.h"
 #include "operations.h"
+#include "sizes.h"
 
-/* Inlines a computation whose result counts only where p holds. */
-static int call_guarded(struct hlo_inst *in, struct ncc_op *p, const Ncc__Hlo__Computation *c,
-			const struct hlo_value *arg, struct hlo_value *v)
+/* A branch that is computed if it is taken */
+struct branch {
+	struct ncc_op *p; /* is it taken? */
+	const Ncc__Hlo__Computation *c;
+	const struct hlo_value *arg;
+	const struct hlo_layout *layout; /* of its result: leaves and sizes */
+};
+
+/* Inlines a branch, whose result counts only where p holds. */
+static int call_guarded(struct hlo_inst *in, const struct branch *br, struct hlo_value *v)
 {
+	struct ncc_op *p = br->p;
 	struct ncc_op *before = in->imp->guard;
 	int rc;
 
 	in->imp->guard = hlo_both(in, before, p);
 	if (p && !in->imp->guard)
 		return hlo_fail(in, -ENOMEM, "out of memory");
-	rc = hlo_call(in, c, arg, 1, v);
+	rc = hlo_call(in, br->c, br->arg, 1, v) ?: hlo_pack(in, br->layout, v);
 	in->imp->guard = before;
 	return rc;
 }
@@ -48,13 +57,6 @@ static struct ncc_op *is_branch(struct hlo_inst *in, struct ncc_op *sel, unsigne
  * takes: that adds two parts to the program, and moves what goes in and out of them through DRAM.
  */
 #define WORTH (1 << 19)
-
-/* A branch that is computed if it is taken */
-struct branch {
-	struct ncc_op *p; /* is it taken? */
-	const Ncc__Hlo__Computation *c;
-	const struct hlo_value *arg;
-};
 
 /* What a branch's value cost that was made when `since` operations had been */
 static uint64_t cost_since(const struct hlo_value *v, unsigned int since)
@@ -118,7 +120,7 @@ static int make_branch(struct hlo_inst *in, const struct branch *br, struct hlo_
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	since = imp->m->made;
 	imp->guard = held;
-	rc = hlo_call(in, br->c, &arg, 1, &got);
+	rc = hlo_call(in, br->c, &arg, 1, &got) ?: hlo_pack(in, br->layout, &got);
 	imp->guard = guard;
 	if (rc)
 		return rc;
@@ -185,7 +187,7 @@ static bool make_any(struct hlo_inst *in, struct hlo_value *v)
  * remains; then those that are not take its place.
  */
 static int choose_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int n,
-			 struct hlo_value *v)
+			 const struct hlo_layout *l, struct hlo_value *v)
 {
 	struct branch *later = ncc_alloc(in->imp->m, n * sizeof(*later));
 	struct hlo_value a = { 0 };
@@ -194,13 +196,14 @@ static int choose_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int n
 	int rc = later ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 
 	for (unsigned int i = n; !rc && i-- > 0;) {
-		struct branch br = { is_branch(in, sel, i, n), hlo_called(in, i), &in->in[i + 1] };
+		struct branch br = { is_branch(in, sel, i, n), hlo_called(in, i), &in->in[i + 1],
+				     l };
 		const unsigned int loops = in->imp->loops;
 		const unsigned int since = in->imp->m->made;
 
 		if (!br.p && n > 1)
 			return hlo_fail(in, -ENOMEM, "out of memory");
-		rc = call_guarded(in, br.p, br.c, br.arg, &a);
+		rc = call_guarded(in, &br, &a);
 		if (rc)
 			return rc;
 		if (is_worth(in, &br, &a, since, loops + nlater)) {
@@ -229,6 +232,7 @@ static int choose_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int n
 int hlo_conditional(struct hlo_inst *in, struct hlo_value *v)
 {
 	unsigned int n = (unsigned int)in->p->n_called_computation_ids, i;
+	struct hlo_layout l;
 	struct ncc_op *sel;
 	double k;
 
@@ -240,7 +244,8 @@ int hlo_conditional(struct hlo_inst *in, struct hlo_value *v)
 	if (sel->shape.ndim || (sel->shape.pred ? n != 2 : sel->shape.dtype != NEURON_DT_INT32))
 		return hlo_fail(in, -EINVAL, "operand 0 is neither a predicate nor an s32 index");
 	if (!ncc_scalar_value(sel, &k))
-		return choose_branch(in, sel, n, v);
+		return hlo_layout(in, in->p->shape, NULL, &l) ?: choose_branch(in, sel, n, &l, v) ?:
+		       hlo_unpack(in, &l, v);
 	i = k < 0 || k >= n ? n - 1 : (unsigned int)k;
 	if (sel->shape.pred)
 		i = k == 0;

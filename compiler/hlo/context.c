@@ -106,8 +106,10 @@ int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_sh
 	}
 
 	for (i = 0; i < p->n_is_dynamic_dimension; i++)
-		if (p->is_dynamic_dimension[i])
-			return hlo_fail(in, -ENOTSUP, "dynamic dimensions are not supported");
+		if (p->is_dynamic_dimension[i] && (i >= p->n_dimensions || p->dimensions[i] < 1))
+			return hlo_fail(in, -EINVAL,
+					"dimension %zu is dynamic without a bound of at least 1",
+					i);
 	return 0;
 }
 

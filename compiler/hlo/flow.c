@@ -10,6 +10,7 @@
 #include "flow.h"
 #include "ir/range.h"
 #include "operations.h"
+#include "sizes.h"
 
 bool hlo_same_leaves(const struct hlo_value *a, const struct hlo_value *b)
 {
@@ -117,6 +118,7 @@ static bool counts(const struct hlo_value *before, const struct hlo_value *after
  */
 struct unrolling {
 	const Ncc__Hlo__Computation *body, *cond;
+	struct hlo_layout layout; /* of the state: leaves and sizes */
 	struct hlo_value state, result;
 	struct ncc_op *going; /* all conditions so far; NULL: none depends on data */
 	unsigned int iterations; /* since the first one that depends on data */
@@ -124,10 +126,10 @@ struct unrolling {
 };
 
 static int condition(struct hlo_inst *in, const Ncc__Hlo__Computation *cond,
-		     const struct hlo_value *state, struct ncc_op **p)
+		     const struct hlo_layout *l, const struct hlo_value *state, struct ncc_op **p)
 {
-	struct hlo_value go;
-	int rc = hlo_call(in, cond, state, 1, &go);
+	struct hlo_value arg = *state, go;
+	int rc = hlo_unpack(in, l, &arg) ?: hlo_call(in, cond, &arg, 1, &go);
 
 	if (rc)
 		return rc;
@@ -137,13 +139,23 @@ static int condition(struct hlo_inst *in, const Ncc__Hlo__Computation *cond,
 	return 0;
 }
 
+static int next_state(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
+		      const struct hlo_layout *l, const struct hlo_value *state,
+		      struct hlo_value *next)
+{
+	struct hlo_value arg = *state;
+
+	return hlo_unpack(in, l, &arg) ?: hlo_call(in, body, &arg, 1, next) ?:
+	       hlo_pack(in, l, next);
+}
+
 enum { NO_ITERATION, ITERATION, NOT_UNROLLED };
 
 static int goes_on(struct hlo_inst *in, struct unrolling *u)
 {
 	struct ncc_op *p = NULL;
 	bool k;
-	int rc = condition(in, u->cond, &u->state, &p);
+	int rc = condition(in, u->cond, &u->layout, &u->state, &p);
 
 	if (rc)
 		return rc;
@@ -164,7 +176,7 @@ static int iterate(struct hlo_inst *in, struct unrolling *u)
 	if (in->imp->made > in->imp->unrolled.made || in->imp->m->made > in->imp->unrolled.m_made)
 		return NOT_UNROLLED;
 	in->imp->guard = hlo_both(in, guard, u->going);
-	rc = hlo_call(in, u->body, &before, 1, &u->state);
+	rc = next_state(in, u->body, &u->layout, &before, &u->state);
 	in->imp->guard = guard;
 	if (rc)
 		return rc;
@@ -265,18 +277,17 @@ static int end_loop(struct hlo_inst *in, struct looping *l, struct hlo_value *v)
  * Makes the operations of one iteration. A loop in them depends on the iteration's condition, so
  * that it is not entered when there is no iteration.
  */
-static int make_iteration(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
-			  const Ncc__Hlo__Computation *cond, struct looping *l)
+static int make_iteration(struct hlo_inst *in, const struct unrolling *u, struct looping *l)
 {
 	struct ncc_op *guard = in->imp->guard, *p = NULL;
 	unsigned int loops = in->imp->loops;
 	int rc;
 
 	in->imp->guard = l->held;
-	rc = hlo_call(in, body, &l->state, 1, &l->next);
+	rc = next_state(in, u->body, &u->layout, &l->state, &l->next);
 	if (!rc && !hlo_same_leaves(&l->state, &l->next))
 		rc = hlo_fail(in, -EINVAL, "the body changes the shape");
-	rc = rc ? rc : condition(in, cond, &l->next, &p);
+	rc = rc ? rc : condition(in, u->cond, &u->layout, &l->next, &p);
 	in->imp->guard = guard;
 	l->nested = in->imp->loops != loops;
 	l->again = rc ? NULL : hlo_both(in, guard, p);
@@ -287,14 +298,13 @@ static int make_iteration(struct hlo_inst *in, const Ncc__Hlo__Computation *body
  * Makes a loop of the IR: the elements that change are its states, the others are as they were
  * before it.
  */
-static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
-		     const Ncc__Hlo__Computation *cond, struct hlo_value *v)
+static int make_loop(struct hlo_inst *in, const struct unrolling *u, const struct hlo_value *before,
+		     struct hlo_value *v)
 {
-	const struct hlo_value *before = &in->in[0];
 	struct ncc_op **state = ncc_alloc(in->imp->m, (before->n + 1) * sizeof(struct ncc_op *));
 	struct looping l = { .state = { .n = before->n, .op = state } };
 	struct ncc_op *p = NULL;
-	int rc = condition(in, cond, before, &p);
+	int rc = condition(in, u->cond, &u->layout, before, &p);
 
 	if (rc)
 		return rc;
@@ -307,13 +317,13 @@ static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	for (unsigned int i = 0; i < before->n; i++) {
 		int64_t element = element_of(in->p->shape, i);
-		bool same = element >= 0 && passes_on(body, (size_t)element);
+		bool same = element >= 0 && passes_on(u->body, (size_t)element);
 
 		state[i] = same ? before->op[i] : build_state(&in->b, l.loop, before->op[i]);
 		if (!state[i])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 	}
-	rc = make_iteration(in, body, cond, &l);
+	rc = make_iteration(in, u, &l);
 	return rc ? rc : end_loop(in, &l, v);
 }
 
@@ -351,18 +361,24 @@ int hlo_while(struct hlo_inst *in, struct hlo_value *v)
 	struct unrolling u = { .body = hlo_called(in, 0),
 			       .cond = hlo_called(in, 1),
 			       .loops = in->imp->loops };
+	struct hlo_value before;
 	int rc;
 
 	if (!u.body || !u.cond || hlo_is_of_elements(in))
 		return -EINVAL;
 	if (in->nin != 1)
 		return hlo_fail(in, -EINVAL, "%u operands, expected 1", in->nin);
-	u.state = u.result = in->in[0];
+	before = in->in[0];
+	rc = hlo_layout(in, in->p->shape, &before, &u.layout) ?: hlo_pack(in, &u.layout, &before);
+	if (rc)
+		return rc;
+	u.state = u.result = before;
 	rc = unroll(in, &u);
 	if (rc == NOT_UNROLLED)
-		return make_loop(in, u.body, u.cond, v);
-	*v = u.result;
-	return rc;
+		rc = make_loop(in, &u, &before, v);
+	else
+		*v = u.result;
+	return rc ? rc : hlo_unpack(in, &u.layout, v);
 }
 
 int hlo_inline(struct hlo_inst *in, struct hlo_value *v)

@@ -50,6 +50,7 @@ struct hlo_value {
 	bool halves; /* all bits of 64-bit integers: 32-bit ones, a last dimension of 2 (halves.c) */
 	bool unknown; /* what gives it cannot be imported, and nothing stands in for it */
 	struct ncc_op **op;
+	struct hlo_sizes *size; /* of each leaf's dynamic dimensions (sizes.h); NULL: it has none */
 };
 
 struct hlo_import {

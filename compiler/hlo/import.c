@@ -13,6 +13,7 @@
 #include "complex.h"
 #include "operations.h"
 #include "proto/scan.h"
+#include "sizes.h"
 
 /* "file:line" from the metadata, or from the module's stack frames */
 static char *source_of(struct hlo_import *imp, const Ncc__Hlo__OpMetadata *md)
@@ -84,19 +85,25 @@ static bool find_id(const struct scope *s, int64_t id, size_t *index)
 	return e;
 }
 
+/* As if all its values were static */
+static int run_on_bounds(struct hlo_inst *in, struct hlo_value *v)
+{
+	const struct hlo_rule *rule = in->rule;
+
+	if (hlo_has_complex(in))
+		return rule->complex ? rule->complex(in, v)
+				     : hlo_fail(in, -ENOTSUP, "of complex values is not supported");
+	return rule->value ? rule->value(in, v) : hlo_array(in, v);
+}
+
 /* Imports an instruction whose operands are known. */
 static int run_rule(struct hlo_inst *in, struct hlo_value *v)
 {
-	const struct hlo_rule *rule = in->rule;
-	int rc = rule->halves ? 0 : hlo_drop_halves(in);
+	int rc = in->rule->halves ? 0 : hlo_drop_halves(in);
 
 	if (rc)
 		return rc;
-	if (hlo_has_complex(in))
-		rc = rule->complex ? rule->complex(in, v)
-				   : hlo_fail(in, -ENOTSUP, "of complex values is not supported");
-	else
-		rc = rule->value ? rule->value(in, v) : hlo_array(in, v);
+	rc = hlo_is_dynamic(in) ? hlo_dynamic(in, v, run_on_bounds) : run_on_bounds(in, v);
 	if (!rc)
 		hlo_mark_halves(in, v);
 	return rc ? rc : hlo_check_complex(in, v);
@@ -238,6 +245,26 @@ static int import_param(struct hlo_inst *in, struct hlo_value *args, int64_t k)
 	return rc;
 }
 
+/* The sizes of the parameters' dynamic dimensions: parameters behind them, in their order */
+static int import_sizes(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
+			struct hlo_value *args)
+{
+	const unsigned int n = imp->m->nparams;
+	const Ncc__Hlo__Instruction **param = calloc(n + 1, sizeof(*param));
+	int rc = param ? 0 : ncc_no_memory(imp->err);
+
+	for (size_t i = 0; i < c->n_instructions && !rc; i++)
+		if (!strcmp(c->instructions[i]->opcode, "parameter"))
+			param[c->instructions[i]->parameter_number] = c->instructions[i];
+	for (unsigned int k = 0; k < n && !rc; k++) {
+		struct hlo_inst in = new_inst(imp, param[k]);
+
+		rc = args[k].unknown ? 0 : hlo_size_parameter(&in, &args[k]);
+	}
+	free(param);
+	return rc;
+}
+
 static int import_params(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 			 struct hlo_value *args, unsigned int n)
 {
@@ -269,7 +296,7 @@ static int import_params(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 			return ncc_fail(imp->err, -EINVAL, "parameter %u does not exist", k);
 		ncc_op_append(m, m->params[k]);
 	}
-	return 0;
+	return import_sizes(imp, c, args);
 }
 
 static int import_entry(struct hlo_import *imp)
@@ -284,7 +311,7 @@ static int import_entry(struct hlo_import *imp)
 	for (size_t i = 0; i < c->n_instructions; i++)
 		n += !strcmp(c->instructions[i]->opcode, "parameter");
 	imp->m->nparams = n;
-	imp->m->params = ncc_alloc(imp->m, (n + 1) * sizeof(struct ncc_op *));
+	imp->m->params = ncc_alloc(imp->m, (n + hlo_count_sizes(c) + 1) * sizeof(struct ncc_op *));
 	args = calloc(n + 1, sizeof(*args));
 	if (!args || !imp->m->params) {
 		free(args);
@@ -297,7 +324,7 @@ static int import_entry(struct hlo_import *imp)
 	if (!rc && !imp->obstacles->n) {
 		struct hlo_inst root = new_inst(imp, hlo_by_id(c, c->root_id));
 
-		rc = hlo_complex_results(&root, &result);
+		rc = hlo_results(&root, &result);
 	}
 	free(args);
 	imp->m->nouts = result.n;

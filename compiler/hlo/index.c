@@ -85,11 +85,16 @@ static struct ncc_op *range(struct hlo_inst *in, struct ncc_op *start, int64_t n
 
 static int dynamic_slice(struct hlo_inst *in, struct ncc_op **out)
 {
-	struct ncc_op *x = in->in[0].op[0], *cut;
-	struct ncc_shape s = x->shape;
+	struct ncc_op *x, *cut;
+	struct ncc_shape s;
 	struct starts st;
-	int rc = take_starts(in, 1, &x->shape, &in->shape, &st);
+	int rc;
 
+	if (!in->nin)
+		return hlo_fail(in, -EINVAL, "needs an operand");
+	x = in->in[0].op[0];
+	s = x->shape;
+	rc = take_starts(in, 1, &x->shape, &in->shape, &st);
 	if (rc)
 		return rc;
 	for (unsigned int d = 0; d < s.ndim; d++)
@@ -135,7 +140,7 @@ static struct ncc_op *vector_of(struct hlo_inst *in, const struct starts *st,
 static int dynamic_update(struct hlo_inst *in, struct ncc_op **out)
 {
 	static const struct ncc_combine replaces = { .by = NCC_COMBINE_SECOND };
-	struct ncc_op *x = in->in[0].op[0], *u, *idx;
+	struct ncc_op *x, *u, *idx;
 	struct ncc_slices g = { 0 };
 	struct starts st;
 	bool known = true;
@@ -143,6 +148,7 @@ static int dynamic_update(struct hlo_inst *in, struct ncc_op **out)
 
 	if (in->nin < 2)
 		return hlo_fail(in, -EINVAL, "needs an update");
+	x = in->in[0].op[0];
 	u = in->in[1].op[0];
 	if (u->shape.dtype != x->shape.dtype || !ncc_same_dims(&x->shape, &in->shape))
 		return hlo_fail(in, -EINVAL, "the update or the result does not fit the operand");

@@ -77,6 +77,11 @@ int hlo_gather(struct hlo_inst *in, struct ncc_op **out);
 int hlo_dynamic_slice(struct hlo_inst *in, struct ncc_op **out);
 int hlo_dynamic_update(struct hlo_inst *in, struct ncc_op **out);
 
+/* dynamic.c, reshape.c */
+int hlo_get_size(struct hlo_inst *in, struct hlo_value *v);
+int hlo_set_size(struct hlo_inst *in, struct hlo_value *v);
+int hlo_dynamic_reshape(struct hlo_inst *in, struct hlo_value *v);
+
 /* tuple.c */
 int hlo_parameter(struct hlo_inst *in, struct hlo_value *v);
 int hlo_tuple(struct hlo_inst *in, struct hlo_value *v);

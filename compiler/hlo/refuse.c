@@ -9,6 +9,7 @@
 
 #include "call.h"
 #include "operations.h"
+#include "sizes.h"
 
 static int stand_in(struct hlo_inst *in, uint8_t dtype, const Ncc__Hlo__Shape *p,
 		    struct hlo_value *v)
@@ -41,10 +42,19 @@ static int stand_ins(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct hlo_v
 	return rc;
 }
 
+/* Its dynamic dimensions have the bounds as sizes. */
+static int size_stand_in(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct hlo_layout l;
+
+	return hlo_layout(in, in->p->shape, v, &l) ?: hlo_pack(in, &l, v) ?: hlo_unpack(in, &l, v);
+}
+
 /* A value of the instruction's shape of which nothing else is known */
 static int make_stand_in(struct hlo_inst *in, struct hlo_value *v)
 {
 	unsigned int n;
+	int rc;
 
 	memset(v, 0, sizeof(*v));
 	if (!in->p->shape)
@@ -55,7 +65,8 @@ static int make_stand_in(struct hlo_inst *in, struct hlo_value *v)
 				NCC_MAX_OPS);
 	in->imp->made += n;
 	v->op = ncc_alloc(in->imp->m, (n + 1) * sizeof(struct ncc_op *));
-	return v->op ? stand_ins(in, in->p->shape, v) : hlo_fail(in, -ENOMEM, "out of memory");
+	rc = v->op ? stand_ins(in, in->p->shape, v) : hlo_fail(in, -ENOMEM, "out of memory");
+	return rc ? rc : size_stand_in(in, v);
 }
 
 int hlo_refuse(struct hlo_inst *in, int rc, struct hlo_value *v)

@@ -6,6 +6,7 @@
 #include "call.h"
 #include "operations.h"
 #include "order.h"
+#include "sizes.h"
 #include "neuron/hw/ext.h"
 
 #define LONG_ONE 4096 /* elements to sort: so many fill the partitions by themselves */
@@ -24,6 +25,7 @@ struct sorting {
 	int64_t outer, length, padded, inner;
 	int64_t lanes; /* of a long sort: x is [lanes, padded / lanes, outer * inner] */
 	bool transposed; /* the first two dimensions are exchanged */
+	struct ncc_op *size; /* so many are there; NULL: all */
 };
 
 /* Does a come before b? The computation's parameters are a0, b0, a1, b1, ... */
@@ -50,7 +52,7 @@ static struct ncc_op *comes_before(struct sorting *st, struct ncc_op *const *a,
 
 /*
  * Must hi come before lo? Equal ones stay in order; padding, whose place is after all others, is
- * last.
+ * last, and so is what lies beyond a dynamic dimension's size.
  */
 static struct ncc_op *must_swap(struct sorting *st, struct ncc_op *const *lo,
 				struct ncc_op *const *hi)
@@ -66,9 +68,10 @@ static struct ncc_op *must_swap(struct sorting *st, struct ncc_op *const *lo,
 	r = build_binary(&st->in->b, NCC_OR, less,
 			 build_binary(&st->in->b, NCC_AND, more,
 				      build_compare(bl, NCC_LT, ph, pl)));
-	if (st->padded == st->length)
+	if (st->padded == st->length && !st->size)
 		return r;
-	end = build_splat(bl, &pl->shape, (double)st->length);
+	end = st->size ? build_spread(bl, &pl->shape, st->size, NULL)
+		       : build_splat(bl, &pl->shape, (double)st->length);
 	r = build_binary(&st->in->b, NCC_OR, r, build_compare(bl, NCC_GE, pl, end));
 	return build_binary(&st->in->b, NCC_AND, r, build_compare(bl, NCC_LT, ph, end));
 }
@@ -351,7 +354,9 @@ int hlo_sort(struct hlo_inst *in, struct hlo_value *v)
 		return hlo_fail(in, -EINVAL, "bad dimension");
 	for (unsigned int i = 0; i < in->nin; i++)
 		x[i] = in->in[i].op[0];
-	rc = hlo_sort_by_place(in, x, (unsigned int)d);
+	for (unsigned int i = 0; i < in->nin; i++)
+		st.size = hlo_smaller(in, st.size, hlo_size(in, i, d));
+	rc = st.size ? 0 : hlo_sort_by_place(in, x, (unsigned int)d);
 	if (rc)
 		return rc < 0 ? rc : hlo_take_results(in, x, in->nin, v);
 	rc = begin_sorting(&st, x, in->nin, (unsigned int)d);

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "operations.h"
+#include "sizes.h"
 
 unsigned int hlo_leaves(const Ncc__Hlo__Shape *s)
 {
@@ -19,6 +20,8 @@ unsigned int hlo_leaves(const Ncc__Hlo__Shape *s)
 
 int hlo_tuple(struct hlo_inst *in, struct hlo_value *v)
 {
+	bool sized = false;
+
 	v->n = 0;
 	for (unsigned int i = 0; i < in->nin; i++) {
 		/* In a small file tuples of tuples can grow without bound. */
@@ -27,16 +30,25 @@ int hlo_tuple(struct hlo_inst *in, struct hlo_value *v)
 					NCC_MAX_OPS);
 		in->imp->made += in->in[i].n;
 		v->n += in->in[i].n;
+		sized = sized || in->in[i].size;
 	}
 
 	v->op = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
-	if (!v->op)
+	if (sized)
+		v->size = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(*v->size));
+	if (!v->op || (sized && !v->size))
 		return hlo_fail(in, -ENOMEM, "out of memory");
 
 	v->n = 0;
-	for (unsigned int i = 0; i < in->nin; i++)
-		for (unsigned int k = 0; k < in->in[i].n; k++)
-			v->op[v->n++] = in->in[i].op[k];
+	for (unsigned int i = 0; i < in->nin; i++) {
+		const struct hlo_value *x = &in->in[i];
+
+		for (unsigned int k = 0; k < x->n; k++) {
+			if (v->size && x->size)
+				v->size[v->n] = x->size[k];
+			v->op[v->n++] = x->op[k];
+		}
+	}
 	return 0;
 }
 
@@ -56,6 +68,7 @@ int hlo_tuple_element(struct hlo_inst *in, struct hlo_value *v)
 	if (v->n > in->in[0].n || first > in->in[0].n - v->n)
 		return hlo_fail(in, -EINVAL, "the tuple has fewer elements than its shape");
 	v->op = in->in[0].op + first;
+	v->size = in->in[0].size ? in->in[0].size + first : NULL;
 	return 0;
 }
 

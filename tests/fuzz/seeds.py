@@ -33,7 +33,24 @@ RTD = {  # number of the type in fuzz_rtd.c, type, text
 
 def hlo() -> dict[str, bytes]:
     modules = sorted((TOP / "tests/data").glob("hlo*/*/module.hlo.pb"))
-    return {p.parent.name: b"\1" + p.read_bytes() for p in modules if p.stat().st_size < 4096}
+    seeds = {p.parent.name: b"\1" + p.read_bytes() for p in modules if p.stat().st_size < 4096}
+    return seeds | dynamic()
+
+
+def dynamic() -> dict[str, bytes]:
+    """Dynamic dimensions that are wrong: one without a bound or with a negative one, sizes of other types"""
+    def encode(bound: int = 9, size_type: int = 4) -> bytes:
+        x = f"element_type: 11 dimensions: [{bound}, 5] is_dynamic_dimension: [false, false]"
+        text = f"""name: 'dynamic' entry_computation_id: 1 computations {{ name: 'e' id: 1 root_id: 3
+            instructions {{ name: 'x' opcode: 'parameter' id: 1 shape {{ {x} }} }}
+            instructions {{ name: 'n' opcode: 'parameter' id: 2 parameter_number: 1 shape {{ element_type: {size_type} }} }}
+            instructions {{ name: 's' opcode: 'set-dimension-size' id: 3 operand_ids: [1, 2] dimensions: 0
+                            shape {{ {x.replace("[false", "[true")} }} }} }}"""
+        return b"\1" + subprocess.run(["protoc", "--encode=ncc.hlo.Module", "hlo/hlo.proto"], cwd=TOP / "compiler", check=True,
+                                      input=text.encode(), capture_output=True).stdout
+
+    return {"dynamic": encode(), "dynamic_unbounded": encode(-2**63), "dynamic_negative": encode(-9),
+            "dynamic_float": encode(size_type=11), "dynamic_64bit": encode(size_type=5)}
 
 
 def ints(name: str, *values: int) -> str:

@@ -19,6 +19,7 @@ from jax import lax
 from jax._src.lax import windowed_reductions as windowed
 from jax._src.lib import _jax
 
+import dynamics
 import lines
 import orders
 import randoms
@@ -116,7 +117,9 @@ def write(name):
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
     fn.__name__ = name
-    if isinstance(edit, str):  # the module, of which fn says what it does
+    if callable(edit):  # it gives the module's bytes
+        module, outs = edit(), fn(*args)
+    elif isinstance(edit, str):  # the module, of which fn says what it does
         hlo = _jax.mlir.mlir_module_to_xla_computation(edit, use_tuple_args=False, return_tuple=False)
         outs = fn(*args)
         outs = outs if isinstance(outs, (list, tuple)) else [outs]
@@ -126,7 +129,7 @@ def write(name):
             lowered = jax.jit(fn, keep_unused=True).lower(*shapes)
         hlo = edited(lowered, edit) if edit else lowered.compiler_ir("hlo")
         outs = jax.tree.leaves(jax.jit(fn)(*args))
-    (out / "module.hlo.pb").write_bytes(hlo.as_serialized_hlo_module_proto())
+    (out / "module.hlo.pb").write_bytes(module if callable(edit) else hlo.as_serialized_hlo_module_proto())
     scale = max(float(np.max(np.abs(np.asarray(o, dtype=np.complex128)), initial=0)) for o in outs)
     for i, a in enumerate(args):
         save(out / f"in{i}.npy", a)
@@ -768,7 +771,7 @@ def chosen():
 
 
 def in_lines():
-    for family in (lines, orders, randoms):
+    for family in (dynamics, lines, orders, randoms):
         family.add(case)
         family.add_written(cases)
 
