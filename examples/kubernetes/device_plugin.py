@@ -122,11 +122,12 @@ class Plugin:
         self.stopped = False
 
     def _ids(self) -> dict[str, Chip]:
-        """A device's or a core's name, and the chip it is or is on; cores are counted over all chips, as libnrt does."""
+        """A device's or a core's id, and the chip it is or is on. An id is the number alone, by which CloudWatch's agent
+        looks up who has it; cores are counted over all chips, as libnrt does."""
         found, first = {}, 0
         for chip in sorted(self._chips.values(), key=lambda chip: chip.number):
             for core in range(chip.cores if self.resource == CORE else 1):
-                found[f"core{first + core}" if self.resource == CORE else f"neuron{chip.number}"] = chip
+                found[str(first + core if self.resource == CORE else chip.number)] = chip
             first += chip.cores
         return found
 
@@ -188,7 +189,7 @@ class Plugin:
 
     def _cores(self, names: list[str], ids: dict[str, Chip]) -> list[int]:
         if self.resource == CORE:
-            return [int(name.removeprefix("core")) for name in names]
+            return [int(name) for name in names]
         return [self._first_core(ids[name]) + core for name in names for core in range(ids[name].cores)]
 
     def prepare(self, _request: object, _context: grpc.ServicerContext) -> object:

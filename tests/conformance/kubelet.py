@@ -110,10 +110,10 @@ def one(tap: Tap, kubelet: Kubelet, process: subprocess.Popen, resource: str, wa
     for containers, answers in want["allocate"]:
         tap.same(given(client.allocate(*containers)), answers, f"allocated: {containers}")
     try:
-        client.allocate([want["ids"][0], "neuron99"])
+        client.allocate([want["ids"][0], "99"])
         tap.ok(False, "a device that there is not")
     except grpc.RpcError as error:
-        tap.ok(error.code() == grpc.StatusCode.INVALID_ARGUMENT and "neuron99" in error.details(), "a device that there is not")
+        tap.ok(error.code() == grpc.StatusCode.INVALID_ARGUMENT and "99" in error.details(), "a device that there is not")
     kubelet.restart()
     again = kubelet.registered.get(timeout=SECONDS)
     tap.same((again.endpoint, again.resource_name), (request.endpoint, resource), "a kubelet that starts again hears of it")
@@ -128,17 +128,17 @@ def main() -> int:
     environment = {**os.environ, "PATH": f"{neuron_ls.parent}:{os.environ['PATH']}"}
     if nodes:
         health = "Healthy"
-        chips = {"ids": [f"neuron{i}" for i in range(4)], "allocate": [([["neuron2"]], [expected([8, 9, 10, 11], 2)])]}
-        cores = {"ids": [f"core{i}" for i in range(16)],
-                 "allocate": [([["core7", "core1"], ["core13"]], [expected([1, 7], 0, 1), expected([13], 3)])]}
+        chips = {"ids": [str(i) for i in range(4)], "allocate": [([["2"]], [expected([8, 9, 10, 11], 2)])]}
+        cores = {"ids": [str(i) for i in range(16)],
+                 "allocate": [([["7", "1"], ["13"]], [expected([1, 7], 0, 1), expected([13], 3)])]}
     else:
         health = "Unhealthy"
         environment["NEURON_EMU"] = "trn1.32xlarge"
-        chips = {"ids": [f"neuron{i}" for i in range(16)],
-                 "allocate": [([["neuron3"]], [expected([6, 7], 3)]),
-                              ([["neuron15", "neuron0"], ["neuron10"]], [expected([0, 1, 30, 31], 0, 15), expected([20, 21], 10)])]}
-        cores = {"ids": [f"core{i}" for i in range(32)],
-                 "allocate": [([["core31", "core5", "core4"]], [expected([4, 5, 31], 2, 15)])]}
+        chips = {"ids": [str(i) for i in range(16)],
+                 "allocate": [([["3"]], [expected([6, 7], 3)]),
+                              ([["15", "0"], ["10"]], [expected([0, 1, 30, 31], 0, 15), expected([20, 21], 10)])]}
+        cores = {"ids": [str(i) for i in range(32)],
+                 "allocate": [([["31", "5", "4"]], [expected([4, 5, 31], 2, 15)])]}
     for resource, want in [("aws.amazon.com/neuron", chips), ("aws.amazon.com/neuroncore", cores)]:
         process = start(plugin, resource, environment)
         try:
