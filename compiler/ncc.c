@@ -257,15 +257,15 @@ static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct
 	return rc;
 }
 
-/* Compiles the module as it was read. */
-static bool has_custom_operators(const struct ncc_module *m)
+static bool has(const struct ncc_module *m, enum ncc_kind kind)
 {
 	for (const struct ncc_op *op = m->first; op; op = op->next)
-		if (op->kind == NCC_CUSTOM)
+		if (op->kind == kind)
 			return true;
 	return false;
 }
 
+/* Compiles the module as it was read. */
 static int compile(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
 		   struct ncc_error *err)
 {
@@ -285,7 +285,12 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 				"a pipeline of %u cores: with logical cores of 2 it is one",
 				o->requested);
 	o->name = m->name;
-	if (has_custom_operators(m))
+	if ((opt->hardware_rng || has(m, NCC_RANDOM)) && o->target->core < 2)
+		return ncc_fail(err, -EINVAL,
+				"random numbers cannot be the chip's own: the target '%s' has no "
+				"generator",
+				o->target->name);
+	if (has(m, NCC_CUSTOM))
 		o->library = opt->library;
 	if (!ncc_has_loops(m))
 		return back_ends(m, opt, o, err);
