@@ -134,10 +134,9 @@ static void phase(const struct ncc_options *opt, const char *name)
 		opt->progress(opt->opaque, name, 0, 0);
 }
 
-static int make_program(struct program *p, struct ncc_module *m, const struct neuron_target *target,
-			const struct ncc_options *opt, struct ncc_error *err)
+static int generate(struct program *p, struct ncc_module *m, const struct neuron_target *target,
+		    const struct ncc_options *opt, struct ncc_error *err)
 {
-	struct ncc_stream *stream = p->out.stream;
 	int rc;
 
 	p->g = (struct ncc_gen){ .m = m, .opt = opt, .err = err };
@@ -151,8 +150,15 @@ static int make_program(struct program *p, struct ncc_module *m, const struct ne
 	    "partition",
 	    p->g.prog.nnodes, p->g.prog.ndesc, (unsigned long long)p->g.sbuf_peak,
 	    target->sbuf_part_size);
+	return 0;
+}
+
+static int schedule(struct program *p, const struct ncc_options *opt, struct ncc_error *err)
+{
+	struct ncc_stream *stream = p->out.stream;
+	int rc;
+
 	phase(opt, "scheduling");
-	ncc_watch_outputs(&p->g.prog);
 	rc = ncc_schedule(&p->g.prog, stream, err);
 	if (!rc)
 		say_streams(opt, &p->g.prog, stream);
@@ -180,9 +186,13 @@ static int back_end(struct ncc_module **module, unsigned int n, const struct ncc
 	unsigned int made = 0;
 	int rc = p && sg ? 0 : ncc_no_memory(err);
 
-	for (; !rc && made < n; made++) {
-		rc = make_program(&p[made], module[made], o->target, opt, err);
-		sg[made] = p[made].out;
+	for (; !rc && made < n; made++)
+		rc = generate(&p[made], module[made], o->target, opt, err);
+	for (unsigned int i = 0; !rc && i < n; i += o->lnc)
+		ncc_watch_outputs(&p[i].g.prog, o->lnc > 1 ? &p[i + 1].g.prog : NULL);
+	for (unsigned int i = 0; !rc && i < n; i++) {
+		rc = schedule(&p[i], opt, err);
+		sg[i] = p[i].out;
 	}
 
 	o->subgraph = sg;
@@ -257,15 +267,15 @@ static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct
 	return rc;
 }
 
-/* Compiles the module as it was read. */
-static bool has_custom_operators(const struct ncc_module *m)
+static bool has(const struct ncc_module *m, enum ncc_kind kind)
 {
 	for (const struct ncc_op *op = m->first; op; op = op->next)
-		if (op->kind == NCC_CUSTOM)
+		if (op->kind == kind)
 			return true;
 	return false;
 }
 
+/* Compiles the module as it was read. */
 static int compile(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
 		   struct ncc_error *err)
 {
@@ -285,7 +295,12 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 				"a pipeline of %u cores: with logical cores of 2 it is one",
 				o->requested);
 	o->name = m->name;
-	if (has_custom_operators(m))
+	if ((opt->hardware_rng || has(m, NCC_RANDOM)) && o->target->core < 2)
+		return ncc_fail(err, -EINVAL,
+				"random numbers cannot be the chip's own: the target '%s' has no "
+				"generator",
+				o->target->name);
+	if (has(m, NCC_CUSTOM))
 		o->library = opt->library;
 	if (!ncc_has_loops(m))
 		return back_ends(m, opt, o, err);

@@ -161,6 +161,7 @@ static const gen_fn lower[NCC_KINDS] = {
 	[NCC_TAKE] = gen_take,
 	[NCC_COMBINE] = gen_combine,
 	[NCC_ORDER] = gen_order,
+	[NCC_RANDOM] = gen_random,
 	[NCC_DOT] = gen_dot,
 	[NCC_CONV] = gen_conv,
 	[NCC_REDUCE] = gen_reduce,
@@ -171,7 +172,8 @@ static const gen_fn lower[NCC_KINDS] = {
 static bool needs_place(const struct ncc_op *op, unsigned int i)
 {
 	if (ncc_is_binary(op->kind) || op->kind == NCC_DOT || op->kind == NCC_GATHER ||
-	    op->kind == NCC_TAKE || op->kind == NCC_COMBINE || op->kind == NCC_ORDER)
+	    op->kind == NCC_TAKE || op->kind == NCC_COMBINE || op->kind == NCC_ORDER ||
+	    op->kind == NCC_RANDOM)
 		return false;
 	return !i || op->kind == NCC_SELECT || op->kind == NCC_CONCAT;
 }

@@ -248,6 +248,27 @@ static int order_rows(struct ncc_gen *g, struct lines *l)
 	return rc || tile.buf == to.buf ? rc : gen_copy(g, &to, &tile);
 }
 
+/* Nobody draws between the two instructions: the engine takes them one behind the other. */
+int gen_random(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	struct neuron_insn seed = { .opcode = NEURON_OP_SET_RNG_SEED, .partitions = 1 };
+	struct neuron_insn draw = { .opcode = NEURON_OP_RNG,
+				    .partitions = (uint8_t)op->shape.dim[0] };
+	struct ncc_view tile = *dst, got;
+	int rc = gen_place(g, op->in[0], -1);
+
+	rc = rc ? rc : gen_fetch(g, &op->in[0]->gen->value->view, -1, 0, &got);
+	if (!rc && !is_reached(dst))
+		rc = tile_for(g, dst, op->shape.dim[0] > 1 ? 0 : -1, &tile);
+	if (rc)
+		return rc;
+	seed.src0 = pattern_of(&got);
+	draw.dst = pattern_of(&tile);
+	rc = gen_insn(g, NEURON_ENG_POOL, &seed);
+	rc = rc ? rc : gen_insn(g, NEURON_ENG_POOL, &draw);
+	return rc || tile.buf == dst->buf ? rc : gen_copy(g, dst, &tile);
+}
+
 /* Gives the row the elements of operand 0, unless it is in its place. */
 static int begin_row(struct ncc_gen *g, const struct lines *l)
 {

@@ -51,7 +51,7 @@ static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
 static bool sees_to_places(const struct ncc_op *op)
 {
 	return op->kind == NCC_GATHER || op->kind == NCC_TAKE || op->kind == NCC_COMBINE ||
-	       op->kind == NCC_ORDER;
+	       op->kind == NCC_ORDER || op->kind == NCC_RANDOM;
 }
 
 static int tile_one(struct ncc_gen *g, struct ncc_op *op)
@@ -80,6 +80,8 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 		return gen_combine(g, op, dst);
 	case NCC_ORDER:
 		return gen_order(g, op, dst);
+	case NCC_RANDOM:
+		return gen_random(g, op, dst);
 	case NCC_REDUCE:
 		return tile_reduce(g, op, dst);
 	case NCC_REDUCE_WINDOW:

@@ -51,6 +51,7 @@ static void advance(struct ncc_build *bl, struct ncc_op *const *c, unsigned int 
 		to[i] = build_select(bl, carry, up[i], c[i]);
 }
 
+#define PART_STEP 0x6c078965u /* from a part's seed to the next one's, times its number */
 #define ROWS 128 /* of many blocks: one for each partition, so that their words meet in it */
 #define MOST (ROWS * 2048) /* blocks at a time */
 #define FEW 512
@@ -256,6 +257,7 @@ struct asked {
 	struct ncc_op *const *counter;
 	const struct ncc_shape *s; /* of the numbers' type */
 	bool wide;
+	struct ncc_op *seed; /* of the chip's generator */
 };
 
 /* The words of so many blocks: side by side as out[0], or each as a list of its own */
@@ -340,11 +342,52 @@ static int64_t threefry(struct ncc_build *bl, const struct asked *a, struct ncc_
 	return blocks;
 }
 
+/*
+ * A list of n words of the chip's generator (docs/compiler.md, Random numbers): few are one lane's,
+ * more are drawn in parts, each with a seed of its own
+ */
+static struct ncc_op *drawn(struct ncc_build *bl, struct ncc_op *seed, int64_t n)
+{
+	const struct ncc_shape one = { .ndim = 2, .dim = { 1, 1 } };
+	const int64_t parts = (n + MOST - 1) / MOST;
+	struct ncc_op **part = ncc_alloc(bl->m, (size_t)parts * sizeof(struct ncc_op *));
+
+	seed = build_reshape(bl, seed, &one);
+	for (int64_t i = 0; part && i < parts; i++) {
+		const int64_t m = i + 1 < parts ? MOST : n - i * MOST;
+		const struct ncc_shape s = { .dtype = NEURON_DT_UINT32,
+					     .ndim = 2,
+					     .dim = { m <= FEW ? 1 : ROWS,
+						      m <= FEW ? m : (m + ROWS - 1) / ROWS } };
+		struct ncc_op *of =
+			i ? build_number(bl, NCC_XOR, seed, (uint32_t)((uint32_t)i * PART_STEP))
+			  : seed;
+
+		part[i] = of ? build_node(bl, NCC_RANDOM, &s, of, NULL, NULL) : NULL;
+		part[i] = first_of(bl, part[i], m);
+	}
+	return part ? build_concat(bl, part, (unsigned int)parts, 0) : NULL;
+}
+
+/* A seed of all words of a state */
+static struct ncc_op *seed_of(struct ncc_build *bl, struct ncc_op *const *word, unsigned int n)
+{
+	struct ncc_op *seed = word[0];
+
+	for (unsigned int i = 1; i < n; i++)
+		seed = build_binary(bl, NCC_XOR, seed,
+				    i % 4 ? rotated(bl, word[i], i % 4 * 8) : word[i]);
+	return seed;
+}
+
 static int64_t philox(struct ncc_build *bl, const struct asked *a, struct ncc_op **bits)
 {
 	const int64_t words = ncc_elems(a->s) * (a->wide ? 2 : 1), blocks = (words + 3) / 4;
 
-	generate(bl, a, blocks, true, bits);
+	if (a->by == NCC_RANDOM_HARDWARE)
+		*bits = as_type(bl, drawn(bl, a->seed, words), a->s);
+	else
+		generate(bl, a, blocks, true, bits);
 	*bits = build_slice(bl, *bits, 0, 0, words);
 	return blocks;
 }
@@ -352,10 +395,10 @@ static int64_t philox(struct ncc_build *bl, const struct asked *a, struct ncc_op
 bool expand_random(struct ncc_build *bl, enum ncc_random by, struct ncc_op *state,
 		   const struct ncc_shape *s, bool wide, struct ncc_op **bits, struct ncc_op **next)
 {
-	const bool is_philox = by == NCC_RANDOM_PHILOX;
+	const bool is_philox = by != NCC_RANDOM_THREEFRY;
 	struct ncc_op *word[2 + RANDOM_COUNTER], *counter[RANDOM_COUNTER], *to[RANDOM_COUNTER];
 	const unsigned int n = state ? (unsigned int)(2 * state->shape.dim[0]) : 0;
-	const struct asked asked = { by, word, counter, s, wide };
+	struct asked asked = { by, word, counter, s, wide, NULL };
 	struct ncc_shape flat = { .ndim = 1, .dim = { n } }, to_shape = *s;
 	int64_t blocks;
 
@@ -368,6 +411,8 @@ bool expand_random(struct ncc_build *bl, enum ncc_random by, struct ncc_op *stat
 		counter[i] = word[2 + i < n ? 2 + i : i - 2];
 	if (!state)
 		return false;
+	if (by == NCC_RANDOM_HARDWARE)
+		asked.seed = seed_of(bl, word, n);
 	blocks = (is_philox ? philox : threefry)(bl, &asked, bits);
 	advance(bl, counter, is_philox ? RANDOM_COUNTER : 2, blocks, to);
 
@@ -382,6 +427,8 @@ bool expand_random(struct ncc_build *bl, enum ncc_random by, struct ncc_op *stat
 	return *bits && *next;
 }
 
+#define KEY_STEP 0x85ebca6bu
+
 uint32_t expand_random_text(const char *text)
 {
 	uint32_t h = 2166136261u;
@@ -391,14 +438,26 @@ uint32_t expand_random_text(const char *text)
 	return h;
 }
 
-/* u32 of shape s: what Philox gives for a key, from 0 on */
+static struct ncc_op *seed_of_key(struct ncc_build *bl, const struct ncc_random_key *key)
+{
+	struct ncc_op *seed = build_const(bl, &(struct ncc_shape){ .dtype = NEURON_DT_UINT32 });
+
+	if (seed)
+		ncc_set_int(NEURON_DT_UINT32, seed->data, 0, key->text ^ key->number * KEY_STEP);
+	return seed;
+}
+
+/* u32 of shape s: what Philox gives for a key, from 0 on, or the chip's generator */
 static struct ncc_op *words(struct ncc_build *bl, const struct ncc_random_key *key,
 			    const struct ncc_shape *s)
 {
 	const struct ncc_shape state = { .dtype = NEURON_DT_UINT32, .ndim = 2, .dim = { 3, 2 } };
 	struct ncc_shape to = *s;
-	struct ncc_op *start = build_const(bl, &state), *bits, *next;
+	struct ncc_op *start, *bits, *next;
 
+	if (bl->m->hardware_rng)
+		return build_reshape(bl, drawn(bl, seed_of_key(bl, key), ncc_elems(s)), s);
+	start = build_const(bl, &state);
 	if (!start)
 		return NULL;
 	ncc_set_int(NEURON_DT_UINT32, start->data, 0, key->text);

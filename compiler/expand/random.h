@@ -10,6 +10,8 @@
 enum ncc_random {
 	NCC_RANDOM_THREEFRY, /* Threefry2x32, 20 rounds */
 	NCC_RANDOM_PHILOX, /* Philox4x32, 10 rounds */
+	NCC_RANDOM_HARDWARE, /* the chip's generator; the state is Philox's, and becomes what that
+				does */
 };
 
 /*
@@ -24,7 +26,8 @@ bool expand_random(struct ncc_build *bl, enum ncc_random by, struct ncc_op *stat
 
 /*
  * Random numbers of our own, the same in every execution: Philox4x32-10 with a key and a counter
- * from 0 on, in the order of the elements
+ * from 0 on, in the order of the elements; or the chip's generator, seeded with the key, if the
+ * module asks for that
  */
 struct ncc_random_key {
 	uint32_t text, number;

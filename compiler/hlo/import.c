@@ -386,6 +386,8 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 	/* a program with jumps is for one core, and no stage of a pipeline */
 	imp.branches = opt->target && opt->target->core >= 2 && opt->pipeline_cores <= 1;
 	imp.m = ncc_module_new(proto->name && *proto->name ? proto->name : "module");
+	if (imp.m)
+		imp.m->hardware_rng = opt->hardware_rng;
 	rc = imp.m ? import_entry(&imp) : ncc_no_memory(err);
 	rc = ncc_obstacles_report(&obstacles, opt, err) ?: rc;
 	ncc__hlo__module__free_unpacked(proto, NULL);

@@ -60,6 +60,10 @@ int hlo_rng_bits(struct hlo_inst *in, struct hlo_value *v)
 {
 	/* what XLA has for a CPU is the default */
 	const bool is_philox = in->p->rng_algorithm != RNG_THREE_FRY;
+	const enum ncc_random by = !is_philox ? NCC_RANDOM_THREEFRY
+				   : in->p->rng_algorithm == RNG_DEFAULT && in->imp->m->hardware_rng
+					   ? NCC_RANDOM_HARDWARE
+					   : NCC_RANDOM_PHILOX;
 	struct ncc_op *state, *x[2];
 	struct ncc_shape s;
 	bool wide;
@@ -73,8 +77,7 @@ int hlo_rng_bits(struct hlo_inst *in, struct hlo_value *v)
 	if (rc)
 		return rc;
 	in->imp->err->text[0] = 0;
-	if (!expand_random(&in->b, is_philox ? NCC_RANDOM_PHILOX : NCC_RANDOM_THREEFRY, state, &s,
-			   wide, &x[1], &x[0]))
+	if (!expand_random(&in->b, by, state, &s, wide, &x[1], &x[0]))
 		return in->imp->err->text[0] ? -EFBIG : hlo_fail(in, -ENOMEM, "out of memory");
 	return hlo_take_results(in, x, 2, v);
 }

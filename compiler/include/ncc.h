@@ -64,6 +64,8 @@ struct ncc_options {
 	FILE *report; /* JSON about the result (docs/compiler.md); NULL: no */
 	const struct neff_library *library; /* of custom operators (neff.h); NULL: none */
 	bool compress_constants; /* where it pays; not for inf1 */
+	/* random numbers whose generator the model leaves open are the chip's; not for inf1 */
+	bool hardware_rng;
 	bool narrow_64bit; /* s64, u64 and f64 become s32, u32 and f32 */
 	/*
 	 * ONNX: the contents of a file beside the model, in which its tensors have their data.

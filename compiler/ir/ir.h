@@ -27,6 +27,7 @@
 #define NCC_MAX_LINE 8192 /* elements of a row to take from: it lies in a partition as a whole */
 
 #define NCC_MAX_ORDER 12288 /* elements of a row to be ordered: their places are there besides */
+#define NCC_MAX_DRAWN 8192 /* words of the generator in a partition */
 #define NCC_MAX_CUSTOM_OPERANDS 31u /* the instruction's arguments but for the result */
 
 enum ncc_kind {
@@ -104,6 +105,11 @@ enum ncc_kind {
 	 * that func says, LT or GT; equal ones are in the order of their places
 	 */
 	NCC_ORDER,
+	/*
+	 * u32[1, 1], a seed -> u32[lanes, n], or both s32, of the same bits: words of the chip's
+	 * generator (isa.md, 13), of each lane the first n for that seed
+	 */
+	NCC_RANDOM,
 	/* contractions and reductions */
 	NCC_DOT, /* dot */
 	NCC_CONV, /* conv, window of its spatial dimensions */
@@ -236,6 +242,7 @@ struct ncc_module {
 	uint64_t *exchanged;
 	const struct ncc_shape **out_of;
 	int64_t *out_start;
+	bool hardware_rng; /* what front ends draw comes from the chip's generator */
 	struct ncc_mem *mem; /* ncc_alloc's blocks */
 	struct ncc_mem *data; /* ncc_alloc_data's */
 	size_t garbage; /* bytes of data allocated since the last sweep */

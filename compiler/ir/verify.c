@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "neuron/hw/ext.h"
+
 typedef int (*check_fn)(const struct ncc_op *op, struct ncc_error *err);
 
 static int expect_dims(const struct ncc_op *op, const int64_t *dim, unsigned int ndim,
@@ -278,6 +280,20 @@ static int check_order(const struct ncc_op *op, struct ncc_error *err)
 	return 0;
 }
 
+static int check_random(const struct ncc_op *op, struct ncc_error *err)
+{
+	const struct ncc_shape *seed = &op->in[0]->shape, *s = &op->shape;
+
+	if (seed->ndim != 2 || seed->dim[0] != 1 || seed->dim[1] != 1)
+		return ncc_fail_op(err, -EINVAL, op, "the seed is not one word, [1, 1]");
+	if (s->dtype != NEURON_DT_UINT32 && s->dtype != NEURON_DT_INT32)
+		return ncc_fail_op(err, -EINVAL, op, "words are u32 or s32");
+	if (s->ndim != 2 || s->dim[0] > NEURON_PARTITIONS || s->dim[1] > NCC_MAX_DRAWN)
+		return ncc_fail_op(err, -EINVAL, op, "more than %d lanes or %d words of each",
+				   NEURON_PARTITIONS, NCC_MAX_DRAWN);
+	return expect_dtype(op, op->in[0], err);
+}
+
 static int check_dot(const struct ncc_op *op, struct ncc_error *err)
 {
 	const struct ncc_shape *l = &op->in[0]->shape, *r = &op->in[1]->shape;
@@ -527,6 +543,7 @@ static const check_fn rules[NCC_KINDS] = {
 	[NCC_TAKE] = check_take,
 	[NCC_COMBINE] = check_combine,
 	[NCC_ORDER] = check_order,
+	[NCC_RANDOM] = check_random,
 	[NCC_DOT] = check_dot,
 	[NCC_CONV] = check_conv,
 	[NCC_REDUCE] = check_reduce,

@@ -118,8 +118,11 @@ static inline bool ncc_access_covers(const struct ncc_access *a, const struct nc
 	       (a->space == NCC_DRAM ? a->var == b->var : a->p0 <= b->p0 && b->p1 <= a->p1);
 }
 
-/* watch.c: has the instructions that write what outputs are copied from look for NaN */
-void ncc_watch_outputs(struct ncc_prog *p);
+/*
+ * watch.c: has the instructions that write what outputs are copied from look for NaN. mate: the
+ * program of a logical core's other core, or NULL
+ */
+void ncc_watch_outputs(struct ncc_prog *p, struct ncc_prog *mate);
 
 /* compress.c: constants that are only copied from, and where it pays; what instructions do stays */
 int ncc_compress_constants(struct ncc_prog *p, struct ncc_error *err);

@@ -5,7 +5,8 @@
  * between two results, is none of the output's.
  *
  * The program is walked from its end, with the boxes of memory whose contents reach an output and
- * whose writer has not been met.
+ * whose writer has not been met. Both programs of a logical core are walked together, from barrier
+ * to barrier: what one only passes on of the other's is looked at by that one.
  */
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct box {
 
 struct watch {
 	struct ncc_prog *p;
+	unsigned int next; /* how many nodes are still to be walked */
 	struct box box[MAX_BOXES];
 	unsigned int n;
 };
@@ -125,8 +127,7 @@ static void watch_insn(struct watch *w, struct ncc_node *n)
 
 	if (!dst || !dst->write)
 		return;
-	/* neither does a custom operator look, nor who receives what the other core has computed */
-	if (insn->opcode == NEURON_OP_CUSTOM_OP || n->proc == NCC_PROC_MATE) {
+	if (insn->opcode == NEURON_OP_CUSTOM_OP) { /* it does not look */
 		take(w, dst, area(dst));
 		return;
 	}
@@ -143,18 +144,46 @@ static void watch_insn(struct watch *w, struct ncc_node *n)
 		add(w, &n->acc[0]);
 }
 
-void ncc_watch_outputs(struct ncc_prog *p)
+/* Walks back to the barrier before, or to the begin; is there a barrier? */
+static bool walk(struct watch *w)
 {
-	struct watch w = { .p = p };
+	struct ncc_prog *p = w->p;
 
-	for (unsigned int i = p->nnodes; i-- > 0;) {
-		struct ncc_node *n = &p->node[i];
+	while (w->next) {
+		struct ncc_node *n = &p->node[--w->next];
 
+		if (n->proc == NCC_PROC_MATE)
+			return true;
 		if (n->dma < 0) {
-			watch_insn(&w, n);
+			watch_insn(w, n);
 			continue;
 		}
 		for (unsigned int d = p->dma[n->dma].ndesc; d-- > 0;)
-			watch_desc(&w, &p->dma[n->dma].desc[d]);
+			watch_desc(w, &p->dma[n->dma].desc[d]);
+	}
+	return false;
+}
+
+/* At a barrier of both: if outputs are made of what w receives there, its mate follows that. */
+static void follow(struct watch *w, struct watch *mate)
+{
+	const struct ncc_access *taken = &w->p->node[w->next].acc[0];
+
+	if (take(w, taken, area(taken))) /* the barrier's instruction is before its node */
+		add(mate, &mate->p->node[mate->next - 1].acc[0]);
+}
+
+void ncc_watch_outputs(struct ncc_prog *p, struct ncc_prog *mate)
+{
+	struct watch w = { .p = p, .next = p->nnodes };
+	struct watch other = { .p = mate, .next = mate ? mate->nnodes : 0 };
+
+	for (;;) {
+		const bool more = walk(&w);
+
+		if (!mate || !walk(&other) || !more)
+			return;
+		follow(&w, &other);
+		follow(&other, &w);
 	}
 }

@@ -41,6 +41,7 @@ static bool can_be_common(const struct ncc_op *op)
 	case NCC_TAKE:
 	case NCC_COMBINE:
 	case NCC_ORDER:
+	case NCC_RANDOM:
 		return true;
 	case NCC_PAD: /* of floats may become one of what they are cast to */
 		return !ncc_is_float(op->shape.dtype);

@@ -107,7 +107,7 @@ int ncore_open_destination(struct ncore_turn *t);
 void ncore_computed(struct ncore_turn *t, const struct ncore_copy *c, uint64_t extra, bool last);
 /* dma_compute.c: what the open RX descriptor's second word asks for */
 enum ncore_step ncore_compute(struct ncore_turn *t, struct ncore_copy *c);
-/* dma_stream.c: the same if it is to be compressed, or decompressed */
+/* dma_stream.c: the same if it is to be compressed, decompressed or transposed */
 static inline bool ncore_is_stream(const struct ncore_desc *rx)
 {
 	return (ncore_desc_meta(rx) & NEURON_DMA_COMPUTE_OP) >> 12 >= NEURON_DMA_COMPRESS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Elements that a DMA engine compresses or decompresses while it moves them (docs/hardware.md,
- * Compressed streams). A packet is a stream, or becomes one, all at once, so that a queue is never
- * saved within it; and nothing is written before the stream is known to be right.
+ * Elements that a DMA engine compresses, decompresses or transposes while it moves them
+ * (docs/hardware.md, Compressed streams, Transposes). A packet is done all at once, so that a queue
+ * is never saved within it; and nothing is written before the whole is known to be right.
  */
 #include "dma.h"
 #include "stream.h"
@@ -124,9 +124,9 @@ static enum ncore_step compress(struct ncore_turn *t, struct ncore_copy *c, unsi
 
 /*
  * RX descriptors that ask for the same, and hold raw bytes together; the last one stays open.
- * false: they hold other than that, or the queue stopped
+ * -EINVAL: they hold other than that; -EIO: the queue stopped
  */
-static bool take_places(struct ncore_turn *t, uint64_t stream, uint32_t raw, struct places *p)
+static int take_places(struct ncore_turn *t, uint32_t raw, struct places *p)
 {
 	struct ncore_ring *s = &t->q->ring[NCORE_S2M];
 	const uint32_t word = ncore_desc_meta(&s->cur);
@@ -134,7 +134,7 @@ static bool take_places(struct ncore_turn *t, uint64_t stream, uint32_t raw, str
 
 	for (p->n = 0;; p->n++) {
 		if (!s->open && ncore_ring_credit(s) && ncore_open_destination(t))
-			return false;
+			return -EIO;
 		if (!s->open || ncore_desc_meta(&s->cur) != word ||
 		    ncore_desc_len(&s->cur) > raw - room)
 			break;
@@ -143,12 +143,24 @@ static bool take_places(struct ncore_turn *t, uint64_t stream, uint32_t raw, str
 		room += p->len[p->n];
 		if (room == raw) {
 			p->n++;
-			return true;
+			return 0;
 		}
 		ncore_ring_close(s, 1);
 	}
-	refuse(t, stream, NEURON_STREAM_BAD_ROOM);
-	return false;
+	return -EINVAL;
+}
+
+/* The bytes to their places */
+static int put(struct ncore_turn *t, struct ncore_copy *c, const struct places *p,
+	       const uint8_t *bytes)
+{
+	uint32_t at = 0;
+	int ret = 0;
+
+	for (unsigned int i = 0; i < p->n && !ret; at += p->len[i++])
+		ret = ncore_access(t->lane, c, p->addr[i], (void *)(uintptr_t)(bytes + at),
+				   p->len[i], true);
+	return ret;
 }
 
 static enum ncore_step decompress(struct ncore_turn *t, struct ncore_copy *c, unsigned int width)
@@ -156,9 +168,10 @@ static enum ncore_step decompress(struct ncore_turn *t, struct ncore_copy *c, un
 	const uint32_t whole = NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST;
 	struct ncore_ring *m = &t->q->ring[NCORE_M2S];
 	struct ncore_streams *w = t->lane->streams;
-	uint32_t have = ncore_desc_len(&m->cur), raw = 0, size = 0, at = 0;
+	uint32_t have = ncore_desc_len(&m->cur), raw = 0, size = 0;
 	enum neuron_stream_error e;
 	struct places p;
+	int ret;
 
 	if ((ncore_desc_ctrl(&m->cur) & whole) != whole || m->done)
 		return stop(t, NEURON_NERR_DMA_DESC, m->cur.addr);
@@ -168,11 +181,11 @@ static enum ncore_step decompress(struct ncore_turn *t, struct ncore_copy *c, un
 	e = e ? e : neuron_decompress(w->stream, size, width, w->raw, &w->work);
 	if (e)
 		return refuse(t, c->src, e);
-	if (!take_places(t, c->src, raw, &p))
-		return NCORE_STEP_STARVED;
-	for (unsigned int i = 0; i < p.n; at += p.len[i++])
-		if (ncore_access(t->lane, c, p.addr[i], w->raw + at, p.len[i], true))
-			return stop(t, NEURON_NERR_DMA_ABORT, c->bad);
+	ret = take_places(t, raw, &p);
+	if (ret)
+		return ret == -EIO ? NCORE_STEP_STARVED : refuse(t, c->src, NEURON_STREAM_BAD_ROOM);
+	if (put(t, c, &p, w->raw))
+		return stop(t, NEURON_NERR_DMA_ABORT, c->bad);
 	ncore_ring_close(m, 1);
 	count(t, NEURON_PERF_DECOMPRESSED_FROM, size, raw);
 	c->done = size;
@@ -184,11 +197,72 @@ static enum ncore_step decompress(struct ncore_turn *t, struct ncore_copy *c, un
 						     t->lane->chip->gen->target->cost.dma_kib));
 }
 
+/* What is transposed: dimensions, the first, those between as one, the last */
+struct turned {
+	uint32_t first, middle, last, width;
+};
+
+/* false: a word that asks for something else */
+static bool parse(const struct neuron_target *target, uint32_t word, struct turned *k)
+{
+	const uint8_t dtype = word & NEURON_DMA_COMPUTE_FROM;
+
+	k->first = (word >> 20) + 1;
+	k->middle = ((word & NEURON_DMA_COMPUTE_SOURCES) >> 16) + 1;
+	if (word != NEURON_DMA_COMPUTE_TRANSPOSE(dtype, k->first, k->middle) ||
+	    !(target->dtypes >> dtype & 1))
+		return false;
+	k->width = neuron_isa_dtypes[dtype].size;
+	return k->width == 2 || k->width == 4;
+}
+
+static void turn(const struct turned *k, const uint8_t *in, uint8_t *out)
+{
+	for (uint32_t l = 0; l < k->last; l++)
+		for (uint32_t m = 0; m < k->middle; m++)
+			for (uint32_t f = 0; f < k->first; f++, out += k->width)
+				memcpy(out, in + ((f * k->middle + m) * k->last + l) * k->width,
+				       k->width);
+}
+
+static enum ncore_step transpose(struct ncore_turn *t, struct ncore_copy *c)
+{
+	struct ncore_ring *m = &t->q->ring[NCORE_M2S], *s = &t->q->ring[NCORE_S2M];
+	const struct neuron_target *target = t->lane->chip->gen->target;
+	struct ncore_streams *w = t->lane->streams;
+	unsigned int sources;
+	struct places p;
+	struct turned k;
+	uint32_t raw;
+	int ret;
+
+	if (!parse(target, ncore_desc_meta(&s->cur), &k) ||
+	    !(ncore_desc_ctrl(&m->cur) & NEURON_UDMA_DESC_FIRST))
+		return stop(t, NEURON_NERR_DMA_DESC, s->cur.addr);
+	raw = gather(t, c, &sources);
+	if (!raw)
+		return NCORE_STEP_STARVED;
+	k.last = raw / (k.first * k.middle * k.width);
+	if (raw != k.first * k.middle * k.last * k.width)
+		return stop(t, NEURON_NERR_DMA_DESC, s->cur.addr);
+	turn(&k, w->raw, w->stream);
+	ret = take_places(t, raw, &p);
+	if (ret)
+		return ret == -EIO ? NCORE_STEP_STARVED : stop(t, NEURON_NERR_DMA_DESC, c->dst);
+	if (put(t, c, &p, w->stream))
+		return stop(t, NEURON_NERR_DMA_ABORT, c->bad);
+	c->done = raw;
+	return finish(t, c, sources, neuron_transfer_time(raw / 9, target->cost.dma_kib));
+}
+
 enum ncore_step ncore_stream(struct ncore_turn *t, struct ncore_copy *c)
 {
 	const struct ncore_desc *rx = &t->q->ring[NCORE_S2M].cur;
 	unsigned int width = width_of(t->lane->chip->gen->target, ncore_desc_meta(rx));
 
+	if ((ncore_desc_meta(rx) & NEURON_DMA_COMPUTE_OP) >> 12 == NEURON_DMA_TRANSPOSE &&
+	    !t->q->ring[NCORE_S2M].done)
+		return transpose(t, c);
 	if (!width || t->q->ring[NCORE_S2M].done)
 		return stop(t, NEURON_NERR_DMA_DESC, rx->addr);
 	if ((ncore_desc_meta(rx) & NEURON_DMA_COMPUTE_OP) >> 12 == NEURON_DMA_COMPRESS)

@@ -110,6 +110,7 @@ enum neff_op {
 	/* from is elements and to a compressed stream, or the other way round */
 	NEFF_COMPRESS,
 	NEFF_DECOMPRESS,
+	NEFF_TRANSPOSE, /* the first and the last dimension of shape are exchanged */
 };
 
 struct neff_desc {
@@ -121,6 +122,7 @@ struct neff_desc {
 	uint8_t from_dtype, to_dtype; /* enum neuron_dtype */
 	unsigned int nmore; /* sources behind from, at most NEURON_DMA_SOURCES_MAX - 1 */
 	struct neff_pattern *more;
+	uint32_t shape[4]; /* of NEFF_TRANSPOSE: the elements of from */
 };
 
 /* Does it compute? Are its rows chosen by an index? */
@@ -128,6 +130,7 @@ bool neff_computes(const struct neff_desc *d);
 bool neff_streams(const struct neff_desc *d); /* of those: does it compress or decompress? */
 bool neff_indexed(const struct neff_desc *d);
 void neff_desc_free(struct neff_desc *d); /* what it points to */
+#define NEFF_MAX_TURNED 0x7fff /* elements of a dimension that is transposed */
 #define NEFF_MAX_ROW (1u << 16) /* bytes of a row that is gathered or scattered */
 #define NEFF_MAX_ROWS (1u << 16) /* rows of a table */
 

@@ -84,9 +84,16 @@ static void pattern_to_json(const struct neff_subgraph *sg, const struct neff_pa
 }
 
 static const char *const ops[] = {
-	[NEFF_COPY] = "copy", [NEFF_GATHER] = "gather",	    [NEFF_SCATTER] = "scatter",
-	[NEFF_CAST] = "cast", [NEFF_ADD] = "add",	    [NEFF_MIN] = "min",
-	[NEFF_MAX] = "max",   [NEFF_COMPRESS] = "compress", [NEFF_DECOMPRESS] = "decompress",
+	[NEFF_COPY] = "copy",
+	[NEFF_GATHER] = "gather",
+	[NEFF_SCATTER] = "scatter",
+	[NEFF_CAST] = "cast",
+	[NEFF_ADD] = "add",
+	[NEFF_MIN] = "min",
+	[NEFF_MAX] = "max",
+	[NEFF_COMPRESS] = "compress",
+	[NEFF_DECOMPRESS] = "decompress",
+	[NEFF_TRANSPOSE] = "transpose",
 };
 
 /* Has it a list of sources? */
@@ -100,6 +107,17 @@ static void index_to_json(const struct neff_subgraph *sg, const struct neff_desc
 	json_object_set_new(o, "op", json_string(ops[d->op]));
 	json_object_set_new(o, "index", json_string(sg->vars[d->index].name));
 	json_object_set_new(o, "index_off", json_integer((json_int_t)d->index_off));
+}
+
+static void transpose_to_json(const struct neff_desc *d, json_t *o)
+{
+	const int size = (int)neff_dtype_size(d->to_dtype);
+
+	json_object_set_new(o, "op", json_string(ops[d->op]));
+	json_object_set_new(o, "transpose_element_size", json_integer(size));
+	json_object_set_new(o, "transpose_shape",
+			    json_pack("[i, i, i, i]", (int)d->shape[0], (int)d->shape[1],
+				      (int)d->shape[2], (int)d->shape[3]));
 }
 
 /* A sum's sources are a list, a conversion's only one is not */
@@ -137,7 +155,9 @@ static json_t *dma_to_json(const struct neff_subgraph *sg, const struct neff_dma
 		pattern_to_json(sg, &dma->desc[i].to, "to", d);
 		if (neff_indexed(&dma->desc[i]))
 			index_to_json(sg, &dma->desc[i], d);
-		if (neff_computes(&dma->desc[i]))
+		if (dma->desc[i].op == NEFF_TRANSPOSE)
+			transpose_to_json(&dma->desc[i], d);
+		else if (neff_computes(&dma->desc[i]))
 			compute_to_json(sg, &dma->desc[i], d);
 		json_array_append_new(list, d);
 	}
@@ -435,6 +455,34 @@ static int compute_plain(const struct neff_where *w, const json_t *o)
 	return 0;
 }
 
+/* Elements without a type, of 2 or 4 bytes */
+static int transpose_read(const struct neff_where *w, const json_t *o, struct neff_desc *d)
+{
+	const json_t *shape = json_object_get(o, "transpose_shape");
+	uint64_t size = 0;
+	int ret = uint_get(w, o, "transpose_element_size", 4, &size);
+
+	if (ret)
+		return ret;
+	if (size != 2 && size != 4)
+		return neff_fail(w->err, "%s: %s: a 'transpose_element_size' of 2 or 4 is expected",
+				 w->member, w->what);
+	d->from_dtype = d->to_dtype = size == 2 ? NEURON_DT_UINT16 : NEURON_DT_UINT32;
+	for (unsigned int i = 0; i < 4; i++) {
+		const json_t *n = json_array_get(shape, i);
+		const json_int_t v = json_integer_value(n);
+
+		if (json_array_size(shape) != 4 || !json_is_integer(n) || v < 1 ||
+		    v > NEFF_MAX_TURNED)
+			return neff_fail(w->err,
+					 "%s: %s: 'transpose_shape' is not a list of 4 sizes",
+					 w->member, w->what);
+		d->shape[i] = (uint32_t)v;
+	}
+	ret = pattern_read(w, o, "from", &d->from);
+	return ret ? ret : pattern_read(w, o, "to", &d->to);
+}
+
 /* A conversion or a stream has one source, the others a list of them */
 static int compute_read(const struct neff_where *w, const json_t *o, struct neff_desc *d)
 {
@@ -472,11 +520,11 @@ static int desc_read(const struct neff_where *w, const json_t *o, struct neff_de
 	if (!name || kind == sizeof(ops) / sizeof(ops[0]))
 		return neff_fail(w->err,
 				 "%s: %s: 'op' is none of 'copy', 'gather', 'scatter', 'cast', "
-				 "'add', 'min', 'max', 'compress' and 'decompress'",
+				 "'add', 'min', 'max', 'compress', 'decompress' and 'transpose'",
 				 w->member, w->what);
 	d->op = (enum neff_op)kind;
 	if (neff_computes(d))
-		return compute_read(w, o, d);
+		return d->op == NEFF_TRANSPOSE ? transpose_read(w, o, d) : compute_read(w, o, d);
 	ret = pattern_read(w, o, "from", &d->from);
 	if (!ret)
 		ret = pattern_read(w, o, "to", &d->to);

@@ -110,7 +110,7 @@ bool neff_computes(const struct neff_desc *d)
 
 bool neff_streams(const struct neff_desc *d)
 {
-	return d->op >= NEFF_COMPRESS;
+	return d->op == NEFF_COMPRESS || d->op == NEFF_DECOMPRESS;
 }
 
 bool neff_indexed(const struct neff_desc *d)
@@ -196,8 +196,12 @@ int neff_compute_packets(const struct neff_desc *d, const uint64_t *from_base, u
 	struct walk from[NEURON_DMA_SOURCES_MAX];
 	int err = 0;
 
-	packet.compute = NEURON_DMA_COMPUTE(dma_ops[d->op], d->from_dtype, d->to_dtype, packet.ntx);
-	if (neff_streams(d)) {
+	packet.compute = d->op == NEFF_TRANSPOSE
+				 ? NEURON_DMA_COMPUTE_TRANSPOSE(d->to_dtype, d->shape[0],
+								d->shape[1] * d->shape[2])
+				 : NEURON_DMA_COMPUTE(dma_ops[d->op], d->from_dtype, d->to_dtype,
+						      packet.ntx);
+	if (neff_streams(d) || d->op == NEFF_TRANSPOSE) {
 		packet.ntx = side_pieces(&d->from, from_base[0], packet.tx);
 		packet.nrx = side_pieces(&d->to, to_base, packet.rx);
 		return take(arg, &packet);

@@ -151,6 +151,38 @@ static int stream_check(struct ctx *c, struct at *at, const struct neff_desc *d,
 			      bytes / neuron_isa_dtypes[d->to_dtype].size);
 }
 
+/* One packet of elements, as many as the shape says, that a descriptor's word can say */
+static int transpose_check(struct ctx *c, struct at *at, const struct neff_desc *d, uint64_t from,
+			   uint64_t to)
+{
+	const uint64_t most = c->target->packet_max, size = neuron_isa_dtypes[d->to_dtype].size;
+	uint64_t elements = 1;
+	int ret;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		if (!d->shape[i] || d->shape[i] > NEFF_MAX_TURNED)
+			return pattern_fail(c, at, "not as many elements as the shape");
+		elements *= d->shape[i];
+	}
+	if (d->shape[0] > NEURON_DMA_TRANSPOSE_FIRST_MAX ||
+	    d->shape[1] * d->shape[2] > NEURON_DMA_SOURCES_MAX)
+		return pattern_fail(c, at,
+				    "transposes have a first dimension of at most 4096, and "
+				    "at most 16 elements in the middle");
+	if (to > NEURON_STREAM_RAW_MAX || from / d->from.size[0] > most ||
+	    to / d->to.size[0] > most)
+		return pattern_fail(c, at,
+				    "a transpose is of at most 65536 bytes, and in no more "
+				    "pieces than a packet");
+	if (d->from_dtype != d->to_dtype || (size != 2 && size != 4))
+		return pattern_fail(c, at, "a transpose's elements have 2 or 4 bytes");
+	if (to != elements * size)
+		return pattern_fail(c, at, "not as many elements as the shape");
+	ret = elements_check(c, at, &d->to, d->to_dtype, to, elements);
+	at->side = "from";
+	return ret ? ret : elements_check(c, at, &d->from, d->from_dtype, from, elements);
+}
+
 static int compute_check(struct ctx *c, struct at *at, const struct neff_desc *d, uint64_t from,
 			 uint64_t to)
 {
@@ -160,13 +192,15 @@ static int compute_check(struct ctx *c, struct at *at, const struct neff_desc *d
 	if (c->target->core < 2)
 		return pattern_fail(c, at, "DMA engines of this generation only copy");
 	if (d->nmore >= NEURON_DMA_SOURCES_MAX ||
-	    ((d->op == NEFF_CAST || neff_streams(d)) && d->nmore))
+	    ((d->op == NEFF_CAST || neff_streams(d) || d->op == NEFF_TRANSPOSE) && d->nmore))
 		return pattern_fail(c, at, "too many sources");
 	if (d->to_dtype >= NEURON_ISA_DTYPE_COUNT || !neuron_isa_dtypes[d->to_dtype].size)
 		return pattern_fail(c, at,
 				    "not of a type that DMA engines of this generation have");
 	if (neff_streams(d))
 		return stream_check(c, at, d, from, to);
+	if (d->op == NEFF_TRANSPOSE)
+		return transpose_check(c, at, d, from, to);
 	elements = to / neuron_isa_dtypes[d->to_dtype].size;
 	ret = elements_check(c, at, &d->to, d->to_dtype, to, elements);
 	at->side = "from";

@@ -325,6 +325,16 @@ def gpsimd(build: Path) -> None:
     show("the same of fp32", f"{got['floats']:.0f} million instructions/s", "150")
 
 
+def streams(build: Path) -> None:
+    """Compressed streams of 64 KiB of normally distributed weights, as DMA engines have them"""
+    got = rates([str(build / "tests" / "bench" / "bench-stream")])
+    for width, name in (4, "fp32"), (2, "bf16"):
+        show(f"compressed {name} weights / as they are", f"{got[f'ratio-{width}']:.2f}")
+        speed = " ".join(f"{got[f'{way}-{width}'] / got[f'memcpy-{width}']:.3f}" for way in ("decompress", "compress"))
+        show("  decompressing, compressing, one thread / memcpy", speed)
+        show("  decompressing", f"{got[f'decompress-{width}'] / 1e9:.2f} GB/s")
+
+
 def whole_networks(build: Path) -> None:
     inference.measure(build, show, exec_argv)
 
@@ -361,6 +371,7 @@ MEASURES: dict[str, Callable[[Path], None]] = {
     "loops": loops,
     "dispatch": dispatch,
     "gpsimd": gpsimd,
+    "streams": streams,
     "matmul": matmul,
     "networks": networks,
     "inference": whole_networks,

@@ -70,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[0] & 16) {
 		opt.target = neuron_target_of_name("trn1");
 		opt.auto_cast_type = data[0] & 4 ? NEURON_DT_FP8_E4 : NEURON_DT_TF32;
+		opt.hardware_rng = data[0] & 32;
 	}
 	opt.narrow_64bit = data[0] & 8;
 	fuzz_model(data + 1, size - 1, &opt);

@@ -39,6 +39,9 @@ static const char help_text[] =
 	"  --compress-constants       store constants that get smaller by an eighth compressed; "
 	"not for "
 	"inf1\n"
+	"  --hardware-rng             draw what a model leaves open by the chip's generator; not "
+	"for "
+	"inf1\n"
 	"  --narrow-64bit             take s64, u64 and f64 as s32, u32 and f32, with a warning\n"
 	"  -O LEVEL, --optlevel LEVEL 1: fuse nothing, each operation by itself; 2 (default), 3: "
 	"all\n"
@@ -77,6 +80,7 @@ enum {
 	OPT_INPUT_VALUE,
 	OPT_CUSTOM_OPS,
 	OPT_COMPRESS,
+	OPT_HARDWARE_RNG,
 	OPT_NARROW,
 	OPT_CORES,
 	OPT_LNC,
@@ -100,6 +104,7 @@ static const struct option options[] = {
 	{ "input-value", required_argument, NULL, OPT_INPUT_VALUE },
 	{ "custom-ops", required_argument, NULL, OPT_CUSTOM_OPS },
 	{ "compress-constants", no_argument, NULL, OPT_COMPRESS },
+	{ "hardware-rng", no_argument, NULL, OPT_HARDWARE_RNG },
 	{ "narrow-64bit", no_argument, NULL, OPT_NARROW },
 	{ "print-ir", no_argument, NULL, OPT_PRINT_IR },
 	{ "dump-ir-after", required_argument, NULL, OPT_DUMP_IR },
@@ -340,6 +345,9 @@ static int take_option(struct args *a, int c, char **argv)
 		return 0;
 	case OPT_NARROW:
 		a->opt.narrow_64bit = true;
+		return 0;
+	case OPT_HARDWARE_RNG:
+		a->opt.hardware_rng = true;
 		return 0;
 	case OPT_COMPRESS:
 		a->opt.compress_constants = true;

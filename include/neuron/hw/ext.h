@@ -50,10 +50,18 @@
 /* one type for both sides, one source: a stream (neuron/isa/compress.h) of a packet's elements */
 #define NEURON_DMA_COMPRESS 5
 #define NEURON_DMA_DECOMPRESS 6
-#define NEURON_DMA_SOURCES_MAX 16
+/*
+ * one type of 2 or 4 bytes for both sides: a packet's elements, [first, middle, last], with the
+ * first and the last dimension exchanged
+ */
+#define NEURON_DMA_TRANSPOSE 7
+#define NEURON_DMA_TRANSPOSE_FIRST_MAX 4096 /* less one in bits 31:20 */
+#define NEURON_DMA_SOURCES_MAX 16 /* or elements of the middle dimension */
 #define NEURON_DMA_COMPUTE(op, from, to, sources)                        \
 	((uint32_t)(from) | (uint32_t)(to) << 6 | (uint32_t)(op) << 12 | \
 	 ((uint32_t)(sources)-1) << 16)
+#define NEURON_DMA_COMPUTE_TRANSPOSE(type, first, middle) \
+	(NEURON_DMA_COMPUTE(NEURON_DMA_TRANSPOSE, type, type, middle) | ((uint32_t)(first)-1) << 20)
 
 /*
  * A notification entry, 32 bytes, little-endian, written front to back with the last word last:

@@ -217,6 +217,82 @@ START_TEST(saved)
 }
 END_TEST
 
+/* The state goes to a new chip, and so do the memories that programs use here. */
+static void move(void)
+{
+	struct ncore_chip_config config;
+	struct ncore_chip *next;
+	const char *reason;
+	uint64_t bytes;
+	size_t size;
+	void *state;
+
+	ncore_chip_pause(f.chip);
+	ck_assert_int_eq(ncore_chip_save(f.chip, &state, &size), 0);
+	fixture_config(&f, &config);
+	ck_assert_int_eq(ncore_chip_new(&config, &next), 0);
+	ncore_chip_pause(next);
+	ck_assert_msg(!ncore_chip_load(next, state, size, &reason), "%s", reason);
+	free(state);
+	memcpy(ncore_dram(next, &bytes, NULL), ncore_dram(f.chip, NULL, NULL), LOADED);
+	ncore_chip_free(f.chip);
+	f.chip = next;
+	ncore_chip_resume(f.chip);
+}
+
+#define BARRIER 9 /* its semaphore */
+#define ROUNDS 60000
+
+/* A program that meets the core's mate at one barrier after the other, and stores how many */
+static void meet(unsigned int nc)
+{
+	const struct neuron_insn insns[] = {
+		add(1, 1),
+		{ .opcode = NEURON_OP_WRITE,
+		  .write[0] = { .addr = CORE(!nc) + GEN(TPB_SEM_INC) + 4 * BARRIER, .value = 1 } },
+		{ .opcode = NEURON_OP_NOP,
+		  .wait = NEURON_WAIT_SEM_GE,
+		  .wait_index = BARRIER,
+		  .wait_value = 1,
+		  .update = NEURON_UPD_SEM_DEC,
+		  .update_index = BARRIER },
+		branch(NEURON_REL_LTU, 1, ROUNDS, -3),
+		element(NEURON_OP_TENSOR_STORE, 1, DATA + 4 * nc),
+		{ .opcode = NEURON_OP_FETCH_END },
+	};
+
+	start(nc, insns, 6, CODE + nc * PAGE);
+}
+
+/*
+ * Barriers of two cores, as those of a logical one: the chip is moved while the first core waits
+ * for one whose mate has not begun, then while they go on, and no barrier is lost or passed twice.
+ */
+START_TEST(saved_at_barriers)
+{
+	meet(0);
+	settle(&f);
+	move();
+	settle(&f);
+	ck_assert_uint_eq(semaphore(0), 0);
+	ck_assert_uint_eq(get32(mem(&f, DATA)), 0);
+	meet(1);
+	for (unsigned int i = 0; i < 8; i++) {
+		goes_on(i % 2);
+		move();
+	}
+	settle(&f);
+	for (unsigned int nc = 0; nc < 2; nc++) {
+		ck_assert_uint_eq(get32(mem(&f, DATA + 4 * nc)), ROUNDS);
+		ck_assert_uint_eq(semaphore(nc), 1);
+		ck_assert_uint_eq(
+			ncore_mmio_read(f.chip, GEN(BAR_CORES),
+					GEN(TPB_BAR)(nc) + GEN(TPB_SEM_READ) + 4 * BARRIER, 4),
+			0);
+	}
+}
+END_TEST
+
 /* What is no memory of the device: the host's, a core's, registers, nothing, a neighbour's */
 static const uint64_t elsewhere[] = { HOST(LOADED),
 				      CORE(0),
@@ -288,6 +364,7 @@ int main(void)
 	tcase_add_test(tc, overwritten_by_queue);
 	tcase_add_loop_test(tc, endless_loop, 0, 2);
 	tcase_add_test(tc, saved);
+	tcase_add_test(tc, saved_at_barriers);
 	tcase_add_loop_test(tc, fetch_elsewhere, 0, 7);
 	tcase_add_loop_test(tc, element_elsewhere, 0, 14);
 	tcase_add_test(tc, of_no_domain);

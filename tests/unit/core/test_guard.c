@@ -155,21 +155,24 @@ END_TEST
 static const uint64_t foreign[] = { OTHERS,	0x600000,   ROOT,	   LEAF,
 				    1ull << 33, 1ull << 25, 0x3ffffffff000 };
 
-static const uint32_t ways[] = {
-	0,
-	NEURON_DMA_COMPUTE(NEURON_DMA_CAST, NEURON_DT_INT8, NEURON_DT_INT16, 1),
-	NEURON_DMA_COMPUTE(NEURON_DMA_COMPRESS, NEURON_DT_INT8, NEURON_DT_INT8, 1),
+static const struct {
+	uint32_t word, from; /* bytes */
+} ways[] = {
+	{ 0, 64 },
+	{ NEURON_DMA_COMPUTE(NEURON_DMA_CAST, NEURON_DT_INT8, NEURON_DT_INT16, 1), 32 },
+	{ NEURON_DMA_COMPUTE(NEURON_DMA_COMPRESS, NEURON_DT_INT8, NEURON_DT_INT8, 1), 32 },
+	{ NEURON_DMA_COMPUTE_TRANSPOSE(NEURON_DT_BF16, 4, 2), 64 },
 };
 
-/* Up to 64 bytes, copied or, where DMA engines do that, made of 32 others, which are all the same */
+/* Up to 64 bytes, copied or, where DMA engines do that, made of others, which are all the same */
 static void transfer(unsigned int way, uint64_t src, uint64_t dst)
 {
 	uint8_t *d = f.host + RX + r.next[1] * NEURON_UDMA_DESC_SIZE;
 
-	push(&f, &r, 0, src, way ? 32 : 64, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
+	push(&f, &r, 0, src, ways[way].from, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
 	push(&f, &r, 1, dst, 64, 0);
 	if (way)
-		put32(d + 4, ways[way]);
+		put32(d + 4, ways[way].word);
 	doorbell(&f, &r, 1, 1);
 	doorbell(&f, &r, 0, 1);
 }

@@ -171,6 +171,68 @@ START_TEST(refused)
 
 	build("hlo/dense/module.hlo.pb", "trn1", 2, &size, -EINVAL, &err);
 	ck_assert_ptr_nonnull(strstr(err.text, "logical cores of 2: the target"));
+	build("hlo_ops/while_collatz/module.hlo.pb", "trn2", 2, &size, -ENOTSUP, &err);
+	ck_assert_ptr_nonnull(strstr(err.text, "a loop that the data end: its program is for one"));
+}
+END_TEST
+
+#define ROWS 256
+#define COLUMNS 64
+
+/*
+ * The logarithm's halves are computed by both cores; the first one writes all of the output, since
+ * it is turned. A NaN in either half is a numerical error, also one that it has only copied.
+ */
+START_TEST(numerical)
+{
+	static const char ir[] = "module \"m\"\n  %0 = f32[256,64] parameter index=0 \"a\"\n"
+				 "  %1 = f32[256,64] log %0 \"b\"\n"
+				 "  %2 = f32[64,256] transpose %1 map={1,0} \"c\"\n  return %2\n";
+	const struct ncc_options opt = { .framework = NCC_IR,
+					 .target = neuron_target_of_name("trn2"),
+					 .lnc = 2,
+					 .divide_from = 1 };
+	static float x[ROWS * COLUMNS];
+	const unsigned int at[] = { 0, ROWS * COLUMNS - 1 };
+	nrt_tensor_set_t *set[2];
+	nrt_tensor_t *t[2];
+	nrt_model_t *model;
+	struct ncc_error err;
+	size_t size;
+	void *neff;
+
+	ck_assert_msg(!ncc_compile(ir, strlen(ir), &opt, &neff, &size, &err), "%s", err.text);
+	ck_assert_int_eq(setenv("NEURON_FAIL_ON_NAN", "1", 1), 0);
+	start(NULL);
+	ck_assert_msg(!nrt_load(neff, size, 0, -1, &model), "%s", nrtx_error_details());
+	for (unsigned int i = 0; i < 2; i++) {
+		const char *name = i ? "output0" : "input0";
+
+		ck_assert_int_eq(nrt_allocate_tensor_set(&set[i]), 0);
+		ck_assert_int_eq(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, sizeof(x),
+						     name, &t[i]),
+				 0);
+		ck_assert_int_eq(nrt_add_tensor_to_tensor_set(set[i], name, t[i]), 0);
+	}
+	for (unsigned int i = 0; i <= 2; i++) {
+		for (unsigned int k = 0; k < ROWS * COLUMNS; k++)
+			x[k] = 1;
+		if (i < 2)
+			x[at[i]] = -1;
+		ck_assert_int_eq(nrt_tensor_write(t[0], x, 0, sizeof(x)), 0);
+		ck_assert_int_eq(nrt_execute(model, set[0], set[1]),
+				 i < 2 ? NRT_EXEC_COMPLETED_WITH_NUM_ERR : NRT_SUCCESS);
+		ck_assert_int_eq(nrt_tensor_read(t[1], x, 0, sizeof(x)), 0);
+		ck_assert_int_eq(x[0] != x[0], i == 0);
+		ck_assert_int_eq(x[ROWS * COLUMNS - 1] != x[ROWS * COLUMNS - 1], i == 1);
+	}
+	for (unsigned int i = 0; i < 2; i++) {
+		nrt_destroy_tensor_set(&set[i]);
+		nrt_tensor_free(&t[i]);
+	}
+	ck_assert_int_eq(nrt_unload(model), 0);
+	nrt_close();
+	free(neff);
 }
 END_TEST
 
@@ -247,6 +309,7 @@ int main(void)
 	tcase_add_loop_test(t, same_bits, 0, sizeof(modules) / sizeof(modules[0]));
 	tcase_add_test(t, cores);
 	tcase_add_test(t, refused);
+	tcase_add_test(t, numerical);
 	tcase_add_loop_test(t, barriers, 0, 2);
 	tcase_add_test(t, one_on_two);
 	suite_add_tcase(s, t);

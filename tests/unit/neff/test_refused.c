@@ -134,7 +134,16 @@ static const struct {
 	{ SP_JSON, "\"queue\":\"qin\"", "\"queue\":\"qx\"", "dma[0]: no queue set 'qx'" },
 	{ SP_JSON, "\"from\":\"a\"", "\"op\":\"fma\",\"from\":\"a\"",
 	  "'op' is none of 'copy', 'gather', 'scatter', 'cast', 'add', 'min', 'max', "
-	  "'compress' and 'decompress'" },
+	  "'compress', 'decompress' and 'transpose'" },
+	{ SP_JSON, "\"from\":\"a\"", "\"op\":\"transpose\",\"from\":\"a\"",
+	  "'transpose_element_size' is missing" },
+	{ SP_JSON, "\"from\":\"a\"",
+	  "\"op\":\"transpose\",\"transpose_element_size\":3,\"from\":\"a\"",
+	  "a 'transpose_element_size' of 2 or 4 is expected" },
+	{ SP_JSON, "\"from\":\"a\"",
+	  "\"op\":\"transpose\",\"transpose_element_size\":4,\"transpose_shape\":[1,2,3],"
+	  "\"from\":\"a\"",
+	  "'transpose_shape' is not a list of 4 sizes" },
 	{ SP_JSON, "\"id\":0", "\"id\":0,\"event\":1", "dma[0]: 'event' is not supported" },
 	{ SP_JSON, "\"semaphore\":0", "\"semaphore\":28",
 	  "'semaphore' is not an integer from 0 to 27" },

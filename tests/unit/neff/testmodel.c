@@ -345,6 +345,31 @@ void testmodel_compute(struct testmodel *t, const struct testmodel_elements *e)
 	clear_all(t);
 }
 
+void testmodel_transpose(struct testmodel *t, const uint32_t shape[4], unsigned int size)
+{
+	const uint64_t middle = (uint64_t)shape[1] * shape[2] * size;
+	const uint64_t from = middle * shape[3], to = middle * shape[0];
+	struct neff_desc *d;
+	unsigned int q;
+
+	start(t, "transpose");
+	t->model.target = neuron_target_of_name("trn1");
+	testmodel_var(t, "x", NEFF_VAR_INPUT, shape[0] * (from + 6));
+	testmodel_var(t, "y", NEFF_VAR_OUTPUT, shape[3] * (to + 6));
+	testmodel_io(t, 0, NEURON_DT_INT8, shape[0], (unsigned int)from + 6);
+	testmodel_io(t, 1, NEURON_DT_INT8, shape[3], (unsigned int)to + 6);
+	q = testmodel_queue(t, "q", NEFF_QUEUE_DATA, SP);
+	program_start(t, SP);
+	d = testmodel_dma(t, SP, q, 0, 1)->desc;
+	*d = (struct neff_desc){ { 0, 0, 2, { from, shape[0] }, { 1, (int64_t)from + 6 } },
+				 { 1, 0, 2, { to, shape[3] }, { 1, (int64_t)to + 6 } },
+				 .op = NEFF_TRANSPOSE };
+	d->from_dtype = d->to_dtype = size == 2 ? NEURON_DT_UINT16 : NEURON_DT_UINT32;
+	memcpy(d->shape, shape, sizeof(d->shape));
+	wait_ge(t, SP, 0, 1);
+	clear_all(t);
+}
+
 void testmodel_stream(struct testmodel *t, uint8_t dtype, unsigned int n, bool lies)
 {
 	const uint64_t bytes = n * neff_dtype_size(dtype), piece = bytes / 3, room = bytes + 24;

@@ -36,6 +36,12 @@ struct testmodel_elements {
 };
 void testmodel_compute(struct testmodel *t, const struct testmodel_elements *e);
 /*
+ * For trn1: y is x with the first and the last dimension of a shape exchanged, of elements of 2 or
+ * 4 bytes; x's pieces, as many as the first dimension, have a gap of 6 bytes behind each, and so
+ * have y's, as many as the last one
+ */
+void testmodel_transpose(struct testmodel *t, const uint32_t shape[4], unsigned int size);
+/*
  * For trn1: y = x, n elements of a type (a multiple of 3; at most 64 KiB), through a compressed
  * stream in DRAM; those of x lie in three pieces with a gap of 5 bytes behind each. lies: x is
  * taken for the stream

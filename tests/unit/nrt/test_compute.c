@@ -225,6 +225,107 @@ START_TEST(streams_refused)
 }
 END_TEST
 
+static const struct {
+	uint32_t shape[4];
+	unsigned int size;
+} transposes[] = { { { 64, 1, 1, 64 }, 4 },
+		   { { 64, 1, 1, 32 }, 2 },
+		   { { 3, 5, 1, 7 }, 2 },
+		   { { 9, 2, 8, 11 }, 4 } };
+
+START_TEST(transpose)
+{
+	const uint32_t *n = transposes[_i].shape;
+	const size_t size = transposes[_i].size, middle = n[1] * n[2];
+	const size_t from = middle * n[3] * size + 6, to = middle * n[0] * size + 6;
+	uint8_t *x = calloc(n[0], from), *got = malloc(n[3] * to);
+	struct testmodel t;
+	struct client cl;
+	size_t bytes;
+	void *neff;
+
+	testmodel_transpose(&t, n, (unsigned int)size);
+	neff = testmodel_write(&t, &bytes);
+	testmodel_free(&t);
+	client_load(&cl, neff, bytes, 0, NRT_TENSOR_PLACEMENT_DEVICE, 0);
+	for (unsigned int turn = 0; turn < 2; turn++) {
+		for (size_t i = 0; i < n[0] * from; i++)
+			x[i] = (uint8_t)(i * i >> (3 + turn));
+		client_write(&cl, "x", x, n[0] * from);
+		ck_assert_int_eq(client_run(&cl), NRT_SUCCESS);
+		client_read(&cl, "y", got, n[3] * to);
+		for (size_t f = 0; f < n[0]; f++)
+			for (size_t m = 0; m < middle; m++)
+				for (size_t l = 0; l < n[3]; l++)
+					ck_assert_mem_eq(got + l * to + (m * n[0] + f) * size,
+							 x + f * from + (m * n[3] + l) * size,
+							 size);
+	}
+	client_free(&cl);
+	free(x);
+	free(got);
+}
+END_TEST
+
+static void break_transpose(struct testmodel *t, int which)
+{
+	struct neff_desc *d = t->sg.engine[NEURON_ENG_SP].dma[0].desc;
+
+	switch (which) {
+	case 0:
+		t->model.target = neuron_target_of_name("inf1");
+		break;
+	case 1:
+		d->shape[3]--;
+		break;
+	case 2:
+		d->shape[1] = 0;
+		break;
+	case 3:
+		d->shape[0] = 5000;
+		break;
+	case 4:
+		d->shape[1] = 17;
+		break;
+	case 5:
+		d->from_dtype = d->to_dtype = NEURON_DT_UINT8;
+		break;
+	case 6:
+		d->from = (struct neff_pattern){ 0, 0, 2, { 1, 66 }, { 1, 2 } };
+		break;
+	case 7:
+		d->from.size[0]--;
+		break;
+	case 8:
+		d->nmore = 1;
+		d->more = calloc(1, sizeof(*d->more));
+		break;
+	}
+}
+
+static const char *const broken_transposes[] = {
+	"DMA engines of this generation only copy",
+	"'to': not as many elements as the shape",
+	"'to': not as many elements as the shape",
+	"'to': transposes have a first dimension of at most 4096",
+	"'to': transposes have a first dimension of at most 4096",
+	"'to': a transpose's elements have 2 or 4 bytes",
+	"'to': a transpose is of at most 65536 bytes, and in no more pieces",
+	"'from': its pieces are not whole elements",
+	"too many sources",
+};
+
+START_TEST(transposes_refused)
+{
+	const uint32_t shape[] = { 6, 2, 1, 10 };
+	struct testmodel t;
+
+	testmodel_transpose(&t, shape, 2);
+	break_transpose(&t, _i);
+	testmodel_refused(&t, -EINVAL, broken_transposes[_i]);
+}
+END_TEST
+
 static void break_it(struct testmodel *t, int which)
 {
 	struct neff_desc *d = &t->sg.engine[NEURON_ENG_SP].dma[0].desc[0];
@@ -296,6 +397,8 @@ int main(void)
 	tcase_add_loop_test(t, stream, 0, 3);
 	tcase_add_test(t, stream_lies);
 	tcase_add_loop_test(r, streams_refused, 0, 9);
+	tcase_add_loop_test(t, transpose, 0, 4);
+	tcase_add_loop_test(r, transposes_refused, 0, 9);
 	suite_add_tcase(s, t);
 	suite_add_tcase(s, r);
 	return check_run(s);
