@@ -64,6 +64,11 @@ struct ncc_options {
 	FILE *report; /* JSON about the result (docs/compiler.md); NULL: no */
 	const struct neff_library *library; /* of custom operators (neff.h); NULL: none */
 	bool compress_constants; /* where it pays; not for inf1 */
+	/*
+	 * Weights that are structurally sparse are multiplied as such where that is faster, and
+	 * infinities times their zeros are not NaN; for trn2 only
+	 */
+	bool structured_sparsity;
 	bool narrow_64bit; /* s64, u64 and f64 become s32, u32 and f32 */
 	/*
 	 * ONNX: the contents of a file beside the model, in which its tensors have their data.

@@ -39,6 +39,9 @@ static const char help_text[] =
 	"  --compress-constants       store constants that get smaller by an eighth compressed; "
 	"not for "
 	"inf1\n"
+	"  --structured-sparsity      multiply weights that are M:N sparse as such where that is "
+	"faster;\n"
+	"                             trn2 only\n"
 	"  --narrow-64bit             take s64, u64 and f64 as s32, u32 and f32, with a warning\n"
 	"  -O LEVEL, --optlevel LEVEL 1: fuse nothing, each operation by itself; 2 (default), 3: "
 	"all\n"
@@ -77,6 +80,7 @@ enum {
 	OPT_INPUT_VALUE,
 	OPT_CUSTOM_OPS,
 	OPT_COMPRESS,
+	OPT_SPARSITY,
 	OPT_NARROW,
 	OPT_CORES,
 	OPT_LNC,
@@ -100,6 +104,7 @@ static const struct option options[] = {
 	{ "input-value", required_argument, NULL, OPT_INPUT_VALUE },
 	{ "custom-ops", required_argument, NULL, OPT_CUSTOM_OPS },
 	{ "compress-constants", no_argument, NULL, OPT_COMPRESS },
+	{ "structured-sparsity", no_argument, NULL, OPT_SPARSITY },
 	{ "narrow-64bit", no_argument, NULL, OPT_NARROW },
 	{ "print-ir", no_argument, NULL, OPT_PRINT_IR },
 	{ "dump-ir-after", required_argument, NULL, OPT_DUMP_IR },
@@ -343,6 +348,9 @@ static int take_option(struct args *a, int c, char **argv)
 		return 0;
 	case OPT_COMPRESS:
 		a->opt.compress_constants = true;
+		return 0;
+	case OPT_SPARSITY:
+		a->opt.structured_sparsity = true;
 		return 0;
 	case OPT_PRINT_IR:
 		a->opt.print_ir = stdout;
