@@ -265,7 +265,11 @@ static void cast_to(struct onnx_node *n, int32_t type)
 		onnx_fail(n, -ENOTSUP, "type %s is not supported", onnx_type_name(type));
 		return;
 	}
-	onnx_give_as(n, 0, ox_cast(n, onnx_in(n, 0), s.dtype, s.pred), type);
+	onnx_give_as(n, 0,
+		     onnx_is_float8(type)
+			     ? ox_float8(n, onnx_in(n, 0), type, onnx_int(n, "saturate", 1))
+			     : ox_cast(n, onnx_in(n, 0), s.dtype, s.pred),
+		     type);
 }
 
 static void import_cast(struct onnx_node *n)

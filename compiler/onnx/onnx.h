@@ -37,6 +37,10 @@ enum onnx_type {
 	ONNX_UINT32,
 	ONNX_UINT64,
 	ONNX_BFLOAT16 = 16,
+	ONNX_FLOAT8E4M3FN,
+	ONNX_FLOAT8E4M3FNUZ,
+	ONNX_FLOAT8E5M2,
+	ONNX_FLOAT8E5M2FNUZ,
 };
 
 #define ONNX_EXTERNAL 1 /* TensorProto.DataLocation */
@@ -271,6 +275,19 @@ int32_t onnx_type_of(const struct ncc_shape *s);
 bool onnx_is_wide(int32_t type);
 int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char *name,
 		struct onnx_value *v);
+
+/*
+ * float8.c: 8-bit floats, whose values are kept in bf16. A number by its bits; x rounded to the
+ * nearest, and what is too large made the largest or, as the format has it, an infinity or NaN
+ */
+bool onnx_is_float8(int32_t type);
+double onnx_float8_value(int32_t type, uint8_t bits);
+onnx_op ox_float8(struct onnx_node *n, onnx_op x, int32_t type, bool saturate);
+/* QuantizeLinear of x and DequantizeLinear; zero: the operand that is the zero point */
+void onnx_quantize_float8(struct onnx_node *n, onnx_op x, onnx_op scale, unsigned int zero,
+			  int32_t type);
+void onnx_dequantize_float8(struct onnx_node *n, onnx_op scale, unsigned int zero);
+
 /* external.c: the size raw bytes of a tensor that has them in another file */
 int onnx_external(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char *name,
 		  size_t size, const uint8_t **raw);

@@ -49,7 +49,7 @@ static void take_parts(struct onnx_node *n, onnx_op x, onnx_op part[3])
  * one unit off, corrected by the remainder. That is small and exact if the larger products are
  * subtracted first.
  */
-static onnx_op quotient(struct onnx_node *n, onnx_op a, onnx_op b)
+onnx_op quant_quotient(struct onnx_node *n, onnx_op a, onnx_op b)
 {
 	onnx_op q = ox_bin(n, NCC_DIV, a, b), left = a, x[3], y[3];
 
@@ -232,7 +232,7 @@ static onnx_op quantized_by(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_
 	onnx_op low, high, whole;
 
 	if (ncc_dtype_size(to->dtype) > 1)
-		return quantized(n, quotient(n, x, scale), zero, to);
+		return quantized(n, quant_quotient(n, x, scale), zero, to);
 	whole = quant_of_bytes(n, x, scale, zero, to);
 	if (whole)
 		return with_zero(n, whole, zero, to);
@@ -254,6 +254,12 @@ void quant_give(struct onnx_node *n, onnx_op x, unsigned int scale, unsigned int
 	int32_t type = z ? n->in[zero].type : otherwise;
 	bool sum = x && has_sum(x, SUM_DEPTH);
 
+	if (onnx_is_float8(type)) {
+		s = along(n, onnx_in(n, scale), x, axis);
+		n->exact = true;
+		onnx_quantize_float8(n, ox_f32(n, x), s, zero, type);
+		return;
+	}
 	if (onnx_dtype(type, &to) || ncc_is_float(to.dtype)) {
 		onnx_fail(n, -ENOTSUP, "to %s is not supported", onnx_type_name(type));
 		return;
@@ -321,8 +327,13 @@ onnx_op quant_value(struct onnx_node *n, unsigned int i, unsigned int scale, uns
 
 static void import_dequantize(struct onnx_node *n)
 {
+	const int64_t axis = onnx_int(n, "axis", 1);
+
 	n->exact = true;
-	onnx_give_as(n, 0, quant_value(n, 0, 1, 2, onnx_int(n, "axis", 1)), n->in[1].type);
+	if (onnx_is_float8(n->in[0].type))
+		onnx_dequantize_float8(n, along(n, onnx_in(n, 1), onnx_in(n, 0), axis), 2);
+	else
+		onnx_give_as(n, 0, quant_value(n, 0, 1, 2, axis), n->in[1].type);
 }
 
 /*
