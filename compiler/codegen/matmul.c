@@ -79,13 +79,15 @@ static int one_ap(struct ncc_gen *g, const struct ncc_view *v, struct neuron_ap 
 /* Makes it a product of sparse weights. */
 static int choose_rows(struct ncc_gen *g, const struct mm_term *term, struct neuron_insn *insn)
 {
+	struct ncc_view tags = term->tags;
 	unsigned int n;
 
+	tags.dtype = NEURON_DT_UINT16;
 	insn->opcode = NEURON_OP_MATMUL_SPARSE;
 	insn->neighbours = term->neighbours;
 	insn->src0.num[0] = term->slots;
 	insn->src0.step[0] = (int16_t)term->step;
-	return one_ap(g, &term->tags, &insn->src1, &n);
+	return one_ap(g, &tags, &insn->src1, &n);
 }
 
 static int multiply(struct ncc_gen *g, const struct mm_box *b, const struct mm_term *term,

@@ -107,7 +107,7 @@ enum ncc_kind {
 	/* contractions and reductions */
 	/*
 	 * dot; of sparse weights (neighbours) there are three operands (passes/sparse.c): [K, n] is
-	 * what is left of the weights, u16[K, n / 4] their tags, as MATMUL_SPARSE has them
+	 * what is left of the weights, s16[K, n / 4] their tags, as MATMUL_SPARSE has them
 	 * (docs/isa.md), and operand 0 has K for each slot, one behind the other
 	 */
 	NCC_DOT,

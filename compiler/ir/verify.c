@@ -293,7 +293,7 @@ static int check_sparse(const struct ncc_op *op, struct ncc_error *err)
 		return ncc_fail_op(err, -EINVAL, op, "sparse weights of no pattern of the chip's");
 	if (!ncc_is_float(op->in[0]->shape.dtype))
 		return ncc_fail_op(err, -EINVAL, op, "sparse weights of integers");
-	if (tags->dtype != NEURON_DT_UINT16 || tags->ndim != 2 || tags->dim[0] != r->dim[0] ||
+	if (tags->dtype != NEURON_DT_INT16 || tags->ndim != 2 || tags->dim[0] != r->dim[0] ||
 	    tags->dim[1] != (r->dim[1] + 3) / 4)
 		return ncc_fail_op(err, -EINVAL, op, "tags of another shape or type");
 	return 0;

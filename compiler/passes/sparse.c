@@ -271,7 +271,7 @@ static struct ncc_op *sparse(struct ncc_build *bl, const struct product *p, cons
 	struct ncc_op *left = build_const(bl, &s), *tags, *r;
 	uint8_t map[NCC_MAX_DIMS];
 
-	s.dtype = NEURON_DT_UINT16;
+	s.dtype = NEURON_DT_INT16;
 	s.dim[1] = (p->columns + 3) / 4;
 	tags = build_const(bl, &s);
 	if (!left || !tags || (!f->spread && follow(bl, p->x, p->xdim, f)))
@@ -395,6 +395,12 @@ int pass_sparse(struct ncc_pass *p)
 	unsigned int n = 0;
 	int rc = 0;
 
+	/* text may have what the target has not */
+	for (struct ncc_op *op = p->m->first; op && ncc_target(p->opt)->core < 3; op = op->next)
+		if (op->kind == NCC_DOT && op->dot->neighbours)
+			return ncc_fail_op(p->err, -ENOTSUP, op,
+					   "sparse weights: the target '%s' has no such products",
+					   ncc_target(p->opt)->name);
 	if (!p->opt->structured_sparsity)
 		return 0;
 	ncc_count_users(p->m);

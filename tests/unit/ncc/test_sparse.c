@@ -147,6 +147,61 @@ START_TEST(same_bits)
 }
 END_TEST
 
+/* The IR as text, with what the pass made, and its program */
+static void print(const struct golden *g, char **text, size_t *n)
+{
+	FILE *f = open_memstream(text, n);
+	struct ncc_options opt = { .target = neuron_target_of_name("trn2"),
+				   .structured_sparsity = true,
+				   .print_ir = f,
+				   .print_elements = 1 << 20 };
+	struct ncc_error err;
+	char path[128];
+	size_t size;
+	void *hlo, *neff;
+
+	snprintf(path, sizeof(path), "hlo_sparse/%s/module.hlo.pb", g->name);
+	hlo = read_data(path, &size);
+	ck_assert_msg(!ncc_compile(hlo, size, &opt, &neff, &size, &err), "%s", err.text);
+	fclose(f);
+	free(neff);
+	free(hlo);
+}
+
+START_TEST(text)
+{
+	const struct golden g = { .name = "columns" };
+	struct ncc_options opt = { .framework = NCC_IR, .target = neuron_target_of_name("trn2") };
+	struct ncc_error err;
+	struct npy in, want;
+	size_t n, size;
+	void *neff, *got;
+	char *ir;
+
+	print(&g, &ir, &n);
+	ck_assert_ptr_nonnull(strstr(ir, " neighbours=4"));
+	ck_assert_msg(!ncc_compile(ir, n, &opt, &neff, &size, &err), "%s", err.text);
+	read_npy(&in, &g, "in0.npy");
+	read_npy(&want, &g, "out0.npy");
+	got = malloc(want.size);
+	run(neff, size, &in, got, want.size);
+	ck_assert_mem_eq(got, want.data, want.size);
+	free(neff);
+	free(got);
+	npy_free(&in);
+	npy_free(&want);
+
+	opt.target = neuron_target_of_name("trn1");
+	ck_assert_int_eq(ncc_compile(ir, n, &opt, &neff, &size, &err), -ENOTSUP);
+	ck_assert_ptr_nonnull(strstr(err.text, "sparse weights"));
+	opt.target = neuron_target_of_name("trn2");
+	strstr(ir, " neighbours=4")[12] = '3'; /* a pattern of nobody's */
+	ck_assert_int_eq(ncc_compile(ir, n, &opt, &neff, &size, &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "of no pattern of the chip's"));
+	free(ir);
+}
+END_TEST
+
 START_TEST(other_targets)
 {
 	struct ncc_options opt = { .target = neuron_target_of_name("trn1"),
@@ -172,6 +227,7 @@ int main(void)
 		return 99;
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, same_bits, 0, ncases);
+	tcase_add_test(t, text);
 	tcase_add_test(t, other_targets);
 	suite_add_tcase(s, t);
 	failed = check_run_here(s);
