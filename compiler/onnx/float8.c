@@ -4,10 +4,9 @@
  * 240), so their values are kept in bf16, which has all of them, and rounding to them is exact
  * arithmetic in fp32, as ONNX's Cast says. Part of the ONNX front end.
  */
-#include <errno.h>
 #include <math.h>
 
-#include "quant.h"
+#include "onnx.h"
 
 struct float8 {
 	int32_t type;
@@ -33,6 +32,11 @@ static const struct float8 *format(int32_t type)
 bool onnx_is_float8(int32_t type)
 {
 	return format(type);
+}
+
+double onnx_float8_most(int32_t type)
+{
+	return (double)format(type)->most;
 }
 
 double onnx_float8_value(int32_t type, uint8_t bits)
@@ -75,8 +79,7 @@ static onnx_op rounded(struct onnx_node *n, onnx_op x, const struct float8 *f)
 	return ox_bin(n, NCC_SUB, ox_bin(n, NCC_ADD, x, power), power);
 }
 
-/* x as a number of the format, with the sign of another one, which a zero of x may have lost */
-static onnx_op narrowed(struct onnx_node *n, onnx_op x, onnx_op sign, int32_t type, bool saturate)
+onnx_op ox_float8(struct onnx_node *n, onnx_op x, onnx_op sign, int32_t type, bool saturate)
 {
 	const struct float8 *f = format(type);
 	const double limit = saturate ? (double)f->most : 2 * exp2(floor(log2((double)f->most)));
@@ -96,51 +99,4 @@ static onnx_op narrowed(struct onnx_node *n, onnx_op x, onnx_op sign, int32_t ty
 	y = ox_cast(n, y, NEURON_DT_BF16, false);
 	n->exact = exact;
 	return y;
-}
-
-onnx_op ox_float8(struct onnx_node *n, onnx_op x, int32_t type, bool saturate)
-{
-	x = ox_f32(n, x);
-	return narrowed(n, x, x, type, saturate);
-}
-
-/* A zero point says the type only */
-static bool is_zero(struct onnx_node *n, unsigned int zero)
-{
-	onnx_op z = onnx_in(n, zero);
-	double v;
-
-	if (!z || (ncc_scalar_value(z, &v) && v == 0))
-		return true;
-	for (int64_t i = 0; z->kind == NCC_CONST && i < ncc_elems(&z->shape); i++)
-		if (ncc_get(z->shape.dtype, z->data, i) != 0) {
-			z = NULL;
-			break;
-		}
-	if (z && z->kind == NCC_CONST)
-		return true;
-	onnx_fail(n, -ENOTSUP, "a zero point of 8-bit floats that is not 0");
-	return false;
-}
-
-void onnx_quantize_float8(struct onnx_node *n, onnx_op x, onnx_op scale, unsigned int zero,
-			  int32_t type)
-{
-	onnx_op most =
-		ox_binc(n, NCC_MUL, ox_un(n, NCC_ABS, scale), 2 * (double)format(type)->most);
-	onnx_op sign = ox_bin(n, NCC_MUL, x, scale);
-
-	if (!is_zero(n, zero))
-		return;
-	/* what is too large stays so, and has a quotient */
-	x = ox_bin(n, NCC_MIN, ox_bin(n, NCC_MAX, x, ox_un(n, NCC_NEG, most)), most);
-	x = narrowed(n, quant_quotient(n, x, scale), sign, type, onnx_int(n, "saturate", 1));
-	onnx_give_as(n, 0, x, type);
-}
-
-void onnx_dequantize_float8(struct onnx_node *n, onnx_op scale, unsigned int zero)
-{
-	onnx_op x = is_zero(n, zero) ? ox_bin(n, NCC_MUL, ox_f32(n, onnx_in(n, 0)), scale) : NULL;
-
-	onnx_give_as(n, 0, ox_cast_like(n, x, onnx_in(n, 1)), n->in[1].type);
 }

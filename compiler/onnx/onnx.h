@@ -277,16 +277,14 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 		struct onnx_value *v);
 
 /*
- * float8.c: 8-bit floats, whose values are kept in bf16. A number by its bits; x rounded to the
- * nearest, and what is too large made the largest or, as the format has it, an infinity or NaN
+ * float8.c: 8-bit floats, whose values are kept in bf16. The largest number, and one by its bits;
+ * x, in fp32, rounded to the nearest, with the sign of another number, which a zero may have lost.
+ * What is too large becomes the largest or, as the format has it, an infinity or NaN
  */
 bool onnx_is_float8(int32_t type);
+double onnx_float8_most(int32_t type);
 double onnx_float8_value(int32_t type, uint8_t bits);
-onnx_op ox_float8(struct onnx_node *n, onnx_op x, int32_t type, bool saturate);
-/* QuantizeLinear of x and DequantizeLinear; zero: the operand that is the zero point */
-void onnx_quantize_float8(struct onnx_node *n, onnx_op x, onnx_op scale, unsigned int zero,
-			  int32_t type);
-void onnx_dequantize_float8(struct onnx_node *n, onnx_op scale, unsigned int zero);
+onnx_op ox_float8(struct onnx_node *n, onnx_op x, onnx_op sign, int32_t type, bool saturate);
 
 /* external.c: the size raw bytes of a tensor that has them in another file */
 int onnx_external(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char *name,

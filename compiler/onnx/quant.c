@@ -49,7 +49,7 @@ static void take_parts(struct onnx_node *n, onnx_op x, onnx_op part[3])
  * one unit off, corrected by the remainder. That is small and exact if the larger products are
  * subtracted first.
  */
-onnx_op quant_quotient(struct onnx_node *n, onnx_op a, onnx_op b)
+static onnx_op quotient(struct onnx_node *n, onnx_op a, onnx_op b)
 {
 	onnx_op q = ox_bin(n, NCC_DIV, a, b), left = a, x[3], y[3];
 
@@ -232,7 +232,7 @@ static onnx_op quantized_by(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_
 	onnx_op low, high, whole;
 
 	if (ncc_dtype_size(to->dtype) > 1)
-		return quantized(n, quant_quotient(n, x, scale), zero, to);
+		return quantized(n, quotient(n, x, scale), zero, to);
 	whole = quant_of_bytes(n, x, scale, zero, to);
 	if (whole)
 		return with_zero(n, whole, zero, to);
@@ -246,6 +246,33 @@ static onnx_op quantized_by(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_
 	return with_zero(n, quant_rounded(n, x, 1), zero, to);
 }
 
+/* Is the zero point of 8-bit floats, which says their type only, 0? */
+static bool has_no_zero(struct onnx_node *n, onnx_op z)
+{
+	bool none = is_zero(z);
+
+	if (!none && z->kind == NCC_CONST) {
+		int64_t i = 0;
+
+		while (i < ncc_elems(&z->shape) && ncc_get(z->shape.dtype, z->data, i) == 0)
+			i++;
+		none = i == ncc_elems(&z->shape);
+	}
+	if (!none)
+		onnx_fail(n, -ENOTSUP, "a zero point of 8-bit floats that is not 0");
+	return none;
+}
+
+/* x / scale, in fp32, as an 8-bit float; x that is too large stays so, and has a quotient */
+static onnx_op quantized_float8(struct onnx_node *n, onnx_op x, onnx_op scale, int32_t type)
+{
+	onnx_op most = ox_binc(n, NCC_MUL, ox_un(n, NCC_ABS, scale), 2 * onnx_float8_most(type));
+	onnx_op sign = ox_bin(n, NCC_MUL, x, scale);
+
+	x = quotient(n, clamped(n, x, ox_un(n, NCC_NEG, most), most), scale);
+	return ox_float8(n, x, sign, type, onnx_int(n, "saturate", 1));
+}
+
 void quant_give(struct onnx_node *n, onnx_op x, unsigned int scale, unsigned int zero, int64_t axis,
 		int32_t otherwise)
 {
@@ -255,9 +282,10 @@ void quant_give(struct onnx_node *n, onnx_op x, unsigned int scale, unsigned int
 	bool sum = x && has_sum(x, SUM_DEPTH);
 
 	if (onnx_is_float8(type)) {
-		s = along(n, onnx_in(n, scale), x, axis);
 		n->exact = true;
-		onnx_quantize_float8(n, ox_f32(n, x), s, zero, type);
+		s = along(n, onnx_in(n, scale), x, axis);
+		if (has_no_zero(n, z))
+			onnx_give_as(n, 0, quantized_float8(n, ox_f32(n, x), s, type), type);
 		return;
 	}
 	if (onnx_dtype(type, &to) || ncc_is_float(to.dtype)) {
@@ -328,12 +356,16 @@ onnx_op quant_value(struct onnx_node *n, unsigned int i, unsigned int scale, uns
 static void import_dequantize(struct onnx_node *n)
 {
 	const int64_t axis = onnx_int(n, "axis", 1);
+	onnx_op x = onnx_in(n, 0);
 
 	n->exact = true;
-	if (onnx_is_float8(n->in[0].type))
-		onnx_dequantize_float8(n, along(n, onnx_in(n, 1), onnx_in(n, 0), axis), 2);
-	else
-		onnx_give_as(n, 0, quant_value(n, 0, 1, 2, axis), n->in[1].type);
+	if (!onnx_is_float8(n->in[0].type)) {
+		x = quant_value(n, 0, 1, 2, axis);
+	} else if (has_no_zero(n, onnx_in(n, 2))) {
+		x = ox_bin(n, NCC_MUL, ox_f32(n, x), along(n, onnx_in(n, 1), x, axis));
+		x = ox_cast_like(n, x, onnx_in(n, 1));
+	}
+	onnx_give_as(n, 0, x, n->in[1].type);
 }
 
 /*

@@ -21,8 +21,6 @@ bool quant_is_whole(const struct ncc_op *x, struct ncc_range *r);
 bool quant_is_rounded(const struct ncc_op *x);
 onnx_op quant_rounded(struct onnx_node *n, onnx_op x, double unit);
 
-onnx_op quant_quotient(struct onnx_node *n, onnx_op a, onnx_op b); /* rounded as IEEE does */
-
 /* Whole numbers in fp32 as the nearest ones of a type */
 onnx_op quant_packed(struct onnx_node *n, onnx_op whole, uint8_t dtype);
 
