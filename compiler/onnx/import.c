@@ -219,7 +219,7 @@ static int input_shape(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 	if (onnx_dtype(t->elem_type, s))
 		return ncc_fail(imp->err, -ENOTSUP, "input '%.100s': type %s is not supported",
 				p->name, onnx_type_name(t->elem_type));
-	if (onnx_is_float8(t->elem_type))
+	if (onnx_float8(t->elem_type))
 		return ncc_fail(imp->err, -ENOTSUP,
 				"input '%.100s' has type %s: 8-bit floats are cast within the "
 				"model",
@@ -392,7 +392,7 @@ static int give_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g, stru
 	};
 	for (size_t i = 0; i < g->n_output && !n.rc; i++) {
 		n.b.name = g->output[i]->name;
-		if (onnx_is_float8(out[i].type))
+		if (onnx_float8(out[i].type))
 			return ncc_fail(imp->err, -ENOTSUP,
 					"output '%.100s' has type %s: 8-bit floats are cast within "
 					"the "

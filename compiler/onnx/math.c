@@ -266,7 +266,7 @@ static void cast_to(struct onnx_node *n, int32_t type)
 		onnx_fail(n, -ENOTSUP, "type %s is not supported", onnx_type_name(type));
 		return;
 	}
-	if (onnx_is_float8(type))
+	if (onnx_float8(type))
 		x = ox_float8(n, ox_f32(n, x), ox_f32(n, x), type, onnx_int(n, "saturate", 1));
 	else
 		x = ox_cast(n, x, s.dtype, s.pred);

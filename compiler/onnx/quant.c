@@ -266,7 +266,8 @@ static bool has_no_zero(struct onnx_node *n, onnx_op z)
 /* x / scale, in fp32, as an 8-bit float; x that is too large stays so, and has a quotient */
 static onnx_op quantized_float8(struct onnx_node *n, onnx_op x, onnx_op scale, int32_t type)
 {
-	onnx_op most = ox_binc(n, NCC_MUL, ox_un(n, NCC_ABS, scale), 2 * onnx_float8_most(type));
+	onnx_op most =
+		ox_binc(n, NCC_MUL, ox_un(n, NCC_ABS, scale), 2 * (double)onnx_float8(type)->most);
 	onnx_op sign = ox_bin(n, NCC_MUL, x, scale);
 
 	x = quotient(n, clamped(n, x, ox_un(n, NCC_NEG, most), most), scale);
@@ -281,7 +282,7 @@ void quant_give(struct onnx_node *n, onnx_op x, unsigned int scale, unsigned int
 	int32_t type = z ? n->in[zero].type : otherwise;
 	bool sum = x && has_sum(x, SUM_DEPTH);
 
-	if (onnx_is_float8(type)) {
+	if (onnx_float8(type)) {
 		n->exact = true;
 		s = along(n, onnx_in(n, scale), x, axis);
 		if (has_no_zero(n, z))
@@ -359,7 +360,7 @@ static void import_dequantize(struct onnx_node *n)
 	onnx_op x = onnx_in(n, 0);
 
 	n->exact = true;
-	if (!onnx_is_float8(n->in[0].type)) {
+	if (!onnx_float8(n->in[0].type)) {
 		x = quant_value(n, 0, 1, 2, axis);
 	} else if (has_no_zero(n, onnx_in(n, 2))) {
 		x = ox_bin(n, NCC_MUL, ox_f32(n, x), along(n, onnx_in(n, 1), x, axis));

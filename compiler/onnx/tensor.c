@@ -145,7 +145,7 @@ static int put_int64(const struct reader *r, int64_t i, int64_t v)
 /* Whether raw bytes are the operation's data as they are */
 static bool as_they_are(int32_t type)
 {
-	return !onnx_is_wide(type) && type != ONNX_BOOL && !onnx_is_float8(type);
+	return !onnx_is_wide(type) && type != ONNX_BOOL && !onnx_float8(type);
 }
 
 static int from_raw(const struct reader *r)
@@ -163,7 +163,7 @@ static int from_raw(const struct reader *r)
 	for (int64_t i = 0; i < r->n && !rc; i++) {
 		if (r->t->data_type == ONNX_BOOL) {
 			((uint8_t *)r->op->data)[i] = p[i] != 0;
-		} else if (onnx_is_float8(r->t->data_type)) {
+		} else if (onnx_float8(r->t->data_type)) {
 			ncc_set(NEURON_DT_BF16, r->op->data, i,
 				onnx_float8_value(r->t->data_type, p[i]));
 		} else if (r->t->data_type == ONNX_INT64 || r->t->data_type == ONNX_UINT64) {
@@ -214,7 +214,7 @@ static int from_list(const struct reader *r)
 			ncc_set(NEURON_DT_FP32, r->op->data, i, r->t->double_data[i]);
 		else if (bits)
 			((uint16_t *)r->op->data)[i] = (uint16_t)r->t->int32_data[i];
-		else if (onnx_is_float8(r->t->data_type))
+		else if (onnx_float8(r->t->data_type))
 			ncc_set(NEURON_DT_BF16, r->op->data, i,
 				onnx_float8_value(r->t->data_type, (uint8_t)r->t->int32_data[i]));
 		else if (r->t->data_type == ONNX_BOOL)
