@@ -381,6 +381,12 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 				"engines "
 				"that decompress",
 				o.target->name);
+	if (opt->structured_sparsity && o.target->core < 3)
+		return ncc_fail(err, -EINVAL,
+				"weights cannot be multiplied as sparse ones: the target '%s' has "
+				"no "
+				"such products",
+				o.target->name);
 	phase(opt, "reading");
 	rc = import(model, size, opt, &m, err);
 	if (rc)

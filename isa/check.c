@@ -246,14 +246,14 @@ static int check_double(struct checker *c)
 	return 0;
 }
 
-/* Weights that choose of so many partitions and slots: 4:16, 4:12, 4:8, 2:8, 2:4, 1:4, 1:2 */
+/* Weights that choose of so many partitions and slots */
 static int check_sparse(struct checker *c)
 {
 	const struct neuron_insn *insn = c->insn;
 	const unsigned int slots = pe_slots(insn), m = insn->neighbours;
 	int rc;
 
-	if ((m != 1 && m != 2 && m != 4) || slots < 2 || slots > 4 || (slots == 3 && m != 4))
+	if (!neuron_isa_is_pattern(m, slots))
 		return neuron_isa_illegal(c->fault, "a pattern is 4:16, 4:12, 4:8, 2:8, 2:4, 1:4 "
 						    "or 1:2");
 	if (insn->partitions % m)

@@ -14,6 +14,12 @@ int gen_conv(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
  */
 struct mm_term {
 	struct ncc_view st, mv;
+	/* of sparse weights (neighbours, 0: dense): mv is slot 0, the others every so many elements
+	 */
+	struct ncc_view tags;
+	uint8_t neighbours;
+	uint16_t slots;
+	int64_t step;
 };
 int gen_matmul(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_term *term,
 	       unsigned int nterms);
@@ -32,8 +38,11 @@ struct mm {
 	struct mm_box box[MM_BOXES];
 	unsigned int n;
 };
-/* The largest box of a dst with these dimensions that fits a PSUM bank; mv's strides matter. */
-void gen_mm_box_size(unsigned int ndim, const int64_t *dim, const struct ncc_view *mv,
+/*
+ * The largest box of a dst with these dimensions that fits a PSUM bank; mv's strides matter, and
+ * so do slots, which are one more dimension of it.
+ */
+void gen_mm_box_size(unsigned int ndim, const int64_t *dim, const struct ncc_view *mv, bool slots,
 		     int64_t *size);
 /* dst has at most MM_BOXES boxes of that size; operand is the operands' type. */
 void gen_mm_begin(struct ncc_gen *g, struct mm *mm, const struct ncc_view *dst, const int64_t *size,

@@ -73,8 +73,9 @@ static void make_terms(struct conv *c, int64_t s0, int64_t sn)
 			int64_t kn = features - k0 < NEURON_PARTITIONS ? features - k0
 								       : NEURON_PARTITIONS;
 
-			c->term[c->nterms++] = (struct mm_term){ stationary(c, at, k0, kn, s0, sn),
-								 moving(c, at, k0, kn) };
+			c->term[c->nterms++] =
+				(struct mm_term){ .st = stationary(c, at, k0, kn, s0, sn),
+						  moving(c, at, k0, kn) };
 		}
 		more = false;
 		for (unsigned int i = d->nspatial; i-- > 0 && !more;) {

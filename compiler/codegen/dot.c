@@ -2,7 +2,8 @@
 /*
  * dot as sums of matrix products (matmul.c). The operand whose free dimension lies along the
  * result's partitions is stationary. One contracted dimension lies along the partitions of both
- * operands; each index of the others is a product of its own. Part of the code generator.
+ * operands; each index of the others is a product of its own. Sparse weights are stationary and
+ * have tags beside them. Part of the code generator.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ struct dot {
 	struct side st, mv;
 	unsigned int sdim; /* index in st.free: the one along the result's partitions */
 	int kp; /* index in contract of the dimension along the partitions; -1: none */
+	struct ncc_view tags; /* of sparse weights */
 	struct mm_term *term;
 	unsigned int nterms;
 };
@@ -109,6 +111,24 @@ static struct ncc_view term_view(const struct dot *d, const struct side *s, cons
 	return v;
 }
 
+/* From slot to slot of the moving operand, in elements: as many chunks as the weights have */
+static int64_t slot_step(const struct dot *d)
+{
+	return d->st.op->shape.dim[d->st.contract[0]] / NEURON_PARTITIONS * d->mv.view.buf->chunk /
+	       ncc_dtype_size(d->mv.view.dtype);
+}
+
+/* Adds to a term what sparse weights from column s0 on choose from, and their tags. */
+static void choose_slots(const struct dot *d, struct mm_term *t, const int64_t *k, int64_t kn,
+			 int64_t s0, int64_t sn)
+{
+	t->neighbours = d->op->dot->neighbours;
+	t->slots = (uint16_t)ncc_dot_slots(d->op);
+	t->step = slot_step(d);
+	t->tags = view_slice(&d->tags, 0, k[d->kp], kn, 1);
+	t->tags = view_slice(&t->tags, 1, s0 / 4, (sn + 3) / 4, 1);
+}
+
 /* [K, S]: the stationary view with each free dimension but sdim at its index */
 static struct ncc_view pick_s(const struct dot *d, const struct ncc_view *v, const int64_t *other,
 			      int64_t s0, int64_t sn)
@@ -162,9 +182,9 @@ static int terms_alloc(struct ncc_gen *g, struct dot *d)
 	return d->term ? 0 : ncc_no_memory(g->err);
 }
 
-/* The terms of one batch index and one piece of S */
+/* The terms of one batch index and one piece of S; the stationary view begins at column base */
 static void make_terms(struct dot *d, const int64_t *batch, const int64_t *other, int64_t s0,
-		       int64_t sn)
+		       int64_t sn, int64_t base)
 {
 	int64_t k[NCC_MAX_DIMS] = { 0 }, dim[NCC_MAX_DIMS], kd = 1;
 	struct ncc_view v;
@@ -178,11 +198,14 @@ static void make_terms(struct dot *d, const int64_t *batch, const int64_t *other
 			int64_t kn = kd - k0 < NEURON_PARTITIONS ? kd - k0 : NEURON_PARTITIONS;
 			struct mm_term *t = &d->term[d->nterms++];
 
+			*t = (struct mm_term){ 0 };
 			if (d->kp >= 0)
 				k[d->kp] = k0;
 			v = term_view(d, &d->st, batch, k, kn);
-			t->st = pick_s(d, &v, other, s0, sn);
+			t->st = pick_s(d, &v, other, s0 - base, sn);
 			t->mv = term_view(d, &d->mv, batch, k, kn);
+			if (d->op->dot->neighbours)
+				choose_slots(d, t, k, kn, s0, sn);
 		}
 	} while (next_index(k, dim, d->op->dot->ncontract, d->kp));
 }
@@ -233,7 +256,7 @@ static int run_piece(struct ncc_gen *g, struct dot *d, const struct ncc_view *ds
 		do {
 			struct ncc_view to = result_piece(d, dst, batch, other, s0, sn);
 
-			make_terms(d, batch, other, s0 - base, sn);
+			make_terms(d, batch, other, s0, sn, base);
 			rc = gen_matmul(g, &to, d->term, d->nterms);
 		} while (!rc && next_index(other, odim, d->st.nfree, (int)d->sdim));
 	} while (!rc && next_index(batch, bdim, d->op->dot->nbatch, -1));
@@ -268,6 +291,16 @@ static int fetch_piece(struct ncc_gen *g, struct dot *d, int st_k, int64_t s0, i
 	return gen_fetch(g, &part, st_k, d->st.op->shape.dtype, &d->st.view);
 }
 
+/* Brings the tags of sparse weights. One instruction has to reach from slot to slot. */
+static int fetch_tags(struct ncc_gen *g, struct dot *d)
+{
+	if (slot_step(d) > INT16_MAX) {
+		g->no_room = true;
+		return ncc_fail_op(g->err, -EFBIG, g->op, "too large: slots far apart");
+	}
+	return gen_fetch_op(g, d->op->in[2], d->st.contract[0], 0, &d->tags);
+}
+
 static int run_dot(struct ncc_gen *g, struct dot *d, const struct ncc_view *dst)
 {
 	int st_k = d->kp < 0 ? -1 : d->st.contract[d->kp],
@@ -277,6 +310,8 @@ static int run_dot(struct ncc_gen *g, struct dot *d, const struct ncc_view *dst)
 	bool pieces = width < ns;
 	int rc = gen_fetch_op(g, d->mv.op, mv_k, 0, &d->mv.view);
 
+	if (!rc && d->op->dot->neighbours)
+		rc = fetch_tags(g, d);
 	if (!rc && !pieces)
 		rc = gen_fetch_op(g, d->st.op, st_k, 0, &d->st.view);
 	mark = g->ntemps;

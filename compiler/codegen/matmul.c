@@ -16,7 +16,7 @@
 #include "walk.h"
 
 /* The size of a box along each dimension of dst: the inner ones whole while they fit a bank */
-void gen_mm_box_size(unsigned int ndim, const int64_t *dim, const struct ncc_view *mv,
+void gen_mm_box_size(unsigned int ndim, const int64_t *dim, const struct ncc_view *mv, bool slots,
 		     int64_t *size)
 {
 	int64_t room = NEURON_ISA_MAX_MOVING;
@@ -25,7 +25,7 @@ void gen_mm_box_size(unsigned int ndim, const int64_t *dim, const struct ncc_vie
 	for (unsigned int d = 1; d < ndim; d++)
 		size[d] = 1;
 	size[0] = dim[0];
-	for (unsigned int d = ndim; d-- > 1 && used < NEURON_AP_DIMS;) {
+	for (unsigned int d = ndim; d-- > 1 && used + slots < NEURON_AP_DIMS;) {
 		int64_t step = mv->stride[d];
 
 		if (dim[d] == 1)
@@ -54,14 +54,14 @@ static void psum_view(struct ncc_gen *g, struct mm_box *b, const struct ncc_view
 	b->psum.pdim = 0;
 }
 
-/* The access pattern of a view that was cut to need only one */
-static int one_ap(struct ncc_gen *g, const struct ncc_view *v, struct neuron_ap *ap,
-		  unsigned int *partitions)
+/* The access pattern of a view that was cut to need only one, with pair 0 left free for slots */
+static int one_ap_of(struct ncc_gen *g, const struct ncc_view *v, bool slots, struct neuron_ap *ap,
+		     unsigned int *partitions)
 {
 	const struct ncc_view *views[1] = { v };
 	struct walk w;
 
-	walk_begin(&w, views, 1, 0, NEURON_ISA_MAX_MOVING);
+	walk_begin(&w, views, 1, slots, NEURON_ISA_MAX_MOVING);
 	walk_next(&w);
 	*ap = w.ap[0];
 	*partitions = w.partitions;
@@ -70,18 +70,40 @@ static int one_ap(struct ncc_gen *g, const struct ncc_view *v, struct neuron_ap 
 				    "internal: operand of a matmul is in pieces");
 }
 
-static int multiply(struct ncc_gen *g, const struct mm_box *b, const struct ncc_view *mv,
+static int one_ap(struct ncc_gen *g, const struct ncc_view *v, struct neuron_ap *ap,
+		  unsigned int *partitions)
+{
+	return one_ap_of(g, v, false, ap, partitions);
+}
+
+/* Makes it a product of sparse weights. */
+static int choose_rows(struct ncc_gen *g, const struct mm_term *term, struct neuron_insn *insn)
+{
+	struct ncc_view tags = term->tags;
+	unsigned int n;
+
+	tags.dtype = NEURON_DT_UINT16;
+	insn->opcode = NEURON_OP_MATMUL_SPARSE;
+	insn->neighbours = term->neighbours;
+	insn->src0.num[0] = term->slots;
+	insn->src0.step[0] = (int16_t)term->step;
+	return one_ap(g, &tags, &insn->src1, &n);
+}
+
+static int multiply(struct ncc_gen *g, const struct mm_box *b, const struct mm_term *term,
 		    bool accumulate)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_MATMUL, .accumulate = accumulate };
-	struct ncc_view piece = *mv;
+	struct ncc_view piece = term->mv;
 	unsigned int n;
 	int rc;
 
-	for (unsigned int d = 1; d < mv->ndim; d++)
+	for (unsigned int d = 1; d < piece.ndim; d++)
 		piece = view_slice(&piece, d, b->lo[d], b->size[d], 1);
-	rc = one_ap(g, &piece, &insn.src0, &n);
+	rc = one_ap_of(g, &piece, term->neighbours, &insn.src0, &n);
 	insn.partitions = (uint8_t)n;
+	if (!rc && term->neighbours)
+		rc = choose_rows(g, term, &insn);
 	rc = rc ? rc : one_ap(g, &b->psum, &insn.dst, &n);
 	return rc ? rc : gen_insn(g, NEURON_ENG_PE, &insn);
 }
@@ -104,7 +126,7 @@ int gen_mm_add(struct ncc_gen *g, const struct mm *mm, const struct mm_term *ter
 	for (unsigned int t = 0; !rc && t < nterms; t++) {
 		rc = load(g, &term[t].st);
 		for (unsigned int i = 0; !rc && i < mm->n; i++)
-			rc = multiply(g, &mm->box[i], &term[t].mv, accumulate || t > 0);
+			rc = multiply(g, &mm->box[i], &term[t], accumulate || t > 0);
 	}
 	return rc;
 }
@@ -172,7 +194,7 @@ int gen_matmul(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_te
 	bool more = true;
 	int rc = 0;
 
-	gen_mm_box_size(dst->ndim, dst->dim, &term->mv, size);
+	gen_mm_box_size(dst->ndim, dst->dim, &term->mv, term->neighbours, size);
 	while (!rc && more) {
 		more = open_boxes(g, &mm, dst, size, sum_dtype(term->st.dtype), at);
 		rc = gen_mm_add(g, &mm, term, nterms, false);

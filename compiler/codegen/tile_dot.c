@@ -100,34 +100,66 @@ static int dot_side(struct ncc_gen *g, const struct ncc_op *op, unsigned int i, 
 
 #define MOST_CHUNKS 16 /* of 128 contracted elements each, in a group */
 
-/* Computes one box of the result from st[K, S] and mv[K, N], in groups along K. */
-static int dot_box(struct ncc_gen *g, const struct ncc_view *st, const struct ncc_view *mv,
-		   const struct ncc_view *tile)
+/* The operands of one box of the result: st[K, S], mv[slots, K, N], slots 1 if they are dense */
+struct dot_operands {
+	struct ncc_view st, mv;
+	struct ncc_view tags; /* of sparse weights */
+	uint8_t neighbours;
+};
+
+/* Brings the rows [k, k + n) of them to SBUF and makes terms of them; *nterms: how many */
+static int dot_terms(struct ncc_gen *g, const struct dot_operands *o, int64_t k, int64_t n,
+		     struct mm_term *term, unsigned int *nterms)
 {
-	int64_t chunk = (st->dim[1] + mv->dim[1]) * ncc_dtype_size(st->dtype);
+	struct ncc_view a = view_slice(&o->st, 0, k, n, 1), b = view_slice(&o->mv, 1, k, n, 1);
+	struct ncc_view tags = { 0 };
+	int rc = gen_fetch(g, &a, 0, 0, &a);
+
+	rc = rc ? rc : gen_fetch(g, &b, 1, 0, &b);
+	if (!rc && o->neighbours) {
+		tags = view_slice(&o->tags, 0, k, n, 1);
+		rc = gen_fetch(g, &tags, 0, 0, &tags);
+	}
+	*nterms = 0;
+	for (int64_t c = 0; !rc && c < n; c += NEURON_PARTITIONS) {
+		int64_t kn = n - c < NEURON_PARTITIONS ? n - c : NEURON_PARTITIONS;
+		struct mm_term *t = &term[(*nterms)++];
+
+		*t = (struct mm_term){ .neighbours = o->neighbours };
+		t->st = view_slice(&a, 0, c, kn, 1);
+		t->mv = view_slice(&b, 1, c, kn, 1);
+		t->slots = (uint16_t)b.dim[0];
+		t->step = b.stride[0];
+		t->mv = view_slice(&t->mv, 0, 0, 1, 1);
+		t->mv = view_drop(&t->mv, 0);
+		if (o->neighbours)
+			t->tags = view_slice(&tags, 0, c, kn, 1);
+	}
+	return rc;
+}
+
+/* Computes one box of the result, in groups along K. */
+static int dot_box(struct ncc_gen *g, const struct dot_operands *o, const struct ncc_view *tile)
+{
+	const struct ncc_view *st = &o->st, *mv = &o->mv;
+	int64_t chunk = (st->dim[1] + mv->dim[0] * mv->dim[2]) * ncc_dtype_size(st->dtype) +
+			(o->neighbours ? o->tags.dim[1] * (int64_t)sizeof(uint16_t) : 0);
 	int64_t room = TILE_BYTES - tile->dim[1] * ncc_dtype_size(tile->dtype), size[NCC_MAX_DIMS];
-	int64_t group = room / (chunk + 2 * NCC_SBUF_ALIGN);
+	int64_t group = room / (chunk + 3 * NCC_SBUF_ALIGN);
 	struct mm_term term[MOST_CHUNKS];
+	struct ncc_view row = view_drop(mv, 0);
 	struct mm mm;
 	int rc = 0;
 
 	group = (group < 1 ? 1 : group > MOST_CHUNKS ? MOST_CHUNKS : group) * NEURON_PARTITIONS;
-	gen_mm_box_size(2, tile->dim, mv, size);
+	gen_mm_box_size(2, tile->dim, &row, o->neighbours, size);
 	gen_mm_begin(g, &mm, tile, size, st->dtype);
 	for (int64_t k = 0; !rc && k < st->dim[0]; k += group) {
 		int64_t n = st->dim[0] - k < group ? st->dim[0] - k : group;
-		struct ncc_view a = view_slice(st, 0, k, n, 1), b = view_slice(mv, 0, k, n, 1);
-		unsigned int mark = g->ntemps, nterms = 0;
+		unsigned int mark = g->ntemps, nterms;
 
 		g->stamp++;
-		rc = gen_fetch(g, &a, 0, 0, &a);
-		rc = rc ? rc : gen_fetch(g, &b, 0, 0, &b);
-		for (int64_t c = 0; !rc && c < n; c += NEURON_PARTITIONS) {
-			int64_t kn = n - c < NEURON_PARTITIONS ? n - c : NEURON_PARTITIONS;
-
-			term[nterms].st = view_slice(&a, 0, c, kn, 1);
-			term[nterms++].mv = view_slice(&b, 0, c, kn, 1);
-		}
+		rc = dot_terms(g, o, k, n, term, &nterms);
 		rc = rc ? rc : gen_mm_add(g, &mm, term, nterms, k > 0);
 		gen_release_temps(g, mark);
 	}
@@ -141,7 +173,7 @@ static int64_t pieces(int64_t n, int64_t size)
 
 /* Computes dst[S, N] of one batch index in boxes. */
 static int dot_matrix(struct ncc_gen *g, struct tile_store *store, const struct ncc_view *dst,
-		      const struct ncc_view *st, const struct ncc_view *mv)
+		      const struct dot_operands *all)
 {
 	int64_t step[2] = { NEURON_PARTITIONS, (int64_t)MM_BOXES * NEURON_ISA_MAX_MOVING };
 	struct tile_box b;
@@ -150,21 +182,45 @@ static int dot_matrix(struct ncc_gen *g, struct tile_store *store, const struct 
 	tile_first(&b, 2, dst->dim, step);
 	do {
 		struct ncc_view to = view_box(dst, b.lo, b.size), tile;
-		struct ncc_view s = view_slice(st, 1, b.lo[0], b.size[0], 1);
-		struct ncc_view m = view_slice(mv, 1, b.lo[1], b.size[1], 1);
+		struct dot_operands o = *all;
 		struct ncc_shape shape;
+
+		o.st = view_slice(&all->st, 1, b.lo[0], b.size[0], 1);
+		o.mv = view_slice(&all->mv, 2, b.lo[1], b.size[1], 1);
+		if (o.neighbours)
+			o.tags = view_slice(&all->tags, 1, b.lo[0] / 4, (b.size[0] + 3) / 4, 1);
 
 		view_shape(&to, &shape);
 		rc = tile_alloc(g, &shape, 0, &tile);
 		if (rc)
 			break;
-		rc = dot_box(g, &s, &m, &tile);
+		rc = dot_box(g, &o, &tile);
 		if (rc)
 			gen_unref(g, tile.buf);
 		else
 			rc = tile_put(g, store, &tile, &to);
 	} while (!rc && tile_next(&b));
 	return rc;
+}
+
+/* The operands of batch index i, side st stationary */
+static struct dot_operands operands_of(const struct ncc_op *op, const struct ncc_view *side,
+				       unsigned int st, int64_t i)
+{
+	struct dot_operands o = { .neighbours = op->dot->neighbours };
+	const struct ncc_view mv = view_slice(&side[!st], 0, i, 1, 1);
+	struct ncc_shape s = { .ndim = 3 };
+
+	o.st = view_slice(&side[st], 0, i, 1, 1);
+	o.st = view_drop(&o.st, 0);
+	s.dim[0] = ncc_dot_slots(op);
+	s.dim[1] = o.st.dim[0];
+	s.dim[2] = mv.dim[2];
+	view_reshape(&mv, &s, &o.mv);
+	if (!o.neighbours)
+		return o;
+	o.tags = op->in[2]->gen->value->view;
+	return o;
 }
 
 int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
@@ -188,8 +244,9 @@ int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 	s.dim[0] = side[0].dim[0];
 	s.dim[1] = side[0].dim[2];
 	s.dim[2] = side[1].dim[2];
-	st = pieces(s.dim[1], NEURON_PARTITIONS) * pieces(s.dim[2], boxes) >
-	     pieces(s.dim[2], NEURON_PARTITIONS) * pieces(s.dim[1], boxes);
+	st = op->dot->neighbours ||
+	     pieces(s.dim[1], NEURON_PARTITIONS) * pieces(s.dim[2], boxes) >
+		     pieces(s.dim[2], NEURON_PARTITIONS) * pieces(s.dim[1], boxes);
 	if (st) {
 		map[0] = 1;
 		map[1] = 0;
@@ -198,15 +255,12 @@ int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 	if (!view_reshape(dst, &s, &d))
 		rc = ncc_fail_op(g->err, -EINVAL, op, "internal: a result is not row-major");
 	for (int64_t i = 0; !rc && i < s.dim[0]; i++) {
-		struct ncc_view a = view_slice(&side[st], 0, i, 1, 1);
-		struct ncc_view b = view_slice(&side[!st], 0, i, 1, 1);
+		struct dot_operands o = operands_of(op, side, st, i);
 
-		a = view_drop(&a, 0);
-		b = view_drop(&b, 0);
 		to = view_slice(&d, 0, i, 1, 1);
 		to = view_drop(&to, 0);
 		to = view_permute(&to, map, 2);
-		rc = dot_matrix(g, &store, &to, &a, &b);
+		rc = dot_matrix(g, &store, &to, &o);
 	}
 
 	rc = tile_flush(g, &store, rc);
@@ -340,7 +394,7 @@ static void conv_sizes(struct conv *c, int64_t *ysize, int64_t *bank)
 	struct ncc_view plain = { .ndim = nd };
 	uint32_t inner = (1u << nd) - 2, kernel = (1u << (nk - 1)) - 2;
 
-	gen_mm_box_size(nd, c->y.dim, &plain, bank);
+	gen_mm_box_size(nd, c->y.dim, &plain, false, bank);
 	memcpy(ysize, bank, sizeof(plain.dim));
 	ysize[0] = c->y.dim[0] < NEURON_PARTITIONS ? c->y.dim[0] : NEURON_PARTITIONS;
 	for (unsigned int d = nd; d-- > 1;) {

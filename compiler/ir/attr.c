@@ -35,6 +35,7 @@ const struct ir_attr ir_attrs[] = {
 	{ "rhs_batch", IR_LIST8, IR_N_BATCH, DOT(rhs_batch), dot },
 	{ "lhs_contract", IR_LIST8, IR_N_CONTRACT, DOT(lhs_contract), dot },
 	{ "rhs_contract", IR_LIST8, IR_N_CONTRACT, DOT(rhs_contract), dot },
+	{ "neighbours", IR_COUNT, 0, DOT(neighbours), dot },
 	{ "in", IR_LIST8, IR_N_CONV, CONV(in_batch), conv },
 	{ "kernel", IR_LIST8, IR_N_CONV, CONV(k_in), conv },
 	{ "out", IR_LIST8, IR_N_CONV, CONV(out_batch), conv },

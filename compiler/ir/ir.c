@@ -243,6 +243,14 @@ int64_t ncc_even_rows(int64_t n)
 	return 0;
 }
 
+unsigned int ncc_dot_slots(const struct ncc_op *dot)
+{
+	return dot->dot->neighbours
+		       ? (unsigned int)(dot->in[0]->shape.dim[dot->dot->lhs_contract[0]] /
+					dot->in[1]->shape.dim[dot->dot->rhs_contract[0]])
+		       : 1;
+}
+
 bool ncc_same_dims(const struct ncc_shape *a, const struct ncc_shape *b)
 {
 	return a->ndim == b->ndim && !memcmp(a->dim, b->dim, a->ndim * sizeof(a->dim[0]));

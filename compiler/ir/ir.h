@@ -111,7 +111,12 @@ enum ncc_kind {
 	 */
 	NCC_RANDOM,
 	/* contractions and reductions */
-	NCC_DOT, /* dot */
+	/*
+	 * dot; of sparse weights (neighbours) there are three operands (passes/sparse.c): [K, n] is
+	 * what is left of the weights, s16[K, n / 4] their tags, as MATMUL_SPARSE has them
+	 * (docs/isa.md), and operand 0 has K for each slot, one behind the other
+	 */
+	NCC_DOT,
 	NCC_CONV, /* conv, window of its spatial dimensions */
 	NCC_REDUCE, /* mask: dimensions; func; operand 1: scalar */
 	NCC_REDUCE_WINDOW, /* window for every dimension; func; operand 1: scalar */
@@ -146,6 +151,7 @@ struct ncc_dot {
 	unsigned int nbatch, ncontract;
 	uint8_t lhs_batch[NCC_MAX_DIMS], rhs_batch[NCC_MAX_DIMS];
 	uint8_t lhs_contract[NCC_MAX_DIMS], rhs_contract[NCC_MAX_DIMS];
+	uint8_t neighbours; /* of sparse weights: partitions that they choose from; 0: dense */
 };
 
 struct ncc_conv {
@@ -284,6 +290,8 @@ bool ncc_is_binary(enum ncc_kind kind);
 bool ncc_is_compare(enum ncc_kind kind);
 bool ncc_is_elementwise(enum ncc_kind kind); /* unary, binary or NCC_SELECT */
 int64_t ncc_elems(const struct ncc_shape *s);
+/* What each of a product's weights chooses from in a partition; 1: they are dense */
+unsigned int ncc_dot_slots(const struct ncc_op *dot);
 /*
  * The most rows, at most one for each partition, that n elements fill evenly; 0: there are few of
  * them, or only rows that use few partitions

@@ -355,10 +355,12 @@ static int attr(struct parser *p, const struct ir_attr *a, struct ncc_op *op)
 		return kind(p, &op->func);
 	if (a->type == IR_DTYPE)
 		return io_dtype(p, field);
-	if (a->type != IR_I64 && a->type != IR_UINT)
+	if (a->type != IR_I64 && a->type != IR_UINT && a->type != IR_COUNT)
 		return list(p, a, op);
-	rc = integer(p, 0, NCC_MAX_ELEMS, &v);
-	if (!rc && a->type == IR_I64)
+	rc = integer(p, 0, a->type == IR_COUNT ? UINT8_MAX : NCC_MAX_ELEMS, &v);
+	if (!rc && a->type == IR_COUNT)
+		*(uint8_t *)field = (uint8_t)v;
+	else if (!rc && a->type == IR_I64)
 		*(int64_t *)field = v;
 	else if (!rc)
 		*(unsigned int *)field = (unsigned int)v;

@@ -131,11 +131,15 @@ static void print_attr(const struct ir_attr *a, const struct ncc_op *op, FILE *f
 		return;
 	}
 
+	if (a->type == IR_COUNT && !*(const uint8_t *)field)
+		return;
 	fprintf(f, " %s=", a->name);
 	if (a->type == IR_I64)
 		fprintf(f, "%lld", (long long)*(const int64_t *)field);
 	else if (a->type == IR_UINT)
 		fprintf(f, "%u", *(const unsigned int *)field);
+	else if (a->type == IR_COUNT)
+		fprintf(f, "%u", *(const uint8_t *)field);
 	else if (a->type == IR_KIND)
 		fputs(ncc_kind_name(op->func), f);
 	else

@@ -25,6 +25,7 @@ enum ir_attr_type {
 	IR_BOOL, /* its name alone */
 	IR_KIND, /* func */
 	IR_DTYPE, /* left out when it is 0 */
+	IR_COUNT, /* a small number, left out when it is 0 */
 	IR_MASK, /* set bits of a word as a list */
 	IR_LIST8, /* {1,2} */
 	IR_LIST64,

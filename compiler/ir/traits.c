@@ -258,7 +258,7 @@ static const struct ncc_traits traits[NCC_KINDS] = {
 	[NCC_COMBINE] = { "combine", NCC_CLASS_REDUCTION, .nin = 3 },
 	[NCC_ORDER] = { "order", NCC_CLASS_REDUCTION, .nin = 1 },
 	[NCC_RANDOM] = { "random", .nin = 1 },
-	[NCC_DOT] = { "dot", NCC_CLASS_PRODUCT, 2, .attrs = NCC_ATTRS_DOT },
+	[NCC_DOT] = { "dot", NCC_CLASS_PRODUCT, NCC_ANY_NUMBER, .attrs = NCC_ATTRS_DOT },
 	[NCC_CONV] = { "convolution", NCC_CLASS_PRODUCT, 2, .attrs = NCC_ATTRS_CONV },
 	[NCC_REDUCE] = { "reduce", NCC_CLASS_REDUCTION, .nin = 2 },
 	[NCC_REDUCE_WINDOW] = { "reduce-window", NCC_CLASS_REDUCTION, 2, .attrs = NCC_ATTRS_WINDOW },

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "neuron/hw/ext.h"
+#include "neuron/isa/check.h"
 
 typedef int (*check_fn)(const struct ncc_op *op, struct ncc_error *err);
 
@@ -294,14 +295,38 @@ static int check_random(const struct ncc_op *op, struct ncc_error *err)
 	return expect_dtype(op, op->in[0], err);
 }
 
+/* Of sparse weights: a pattern of the chip's, two dimensions, and tags for them */
+static int check_sparse(const struct ncc_op *op, struct ncc_error *err)
+{
+	const struct ncc_shape *r = &op->in[1]->shape, *tags = &op->in[2]->shape;
+	const struct ncc_dot *d = op->dot;
+
+	if (d->nbatch || d->ncontract != 1 || d->rhs_contract[0] || r->ndim != 2)
+		return ncc_fail_op(err, -EINVAL, op, "bad dimension numbers of sparse weights");
+	if (!neuron_isa_is_pattern(d->neighbours, ncc_dot_slots(op)) ||
+	    r->dim[0] % NEURON_PARTITIONS)
+		return ncc_fail_op(err, -EINVAL, op, "sparse weights of no pattern of the chip's");
+	if (!ncc_is_float(op->in[0]->shape.dtype))
+		return ncc_fail_op(err, -EINVAL, op, "sparse weights of integers");
+	if (tags->dtype != NEURON_DT_INT16 || tags->ndim != 2 || tags->dim[0] != r->dim[0] ||
+	    tags->dim[1] != (r->dim[1] + 3) / 4)
+		return ncc_fail_op(err, -EINVAL, op, "tags of another shape or type");
+	return 0;
+}
+
 static int check_dot(const struct ncc_op *op, struct ncc_error *err)
 {
-	const struct ncc_shape *l = &op->in[0]->shape, *r = &op->in[1]->shape;
 	const struct ncc_dot *d = op->dot;
+	const unsigned int nin = d->neighbours ? 3 : 2;
+	const struct ncc_shape *l, *r;
 	uint32_t ls = 0, rs = 0;
 	int64_t dim[3 * NCC_MAX_DIMS];
 	unsigned int n = 0;
 
+	if (op->nin != nin)
+		return ncc_fail_op(err, -EINVAL, op, "%u operands, expected %u", op->nin, nin);
+	l = &op->in[0]->shape;
+	r = &op->in[1]->shape;
 	for (unsigned int i = 0; i < d->nbatch + d->ncontract; i++) {
 		bool batch = i < d->nbatch;
 		unsigned int a = batch ? d->lhs_batch[i] : d->lhs_contract[i - d->nbatch];
@@ -311,7 +336,7 @@ static int check_dot(const struct ncc_op *op, struct ncc_error *err)
 			return ncc_fail_op(err, -EINVAL, op, "bad dimension numbers");
 		ls |= 1u << a;
 		rs |= 1u << b;
-		if (l->dim[a] != r->dim[b])
+		if (d->neighbours ? l->dim[a] % r->dim[b] : l->dim[a] != r->dim[b])
 			return ncc_fail_op(err, -EINVAL, op,
 					   "left dimension %u is %lld, right dimension %u is %lld",
 					   a, (long long)l->dim[a], b, (long long)r->dim[b]);
@@ -319,6 +344,8 @@ static int check_dot(const struct ncc_op *op, struct ncc_error *err)
 			dim[n++] = l->dim[a];
 	}
 
+	if (d->neighbours && check_sparse(op, err))
+		return -EINVAL;
 	for (unsigned int i = 0; i < l->ndim; i++)
 		if (!(ls >> i & 1))
 			dim[n++] = l->dim[i];

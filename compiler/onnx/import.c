@@ -219,6 +219,11 @@ static int input_shape(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 	if (onnx_dtype(t->elem_type, s))
 		return ncc_fail(imp->err, -ENOTSUP, "input '%.100s': type %s is not supported",
 				p->name, onnx_type_name(t->elem_type));
+	if (onnx_float8(t->elem_type))
+		return ncc_fail(imp->err, -ENOTSUP,
+				"input '%.100s' has type %s: 8-bit floats are cast within the "
+				"model",
+				p->name, onnx_type_name(t->elem_type));
 	if (given && given->has_shape) {
 		if (shape && shape->n_dim != given->ndim)
 			return ncc_fail(imp->err, -EINVAL,
@@ -387,6 +392,12 @@ static int give_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g, stru
 	};
 	for (size_t i = 0; i < g->n_output && !n.rc; i++) {
 		n.b.name = g->output[i]->name;
+		if (onnx_float8(out[i].type))
+			return ncc_fail(imp->err, -ENOTSUP,
+					"output '%.100s' has type %s: 8-bit floats are cast within "
+					"the "
+					"model",
+					n.b.name, onnx_type_name(out[i].type));
 		m->outs[m->nouts++] = onnx_output(&n, &out[i]);
 	}
 	for (unsigned int i = 0; i < g->n_output && !n.rc; i++) {

@@ -259,13 +259,18 @@ static void import_clip(struct onnx_node *n)
 
 static void cast_to(struct onnx_node *n, int32_t type)
 {
+	onnx_op x = onnx_in(n, 0);
 	struct ncc_shape s;
 
 	if (onnx_dtype(type, &s)) {
 		onnx_fail(n, -ENOTSUP, "type %s is not supported", onnx_type_name(type));
 		return;
 	}
-	onnx_give_as(n, 0, ox_cast(n, onnx_in(n, 0), s.dtype, s.pred), type);
+	if (onnx_float8(type))
+		x = ox_float8(n, ox_f32(n, x), ox_f32(n, x), type, onnx_int(n, "saturate", 1));
+	else
+		x = ox_cast(n, x, s.dtype, s.pred);
+	onnx_give_as(n, 0, x, type);
 }
 
 static void import_cast(struct onnx_node *n)

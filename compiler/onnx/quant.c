@@ -246,6 +246,34 @@ static onnx_op quantized_by(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_
 	return with_zero(n, quant_rounded(n, x, 1), zero, to);
 }
 
+/* Is the zero point of 8-bit floats, which says their type only, 0? */
+static bool has_no_zero(struct onnx_node *n, onnx_op z)
+{
+	bool none = is_zero(z);
+
+	if (!none && z->kind == NCC_CONST) {
+		int64_t i = 0;
+
+		while (i < ncc_elems(&z->shape) && ncc_get(z->shape.dtype, z->data, i) == 0)
+			i++;
+		none = i == ncc_elems(&z->shape);
+	}
+	if (!none)
+		onnx_fail(n, -ENOTSUP, "a zero point of 8-bit floats that is not 0");
+	return none;
+}
+
+/* x / scale, in fp32, as an 8-bit float; x that is too large stays so, and has a quotient */
+static onnx_op quantized_float8(struct onnx_node *n, onnx_op x, onnx_op scale, int32_t type)
+{
+	onnx_op most =
+		ox_binc(n, NCC_MUL, ox_un(n, NCC_ABS, scale), 2 * (double)onnx_float8(type)->most);
+	onnx_op sign = ox_bin(n, NCC_MUL, x, scale);
+
+	x = quotient(n, clamped(n, x, ox_un(n, NCC_NEG, most), most), scale);
+	return ox_float8(n, x, sign, type, onnx_int(n, "saturate", 1));
+}
+
 void quant_give(struct onnx_node *n, onnx_op x, unsigned int scale, unsigned int zero, int64_t axis,
 		int32_t otherwise)
 {
@@ -254,6 +282,13 @@ void quant_give(struct onnx_node *n, onnx_op x, unsigned int scale, unsigned int
 	int32_t type = z ? n->in[zero].type : otherwise;
 	bool sum = x && has_sum(x, SUM_DEPTH);
 
+	if (onnx_float8(type)) {
+		n->exact = true;
+		s = along(n, onnx_in(n, scale), x, axis);
+		if (has_no_zero(n, z))
+			onnx_give_as(n, 0, quantized_float8(n, ox_f32(n, x), s, type), type);
+		return;
+	}
 	if (onnx_dtype(type, &to) || ncc_is_float(to.dtype)) {
 		onnx_fail(n, -ENOTSUP, "to %s is not supported", onnx_type_name(type));
 		return;
@@ -321,8 +356,17 @@ onnx_op quant_value(struct onnx_node *n, unsigned int i, unsigned int scale, uns
 
 static void import_dequantize(struct onnx_node *n)
 {
+	const int64_t axis = onnx_int(n, "axis", 1);
+	onnx_op x = onnx_in(n, 0);
+
 	n->exact = true;
-	onnx_give_as(n, 0, quant_value(n, 0, 1, 2, onnx_int(n, "axis", 1)), n->in[1].type);
+	if (!onnx_float8(n->in[0].type)) {
+		x = quant_value(n, 0, 1, 2, axis);
+	} else if (has_no_zero(n, onnx_in(n, 2))) {
+		x = ox_bin(n, NCC_MUL, ox_f32(n, x), along(n, onnx_in(n, 1), x, axis));
+		x = ox_cast_like(n, x, onnx_in(n, 1));
+	}
+	onnx_give_as(n, 0, x, n->in[1].type);
 }
 
 /*

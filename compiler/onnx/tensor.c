@@ -31,6 +31,10 @@ static const struct {
 	[14] = { "complex64", 0, 8, false },
 	[15] = { "complex128", 0, 16, false },
 	[ONNX_BFLOAT16] = { "bfloat16", NEURON_DT_BF16, 2, false },
+	[ONNX_FLOAT8E4M3FN] = { "float8e4m3fn", NEURON_DT_BF16, 1, false },
+	[ONNX_FLOAT8E4M3FNUZ] = { "float8e4m3fnuz", 0, 1, false },
+	[ONNX_FLOAT8E5M2] = { "float8e5m2", NEURON_DT_BF16, 1, false },
+	[ONNX_FLOAT8E5M2FNUZ] = { "float8e5m2fnuz", 0, 1, false },
 };
 
 static bool known(int32_t type)
@@ -141,7 +145,7 @@ static int put_int64(const struct reader *r, int64_t i, int64_t v)
 /* Whether raw bytes are the operation's data as they are */
 static bool as_they_are(int32_t type)
 {
-	return !onnx_is_wide(type) && type != ONNX_BOOL;
+	return !onnx_is_wide(type) && type != ONNX_BOOL && !onnx_float8(type);
 }
 
 static int from_raw(const struct reader *r)
@@ -159,6 +163,9 @@ static int from_raw(const struct reader *r)
 	for (int64_t i = 0; i < r->n && !rc; i++) {
 		if (r->t->data_type == ONNX_BOOL) {
 			((uint8_t *)r->op->data)[i] = p[i] != 0;
+		} else if (onnx_float8(r->t->data_type)) {
+			ncc_set(NEURON_DT_BF16, r->op->data, i,
+				onnx_float8_value(r->t->data_type, p[i]));
 		} else if (r->t->data_type == ONNX_INT64 || r->t->data_type == ONNX_UINT64) {
 			memcpy(&v, p + i * 8, 8);
 			rc = put_int64(r, i, v);
@@ -188,7 +195,7 @@ static size_t listed(const Ncc__Onnx__Tensor *t)
 	}
 }
 
-/* float16 and bfloat16 are bits in int32_data; the other small types are numbers. */
+/* Small floats are bits in int32_data; the other small types are numbers. */
 static int from_list(const struct reader *r)
 {
 	const bool bits = r->t->data_type == ONNX_FLOAT16 || r->t->data_type == ONNX_BFLOAT16;
@@ -207,6 +214,9 @@ static int from_list(const struct reader *r)
 			ncc_set(NEURON_DT_FP32, r->op->data, i, r->t->double_data[i]);
 		else if (bits)
 			((uint16_t *)r->op->data)[i] = (uint16_t)r->t->int32_data[i];
+		else if (onnx_float8(r->t->data_type))
+			ncc_set(NEURON_DT_BF16, r->op->data, i,
+				onnx_float8_value(r->t->data_type, (uint8_t)r->t->int32_data[i]));
 		else if (r->t->data_type == ONNX_BOOL)
 			((uint8_t *)r->op->data)[i] = r->t->int32_data[i] != 0;
 		else

@@ -61,7 +61,8 @@ static int unmerge(struct ncc_pass *p, struct ncc_op *op, unsigned int side)
 	unsigned int first = 0, n, d = mine[0], e = theirs[0];
 	struct ncc_shape s = other->shape;
 
-	if (r->kind != NCC_RESHAPE || op->dot->ncontract != 1 || op->dot->nbatch)
+	if (r->kind != NCC_RESHAPE || op->dot->ncontract != 1 || op->dot->nbatch ||
+	    op->dot->neighbours)
 		return 0;
 	x = r->in[0];
 	n = merged(r, d, &first);

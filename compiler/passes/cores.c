@@ -72,7 +72,8 @@ static bool is_free(const struct ncc_op *op, unsigned int i, unsigned int d)
 	for (unsigned int k = 0; k < op->dot->ncontract; k++)
 		if (contract[k] == d)
 			return false;
-	return true;
+	/* sparse weights and their tags stay whole */
+	return !op->dot->neighbours || !i;
 }
 
 /* The result's dimension that is dimension d of operand i of a product; WHOLE: it is summed over */

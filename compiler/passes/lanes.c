@@ -276,6 +276,8 @@ static bool may_lie_along(const struct ncc_op *op, int d)
 {
 	if (op->shape.dim[d] < 2 || (op->kind == NCC_DOT && d < (int)op->dot->nbatch))
 		return false;
+	if (op->kind == NCC_DOT && op->dot->neighbours && d != op->pdim)
+		return false;
 	return ncc_elems(&op->shape) / op->shape.dim[d] <= MOST_IN_ROW;
 }
 

@@ -226,6 +226,8 @@ static int give_dot(const struct ncc_op *op, int d)
 	unsigned int nb = op->dot->nbatch;
 	int best = NONE;
 
+	if (op->dot->neighbours) /* sparse weights are stationary */
+		return (int)op->shape.ndim - 1;
 	if (d >= (int)nb)
 		return d;
 	for (unsigned int i = nb; i < op->shape.ndim; i++)

@@ -26,6 +26,7 @@ int pass_common(struct ncc_pass *p); /* computes once what is written twice */
 int pass_gathers(struct ncc_pass *p); /* one of several of one row each */
 int pass_autocast(struct ncc_pass *p); /* casts to what PE takes */
 int pass_contract(struct ncc_pass *p); /* moves reshapes away from products */
+int pass_sparse(struct ncc_pass *p); /* products of sparse weights, where asked for */
 int pass_flatten(struct ncc_pass *p); /* long vectors become matrices */
 int pass_layout(struct ncc_pass *p); /* chooses the partitions' dimensions */
 

@@ -25,6 +25,7 @@ static const struct {
 	{ "simplify",  pass_simplify },
 	{ "contract",  pass_contract },
 	{ "simplify",  pass_simplify },
+	{ "sparse",    pass_sparse },
 	{ "flatten",   pass_flatten },
 	{ "simplify",  pass_simplify },
 	{ "common",    pass_common },

@@ -92,6 +92,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		opt.auto_cast_type = data[0] & 4 ? NEURON_DT_FP8_E4 : NEURON_DT_TF32;
 		opt.hardware_rng = data[0] & 32;
 	}
+	if (data[0] & 32) {
+		opt.target = neuron_target_of_name("trn2");
+		opt.structured_sparsity = true;
+	}
 	fuzz_model(data + 1, size - 1, &opt);
 	return 0;
 }

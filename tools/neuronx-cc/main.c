@@ -42,6 +42,9 @@ static const char help_text[] =
 	"  --hardware-rng             draw what a model leaves open by the chip's generator; not "
 	"for "
 	"inf1\n"
+	"  --structured-sparsity      multiply weights that are M:N sparse as such where that is "
+	"faster;\n"
+	"                             trn2 only\n"
 	"  --narrow-64bit             take s64, u64 and f64 as s32, u32 and f32, with a warning\n"
 	"  -O LEVEL, --optlevel LEVEL 1: fuse nothing, each operation by itself; 2 (default), 3: "
 	"all\n"
@@ -81,6 +84,7 @@ enum {
 	OPT_CUSTOM_OPS,
 	OPT_COMPRESS,
 	OPT_HARDWARE_RNG,
+	OPT_SPARSITY,
 	OPT_NARROW,
 	OPT_CORES,
 	OPT_LNC,
@@ -105,6 +109,7 @@ static const struct option options[] = {
 	{ "custom-ops", required_argument, NULL, OPT_CUSTOM_OPS },
 	{ "compress-constants", no_argument, NULL, OPT_COMPRESS },
 	{ "hardware-rng", no_argument, NULL, OPT_HARDWARE_RNG },
+	{ "structured-sparsity", no_argument, NULL, OPT_SPARSITY },
 	{ "narrow-64bit", no_argument, NULL, OPT_NARROW },
 	{ "print-ir", no_argument, NULL, OPT_PRINT_IR },
 	{ "dump-ir-after", required_argument, NULL, OPT_DUMP_IR },
@@ -351,6 +356,9 @@ static int take_option(struct args *a, int c, char **argv)
 		return 0;
 	case OPT_COMPRESS:
 		a->opt.compress_constants = true;
+		return 0;
+	case OPT_SPARSITY:
+		a->opt.structured_sparsity = true;
 		return 0;
 	case OPT_PRINT_IR:
 		a->opt.print_ir = stdout;

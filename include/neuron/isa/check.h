@@ -29,6 +29,16 @@
 #define NEURON_ISA_MAX_RUN 65536 /* bytes of a transfer side by side */
 #define NEURON_ISA_MAX_RUNS 65536 /* of those */
 
+/*
+ * Is it a pattern of sparse weights, neighbours : neighbours * slots? 4:16, 4:12, 4:8, 2:8, 2:4,
+ * 1:4 or 1:2
+ */
+static inline bool neuron_isa_is_pattern(unsigned int neighbours, unsigned int slots)
+{
+	return (neighbours == 1 || neighbours == 2 || neighbours == 4) && slots >= 2 &&
+	       slots <= 4 && (slots != 3 || neighbours == 4);
+}
+
 /* Operand index in an error notification */
 enum neuron_isa_operand {
 	NEURON_OPERAND_DST,

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+/*
+ * --structured-sparsity: golden modules (tests/data/hlo_sparse, made by JAX and NumPy) whose
+ * weights are sparse in each of the chip's patterns, or nearly, compiled as dense and as sparse
+ * ones: the pattern that is found, and the bits of both. Only infinities tell them apart.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check_main.h"
+#include "files.h"
+#include "npy.h"
+#include "nrt/nrt.h"
+#include "nrtx.h"
+
+#define MAX_CASES 64
+
+static struct golden {
+	char name[32], found[8];
+	int differs; /* from the dense product */
+} cases[MAX_CASES];
+static int ncases;
+
+/* Called outside any test */
+static bool read_cases(void)
+{
+	FILE *f = fopen(TEST_DATA "/hlo_sparse/cases.txt", "r");
+	struct golden g;
+	bool whole;
+
+	while (f && ncases < MAX_CASES &&
+	       fscanf(f, "%31s %7s %d", g.name, g.found, &g.differs) == 3)
+		cases[ncases++] = g;
+	whole = f && feof(f);
+	if (f)
+		fclose(f);
+	return whole && ncases;
+}
+
+/* The pattern of the line that says what was found */
+static void heard(void *opaque, const char *line)
+{
+	const char *at = strstr(line, " columns are ");
+
+	if (at)
+		sscanf(at, " columns are %7s", (char *)opaque);
+}
+
+static void *make(const struct golden *g, bool sparse, char *found, size_t *size)
+{
+	struct ncc_options opt = { .target = neuron_target_of_name("trn2"),
+				   .auto_cast = NCC_CAST_MATMULT,
+				   .structured_sparsity = sparse,
+				   .log = heard,
+				   .opaque = found };
+	struct ncc_error err;
+	char path[128];
+	void *hlo, *neff;
+	size_t n;
+
+	snprintf(path, sizeof(path), "hlo_sparse/%s/module.hlo.pb", g->name);
+	hlo = read_data(path, &n);
+	ck_assert_msg(!ncc_compile(hlo, n, &opt, &neff, size, &err), "%s", err.text);
+	free(hlo);
+	return neff;
+}
+
+static void run(const void *neff, size_t size, const struct npy *in, void *out, size_t out_size)
+{
+	nrt_tensor_set_t *set[2];
+	nrt_tensor_t *t[2];
+	nrt_model_t *model;
+
+	ck_assert_int_eq(nrt_load(neff, size, 0, 1, &model), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		const char *name = i ? "output0" : "input0";
+
+		ck_assert_int_eq(nrt_allocate_tensor_set(&set[i]), 0);
+		ck_assert_int_eq(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0,
+						     i ? out_size : in->size, name, &t[i]),
+				 0);
+		ck_assert_int_eq(nrt_add_tensor_to_tensor_set(set[i], name, t[i]), 0);
+	}
+	ck_assert_int_eq(nrt_tensor_write(t[0], in->data, 0, in->size), 0);
+	ck_assert_msg(!nrt_execute(model, set[0], set[1]), "%s", nrtx_error_details());
+	ck_assert_int_eq(nrt_tensor_read(t[1], out, 0, out_size), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		nrt_destroy_tensor_set(&set[i]);
+		nrt_tensor_free(&t[i]);
+	}
+	ck_assert_int_eq(nrt_unload(model), 0);
+}
+
+/* What is too large to be kept: numbers from -3 to 3 */
+static void make_input(struct npy *x)
+{
+	float *v;
+
+	x->size = sizeof(float) * 8192 * 2048;
+	x->data = v = malloc(x->size);
+	ck_assert_ptr_nonnull(v);
+	for (size_t i = 0; i < x->size / sizeof(float); i++)
+		v[i] = (float)((int)(i % 7) - 3);
+}
+
+static void read_npy(struct npy *x, const struct golden *g, const char *file)
+{
+	const char *why = "";
+	char path[256];
+
+	*x = (struct npy){ 0 };
+	snprintf(path, sizeof(path), "%s/hlo_sparse/%s/%s", TEST_DATA, g->name, file);
+	if (!strcmp(g->name, "large") && !strcmp(file, "in0.npy"))
+		make_input(x);
+	else
+		ck_assert_msg(!npy_read(path, x, &why), "%s: %s", path, why);
+}
+
+START_TEST(same_bits)
+{
+	const struct golden *g = &cases[_i];
+	char none[8] = "-", found[8] = "-";
+	size_t dense_size, size;
+	void *dense = make(g, false, none, &dense_size), *sparse = make(g, true, found, &size);
+	struct npy in, want;
+	void *got;
+
+	ck_assert_str_eq(none, "-");
+	ck_assert_msg(!strcmp(found, g->found), "%s: found %s, expected %s", g->name, found,
+		      g->found);
+	if (!strcmp(found, "-")) /* untouched */
+		ck_assert_msg(size == dense_size && !memcmp(dense, sparse, size), "%s", g->name);
+	read_npy(&in, g, "in0.npy");
+	read_npy(&want, g, "out0.npy");
+	got = malloc(want.size);
+	run(sparse, size, &in, got, want.size);
+	ck_assert_msg(!memcmp(got, want.data, want.size), "%s: other bits", g->name);
+	run(dense, dense_size, &in, got, want.size);
+	ck_assert_msg(!memcmp(got, want.data, want.size) == !g->differs, "%s: dense", g->name);
+	free(got);
+	npy_free(&in);
+	npy_free(&want);
+	free(dense);
+	free(sparse);
+}
+END_TEST
+
+/* The IR as text, with what the pass made, and its program */
+static void print(const struct golden *g, char **text, size_t *n)
+{
+	FILE *f = open_memstream(text, n);
+	struct ncc_options opt = { .target = neuron_target_of_name("trn2"),
+				   .structured_sparsity = true,
+				   .print_ir = f,
+				   .print_elements = 1 << 20 };
+	struct ncc_error err;
+	char path[128];
+	size_t size;
+	void *hlo, *neff;
+
+	snprintf(path, sizeof(path), "hlo_sparse/%s/module.hlo.pb", g->name);
+	hlo = read_data(path, &size);
+	ck_assert_msg(!ncc_compile(hlo, size, &opt, &neff, &size, &err), "%s", err.text);
+	fclose(f);
+	free(neff);
+	free(hlo);
+}
+
+START_TEST(text)
+{
+	const struct golden g = { .name = "columns" };
+	struct ncc_options opt = { .framework = NCC_IR, .target = neuron_target_of_name("trn2") };
+	struct ncc_error err;
+	struct npy in, want;
+	size_t n, size;
+	void *neff, *got;
+	char *ir;
+
+	print(&g, &ir, &n);
+	ck_assert_ptr_nonnull(strstr(ir, " neighbours=4"));
+	ck_assert_msg(!ncc_compile(ir, n, &opt, &neff, &size, &err), "%s", err.text);
+	read_npy(&in, &g, "in0.npy");
+	read_npy(&want, &g, "out0.npy");
+	got = malloc(want.size);
+	run(neff, size, &in, got, want.size);
+	ck_assert_mem_eq(got, want.data, want.size);
+	free(neff);
+	free(got);
+	npy_free(&in);
+	npy_free(&want);
+
+	opt.target = neuron_target_of_name("trn1");
+	ck_assert_int_eq(ncc_compile(ir, n, &opt, &neff, &size, &err), -ENOTSUP);
+	ck_assert_ptr_nonnull(strstr(err.text, "sparse weights"));
+	opt.target = neuron_target_of_name("trn2");
+	strstr(ir, " neighbours=4")[12] = '3'; /* a pattern of nobody's */
+	ck_assert_int_eq(ncc_compile(ir, n, &opt, &neff, &size, &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "of no pattern of the chip's"));
+	free(ir);
+}
+END_TEST
+
+START_TEST(other_targets)
+{
+	struct ncc_options opt = { .target = neuron_target_of_name("trn1"),
+				   .structured_sparsity = true };
+	struct ncc_error err;
+	size_t size, n;
+	void *hlo = read_data("hlo_sparse/short/module.hlo.pb", &n), *neff;
+
+	ck_assert_int_eq(ncc_compile(hlo, n, &opt, &neff, &size, &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "has no such products"));
+	free(hlo);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("sparse");
+	TCase *t = tcase_create("sparse");
+	int failed;
+
+	if (!read_cases() || nrtx_machine_set("emu:trn2.3xlarge") ||
+	    nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))
+		return 99;
+	tcase_set_timeout(t, 120);
+	tcase_add_loop_test(t, same_bits, 0, ncases);
+	tcase_add_test(t, text);
+	tcase_add_test(t, other_targets);
+	suite_add_tcase(s, t);
+	failed = check_run_here(s);
+	nrt_close();
+	return failed;
+}
