@@ -8,9 +8,10 @@
 
 #include "gps_math.h"
 
-/* A compiler that takes its word vectorizes the loops */
+/* Elements of a group are apart, or the same: what the compiler needs to know to make vectors of
+ * loops */
 #if defined(__clang__)
-#define LOOP _Pragma("clang loop vectorize(assume_safety)")
+#define LOOP
 #define HOT
 #else
 #define LOOP _Pragma("GCC ivdep")
