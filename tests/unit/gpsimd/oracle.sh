@@ -26,5 +26,5 @@ compare() {
 
 run=$1 tool=$2
 compare insns 100000 rv32 rv32imf_zicsr "$here/insns.c"
-python3 "$here/vectors.py" "${3-5000}" "${4-1}" > "$work/vectors.S"
-compare vectors "${3-5000}" rv32,Zve32f=true,vlen=512,elen=32 rv32imf_zve32f_zvl512b_zicsr "$here/vectors.c" "$work/vectors.S"
+python3 "$here/vectors.py" "${3-3000}" "${4-1}" > "$work/vectors.S"
+compare vectors "${3-3000}" rv32,Zve32f=true,vlen=512,elen=32 rv32imf_zve32f_zvl512b_zicsr "$here/vectors.c" "$work/vectors.S"
