@@ -112,8 +112,8 @@ enum gps_stop {
 /* Executes at most n instructions of a processor; what calls cost counts as instructions */
 enum gps_stop gps_run(struct tpb *t, struct gps *gps, unsigned int core, uint32_t n);
 
-/* gps_vector.c: a word with one of the vectors' opcodes; an instruction that was decoded so, with what
- * it costs beyond the first cycle. 0, or a fault and its data */
+/* gps_vector.c: a word with one of the vectors' opcodes; an instruction that was decoded so, with
+ * what it costs beyond the first cycle. 0, or a fault and its data */
 void gps_vector_decode(struct gps_insn *in, uint32_t word);
 enum neuron_gps_cause gps_vector(struct gps *gps, unsigned int core, const struct gps_insn *in,
 				 uint32_t *cost, uint32_t *data);

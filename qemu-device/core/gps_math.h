@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arithmetic of GpSimd's processors on a word, integers and bits of fp32 alike, as scalar and vector
- * instructions need it. The host rounds to nearest even, with gradual underflow (tpb.c has set it
- * up). Header-only; private to gps.c and gps_vector*.c.
+ * Arithmetic of GpSimd's processors on a word, integers and bits of fp32 alike, as scalar and
+ * vector instructions need it. The host rounds to nearest even, with gradual underflow (tpb.c has
+ * set it up). Header-only; private to gps.c and gps_vector*.c.
  */
 #ifndef NCORE_GPS_MATH_H
 #define NCORE_GPS_MATH_H
