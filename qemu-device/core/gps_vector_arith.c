@@ -4,19 +4,20 @@
  * elements of the group, masked or not; the one that walks (gps_vector.c) keeps those that are to
  * be kept. Called through gps_vops.
  */
+/*
+ * Loops become vectors of the host's: elements of groups are apart, or the same. Said before the
+ * functions that loops have in them, which only have the options that stand before them.
+ */
+#if defined(__clang__)
+#define LOOP
+#else
+#pragma GCC optimize("O3", "fp-contract=off")
+#define LOOP _Pragma("GCC ivdep")
+#endif
+
 #include "gps_vector.h"
 
 #include "gps_math.h"
-
-/* Elements of a group are apart, or the same: what the compiler needs to know to make vectors of
- * loops */
-#if defined(__clang__)
-#define LOOP
-#define HOT
-#else
-#define LOOP _Pragma("GCC ivdep")
-#define HOT __attribute__((optimize("O3", "fp-contract=off")))
-#endif
 
 #define SIGN 0x80000000u
 #define BITS(type) (8 * (unsigned int)sizeof(type))
@@ -126,7 +127,7 @@ static uint32_t root_guess(uint32_t x)
 }
 
 #define KERNEL(name, D, A, B, U, S, UW, SW, value)                 \
-	static HOT void name(struct gps_vk *k)                     \
+	static void name(struct gps_vk *k)                         \
 	{                                                          \
 		typedef U u __attribute__((unused));               \
 		typedef S s __attribute__((unused));               \
@@ -138,8 +139,9 @@ static uint32_t root_guess(uint32_t x)
 		of_d *const vd = (void *)k->d;                     \
 		const of_a *const va = (const void *)k->a;         \
 		const of_b *const vb = (const void *)k->b;         \
+		const uint32_t n = k->n;                           \
                                                                    \
-		LOOP for (uint32_t i = 0; i < k->n; i++)           \
+		LOOP for (uint32_t i = 0; i < n; i++)              \
 		{                                                  \
 			const D d __attribute__((unused)) = vd[i]; \
 			const A a = va[i];                         \
@@ -150,25 +152,27 @@ static uint32_t root_guess(uint32_t x)
 	}
 /* With bits of v0 */
 #define KERNEL_CARRY(name, D, U, value)                    \
-	static HOT void name(struct gps_vk *k)             \
+	static void name(struct gps_vk *k)                 \
 	{                                                  \
 		typedef U u __attribute__((may_alias));    \
 		typedef D of_d __attribute__((may_alias)); \
 		of_d *const vd = (void *)k->d;             \
 		const u *const va = (const void *)k->a;    \
 		const u *const vb = (const void *)k->b;    \
+		const uint32_t n = k->n;                   \
+		const uint8_t *const carry = k->carry;     \
                                                            \
-		LOOP for (uint32_t i = 0; i < k->n; i++)   \
+		LOOP for (uint32_t i = 0; i < n; i++)      \
 		{                                          \
 			const u a = va[i], b = vb[i];      \
-			const u c = gps_vbit(k->carry, i); \
+			const u c = gps_vbit(carry, i);    \
                                                            \
 			vd[i] = (D)(value);                \
 		}                                          \
 	}
 /* vd's first element is the result */
 #define KERNEL_FOLD(name, D, U, S, UW, SW, value)          \
-	static HOT void name(struct gps_vk *k)             \
+	static void name(struct gps_vk *k)                 \
 	{                                                  \
 		typedef S s __attribute__((unused));       \
 		typedef UW uw __attribute__((unused));     \
