@@ -25,14 +25,15 @@
 #define SMAX ((int64_t)(UMAX >> 1))
 #define SMIN (-SMAX - 1)
 #define FL(bits) gps_float(bits)
-#define CLIP(value, least, most) (u) clip(k, i, value, (int64_t)(least), (int64_t)(most))
+#define CLIP(value, least, most) (u) clip(k, i, &sat, value, (int64_t)(least), (int64_t)(most))
 #define SCALE(value, by) scale((int64_t)(value), by, k->v->vxrm)
 
-static inline int64_t clip(struct gps_vk *k, uint32_t i, int64_t v, int64_t least, int64_t most)
+static inline int64_t clip(const struct gps_vk *k, uint32_t i, bool *sat, int64_t v, int64_t least,
+			   int64_t most)
 {
 	if (v >= least && v <= most)
 		return v;
-	k->v->vxsat |= gps_vactive(k, i);
+	*sat |= gps_vactive(k, i);
 	return v < least ? least : most;
 }
 
@@ -140,6 +141,7 @@ static uint32_t root_guess(uint32_t x)
 		const of_a *const va = (const void *)k->a;         \
 		const of_b *const vb = (const void *)k->b;         \
 		const uint32_t n = k->n;                           \
+		bool sat = false;                                  \
                                                                    \
 		LOOP for (uint32_t i = 0; i < n; i++)              \
 		{                                                  \
@@ -149,6 +151,7 @@ static uint32_t root_guess(uint32_t x)
                                                                    \
 			vd[i] = (D)(value);                        \
 		}                                                  \
+		k->v->vxsat |= sat;                                \
 	}
 /* With bits of v0 */
 #define KERNEL_CARRY(name, D, U, value)                    \
