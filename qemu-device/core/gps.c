@@ -161,7 +161,7 @@ enum gps_stop gps_run(struct tpb *t, struct gps *g, unsigned int core, uint32_t 
 	uint32_t *const x = c->x, *const f = c->f, words = g->lib_bytes / 4;
 	uint8_t *const tcm = c->tcm;
 	enum neuron_gps_cause cause;
-	uint32_t addr, left = n, cost;
+	uint32_t addr, left = n, cost, data;
 	bool ended = false;
 
 	at = code + (c->pc - NEURON_GPS_LIB) / 4;
@@ -276,6 +276,7 @@ L_FENCE:
 L_ECALL:
 	cause = gps_call(t, g, core, &cost, &ended);
 	addr = x[17];
+called:
 	if (cause)
 		goto bad;
 	if (ended)
@@ -346,11 +347,10 @@ L_VSET:
 L_VCSR:
 L_VMEMORY:
 L_VECTOR:
-	cause = gps_vector(g, core, in, &cost, &addr);
-	if (cause)
-		goto bad;
-	left = cost < left ? left - cost : 0;
-	DISPATCH();
+	/* not to addr itself, which would be memory for all instructions */
+	cause = gps_vector(g, core, in, &cost, &data);
+	addr = data;
+	goto called;
 bad:
 	c->pc = NEURON_GPS_LIB + (uint32_t)(in - code) * 4;
 	if (cause == NEURON_GPS_FAILED && gps_in_lib(g, x[12], 1))
