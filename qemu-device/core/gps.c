@@ -6,9 +6,10 @@
  */
 #include "exec.h"
 #include "gps.h"
+#include "gps_math.h"
+#include "gps_vector.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -64,6 +65,8 @@ void gps_start(struct gps *g, uint32_t mask, uint32_t entry, uint32_t a0)
 
 		memset(c->x, 0, sizeof(c->x));
 		memset(c->f, 0, sizeof(c->f));
+		memset(&c->vector, 0, sizeof(c->vector));
+		c->vector.vtype = GPS_VILL;
 		c->live = mask >> i & 1;
 		c->retired = 0;
 		c->pc = NEURON_GPS_LIB + entry;
@@ -73,134 +76,14 @@ void gps_start(struct gps *g, uint32_t mask, uint32_t entry, uint32_t a0)
 	}
 }
 
-static float as_float(uint32_t bits)
-{
-	float x;
-
-	memcpy(&x, &bits, sizeof(x));
-	return x;
-}
-
-static uint32_t as_bits(float x)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &x, sizeof(bits));
-	return bits;
-}
-
-/* A result of arithmetic: RISC-V's canonical NaN is the other engines' */
-static uint32_t result(float x)
-{
-	return x != x ? EXEC_NAN : as_bits(x);
-}
-
-static bool is_nan(uint32_t bits)
-{
-	return (bits & 0x7fffffff) > 0x7f800000;
-}
-
-/* The number if only one is, -0 below +0 */
-static uint32_t least(uint32_t a, uint32_t b, uint32_t flip)
-{
-	float x = as_float(a ^ flip), y = as_float(b ^ flip);
-
-	if (is_nan(a))
-		return is_nan(b) ? EXEC_NAN : b;
-	if (is_nan(b))
-		return a;
-	if (x == y)
-		return ((a ^ flip) | (b ^ flip)) ^ flip;
-	return x < y ? a : b;
-}
-
-static double rounded(float x, int32_t mode)
-{
-	double d = x, down, up;
-
-	switch (mode) {
-	case 0:
-		return rint(d);
-	case 1:
-		return trunc(d);
-	case 2:
-		return floor(d);
-	case 3:
-		return ceil(d);
-	default: /* to nearest, of two the one farther from 0; exact: d has 24 bits */
-		down = trunc(d);
-		up = d - down;
-		return down + (up >= 0.5) - (up <= -0.5);
-	}
-}
-
-static uint32_t to_signed(uint32_t bits, int32_t mode)
-{
-	double d;
-
-	if (is_nan(bits))
-		return INT32_MAX;
-	d = rounded(as_float(bits), mode);
-	return d >= 2147483648.0   ? INT32_MAX
-	       : d < -2147483648.0 ? 0x80000000u
-				   : (uint32_t)(int32_t)d;
-}
-
-static uint32_t to_unsigned(uint32_t bits, int32_t mode)
-{
-	double d;
-
-	if (is_nan(bits))
-		return UINT32_MAX;
-	d = rounded(as_float(bits), mode);
-	return d >= 4294967296.0 ? UINT32_MAX : d <= 0 ? 0 : (uint32_t)d;
-}
-
-/* -inf, negative normal, subnormal, zero, then the same of positive ones; signalling, quiet NaN */
-static uint32_t class_of(uint32_t bits)
-{
-	uint32_t magnitude = bits & 0x7fffffff;
-	unsigned int place;
-
-	if (magnitude > 0x7f800000)
-		return magnitude & 0x400000 ? 1 << 9 : 1 << 8;
-	place = magnitude == 0x7f800000 ? 0 : magnitude >= 0x800000 ? 1 : magnitude ? 2 : 3;
-	return 1u << (bits >> 31 ? place : 7 - place);
-}
-
-static uint32_t divide(uint32_t a, uint32_t b)
-{
-	if (!b)
-		return UINT32_MAX;
-	return b == UINT32_MAX ? -a : (uint32_t)((int32_t)a / (int32_t)b);
-}
-
-static uint32_t remainder_of(uint32_t a, uint32_t b)
-{
-	if (!b)
-		return a;
-	return b == UINT32_MAX ? 0 : (uint32_t)((int32_t)a % (int32_t)b);
-}
-
 /* Why an access of size bytes is none */
-static enum neuron_gps_cause foreign(uint32_t addr, unsigned int size, bool store)
+enum neuron_gps_cause gps_foreign(uint32_t addr, unsigned int size, bool store)
 {
 	if (addr & (size - 1))
 		return NEURON_GPS_ALIGN;
 	if (addr < NEURON_GPS_NULL || addr >= (uint32_t)-0x10000)
 		return NEURON_GPS_STACK;
 	return store ? NEURON_GPS_STORE : NEURON_GPS_LOAD;
-}
-
-/* An access to the TCM, the usual one, has one comparison, and one with the alignment */
-static inline bool in_tcm(uint32_t addr, uint32_t size)
-{
-	return addr - NEURON_GPS_NULL < NEURON_GPS_TCM - NEURON_GPS_NULL && !(addr & (size - 1));
-}
-
-static inline bool in_lib(const struct gps *g, uint32_t addr, uint32_t size)
-{
-	return addr - NEURON_GPS_LIB < g->lib_bytes && !(addr & (size - 1));
 }
 
 static enum gps_stop fault(struct gps *g, unsigned int core, enum neuron_gps_cause cause,
@@ -220,7 +103,7 @@ static enum gps_stop fault(struct gps *g, unsigned int core, enum neuron_gps_cau
 		goto *labels[in->op]; \
 	} while (0)
 #define X(name) x[in->name]
-#define F(name) as_float(f[in->name])
+#define F(name) gps_float(f[in->name])
 #define SET(value)                   \
 	do {                         \
 		x[in->rd] = (value); \
@@ -242,28 +125,28 @@ static enum gps_stop fault(struct gps *g, unsigned int core, enum neuron_gps_cau
 		type v;                                                          \
                                                                                  \
 		addr = X(rs1) + (uint32_t)in->imm;                               \
-		if (in_tcm(addr, sizeof(v)))                                     \
+		if (gps_in_tcm(addr, sizeof(v)))                                 \
 			memcpy(&v, tcm + addr, sizeof(v));                       \
-		else if (in_lib(g, addr, sizeof(v)))                             \
+		else if (gps_in_lib(g, addr, sizeof(v)))                         \
 			memcpy(&v, g->lib + (addr - NEURON_GPS_LIB), sizeof(v)); \
 		else {                                                           \
-			cause = foreign(addr, sizeof(v), false);                 \
+			cause = gps_foreign(addr, sizeof(v), false);             \
 			goto bad;                                                \
 		}                                                                \
 		to[in->rd] = (uint32_t)v;                                        \
 		DISPATCH();                                                      \
 	} while (0)
-#define STORE(type, from)                                       \
-	do {                                                    \
-		type v = (type)from[in->rs2];                   \
-                                                                \
-		addr = X(rs1) + (uint32_t)in->imm;              \
-		if (!in_tcm(addr, sizeof(v))) {                 \
-			cause = foreign(addr, sizeof(v), true); \
-			goto bad;                               \
-		}                                               \
-		memcpy(tcm + addr, &v, sizeof(v));              \
-		DISPATCH();                                     \
+#define STORE(type, from)                                           \
+	do {                                                        \
+		type v = (type)from[in->rs2];                       \
+                                                                    \
+		addr = X(rs1) + (uint32_t)in->imm;                  \
+		if (!gps_in_tcm(addr, sizeof(v))) {                 \
+			cause = gps_foreign(addr, sizeof(v), true); \
+			goto bad;                                   \
+		}                                                   \
+		memcpy(tcm + addr, &v, sizeof(v));                  \
+		DISPATCH();                                         \
 	} while (0)
 
 enum gps_stop gps_run(struct tpb *t, struct gps *g, unsigned int core, uint32_t n)
@@ -278,7 +161,7 @@ enum gps_stop gps_run(struct tpb *t, struct gps *g, unsigned int core, uint32_t 
 	uint32_t *const x = c->x, *const f = c->f, words = g->lib_bytes / 4;
 	uint8_t *const tcm = c->tcm;
 	enum neuron_gps_cause cause;
-	uint32_t addr, left = n, cost;
+	uint32_t addr, left = n, cost, data;
 	bool ended = false;
 
 	at = code + (c->pc - NEURON_GPS_LIB) / 4;
@@ -381,11 +264,11 @@ L_MULHSU:
 L_MULHU:
 	SET((uint32_t)((uint64_t)X(rs1) * X(rs2) >> 32));
 L_DIV:
-	SET(divide(X(rs1), X(rs2)));
+	SET(gps_divide(X(rs1), X(rs2)));
 L_DIVU:
 	SET(X(rs2) ? X(rs1) / X(rs2) : UINT32_MAX);
 L_REM:
-	SET(remainder_of(X(rs1), X(rs2)));
+	SET(gps_remainder(X(rs1), X(rs2)));
 L_REMU:
 	SET(X(rs2) ? X(rs1) % X(rs2) : X(rs1));
 L_FENCE:
@@ -393,6 +276,7 @@ L_FENCE:
 L_ECALL:
 	cause = gps_call(t, g, core, &cost, &ended);
 	addr = x[17];
+called:
 	if (cause)
 		goto bad;
 	if (ended)
@@ -412,23 +296,23 @@ L_FLW:
 L_FSW:
 	STORE(uint32_t, f);
 L_FMADD:
-	SETF(result(fmaf(F(rs1), F(rs2), as_float(f[in->imm]))));
+	SETF(gps_result(fmaf(F(rs1), F(rs2), gps_float(f[in->imm]))));
 L_FMSUB:
-	SETF(result(fmaf(F(rs1), F(rs2), -as_float(f[in->imm]))));
+	SETF(gps_result(fmaf(F(rs1), F(rs2), -gps_float(f[in->imm]))));
 L_FNMSUB:
-	SETF(result(fmaf(-F(rs1), F(rs2), as_float(f[in->imm]))));
+	SETF(gps_result(fmaf(-F(rs1), F(rs2), gps_float(f[in->imm]))));
 L_FNMADD:
-	SETF(result(fmaf(-F(rs1), F(rs2), -as_float(f[in->imm]))));
+	SETF(gps_result(fmaf(-F(rs1), F(rs2), -gps_float(f[in->imm]))));
 L_FADD:
-	SETF(result(F(rs1) + F(rs2)));
+	SETF(gps_result(F(rs1) + F(rs2)));
 L_FSUB:
-	SETF(result(F(rs1) - F(rs2)));
+	SETF(gps_result(F(rs1) - F(rs2)));
 L_FMUL:
-	SETF(result(F(rs1) * F(rs2)));
+	SETF(gps_result(F(rs1) * F(rs2)));
 L_FDIV:
-	SETF(result(F(rs1) / F(rs2)));
+	SETF(gps_result(F(rs1) / F(rs2)));
 L_FSQRT:
-	SETF(result(sqrtf(F(rs1))));
+	SETF(gps_result(sqrtf(F(rs1))));
 L_FSGNJ:
 	SETF((f[in->rs1] & 0x7fffffff) | (f[in->rs2] & 0x80000000));
 L_FSGNJN:
@@ -436,13 +320,13 @@ L_FSGNJN:
 L_FSGNJX:
 	SETF(f[in->rs1] ^ (f[in->rs2] & 0x80000000));
 L_FMIN:
-	SETF(least(f[in->rs1], f[in->rs2], 0));
+	SETF(gps_least(f[in->rs1], f[in->rs2], 0));
 L_FMAX:
-	SETF(least(f[in->rs1], f[in->rs2], 0x80000000));
+	SETF(gps_least(f[in->rs1], f[in->rs2], 0x80000000));
 L_FCVT_W:
-	SET(to_signed(f[in->rs1], in->imm));
+	SET(gps_to_signed(f[in->rs1], in->imm));
 L_FCVT_WU:
-	SET(to_unsigned(f[in->rs1], in->imm));
+	SET(gps_to_unsigned(f[in->rs1], in->imm));
 L_FMV_X:
 	SET(f[in->rs1]);
 L_FEQ:
@@ -452,16 +336,24 @@ L_FLT:
 L_FLE:
 	SET(F(rs1) <= F(rs2));
 L_FCLASS:
-	SET(class_of(f[in->rs1]));
+	SET(gps_class(f[in->rs1]));
 L_FCVT_S:
-	SETF(as_bits((float)(int32_t)X(rs1)));
+	SETF(gps_bits((float)(int32_t)X(rs1)));
 L_FCVT_SU:
-	SETF(as_bits((float)X(rs1)));
+	SETF(gps_bits((float)X(rs1)));
 L_FMV_F:
 	SETF(X(rs1));
+L_VSET:
+L_VCSR:
+L_VMEMORY:
+L_VECTOR:
+	/* not to addr itself, which would be memory for all instructions */
+	cause = gps_vector(g, core, in, &cost, &data);
+	addr = data;
+	goto called;
 bad:
 	c->pc = NEURON_GPS_LIB + (uint32_t)(in - code) * 4;
-	if (cause == NEURON_GPS_FAILED && in_lib(g, x[12], 1))
+	if (cause == NEURON_GPS_FAILED && gps_in_lib(g, x[12], 1))
 		c->pc = x[12];
 	c->retired += n - left - 1;
 	return fault(g, core, cause, addr);

@@ -19,6 +19,12 @@
 
 struct tpb;
 
+/* An access to the TCM, the usual one, has one comparison, and one with the alignment */
+static inline bool gps_in_tcm(uint32_t addr, uint32_t size)
+{
+	return addr - NEURON_GPS_NULL < NEURON_GPS_TCM - NEURON_GPS_NULL && !(addr & (size - 1));
+}
+
 enum gps_op {
 #define GPS_OP(name) GPS_##name,
 #include "gps_ops.def"
@@ -31,8 +37,15 @@ struct gps_insn {
 	uint8_t op; /* enum gps_op */
 	uint8_t rd, rs1, rs2;
 	/* an immediate; of a branch or jal the number of the word it goes to; of an fma rs3; of a
-	 * conversion the rounding mode */
+	 * conversion the rounding mode; of vectors as gps_vector.c says */
 	int32_t imm;
+};
+
+/* Vectors' registers and what governs them */
+struct gps_vector {
+	uint8_t v[32][NEURON_GPS_VECTOR];
+	uint32_t vl, vtype, vstart;
+	uint8_t vxrm, vxsat;
 };
 
 struct gps_core {
@@ -42,6 +55,7 @@ struct gps_core {
 	uint32_t f[32]; /* bits of fp32 */
 	uint64_t retired;
 	uint8_t *tcm; /* NEURON_GPS_TCM bytes */
+	struct gps_vector vector;
 };
 
 /* One operand of the instruction that runs, checked */
@@ -85,6 +99,11 @@ struct gps_insn gps_decode(uint32_t word, uint32_t at, uint32_t words);
 /* Every processor of the mask at the entry, with cleared registers and TCM and a0 */
 void gps_start(struct gps *gps, uint32_t mask, uint32_t entry, uint32_t a0);
 
+static inline bool gps_in_lib(const struct gps *g, uint32_t addr, uint32_t size)
+{
+	return addr - NEURON_GPS_LIB < g->lib_bytes && !(addr & (size - 1));
+}
+
 enum gps_stop {
 	GPS_RAN, /* as many instructions as it was given */
 	GPS_ENDED, /* it has ended by itself */
@@ -92,6 +111,16 @@ enum gps_stop {
 };
 /* Executes at most n instructions of a processor; what calls cost counts as instructions */
 enum gps_stop gps_run(struct tpb *t, struct gps *gps, unsigned int core, uint32_t n);
+
+/* gps_vector.c: a word with one of the vectors' opcodes; an instruction that was decoded so, with
+ * what it costs beyond the first cycle. 0, or a fault and its data */
+void gps_vector_decode(struct gps_insn *in, uint32_t word);
+enum neuron_gps_cause gps_vector(struct gps *gps, unsigned int core, const struct gps_insn *in,
+				 uint32_t *cost, uint32_t *data);
+/* Why an access of size bytes is none */
+enum neuron_gps_cause gps_foreign(uint32_t addr, unsigned int size, bool store);
+/* may a state that was loaded go on with these? */
+bool gps_vector_sane(const struct gps_vector *v);
 
 /* gps_call.c: the call that the registers ask for. 0, or a fault that is noted in gps */
 enum neuron_gps_cause gps_call(struct tpb *t, struct gps *gps, unsigned int core, uint32_t *cost,

@@ -101,7 +101,7 @@ static bool core_sane(const struct gps *g, const struct gps_core *c)
 {
 	uint32_t at = c->pc - NEURON_GPS_LIB;
 
-	return !c->live || (!(at & 3) && at <= g->lib_bytes);
+	return !c->live || (!(at & 3) && at <= g->lib_bytes && gps_vector_sane(&c->vector));
 }
 
 bool gps_sane(struct tpb *t, struct gps *g)

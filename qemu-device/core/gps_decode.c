@@ -103,7 +103,9 @@ static void decode_csr(struct gps_insn *in, uint32_t w, uint32_t funct3)
 	/* a clearing of bits makes no mode, and setting nothing changes nothing */
 	bool writes = (funct3 & 3) != 3;
 
-	if (!(funct3 & 3) || csr < 1 || csr > 3)
+	if (csr < 1 || csr > 3)
+		return gps_vector_decode(in, w);
+	if (!(funct3 & 3))
 		return;
 	in->op = GPS_CSR;
 	in->imm = (int32_t)mode[csr];
@@ -248,12 +250,19 @@ static void decode_word(struct gps_insn *in, uint32_t w, uint32_t at, uint32_t w
 		decode_system(in, w, funct3);
 		break;
 	case 0x07:
-		in->op = funct3 == 2 ? GPS_FLW : GPS_ILLEGAL;
+		in->op = GPS_FLW;
 		in->imm = sign(w, 20);
+		if (funct3 != 2)
+			gps_vector_decode(in, w);
 		break;
 	case 0x27:
-		in->op = funct3 == 2 ? GPS_FSW : GPS_ILLEGAL;
+		in->op = GPS_FSW;
 		in->imm = imm_store(w);
+		if (funct3 != 2)
+			gps_vector_decode(in, w);
+		break;
+	case 0x57:
+		gps_vector_decode(in, w);
 		break;
 	case 0x43:
 	case 0x47:
@@ -275,13 +284,13 @@ struct gps_insn gps_decode(uint32_t w, uint32_t at, uint32_t words)
 		.rs1 = (uint8_t)bits(w, 15, 5),
 		.rs2 = (uint8_t)bits(w, 20, 5),
 	};
-	bool to_float;
+	bool to_other; /* registers than x */
 
 	decode_word(&in, w, at, words);
 	if (in.op == GPS_ILLEGAL)
 		in.imm = (int32_t)w;
-	to_float = in.op >= GPS_FLW && !integer_result(in.op);
-	if (!to_float && !in.rd)
+	to_other = in.op >= GPS_FLW && !integer_result(in.op);
+	if (!to_other && !in.rd)
 		in.rd = 32;
 	return in;
 }

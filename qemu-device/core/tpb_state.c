@@ -15,10 +15,11 @@
 
 /*
  * Of NeuronCore-v1, and of those that execute version 2 of the instruction set. The latter had
- * version 3 while they had four engines and executed version 1: no program of such a state goes on.
+ * version 3 while they had four engines and executed version 1: no program of such a state goes on;
+ * version 4 had no vectors in GpSimd's processors.
  */
 #define TPB_STATE_VERSION 2
-#define TPB_STATE_VERSION_CORE2 4
+#define TPB_STATE_VERSION_CORE2 5
 
 /* Beside the type of weights that are two rows a partition, and twice as many in a state */
 #define TPB_STATE_DOUBLED 0x80
@@ -162,6 +163,16 @@ static void tpb_words_fields(struct tpb_cursor *c, struct tpb_words *w,
 		tpb_past_fields(c, &w->event_past[i]);
 }
 
+static void tpb_gps_vector_fields(struct tpb_cursor *c, struct gps_vector *v)
+{
+	tpb_field(c, v->v, sizeof(v->v));
+	tpb_field(c, &v->vl, sizeof(v->vl));
+	tpb_field(c, &v->vtype, sizeof(v->vtype));
+	tpb_field(c, &v->vstart, sizeof(v->vstart));
+	tpb_field(c, &v->vxrm, sizeof(v->vxrm));
+	tpb_field(c, &v->vxsat, sizeof(v->vxsat));
+}
+
 static void tpb_gps_core_fields(struct tpb_cursor *c, struct gps_core *core)
 {
 	tpb_field(c, core->x, sizeof(core->x));
@@ -170,6 +181,7 @@ static void tpb_gps_core_fields(struct tpb_cursor *c, struct gps_core *core)
 	tpb_flag(c, &core->live);
 	tpb_field(c, &core->retired, sizeof(core->retired));
 	tpb_field(c, core->tcm, NEURON_GPS_TCM);
+	tpb_gps_vector_fields(c, &core->vector);
 }
 
 /* GpSimd's processors, of which nothing is left when no CUSTOM_OP is in between */

@@ -51,9 +51,9 @@ def bf16(x: np.ndarray) -> np.ndarray:
     return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
 
 
-def check_interface(tap: Tap, work: Path) -> None:
+def check_interface(tap: Tap, work: Path, *options: str) -> None:
     rng = np.random.default_rng(1)
-    run(BUILD, "-o", work / "lib.elf", "--function", "streams", SOURCES / "interface.cpp")
+    run(BUILD, *options, "-o", work / "lib.elf", "--function", "streams", SOURCES / "interface.cpp")
     x = rng.standard_normal(3000).astype(np.float32)
     got, _ = operate(work, "streams", [x], np.zeros_like(x))
     near(tap, "stream accessors, of a source without a word of ours", got, x * 2)
@@ -76,10 +76,25 @@ def check_interface(tap: Tap, work: Path) -> None:
     got, done = operate(work, "numbers", [2.25, -3], np.zeros(1, np.float32))
     near(tap, "numbers", got, np.array([-6.75], np.float32))
     tap.same(done.stdout, "2.250 times -3\n", "printf")
-    run(BUILD, "-o", work / "lib.elf", "--cores", "8", "-f", "streams", SOURCES / "interface.cpp")
+    run(BUILD, *options, "-o", work / "lib.elf", "--cores", "8", "-f", "streams", SOURCES / "interface.cpp")
     got, done = operate(work, "processors", [], np.zeros(8, np.int32))
     near(tap, "eight processors", got, np.arange(8, dtype=np.int32) * 10 + 8)
     tap.same(done.stdout, "from 0\n", "the first one's text is kept")
+
+
+def check_vector(tap: Tap, work: Path) -> None:
+    if not shutil.which("clang"):
+        tap.ok(True, "vectors # SKIP clang is missing")
+        return
+    x = np.random.default_rng(1).integers(-1000, 1000, 1537).astype(np.float32)
+    half, want = x.astype(np.int16), np.zeros_like(x)
+    want[: (x > 0).sum()] = x[x > 0]
+    run(BUILD, "--vector", "-o", work / "lib.elf", SOURCES / "vector.c")
+    for name, result in (("loop", x * 3 + x[::-1]), ("narrow", np.where(half * half.astype(np.int8).astype(np.int32) > 100, half, half.astype(np.int8) - 1.0)),
+                         ("intrinsics", want)):  # fmt: skip
+        got, done = operate(work, name, [x], np.zeros_like(x))
+        near(tap, f"vectors: {name}", got, result.astype(np.float32))
+    check_interface(tap, work, "--vector")
 
 
 def check_wrong(tap: Tap, work: Path) -> None:
@@ -199,6 +214,7 @@ def main() -> int:
         work = Path(name)
         check_tool(tap, work)
         check_interface(tap, work)
+        check_vector(tap, work)
         check_wrong(tap, work)
         check_example(tap, work)
         check_onnx(tap, work)

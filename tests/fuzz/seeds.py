@@ -292,7 +292,7 @@ def main() -> int:
     build, output = Path(sys.argv[1]), Path(sys.argv[2])
     neff, asm = programs(build)
     seeds = {"hlo": hlo(), "mmio": mmio() | noise("mmio"), "neff": neff, "asm": asm, "ir": ir(build), "rtd": rtd(), "calls": calls(), "onnx": onnx()}
-    seeds |= {target: noise(target) for target in ("insn", "mailbox", "rings", "state", "stream")}
+    seeds |= {target: noise(target) for target in ("gps", "insn", "mailbox", "rings", "state", "stream")}
     for target, inputs in seeds.items():
         (output / target).mkdir(parents=True, exist_ok=True)
         for name, data in inputs.items():

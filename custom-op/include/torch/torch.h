@@ -107,7 +107,8 @@ template <> struct TypeOf<int8_t> {
 template <> struct TypeOf<int16_t> {
 	static constexpr Dtype value = kShort;
 };
-template <> struct TypeOf<int32_t> {
+/* int32_t is one of them */
+template <> struct TypeOf<long> {
 	static constexpr Dtype value = kInt;
 };
 template <> struct TypeOf<int> {

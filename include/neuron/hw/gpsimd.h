@@ -16,6 +16,7 @@
 	0x100u /* its first bytes are not there: the end of the stack, null pointers */
 #define NEURON_GPS_LIB 0x80000000u /* the library, read-only */
 #define NEURON_GPS_LIB_MAX 0x100000u /* bytes */
+#define NEURON_GPS_VECTOR 64 /* bytes of a vector register */
 #define NEURON_GPS_SLICE 4096 /* instructions of one processor before it is the next one's turn */
 
 /* Calls: ecall with the number in a7, operands in a0 to a3, the result in a0 */

@@ -3,55 +3,9 @@
  * Every instruction of the processors on chosen and random operands; the results go out as words.
  * It is built as an operator, and with -DLINUX for another implementation of the same instructions.
  */
-#include <stdint.h>
+#include "carry.h"
 
 #define OPERANDS 48
-
-static uint32_t out[256];
-static uint32_t filled;
-static uint64_t seed = 0x123456789abcdefull;
-
-#ifdef LINUX
-static long call(long number, long a, long b, long c)
-{
-	register long a0 __asm__("a0") = a;
-	register long a1 __asm__("a1") = b;
-	register long a2 __asm__("a2") = c;
-	register long a7 __asm__("a7") = number;
-
-	__asm__ volatile("ecall" : "+r"(a0) : "r"(a1), "r"(a2), "r"(a7) : "memory");
-	return a0;
-}
-static void flush(void)
-{
-	call(64, 1, (long)out, filled * 4);
-	filled = 0;
-}
-#else
-#include <neuron/custom_op.h>
-static uint32_t written;
-static void flush(void)
-{
-	neuron_write(0, written, filled, out);
-	written += filled;
-	filled = 0;
-}
-#endif
-
-static void emit(uint32_t v)
-{
-	out[filled++] = v;
-	if (filled == 256)
-		flush();
-}
-
-static uint32_t random32(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (uint32_t)(seed >> 16);
-}
 
 static const uint32_t ints[] = { 0,	     1,		 2,	     3,		31,	32,
 				 0x7f,	     0x80,	 0xff,	     0x7fff,	0x8000, 0x7fffffff,
@@ -269,16 +223,4 @@ static void all(void)
 	flush();
 }
 
-#ifdef LINUX
-void _start(void);
-void _start(void)
-{
-	all();
-	call(93, 0, 0, 0);
-}
-#else
-NEURON_CUSTOM_OP(insns)
-{
-	all();
-}
-#endif
+ENTRY(insns)

@@ -230,7 +230,7 @@ START_TEST(test_damaged_state)
 	for (int i = 0; i < 200; i++) {
 		ck_assert_int_eq(tpb_save(m.tpb, state, (uint64_t)size), size);
 		for (int k = 0; k < 8; k++)
-			state[(uint64_t)size - 1 - machine_random(&seed) % (8 * 65800)] ^=
+			state[(uint64_t)size - 1 - machine_random(&seed) % (8 * 67871)] ^=
 				(uint8_t)machine_random(&seed);
 		if (!tpb_load(m.tpb, state, (uint64_t)size))
 			tpb_run(m.tpb, 100);

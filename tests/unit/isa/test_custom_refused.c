@@ -393,7 +393,7 @@ START_TEST(test_any_words)
 {
 	static const uint8_t opcodes[] = { 0x37, 0x17, 0x6f, 0x67, 0x63, 0x03, 0x23,
 					   0x13, 0x33, 0x73, 0x07, 0x27, 0x43, 0x4b,
-					   0x53, 0x0f, 0x13, 0x23, 0x63, 0x33 };
+					   0x53, 0x0f, 0x57, 0x57, 0x57, 0x33 };
 	uint8_t *before = malloc(DRAM_SIZE);
 	uint64_t seed = 99;
 
@@ -404,6 +404,7 @@ START_TEST(test_any_words)
 		words = 0;
 		addi(A7, 0, (int)(machine_random(&seed) % 11));
 		li(2, 0x2000);
+		put(0x007072d7 | (uint32_t)(machine_random(&seed) & 0x1f) << 20); /* vsetvli */
 		while (words < 200) {
 			uint32_t word = (uint32_t)machine_random(&seed);
 
