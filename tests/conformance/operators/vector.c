@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators for --vector: loops that a compiler makes vectors of, and intrinsics. y = f(x, x reversed)
+ * Operators for --vector: loops that a compiler makes vectors of, and intrinsics. y = f(x, x
+ * reversed)
  */
 #include <neuron/custom_op.h>
 #ifdef __riscv_vector
