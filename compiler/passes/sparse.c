@@ -247,10 +247,11 @@ static int follow(struct ncc_build *bl, struct ncc_op *op, unsigned int d, const
 	int rc = 0;
 
 	for (unsigned int i = 0; !rc && i < op->nin; i++) {
-		const unsigned int k = operand_dim(op, i, d);
+		unsigned int k;
 
 		if (!(from >> i & 1))
 			continue;
+		k = operand_dim(op, i, d);
 		if (op->in[i]->kind != NCC_CONST) {
 			rc = follow(bl, op->in[i], k, f);
 			continue;
@@ -311,12 +312,14 @@ static void say(const struct ncc_options *opt, const struct product *p, const st
 static bool is_one_position(const struct ncc_op *op)
 {
 	const struct ncc_conv *c = op->conv;
-	struct product p = { .x = op->in[0], .w = op->in[1] };
+	struct product p = { 0 };
 	struct pattern f;
 
-	if (op->kind != NCC_CONV || c->groups != 1 || p.w->kind != NCC_CONST ||
-	    !ncc_is_float(p.w->shape.dtype))
+	if (op->kind != NCC_CONV || c->groups != 1 || op->in[1]->kind != NCC_CONST ||
+	    !ncc_is_float(op->in[1]->shape.dtype))
 		return false;
+	p.x = op->in[0];
+	p.w = op->in[1];
 	for (unsigned int i = 0; i < c->nspatial; i++) {
 		const struct ncc_window *w = &op->window[i];
 
