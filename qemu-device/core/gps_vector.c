@@ -105,17 +105,12 @@ void gps_vector_decode(struct gps_insn *in, uint32_t w)
 
 static bool type_exists(uint32_t vtype)
 {
-	uint32_t lmul = vtype & 7, sew = vtype >> 3 & 7;
+	uint32_t lmul = vtype & 7, sew = gps_vsew(vtype);
 
 	if (vtype >> 8 || sew > 2 || lmul == 4)
 		return false;
 	/* a fraction of a register has to have room for the widest element's fraction */
 	return lmul < 4 || 8u << sew <= 32u >> (8 - lmul);
-}
-
-static int lmul_of(uint32_t vtype)
-{
-	return (int)(vtype & 7) - (vtype & 4 ? 8 : 0);
 }
 
 bool gps_vector_sane(const struct gps_vector *v)
@@ -124,7 +119,7 @@ bool gps_vector_sane(const struct gps_vector *v)
 		return false;
 	if (v->vtype == GPS_VILL)
 		return !v->vl;
-	return type_exists(v->vtype) && v->vl <= gps_vmost(lmul_of(v->vtype), v->vtype >> 3 & 7);
+	return type_exists(v->vtype) && v->vl <= gps_vmost(gps_vlmul(v->vtype), gps_vsew(v->vtype));
 }
 
 /* Elements wanted: as many as rs1 says, or five bits, or all, or, of x0 to x0, as many as there
@@ -146,7 +141,7 @@ static void set_type(struct gps_core *c, const struct gps_insn *in)
 		want = in->rd ? UINT32_MAX : v->vl;
 	v->vstart = 0;
 	if (type_exists(vtype)) {
-		most = gps_vmost(lmul_of(vtype), vtype >> 3 & 7);
+		most = gps_vmost(gps_vlmul(vtype), gps_vsew(vtype));
 		v->vl = want < most ? want : most;
 		v->vtype = vtype;
 	} else {
@@ -344,8 +339,8 @@ static bool execute(struct gps_core *c, const struct gps_insn *in, uint32_t *cos
 		.vd = in->rd,
 		.vs1 = in->rs1,
 		.vs2 = in->rs2,
-		.sew = v->vtype >> 3 & 7,
-		.lmul = (int8_t)lmul_of(v->vtype),
+		.sew = gps_vsew(v->vtype),
+		.lmul = gps_vlmul(v->vtype),
 		.start = v->vstart,
 		.n = v->vl,
 		.mask = all ? NULL : v->v[0],

@@ -88,26 +88,6 @@ enum gps_vname {
 #define GPS_VFN GPS_VE
 #define GPS_VS GPS_VE
 #include "gps_vector.def"
-#undef GPS_VE
-#undef GPS_VW
-#undef GPS_VWW
-#undef GPS_VN
-#undef GPS_VC
-#undef GPS_VA
-#undef GPS_VM
-#undef GPS_VAC
-#undef GPS_VR
-#undef GPS_VRW
-#undef GPS_VF
-#undef GPS_VFM
-#undef GPS_VFC
-#undef GPS_VFR
-#undef GPS_VX2
-#undef GPS_VX4
-#undef GPS_VFU
-#undef GPS_VFW
-#undef GPS_VFN
-#undef GPS_VS
 	GPS_VNAMES,
 };
 
@@ -160,6 +140,17 @@ static inline void gps_vput(uint8_t *to, uint32_t i, unsigned int size, uint32_t
 	default:
 		memcpy(to + 4 * i, &v, 4);
 	}
+}
+
+/* Of a type: the width of elements and the group, as logarithms */
+static inline uint8_t gps_vsew(uint32_t vtype)
+{
+	return vtype >> 3 & 7;
+}
+
+static inline int8_t gps_vlmul(uint32_t vtype)
+{
+	return (int8_t)((int)(vtype & 7) - (vtype & 4 ? 8 : 0));
 }
 
 static inline unsigned int gps_vregs(int lmul)

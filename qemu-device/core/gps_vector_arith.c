@@ -250,26 +250,6 @@ static uint32_t root_guess(uint32_t x)
 	MAKE(name##_16, uint16_t, uint32_t, uint8_t, T32, value)
 #define GPS_VS(name, c, f, forms, code, function)
 #include "gps_vector.def"
-#undef GPS_VE
-#undef GPS_VW
-#undef GPS_VWW
-#undef GPS_VN
-#undef GPS_VC
-#undef GPS_VA
-#undef GPS_VM
-#undef GPS_VAC
-#undef GPS_VR
-#undef GPS_VRW
-#undef GPS_VF
-#undef GPS_VFM
-#undef GPS_VFC
-#undef GPS_VFR
-#undef GPS_VX2
-#undef GPS_VX4
-#undef GPS_VFU
-#undef GPS_VFW
-#undef GPS_VFN
-#undef GPS_VS
 
 enum { CLASS_I, CLASS_M, CLASS_F };
 enum { V = GPS_FORM_V, X = GPS_FORM_X, I = GPS_FORM_I, ANY = GPS_VANY };

@@ -128,7 +128,7 @@ enum neuron_gps_cause gps_vmemory(struct gps *g, struct gps_core *c, uint32_t w,
 {
 	const struct gps_vector *v = &c->vector;
 	unsigned int width = w >> 12 & 7, vs2 = w >> 20 & 31, mode = w >> 26 & 3;
-	int sew = (int)(v->vtype >> 3 & 7), lmul = (int)(v->vtype & 7) - (v->vtype & 4 ? 8 : 0);
+	int sew = gps_vsew(v->vtype), lmul = gps_vlmul(v->vtype);
 	struct access a = {
 		.g = g,
 		.c = c,
