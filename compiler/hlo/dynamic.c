@@ -255,8 +255,8 @@ static int check_sizes(struct hlo_inst *in, const struct hlo_value *v)
 {
 	const Ncc__Hlo__Shape *p = in->p->shape;
 
-	for (unsigned int d = 0; d < p->n_is_dynamic_dimension && d < NCC_MAX_DIMS; d++)
-		if (p->is_dynamic_dimension[d] && !(v->size && v->size[0].dim[d]))
+	for (unsigned int d = 0; d < NCC_MAX_DIMS; d++)
+		if (hlo_is_dynamic_dim(p, d) && !(v->size && v->size[0].dim[d]))
 			return hlo_fail(in, -ENOTSUP,
 					"nothing says the size of the result's dynamic dimension "
 					"%u",

@@ -12,6 +12,11 @@
 
 static const struct ncc_shape scalar = { .dtype = NEURON_DT_INT32 };
 
+struct ncc_op *hlo_fixed_size(struct hlo_inst *in, int64_t n)
+{
+	return build_splat(&in->b, &scalar, (double)n);
+}
+
 struct ncc_op *hlo_size(const struct hlo_inst *in, unsigned int i, int64_t d)
 {
 	return i < in->nin && in->in[i].size && d >= 0 && d < NCC_MAX_DIMS
@@ -21,8 +26,7 @@ struct ncc_op *hlo_size(const struct hlo_inst *in, unsigned int i, int64_t d)
 
 struct ncc_op *hlo_size_or_bound(struct hlo_inst *in, unsigned int i, unsigned int d)
 {
-	return hlo_size(in, i, d)
-		       ?: build_splat(&in->b, &scalar, (double)in->in[i].op[0]->shape.dim[d]);
+	return hlo_size(in, i, d) ?: hlo_fixed_size(in, in->in[i].op[0]->shape.dim[d]);
 }
 
 struct ncc_op *hlo_clamp_size(struct hlo_inst *in, struct ncc_op *size, int64_t bound)
@@ -138,8 +142,8 @@ static void mark(const Ncc__Hlo__Shape *p, struct hlo_layout *l, unsigned int *l
 	for (size_t i = 0; p->element_type == HLO_TUPLE && i < p->n_tuple_shapes; i++)
 		mark(p->tuple_shapes[i], l, leaf);
 	for (unsigned int k = 0; k < n && *leaf < l->leaves; k++, ++*leaf)
-		for (unsigned int d = 0; d < NCC_MAX_DIMS && d < p->n_is_dynamic_dimension; d++)
-			l->dims[*leaf] |= (uint32_t)(p->is_dynamic_dimension[d] != 0) << d;
+		for (unsigned int d = 0; d < NCC_MAX_DIMS; d++)
+			l->dims[*leaf] |= (uint32_t)hlo_is_dynamic_dim(p, d) << d;
 }
 
 int hlo_layout(struct hlo_inst *in, const Ncc__Hlo__Shape *p, const struct hlo_value *v,
@@ -191,7 +195,7 @@ int hlo_pack(struct hlo_inst *in, const struct hlo_layout *l, struct hlo_value *
 				continue;
 			if (d >= op[i]->shape.ndim)
 				return hlo_fail(in, -EINVAL, "result %u has no dimension %u", i, d);
-			op[n] = size ?: build_splat(&in->b, &scalar, (double)op[i]->shape.dim[d]);
+			op[n] = size ?: hlo_fixed_size(in, op[i]->shape.dim[d]);
 			if (!op[n++])
 				return hlo_fail(in, -ENOMEM, "out of memory");
 		}
@@ -250,11 +254,11 @@ int hlo_size_parameter(struct hlo_inst *in, struct hlo_value *arg)
 	struct hlo_sizes s = { 0 };
 	bool any = false;
 
-	for (unsigned int d = 0; d < p->n_is_dynamic_dimension && d < p->n_dimensions; d++) {
+	for (unsigned int d = 0; d < p->n_dimensions; d++) {
 		struct ncc_op *op;
 		char *name;
 
-		if (!p->is_dynamic_dimension[d])
+		if (!hlo_is_dynamic_dim(p, d))
 			continue;
 		name = source(in, "input", in->p->parameter_number, d);
 		op = name ? ncc_op_new(m, NCC_PARAM, name, 0) : NULL;

@@ -14,6 +14,21 @@ struct hlo_sizes {
 	struct ncc_op *dim[NCC_MAX_DIMS];
 };
 
+/* Is dimension d of the shape, which need not exist, dynamic? */
+static inline bool hlo_is_dynamic_dim(const Ncc__Hlo__Shape *p, size_t d)
+{
+	return d < p->n_is_dynamic_dimension && p->is_dynamic_dimension[d];
+}
+
+/* Is d in the list? */
+static inline bool hlo_has_dim(size_t n, const int64_t *list, int64_t d)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i] == d)
+			return true;
+	return false;
+}
+
 typedef int (*hlo_run)(struct hlo_inst *in, struct hlo_value *v);
 
 /* Is it of dynamic values, or does it make them? */
@@ -21,6 +36,8 @@ bool hlo_is_dynamic(const struct hlo_inst *in);
 /* Imports such an instruction; run imports it on the bounds. */
 int hlo_dynamic(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
 
+/* A size that is always this number */
+struct ncc_op *hlo_fixed_size(struct hlo_inst *in, int64_t n);
 /* The size of operand i's dimension d, which need not exist; NULL: it is static */
 struct ncc_op *hlo_size(const struct hlo_inst *in, unsigned int i, int64_t d);
 /* The size, or the number that it always is */

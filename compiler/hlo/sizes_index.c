@@ -10,14 +10,6 @@
 #include "operations.h"
 #include "sizes.h"
 
-static bool is_in(size_t n, const int64_t *list, int64_t d)
-{
-	for (size_t i = 0; i < n; i++)
-		if (list[i] == d)
-			return true;
-	return false;
-}
-
 /* Slices have the size of a dimension of the operand only if they are whole ones along it. */
 int sizes_gather(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
@@ -27,15 +19,15 @@ int sizes_gather(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 	int rc = run(in, v);
 
 	for (unsigned int d = 0; !rc && d < v->op[0]->shape.ndim; d++) {
-		if (!is_in(g->n_offset_dims, g->offset_dims, d)) {
+		if (!hlo_has_dim(g->n_offset_dims, g->offset_dims, d)) {
 			at += at + 1 == g->index_vector_dim ? 2 : 1;
 			s.dim[d] = hlo_size(in, 1, at);
 			continue;
 		}
 		do
 			of++;
-		while (is_in(g->n_collapsed_slice_dims, g->collapsed_slice_dims, of) ||
-		       is_in(g->n_operand_batching_dims, g->operand_batching_dims, of));
+		while (hlo_has_dim(g->n_collapsed_slice_dims, g->collapsed_slice_dims, of) ||
+		       hlo_has_dim(g->n_operand_batching_dims, g->operand_batching_dims, of));
 		if (of < in->in[0].op[0]->shape.ndim &&
 		    in->p->gather_slice_sizes[of] == in->in[0].op[0]->shape.dim[of])
 			s.dim[d] = hlo_size(in, 0, of);
@@ -65,12 +57,13 @@ static int check_slices(struct hlo_inst *in, const Ncc__Hlo__ScatterDimensionNum
 		int64_t of = -1;
 
 		for (unsigned int d = 0; in->in[i].n && d < in->in[i].op[0]->shape.ndim; d++) {
-			if (!is_in(g->n_update_window_dims, g->update_window_dims, d))
+			if (!hlo_has_dim(g->n_update_window_dims, g->update_window_dims, d))
 				continue;
 			do
 				of++;
-			while (is_in(g->n_inserted_window_dims, g->inserted_window_dims, of) ||
-			       is_in(g->n_input_batching_dims, g->input_batching_dims, of));
+			while (hlo_has_dim(g->n_inserted_window_dims, g->inserted_window_dims,
+					   of) ||
+			       hlo_has_dim(g->n_input_batching_dims, g->input_batching_dims, of));
 			if (hlo_size(in, i, d) && !hlo_size(in, 0, of))
 				return hlo_refuse_size(in, i, d);
 		}
@@ -94,7 +87,7 @@ int sizes_scatter(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 	for (unsigned int d = 0; d < in->in[n + 1].op[0]->shape.ndim && !rc; d++) {
 		struct ncc_op *size;
 
-		if (is_in(g->n_update_window_dims, g->update_window_dims, d))
+		if (hlo_has_dim(g->n_update_window_dims, g->update_window_dims, d))
 			continue;
 		at += at == g->index_vector_dim;
 		size = hlo_smaller(in, of_updates.dim[d], hlo_size(in, n, at));

@@ -92,7 +92,7 @@ int sizes_slice(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 		if (!size || (!r->start && r->limit == bound && r->stride == 1))
 			continue;
 		s.dim[d] = NULL;
-		if (d >= p->n_is_dynamic_dimension || !p->is_dynamic_dimension[d])
+		if (!hlo_is_dynamic_dim(p, d))
 			continue;
 		/* (min(size, limit) - start) / stride, rounded up */
 		size = build_number(&in->b, NCC_ADD, size, (double)(r->stride - 1 - r->start));

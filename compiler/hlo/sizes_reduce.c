@@ -123,14 +123,6 @@ int sizes_window(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 	return rc ? rc : hlo_give_sizes(in, v, &s);
 }
 
-static bool is_in(size_t n, const int64_t *list, int64_t d)
-{
-	for (size_t i = 0; i < n; i++)
-		if (list[i] == d)
-			return true;
-	return false;
-}
-
 /* Fills both operands beyond the smaller of two sizes. */
 static int fill_both(struct hlo_inst *in, int64_t a, int64_t b)
 {
@@ -160,12 +152,12 @@ int sizes_dot(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 		s.dim[n++] = hlo_smaller(in, hlo_size(in, 0, d->lhs_batch_dimensions[i]),
 					 hlo_size(in, 1, d->rhs_batch_dimensions[i]));
 	for (unsigned int k = 0; k < in->in[0].op[0]->shape.ndim; k++)
-		if (!is_in(d->n_lhs_batch_dimensions, d->lhs_batch_dimensions, k) &&
-		    !is_in(d->n_lhs_contracting_dimensions, d->lhs_contracting_dimensions, k))
+		if (!hlo_has_dim(d->n_lhs_batch_dimensions, d->lhs_batch_dimensions, k) &&
+		    !hlo_has_dim(d->n_lhs_contracting_dimensions, d->lhs_contracting_dimensions, k))
 			s.dim[n++] = hlo_size(in, 0, k);
 	for (unsigned int k = 0; k < in->in[1].op[0]->shape.ndim; k++)
-		if (!is_in(d->n_rhs_batch_dimensions, d->rhs_batch_dimensions, k) &&
-		    !is_in(d->n_rhs_contracting_dimensions, d->rhs_contracting_dimensions, k))
+		if (!hlo_has_dim(d->n_rhs_batch_dimensions, d->rhs_batch_dimensions, k) &&
+		    !hlo_has_dim(d->n_rhs_contracting_dimensions, d->rhs_contracting_dimensions, k))
 			s.dim[n++] = hlo_size(in, 1, k);
 	return hlo_give_sizes(in, v, &s);
 }

@@ -45,13 +45,6 @@ static bool next_group(const struct ncc_shape *x, const struct ncc_shape *y, str
 	return g->nx || g->ny;
 }
 
-static struct ncc_op *constant(struct hlo_inst *in, int64_t v)
-{
-	const struct ncc_shape s = { .dtype = NEURON_DT_INT32 };
-
-	return build_splat(&in->b, &s, (double)v);
-}
-
 static struct ncc_op *product(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b)
 {
 	double k;
@@ -109,7 +102,7 @@ static struct ncc_op *place_of(struct hlo_inst *in, const struct ncc_shape *s,
 		struct ncc_op *q = NULL, *r = rest;
 
 		if (d > first)
-			divide(in, rest, sizes->dim[d] ?: constant(in, s->dim[d]), &q, &r);
+			divide(in, rest, sizes->dim[d] ?: hlo_fixed_size(in, s->dim[d]), &q, &r);
 		if (step > 1)
 			r = build_number(&in->b, NCC_MUL, r, (double)step);
 		at = at ? build_binary(&in->b, NCC_ADD, at, r) : r;
@@ -124,19 +117,19 @@ static struct ncc_op *number_of(struct hlo_inst *in, const struct ncc_shape *s,
 				const struct hlo_sizes *sizes, unsigned int first, unsigned int n,
 				struct ncc_op *place)
 {
-	struct ncc_op *at = NULL, *rest = place, *step = constant(in, 1);
+	struct ncc_op *at = NULL, *rest = place, *step = hlo_fixed_size(in, 1);
 
 	for (unsigned int d = first + n; d-- > first && rest;) {
 		struct ncc_op *q = NULL, *r = rest;
 
 		if (d > first)
-			divide(in, rest, constant(in, s->dim[d]), &q, &r);
+			divide(in, rest, hlo_fixed_size(in, s->dim[d]), &q, &r);
 		if (d + 1 < first + n)
 			r = build_binary(&in->b, NCC_MUL, r,
 					 build_spread(&in->b, &place->shape, step, NULL));
 		at = at ? build_binary(&in->b, NCC_ADD, at, r) : r;
 		rest = q;
-		step = product(in, step, sizes->dim[d] ?: constant(in, s->dim[d]));
+		step = product(in, step, sizes->dim[d] ?: hlo_fixed_size(in, s->dim[d]));
 	}
 	return at;
 }
@@ -212,21 +205,16 @@ static int begin(struct hlo_inst *in, struct reshaping *r)
 	return 0;
 }
 
-static bool is_dynamic(const struct hlo_inst *in, unsigned int d)
-{
-	return d < in->p->shape->n_is_dynamic_dimension && in->p->shape->is_dynamic_dimension[d];
-}
-
 /* The size of the group's one dynamic dimension of the result follows from the others. */
 static int infer_size(struct reshaping *r, const struct group *g)
 {
 	struct hlo_inst *in = r->in;
-	struct ncc_op *size = constant(in, 1);
+	struct ncc_op *size = hlo_fixed_size(in, 1);
 	unsigned int at = g->y + g->ny;
 	int64_t others = 1;
 
 	for (unsigned int d = g->y; d < g->y + g->ny; d++) {
-		if (!is_dynamic(in, d))
+		if (!hlo_is_dynamic_dim(in->p->shape, d))
 			others *= r->y.dim[d];
 		else if (at < g->y + g->ny)
 			return hlo_fail(in, -ENOTSUP,
@@ -243,7 +231,7 @@ static int infer_size(struct reshaping *r, const struct group *g)
 				"takes it",
 				g->x);
 	for (unsigned int d = g->x; d < g->x + g->nx; d++)
-		size = product(in, size, r->from.dim[d] ?: constant(in, r->x.dim[d]));
+		size = product(in, size, r->from.dim[d] ?: hlo_fixed_size(in, r->x.dim[d]));
 	if (others > 1)
 		size = build_number(&in->b, NCC_DIV, size, (double)others);
 	r->to.dim[at] = size ? hlo_clamp_size(in, size, r->y.dim[at]) : NULL;
@@ -278,7 +266,7 @@ int hlo_dynamic_reshape(struct hlo_inst *in, struct hlo_value *v)
 		    size->op[0]->shape.dtype != NEURON_DT_INT32 || size->op[0]->shape.pred)
 			return hlo_fail(in, -EINVAL, "operand %u, a size, is no scalar of type s32",
 					d + 1);
-		if (is_dynamic(in, d))
+		if (hlo_is_dynamic_dim(in->p->shape, d))
 			r.to.dim[d] = hlo_clamp_size(in, size->op[0], r.y.dim[d]);
 	}
 	return rc ? rc : move(&r, &in->in[0], v);
