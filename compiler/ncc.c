@@ -186,13 +186,17 @@ static int back_end(struct ncc_module **module, unsigned int n, const struct ncc
 	unsigned int made = 0;
 	int rc = p && sg ? 0 : ncc_no_memory(err);
 
-	for (; !rc && made < n; made++)
-		rc = generate(&p[made], module[made], o->target, opt, err);
-	for (unsigned int i = 0; !rc && i < n; i += o->lnc)
-		ncc_watch_outputs(&p[i].g.prog, o->lnc > 1 ? &p[i + 1].g.prog : NULL);
-	for (unsigned int i = 0; !rc && i < n; i++) {
-		rc = schedule(&p[i], opt, err);
-		sg[i] = p[i].out;
+	/* core by core, of which a logical one has several programs */
+	for (unsigned int first = 0; !rc && first < n; first += o->lnc) {
+		for (; !rc && made < first + o->lnc; made++)
+			rc = generate(&p[made], module[made], o->target, opt, err);
+		if (!rc)
+			ncc_watch_outputs(&p[first].g.prog,
+					  o->lnc > 1 ? &p[first + 1].g.prog : NULL);
+		for (unsigned int i = first; !rc && i < made; i++) {
+			rc = schedule(&p[i], opt, err);
+			sg[i] = p[i].out;
+		}
 	}
 
 	o->subgraph = sg;
