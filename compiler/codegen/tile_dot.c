@@ -217,9 +217,8 @@ static struct dot_operands operands_of(const struct ncc_op *op, const struct ncc
 	s.dim[1] = o.st.dim[0];
 	s.dim[2] = mv.dim[2];
 	view_reshape(&mv, &s, &o.mv);
-	if (!o.neighbours)
-		return o;
-	o.tags = op->in[2]->gen->value->view;
+	if (o.neighbours)
+		o.tags = op->in[2]->gen->value->view;
 	return o;
 }
 

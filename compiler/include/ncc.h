@@ -67,8 +67,8 @@ struct ncc_options {
 	/* random numbers whose generator the model leaves open are the chip's; not for inf1 */
 	bool hardware_rng;
 	/*
-	 * Weights that are structurally sparse are multiplied as such where that is faster, and
-	 * infinities times their zeros are not NaN; for trn2 only
+	 * Weights that are structurally sparse in a pattern of the chip's are multiplied as such,
+	 * and infinities times their zeros are not NaN; for trn2 only
 	 */
 	bool structured_sparsity;
 	bool narrow_64bit; /* s64, u64 and f64 become s32, u32 and f32 */

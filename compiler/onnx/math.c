@@ -266,10 +266,12 @@ static void cast_to(struct onnx_node *n, int32_t type)
 		onnx_fail(n, -ENOTSUP, "type %s is not supported", onnx_type_name(type));
 		return;
 	}
-	if (onnx_float8(type))
-		x = ox_float8(n, ox_f32(n, x), ox_f32(n, x), type, onnx_int(n, "saturate", 1));
-	else
+	if (onnx_float8(type)) {
+		x = ox_f32(n, x);
+		x = ox_float8(n, x, x, type, onnx_int(n, "saturate", 1));
+	} else {
 		x = ox_cast(n, x, s.dtype, s.pred);
+	}
 	onnx_give_as(n, 0, x, type);
 }
 
