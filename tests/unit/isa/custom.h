@@ -159,6 +159,26 @@ static inline void run(uint8_t mask)
 	ck_assert_int_eq(tpb_run(m.tpb, 100000), TPB_BLOCKED);
 }
 
+/* Makes another core, which takes this one's state as it is. The state, of so many bytes; free() it
+ */
+static inline uint8_t *move(struct machine *other, int64_t *size)
+{
+	uint8_t *state, *again;
+
+	machine_init(other, neuron_target_of_name("trn1"), PART);
+	other->dram = m.dram;
+	other->dram_size = m.dram_size;
+	*size = tpb_save(m.tpb, NULL, 0);
+	state = malloc((size_t)*size);
+	again = malloc((size_t)*size);
+	ck_assert_int_eq(tpb_save(m.tpb, state, (uint64_t)*size), *size);
+	ck_assert_int_eq(tpb_load(other->tpb, state, (uint64_t)*size), 0);
+	ck_assert_int_eq(tpb_save(other->tpb, again, (uint64_t)*size), *size);
+	ck_assert_int_eq(memcmp(state, again, (size_t)*size), 0);
+	free(again);
+	return state;
+}
+
 static inline uint64_t executed(unsigned int engine)
 {
 	struct tpb_perf perf;

@@ -162,7 +162,7 @@ START_TEST(test_save_and_load)
 {
 	struct machine other;
 	struct neuron_insn insn;
-	uint8_t *state, *again;
+	uint8_t *state;
 	int64_t size;
 
 	for (uint32_t i = 0; i < 16; i++)
@@ -181,16 +181,7 @@ START_TEST(test_save_and_load)
 	insn = custom(0x03);
 	machine_push(&m, NEURON_ENG_GPSIMD, &insn, 0);
 	ck_assert_int_eq(tpb_run(m.tpb, (unsigned int)(_i * 3 + 1)), TPB_BUDGET);
-	machine_init(&other, neuron_target_of_name("trn1"), PART);
-	other.dram = m.dram;
-	other.dram_size = m.dram_size;
-	size = tpb_save(m.tpb, NULL, 0);
-	state = malloc((size_t)size);
-	again = malloc((size_t)size);
-	ck_assert_int_eq(tpb_save(m.tpb, state, (uint64_t)size), size);
-	ck_assert_int_eq(tpb_load(other.tpb, state, (uint64_t)size), 0);
-	ck_assert_int_eq(tpb_save(other.tpb, again, (uint64_t)size), size);
-	ck_assert_int_eq(memcmp(state, again, (size_t)size), 0);
+	state = move(&other, &size);
 	ck_assert_int_eq(tpb_run(other.tpb, 1000), TPB_BLOCKED);
 	ck_assert_uint_eq(other.notes, 0);
 	for (uint32_t i = 0; i < 16; i++)
@@ -198,7 +189,6 @@ START_TEST(test_save_and_load)
 	state[0]--; /* a state of before there were vectors */
 	ck_assert_int_eq(tpb_load(other.tpb, state, (uint64_t)size), -EINVAL);
 	free(state);
-	free(again);
 	machine_fini(&other);
 }
 END_TEST

@@ -4,6 +4,7 @@
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 void *read_data(const char *path, size_t *size)
 {
@@ -51,6 +52,20 @@ void *compile(const void *hlo, size_t size, enum ncc_cast cast, size_t *neff_siz
 	}
 	ck_assert_msg(!rc, "%s", err.text);
 	return out;
+}
+
+void compile_refused(const void *model, size_t size, const struct ncc_options *opt,
+		     const char *text)
+{
+	struct ncc_error err = { "" };
+	void *out = NULL;
+	size_t out_size = 0;
+	int rc = ncc_compile(model, size, opt, &out, &out_size, &err);
+
+	ck_assert_msg(rc < 0, "accepted; expected '%s'", text);
+	ck_assert_ptr_null(out);
+	ck_assert_msg(strstr(err.text, text) != NULL, "'%s' does not say '%s'", err.text, text);
+	ck_assert_ptr_null(strchr(err.text, '\n'));
 }
 
 struct neff_model *compile_model(const char *path)

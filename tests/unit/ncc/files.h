@@ -15,7 +15,10 @@ extern unsigned int compile_lnc; /* 2: for both cores of a logical one, whatever
 
 /* Compiles the module to a NEFF in memory, with uuid zero; fails the test when that fails. */
 void *compile(const void *hlo, size_t size, enum ncc_cast cast, size_t *neff_size);
-/* The same, read back by libneff; the caller frees it with neff_free(). */
+/* Compiling it has to be refused, in one line that says text. */
+void compile_refused(const void *model, size_t size, const struct ncc_options *opt,
+		     const char *text);
+/* compile(), read back by libneff; the caller frees it with neff_free(). */
 struct neff_model *compile_model(const char *path);
 
 #endif

@@ -42,15 +42,8 @@ Ncc__Hlo__Instruction *find(const Ncc__Hlo__Module *m, const char *opcode)
 void expect_refused_bytes(const void *hlo, size_t size, const char *text)
 {
 	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };
-	struct ncc_error err = { "" };
-	void *out = NULL;
-	size_t out_size = 0;
-	int rc = ncc_compile(hlo, size, &opt, &out, &out_size, &err);
 
-	ck_assert_msg(rc < 0, "accepted; expected '%s'", text);
-	ck_assert_ptr_null(out);
-	ck_assert_msg(strstr(err.text, text) != NULL, "'%s' does not say '%s'", err.text, text);
-	ck_assert_ptr_null(strchr(err.text, '\n'));
+	compile_refused(hlo, size, &opt, text);
 }
 
 void expect_refused(Ncc__Hlo__Module *m, const char *text)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "files.h"
+#include "nrtx.h"
 
 static void add_tensor(nrt_tensor_set_t *set, const char *stem, unsigned int i, size_t size,
 		       nrt_tensor_t **t)
@@ -16,14 +17,12 @@ static void add_tensor(nrt_tensor_set_t *set, const char *stem, unsigned int i, 
 	ck_assert_int_eq(nrt_add_tensor_to_tensor_set(set, name, *t), 0);
 }
 
-void running_load(struct running *r, const char *path, enum ncc_cast cast, const size_t *in,
-		  unsigned int nin, const size_t *out, unsigned int nout)
+void running_begin(struct running *r, const void *neff, size_t neff_size, const size_t *in,
+		   unsigned int nin, const size_t *out, unsigned int nout)
 {
-	size_t size, neff_size;
-	void *hlo = read_data(path, &size), *neff = compile(hlo, size, cast, &neff_size);
 	NRT_STATUS rc = nrt_load(neff, neff_size, 0, -1, &r->model);
 
-	ck_assert_msg(!rc, "%s: nrt_load: %s", path, nrt_get_status_as_str(rc));
+	ck_assert_msg(!rc, "nrt_load: %s: %s", nrt_get_status_as_str(rc), nrtx_error_details());
 	ck_assert_int_eq(nrt_allocate_tensor_set(&r->in), 0);
 	ck_assert_int_eq(nrt_allocate_tensor_set(&r->out), 0);
 	r->nin = nin;
@@ -32,6 +31,15 @@ void running_load(struct running *r, const char *path, enum ncc_cast cast, const
 		add_tensor(r->in, "input", i, in[i], &r->tin[i]);
 	for (unsigned int i = 0; i < nout; i++)
 		add_tensor(r->out, "output", i, out[i], &r->tout[i]);
+}
+
+void running_load(struct running *r, const char *path, enum ncc_cast cast, const size_t *in,
+		  unsigned int nin, const size_t *out, unsigned int nout)
+{
+	size_t size, neff_size;
+	void *hlo = read_data(path, &size), *neff = compile(hlo, size, cast, &neff_size);
+
+	running_begin(r, neff, neff_size, in, nin, out, nout);
 	free(hlo);
 	free(neff);
 }

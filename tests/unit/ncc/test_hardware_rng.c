@@ -15,7 +15,8 @@
 #include "files.h"
 #include "hlo/hlo.pb-c.h"
 #include "npy.h"
-#include "nrt/nrt.h"
+#include "nrtx.h"
+#include "running.h"
 
 #define LANES 128
 #define PART (LANES * 2048) /* words of one seed */
@@ -94,11 +95,8 @@ static void count(uint32_t *state, size_t words)
 }
 
 struct run {
-	nrt_model_t *model;
-	nrt_tensor_set_t *set[2];
-	nrt_tensor_t *in[2], *out[MOST_OUTPUTS];
+	struct running running;
 	void *got[MOST_OUTPUTS];
-	unsigned int nin, nout;
 };
 
 static void *compiled(const void *hlo, size_t size, size_t *neff_size)
@@ -154,33 +152,22 @@ static void read_input(const char *name, unsigned int i, struct npy *x)
 static void execute(struct run *r, const void *neff, size_t size, const struct npy *in,
 		    unsigned int nin, const size_t *bytes, unsigned int nout)
 {
-	char name[16];
+	struct running *on = &r->running;
+	size_t in_size[2] = { 0 };
 
-	*r = (struct run){ .nin = nin, .nout = nout };
-	ck_assert_msg(!nrt_load(neff, size, 0, -1, &r->model), "%s", nrtx_error_details());
-	for (unsigned int i = 0; i < 2; i++)
-		ck_assert_int_eq(nrt_allocate_tensor_set(&r->set[i]), 0);
-	for (unsigned int i = 0; i < nin + nout; i++) {
-		const bool is_in = i < nin;
-		const unsigned int k = is_in ? i : i - nin;
-		nrt_tensor_t **t = is_in ? &r->in[k] : &r->out[k];
-		const size_t n = is_in ? in[k].size : bytes[k];
-
-		snprintf(name, sizeof(name), "%s%u", is_in ? "input" : "output", k);
-		ck_assert_int_eq(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, n, name, t),
-				 0);
-		ck_assert_int_eq(nrt_add_tensor_to_tensor_set(r->set[!is_in], name, *t), 0);
-		if (is_in)
-			ck_assert_int_eq(nrt_tensor_write(*t, in[k].data, 0, n), 0);
-	}
+	for (unsigned int i = 0; i < nin; i++)
+		in_size[i] = in[i].size;
+	*r = (struct run){ 0 };
+	running_begin(on, neff, size, in_size, nin, bytes, nout);
+	for (unsigned int i = 0; i < nin; i++)
+		ck_assert_int_eq(nrt_tensor_write(on->tin[i], in[i].data, 0, in[i].size), 0);
 	for (unsigned int n = 0; n < 2; n++) {
-		ck_assert_msg(!nrt_execute(r->model, r->set[0], r->set[1]), "%s",
-			      nrtx_error_details());
+		ck_assert_msg(!nrt_execute(on->model, on->in, on->out), "%s", nrtx_error_details());
 		for (unsigned int i = 0; i < nout; i++) {
 			void *x = malloc(bytes[i]);
 
 			ck_assert_ptr_nonnull(x);
-			ck_assert_int_eq(nrt_tensor_read(r->out[i], x, 0, bytes[i]), 0);
+			ck_assert_int_eq(nrt_tensor_read(on->tout[i], x, 0, bytes[i]), 0);
 			ck_assert_msg(!n || !memcmp(x, r->got[i], bytes[i]),
 				      "output %u: other bits in another execution", i);
 			free(r->got[i]);
@@ -191,15 +178,9 @@ static void execute(struct run *r, const void *neff, size_t size, const struct n
 
 static void finish(struct run *r)
 {
-	for (unsigned int i = 0; i < 2; i++)
-		nrt_destroy_tensor_set(&r->set[i]);
-	for (unsigned int i = 0; i < r->nin; i++)
-		nrt_tensor_free(&r->in[i]);
-	for (unsigned int i = 0; i < r->nout; i++) {
-		nrt_tensor_free(&r->out[i]);
+	for (unsigned int i = 0; i < r->running.nout; i++)
 		free(r->got[i]);
-	}
-	ck_assert_int_eq(nrt_unload(r->model), 0);
+	running_unload(&r->running);
 }
 
 /* Every type and a few shapes, each call with the state that the one before left */

@@ -37,17 +37,14 @@ static void expect_bytes(const void *p, size_t size, const char *text)
 	struct ncc_error err = { "" };
 	void *out = NULL;
 	size_t out_size = 0;
-	int rc = ncc_compile(p, size, &options, &out, &out_size, &err);
 
-	if (!text) {
-		ck_assert_msg(!rc, "refused: %s", err.text);
-		free(out);
+	if (text) {
+		compile_refused(p, size, &options, text);
 		return;
 	}
-	ck_assert_msg(rc < 0, "accepted; expected '%s'", text);
-	ck_assert_ptr_null(out);
-	ck_assert_msg(strstr(err.text, text) != NULL, "'%s' does not say '%s'", err.text, text);
-	ck_assert_ptr_null(strchr(err.text, '\n'));
+	ck_assert_msg(!ncc_compile(p, size, &options, &out, &out_size, &err), "refused: %s",
+		      err.text);
+	free(out);
 }
 
 /* With text NULL the model has to compile. */

@@ -12,8 +12,8 @@
 #include "../check_main.h"
 #include "files.h"
 #include "npy.h"
-#include "nrt/nrt.h"
 #include "nrtx.h"
+#include "running.h"
 
 #define MAX_CASES 64
 
@@ -69,28 +69,13 @@ static void *make(const struct golden *g, bool sparse, char *found, size_t *size
 
 static void run(const void *neff, size_t size, const struct npy *in, void *out, size_t out_size)
 {
-	nrt_tensor_set_t *set[2];
-	nrt_tensor_t *t[2];
-	nrt_model_t *model;
+	struct running r;
 
-	ck_assert_int_eq(nrt_load(neff, size, 0, 1, &model), 0);
-	for (unsigned int i = 0; i < 2; i++) {
-		const char *name = i ? "output0" : "input0";
-
-		ck_assert_int_eq(nrt_allocate_tensor_set(&set[i]), 0);
-		ck_assert_int_eq(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0,
-						     i ? out_size : in->size, name, &t[i]),
-				 0);
-		ck_assert_int_eq(nrt_add_tensor_to_tensor_set(set[i], name, t[i]), 0);
-	}
-	ck_assert_int_eq(nrt_tensor_write(t[0], in->data, 0, in->size), 0);
-	ck_assert_msg(!nrt_execute(model, set[0], set[1]), "%s", nrtx_error_details());
-	ck_assert_int_eq(nrt_tensor_read(t[1], out, 0, out_size), 0);
-	for (unsigned int i = 0; i < 2; i++) {
-		nrt_destroy_tensor_set(&set[i]);
-		nrt_tensor_free(&t[i]);
-	}
-	ck_assert_int_eq(nrt_unload(model), 0);
+	running_begin(&r, neff, size, &in->size, 1, &out_size, 1);
+	ck_assert_int_eq(nrt_tensor_write(r.tin[0], in->data, 0, in->size), 0);
+	ck_assert_msg(!nrt_execute(r.model, r.in, r.out), "%s", nrtx_error_details());
+	ck_assert_int_eq(nrt_tensor_read(r.tout[0], out, 0, out_size), 0);
+	running_unload(&r);
 }
 
 /* What is too large to be kept: numbers from -3 to 3 */
