@@ -295,10 +295,8 @@ static int input_of(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p, stru
 	if (rc)
 		return rc;
 
-	v->op = op;
 	v->type = p->type->tensor_type->elem_type;
 	if (is_empty(&op->shape)) {
-		v->op = NULL;
 		v->empty = &op->shape;
 		if (!given || !given->value || given->nvalues)
 			return ncc_fail(imp->err, -ENOTSUP,
@@ -310,7 +308,8 @@ static int input_of(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p, stru
 
 	rc = ncc_verify_op(op, imp->err);
 	if (rc)
-		return rc;
+		return rc; /* of a shape that nothing can be computed with */
+	v->op = op;
 	if (given && given->value) {
 		rc = input_value(imp, given, op);
 	} else if (onnx_is_wide(v->type) && !imp->opt->narrow_64bit) {

@@ -161,6 +161,17 @@ static void huge(Ncc__Onnx__Model *m)
 	constant(m, "w1")->dims[0] = 1ll << 30;
 }
 
+/* Of more elements than 64 bits count, in an order in which some do */
+static void huge_input(Ncc__Onnx__Model *m)
+{
+	Ncc__Onnx__Node *n = m->graph->node[0];
+
+	m->graph->input[0]->type->tensor_type->shape->dim[0]->dim_value = INT64_MAX / 2;
+	set_text(&n->op_type, "Relu");
+	while (n->n_input > 1)
+		free(n->input[--n->n_input]);
+}
+
 static void negative(Ncc__Onnx__Model *m)
 {
 	constant(m, "w1")->dims[0] = -8;
@@ -391,6 +402,7 @@ static const struct {
 	{ "convolutional", wrong_kernel, "Conv 'a': convolution 'a': 3 input features" },
 	{ "convolutional", short_data, "constant 'w1' (float): 215 elements, its shape has 216" },
 	{ "convolutional", huge, "constant 'w1'" },
+	{ "convolutional", huge_input, "'x': too large: more than 2147483648 elements" },
 	{ "convolutional", negative, "'w1'" },
 	{ "convolutional", string_type, "constant 'w1' (string)" },
 	{ "convolutional", outside, "'w1': external data in 'd': the caller gives the model" },
