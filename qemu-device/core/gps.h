@@ -43,7 +43,7 @@ struct gps_insn {
 
 /* Vectors' registers and what governs them */
 struct gps_vector {
-	uint8_t v[32][NEURON_GPS_VECTOR];
+	uint8_t v[32 * NEURON_GPS_VECTOR]; /* one behind the other: a group is several */
 	uint32_t vl, vtype, vstart;
 	uint8_t vxrm, vxsat;
 };

@@ -278,18 +278,18 @@ static bool elements(struct gps_vk *k, const struct gps_vop *op, bool all)
 	const struct shape *s = &shapes[op->shape];
 	bool bits = s->d == MASK;
 	unsigned int size = bits ? 0 : (unsigned int)(k->sew + s->d);
-	uint8_t *to = k->v->v[k->vd];
+	uint8_t *to = gps_vreg(k->v, k->vd);
 
 	if (!operands_ok(k, op, s) || !v0_ok(k, op, all))
 		return false;
 	k->cost = gps_vcost(k->n, size > k->sew ? size : k->sew);
 	if (k->start >= k->n)
 		return true;
-	k->carry = !all ? k->v->v[0] : op->shape == GPS_SHAPE_MERGE ? ones : zeros;
+	k->carry = !all ? gps_vreg(k->v, 0) : op->shape == GPS_SHAPE_MERGE ? ones : zeros;
 	if (op->shape >= GPS_SHAPE_CARRY && op->shape <= GPS_SHAPE_CARRY_MASK)
 		k->mask = NULL;
-	k->a = k->v->v[k->vs2];
-	k->b = k->v->v[k->vs1];
+	k->a = gps_vreg(k->v, k->vs2);
+	k->b = gps_vreg(k->v, k->vs1);
 	if (k->form != GPS_FORM_V) {
 		splat(same, k->scalar, k->sew, k->n);
 		k->b = same;
@@ -319,9 +319,9 @@ static bool fold(struct gps_vk *k, const struct gps_vop *op)
 		return true;
 	if (wide && k->sew == 2)
 		return false;
-	k->a = k->v->v[k->vs2];
-	k->b = k->v->v[k->vs1];
-	k->d = k->v->v[k->vd];
+	k->a = gps_vreg(k->v, k->vs2);
+	k->b = gps_vreg(k->v, k->vs1);
+	k->d = gps_vreg(k->v, k->vd);
 	op->kernel[k->sew](k);
 	return true;
 }
@@ -343,7 +343,7 @@ static bool execute(struct gps_core *c, const struct gps_insn *in, uint32_t *cos
 		.lmul = gps_vlmul(v->vtype),
 		.start = v->vstart,
 		.n = v->vl,
-		.mask = all ? NULL : v->v[0],
+		.mask = all ? NULL : gps_vreg(v, 0),
 	};
 
 	if (v->vtype == GPS_VILL || k.sew < op->narrowest || k.sew > op->widest)

@@ -153,6 +153,11 @@ static inline int8_t gps_vlmul(uint32_t vtype)
 	return (int8_t)((int)(vtype & 7) - (vtype & 4 ? 8 : 0));
 }
 
+static inline uint8_t *gps_vreg(struct gps_vector *v, unsigned int n)
+{
+	return v->v + n * GPS_VLENB;
+}
+
 static inline unsigned int gps_vregs(int lmul)
 {
 	return lmul > 0 ? 1u << lmul : 1;

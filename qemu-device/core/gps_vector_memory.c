@@ -22,7 +22,7 @@ struct access {
 
 static uint8_t *place(const struct access *a, uint32_t field, uint32_t i)
 {
-	return a->c->vector.v[a->vd + field * a->regs] + ((size_t)i << a->size);
+	return gps_vreg(&a->c->vector, a->vd + field * a->regs) + ((size_t)i << a->size);
 }
 
 static enum neuron_gps_cause move(const struct access *a, uint32_t addr, uint8_t *at)
@@ -65,7 +65,7 @@ static enum neuron_gps_cause move_all(const struct access *a, uint32_t *addr)
 	if (move_block(a))
 		return NEURON_GPS_OK;
 	for (uint32_t i = a->start; i < a->n; i++) {
-		if (!a->all && !gps_vbit(v->v[0], i))
+		if (!a->all && !gps_vbit(gps_vreg(v, 0), i))
 			continue;
 		*addr = a->base + (a->index ? gps_vget(a->index, i, a->index_size) : i * a->stride);
 		for (uint32_t f = 0; f < a->fields; f++, *addr += 1u << a->size) {
@@ -126,7 +126,7 @@ static bool operands_ok(const struct access *a, int lmul, uint32_t vs2, int inde
 enum neuron_gps_cause gps_vmemory(struct gps *g, struct gps_core *c, uint32_t w, uint32_t *cost,
 				  uint32_t *addr)
 {
-	const struct gps_vector *v = &c->vector;
+	struct gps_vector *v = &c->vector;
 	unsigned int width = w >> 12 & 7, vs2 = w >> 20 & 31, mode = w >> 26 & 3;
 	int sew = gps_vsew(v->vtype), lmul = gps_vlmul(v->vtype);
 	struct access a = {
@@ -152,7 +152,7 @@ enum neuron_gps_cause gps_vmemory(struct gps *g, struct gps_core *c, uint32_t w,
 		return NEURON_GPS_ILLEGAL;
 	a.first_fault = mode == UNIT && vs2 == FIRST_FAULT;
 	if (mode == INDEXED || mode == INDEXED_ORDERED) {
-		a.index = v->v[vs2];
+		a.index = gps_vreg(v, vs2);
 		a.index_size = a.size;
 		a.size = (uint8_t)sew;
 		data_lmul = lmul;

@@ -8,7 +8,7 @@
 
 static uint8_t *reg(const struct gps_vk *k, unsigned int n)
 {
-	return k->v->v[n];
+	return gps_vreg(k->v, n);
 }
 
 /* An element goes to a place that is not v0 where that is the mask */
