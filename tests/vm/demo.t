@@ -10,6 +10,9 @@ build=${NEURON_BUILD:-$top/build/release}
 out=$("$top/scripts/demo" --build "$build" --instance inf1.6xlarge </dev/null 2>&1)
 is "$?" 0 "the demo ends well"
 is "$(printf '%s' "$out" | tr -dc '\033\r' | wc -c)" 0 "no colours and no carriage returns in a file"
+is "$(grep -c 'inferences: ' <<<"$out")" 0 "nor progress that would be written over"
+like "$out" '^\$ neuron-cli load [^0-9]*16 --start --timeout 60$' "the command that loads, on a line of its own"
+like "$out" '^10001( 100[01][0-9]){15}$' "and the models' numbers on the next"
 printf '# %s\n' "${out//$'\n'/$'\n'# }"
 for row in 'c.0 |       0 |      4 | 4096 MB   | 4096 MB   |    1 |    0' \
     'd.0 |       1 |      4 | 4096 MB   | 4096 MB   |    1 |    1' \
