@@ -36,6 +36,7 @@ struct ncc_input {
 	bool has_shape; /* dim gives the dimensions that the model leaves open */
 	unsigned int ndim;
 	int64_t dim[NCC_MAX_DIMS];
+	bool bounded[NCC_MAX_DIMS]; /* dim is the most: an input of the program says the size */
 	const double *value; /* the input becomes a constant; NULL: it stays an input */
 	size_t nvalues;
 };

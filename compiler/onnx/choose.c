@@ -152,8 +152,8 @@ static onnx_op not_zero(struct onnx_node *n, const struct onnx_value *v)
 	double same;
 
 	x = x->shape.pred ? x : ox_binc(n, NCC_NE, x, 0);
-	if (v->size)
-		x = ox_bin(n, NCC_AND, x, onnx_there(n, v));
+	if (onnx_sized_but(v, NCC_MAX_DIMS))
+		x = ox_bin(n, NCC_AND, x, onnx_there(n, v, ONNX_ALL_DIMS));
 	x = ox_reshape(n, x, 1, &count);
 	return x && ncc_scalar_value(x, &same) ? filled_with(n, &x->shape, same != 0) : x;
 }
@@ -282,14 +282,14 @@ static void import_compress(struct onnx_node *n)
 	unsigned int axis = a ? onnx_axis(n, a->i, x->shape.ndim) : 0;
 	int64_t elems = ncc_elems(&x->shape), size;
 
-	if (v->size && (!a || v->along != axis)) {
+	if (onnx_sized_but(v, a ? axis : NCC_MAX_DIMS)) {
 		onnx_fail(n, -ENOTSUP,
 			  "along another dimension than the one that depends on the "
 			  "data");
 		return;
 	}
-	if (n->in[1].size)
-		keep = ox_bin(n, NCC_AND, keep, onnx_there(n, &n->in[1]));
+	if (n->in[1].size[0])
+		keep = ox_bin(n, NCC_AND, keep, onnx_there(n, &n->in[1], 1));
 	if (!keep || n->rc)
 		return;
 	x = a ? x : ox_reshape(n, x, 1, &elems);
@@ -395,8 +395,8 @@ static void give_unique(struct onnx_node *n, const struct unique *u, onnx_op x, 
 	onnx_give_some(n, 0, in_front(n, x, axis, true), type, axis, size);
 	give_first(n, 1, u->number, to, size, ONNX_INT64);
 	onnx_give_as(n, 2, place, ONNX_INT64);
-	if (n->nout > 2 && n->in[0].size && n->out[2].op)
-		onnx_give_some(n, 2, place, ONNX_INT64, 0, n->in[0].size);
+	if (n->nout > 2 && n->in[0].size[axis] && n->out[2].op)
+		onnx_give_some(n, 2, place, ONNX_INT64, 0, n->in[0].size[axis]);
 	give_first(n, 3, count_of(n, u->equal), to, size, ONNX_INT64);
 }
 
@@ -410,15 +410,15 @@ static void import_unique(struct onnx_node *n)
 	onnx_op x;
 
 	n->exact = true;
-	if (v->size && (a ? v->along != axis : v->op->shape.ndim > 1)) {
+	if (onnx_sized_but(v, a || v->op->shape.ndim == 1 ? axis : NCC_MAX_DIMS)) {
 		onnx_fail(n, -ENOTSUP,
 			  "along another dimension than the one that depends on the "
 			  "data");
 		return;
 	}
 	x = a ? in_front(n, v->op, axis, false) : ox_reshape(n, v->op, 1, &elems);
-	if (v->size && x)
-		u.there = ox_reshape(n, onnx_there(n, v), 1, &x->shape.dim[0]);
+	if (v->size[axis] && x)
+		u.there = ox_reshape(n, onnx_there(n, v, 1u << axis), 1, &x->shape.dim[0]);
 	if (x && !n->rc && compare_rows(n, &u, as_rows(n, x)))
 		give_unique(n, &u, x, axis);
 }

@@ -70,7 +70,7 @@ static bool one_iteration(struct onnx_node *n, struct loop *l)
 		onnx_op x = v->op;
 		int64_t dim[NCC_MAX_DIMS] = { 1 };
 
-		if (!x || v->size) {
+		if (!x || onnx_sized_but(v, NCC_MAX_DIMS)) {
 			onnx_fail(n, -ENOTSUP,
 				  "scan output %u is empty, or its size depends on the data", k);
 			return false;
@@ -230,7 +230,7 @@ static void scan_iteration(struct onnx_node *n, struct scan *s, int64_t iteratio
 								   : iteration;
 		unsigned int axis;
 
-		if (!y || v->size) {
+		if (!y || onnx_sized_but(v, NCC_MAX_DIMS)) {
 			onnx_fail(n, -ENOTSUP,
 				  "scan output %u is empty, or its size depends on the data", k);
 			return;

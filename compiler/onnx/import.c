@@ -246,6 +246,10 @@ static int input_shape(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 			s->dim[s->ndim++] = d->dim_value;
 		else if (!(given && given->has_shape))
 			return unknown_dimension(imp, p, i);
+		else if (known && given->bounded[i])
+			return ncc_fail(imp->err, -EINVAL,
+					"input '%.100s': dimension %u is always %lld", p->name, i,
+					(long long)d->dim_value);
 		else if (known && d->dim_value != s->dim[i])
 			return ncc_fail(imp->err, -EINVAL,
 					"input '%.100s': dimension %u is %lld, --input-shape gives "
@@ -343,6 +347,123 @@ static int import_input(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 	return rc;
 }
 
+/* A number that the NEFF says to be the size of that dimension of that input or output */
+static char *size_name(struct ncc_module *m, const char *of, unsigned int number, unsigned int d)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "size of %s%u, dimension %u", of, number, d);
+	return ncc_strdup(m, text);
+}
+
+/* A dynamic dimension of an input, of which somebody says the size when the model runs */
+struct open_dim {
+	struct onnx_value *v;
+	unsigned int d;
+	const char *symbol; /* the model's name for it; dimensions of one name have one size */
+	struct ncc_op *size;
+};
+
+/* The parameter that is the size of v's dimension d, from 0 to the bound */
+static struct ncc_op *size_parameter(struct onnx_node *n, const struct onnx_value *v,
+				     unsigned int d)
+{
+	struct ncc_module *m = n->imp->m;
+	char *name = size_name(m, "input", (unsigned int)v->op->index, d);
+	struct ncc_op *op = name ? ncc_op_new(m, NCC_PARAM, name, 0) : NULL;
+
+	if (!op) {
+		onnx_fail(n, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	op->shape = (struct ncc_shape){ .dtype = NEURON_DT_INT32 };
+	op->index = m->nparams;
+	m->params[m->nparams++] = op;
+	ncc_op_append(m, op);
+	return ox_binc(n, NCC_MIN, ox_binc(n, NCC_MAX, op, 0), (double)v->op->shape.dim[d]);
+}
+
+static struct open_dim *find_open(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
+				  struct onnx_scope *s, unsigned int *count)
+{
+	struct open_dim *open = ncc_alloc(imp->m, (g->n_input * NCC_MAX_DIMS + 1) * sizeof(*open));
+
+	for (size_t i = 0; open && i < g->n_input; i++) {
+		const struct ncc_input *given = asked(imp, g->input[i]->name);
+		struct onnx_binding *b = onnx_lookup(s, g->input[i]->name);
+
+		for (unsigned int d = 0; given && b && b->v.op && d < given->ndim; d++) {
+			const Ncc__Onnx__TensorShape *shape = g->input[i]->type->tensor_type->shape;
+
+			if (b->v.op->kind != NCC_PARAM || !given->bounded[d])
+				continue;
+			open[(*count)++] = (struct open_dim){
+				.v = &b->v,
+				.d = d,
+				.symbol =
+					shape && shape->dim[d]->value_case ==
+								NCC__ONNX__DIMENSION__VALUE_DIM_PARAM
+						? shape->dim[d]->dim_param
+						: "",
+			};
+		}
+	}
+	return open;
+}
+
+/*
+ * Dimensions that --input-shape bounds have sizes, more inputs of the model behind its own. Those
+ * that the model gives one name have one size: the smallest that is said.
+ */
+static int bound_inputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g, struct onnx_scope *s)
+{
+	struct onnx_node n = { .imp = imp };
+	unsigned int count = 0;
+	struct open_dim *open = find_open(imp, g, s, &count);
+
+	if (!open)
+		return ncc_no_memory(imp->err);
+	n.b = (struct ncc_build){
+		.m = imp->m, .err = imp->err, .kind = "input", .const_bytes = &imp->const_bytes
+	};
+	for (unsigned int i = 0; i < count && !n.rc; i++) {
+		n.b.name = open[i].v->op->name;
+		open[i].size = size_parameter(&n, open[i].v, open[i].d);
+	}
+	for (unsigned int i = 0; i < count && !n.rc; i++) {
+		struct ncc_op *size = open[i].size;
+
+		for (unsigned int k = 0; k < count; k++) {
+			if (k == i || !*open[i].symbol || strcmp(open[i].symbol, open[k].symbol))
+				continue;
+			if (open[k].v->op->shape.dim[open[k].d] !=
+			    open[i].v->op->shape.dim[open[i].d])
+				onnx_fail(&n, -EINVAL,
+					  "dimension '%.40s' has two bounds, %lld and %lld",
+					  open[i].symbol,
+					  (long long)open[i].v->op->shape.dim[open[i].d],
+					  (long long)open[k].v->op->shape.dim[open[k].d]);
+			size = k < i ? NULL : ox_bin(&n, NCC_MIN, size, open[k].size);
+			if (k < i) { /* found with the first of that name */
+				size = open[k].v->size[open[k].d];
+				break;
+			}
+		}
+		open[i].v->size[open[i].d] = size;
+	}
+	return n.rc;
+}
+
+static int import_inputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g, struct onnx_scope *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < g->n_input && !rc; i++)
+		if (!onnx_lookup(s, g->input[i]->name)) /* initializers may be listed as inputs */
+			rc = import_input(imp, g->input[i], s);
+	return rc ?: bound_inputs(imp, g, s);
+}
+
 /* Every name that an option gives must be an input */
 static int check_asked(struct onnx_import *imp, const Ncc__Onnx__Graph *g)
 {
@@ -359,7 +480,7 @@ static int check_asked(struct onnx_import *imp, const Ncc__Onnx__Graph *g)
 }
 
 static void say_size(const struct onnx_import *imp, const char *name, unsigned int i,
-		     const struct onnx_value *v)
+		     const struct onnx_value *v, unsigned int d)
 {
 	char line[300];
 
@@ -369,7 +490,7 @@ static void say_size(const struct onnx_import *imp, const char *name, unsigned i
 		 "output%u ('%.100s'): the data say how many of the %lld of dimension %u there "
 		 "are; "
 		 "output%u is that number, and the others are 0",
-		 i, name, (long long)v->op->shape.dim[v->along], v->along, imp->m->nouts);
+		 i, name, (long long)v->op->shape.dim[d], d, imp->m->nouts);
 	imp->opt->warn(imp->opt->opaque, line);
 }
 
@@ -381,9 +502,9 @@ static int give_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g, stru
 {
 	struct ncc_module *m = imp->m;
 	struct onnx_node n = { .imp = imp };
-	char text[64];
 
-	m->out_source = ncc_alloc(m, (2 * g->n_output + 1) * sizeof(*m->out_source));
+	m->out_source =
+		ncc_alloc(m, ((1 + NCC_MAX_DIMS) * g->n_output + 1) * sizeof(*m->out_source));
 	if (!m->out_source)
 		return ncc_no_memory(imp->err);
 	n.b = (struct ncc_build){
@@ -399,15 +520,16 @@ static int give_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g, stru
 					n.b.name, onnx_type_name(out[i].type));
 		m->outs[m->nouts++] = onnx_output(&n, &out[i]);
 	}
-	for (unsigned int i = 0; i < g->n_output && !n.rc; i++) {
-		if (!out[i].size)
+	for (unsigned int k = 0; k < g->n_output * NCC_MAX_DIMS && !n.rc; k++) {
+		const unsigned int i = k / NCC_MAX_DIMS, d = k % NCC_MAX_DIMS;
+
+		if (!out[i].size[d])
 			continue;
-		say_size(imp, g->output[i]->name, i, &out[i]);
-		snprintf(text, sizeof(text), "size of output%u, dimension %u", i, out[i].along);
-		m->out_source[m->nouts] = ncc_strdup(m, text);
+		say_size(imp, g->output[i]->name, i, &out[i], d);
+		m->out_source[m->nouts] = size_name(m, "output", i, d);
 		if (!m->out_source[m->nouts])
 			return ncc_no_memory(imp->err);
-		m->outs[m->nouts++] = out[i].size;
+		m->outs[m->nouts++] = out[i].size[d];
 	}
 	return n.rc;
 }
@@ -418,14 +540,12 @@ static int import_main(struct onnx_import *imp, const Ncc__Onnx__Graph *g, struc
 	struct onnx_value *out;
 	int rc = onnx_graph_scope(imp, g, NULL, s) ?: check_asked(imp, g);
 
-	m->params = ncc_alloc(m, (g->n_input + 1) * sizeof(struct ncc_op *));
-	m->outs = ncc_alloc(m, (2 * g->n_output + 1) * sizeof(struct ncc_op *));
+	m->params = ncc_alloc(m, ((1 + NCC_MAX_DIMS) * g->n_input + 1) * sizeof(struct ncc_op *));
+	m->outs = ncc_alloc(m, ((1 + NCC_MAX_DIMS) * g->n_output + 1) * sizeof(struct ncc_op *));
 	out = ncc_alloc(m, (g->n_output + 1) * sizeof(*out));
 	if (!rc && (!m->params || !m->outs || !out))
 		rc = ncc_no_memory(imp->err);
-	for (size_t i = 0; i < g->n_input && !rc; i++)
-		if (!onnx_lookup(s, g->input[i]->name)) /* initializers may be listed as inputs */
-			rc = import_input(imp, g->input[i], s);
+	rc = rc ?: import_inputs(imp, g, s);
 	rc = rc ?: run_nodes(NULL, imp, g->node, g->n_node, s);
 	rc = rc ?: onnx_graph_outputs(imp, g, s, out);
 	if (!rc && !g->n_output)

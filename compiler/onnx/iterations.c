@@ -41,44 +41,35 @@ static void run_branch(struct onnx_node *n, const char *name, onnx_op p, struct 
 
 static bool same_shape(const struct onnx_value *a, const struct onnx_value *b)
 {
-	return a->op && b->op && !a->size && !b->size && a->type == b->type &&
+	return a->op && b->op && !onnx_sized_but(a, NCC_MAX_DIMS) &&
+	       !onnx_sized_but(b, NCC_MAX_DIMS) && a->type == b->type &&
 	       ncc_same_dims(&a->op->shape, &b->op->shape) &&
 	       a->op->shape.dtype == b->op->shape.dtype;
 }
 
-/* The one dimension that may differ; the rank: another one does */
-static unsigned int differing(const struct onnx_value *a, const struct onnx_value *b)
+static onnx_op size_of(struct onnx_node *n, const struct onnx_value *v, unsigned int d)
 {
-	const struct ncc_shape *x = &a->op->shape, *y = &b->op->shape;
-	unsigned int d = a->size ? a->along : b->along;
-
-	for (unsigned int i = 0; !a->size && !b->size && i < x->ndim; i++)
-		d = x->dim[i] != y->dim[i] ? i : d;
-	for (unsigned int i = 0; i < x->ndim; i++)
-		if (i != d && x->dim[i] != y->dim[i])
-			return x->ndim;
-	return (a->size && a->along != d) || (b->size && b->along != d) ? x->ndim : d;
-}
-
-/* v's size along d, and its elements, and as many more as there are in the other branch */
-static onnx_op grown(struct onnx_node *n, const struct onnx_value *v, unsigned int d, int64_t to,
-		     onnx_op *size)
-{
-	int64_t low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS] = { 0 };
 	const struct ncc_shape s = { .dtype = NEURON_DT_INT32 };
 
-	high[d] = to - v->op->shape.dim[d];
-	*size = v->size ? v->size : ox_scalar(n, &s, (double)v->op->shape.dim[d]);
+	return v->size[d] ? v->size[d] : ox_scalar(n, &s, (double)v->op->shape.dim[d]);
+}
+
+/* v's elements, and in each dimension as many more as there are in the other branch */
+static onnx_op grown(struct onnx_node *n, const struct onnx_value *v, const struct ncc_shape *other)
+{
+	int64_t low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS] = { 0 };
+
+	for (unsigned int d = 0; d < other->ndim; d++)
+		if (other->dim[d] > v->op->shape.dim[d])
+			high[d] = other->dim[d] - v->op->shape.dim[d];
 	return ox_pad(n, v->op, ox_scalar(n, &v->op->shape, 0), low, high);
 }
 
-/* Output i of branches that have different sizes in one dimension, or whose sizes depend on data */
+/* Output i of branches that have different sizes, or whose sizes depend on data */
 static void merge_sizes(struct onnx_node *n, unsigned int i, onnx_op p, struct onnx_value *yes)
 {
 	struct onnx_value *no = &n->out[i];
-	onnx_op a, b, many, few;
-	unsigned int d;
-	int64_t most;
+	onnx_op size[NCC_MAX_DIMS] = { NULL };
 
 	if (!yes->op)
 		onnx_fill_empty(n, yes);
@@ -86,22 +77,28 @@ static void merge_sizes(struct onnx_node *n, unsigned int i, onnx_op p, struct o
 		onnx_fill_empty(n, no);
 	if (n->rc)
 		return;
-	d = yes->type == no->type && yes->op->shape.ndim == no->op->shape.ndim &&
-			    yes->op->shape.dtype == no->op->shape.dtype
-		    ? differing(yes, no)
-		    : yes->op->shape.ndim;
-	if (d >= yes->op->shape.ndim) {
+	if (yes->type != no->type || yes->op->shape.ndim != no->op->shape.ndim ||
+	    yes->op->shape.dtype != no->op->shape.dtype) {
 		onnx_fail(n, -ENOTSUP,
-			  "the condition depends on the data, and the type or more than one "
-			  "dimension of output %u on it",
+			  "the condition depends on the data, and the type or rank of output %u on "
+			  "it",
 			  i);
 		return;
 	}
-	most = yes->op->shape.dim[d] > no->op->shape.dim[d] ? yes->op->shape.dim[d]
-							    : no->op->shape.dim[d];
-	a = grown(n, yes, d, most, &many);
-	b = grown(n, no, d, most, &few);
-	onnx_give_some(n, i, ox_select(n, p, a, b), no->type, d, ox_select(n, p, many, few));
+	for (unsigned int d = 0; d < no->op->shape.ndim; d++) {
+		onnx_op many, few;
+
+		if (!yes->size[d] && !no->size[d] && yes->op->shape.dim[d] == no->op->shape.dim[d])
+			continue;
+		many = size_of(n, yes, d);
+		few = size_of(n, no, d);
+		size[d] = n->rc || onnx_same(many, few) ? many : ox_select(n, p, many, few);
+	}
+	if (n->rc)
+		return;
+	onnx_give_sizes(
+		n, i, ox_select(n, p, grown(n, yes, &no->op->shape), grown(n, no, &yes->op->shape)),
+		no->type, size);
 }
 
 void onnx_if_of_data(struct onnx_node *n)

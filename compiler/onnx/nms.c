@@ -178,7 +178,7 @@ static bool take_scores(struct onnx_node *n, struct nms *s)
 	if (least)
 		x = ox_select(n, ox_bin(n, NCC_GT, x, least), x, f32_scalar(n, -INFINITY));
 	for (unsigned int i = 0; i < 2; i++) { /* boxes that are not there have no scores */
-		there = n->in[i].size ? onnx_there(n, &n->in[i]) : NULL;
+		there = onnx_there(n, &n->in[i], ONNX_ALL_DIMS);
 		there = there ? ox_reshape(n, there, 1, &s->boxes) : NULL;
 		if (there)
 			x = ox_select(n, there, x, f32_scalar(n, -INFINITY));
@@ -376,7 +376,7 @@ static void import_nms(struct onnx_node *n)
 			  "batches x classes x boxes");
 		return;
 	}
-	if ((n->in[0].size && n->in[0].along != 1) || (n->in[1].size && n->in[1].along != 2)) {
+	if (onnx_sized_but(&n->in[0], 1) || onnx_sized_but(&n->in[1], 2)) {
 		onnx_fail(n, -ENOTSUP, "the number of batches or classes depends on the data");
 		return;
 	}

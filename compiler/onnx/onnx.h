@@ -55,11 +55,9 @@ struct onnx_value {
 	/* The dimensions of a tensor without elements; NULL: a list */
 	const struct ncc_shape *empty;
 	/*
-	 * How many of dimension `along` there are, s32, at most the operation's, whatever that has
-	 * in the others; NULL: all (dynamic.c)
+	 * Of each dimension how many there are, s32, at most the operation's; NULL: all (dynamic.c)
 	 */
-	struct ncc_op *size;
-	unsigned int along;
+	struct ncc_op *size[NCC_MAX_DIMS];
 	/*
 	 * It comes from a node that cannot be imported: op, if there is one, only has its shape
 	 * (refuse.c)
@@ -208,6 +206,9 @@ void onnx_give_empty(struct onnx_node *n, unsigned int i, const struct ncc_shape
  */
 void onnx_give_some(struct onnx_node *n, unsigned int i, onnx_op op, int32_t type, unsigned int d,
 		    onnx_op size);
+/* The same of each dimension; NULL: all of it are there */
+void onnx_give_sizes(struct onnx_node *n, unsigned int i, onnx_op op, int32_t type,
+		     onnx_op const *size);
 
 /* sizes.c: whole numbers of which something is known when the model is read */
 struct onnx_number {
@@ -229,10 +230,16 @@ bool onnx_same(const struct ncc_op *a, const struct ncc_op *b);
 bool onnx_import_dynamic(struct onnx_node *n);
 /* What becomes of v as an output of the model: zeros where there is nothing */
 onnx_op onnx_output(struct onnx_node *n, struct onnx_value *v);
-/* Which of v's dimension v->along are there? A predicate that broadcasts to v */
-onnx_op onnx_there(struct onnx_node *n, const struct onnx_value *v);
+/* Has a dimension but d a size? NCC_MAX_DIMS: has any? */
+bool onnx_sized_but(const struct onnx_value *v, unsigned int d);
+#define ONNX_ALL_DIMS UINT32_MAX
+/*
+ * Which elements of v are there, as far as sizes of the mask's dimensions say? A predicate that
+ * broadcasts to v; NULL: all are, or n->rc is set
+ */
+onnx_op onnx_there(struct onnx_node *n, const struct onnx_value *v, uint32_t mask);
 /* v's elements, and in place of those that are not there this number */
-onnx_op onnx_filled(struct onnx_node *n, const struct onnx_value *v, double with);
+onnx_op onnx_filled(struct onnx_node *n, const struct onnx_value *v, uint32_t mask, double with);
 struct ncc_shape onnx_shape_of(const struct onnx_value *v); /* also of an empty one */
 /* Makes an empty tensor one that has an element in its dimension of 0 and the size 0. */
 void onnx_fill_empty(struct onnx_node *n, struct onnx_value *v);

@@ -27,10 +27,11 @@ void onnx_fill_empty(struct onnx_node *n, struct onnx_value *v)
 	struct ncc_shape s = onnx_shape_of(v), number = { .dtype = NEURON_DT_INT32 };
 	int64_t zeros = 0;
 
+	memset(v->size, 0, sizeof(v->size));
 	for (unsigned int d = 0; d < s.ndim; d++) {
 		if (s.dim[d])
 			continue;
-		v->along = d;
+		v->size[d] = ox_scalar(n, &number, 0);
 		s.dim[d] = 1;
 		zeros++;
 	}
@@ -39,85 +40,180 @@ void onnx_fill_empty(struct onnx_node *n, struct onnx_value *v)
 	if (onnx_dtype(v->type, &s))
 		onnx_fail(n, -ENOTSUP, "an empty operand of type %s", onnx_type_name(v->type));
 	v->op = ox_expand(n, ox_scalar(n, &s, 0), s.ndim, s.dim);
-	v->size = ox_scalar(n, &number, 0);
 }
 
-onnx_op onnx_there(struct onnx_node *n, const struct onnx_value *v)
+bool onnx_sized_but(const struct onnx_value *v, unsigned int d)
 {
-	int64_t dim[NCC_MAX_DIMS];
-
-	for (unsigned int d = 0; d < NCC_MAX_DIMS; d++)
-		dim[d] = d == v->along ? v->op->shape.dim[d] : 1;
-	return ox_reshape(n, ox_bin(n, NCC_LT, ox_iota(n, NEURON_DT_INT32, dim[v->along]), v->size),
-			  v->op->shape.ndim, dim);
+	for (unsigned int i = 0; i < NCC_MAX_DIMS; i++)
+		if (i != d && v->size[i])
+			return true;
+	return false;
 }
 
-onnx_op onnx_filled(struct onnx_node *n, const struct onnx_value *v, double with)
+onnx_op onnx_there(struct onnx_node *n, const struct onnx_value *v, uint32_t mask)
 {
+	onnx_op all = NULL;
+
+	for (unsigned int d = 0; v->op && d < v->op->shape.ndim; d++) {
+		int64_t dim[NCC_MAX_DIMS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+		onnx_op p;
+
+		if (!v->size[d] || !(mask >> d & 1))
+			continue;
+		dim[d] = v->op->shape.dim[d];
+		p = ox_bin(n, NCC_LT, ox_iota(n, NEURON_DT_INT32, dim[d]), v->size[d]);
+		p = ox_reshape(n, p, v->op->shape.ndim, dim);
+		all = all ? ox_bin(n, NCC_AND, all, p) : p;
+	}
+	return n->rc ? NULL : all;
+}
+
+onnx_op onnx_filled(struct onnx_node *n, const struct onnx_value *v, uint32_t mask, double with)
+{
+	onnx_op there = onnx_there(n, v, mask);
+
 	if (!v->op || n->rc)
 		return NULL;
-	return ox_select(n, onnx_there(n, v), v->op, ox_scalar(n, &v->op->shape, with));
+	return there ? ox_select(n, there, v->op, ox_scalar(n, &v->op->shape, with)) : v->op;
+}
+
+void onnx_give_sizes(struct onnx_node *n, unsigned int i, onnx_op op, int32_t type,
+		     onnx_op const *size)
+{
+	struct onnx_value v = { .type = type };
+
+	for (unsigned int d = 0; op && d < op->shape.ndim; d++) {
+		struct ncc_shape s = op->shape;
+		struct onnx_number k;
+		bool over;
+
+		if (!size[d])
+			continue;
+		if (!onnx_number(n, size[d], 0, &k))
+			return;
+		over = k.value > s.dim[d];
+		if (over)
+			k.value = s.dim[d];
+		if (k.value < 1) {
+			s.dim[d] = 0;
+			onnx_give_empty(n, i, &s, type);
+			return;
+		}
+		if (k.op && over) /* says that it is not larger */
+			k.op = ox_binc(n, NCC_MIN, k.op, (double)k.value);
+		op = ox_slice(n, op, d, 0, k.value, 1);
+		if (k.op)
+			onnx_note_size(n, k.op);
+		v.size[d] = k.op;
+	}
+	v.op = op;
+	if (op && i < n->nout && !n->rc)
+		n->out[i] = v;
 }
 
 void onnx_give_some(struct onnx_node *n, unsigned int i, onnx_op op, int32_t type, unsigned int d,
 		    onnx_op size)
 {
-	struct onnx_number v;
-	struct ncc_shape s;
-	bool over;
+	onnx_op all[NCC_MAX_DIMS] = { NULL };
 
-	if (!op || !onnx_number(n, size, 0, &v))
-		return;
-	s = op->shape;
-	over = v.value > s.dim[d];
-	if (over)
-		v.value = s.dim[d];
-	if (v.value < 1) {
-		s.dim[d] = 0;
-		onnx_give_empty(n, i, &s, type);
-		return;
-	}
-	if (v.op && over) /* says that it is not larger */
-		v.op = ox_binc(n, NCC_MIN, v.op, (double)v.value);
-	op = ox_slice(n, op, d, 0, v.value, 1);
-	onnx_give_as(n, i, op, type);
-	if (v.op && i < n->nout && n->out[i].op) {
-		onnx_note_size(n, v.op);
-		n->out[i].size = v.op;
-		n->out[i].along = d;
-	}
+	all[d] = size;
+	if (size)
+		onnx_give_sizes(n, i, op, type, all);
 }
 
-/* The one operand whose size depends on the data; NULL: an error */
-const struct onnx_value *sized_only(struct onnx_node *n)
-{
-	const struct onnx_value *v = NULL;
-
-	for (unsigned int i = 0; i < n->nin; i++) {
-		if (n->in[i].size && v)
-			onnx_fail(n, -ENOTSUP, "two operands whose sizes depend on the data");
-		v = n->in[i].size ? &n->in[i] : v;
-	}
-	return n->rc ? NULL : v;
-}
-
-void sized_refuse(struct onnx_node *n, unsigned int i)
+void sized_refuse_dim(struct onnx_node *n, unsigned int i, unsigned int d)
 {
 	onnx_fail(n, -ENOTSUP,
 		  "the size of dimension %u of operand %u ('%.60s') depends on the data, which is "
 		  "not supported here",
-		  n->in[i].along, i, n->p->input[i]);
+		  d, i, n->p->input[i]);
 }
 
-/* Runs the operator's own import on the bounds; the size is along dimension d of its results. */
-void sized_import(struct onnx_node *n, unsigned int d, onnx_op size)
+void sized_refuse_but(struct onnx_node *n, unsigned int i, unsigned int d)
+{
+	unsigned int at = 0;
+
+	while (at < NCC_MAX_DIMS && (at == d || !n->in[i].size[at]))
+		at++;
+	sized_refuse_dim(n, i, at);
+}
+
+void sized_refuse(struct onnx_node *n, unsigned int i)
+{
+	sized_refuse_but(n, i, NCC_MAX_DIMS);
+}
+
+void sized_import(struct onnx_node *n, onnx_op const *size)
 {
 	n->rule->import(n);
 	for (unsigned int i = 0; i < n->nout && !n->rc; i++) {
 		const struct onnx_value v = n->out[i];
 
-		if (v.op && v.op->shape.ndim > d)
-			onnx_give_some(n, i, v.op, v.type, d, size);
+		if (v.op)
+			onnx_give_sizes(n, i, v.op, v.type, size);
+	}
+}
+
+onnx_op sized_both(struct onnx_node *n, onnx_op a, onnx_op b)
+{
+	if (a && b && !onnx_same(a, b))
+		onnx_fail(n, -ENOTSUP,
+			  "operands whose sizes depend on the data and may be different");
+	return a ? a : b;
+}
+
+onnx_op sized_count(struct onnx_node *n, const struct onnx_value *v, unsigned int d)
+{
+	const struct ncc_shape number = { .dtype = NEURON_DT_INT32 };
+
+	return v->size[d] ? v->size[d] : ox_scalar(n, &number, (double)v->op->shape.dim[d]);
+}
+
+/* Of the operands in the mask, dimension `back` from the last: the size, and the smallest bound */
+static onnx_op common_size(struct onnx_node *n, uint32_t mask, unsigned int back, int64_t *least)
+{
+	onnx_op size = NULL;
+
+	for (unsigned int i = 0; i < n->nin; i++) {
+		const struct onnx_value *x = &n->in[i];
+		unsigned int d = x->op ? x->op->shape.ndim - 1 - back : 0;
+
+		if (!(mask >> (i < 31 ? i : 31) & 1) || !x->op || x->op->shape.ndim <= back ||
+		    !x->size[d])
+			continue;
+		if (!size || x->op->shape.dim[d] < *least)
+			*least = x->op->shape.dim[d];
+		size = sized_both(n, size, x->size[d]);
+	}
+	return size;
+}
+
+void sized_broadcast(struct onnx_node *n, uint32_t mask, unsigned int but, onnx_op *size)
+{
+	unsigned int ndim = 0;
+
+	for (unsigned int i = 0; i < n->nin; i++)
+		if (mask >> (i < 31 ? i : 31) & 1 && n->in[i].op && n->in[i].op->shape.ndim > ndim)
+			ndim = n->in[i].op->shape.ndim;
+	for (unsigned int back = but; back < ndim && !n->rc; back++) {
+		int64_t least = 0;
+		onnx_op common = common_size(n, mask, back, &least);
+
+		for (unsigned int i = 0; common && i < n->nin && !n->rc; i++) {
+			struct onnx_value *x = &n->in[i];
+			unsigned int d = x->op ? x->op->shape.ndim - 1 - back : 0;
+
+			if (!(mask >> (i < 31 ? i : 31) & 1) || !x->op || x->op->shape.ndim <= back)
+				continue;
+			if (x->size[d])
+				x->op = ox_slice(n, x->op, d, 0, least, 1);
+			else if (x->op->shape.dim[d] != 1)
+				onnx_fail(n, -ENOTSUP,
+					  "dimension %u of an operand is %lld, that of another "
+					  "depends on the data",
+					  d, (long long)x->op->shape.dim[d]);
+		}
+		size[ndim - 1 - back] = common;
 	}
 }
 
@@ -155,5 +251,8 @@ bool sized_is_nothing(const struct onnx_value *v)
 {
 	double size;
 
-	return v->size && ncc_scalar_value(v->size, &size) && size < 1;
+	for (unsigned int d = 0; d < NCC_MAX_DIMS; d++)
+		if (v->size[d] && ncc_scalar_value(v->size[d], &size) && size < 1)
+			return true;
+	return false;
 }

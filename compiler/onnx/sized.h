@@ -8,24 +8,32 @@
 
 #include "onnx.h"
 
-/* The one operand whose size depends on the data; NULL: an error */
-const struct onnx_value *sized_only(struct onnx_node *n);
-/* Refuses the node because of operand i. */
+/* Refuses the node because of operand i's dimension d. */
+void sized_refuse_dim(struct onnx_node *n, unsigned int i, unsigned int d);
+/* The same of the first one that has a size but d, or of any */
+void sized_refuse_but(struct onnx_node *n, unsigned int i, unsigned int d);
 void sized_refuse(struct onnx_node *n, unsigned int i);
-/* Runs the operator's own import on the bounds; the size is along dimension d of its results. */
-void sized_import(struct onnx_node *n, unsigned int d, onnx_op size);
+/* Runs the operator's own import on the bounds; its results have these sizes. */
+void sized_import(struct onnx_node *n, onnx_op const *size);
+/* a, or b if that is NULL; both must be the same number. */
+onnx_op sized_both(struct onnx_node *n, onnx_op a, onnx_op b);
+/* The size of operand i's dimension d, or the number that it always is */
+onnx_op sized_count(struct onnx_node *n, const struct onnx_value *v, unsigned int d);
+/*
+ * The operands of the mask are broadcast, and have the last dimensions, but for so many, in common:
+ * their sizes
+ */
+void sized_broadcast(struct onnx_node *n, uint32_t mask, unsigned int but, onnx_op *size);
 /* Indices that count from the end of a dynamic dimension, from its start instead */
 onnx_op sized_from_start(struct onnx_node *n, onnx_op idx, onnx_op size);
 /* The axes of an operator on tensors of rank ndim, an operand or an attribute; false: there are
  * none */
 bool sized_axes(struct onnx_node *n, unsigned int ndim, uint32_t *mask);
 unsigned int sized_bits_below(uint32_t mask, unsigned int d);
-bool sized_is_nothing(const struct onnx_value *v); /* Is the size known to be 0? */
+bool sized_is_nothing(const struct onnx_value *v); /* Is a size known to be 0? */
 
 /* sized_move.c */
 void sized_transpose(struct onnx_node *n);
-void sized_reshape(struct onnx_node *n);
-void sized_flatten(struct onnx_node *n);
 void sized_squeeze(struct onnx_node *n);
 void sized_unsqueeze(struct onnx_node *n);
 void sized_shape(struct onnx_node *n);
@@ -33,17 +41,32 @@ void sized_size(struct onnx_node *n);
 void sized_concat(struct onnx_node *n);
 void sized_split(struct onnx_node *n);
 void sized_tile(struct onnx_node *n);
+void sized_pad(struct onnx_node *n);
+/* sized_reshape.c */
+void sized_reshape(struct onnx_node *n);
+void sized_flatten(struct onnx_node *n);
 /* sized_index.c */
 void sized_gather(struct onnx_node *n);
+void sized_gather_elements(struct onnx_node *n);
 void sized_gather_nd(struct onnx_node *n);
+void sized_one_hot(struct onnx_node *n);
 void sized_scatter(struct onnx_node *n);
 void sized_reduce(struct onnx_node *n);
+void sized_range_of(struct onnx_node *n);
 void sized_arg(struct onnx_node *n);
 void sized_softmax(struct onnx_node *n);
 void sized_cum_sum(struct onnx_node *n);
 void sized_top_k(struct onnx_node *n);
+/* sized_dot.c */
 void sized_mat_mul(struct onnx_node *n);
 void sized_gemm(struct onnx_node *n);
+void sized_einsum(struct onnx_node *n);
+void sized_rnn(struct onnx_node *n);
+void sized_layer_norm(struct onnx_node *n);
+/* sized_window.c */
+void sized_window(struct onnx_node *n);
+void sized_global_pool(struct onnx_node *n);
+void sized_batch_norm(struct onnx_node *n);
 void sized_batch(struct onnx_node *n);
 void sized_roi_align(struct onnx_node *n);
 /* sized_shape.c */

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rules (sized.h) of operators that take, put or order elements, reduce and multiply. Part of the
- * ONNX front end.
+ * Rules (sized.h) of operators that take, put or order elements, and reduce. Part of the ONNX
+ * front end.
  */
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sized.h"
@@ -13,24 +11,38 @@
 void sized_gather(struct onnx_node *n)
 {
 	struct onnx_value *x = &n->in[0], *idx = &n->in[1];
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->op->shape.ndim);
+	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->op->shape.ndim);
+	onnx_op size[2 * NCC_MAX_DIMS] = { NULL };
+	unsigned int to = 0;
 
 	if (n->rc)
 		return;
-	if (x->size && x->along == axis) {
-		idx->op = sized_from_start(n, idx->op, x->size);
-		if (idx->size)
-			sized_import(n, axis + idx->along, idx->size);
-		else
-			n->rule->import(n);
-	} else if (x->size && idx->size) {
-		sized_only(n);
-	} else if (x->size) {
-		sized_import(n, x->along < axis ? x->along : x->along - 1 + idx->op->shape.ndim,
-			     x->size);
-	} else {
-		sized_import(n, axis + idx->along, idx->size);
-	}
+	if (x->size[axis])
+		idx->op = sized_from_start(n, idx->op, x->size[axis]);
+	for (unsigned int d = 0; d < axis; d++)
+		size[to++] = x->size[d];
+	for (unsigned int d = 0; idx->op && d < idx->op->shape.ndim; d++)
+		size[to++] = idx->size[d];
+	for (unsigned int d = axis + 1; d < x->op->shape.ndim; d++)
+		size[to++] = x->size[d];
+	if (!n->rc)
+		sized_import(n, size);
+}
+
+/* The result has the indices' shape, and nobody asks for what the operand does not have. */
+void sized_gather_elements(struct onnx_node *n)
+{
+	struct onnx_value *x = &n->in[0], *idx = &n->in[1];
+	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->op->shape.ndim);
+	onnx_op size[NCC_MAX_DIMS];
+
+	if (n->rc)
+		return;
+	memcpy(size, idx->size, sizeof(size));
+	if (x->size[axis])
+		idx->op = sized_from_start(n, idx->op, x->size[axis]);
+	if (!n->rc)
+		sized_import(n, size);
 }
 
 void sized_gather_nd(struct onnx_node *n)
@@ -38,26 +50,41 @@ void sized_gather_nd(struct onnx_node *n)
 	struct onnx_value *x = &n->in[0], *idx = &n->in[1];
 	const unsigned int last = idx->op->shape.ndim - 1;
 	const int64_t k = idx->op->shape.ndim ? idx->op->shape.dim[last] : 0;
+	onnx_op size[2 * NCC_MAX_DIMS] = { NULL };
+	unsigned int to = 0;
 
-	if (onnx_int(n, "batch_dims", 0) || !idx->op->shape.ndim ||
-	    (idx->size && idx->along == last)) {
-		sized_refuse(n, idx->size ? 1 : 0);
+	if (onnx_int(n, "batch_dims", 0) || !idx->op->shape.ndim || idx->size[last]) {
+		sized_refuse(n, onnx_sized_but(idx, NCC_MAX_DIMS));
 		return;
 	}
-	if (x->size && x->along < k && k > 1) {
-		sized_refuse(n, 0);
-		return;
+	for (unsigned int d = 0; d < x->op->shape.ndim && d < k; d++) {
+		if (x->size[d] && k > 1) {
+			sized_refuse_dim(n, 0, d);
+			return;
+		}
+		if (x->size[d])
+			idx->op = sized_from_start(n, idx->op, x->size[d]);
 	}
-	if (x->size && x->along < k)
-		idx->op = sized_from_start(n, idx->op, x->size);
-	if (x->size && x->along >= k && idx->size)
-		sized_only(n);
-	else if (x->size && x->along >= k)
-		sized_import(n, x->along - (unsigned int)k + last, x->size);
-	else if (idx->size)
-		sized_import(n, idx->along, idx->size);
-	else
-		n->rule->import(n);
+	for (unsigned int d = 0; d < last; d++)
+		size[to++] = idx->size[d];
+	for (int64_t d = k; d >= 0 && d < x->op->shape.ndim; d++)
+		size[to++] = x->size[d];
+	if (!n->rc)
+		sized_import(n, size);
+}
+
+/* The classes are a new dimension. */
+void sized_one_hot(struct onnx_node *n)
+{
+	const struct onnx_value *v = &n->in[0];
+	const unsigned int nd = v->op->shape.ndim;
+	onnx_op size[NCC_MAX_DIMS + 1] = { NULL };
+	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), nd + 1);
+
+	for (unsigned int d = 0; d < nd; d++)
+		size[d + (d >= axis)] = v->size[d];
+	if (!n->rc)
+		sized_import(n, size);
 }
 
 /*
@@ -67,25 +94,23 @@ void sized_gather_nd(struct onnx_node *n)
 static onnx_op hitting(struct onnx_node *n, const struct onnx_value *idx, onnx_op size)
 {
 	struct onnx_value v = *idx;
-	const onnx_op rows = onnx_index_rows(idx->op, idx->along);
+	unsigned int d = 0;
+	onnx_op rows = NULL;
 
+	while (d < idx->op->shape.ndim && !idx->size[d])
+		d++;
+	if (d < idx->op->shape.ndim && !onnx_sized_but(idx, d))
+		rows = onnx_index_rows(idx->op, d);
+	else if (d == idx->op->shape.ndim)
+		rows = onnx_index_rows(idx->op, 0);
 	if (rows) {
-		v.op = rows;
-		v.along = 0;
+		v = (struct onnx_value){ .op = rows, .type = idx->type };
+		v.size[0] = d < idx->op->shape.ndim ? idx->size[d] : NULL;
 	}
 	if (size)
 		v.op = sized_from_start(n, v.op, size);
-	if (v.size)
-		v.op = onnx_filled(n, &v, -0x1p30);
-	return rows ? ox_spread(n, v.op, &idx->op->shape, idx->op->map) : v.op;
-}
-
-/* Is it known that none of its elements are there? */
-static bool is_nothing(const struct onnx_value *v)
-{
-	double size;
-
-	return v->size && ncc_scalar_value(v->size, &size) && size == 0;
+	v.op = onnx_filled(n, &v, ONNX_ALL_DIMS, -0x1p30);
+	return rows && v.op ? ox_spread(n, v.op, &idx->op->shape, idx->op->map) : v.op;
 }
 
 /* Indices of updates that are not there hit nothing. */
@@ -93,27 +118,29 @@ void sized_scatter(struct onnx_node *n)
 {
 	struct onnx_value *x = &n->in[0], *idx = &n->in[1], *u = &n->in[2];
 	const bool nd = !strcmp(n->p->op_type, "ScatterND");
+	onnx_op size[NCC_MAX_DIMS];
 	unsigned int axis = 0;
 
-	if (is_nothing(u)) {
+	if (sized_is_nothing(u)) {
 		n->out[0] = *x;
 		return;
 	}
-	if ((idx->size != NULL) != (u->size != NULL) ||
-	    (idx->size && (!onnx_same(idx->size, u->size) || idx->along != u->along)))
-		onnx_fail(n, -ENOTSUP,
-			  "operands whose sizes depend on the data and may be different");
-	if (nd && x->size && ncc_elems(&idx->op->shape) != idx->op->shape.dim[0])
+	memcpy(size, x->size, sizeof(size));
+	for (unsigned int d = 0; d < NCC_MAX_DIMS; d++)
+		if ((idx->size[d] || (u->size[d] && !nd)) &&
+		    !(idx->size[d] && u->size[d] && onnx_same(idx->size[d], u->size[d])))
+			onnx_fail(n, -ENOTSUP,
+				  "operands whose sizes depend on the data and may be different");
+	if (nd && onnx_sized_but(x, NCC_MAX_DIMS) &&
+	    ncc_elems(&idx->op->shape) != idx->op->shape.dim[0])
 		sized_refuse(n, 0);
 	if (!n->rc && !nd)
 		axis = onnx_axis(n, onnx_int(n, "axis", 0), x->op->shape.ndim);
 	if (n->rc)
 		return;
-	idx->op = hitting(n, idx, x->size && x->along == axis ? x->size : NULL);
-	if (!n->rc && x->size)
-		sized_import(n, x->along, x->size);
-	else if (!n->rc)
-		n->rule->import(n);
+	idx->op = hitting(n, idx, x->size[axis]);
+	if (!n->rc)
+		sized_import(n, size);
 }
 
 /* Rules: reductions and order */
@@ -130,58 +157,87 @@ static double neutral_of(struct onnx_node *n, onnx_op x)
 	return !strcmp(name, "ReduceProd");
 }
 
-/* The size is what a mean divides by. */
-static void divide_mean(struct onnx_node *n, const struct onnx_value *v)
+/* The sizes of the dimensions in the mask are what a mean divides by. */
+static void divide_mean(struct onnx_node *n, const struct onnx_value *v, uint32_t mask)
 {
-	onnx_op y = n->out[0].op, by;
+	struct onnx_value *out = &n->out[0];
 
-	if (strcmp(n->p->op_type, "ReduceMean") || n->rc)
+	if (strcmp(n->p->op_type, "ReduceMean"))
 		return;
-	by = ox_bin(n, NCC_DIV, ox_scalar(n, &y->shape, (double)v->op->shape.dim[v->along]),
-		    ox_cast_like(n, v->size, y));
-	onnx_give_as(n, 0, ox_bin(n, NCC_MUL, y, by), n->out[0].type);
+	for (unsigned int d = 0; d < v->op->shape.ndim && !n->rc; d++) {
+		onnx_op by;
+
+		if (!(mask >> d & 1) || !v->size[d])
+			continue;
+		by = ox_bin(n, NCC_DIV, ox_scalar(n, &out->op->shape, (double)v->op->shape.dim[d]),
+			    ox_cast_like(n, v->size[d], out->op));
+		out->op = ox_bin(n, NCC_MUL, out->op, by);
+	}
 }
 
 void sized_reduce(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
+	const unsigned int nd = v->op->shape.ndim;
 	const bool keep = onnx_int(n, "keepdims", 1);
+	onnx_op size[NCC_MAX_DIMS] = { NULL };
+	unsigned int to = 0;
 	uint32_t mask = 0;
-	bool all = !sized_axes(n, v->op->shape.ndim, &mask);
+	bool all = !sized_axes(n, nd, &mask);
 
+	if (n->rc)
+		return;
 	if (all && onnx_int(n, "noop_with_empty_axes", 0)) {
 		n->out[0] = *v;
 		return;
 	}
-	if (!all && !(mask >> v->along & 1)) {
-		sized_import(n, keep ? v->along : v->along - sized_bits_below(mask, v->along),
-			     v->size);
-		return;
+	mask = all ? (1u << nd) - 1 : mask;
+	for (unsigned int d = 0; d < nd; d++) {
+		if (!(mask >> d & 1))
+			size[to++] = v->size[d];
+		else if (keep)
+			to++;
 	}
-	v->op = onnx_filled(n, v, v->op ? neutral_of(n, v->op) : 0);
+	v->op = onnx_filled(n, v, mask, neutral_of(n, v->op));
 	if (!v->op)
 		return;
 	n->rule->import(n);
-	divide_mean(n, v);
+	if (n->rc)
+		return;
+	divide_mean(n, v, mask);
+	onnx_give_sizes(n, 0, n->out[0].op, n->out[0].type, size);
+}
+
+/* The range of numbers that has 0 in it: what is not there becomes 0 */
+void sized_range_of(struct onnx_node *n)
+{
+	struct onnx_value *v = &n->in[0];
+	const struct onnx_value whole = *v;
+
+	v->op = onnx_filled(n, v, ONNX_ALL_DIMS, 0);
+	if (v->op)
+		n->rule->import(n);
+	if (!n->rc)
+		onnx_give_sizes(n, 0, n->out[0].op, n->out[0].type, whole.size);
 }
 
 void sized_arg(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), v->op->shape.ndim);
-	bool keep = onnx_int(n, "keepdims", 1);
+	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), v->op->shape.ndim);
+	const bool keep = onnx_int(n, "keepdims", 1);
+	onnx_op size[NCC_MAX_DIMS] = { NULL };
 
-	if (axis != v->along) {
-		sized_import(n, v->along - (!keep && axis < v->along), v->size);
+	for (unsigned int d = 0; d < v->op->shape.ndim; d++)
+		if (d != axis)
+			size[d - (!keep && d > axis)] = v->size[d];
+	if (v->size[axis] && onnx_int(n, "select_last_index", 0))
+		sized_refuse_dim(n, 0, axis);
+	if (n->rc)
 		return;
-	}
-	if (onnx_int(n, "select_last_index", 0)) {
-		sized_refuse(n, 0);
-		return;
-	}
-	v->op = onnx_filled(n, v, neutral_of(n, v->op));
+	v->op = onnx_filled(n, v, 1u << axis, neutral_of(n, v->op));
 	if (v->op)
-		n->rule->import(n);
+		sized_import(n, size);
 }
 
 /* Along one axis, and all of it stays */
@@ -189,24 +245,30 @@ void sized_softmax(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
 	const unsigned int nd = v->op->shape.ndim;
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", n->opset < 13 ? 1 : -1), nd);
+	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", n->opset < 13 ? 1 : -1), nd);
+	onnx_op size[NCC_MAX_DIMS];
 
-	if (n->opset < 13 && v->along >= axis && nd > axis + 1)
-		sized_refuse(n, 0);
-	if (v->along == axis)
-		v->op = onnx_filled(n, v, neutral_of(n, v->op));
-	if (!n->rc)
-		sized_import(n, v->along, v->size);
+	memcpy(size, v->size, sizeof(size));
+	for (unsigned int d = axis; n->opset < 13 && nd > axis + 1 && d < nd && !n->rc; d++)
+		if (v->size[d])
+			sized_refuse_dim(n, 0, d);
+	if (n->rc)
+		return;
+	v->op = onnx_filled(n, v, 1u << axis, neutral_of(n, v->op));
+	if (v->op)
+		sized_import(n, size);
 }
 
 /* Sums up to each element; reversed ones begin at the end */
 void sized_cum_sum(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
+	onnx_op size[NCC_MAX_DIMS];
 
-	v->op = onnx_filled(n, v, 0);
+	memcpy(size, v->size, sizeof(size));
+	v->op = onnx_filled(n, v, ONNX_ALL_DIMS, 0);
 	if (v->op)
-		sized_import(n, v->along, v->size);
+		sized_import(n, size);
 }
 
 /*
@@ -218,6 +280,7 @@ static bool top_of_list(struct onnx_node *n, double last, int64_t most, onnx_op 
 	struct onnx_value *v = &n->in[0];
 	const struct onnx_taken *t = onnx_taken_before(n, v->op);
 	onnx_op keep, to = t ? onnx_kept_places(n, t->idx, &keep) : NULL;
+	const onnx_op size[NCC_MAX_DIMS] = { k };
 	struct onnx_value out;
 
 	if (!to || t->from->shape.ndim != 1 || most > t->from->shape.dim[0])
@@ -227,10 +290,7 @@ static bool top_of_list(struct onnx_node *n, double last, int64_t most, onnx_op 
 				  .type = v->type };
 	if (n->rc)
 		return true;
-	if (k)
-		sized_import(n, 0, k);
-	else
-		n->rule->import(n);
+	sized_import(n, size);
 	out = n->nout > 1 ? n->out[1] : (struct onnx_value){ 0 };
 	if (out.op && !n->rc)
 		n->out[1].op = ox_take(n, to, out.op, 0);
@@ -247,16 +307,14 @@ void sized_top_k(struct onnx_node *n)
 	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), v->op->shape.ndim);
 	const struct ncc_shape number = { .dtype = NEURON_DT_INT32, .ndim = 1, .dim = { 1 } };
 	struct ncc_shape none = v->op->shape;
+	onnx_op size[NCC_MAX_DIMS];
 	struct onnx_number k;
 	double last;
 	int64_t most;
 
 	if (n->rc || !onnx_number(n, count->op, 0, &k))
 		return;
-	if (v->size && v->along != axis && k.op) {
-		onnx_fail(n, -ENOTSUP, "two sizes that depend on the data");
-		return;
-	}
+	memcpy(size, v->size, sizeof(size));
 	most = none.dim[axis];
 	last = onnx_int(n, "largest", 1) ? ox_least(&none) : ox_most(&none);
 	if (k.value < 1) {
@@ -269,67 +327,10 @@ void sized_top_k(struct onnx_node *n)
 	count->op = ox_data(n, &number);
 	if (count->op)
 		ncc_set(number.dtype, count->op->data, 0, (double)most);
-	if (n->rc || (v->size && !axis && top_of_list(n, last, most, k.op)))
+	if (n->rc || (v->size[0] && none.ndim == 1 && top_of_list(n, last, most, k.op)))
 		return;
-	if (v->size && v->along == axis)
-		v->op = onnx_filled(n, v, last);
-	if (n->rc)
-		return;
-	if (v->size && v->along != axis)
-		sized_import(n, v->along, v->size);
-	else if (k.op)
-		sized_import(n, axis, k.op);
-	else
-		n->rule->import(n);
-}
-
-/* Rules: products */
-
-/* The rows of operand 0 */
-void sized_mat_mul(struct onnx_node *n)
-{
-	const struct onnx_value *a = &n->in[0];
-	const unsigned int nd = a->op->shape.ndim, other = onnx_in(n, 1)->shape.ndim;
-
-	if (a->along == nd - 1 || other > nd || other < 2)
-		sized_refuse(n, 0);
-	else
-		sized_import(n, a->along, a->size);
-}
-
-void sized_gemm(struct onnx_node *n)
-{
-	const struct onnx_value *a = &n->in[0];
-	const bool turned = onnx_int(n, "transA", 0);
-	const onnx_op c = onnx_in(n, 2);
-
-	if (a->along != turned)
-		sized_refuse(n, 0);
-	else if (c && c->shape.ndim == 2 && c->shape.dim[0] != 1)
-		sized_refuse(n, 0);
-	else
-		sized_import(n, 0, a->size);
-}
-
-/* The first dimension is a batch, whose elements have nothing to do with each other. */
-void sized_batch(struct onnx_node *n)
-{
-	if (n->in[0].along)
-		sized_refuse(n, 0);
-	else
-		sized_import(n, 0, n->in[0].size);
-}
-
-/* Rows of regions and the image of each */
-void sized_roi_align(struct onnx_node *n)
-{
-	const struct onnx_value *rois = &n->in[1], *image = &n->in[2];
-
-	if (!rois->size || !image->size || rois->along || image->along ||
-	    !onnx_same(rois->size, image->size)) {
-		onnx_fail(n, -ENOTSUP,
-			  "operands whose sizes depend on the data and may be different");
-		return;
-	}
-	sized_import(n, 0, rois->size);
+	v->op = onnx_filled(n, v, 1u << axis, last);
+	size[axis] = k.op;
+	if (!n->rc)
+		sized_import(n, size);
 }

@@ -4,18 +4,15 @@
  * end.
  */
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sized.h"
 
-/* A list of dimensions, at most one of which depends on the data */
+/* A list of dimensions, some of which depend on the data */
 static bool take_dims(struct onnx_node *n, onnx_op list, int64_t *dim, unsigned int *ndim,
-		      unsigned int *at, onnx_op *count)
+		      onnx_op *size)
 {
 	*ndim = list->shape.ndim ? (unsigned int)list->shape.dim[0] : 1;
-	*count = NULL;
 	if (list->shape.ndim > 1 || *ndim > NCC_MAX_DIMS) {
 		onnx_fail(n, -EINVAL, "a shape that is no list");
 		return false;
@@ -26,15 +23,11 @@ static bool take_dims(struct onnx_node *n, onnx_op list, int64_t *dim, unsigned 
 		if (!onnx_number(n, list, i, &d))
 			return false;
 		dim[i] = d.value;
-		if (!d.op)
+		size[i] = d.op;
+		if (!d.op || d.value != INT32_MAX)
 			continue;
-		if (*count || d.value == INT32_MAX) {
-			onnx_fail(n, -ENOTSUP, "dimension %u depends on the data, %s", i,
-				  *count ? "as another one does" : "without a bound");
-			return false;
-		}
-		*count = d.op;
-		*at = i;
+		onnx_fail(n, -ENOTSUP, "dimension %u depends on the data, without a bound", i);
+		return false;
 	}
 	return true;
 }
@@ -52,11 +45,11 @@ static void set_list(struct onnx_node *n, unsigned int i, const int64_t *v, unsi
 
 void sized_constant_of_shape(struct onnx_node *n)
 {
+	onnx_op size[NCC_MAX_DIMS] = { NULL };
 	int64_t dim[NCC_MAX_DIMS];
-	unsigned int ndim, at = 0;
-	onnx_op count;
+	unsigned int ndim;
 
-	if (!take_dims(n, onnx_in(n, 0), dim, &ndim, &at, &count))
+	if (!take_dims(n, onnx_in(n, 0), dim, &ndim, size))
 		return;
 	for (unsigned int i = 0; i < ndim; i++)
 		if (dim[i] < 1)
@@ -66,32 +59,48 @@ void sized_constant_of_shape(struct onnx_node *n)
 				  i, (long long)dim[i]);
 	set_list(n, 0, dim, ndim);
 	if (!n->rc)
-		sized_import(n, at, count);
+		sized_import(n, size);
 }
 
-/* To a shape with a size, or of what has one */
+/* To a shape with sizes, or of what has them */
 void sized_expand(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
+	onnx_op wanted[NCC_MAX_DIMS] = { NULL }, size[NCC_MAX_DIMS] = { NULL };
 	int64_t dim[NCC_MAX_DIMS];
-	unsigned int nd = v->op->shape.ndim, ndim, at = 0, own;
-	onnx_op count;
+	unsigned int nd = v->op->shape.ndim, ndim, all;
 
 	if (!onnx_in(n, 1)) { /* an empty list */
-		sized_import(n, v->along, v->size);
+		memcpy(size, v->size, sizeof(size));
+		sized_import(n, size);
 		return;
 	}
-	if (!take_dims(n, onnx_in(n, 1), dim, &ndim, &at, &count))
+	if (!take_dims(n, onnx_in(n, 1), dim, &ndim, wanted))
 		return;
-	own = v->along + (ndim > nd ? ndim - nd : 0);
-	at += ndim < nd ? nd - ndim : 0;
-	if (v->size && count && (own != at || !onnx_same(v->size, count)))
-		onnx_fail(n, -ENOTSUP, "to a size that may be different from the operand's");
-	if (v->size && count)
-		dim[at - (ndim < nd ? nd - ndim : 0)] = v->op->shape.dim[v->along];
+	all = nd > ndim ? nd : ndim;
+	for (unsigned int back = 0; back < all && !n->rc; back++) {
+		const unsigned int own = nd - 1 - back, other = ndim - 1 - back;
+		const onnx_op have = back < nd ? v->size[own] : NULL;
+		const onnx_op want = back < ndim ? wanted[other] : NULL;
+		onnx_op *to = &size[all - 1 - back];
+
+		*to = sized_both(n, have, want);
+		if (have && back < ndim && (want || dim[other] == 1))
+			dim[other] = v->op->shape.dim[own];
+		else if (have && back < ndim)
+			onnx_fail(n, -ENOTSUP,
+				  "dimension %u, whose size depends on the data, to %lld", own,
+				  (long long)dim[other]);
+		else if (want && back < nd && v->op->shape.dim[own] != 1)
+			onnx_fail(n, -ENOTSUP,
+				  "dimension %u of %lld to a size that depends on the data", own,
+				  (long long)v->op->shape.dim[own]);
+	}
+	if (n->rc)
+		return;
 	set_list(n, 1, dim, ndim);
 	if (!n->rc)
-		sized_import(n, count ? at : own, count ? count : v->size);
+		sized_import(n, size);
 }
 
 /* Whole numbers from a constant on, in steps of 1 */
@@ -144,17 +153,27 @@ static void cut_static(struct onnx_node *n, struct onnx_value *v, unsigned int d
 			  d);
 }
 
+/* The last `count` of dimension d, or those that there are */
+static void cut_last(struct onnx_node *n, struct onnx_value *v, unsigned int d, int64_t count)
+{
+	const int64_t bound = v->op->shape.dim[d];
+	onnx_op first;
+
+	count = count > bound ? bound : count;
+	first = ox_binc(n, NCC_MAX, ox_binc(n, NCC_SUB, v->size[d], (double)count), 0);
+	v->op = ox_take(n, v->op, ox_bin(n, NCC_ADD, ox_iota(n, NEURON_DT_INT32, count), first), d);
+	v->size[d] = ox_binc(n, NCC_MIN, v->size[d], (double)count);
+}
+
 /* Cuts from a constant on, to an end that may count from the end. */
 static void cut(struct onnx_node *n, struct onnx_value *v, unsigned int d,
 		const struct onnx_number *start, const struct onnx_number *end, int64_t step)
 {
 	const struct ncc_shape number = { .dtype = NEURON_DT_INT32 };
 	int64_t bound = v->op->shape.dim[d], most;
-	const bool other = v->size && v->along != d;
-	onnx_op all = v->size && v->along == d ? v->size : ox_scalar(n, &number, (double)bound);
-	onnx_op last;
+	onnx_op all, last;
 
-	if (other && !start->op && !end->op) {
+	if (!v->size[d] && !start->op && !end->op) {
 		cut_static(n, v, d, start->value, end->value, step);
 		return;
 	}
@@ -163,23 +182,28 @@ static void cut(struct onnx_node *n, struct onnx_value *v, unsigned int d,
 			  d);
 		return;
 	}
-	if (start->op || start->value < 0 || other) {
+	if (!start->op && start->value < 0 && !end->op && end->value >= bound && v->size[d]) {
+		cut_last(n, v, d, -start->value);
+		return;
+	}
+	if (start->op || start->value < 0) {
 		onnx_fail(n, -ENOTSUP,
 			  "dimension %u from a start that depends on the data, or counts from the "
 			  "end",
 			  d);
 		return;
 	}
+	all = sized_count(n, v, d);
 	last = sized_from_start(n, onnx_number_op(n, end), all);
 	last = ox_bin(n, NCC_MIN, last, all);
 	most = end->value < bound && end->least >= 0 ? end->value : bound;
-	v->size = ox_binc(n, NCC_MAX, ox_binc(n, NCC_SUB, last, (double)start->value), 0);
-	v->along = d;
+	v->size[d] = start->value ? ox_binc(n, NCC_SUB, last, (double)start->value) : last;
+	v->size[d] = ox_binc(n, NCC_MAX, v->size[d], 0);
 	if (most > start->value) {
 		v->op = ox_slice(n, v->op, d, start->value, most - start->value, 1);
 	} else { /* nothing is left */
 		v->op = ox_slice(n, v->op, d, 0, 1, 1);
-		v->size = ox_scalar(n, &number, 0);
+		v->size[d] = ox_scalar(n, &number, 0);
 	}
 }
 
@@ -236,5 +260,5 @@ void sized_slice(struct onnx_node *n)
 			cut(n, &v, d, &start, &end, step.value);
 	}
 	if (!n->rc)
-		onnx_give_some(n, 0, v.op, v.type, v.along, v.size);
+		onnx_give_sizes(n, 0, v.op, v.type, v.size);
 }

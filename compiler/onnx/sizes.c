@@ -128,7 +128,41 @@ static int holds(struct walk *w, const struct ncc_op *p, int64_t i)
 		return ncc_compares(p->kind, 0, 1);
 	if (a.least > b.most)
 		return ncc_compares(p->kind, 1, 0);
+	if (a.least >= b.most && (p->kind == NCC_LT || p->kind == NCC_GE))
+		return p->kind == NCC_GE;
+	if (a.most <= b.least && (p->kind == NCC_GT || p->kind == NCC_LE))
+		return p->kind == NCC_LE;
 	return -1;
+}
+
+static bool is_number(struct bound b, int64_t v)
+{
+	return b.least == v && b.most == v;
+}
+
+/* The operand whose value the result always has; -1: that is not known */
+static int decided(struct walk *w, const struct ncc_op *op, int64_t i)
+{
+	struct bound a, b;
+
+	if (!ncc_is_binary(op->kind) || ncc_is_compare(op->kind) || ncc_is_float(op->shape.dtype))
+		return -1;
+	a = bound_of(w, op->in[0], i);
+	b = bound_of(w, op->in[1], i);
+	switch (op->kind) {
+	case NCC_MIN:
+		return a.most <= b.least ? 0 : b.most <= a.least ? 1 : -1;
+	case NCC_MAX:
+		return a.least >= b.most ? 0 : b.least >= a.most ? 1 : -1;
+	case NCC_ADD:
+		return is_number(b, 0) ? 0 : is_number(a, 0) ? 1 : -1;
+	case NCC_SUB:
+		return is_number(b, 0) ? 0 : -1;
+	case NCC_MUL:
+		return is_number(b, 1) ? 0 : is_number(a, 1) ? 1 : -1;
+	default:
+		return -1;
+	}
 }
 
 /* Follows moves and selections that are decided. */
@@ -145,6 +179,19 @@ static void follow(struct walk *w, const struct ncc_op **op, int64_t *i)
 		if (which < 0)
 			return;
 		*op = (*op)->in[which ? 1 : 2];
+	}
+}
+
+/* The same, and what is always one of its operands */
+static void follow_all(struct walk *w, const struct ncc_op **op, int64_t *i)
+{
+	int which = 0;
+
+	while (w->visits && which >= 0) {
+		follow(w, op, i);
+		which = decided(w, *op, *i);
+		if (which >= 0)
+			*op = (*op)->in[which];
 	}
 }
 
@@ -182,6 +229,8 @@ static struct bound bound_of(struct walk *w, const struct ncc_op *op, int64_t i)
 		other = bound_of(w, op->in[2], i);
 		r.least = other.least < r.least ? other.least : r.least;
 		r.most = other.most > r.most ? other.most : r.most;
+	} else if (op->kind == NCC_SUB && onnx_same(op->in[0], op->in[1])) {
+		return (struct bound){ 0, 0 };
 	} else if (ncc_is_binary(op->kind) && !ncc_is_compare(op->kind)) {
 		r = combined(op->kind, bound_of(w, op->in[0], i), bound_of(w, op->in[1], i));
 	} else if (op->kind == NCC_REDUCE && !op->shape.ndim) {
@@ -211,7 +260,7 @@ bool onnx_number(struct onnx_node *n, onnx_op list, int64_t i, struct onnx_numbe
 	if (b.least == b.most)
 		return true;
 	w.visits = MOST_VISITS;
-	follow(&w, &op, &i);
+	follow_all(&w, &op, &i);
 	x = (onnx_op)op;
 	if (ncc_elems(&x->shape) > 1)
 		x = ox_slice(n, ox_reshape(n, x, 1, (int64_t[]){ ncc_elems(&x->shape) }), 0, i, 1,

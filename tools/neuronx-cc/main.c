@@ -201,10 +201,12 @@ static int check_options(const struct args *a)
  */
 static struct ncc_input *take_input(struct args *a, char *text, char **rest)
 {
-	char *eq = strrchr(text, '=');
+	char *eq = text + strlen(text);
 	unsigned int i;
 
-	if (!eq || eq == text)
+	while (eq > text && (*eq != '=' || eq[-1] == '<')) /* not that of a bound, <= */
+		eq--;
+	if (eq == text)
 		return NULL;
 	*eq = 0;
 	*rest = eq + 1;
@@ -226,12 +228,14 @@ static int take_input_shape(struct args *a, char *text)
 
 	in = take_input(a, text, &p);
 	if (!in)
-		return usage("--input-shape takes NAME=1x3x224", text);
+		return usage("--input-shape takes NAME=1x3x<=224", text);
 	in->has_shape = true;
 	for (in->ndim = 0; *p && in->ndim < NCC_MAX_DIMS; p = *end ? end + 1 : end) {
+		in->bounded[in->ndim] = !strncmp(p, "<=", 2);
+		p += in->bounded[in->ndim] ? 2 : 0;
 		in->dim[in->ndim++] = strtoll(p, &end, 10);
 		if (end == p || (*end && (*end != 'x' || !end[1])) || in->dim[in->ndim - 1] < 1)
-			return usage("--input-shape takes NAME=1x3x224", p);
+			return usage("--input-shape takes NAME=1x3x<=224", p);
 	}
 	return *p ? usage("--input-shape takes up to 8 dimensions", p) : 0;
 }

@@ -255,17 +255,23 @@ def empty(to: Path) -> None:
 
 def refused(to: Path) -> None:
     x = {"x": normal(30)}
-    save(to, "dyn_no_rule", mask() + [node("Pad", "d,p", "y")], x, ABOVE | {"p": whole(1, 1)}, "y")
-    save(to, "dyn_no_pairs", mask() + [node("Unsqueeze", "d,one", "u"), node("Sub", "d,u", "y")], x,
-         ABOVE | {"one": whole(1)}, "y")
+    save(to, "dyn_no_rule", mask() + [node("Hardmax", "d", "y", axis=0)], x, ABOVE, "y")
     save(to, "dyn_no_second_size", mask() + mask("x", "e", "also") + [node("Add", "d,e", "y")], x,
          ABOVE | {"also": np.float32(0.4000001)}, "y")
-    save(to, "dyn_no_merge", mask() + [
+    save(to, "dyn_no_pairs_unique", [node("Unique", "x", "y")], {"x": normal(9000)}, {}, "y")
+
+
+def several(to: Path) -> None:
+    """Two dimensions that the data say, one that is padded, cut from its end, or merged with another"""
+    x = {"x": np.random.default_rng(17).standard_normal(30).astype(np.float32)}
+    save(to, "dyn_pairs", mask() + [node("Unsqueeze", "d,one", "u"), node("Sub", "d,u", "y")], x,
+         ABOVE | {"one": whole(1)}, "y")
+    save(to, "dyn_pad", mask() + [node("Pad", "d,p", "y")], x, ABOVE | {"p": whole(1, 1)}, "y")
+    save(to, "dyn_merge", mask() + [
         node("Unsqueeze", "d,zero", "u"), node("Concat", "u,u", "c", axis=0), node("Reshape", "c,flat", "y")],
         x, ABOVE | {"zero": whole(0), "flat": whole(-1)}, "y")
-    save(to, "dyn_no_start", mask() + [node("Slice", "d,minus,end", "y")], x,
+    save(to, "dyn_end", mask() + [node("Slice", "d,minus,end", "y")], x,
          ABOVE | {"minus": whole(-3), "end": whole(100)}, "y")
-    save(to, "dyn_no_pairs_unique", [node("Unique", "x", "y")], {"x": normal(9000)}, {}, "y")
 
 
 def without_updates(to: Path) -> None:
@@ -291,6 +297,7 @@ def main() -> None:
     later(to)
     exported(to)
     without_updates(to)
+    several(to)
 
 
 if __name__ == "__main__":

@@ -229,6 +229,22 @@ static bool read_input(struct onnx_case *c, const char *dir, size_t i)
 	       read_tensor(c, dir, "input", number, i, &c->in[i]);
 }
 
+#define ROOM 3 /* that bounds leave beyond the data */
+
+/* The dimensions that the model leaves open become larger, and dynamic. */
+static bool bound_open(struct onnx_case *c, const Ncc__Onnx__ValueInfo *p, struct ncc_input *f)
+{
+	const Ncc__Onnx__TensorShape *s = p->type->tensor_type->shape;
+
+	if (!s || s->n_dim != f->ndim)
+		return fail(c, "input '%s' has another rank than its data", p->name);
+	for (unsigned int d = 0; d < f->ndim; d++) {
+		f->bounded[d] = s->dim[d]->value_case != NCC__ONNX__DIMENSION__VALUE_DIM_VALUE;
+		f->dim[d] += f->bounded[d] ? ROOM : 0;
+	}
+	return true;
+}
+
 /*
  * Inputs that the options name become constants with the test's value, or get the shape of its
  * data.
@@ -243,10 +259,12 @@ static bool freeze(struct onnx_case *c, const char *dir, const char *options)
 	for (size_t i = 0; i < g->n_input && i < ONNX_CASE_MAX; i++) {
 		struct ncc_input *f = &c->frozen[c->opt.ninputs];
 		const struct onnx_data *d = &c->in[i];
-		char shape[128];
+		char shape[128], open[128];
 
 		snprintf(shape, sizeof(shape), "%.100s:shape", g->input[i]->name);
-		if (!in_list(options, g->input[i]->name) && !in_list(options, shape))
+		snprintf(open, sizeof(open), "%.100s:open", g->input[i]->name);
+		if (!in_list(options, g->input[i]->name) && !in_list(options, shape) &&
+		    !in_list(options, open))
 			continue;
 		if (!read_input(c, dir, i))
 			return false;
@@ -254,8 +272,10 @@ static bool freeze(struct onnx_case *c, const char *dir, const char *options)
 		f->has_shape = true;
 		f->ndim = d->ndim;
 		memcpy(f->dim, d->dim, sizeof(d->dim));
-		f->value = in_list(options, shape) ? NULL : d->v;
+		f->value = in_list(options, shape) || in_list(options, open) ? NULL : d->v;
 		f->nvalues = (size_t)d->n;
+		if (in_list(options, open) && !bound_open(c, g->input[i], f))
+			return false;
 		c->opt.ninputs++;
 	}
 	return true;
@@ -333,12 +353,13 @@ static void take_size(void *opaque, const char *line)
 	struct onnx_case *c = opaque;
 	const char *found = strstr(line, "how many of the ");
 	struct onnx_size s = { 0 };
-	unsigned int i;
+	unsigned int i, d;
 
 	if (found && sscanf(line, "output%u (", &i) == 1 && i < ONNX_CASE_MAX &&
-	    sscanf(found, "how many of the %lld of dimension %u there are; output%u", &s.bound,
-		   &s.along, &s.output) == 3)
-		c->size_of[i] = s;
+	    sscanf(found, "how many of the %lld of dimension %u there are; output%u", &s.bound, &d,
+		   &s.output) == 3 &&
+	    d < NCC_MAX_DIMS)
+		c->size_of[i][d] = s;
 }
 
 static bool compile(struct onnx_case *c, const char *dir, void **neff, size_t *neff_size)
@@ -396,10 +417,36 @@ static int64_t elements(const struct onnx_case *c, size_t i)
 	return s && n > 0 ? n : c->in[i].n; /* open dimensions count 0 */
 }
 
+/* What the options say of input i; NULL: nothing */
+static const struct ncc_input *asked(const struct onnx_case *c, size_t i)
+{
+	for (unsigned int k = 0; k < c->opt.ninputs; k++)
+		if (!strcmp(c->frozen[k].name, c->model->graph->input[i]->name))
+			return &c->frozen[k];
+	return NULL;
+}
+
+/* Where element k of a tensor of such dimensions is in the data; -1: beyond it */
+static int64_t place(const struct onnx_data *d, const int64_t *dim, int64_t k)
+{
+	int64_t at = 0, step = 1;
+
+	for (unsigned int i = d->ndim; i-- > 0; k /= dim[i], step *= d->dim[i]) {
+		if (k % dim[i] >= d->dim[i])
+			return -1;
+		at += k % dim[i] * step;
+	}
+	return at;
+}
+
+#define BEYOND 1000 /* a float where no data are: it must not be seen */
+
 static bool write_input(struct onnx_case *c, nrt_tensor_set_t *set, size_t index, size_t i,
 			nrt_tensor_t **t)
 {
+	const struct ncc_input *given = asked(c, i);
 	const struct onnx_data *d = &c->in[i];
+	int64_t n = elements(c, i), at;
 	struct ncc_shape s;
 	size_t size;
 	void *p;
@@ -407,14 +454,39 @@ static bool write_input(struct onnx_case *c, nrt_tensor_set_t *set, size_t index
 
 	if (onnx_dtype(d->type, &s))
 		return fail(c, "input %zu has type %d", i, d->type);
-	size = (size_t)elements(c, i) * ncc_dtype_size(s.dtype);
+	for (unsigned int k = 0; given && k < given->ndim; k++)
+		n = (k ? n : 1) * given->dim[k];
+	size = (size_t)n * ncc_dtype_size(s.dtype);
 	p = malloc(size + 1);
-	for (int64_t k = 0; p && d->n && k < elements(c, i); k++)
-		ncc_set(s.dtype, p, k, d->v[k % d->n]);
+	for (int64_t k = 0; p && d->n && k < n; k++) {
+		at = given ? place(d, given->dim, k) : k % d->n;
+		ncc_set(s.dtype, p, k, at >= 0 ? d->v[at] : ncc_is_float(s.dtype) ? BEYOND : 1);
+	}
 	*t = add_tensor(set, "input", index, size);
 	ok = p && *t && !nrt_tensor_write(*t, p, 0, size);
 	free(p);
 	return ok ? true : fail(c, "input %zu cannot be written", i);
+}
+
+/* The sizes of inputs' dynamic dimensions, inputs behind the others */
+static bool write_sizes(struct onnx_case *c, nrt_tensor_set_t *set, size_t *index, nrt_tensor_t **t)
+{
+	for (size_t k = 0; k < c->model->graph->n_input * NCC_MAX_DIMS; k++) {
+		const struct ncc_input *given = asked(c, k / NCC_MAX_DIMS);
+		const unsigned int d = k % NCC_MAX_DIMS;
+		int32_t size;
+
+		if (!given || given->value || d >= given->ndim || !given->bounded[d])
+			continue;
+		size = (int32_t)c->in[k / NCC_MAX_DIMS].dim[d];
+		if (*index >= ONNX_CASE_MAX)
+			return fail(c, "too many sizes");
+		t[*index] = add_tensor(set, "input", *index, sizeof(size));
+		if (!t[*index] || nrt_tensor_write(t[*index], &size, 0, sizeof(size)))
+			return fail(c, "a size cannot be written");
+		++*index;
+	}
+	return true;
 }
 
 /* Integers and predicates have the same bits; NaN and infinities are the same */
@@ -433,46 +505,54 @@ static bool same(const struct onnx_case *c, int32_t type, double want, double go
 	return fabs(want - got) <= c->tolerance;
 }
 
-/* The dimensions that the program's output has: a bound for the one that depends on the data */
+/* The dimensions that the program's output has: bounds for those that depend on the data */
 static int64_t bounded(const struct onnx_case *c, size_t i, int64_t *dim)
 {
 	int64_t n = 1;
 
 	for (unsigned int d = 0; d < c->out[i].ndim; d++) {
-		dim[d] = c->out[i].dim[d];
-		if (c->size_of[i].output && d == c->size_of[i].along)
-			dim[d] = c->size_of[i].bound;
+		dim[d] = c->size_of[i][d].output ? c->size_of[i][d].bound : c->out[i].dim[d];
 		n *= dim[d];
 	}
 	return n;
 }
 
 /*
- * The elements of an output that are there, one behind the other, where the size is the expected
- * one; what follows them has to be 0.
+ * The elements of an output that are there, one behind the other, where the sizes are the expected
+ * ones; what follows them has to be 0.
  */
-static bool cut(struct onnx_case *c, size_t i, const nrt_tensor_t *size, uint8_t dtype,
-		uint8_t *all)
+static bool cut(struct onnx_case *c, size_t i, nrt_tensor_t *const *all, uint8_t dtype,
+		uint8_t *got)
 {
-	const struct onnx_size *s = &c->size_of[i];
 	const struct onnx_data *d = &c->out[i];
-	int64_t dim[NCC_MAX_DIMS], n = bounded(c, i, dim), inner = ncc_dtype_size(dtype), k = 0;
-	int32_t have;
+	const unsigned int bytes = ncc_dtype_size(dtype);
+	int64_t dim[NCC_MAX_DIMS], n = bounded(c, i, dim);
+	uint8_t *part = calloc((size_t)d->n + 1, bytes);
+	bool ok = part;
 
-	if (nrt_tensor_read(size, &have, 0, sizeof(have)))
-		return fail(c, "the size of output %zu cannot be read", i);
-	if (have != d->dim[s->along])
-		return fail(c, "output %zu has %d in dimension %u, expected %lld", i, have,
-			    s->along, (long long)d->dim[s->along]);
-	for (unsigned int k = s->along + 1; k < d->ndim; k++)
-		inner *= dim[k];
-	for (int64_t at = 0; at < n * ncc_dtype_size(dtype); at++) {
-		if (at / inner % s->bound < have)
-			all[k++] = all[at];
-		else if (all[at])
-			return fail(c, "output %zu is not 0 beyond its size", i);
+	for (unsigned int k = 0; k < d->ndim && ok; k++) {
+		const unsigned int at = c->size_of[i][k].output;
+		int32_t have;
+
+		if (at && (at >= ONNX_CASE_MAX || nrt_tensor_read(all[at], &have, 0, sizeof(have))))
+			ok = fail(c, "the size of output %zu cannot be read", i);
+		else if (at && have != d->dim[k])
+			ok = fail(c, "output %zu has %d in dimension %u, expected %lld", i, have, k,
+				  (long long)d->dim[k]);
 	}
-	return true;
+	for (int64_t k = 0; k < n && ok; k++) {
+		const int64_t at = place(d, dim, k);
+
+		if (at >= 0)
+			memcpy(part + at * bytes, got + k * bytes, bytes);
+		for (unsigned int b = 0; at < 0 && b < bytes; b++)
+			if (got[k * bytes + b])
+				ok = fail(c, "output %zu is not 0 beyond its size", i);
+	}
+	if (ok)
+		memcpy(got, part, (size_t)d->n * bytes);
+	free(part);
+	return ok;
 }
 
 static bool compare(struct onnx_case *c, size_t i, nrt_tensor_t *const *all, uint8_t dtype)
@@ -485,8 +565,8 @@ static bool compare(struct onnx_case *c, size_t i, nrt_tensor_t *const *all, uin
 
 	if (!ok)
 		fail(c, "output %zu cannot be read", i);
-	if (ok && c->size_of[i].output)
-		ok = cut(c, i, all[c->size_of[i].output], dtype, got);
+	if (ok)
+		ok = cut(c, i, all, dtype, got);
 	for (int64_t k = 0; k < d->n && ok; k++) {
 		double v = ncc_get(dtype, got, k);
 
@@ -520,6 +600,7 @@ static bool execute(struct onnx_case *c, nrt_model_t *model)
 		ok = write_input(c, in, nin, i, &tin[nin]);
 		nin++;
 	}
+	ok = ok && write_sizes(c, in, &nin, tin);
 
 	for (size_t i = 0; i < g->n_output && ok; i++) {
 		ok = !onnx_dtype(c->out[i].type, &s[i]);
@@ -527,9 +608,11 @@ static bool execute(struct onnx_case *c, nrt_model_t *model)
 					  (size_t)bounded(c, i, dim) * ncc_dtype_size(s[i].dtype))
 			     : NULL;
 		ok = tout[i] ? true : fail(c, "output %zu cannot be made", i);
-		size = c->size_of[i].output;
-		if (ok && size && size < ONNX_CASE_MAX)
-			tout[size] = add_tensor(out, "output", size, sizeof(int32_t));
+		for (unsigned int d = 0; d < NCC_MAX_DIMS && ok; d++) {
+			size = c->size_of[i][d].output;
+			if (size && size < ONNX_CASE_MAX)
+				tout[size] = add_tensor(out, "output", size, sizeof(int32_t));
+		}
 	}
 
 	if (ok && nrt_execute(model, in, out))

@@ -18,10 +18,9 @@ struct onnx_data {
 	double *v;
 };
 
-/* Of an output whose size depends on the data */
+/* Of a dimension of an output whose size depends on the data */
 struct onnx_size {
 	long long bound;
-	unsigned int along; /* dimension */
 	unsigned int output; /* where its size is; 0: it depends on none */
 };
 
@@ -35,7 +34,7 @@ struct onnx_case {
 	struct onnx_data in[ONNX_CASE_MAX], out[ONNX_CASE_MAX];
 	struct ncc_input frozen[ONNX_CASE_MAX];
 	struct ncc_options opt;
-	struct onnx_size size_of[ONNX_CASE_MAX];
+	struct onnx_size size_of[ONNX_CASE_MAX][NCC_MAX_DIMS];
 	double tolerance; /* of one element, absolute */
 };
 
@@ -43,7 +42,8 @@ extern const struct neuron_target *onnx_case_target; /* what all are compiled fo
 
 /*
  * Runs one case. options, separated by commas: "-", "narrow-64bit", NAME of an input that becomes a
- * constant, NAME:shape of one whose shape the data tell, "drawn". Returns true if it passed.
+ * constant, NAME:shape of one whose shape the data tell, NAME:open of one whose open dimensions get
+ * a bound that is larger than the data, "drawn". Returns true if it passed.
  */
 bool onnx_case_run(struct onnx_case *c, const char *dir, const char *options);
 /*

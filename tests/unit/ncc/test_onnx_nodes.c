@@ -109,7 +109,8 @@ static void run_row(const char *dir, struct row *r, char *next, size_t size)
 		snprintf(next, size, "narrow-64bit");
 	else if (c.refused && sscanf(c.why, "input '%99[^']'", name) == 1 &&
 		 strstr(c.why, "--input-shape"))
-		snprintf(next, size, "%s:shape", name);
+		snprintf(next, size, "%s:%s", name,
+			 strncmp(r->name, "bounded_", 8) ? "shape" : "open");
 	else if (!c.refused && c.why[0] && is_drawn(&c))
 		snprintf(next, size, "drawn");
 	else if (c.refused && strstr(c.why, "must be a constant") &&

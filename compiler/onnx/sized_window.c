@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Rules (sized.h) of operators on batches of images: convolutions, pools, normalization of
+ * channels. What is not there is what padding is. Part of the ONNX front end.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "sized.h"
+
+/* Number i of a list of the window, which is 1 where the list is absent; pads: 0 */
+static int64_t listed(struct onnx_node *n, const char *name, unsigned int i, int64_t otherwise)
+{
+	int64_t v[2 * NCC_MAX_DIMS];
+	unsigned int count;
+
+	return onnx_ints(n, name, v, 2 * NCC_MAX_DIMS, &count) && i < count ? v[i] : otherwise;
+}
+
+/* How many windows there are along spatial dimension i of `size` elements, given its pads */
+static onnx_op windows(struct onnx_node *n, onnx_op size, unsigned int i, int64_t kernel,
+		       int64_t pads)
+{
+	const int64_t stride = listed(n, "strides", i, 1);
+	const int64_t span = (kernel - 1) * listed(n, "dilations", i, 1) + 1;
+
+	if (n->rc || stride < 1 || span > ONNX_MAX_DATA || pads > ONNX_MAX_DATA) {
+		onnx_fail(n, -EINVAL, "stride %lld, span %lld", (long long)stride, (long long)span);
+		return NULL;
+	}
+	size = ox_binc(n, NCC_ADD, size, (double)(pads - span + stride));
+	size = ox_binc(n, NCC_MAX, size, 0);
+	return stride == 1 ? size
+			   : ox_bin(n, NCC_DIV, size,
+				    size ? ox_scalar(n, &size->shape, (double)stride) : NULL);
+}
+
+/*
+ * Of a spatial dimension the elements that are there come first, and what follows them is as
+ * padding is: 0, or below all for a maximum. A mean that does not count padding would count it.
+ */
+void sized_window(struct onnx_node *n)
+{
+	struct onnx_value *v = &n->in[0];
+	const bool conv = !strcmp(n->p->op_type, "Conv"), mean = n->p->op_type[0] == 'A';
+	const onnx_op k = conv ? onnx_in(n, 1) : NULL;
+	const unsigned int nd = v->op->shape.ndim;
+	onnx_op size[NCC_MAX_DIMS];
+	const uint32_t mask = ~3u;
+
+	memcpy(size, v->size, sizeof(size));
+	if (size[1] || nd < 3 || (k && k->shape.ndim != nd)) {
+		sized_refuse_but(n, 0, 0);
+		return;
+	}
+	for (unsigned int d = 2; d < nd && !n->rc; d++) {
+		const int64_t high = listed(n, "pads", d - 2 + nd - 2, 0);
+		const bool upper = !onnx_string_is(n, "auto_pad", "NOTSET", "NOTSET") &&
+				   !onnx_string_is(n, "auto_pad", "VALID", "NOTSET");
+
+		if (!size[d])
+			continue;
+		if (upper || onnx_int(n, "ceil_mode", 0) || (n->nout > 1 && *n->p->output[1]) ||
+		    (mean && high && !onnx_int(n, "count_include_pad", 0)))
+			sized_refuse_dim(n, 0, d);
+		size[d] = windows(n, size[d], d - 2,
+				  k ? k->shape.dim[d] : listed(n, "kernel_shape", d - 2, 1),
+				  high + listed(n, "pads", d - 2, 0));
+	}
+	if (n->rc)
+		return;
+	v->op = onnx_filled(n, v, mask, conv || mean ? 0 : ox_least(&v->op->shape));
+	if (!n->rc)
+		sized_import(n, size);
+}
+
+/* Of all spatial dimensions; the size is what a mean divides by */
+void sized_global_pool(struct onnx_node *n)
+{
+	struct onnx_value *v = &n->in[0];
+	const bool mean = !strcmp(n->p->op_type, "GlobalAveragePool");
+	onnx_op size[NCC_MAX_DIMS] = { v->size[0] }, y;
+
+	if (v->size[1]) {
+		sized_refuse_but(n, 0, 0);
+		return;
+	}
+	v->op = onnx_filled(n, v, ~3u, mean ? 0 : ox_least(&v->op->shape));
+	if (v->op)
+		n->rule->import(n);
+	y = n->out[0].op;
+	for (unsigned int d = 2; mean && d < v->op->shape.ndim && !n->rc; d++) {
+		if (!v->size[d])
+			continue;
+		y = ox_bin(n, NCC_MUL, y,
+			   ox_bin(n, NCC_DIV, ox_scalar(n, &y->shape, (double)v->op->shape.dim[d]),
+				  ox_cast_like(n, v->size[d], y)));
+	}
+	if (!n->rc)
+		onnx_give_sizes(n, 0, y, n->out[0].type, size);
+}
+
+/* With statistics that are given; else only the batch may be dynamic, and is refused too */
+void sized_batch_norm(struct onnx_node *n)
+{
+	const struct onnx_value *v = &n->in[0];
+	onnx_op size[NCC_MAX_DIMS];
+
+	memcpy(size, v->size, sizeof(size));
+	if (size[1] || onnx_int(n, "training_mode", 0))
+		sized_refuse(n, 0);
+	else
+		sized_import(n, size);
+}
+
+/* The first dimension is a batch, whose elements have nothing to do with each other. */
+void sized_batch(struct onnx_node *n)
+{
+	const onnx_op size[NCC_MAX_DIMS] = { n->in[0].size[0] };
+
+	if (onnx_sized_but(&n->in[0], 0))
+		sized_refuse_but(n, 0, 0);
+	else
+		sized_import(n, size);
+}
+
+/* Rows of regions and the image of each */
+void sized_roi_align(struct onnx_node *n)
+{
+	const struct onnx_value *rois = &n->in[1], *image = &n->in[2];
+	const onnx_op size[NCC_MAX_DIMS] = { rois->size[0] };
+
+	if (!rois->size[0] || !image->size[0] || onnx_sized_but(rois, 0) ||
+	    onnx_sized_but(image, 0) || !onnx_same(rois->size[0], image->size[0])) {
+		onnx_fail(n, -ENOTSUP,
+			  "operands whose sizes depend on the data and may be different");
+		return;
+	}
+	sized_import(n, size);
+}
