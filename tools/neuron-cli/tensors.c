@@ -86,15 +86,8 @@ static bool take_input(struct tensor *tensor, const struct cli_input *input, str
 static bool bind_input(struct cli *cli, struct tensors *t, const struct cli_input *input,
 		       const struct sized_input *in)
 {
-	const struct input_name name = { in->name, in->source };
 	char have[160], want[160];
 
-	if (!in->npy->data) {
-		name_list(&name, 1, have, sizeof(have));
-		cli_fail(have, "this input of the model is not given (--input %s=FILE.npy)",
-			 in->name);
-		return false;
-	}
 	if (!rows_match(&t->rows, &in->bound, in->npy)) {
 		rows_dims_text(in->npy, 0, ", ", have, sizeof(have));
 		rows_dims_text(&in->bound, in->sized, ", ", want, sizeof(want));
@@ -139,6 +132,21 @@ static bool choose_files(const struct cli_options *o, const struct input_name *n
 	return true;
 }
 
+static bool all_given(const struct input_name *names, const struct sized_input *in, unsigned int n)
+{
+	char all[512];
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (in[i].npy->data)
+			continue;
+		name_list(&names[i], 1, all, sizeof(all));
+		cli_fail(all, "this input of the model is not given (--input %s=FILE.npy)",
+			 in[i].name);
+		return false;
+	}
+	return true;
+}
+
 static bool bind_inputs(struct cli *cli, struct tensors *t)
 {
 	struct input_name *names = calloc(t->n + 1, sizeof(*names));
@@ -162,6 +170,7 @@ static bool bind_inputs(struct cli *cli, struct tensors *t)
 		cli_fail("infer", "out of memory");
 		ok = false;
 	}
+	ok = ok && all_given(names, in, n);
 	for (unsigned int i = 0; ok && i < n; i++)
 		ok = bind_input(cli, t, taken[i], &in[i]);
 	free(names);

@@ -59,13 +59,6 @@ static bool bind_input(struct bindings *b, struct binding *item, const struct in
 {
 	char want[160], got[160];
 
-	if (!in->npy->data) {
-		const struct input_name name = { in->name, in->source };
-
-		name_list(&name, 1, got, sizeof(got));
-		snprintf(why, size, "input %s is missing (--input %s=FILE.npy)", got, in->name);
-		return false;
-	}
 	if (!rows_match(&b->rows, &in->bound, in->npy)) {
 		rows_dims_text(&in->bound, in->sized, ",", want, sizeof(want));
 		rows_dims_text(in->npy, 0, ",", got, sizeof(got));
@@ -109,6 +102,21 @@ static bool choose_files(const struct input_name *names, unsigned int n, struct 
 	return true;
 }
 
+static bool all_given(const struct input_name *names, const struct sized_input *in, unsigned int n,
+		      char *why, size_t size)
+{
+	char all[512];
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (in[i].npy->data)
+			continue;
+		name_list(&names[i], 1, all, sizeof(all));
+		snprintf(why, size, "input %s is missing (--input %s=FILE.npy)", all, in[i].name);
+		return false;
+	}
+	return true;
+}
+
 static bool bind_inputs(struct bindings *b, struct input *inputs, unsigned int n, char *why,
 			size_t size)
 {
@@ -137,6 +145,7 @@ static bool bind_inputs(struct bindings *b, struct input *inputs, unsigned int n
 		snprintf(why, size, "out of memory");
 		ok = false;
 	}
+	ok = ok && all_given(names, in, nnames, why, size);
 	for (unsigned int i = 0; ok && i < nnames; i++)
 		ok = bind_input(b, item[i], taken[i], &in[i], why, size);
 	free(names);
