@@ -128,7 +128,7 @@ for i, want in enumerate([x.sum(0), x.sum(), x[:2] + z[:, None], y + y, w + w]):
     assert got.shape == want.shape and np.array_equal(got, want), (i, got, want)
 EOP
 ok $? "infer: inputs shorter than the bound, and their sizes"
-run infer "$sized" -i x=a4.npy -i y=sized-y.npy -i z=sized-z.npy -i w=sized-w.npy -o sized
+run infer "${sized-}" -i x=a4.npy -i y=sized-y.npy -i z=sized-z.npy -i w=sized-w.npy -o sized
 [ $? = 1 ] && grep -qF "a4.npy: float32 (4, 32), expected float32 (at most 6, at most 5)" "$work/err" && run unload "$sized"
 ok $? "infer: an input longer than the bound is refused"
 run infer --all --rows -i input0=a.npy -i input1=b.npy -o spread && check spread &&
