@@ -20,6 +20,7 @@ from typing import Any
 
 from tap import Tap
 
+DYNAMIC = Path(__file__).parents[1].resolve() / "data/hlo_ops/dynamic_parameters_4_3_4_2/module.hlo.pb"
 ENV = {**os.environ, "NEURON_EMU": "inf1.xlarge"}
 PERCENTS = [0, 1, 25, 50, 75, 90, 99, 100]
 
@@ -62,6 +63,8 @@ def main() -> None:
         npy(work / "a.npy", 1)
         npy(work / "one.npy", 1, (8, 8))
         npy(work / "short.npy", 1, (128, 63))
+        npy(work / "three.npy", 1, (3,))
+        npy(work / "seven.npy", 1, (7,))
         (work / "log.ir").write_text('module "log"\n%0 = f32[8,8] parameter index=0 "x"\n%1 = f32[8,8] log %0 "v"\nreturn %1\n')
 
         def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -102,7 +105,11 @@ def main() -> None:
             tap.ok(left.stdout == "Found 0 models\n", "the daemon has no model of it any more", left.stdout)
             daemon.terminate()
 
+        done = run("-n", "1", "-i", "z=three.npy", str(DYNAMIC))
+        tap.ok(done.returncode == 0 and "neuron-bench: input 'z': 3 of 6 of dimension 0 are there (input6)\n" in done.stderr,
+               "an input shorter than the bound", str(done))  # fmt: skip
         refused = {
+            ("-n", "1", "-i", "z=seven.npy", str(DYNAMIC)): "seven.npy: holds float32[7], input 'input2' takes float32[at most 6]",
             ("-n", "1", "none.neff"): "none.neff: No such file",
             ("-n", "1", "a.npy"): "a.npy: NRT_",
             ("-n", "1", "-i", "a=short.npy", "add.neff"): "short.npy: holds float32[128,63], input 'a' takes float32[128,64]",

@@ -23,25 +23,26 @@
 static const struct {
 	uint8_t dtype, size;
 	const char *descr, *name;
+	uint64_t one;
 } types[] = {
-	{ NEURON_DT_FP32, 4, "f4", "float32" },
-	{ NEURON_DT_FP16, 2, "f2", "float16" },
-	{ NPY_FP64, 8, "f8", "float64" },
-	{ NEURON_DT_BF16, 2, "V2", "bfloat16" },
-	{ NEURON_DT_INT8, 1, "i1", "int8" },
-	{ NEURON_DT_UINT8, 1, "u1", "uint8" },
-	{ NEURON_DT_UINT8, 1, "b1", "uint8" },
-	{ NEURON_DT_INT16, 2, "i2", "int16" },
-	{ NEURON_DT_UINT16, 2, "u2", "uint16" },
-	{ NEURON_DT_INT32, 4, "i4", "int32" },
-	{ NEURON_DT_UINT32, 4, "u4", "uint32" },
-	{ NEURON_DT_INT64, 8, "i8", "int64" },
-	{ NEURON_DT_UINT64, 8, "u8", "uint64" },
+	{ NEURON_DT_FP32, 4, "f4", "float32", 0x3f800000 },
+	{ NEURON_DT_FP16, 2, "f2", "float16", 0x3c00 },
+	{ NPY_FP64, 8, "f8", "float64", 0x3ff0000000000000 },
+	{ NEURON_DT_BF16, 2, "V2", "bfloat16", 0x3f80 },
+	{ NEURON_DT_INT8, 1, "i1", "int8", 1 },
+	{ NEURON_DT_UINT8, 1, "u1", "uint8", 1 },
+	{ NPY_BOOL, 1, "b1", "bool", 1 },
+	{ NEURON_DT_INT16, 2, "i2", "int16", 1 },
+	{ NEURON_DT_UINT16, 2, "u2", "uint16", 1 },
+	{ NEURON_DT_INT32, 4, "i4", "int32", 1 },
+	{ NEURON_DT_UINT32, 4, "u4", "uint32", 1 },
+	{ NEURON_DT_INT64, 8, "i8", "int64", 1 },
+	{ NEURON_DT_UINT64, 8, "u8", "uint64", 1 },
 	/* ml_dtypes has NumPy write f1, which NumPy does not read, or V1 of either */
-	{ NEURON_DT_FP8_E4, 1, "V1", "float8_e4m3" },
-	{ NEURON_DT_FP8_E3, 1, "V1", "float8_e3m4" },
-	{ NEURON_DT_FP8_E5, 1, "V1", "float8_e5m2" },
-	{ NEURON_DT_FP8_E5, 1, "f1", "float8_e5m2" },
+	{ NEURON_DT_FP8_E4, 1, "V1", "float8_e4m3", 0x38 },
+	{ NEURON_DT_FP8_E3, 1, "V1", "float8_e3m4", 0x30 },
+	{ NEURON_DT_FP8_E5, 1, "V1", "float8_e5m2", 0x3c },
+	{ NEURON_DT_FP8_E5, 1, "f1", "float8_e5m2", 0x3c },
 };
 
 /* How a file's bytes differ from those of struct npy */
@@ -56,6 +57,14 @@ size_t npy_itemsize(uint8_t dtype)
 	for (size_t i = 0; i < NTYPES; i++)
 		if (types[i].dtype == dtype)
 			return types[i].size;
+	return 0;
+}
+
+uint64_t npy_one(uint8_t dtype)
+{
+	for (size_t i = 0; i < NTYPES; i++)
+		if (types[i].dtype == dtype)
+			return types[i].one;
 	return 0;
 }
 
@@ -339,6 +348,8 @@ int npy_narrow(struct npy *npy, uint8_t dtype, uint64_t *bad)
 
 	if (npy->dtype == NEURON_DT_FP8_E4 && neuron_dtype_is_fp8(dtype))
 		npy->dtype = dtype; /* the file does not say which */
+	if (npy->dtype == NPY_BOOL && (dtype == NEURON_DT_INT8 || dtype == NEURON_DT_UINT8))
+		npy->dtype = dtype; /* models have bytes */
 	if (npy->dtype == dtype || narrower(npy->dtype) != dtype)
 		return 0;
 	for (*bad = 0; *bad < n; (*bad)++)

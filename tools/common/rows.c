@@ -13,13 +13,15 @@ void rows_init(struct rows *rows, bool split)
 	*rows = (struct rows){ .split = split, .given = 1, .batch = 1 };
 }
 
-void rows_dims_text(const struct npy *npy, const char *sep, char *text, size_t size)
+void rows_dims_text(const struct npy *npy, unsigned int most, const char *sep, char *text,
+		    size_t size)
 {
 	size_t pos = 0;
 
 	text[0] = 0;
 	for (unsigned int i = 0; i < npy->ndim && pos < size; i++)
-		pos += (size_t)snprintf(text + pos, size - pos, "%s%llu", i ? sep : "",
+		pos += (size_t)snprintf(text + pos, size - pos, "%s%s%llu", i ? sep : "",
+					most >> i & 1 ? "at most " : "",
 					(unsigned long long)npy->shape[i]);
 }
 

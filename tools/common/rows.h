@@ -18,8 +18,12 @@ struct rows {
 };
 
 void rows_init(struct rows *rows, bool split);
-/* Writes the dimensions as text, for example "4, 3" with sep ", ". */
-void rows_dims_text(const struct npy *npy, const char *sep, char *text, size_t size);
+/*
+ * Writes the dimensions as text, for example "4, at most 3" with sep ", ", if bit 1 of `most` is
+ * set.
+ */
+void rows_dims_text(const struct npy *npy, unsigned int most, const char *sep, char *text,
+		    size_t size);
 /* True if .npy files carry this type and shape, and it has as many bytes as model->size says */
 bool rows_model_ok(const struct npy *model);
 /* True if type and shape are those of the model's tensor; with split the number of rows is free */

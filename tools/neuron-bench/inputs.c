@@ -9,6 +9,7 @@
 #include "bench.h"
 #include "names.h"
 #include "rows.h"
+#include "sizes.h"
 
 #define INTEGERS 8 /* random integers are below: indices of small tables, too */
 
@@ -51,35 +52,36 @@ static void fill_random(struct npy *npy, uint64_t *state)
 	}
 }
 
-static bool read_input(struct bench_tensor *t, const char *path)
+/* Reads what is given for an input, in the model's type. */
+static bool read_input(struct npy *npy, const char *path)
 {
-	struct rows rows;
-	struct npy file;
-	char have[160], want[160];
+	uint8_t dtype = npy->dtype;
 	const char *why;
 	uint64_t bad;
-	int err = npy_read(path, &file, &why);
+	int err = npy_read(path, npy, &why);
 
 	if (err)
 		return bench_fail(path, "%s: %s", why, strerror(-err));
-	rows_init(&rows, false);
-	err = npy_narrow(&file, t->npy.dtype, &bad);
-	if (err < 0) {
-		npy_free(&file);
+	err = npy_narrow(npy, dtype, &bad);
+	if (err < 0)
 		return bench_fail(path, "element %llu does not fit into %s",
-				  (unsigned long long)bad, npy_dtype_name(t->npy.dtype));
-	}
-	if (!rows_match(&rows, &t->npy, &file)) {
-		rows_dims_text(&file, ",", have, sizeof(have));
-		rows_dims_text(&t->npy, ",", want, sizeof(want));
-		bench_fail(path, "holds %s[%s], input '%s' takes %s[%s]",
-			   npy_dtype_name(file.dtype), have, t->name, npy_dtype_name(t->npy.dtype),
-			   want);
-		npy_free(&file);
-		return false;
-	}
-	t->npy = file;
+				  (unsigned long long)bad, npy_dtype_name(dtype));
 	return true;
+}
+
+static bool check_input(const struct sized_input *in, const char *path)
+{
+	struct rows rows;
+	char have[160], want[160];
+
+	rows_init(&rows, false);
+	if (rows_match(&rows, &in->bound, in->npy))
+		return true;
+	rows_dims_text(in->npy, 0, ",", have, sizeof(have));
+	rows_dims_text(&in->bound, in->sized, ",", want, sizeof(want));
+	return bench_fail(path, "holds %s[%s], input '%s' takes %s[%s]",
+			  npy_dtype_name(in->npy->dtype), have, in->name,
+			  npy_dtype_name(in->bound.dtype), want);
 }
 
 /* The file that the user gives for each input, in the order of names; NULL: none */
@@ -107,32 +109,39 @@ bool inputs_make(struct bench *bench)
 {
 	struct input_name *names = calloc(bench->ntensors + 1, sizeof(*names));
 	const char **file = calloc(bench->ntensors + 1, sizeof(*file));
+	struct sized_input *in = calloc(bench->ntensors + 1, sizeof(*in));
 	uint64_t state = bench->seed;
 	unsigned int n = 0;
-	bool ok = names && file;
+	bool ok = names && file && in;
 
-	for (unsigned int i = 0; ok && i < bench->ntensors; i++)
-		if (!bench->tensor[i].output)
-			names[n++] = (struct input_name){ bench->tensor[i].name,
-							  bench->tensor[i].source };
-	ok = ok ? choose_files(bench, names, n, file) : bench_fail("inputs", "out of memory");
-	n = 0;
 	for (unsigned int i = 0; ok && i < bench->ntensors; i++) {
 		struct bench_tensor *t = &bench->tensor[i];
 
 		if (t->output)
 			continue;
-		if (file[n]) {
-			ok = read_input(t, file[n++]);
+		names[n] = (struct input_name){ t->name, t->source };
+		in[n++] = (struct sized_input){ t->name, t->source, t->npy, &t->npy, 0 };
+	}
+	ok = ok ? choose_files(bench, names, n, file) : bench_fail("inputs", "out of memory");
+	for (unsigned int i = 0; ok && i < n; i++)
+		if (file[i])
+			ok = read_input(in[i].npy, file[i]);
+	if (ok && !sizes_pad("neuron-bench", in, n))
+		ok = bench_fail("inputs", "out of memory");
+	for (unsigned int i = 0; ok && i < n; i++) {
+		struct npy *npy = in[i].npy;
+
+		if (file[i])
+			ok = check_input(&in[i], file[i]);
+		if (npy->data)
 			continue;
-		}
-		n++;
-		t->npy.data = calloc(1, t->npy.size ? t->npy.size : 1);
-		ok = t->npy.data || bench_fail(t->name, "out of memory");
+		npy->data = calloc(1, npy->size ? npy->size : 1);
+		ok = npy->data || bench_fail(in[i].name, "out of memory");
 		if (ok && bench->fill == FILL_RANDOM)
-			fill_random(&t->npy, &state);
+			fill_random(npy, &state);
 	}
 	free(names);
 	free(file);
+	free(in);
 	return ok;
 }

@@ -36,59 +36,67 @@ static bool model_shape(const Nrtx__TensorInfo *info, struct npy *npy)
 	return true;
 }
 
-static bool bind_rows(struct tensors *t, const Nrtx__TensorInfo *info, const struct npy *model,
+static bool bind_rows(struct tensors *t, const char *name, const struct npy *model,
 		      const struct npy *file)
 {
 	struct rows before = t->rows;
 
 	if ((!before.split || file->shape[0]) && rows_join(&t->rows, model, file))
 		return true;
-	cli_fail(info->name, "%llu rows in batches of %llu, expected %llu in %llu",
+	cli_fail(name, "%llu rows in batches of %llu, expected %llu in %llu",
 		 (unsigned long long)file->shape[0], (unsigned long long)model->shape[0],
 		 (unsigned long long)(before.joined ? before.given : 0),
 		 (unsigned long long)(before.joined ? before.batch : 0));
 	return false;
 }
 
-static bool bind_input(struct cli *cli, struct tensors *t, struct tensor *tensor,
-		       const struct cli_input *input)
+/* Reads what is given for an input, in the model's type. */
+static bool take_input(struct tensor *tensor, const struct cli_input *input, struct sized_input *in)
 {
-	const struct cli_options *o = cli->options;
-	const Nrtx__TensorInfo *info = tensor->info;
 	const char *why = "";
-	char have[160], want[160];
-	struct npy model;
 	uint64_t bad;
 	int err;
 
+	in->name = tensor->info->name;
+	in->source = tensor->info->source_name;
+	in->npy = &tensor->file;
+	if (!model_shape(tensor->info, &in->bound))
+		return false;
+	if (!input)
+		return true;
 	err = npy_read(input->file, &tensor->file, &why);
 	if (err) {
 		cli_fail(input->file, "%s", why);
 		return false;
 	}
 
-	if (!model_shape(info, &model))
-		return false;
-	err = npy_narrow(&tensor->file, model.dtype, &bad);
+	err = npy_narrow(&tensor->file, in->bound.dtype, &bad);
 	if (err < 0) {
 		cli_fail(input->file, "element %llu: %s does not hold this %s",
-			 (unsigned long long)bad, npy_dtype_name(model.dtype),
+			 (unsigned long long)bad, npy_dtype_name(in->bound.dtype),
 			 npy_dtype_name(tensor->file.dtype));
 		return false;
 	}
 	if (err)
 		fprintf(stderr, "neuron-cli: %s: narrowed to %s\n", input->file,
-			npy_dtype_name(model.dtype));
+			npy_dtype_name(in->bound.dtype));
+	return true;
+}
 
-	if (!rows_match(&t->rows, &model, &tensor->file)) {
-		rows_dims_text(&tensor->file, ", ", have, sizeof(have));
-		rows_dims_text(&model, ", ", want, sizeof(want));
-		cli_fail(input->file, "%s (%s), expected %s (%s)%s",
-			 npy_dtype_name(tensor->file.dtype), have, npy_dtype_name(model.dtype),
-			 want, o->rows ? " with any number of rows" : "");
+static bool bind_input(struct cli *cli, struct tensors *t, const struct cli_input *input,
+		       const struct sized_input *in)
+{
+	char have[160], want[160];
+
+	if (!rows_match(&t->rows, &in->bound, in->npy)) {
+		rows_dims_text(in->npy, 0, ", ", have, sizeof(have));
+		rows_dims_text(&in->bound, in->sized, ", ", want, sizeof(want));
+		cli_fail(input->file, "%s (%s), expected %s (%s)%s", npy_dtype_name(in->npy->dtype),
+			 have, npy_dtype_name(in->bound.dtype), want,
+			 cli->options->rows ? " with any number of rows" : "");
 		return false;
 	}
-	return bind_rows(t, info, &model, &tensor->file);
+	return bind_rows(t, in->name, &in->bound, in->npy);
 }
 
 static bool bind_output(struct tensors *t, struct tensor *tensor)
@@ -121,12 +129,19 @@ static bool choose_files(const struct cli_options *o, const struct input_name *n
 		}
 		taken[at] = &o->inputs[i];
 	}
-	for (unsigned int k = 0; k < n; k++) {
-		if (taken[k])
+	return true;
+}
+
+static bool all_given(const struct input_name *names, const struct sized_input *in, unsigned int n)
+{
+	char all[512];
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (in[i].npy->data)
 			continue;
-		name_list(&names[k], 1, all, sizeof(all));
+		name_list(&names[i], 1, all, sizeof(all));
 		cli_fail(all, "this input of the model is not given (--input %s=FILE.npy)",
-			 names[k].name);
+			 in[i].name);
 		return false;
 	}
 	return true;
@@ -136,19 +151,31 @@ static bool bind_inputs(struct cli *cli, struct tensors *t)
 {
 	struct input_name *names = calloc(t->n + 1, sizeof(*names));
 	const struct cli_input **taken = calloc(t->n + 1, sizeof(struct cli_input *));
+	struct sized_input *in = calloc(t->n + 1, sizeof(*in));
 	unsigned int n = 0, next = 0;
-	bool ok = names && taken;
+	bool ok = names && taken && in;
 
 	for (unsigned int i = 0; ok && i < t->n; i++)
 		if (!t->list[i].output)
 			names[n++] = (struct input_name){ t->list[i].info->name,
 							  t->list[i].info->source_name };
 	ok = ok && choose_files(cli->options, names, n, taken);
-	for (unsigned int i = 0; ok && i < t->n; i++)
-		if (!t->list[i].output)
-			ok = bind_input(cli, t, &t->list[i], taken[next++]);
+	for (unsigned int i = 0; ok && i < t->n; i++) {
+		if (t->list[i].output)
+			continue;
+		ok = take_input(&t->list[i], taken[next], &in[next]);
+		next++;
+	}
+	if (ok && !t->rows.split && !sizes_pad("neuron-cli", in, n)) {
+		cli_fail("infer", "out of memory");
+		ok = false;
+	}
+	ok = ok && all_given(names, in, n);
+	for (unsigned int i = 0; ok && i < n; i++)
+		ok = bind_input(cli, t, taken[i], &in[i]);
 	free(names);
 	free(taken);
+	free(in);
 	return ok;
 }
 

@@ -24,48 +24,57 @@ static bool model_shape(const nrt_tensor_info_t *info, struct npy *npy)
 	return rows_model_ok(npy);
 }
 
-static bool bind_input(struct bindings *b, struct binding *item, struct input *in, char *why,
+/* Takes what is given for an input into `in`, in the model's type. */
+static bool take_input(struct binding *item, struct input *given, struct sized_input *in, char *why,
 		       size_t size)
 {
-	char want[160], got[160];
-	struct npy model;
 	uint64_t bad;
 	int narrowed;
 
-	if (!model_shape(item->info, &model)) {
+	if (!model_shape(item->info, &in->bound)) {
 		snprintf(why, size, "input '%s': a type or rank that .npy files do not carry",
-			 item->info->name);
+			 in->name);
 		return false;
 	}
+	item->owned = !given;
+	in->npy = given ? &given->npy : &item->all;
+	if (!given)
+		return true;
 
-	narrowed = npy_narrow(&in->npy, model.dtype, &bad);
+	narrowed = npy_narrow(in->npy, in->bound.dtype, &bad);
 	if (narrowed < 0) {
 		snprintf(why, size, "input '%s': %s, element %llu: %s does not hold this %s",
-			 item->info->name, in->file, (unsigned long long)bad,
-			 npy_dtype_name(model.dtype), npy_dtype_name(in->npy.dtype));
+			 in->name, given->file, (unsigned long long)bad,
+			 npy_dtype_name(in->bound.dtype), npy_dtype_name(in->npy->dtype));
 		return false;
 	}
 	if (narrowed)
-		fprintf(stderr, "neuron-run: input '%s': %s is narrowed to %s\n", item->info->name,
-			in->file, npy_dtype_name(model.dtype));
+		fprintf(stderr, "neuron-run: input '%s': %s is narrowed to %s\n", in->name,
+			given->file, npy_dtype_name(in->bound.dtype));
+	return true;
+}
 
-	if (!rows_match(&b->rows, &model, &in->npy)) {
-		rows_dims_text(&model, ",", want, sizeof(want));
-		rows_dims_text(&in->npy, ",", got, sizeof(got));
+static bool bind_input(struct bindings *b, struct binding *item, const struct input *given,
+		       const struct sized_input *in, char *why, size_t size)
+{
+	char want[160], got[160];
+
+	if (!rows_match(&b->rows, &in->bound, in->npy)) {
+		rows_dims_text(&in->bound, in->sized, ",", want, sizeof(want));
+		rows_dims_text(in->npy, 0, ",", got, sizeof(got));
 		snprintf(why, size, "input '%s': %s holds %s[%s], the model takes %s[%s]%s",
-			 item->info->name, in->file, npy_dtype_name(in->npy.dtype), got,
-			 npy_dtype_name(model.dtype), want,
+			 in->name, given ? given->file : "", npy_dtype_name(in->npy->dtype), got,
+			 npy_dtype_name(in->bound.dtype), want,
 			 b->rows.split ? " with any number of rows" : "");
 		return false;
 	}
 
-	if (!rows_join(&b->rows, &model, &in->npy)) {
-		snprintf(why, size, "input '%s': its rows differ from another input's",
-			 item->info->name);
+	if (!rows_join(&b->rows, &in->bound, in->npy)) {
+		snprintf(why, size, "input '%s': its rows differ from another input's", in->name);
 		return false;
 	}
 
-	item->all = in->npy;
+	item->all = *in->npy;
 	return true;
 }
 
@@ -90,12 +99,19 @@ static bool choose_files(const struct input_name *names, unsigned int n, struct 
 		}
 		taken[at] = &inputs[i];
 	}
-	for (unsigned int k = 0; k < n; k++) {
-		if (taken[k])
+	return true;
+}
+
+static bool all_given(const struct input_name *names, const struct sized_input *in, unsigned int n,
+		      char *why, size_t size)
+{
+	char all[512];
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (in[i].npy->data)
 			continue;
-		name_list(&names[k], 1, all, sizeof(all));
-		snprintf(why, size, "input %s is missing (--input %s=FILE.npy)", all,
-			 names[k].name);
+		name_list(&names[i], 1, all, sizeof(all));
+		snprintf(why, size, "input %s is missing (--input %s=FILE.npy)", all, in[i].name);
 		return false;
 	}
 	return true;
@@ -106,24 +122,36 @@ static bool bind_inputs(struct bindings *b, struct input *inputs, unsigned int n
 {
 	struct input_name *names = calloc(b->info->tensor_count + 1, sizeof(*names));
 	struct input **taken = calloc(b->info->tensor_count + 1, sizeof(struct input *));
-	unsigned int nnames = 0, next = 0;
-	bool ok = names && taken;
+	struct sized_input *in = calloc(b->info->tensor_count + 1, sizeof(*in));
+	struct binding **item = calloc(b->info->tensor_count + 1, sizeof(*item));
+	unsigned int nnames = 0;
+	bool ok = names && taken && in && item;
 
 	for (uint64_t i = 0; ok && i < b->info->tensor_count; i++) {
 		const nrt_tensor_info_t *info = &b->info->tensor_array[i];
+		const char *source = nrtx_tensor_source(b->model, info->name);
 
 		b->item[i].info = info;
-		if (info->usage == NRT_TENSOR_USAGE_INPUT)
-			names[nnames++] =
-				(struct input_name){ info->name,
-						     nrtx_tensor_source(b->model, info->name) };
+		if (info->usage != NRT_TENSOR_USAGE_INPUT)
+			continue;
+		names[nnames] = (struct input_name){ info->name, source };
+		in[nnames] = (struct sized_input){ .name = info->name, .source = source };
+		item[nnames++] = &b->item[i];
 	}
 	ok = ok && choose_files(names, nnames, inputs, n, taken, why, size);
-	for (uint64_t i = 0; ok && i < b->info->tensor_count; i++)
-		if (b->item[i].info->usage == NRT_TENSOR_USAGE_INPUT)
-			ok = bind_input(b, &b->item[i], taken[next++], why, size);
+	for (unsigned int i = 0; ok && i < nnames; i++)
+		ok = take_input(item[i], taken[i], &in[i], why, size);
+	if (ok && !b->rows.split && !sizes_pad("neuron-run", in, nnames)) {
+		snprintf(why, size, "out of memory");
+		ok = false;
+	}
+	ok = ok && all_given(names, in, nnames, why, size);
+	for (unsigned int i = 0; ok && i < nnames; i++)
+		ok = bind_input(b, item[i], taken[i], &in[i], why, size);
 	free(names);
 	free(taken);
+	free(in);
+	free(item);
 	return ok;
 }
 

@@ -39,6 +39,8 @@ for name in "ab":
     np.save(f"{name}4.npy", np.load(f"{name}.npy")[:4])
 np.save("x.npy", rng.normal(size=120).astype(np.float32))
 np.save("none.npy", np.load("a4.npy")[:0])
+for name, shape in {"x": (4, 3), "y": (4,), "z": (2,), "w": (1, 2)}.items():
+    np.save(f"sized-{name}.npy", rng.integers(-9, 9, shape).astype(np.float32))
 np.save("int.npy", np.load("a4.npy").astype(np.int32))
 EOP
 ok $? "models and inputs are made"
@@ -114,6 +116,21 @@ n = int(np.load("whole/output6.npy"))
 assert 0 < n < 120 and np.array_equal(np.load("cut/output2.npy"), np.load("whole/output2.npy")[:, :n])
 EOP
 ok $? "infer: an output whose size the data decide is cut, but for --whole"
+"$NEURONX_CC" compile --framework XLA "$here/../../data/hlo_ops/dynamic_parameters_4_3_4_2/module.hlo.pb" \
+    --target inf1 --output sized.neff 2>"$work/err" && run load --start sized.neff && sized=$(cat "$work/out") &&
+    run infer "$sized" -i x=sized-x.npy -i y=sized-y.npy -i z=sized-z.npy -i w=sized-w.npy -o sized &&
+    grep -qxF "neuron-cli: input 'x': 4 of 6 of dimension 0 are there (input4)" "$work/err" &&
+    /usr/bin/python3 -B - >"$work/out" 2>&1 <<'EOP'
+import numpy as np
+x, y, z, w = (np.load(f"sized-{name}.npy") for name in "xyzw")
+for i, want in enumerate([x.sum(0), x.sum(), x[:2] + z[:, None], y + y, w + w]):
+    got = np.load(f"sized/output{i}.npy")
+    assert got.shape == want.shape and np.array_equal(got, want), (i, got, want)
+EOP
+ok $? "infer: inputs shorter than the bound, and their sizes"
+run infer "${sized-}" -i x=a4.npy -i y=sized-y.npy -i z=sized-z.npy -i w=sized-w.npy -o sized
+[ $? = 1 ] && grep -qF "a4.npy: float32 (4, 32), expected float32 (at most 6, at most 5)" "$work/err" && run unload "$sized"
+ok $? "infer: an input longer than the bound is refused"
 run infer --all --rows -i input0=a.npy -i input1=b.npy -o spread && check spread &&
     grep -q '^101 rows, 26 inferences on 3 models, ' "$work/out"
 ok $? "infer --all --rows: 101 rows in batches of 4 over three models"

@@ -177,6 +177,34 @@ START_TEST(narrows)
 }
 END_TEST
 
+START_TEST(booleans)
+{
+	static const uint8_t bytes[16] = { 1, 0, 1 };
+	char file[128 + 16];
+	const char *why;
+	uint64_t bad;
+	struct npy npy;
+
+	memcpy(file, numpy_file, 128);
+	memcpy(file + 21, "|b1", 3);
+	memcpy(file + 60, "(16,), }", 8);
+	memcpy(file + 128, bytes, 16);
+	for (unsigned int i = 0; i < 2; i++) {
+		put(file, sizeof(file));
+		ck_assert_int_eq(npy_read(path, &npy, &why), 0);
+		ck_assert_uint_eq(npy.dtype, NPY_BOOL);
+		ck_assert_str_eq(npy_dtype_name(npy.dtype), "bool");
+		ck_assert_int_eq(npy_narrow(&npy, NEURON_DT_INT16, &bad), 0);
+		ck_assert_uint_eq(npy.dtype, NPY_BOOL);
+		ck_assert_int_eq(npy_narrow(&npy, i ? NEURON_DT_UINT8 : NEURON_DT_INT8, &bad), 0);
+		ck_assert_uint_eq(npy.dtype, i ? NEURON_DT_UINT8 : NEURON_DT_INT8);
+		ck_assert_uint_eq(npy.size, sizeof(bytes));
+		ck_assert_mem_eq(npy.data, bytes, sizeof(bytes));
+		npy_free(&npy);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("npy");
@@ -192,6 +220,7 @@ int main(void)
 	tcase_add_test(tc, refuses);
 	tcase_add_test(tc, reads_other_orders);
 	tcase_add_test(tc, narrows);
+	tcase_add_test(tc, booleans);
 	failed = check_run(s);
 	unlink(path);
 	return failed;

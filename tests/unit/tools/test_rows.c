@@ -127,9 +127,11 @@ START_TEST(texts)
 {
 	char text[32];
 
-	rows_dims_text(&model, ", ", text, sizeof(text));
+	rows_dims_text(&model, 0, ", ", text, sizeof(text));
 	ck_assert_str_eq(text, "4, 3");
-	rows_dims_text(&model, ",", text, 2);
+	rows_dims_text(&model, 2, ", ", text, sizeof(text));
+	ck_assert_str_eq(text, "4, at most 3");
+	rows_dims_text(&model, 0, ",", text, 2);
 	ck_assert_str_eq(text, "4");
 }
 END_TEST
