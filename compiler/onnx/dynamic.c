@@ -184,7 +184,7 @@ static const struct rule rules[] = {
 	{ "Tan",                     by_element,               ALL, 0 },
 	{ "Tanh",                    by_element,               ALL, 0 },
 	{ "ThresholdedRelu",         by_element,               ALL, 0 },
-	{ "Tile",                    sized_tile,               OPERAND(0), 0 },
+	{ "Tile",                    sized_tile,               OPERAND(0), OPERAND(1) },
 	{ "TopK",                    sized_top_k,              OPERAND(0), OPERAND(1) },
 	{ "Transpose",               sized_transpose,          ALL, 0 },
 	{ "Trilu",                   like_first,               OPERAND(0), 0 },

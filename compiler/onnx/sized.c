@@ -222,8 +222,9 @@ onnx_op sized_from_start(struct onnx_node *n, onnx_op idx, onnx_op size)
 {
 	double v;
 
-	if (idx && ncc_scalar_value(idx, &v) && v >= 0)
-		return idx;
+	if (idx && ncc_scalar_value(idx, &v))
+		return v >= 0 ? idx
+			      : ox_bin(n, NCC_ADD, ox_cast(n, idx, NEURON_DT_INT32, false), size);
 	idx = ox_cast(n, idx, NEURON_DT_INT32, false);
 	return ox_select(n, ox_binc(n, NCC_LT, idx, 0), ox_bin(n, NCC_ADD, idx, size), idx);
 }

@@ -236,19 +236,33 @@ void sized_split(struct onnx_node *n)
 		sized_import(n, size);
 }
 
+/* What is tiled is all there; a dimension that is tiled as often as the data say has what comes
+ * first. */
 void sized_tile(struct onnx_node *n)
 {
 	const struct onnx_value *v = &n->in[0];
+	const unsigned int nd = v->op->shape.ndim;
+	const struct ncc_shape list = { .dtype = NEURON_DT_INT32, .ndim = 1, .dim = { nd } };
+	onnx_op size[NCC_MAX_DIMS], op = ox_data(n, &list);
 	struct onnx_number times;
-	onnx_op size[NCC_MAX_DIMS];
 
 	memcpy(size, v->size, sizeof(size));
-	for (unsigned int d = 0; d < v->op->shape.ndim && !n->rc; d++)
-		if (v->size[d] && onnx_number(n, onnx_in(n, 1), d, &times) &&
-		    (times.op || times.value != 1))
+	for (unsigned int d = 0; d < nd && !n->rc && onnx_number(n, onnx_in(n, 1), d, &times);
+	     d++) {
+		if (v->size[d] && (times.op || times.value != 1))
 			sized_refuse_dim(n, 0, d);
-	if (!n->rc)
-		sized_import(n, size);
+		if (times.op && times.value == INT32_MAX)
+			onnx_fail(n, -ENOTSUP,
+				  "dimension %u as often as the data say, without a bound", d);
+		if (times.op)
+			size[d] = ox_binc(n, NCC_MUL, times.op, (double)v->op->shape.dim[d]);
+		if (op)
+			ncc_set(list.dtype, op->data, d, (double)times.value);
+	}
+	if (n->rc || !op)
+		return;
+	n->in[1] = (struct onnx_value){ .op = op, .type = ONNX_INT64 };
+	sized_import(n, size);
 }
 
 /*

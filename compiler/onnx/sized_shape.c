@@ -171,6 +171,7 @@ static void cut(struct onnx_node *n, struct onnx_value *v, unsigned int d,
 {
 	const struct ncc_shape number = { .dtype = NEURON_DT_INT32 };
 	int64_t bound = v->op->shape.dim[d], most;
+	struct onnx_number known;
 	onnx_op all, last;
 
 	if (!v->size[d] && !start->op && !end->op) {
@@ -196,6 +197,9 @@ static void cut(struct onnx_node *n, struct onnx_value *v, unsigned int d,
 	all = sized_count(n, v, d);
 	last = sized_from_start(n, onnx_number_op(n, end), all);
 	last = ox_bin(n, NCC_MIN, last, all);
+	if (!onnx_number(n, last, 0, &known))
+		return;
+	last = onnx_number_op(n, &known);
 	most = end->value < bound && end->least >= 0 ? end->value : bound;
 	v->size[d] = start->value ? ox_binc(n, NCC_SUB, last, (double)start->value) : last;
 	v->size[d] = ox_binc(n, NCC_MAX, v->size[d], 0);

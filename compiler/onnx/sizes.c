@@ -16,6 +16,7 @@ struct onnx_size {
 };
 
 #define MOST_VISITS 4096 /* operations that are looked at to find one number */
+#define MOST_STEPS 64 /* moves and sums that lead to a number or from a constant */
 #define NO_LIMIT INT32_MAX
 
 /* A conversion between integers that loses no bit */
@@ -135,6 +136,69 @@ static int holds(struct walk *w, const struct ncc_op *p, int64_t i)
 	return -1;
 }
 
+/* Follows moves and selections that are decided. */
+static void follow(struct walk *w, const struct ncc_op **op, int64_t *i)
+{
+	while (w->visits) {
+		int which = -1;
+
+		w->visits--;
+		if (moved(op, i))
+			continue;
+		if ((*op)->kind == NCC_SELECT)
+			which = holds(w, (*op)->in[0], *i);
+		if (which < 0)
+			return;
+		*op = (*op)->in[which ? 1 : 2];
+	}
+}
+
+/* Is element i, which moves bring there, a constant? */
+static bool constant_at(const struct ncc_op *op, int64_t i, int64_t *v)
+{
+	for (unsigned int k = 0; k < MOST_STEPS && moved(&op, &i); k++)
+		;
+	if (op->kind != NCC_CONST || ncc_is_float(op->shape.dtype))
+		return false;
+	*v = (int64_t)ncc_get(op->shape.dtype, op->data, i);
+	return true;
+}
+
+/* Element i, a whole number, as one of another operation and a constant, which it returns */
+static int64_t less_constant(const struct ncc_op **op, int64_t *i)
+{
+	int64_t more = 0, v;
+
+	for (unsigned int k = 0; k < MOST_STEPS; k++) {
+		const struct ncc_op *x = *op;
+
+		if (moved(op, i))
+			continue;
+		if ((x->kind != NCC_ADD && x->kind != NCC_SUB) || ncc_is_float(x->shape.dtype))
+			break;
+		if (constant_at(x->in[1], *i, &v)) {
+			more += x->kind == NCC_ADD ? v : -v;
+			*op = x->in[0];
+		} else if (x->kind == NCC_ADD && constant_at(x->in[0], *i, &v)) {
+			more += v;
+			*op = x->in[1];
+		} else {
+			break;
+		}
+	}
+	return more;
+}
+
+/* a less b, if they differ by a constant; false: that is not known */
+static bool difference(const struct ncc_op *a, const struct ncc_op *b, int64_t *d)
+{
+	int64_t i = 0, k = 0;
+
+	*d = less_constant(&a, &i);
+	*d -= less_constant(&b, &k);
+	return i == k && onnx_same(a, b);
+}
+
 static bool is_number(struct bound b, int64_t v)
 {
 	return b.least == v && b.most == v;
@@ -144,9 +208,20 @@ static bool is_number(struct bound b, int64_t v)
 static int decided(struct walk *w, const struct ncc_op *op, int64_t i)
 {
 	struct bound a, b;
+	int64_t d;
 
 	if (!ncc_is_binary(op->kind) || ncc_is_compare(op->kind) || ncc_is_float(op->shape.dtype))
 		return -1;
+	if ((op->kind == NCC_MIN || op->kind == NCC_MAX) && !op->shape.ndim) {
+		const struct ncc_op *x = op->in[0], *y = op->in[1];
+		int64_t k = 0;
+
+		follow(w, &x, &k);
+		k = 0;
+		follow(w, &y, &k);
+		if (!x->shape.ndim && !y->shape.ndim && difference(x, y, &d))
+			return op->kind == NCC_MIN ? d > 0 : d < 0;
+	}
 	a = bound_of(w, op->in[0], i);
 	b = bound_of(w, op->in[1], i);
 	switch (op->kind) {
@@ -162,23 +237,6 @@ static int decided(struct walk *w, const struct ncc_op *op, int64_t i)
 		return is_number(b, 1) ? 0 : is_number(a, 1) ? 1 : -1;
 	default:
 		return -1;
-	}
-}
-
-/* Follows moves and selections that are decided. */
-static void follow(struct walk *w, const struct ncc_op **op, int64_t *i)
-{
-	while (w->visits) {
-		int which = -1;
-
-		w->visits--;
-		if (moved(op, i))
-			continue;
-		if ((*op)->kind == NCC_SELECT)
-			which = holds(w, (*op)->in[0], *i);
-		if (which < 0)
-			return;
-		*op = (*op)->in[which ? 1 : 2];
 	}
 }
 
@@ -229,8 +287,8 @@ static struct bound bound_of(struct walk *w, const struct ncc_op *op, int64_t i)
 		other = bound_of(w, op->in[2], i);
 		r.least = other.least < r.least ? other.least : r.least;
 		r.most = other.most > r.most ? other.most : r.most;
-	} else if (op->kind == NCC_SUB && onnx_same(op->in[0], op->in[1])) {
-		return (struct bound){ 0, 0 };
+	} else if (op->kind == NCC_SUB && !op->shape.ndim && difference(op->in[0], op->in[1], &v)) {
+		return (struct bound){ v, v };
 	} else if (ncc_is_binary(op->kind) && !ncc_is_compare(op->kind)) {
 		r = combined(op->kind, bound_of(w, op->in[0], i), bound_of(w, op->in[1], i));
 	} else if (op->kind == NCC_REDUCE && !op->shape.ndim) {
@@ -312,13 +370,23 @@ static bool same_attributes(const struct ncc_op *a, const struct ncc_op *b)
 
 static bool same(const struct ncc_op *a, const struct ncc_op *b, unsigned int *visits)
 {
+	int64_t i = 0, k = 0, d = 0;
+
 	if (a == b)
 		return true;
-	if (!*visits || a->kind != b->kind || a->nin != b->nin ||
-	    a->shape.dtype != b->shape.dtype || a->shape.pred != b->shape.pred ||
+	if (!*visits || a->shape.dtype != b->shape.dtype || a->shape.pred != b->shape.pred ||
 	    !ncc_same_dims(&a->shape, &b->shape))
 		return false;
 	--*visits;
+	if (!a->shape.ndim) {
+		d = less_constant(&a, &i);
+		d -= less_constant(&b, &k);
+	}
+	if (d || i != k || a->kind != b->kind || a->nin != b->nin ||
+	    !ncc_same_dims(&a->shape, &b->shape))
+		return false;
+	if (a == b)
+		return true;
 	if (a->kind == NCC_CONST)
 		return same_data(a, b);
 	if (!a->nin || !same_attributes(a, b))

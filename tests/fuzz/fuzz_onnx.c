@@ -3,6 +3,9 @@
 #include "model.h"
 #include "onnx/onnx.pb-c.h"
 #include "proto.h"
+#include "proto/scan.h"
+
+#define MAX_INPUTS 8
 
 #ifdef FUZZ_LIBFUZZER
 #define WORDS 192
@@ -59,6 +62,48 @@ static int external_data(void *opaque, const char *location, const void **data, 
 	return 0;
 }
 
+/* Bounds the dimensions that the model leaves open; false: it has no inputs to bound. */
+static bool bound_inputs(const Ncc__Onnx__Graph *g, struct ncc_input *in, unsigned int *n)
+{
+	for (size_t i = 0; g && i < g->n_input && *n < MAX_INPUTS; i++) {
+		const Ncc__Onnx__Type *t = g->input[i]->type;
+		const Ncc__Onnx__TensorShape *s =
+			t && t->tensor_type ? t->tensor_type->shape : NULL;
+		struct ncc_input *p = &in[*n];
+
+		if (!s || s->n_dim > NCC_MAX_DIMS)
+			continue;
+		*p = (struct ncc_input){ .name = g->input[i]->name,
+					 .has_shape = true,
+					 .ndim = (unsigned int)s->n_dim };
+		for (unsigned int d = 0; d < p->ndim; d++) {
+			const Ncc__Onnx__Dimension *dim = s->dim[d];
+
+			p->bounded[d] = dim->value_case != NCC__ONNX__DIMENSION__VALUE_DIM_VALUE ||
+					dim->dim_value < 0;
+			p->dim[d] = p->bounded[d] ? 3 + d : dim->dim_value;
+		}
+		++*n;
+	}
+	return *n;
+}
+
+/* As fuzz_model(), with dynamic dimensions */
+static void fuzz_bounded(const uint8_t *data, size_t size, struct ncc_options *opt)
+{
+	static struct ncc_input in[MAX_INPUTS];
+	struct ncc_error err;
+	Ncc__Onnx__Model *m = NULL;
+
+	if (!ncc_proto_scan(&ncc__onnx__model__descriptor, "a model", data, size, &err))
+		m = ncc__onnx__model__unpack(NULL, size, data);
+	if (m && bound_inputs(m->graph, in, &opt->ninputs))
+		opt->input = in;
+	fuzz_model(data, size, opt);
+	if (m)
+		ncc__onnx__model__free_unpacked(m, NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ncc_options opt = { .framework = NCC_ONNX, .external_data = external_data };
@@ -73,6 +118,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		opt.hardware_rng = data[0] & 32;
 	}
 	opt.narrow_64bit = data[0] & 8;
-	fuzz_model(data + 1, size - 1, &opt);
+	if (data[0] & 64)
+		fuzz_bounded(data + 1, size - 1, &opt);
+	else
+		fuzz_model(data + 1, size - 1, &opt);
 	return 0;
 }
