@@ -11,6 +11,7 @@
 
 #include "../check_main.h"
 #include "files.h"
+#include "onnx/import.h"
 #include "onnx/onnx.pb-c.h"
 
 #define P "onnx/own/test_"
@@ -480,6 +481,55 @@ START_TEST(inputs)
 }
 END_TEST
 
+static bool depends_on(const struct ncc_op *op, const struct ncc_op *on)
+{
+	for (unsigned int i = 0; i < op->nin; i++)
+		if (depends_on(op->in[i], on))
+			return true;
+	return op == on;
+}
+
+/*
+ * A bound for an open dimension makes its size an input; dimensions of one name have one size, the
+ * smallest of theirs.
+ */
+START_TEST(bounds)
+{
+	static const char *const names[] = { "size of input0, dimension 0",
+					     "size of input0, dimension 1",
+					     "size of input1, dimension 0",
+					     "size of input1, dimension 1" };
+	struct ncc_input in[2] = {
+		{ "ids", true, 2, { 4, 9 }, { true, true }, NULL, 0 },
+		{ "mask", true, 2, { 4, 9 }, { true, true }, NULL, 0 },
+	};
+	struct ncc_error err = { "" };
+	struct ncc_module *m;
+	size_t size;
+	void *p = read_data(P "bounded_embedding/model.onnx", &size);
+
+	options.input = in;
+	options.ninputs = 2;
+	options.narrow_64bit = true;
+	ck_assert_int_eq(ncc_import_onnx(p, size, &options, &m, &err), 0);
+	ck_assert_uint_eq(m->nparams, 6);
+	for (unsigned int i = 0; i < 4; i++)
+		ck_assert_str_eq(m->params[2 + i]->name, names[i]);
+	ck_assert_uint_eq(m->nouts, 3 + 2 + 1 + 2); /* x, mean, hot, and their sizes */
+	for (unsigned int i = 0; i < 2; i++) {
+		ck_assert(depends_on(m->outs[3 + i], m->params[2 + i]));
+		ck_assert(depends_on(m->outs[3 + i], m->params[4 + i]));
+	}
+	ncc_module_free(m);
+	free(p);
+	in[1].dim[1] = 8;
+	expect(unpack("bounded_embedding"), "dimension 'seq' has two bounds, 9 and 8");
+	in[0] = (struct ncc_input){ "x", true, 3, { 5, 3, 4 }, { false, true }, NULL, 0 };
+	options.ninputs = 1;
+	expect(unpack("open_dimension"), "dimension 1 is always 3");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("onnx-import");
@@ -491,6 +541,7 @@ int main(void)
 	tcase_add_loop_test(t, external, 0, (int)(sizeof(places) / sizeof(places[0])));
 	tcase_add_test(t, bytes);
 	tcase_add_test(t, inputs);
+	tcase_add_test(t, bounds);
 	suite_add_tcase(s, t);
 	return check_run(s);
 }
