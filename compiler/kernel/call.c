@@ -43,6 +43,11 @@ static const struct ncc_kernel_tensor *tensor_of(const struct ncc_kernel *k, boo
 	return NULL;
 }
 
+const struct ncc_shape *ncc_kernel_result(const struct ncc_kernel *k, unsigned int output)
+{
+	return &tensor_of(k, true, output)->shape;
+}
+
 static struct ncc_shape result_shape(const struct ncc_kernel *k)
 {
 	const struct ncc_kernel_tensor *first = tensor_of(k, true, 0);

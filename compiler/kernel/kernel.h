@@ -110,6 +110,7 @@ int ncc_kernel_call(struct ncc_build *bl, const struct ncc_kernels *kernels,
 		    const struct ncc_kernel *k, struct ncc_op *const *in, unsigned int nin,
 		    const struct ncc_shape *shape, unsigned int nshapes, struct ncc_op **result);
 unsigned int ncc_kernel_outputs(const struct ncc_kernel *k);
+const struct ncc_shape *ncc_kernel_result(const struct ncc_kernel *k, unsigned int output);
 /* Do the operands and the result of an operation fit it? 0 or -EINVAL */
 int ncc_kernel_fits(const struct ncc_kernel *k, const struct ncc_op *op, struct ncc_error *err);
 /* The first byte of an output, a tensor's number, in the operation's result */
