@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Hand-written kernels: their instructions and DMAs, with places for their areas, among those of the
- * program. The scheduler orders them as all others. Part of the code generator.
+ * Hand-written kernels: their instructions and DMAs, with places for their areas, among those of
+ * the program. The scheduler orders them as all others. Part of the code generator.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ static struct neff_pattern side(const struct places *at, const struct neff_patte
 
 	own.var = v ? v->buf->var : 0;
 	own.offset += v ? v->buf->base + (uint64_t)v->off * ncc_dtype_size(v->dtype) +
-				  at->offset[p->var - 1]
+				      at->offset[p->var - 1]
 			: at->sbuf;
 	return own;
 }

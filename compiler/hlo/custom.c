@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Calls of the user's own: a custom-call whose target is "neuron:" and the name of a function of the
- * library of custom operators (docs/gpsimd.md), or of a hand-written kernel (docs/compiler.md). Part
- * of the HLO front end.
+ * Calls of the user's own: a custom-call whose target is "neuron:" and the name of a function of
+ * the library of custom operators (docs/gpsimd.md), or of a hand-written kernel (docs/compiler.md).
+ * Part of the HLO front end.
  */
 #include <errno.h>
 #include <string.h>

@@ -10,14 +10,10 @@
 #include "neuron/isa/check.h"
 
 static const char *const operands[] = {
-	[NEURON_OPERAND_DST] = "dst: ",
-	[NEURON_OPERAND_SRC0] = "src0: ",
-	[NEURON_OPERAND_SRC1] = "src1: ",
-	[NEURON_OPERAND_SCALAR0] = "scalar0: ",
-	[NEURON_OPERAND_SCALAR1] = "scalar1: ",
-	[NEURON_OPERAND_WAIT] = "",
-	[NEURON_OPERAND_UPDATE] = "",
-	[NEURON_OPERAND_FIELD] = "",
+	[NEURON_OPERAND_DST] = "dst: ",		[NEURON_OPERAND_SRC0] = "src0: ",
+	[NEURON_OPERAND_SRC1] = "src1: ",	[NEURON_OPERAND_SCALAR0] = "scalar0: ",
+	[NEURON_OPERAND_SCALAR1] = "scalar1: ", [NEURON_OPERAND_WAIT] = "",
+	[NEURON_OPERAND_UPDATE] = "",		[NEURON_OPERAND_FIELD] = "",
 	[NEURON_OPERAND_DST1] = "dst1: ",
 };
 

@@ -67,8 +67,9 @@ static int add(struct ncc_kernels *all, struct ncc_kernel *k, struct ncc_error *
 	int rc;
 
 	if (other)
-		rc = ncc_kernel_fail(k, k->line, err, -EINVAL, "there is one of this name, %.80s:%u",
-				     other->file, other->line);
+		rc = ncc_kernel_fail(k, k->line, err, -EINVAL,
+				     "there is one of this name, %.80s:%u", other->file,
+				     other->line);
 	else
 		p = realloc(all->kernel, (all->n + 1) * sizeof(struct ncc_kernel *));
 	if (!p) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Hand-written kernels: instructions of the engines and DMAs in one order, as a user wrote them in
- * a text (docs/compiler.md, Kernels). They name areas of SBUF and PSUM, for which the code generator
- * finds places, and tensors in DRAM. What orders engines and queues is the scheduler's work, as for
- * all of a program, so a kernel neither waits nor signals.
+ * a text (docs/compiler.md, Kernels). They name areas of SBUF and PSUM, for which the code
+ * generator finds places, and tensors in DRAM. What orders engines and queues is the scheduler's
+ * work, as for all of a program, so a kernel neither waits nor signals.
  *
  * read.c makes kernels of a text, with value.c (expressions) and transfer.c (DMAs); kernel.c owns
  * them; check.c looks at one with a target; call.c makes an operation of the IR that is one.
@@ -96,8 +96,8 @@ int kernel_transfer(struct ncc_kernel *k, char *words, struct ncc_kernel_step *s
 		    struct ncc_asm_error *why);
 
 /*
- * check.c: does the target execute it, and does everything it touches lie in its areas? 0, or -errno
- * with a line of the kernel
+ * check.c: does the target execute it, and does everything it touches lie in its areas? 0, or
+ * -errno with a line of the kernel
  */
 int ncc_kernel_check(const struct ncc_kernel *k, const struct neuron_target *target,
 		     struct ncc_error *err);

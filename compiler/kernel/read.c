@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Kernels from their text: line by line, those of a loop as often as it says. What does not depend on
- * the target is refused here.
+ * Kernels from their text: line by line, those of a loop as often as it says. What does not depend
+ * on the target is refused here.
  */
 #include "kernel.h"
 
@@ -72,10 +72,9 @@ static int number(struct reader *r, const char *text, int64_t min, int64_t max, 
 
 	if (kernel_value(&r->values, text, out, &why))
 		return refuse(r, "%s", why.text);
-	return *out < min || *out > max
-		       ? refuse(r, "%lld, expected %lld to %lld", (long long)*out, (long long)min,
-				(long long)max)
-		       : 0;
+	return *out < min || *out > max ? refuse(r, "%lld, expected %lld to %lld", (long long)*out,
+						 (long long)min, (long long)max)
+					: 0;
 }
 
 /* A name that is new */
@@ -263,12 +262,14 @@ static int check_insn(struct reader *r, const struct neuron_insn *insn)
 	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
 
 	if (!(op->fields & (NEURON_FB(DST) | NEURON_FB(SRC0))))
-		return refuse(r, "%s: not an instruction of a kernel, which are those that read "
-				 "or write areas",
+		return refuse(r,
+			      "%s: not an instruction of a kernel, which are those that read "
+			      "or write areas",
 			      op->name);
 	if (insn->wait || insn->update)
-		return refuse(r, "%s: a wait or an update; the compiler orders a kernel's "
-				 "instructions, and semaphores and events are not its own",
+		return refuse(r,
+			      "%s: a wait or an update; the compiler orders a kernel's "
+			      "instructions, and semaphores and events are not its own",
 			      op->name);
 	if (neuron_isa_patched(insn))
 		return refuse(r, "%s: a patch; a kernel has no registers", op->name);
@@ -334,8 +335,9 @@ static int statement(struct reader *r, const char *first, char **rest)
 			return take_insn(r, engines[i].engine, *rest ? *rest : "");
 	if (!strcmp(first, "dma"))
 		return take_transfer(r, *rest ? *rest : "");
-	return refuse(r, "'%.40s', expected dma, tensor, scalar, vector, gpsimd, .input, .output, "
-			 ".sbuf, .psum, .set, .for or .end",
+	return refuse(r,
+		      "'%.40s', expected dma, tensor, scalar, vector, gpsimd, .input, .output, "
+		      ".sbuf, .psum, .set, .for or .end",
 		      first);
 }
 
@@ -358,8 +360,9 @@ static int loop(struct reader *r, char **rest, unsigned int first, unsigned int 
 		rc = refuse(r, "more than %d loops in each other", DEPTH);
 	for (int64_t i = from; !rc && i < to; i += step) {
 		r->at = line;
-		rc = ++r->budget > BUDGET ? refuse(r, "the loops execute more than %u lines", BUDGET)
-					  : name_value(r, name, i);
+		rc = ++r->budget > BUDGET
+			     ? refuse(r, "the loops execute more than %u lines", BUDGET)
+			     : name_value(r, name, i);
 		rc = rc ? rc : block(r, first, close);
 		if (!rc)
 			r->values.n = names;
@@ -413,8 +416,9 @@ static int check_outputs(struct reader *r)
 		if (!t->written)
 			return refuse(r, "nothing writes the output '%s'", t->name);
 		if (one && ncc_dtype_size(one->shape.dtype) != ncc_dtype_size(t->shape.dtype))
-			return refuse(r, "the outputs '%s' and '%s' have elements of two sizes, "
-					 "expected one",
+			return refuse(r,
+				      "the outputs '%s' and '%s' have elements of two sizes, "
+				      "expected one",
 				      one->name, t->name);
 		one = t;
 	}

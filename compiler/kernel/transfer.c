@@ -144,8 +144,7 @@ static int check_tensor(struct parser *ps, const struct ncc_kernel_tensor *t, in
 	const int64_t esz = ncc_dtype_size(t->shape.dtype), n = ncc_elems(&t->shape);
 
 	return lo < 0 || hi > n * esz
-		       ? asm_refuse(ps,
-				    "elements %lld to %lld of '%s', which has 0 to %lld",
+		       ? asm_refuse(ps, "elements %lld to %lld of '%s', which has 0 to %lld",
 				    (long long)(lo / esz), (long long)(hi / esz - 1), t->name,
 				    (long long)(n - 1))
 		       : 0;

@@ -57,7 +57,9 @@ static char *module_of(const struct ncc_kernel *k, unsigned int number, size_t *
 static void compile(const struct ncc_kernels *kernels, unsigned int number,
 		    const struct neuron_target *target)
 {
-	const struct ncc_options opt = { .framework = NCC_IR, .target = target, .kernels = kernels };
+	const struct ncc_options opt = { .framework = NCC_IR,
+					 .target = target,
+					 .kernels = kernels };
 	struct neff_limits limits = { .max_payload = 256 << 20, .target = target };
 	struct ncc_error err = { { 0 } };
 	struct neff_error neff_err;
