@@ -240,7 +240,7 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("; more", "dma p=16 from=x[0]:fp32[8:8,1:8] to=s[0,0]:fp32[1:8]", "64 elements from, 128 to", "trn1"),
     ("; more", "dma p=16 from=x[0]:int32[8:16,1:8] to=s[0,0]:int32[1:8]", "'x' is of type fp32", "trn1"),
     ("; more", "dma p=16 from=x[0]:fp32[8:16,1:8] to=s[0,0]:bf16[1:8]", "types of two sizes", "trn1"),
-    ("; more", "dma p=16 from=x[0]:fp32[8:16,1:8] to=s[0,0]:fp32[1:2,2:1,16:2,4:2]", "more than 3 dimensions", "trn1"),
+    ("; more", "dma p=16 from=x[0]:fp32[8:16,1:8] to=s[0,0]:fp32[1:2,2:2,4:2]", "more than 3 dimensions", "trn1"),
     ("; more", "dma from=x[0]:fp32[1:2,4:2,16:2,64:2,8:1] to=s[0,0]:fp32[1:8]", "at most 4 pairs", "trn1"),
     ("; more", "dma p=16 from=x[0]:fp32[4611686018427387904:16,1:8] to=s[0,0]:fp32[1:8]", "out of range", "trn1"),
     ("; more", "dma p=16 to=s[0,0]:fp32[1:8]", "from= and to= are expected", "trn1"),
