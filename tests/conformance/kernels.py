@@ -141,6 +141,7 @@ def cases() -> list[Case]:
         Case("product", [a, b], (a.astype(np.float32) @ b.astype(np.float32),), 0, "inf1 trn1 trn2"),
         Case("quarters", quarters, (quarters[0].T @ quarters[1], quarters[2].T @ quarters[3]), 0, "trn1 trn2"),
         Case("sums", [whole], (np.cumsum(whole, axis=1, dtype=np.float32),), 0, "trn1 trn2"),
+        Case("ramp", [], (np.arange(128 * 200, dtype=np.int32).reshape(128, 200),), 0, "inf2 trn1 trn2"),
         Case("causal", [np.ascontiguousarray(y[:128, :128])], (mask,), 0, "trn1 trn2"),
     ]  # fmt: skip
 
@@ -180,6 +181,21 @@ def check_around(tap: Tap, work: Path) -> None:
         compile_(work, m.text(), target, [KERNELS / ("narrow.s" if target == "inf1" else "wide.s")], *words)
         got = execute(work, [x], target)
         tap.ok(np.array_equal(got[0], want), f"among others, {' '.join([target, *words])}", f"got {got[0].ravel()[:8]}", f"want {want.ravel()[:8]}")
+
+
+def check_constants(tap: Tap, work: Path) -> None:
+    """Constants as operands, compressed or not; one of them is a number"""
+    x = np.random.default_rng(7).integers(-9, 9, (128, 1024)).astype(np.float32)
+    row = np.where(np.arange(1024) % 64 < 60, 0, np.arange(1024)).astype(np.float32)
+    m = Module([spec(x)])
+    number = m.add("constant", [], [("float32", ())], "literal { shape { element_type: 11 } f32s: 3 }")
+    values = " ".join(f"f32s: {v}" for v in row)
+    b = m.add("constant", [], [("float32", (1024,))], f"literal {{ shape {{ element_type: 11 dimensions: 1024 }} {values} }}")
+    m.call("scaled", [1, number, b], [spec(x)])
+    for target, words in (("inf1", []), ("trn1", []), ("trn1", ["--compress-constants"])):
+        compile_(work, m.text(), target, [KERNELS / "scaled.s"], *words)
+        got = execute(work, [x], target)
+        tap.ok(np.array_equal(got[0], x * 3 + row), f"constants, {' '.join([target, *words])}", f"got {got[0].ravel()[:8]}")
 
 
 def check_jax(tap: Tap, work: Path) -> None:
@@ -338,7 +354,7 @@ def check_example(tap: Tap, work: Path) -> None:
 
 def main() -> int:
     tap = Tap()
-    checks: list[Callable[[Tap, Path], None]] = [check_example, check_results, check_around, check_jax, check_onnx, check_refused]
+    checks: list[Callable[[Tap, Path], None]] = [check_example, check_results, check_around, check_constants, check_jax, check_onnx, check_refused]
     with tempfile.TemporaryDirectory() as name:
         for check in checks:
             check(tap, Path(name))
