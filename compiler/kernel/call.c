@@ -67,6 +67,14 @@ static bool same(const struct ncc_shape *a, const struct ncc_shape *b)
 	return a->dtype == b->dtype && ncc_same_dims(a, b);
 }
 
+/* The passes leave no unsigned types: the bits of one are those of the signed type of its size. */
+static bool same_bits(const struct ncc_shape *a, const struct ncc_shape *b)
+{
+	return same(a, b) ||
+	       (!ncc_is_float(a->dtype) && !ncc_is_float(b->dtype) &&
+		ncc_dtype_size(a->dtype) == ncc_dtype_size(b->dtype) && ncc_same_dims(a, b));
+}
+
 /* bf16[2,3] */
 static const char *write_shape(const struct ncc_shape *s, char *text, size_t size)
 {
@@ -112,11 +120,14 @@ static int check_operands(const struct ncc_kernel *k, struct ncc_op *const *in, 
 int ncc_kernel_fits(const struct ncc_kernel *k, const struct ncc_op *op, struct ncc_error *err)
 {
 	const struct ncc_shape s = result_shape(k);
-	int rc = check_operands(k, op->in, op->nin, err);
+	bool fits = op->nin == k->ntensors - ncc_kernel_outputs(k) && same_bits(&s, &op->shape);
 
-	return rc || same(&s, &op->shape)
-		       ? rc
-		       : ncc_kernel_fail(k, k->line, err, -EINVAL, "another shape of its result");
+	for (unsigned int i = 0; fits && i < op->nin; i++)
+		fits = same_bits(&tensor_of(k, false, i)->shape, &op->in[i]->shape);
+	return fits ? 0
+		    : ncc_kernel_fail(k, k->line, err, -EINVAL,
+				      "other operands, or another result, than '%.80s' has",
+				      op->name ? op->name : "");
 }
 
 static struct ncc_op *part(struct ncc_build *bl, const struct ncc_kernel *k, struct ncc_op *all,

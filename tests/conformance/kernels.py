@@ -21,7 +21,7 @@ KERNELS = ROOT / "tests" / "conformance" / "kernels"
 JAX = ROOT / "tests" / "data" / "hlo_kernels"
 EXAMPLE = ROOT / "examples" / "kernel"
 DEVICES = {"inf1": "inf1.xlarge", "inf2": "inf2.xlarge", "trn1": "trn1.2xlarge", "trn2": "trn2.3xlarge"}
-TYPES = {"int8": 2, "int32": 4, "uint32": 8, "float16": 10, "float32": 11}
+TYPES = {"int8": 2, "int32": 4, "uint16": 7, "uint32": 8, "float16": 10, "float32": 11}
 Spec = tuple[str, tuple[int, ...]]  # an array's type and shape
 
 
@@ -124,6 +124,17 @@ class Case:
         self.text = calling(name, inputs, [spec(w.astype(np.float32) if w.dtype == np.float64 else w) for w in want])
 
 
+def sparse(rng: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray]:
+    """Weights, tags and what they multiply; the product of the dense matrix that they stand for"""
+    w, x = (rng.integers(-8, 9, s).astype(np.float16) for s in ((64, 32), (128, 96)))
+    tag = np.array([[rng.permutation(4)[:2] for _ in range(32)] for _ in range(32)]).transpose(0, 2, 1).reshape(64, 32)
+    dense = np.zeros((128, 32), np.float32)
+    for k, r in np.ndindex(64, 32):
+        dense[4 * (k // 2) + tag[k, r], r] += w[k, r]
+    words = (tag.reshape(64, 8, 4) << np.array([0, 4, 8, 12])).sum(axis=2).astype(np.uint16)
+    return [w, words, x], dense.T @ x.astype(np.float32)
+
+
 def cases() -> list[Case]:
     rng = np.random.default_rng(3)
     x, y = (rng.standard_normal((256, 512)).astype(np.float32) for _ in range(2))
@@ -133,6 +144,7 @@ def cases() -> list[Case]:
     quarters = [rng.integers(-8, 9, (64, 64)).astype(np.float32) for _ in range(4)]
     whole = rng.integers(-100, 100, (128, 200)).astype(np.float32)
     few = np.round(y[:128] * 8).astype(np.float32)  # with many equal ones
+    of_sparse, dense = sparse(rng)
     mask = np.where(np.arange(128)[:, None] >= np.arange(128)[None], y[:128, :128], np.float32(-9984)).astype(np.float32)
     return [
         Case("softmax", [x], (softmax(x),), 515 * 2.0**-24, "inf1 inf2 trn1 trn2", EXAMPLE / "kernels.s"),
@@ -141,6 +153,7 @@ def cases() -> list[Case]:
         Case("product", [a, b], (a.astype(np.float32) @ b.astype(np.float32),), 0, "inf1 trn1 trn2"),
         Case("quarters", quarters, (quarters[0].T @ quarters[1], quarters[2].T @ quarters[3]), 0, "trn1 trn2"),
         Case("sums", [whole], (np.cumsum(whole, axis=1, dtype=np.float32),), 0, "trn1 trn2"),
+        Case("sparse", of_sparse, (dense,), 0, "trn2"),
         Case("ramp", [], (np.arange(128 * 200, dtype=np.int32).reshape(128, 200),), 0, "inf2 trn1 trn2"),
         Case("causal", [np.ascontiguousarray(y[:128, :128])], (mask,), 0, "trn1 trn2"),
     ]  # fmt: skip
