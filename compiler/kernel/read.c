@@ -35,17 +35,23 @@ static bool begins_with(const char *line, const char *word)
 	return !strncmp(line, word, n) && strchr(" \t\r;#", line[n]);
 }
 
-/* The line with the .end of what begins before first; close: there is none */
-static unsigned int find_end(const struct kernel_text *t, unsigned int first, unsigned int close)
+/*
+ * The line with the .end of what begins before first, or with or_else its .else; close: there is
+ * none
+ */
+static unsigned int find_end(const struct kernel_text *t, unsigned int first, unsigned int close,
+			     bool or_else)
 {
 	unsigned int open = 1;
 
 	for (unsigned int i = first; i < close; i++) {
-		if (begins_with(t->line[i], ".kernel"))
+		const char *line = t->line[i];
+
+		if (begins_with(line, ".kernel"))
 			return close;
-		open += begins_with(t->line[i], ".for");
-		open -= begins_with(t->line[i], ".end");
-		if (!open)
+		open += begins_with(line, ".for") || begins_with(line, ".if");
+		open -= begins_with(line, ".end");
+		if (!open || (or_else && open == 1 && begins_with(line, ".else")))
 			return i;
 	}
 	return close;
@@ -337,7 +343,7 @@ static int statement(struct reader *r, const char *first, char **rest)
 		return take_transfer(r, *rest ? *rest : "");
 	return refuse(r,
 		      "'%.40s', expected dma, tensor, scalar, vector, gpsimd, .input, .output, "
-		      ".sbuf, .psum, .set, .for or .end",
+		      ".sbuf, .psum, .set, .for, .if or .end",
 		      first);
 }
 
@@ -357,7 +363,7 @@ static int loop(struct reader *r, char **rest, unsigned int first, unsigned int 
 		rc = number(r, by, 1, MAX_BYTES, &step);
 	rc = rc ? rc : no_more(r, rest);
 	if (!rc && r->depth++ == DEPTH)
-		rc = refuse(r, "more than %d loops in each other", DEPTH);
+		rc = refuse(r, "more than %d loops and choices in each other", DEPTH);
 	for (int64_t i = from; !rc && i < to; i += step) {
 		r->at = line;
 		rc = ++r->budget > BUDGET
@@ -371,25 +377,50 @@ static int loop(struct reader *r, char **rest, unsigned int first, unsigned int 
 	return rc;
 }
 
+/* .if VALUE; what is executed lies before or behind the .else, if there is one. */
+static int choose(struct reader *r, char **rest, unsigned int first, unsigned int close)
+{
+	const unsigned int names = r->values.n, middle = find_end(r->text, first, close, true);
+	int64_t value;
+	int rc = number(r, word(rest), INT64_MIN, INT64_MAX, &value);
+
+	rc = rc ? rc : no_more(r, rest);
+	if (!rc && r->depth++ == DEPTH)
+		rc = refuse(r, "more than %d loops and choices in each other", DEPTH);
+	if (!rc && value)
+		rc = block(r, first, middle);
+	else if (!rc && middle < close)
+		rc = block(r, middle + 1, close);
+	r->values.n = names;
+	r->depth--;
+	return rc;
+}
+
 static int one_line(struct reader *r, unsigned int close)
 {
 	struct ncc_asm_error why;
 	char buf[LINE], *rest = NULL, *first;
+	const unsigned int at = r->at;
 	unsigned int end;
+	bool loops;
+	int rc;
 
 	if (++r->budget > BUDGET)
 		return refuse(r, "the loops execute more than %u lines", BUDGET);
-	if (kernel_expand(&r->values, r->text->line[r->at], buf, sizeof(buf), &why))
+	if (kernel_expand(&r->values, r->text->line[at], buf, sizeof(buf), &why))
 		return refuse(r, "%s", why.text);
 	first = strtok_r(buf, " \t\r", &rest);
 	if (!first)
 		return 0;
-	if (strcmp(first, ".for"))
+	loops = !strcmp(first, ".for");
+	if (!loops && strcmp(first, ".if") != 0)
 		return statement(r, first, &rest);
-	end = find_end(r->text, r->at + 1, close);
+	end = find_end(r->text, at + 1, close, false);
 	if (end == close)
-		return refuse(r, "no '.end' of this '.for'");
-	return loop(r, &rest, r->at + 1, end) ?: (r->at = end, 0);
+		return refuse(r, "no '.end' of this '%s'", first);
+	rc = loops ? loop(r, &rest, at + 1, end) : choose(r, &rest, at + 1, end);
+	r->at = rc ? r->at : end;
+	return rc;
 }
 
 static int block(struct reader *r, unsigned int first, unsigned int close)
@@ -428,7 +459,7 @@ static int check_outputs(struct reader *r)
 static int read_kernel(struct reader *r, unsigned int open, unsigned int *at)
 {
 	const struct kernel_text *t = r->text;
-	const unsigned int close = find_end(t, open + 1, t->nlines);
+	const unsigned int close = find_end(t, open + 1, t->nlines, false);
 	int rc;
 
 	r->at = open;

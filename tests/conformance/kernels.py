@@ -141,6 +141,8 @@ def cases() -> list[Case]:
     gain = rng.uniform(0.5, 2, 384).astype(np.float32)
     rows = np.ascontiguousarray(x[:128, :384])
     a, b = (rng.integers(-8, 9, s).astype(np.float16) for s in ((128, 256), (256, 512)))
+    heads = [rng.standard_normal((512, 64)).astype(np.float32) for _ in range(3)]
+    attention = softmax(heads[0].astype(np.float64) @ heads[1].T / 8) @ heads[2]
     quarters = [rng.integers(-8, 9, (64, 64)).astype(np.float32) for _ in range(4)]
     whole = rng.integers(-100, 100, (128, 200)).astype(np.float32)
     few = np.round(y[:128] * 8).astype(np.float32)  # with many equal ones
@@ -151,6 +153,7 @@ def cases() -> list[Case]:
         Case("top8", [few], top8(few), 0, "inf2 trn1 trn2", EXAMPLE / "kernels.s"),
         Case("rms_norm", [rows, gain], (rms_norm(rows, gain),), 390 * 2.0**-24, "inf1 trn1 trn2"),
         Case("product", [a, b], (a.astype(np.float32) @ b.astype(np.float32),), 0, "inf1 trn1 trn2"),
+        Case("attention", heads, (attention,), 660 * 2.0**-24, "inf2 trn1 trn2"),
         Case("quarters", quarters, (quarters[0].T @ quarters[1], quarters[2].T @ quarters[3]), 0, "trn1 trn2"),
         Case("sums", [whole], (np.cumsum(whole, axis=1, dtype=np.float32),), 0, "trn1 trn2"),
         Case("sparse", of_sparse, (dense,), 0, "trn2"),
@@ -293,7 +296,11 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("; more", ".for i 0 4", "no '.end'", "trn1"),
     ("; more", ".for i 0 2000000\n.end", "the loops execute more than 1048576 lines", "trn1"),
     ("; more", ".for i 0 70000\nvector memset p=16 dst=t[0,0]:fp32[1:1] scalar0=1\n.end", "more than 65536 instructions", "trn1"),
-    ("; more", "".join(f".for i{n} 0 1\n" for n in range(9)) + ".end\n" * 9, "more than 8 loops in each other", "trn1"),
+    ("; more", "".join(f".for i{n} 0 1\n" for n in range(9)) + ".end\n" * 9, "more than 8 loops and choices in each other", "trn1"),
+    ("; more", ".if 1", "no '.end'", "trn1"),
+    ("; more", ".else", "'.else', expected", "trn1"),
+    ("; more", ".if 0\n.else\nnonsense\n.end", "'nonsense', expected", "trn1"),
+    ("; more", ".if 7\nnonsense\n.else\n.end", "'nonsense', expected", "trn1"),
     ("; more", ".mystery", "'.mystery', expected dma", "trn1"),
     (".kernel small", ".kernel small more", "expected .kernel NAME", "trn1"),
     (".kernel small", ".kernel 1", "expected .kernel NAME", "trn1"),

@@ -14,11 +14,10 @@
 .end
 .for k 0 2
     tensor ldweights p=128 src0=turned[0,{k*256}]:fp16[1:128]
-    .for first 0 1-k ; of the first half nothing is there to be added to
-        tensor matmul p=128 dst=acc[0,0]:fp32[1:512] src0=right[0,{k*1024}]:fp16[1:512]
-    .end
-    .for later 0 k
+    .if k
         tensor matmul p=128 dst=acc[0,0]:fp32[1:512] src0=right[0,{k*1024}]:fp16[1:512] accumulate
+    .else ; nothing is there to be added to
+        tensor matmul p=128 dst=acc[0,0]:fp32[1:512] src0=right[0,{k*1024}]:fp16[1:512]
     .end
 .end
 scalar tensor_copy p=128 dst=result[0,0]:fp32[1:512] src0=acc[0,0]:fp32[1:512]
