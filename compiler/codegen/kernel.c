@@ -126,8 +126,9 @@ static int transfer(struct ncc_gen *g, const struct ncc_kernel_step *s, const st
 
 	if (!d)
 		return ncc_no_memory(g->err);
-	d->from = side(at, &s->from);
-	d->to = side(at, &s->to);
+	*d = s->desc;
+	d->from = side(at, &s->desc.from);
+	d->to = side(at, &s->desc.to);
 	return gen_dma_desc(g, d);
 }
 

@@ -89,6 +89,41 @@ static int check_insn(const struct ncc_kernel *k, const struct ncc_kernel_step *
 	return rc;
 }
 
+static uint64_t pieces(const struct neff_pattern *p)
+{
+	uint64_t n = 1;
+
+	for (unsigned int d = 1; d < p->ndim; d++)
+		n *= p->size[d];
+	return n;
+}
+
+static int check_transfer(const struct ncc_kernel *k, const struct ncc_kernel_step *s,
+			  const struct neuron_target *target, struct ncc_error *err)
+{
+	const struct neff_desc *d = &s->desc;
+	const char *does = d->op == NEFF_CAST ? "a conversion" : "a transpose";
+
+	if (d->op == NEFF_COPY)
+		return 0;
+	if (target->core < 2)
+		return ncc_kernel_fail(k, s->line, err, -ENOTSUP,
+				       "dma: %s; DMA engines of the target '%s' only copy", does,
+				       target->name);
+	if (!(target->dtypes >> d->from_dtype & target->dtypes >> d->to_dtype & 1))
+		return ncc_kernel_fail(k, s->line, err, -ENOTSUP,
+				       "dma: %s of types that the target '%s' has not", does,
+				       target->name);
+	if (d->op == NEFF_TRANSPOSE &&
+	    (pieces(&d->from) > target->packet_max || pieces(&d->to) > target->packet_max))
+		return ncc_kernel_fail(k, s->line, err, -EINVAL,
+				       "dma: a transpose of %llu pieces to %llu, expected at most "
+				       "%u on each side",
+				       (unsigned long long)pieces(&d->from),
+				       (unsigned long long)pieces(&d->to), target->packet_max);
+	return 0;
+}
+
 int ncc_kernel_check(const struct ncc_kernel *k, const struct neuron_target *target,
 		     struct ncc_error *err)
 {
@@ -107,7 +142,7 @@ int ncc_kernel_check(const struct ncc_kernel *k, const struct neuron_target *tar
 					       "'%s' is of a type that the target '%s' has not",
 					       k->tensor[i].name, target->name);
 	for (unsigned int i = 0; !rc && i < k->nsteps; i++)
-		if (k->step[i].engine >= 0)
-			rc = check_insn(k, &k->step[i], target, &array, err);
+		rc = k->step[i].engine < 0 ? check_transfer(k, &k->step[i], target, err)
+					   : check_insn(k, &k->step[i], target, &array, err);
 	return rc;
 }

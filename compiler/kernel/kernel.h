@@ -33,9 +33,7 @@ struct ncc_kernel_step {
 	int engine; /* -1: a DMA */
 	union {
 		struct neuron_insn insn;
-		struct {
-			struct neff_pattern from, to; /* var: a tensor's number plus 1, 0: SBUF */
-		};
+		struct neff_desc desc; /* variables: a tensor's number plus 1, 0: SBUF */
 	};
 };
 

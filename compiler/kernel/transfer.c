@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * DMAs of a kernel: p=N to=PLACE from=PLACE. A place is that of an instruction in an area of SBUF,
- * of p partitions, or tensor[element]:type[step:num,...], in elements.
+ * DMAs of a kernel: p=N to=PLACE from=PLACE transpose=ROWS:COLUMNS. A place is that of an
+ * instruction in an area of SBUF, of p partitions, or tensor[element]:type[step:num,...], in
+ * elements. Of two types the DMA engine converts.
  */
 #include "kernel.h"
 
@@ -9,7 +10,9 @@
 #include <string.h>
 
 #include "asm/parse.h"
+#include "neuron/hw/ext.h"
 #include "neuron/isa/check.h"
+#include "neuron/isa/compress.h"
 
 #define PAIRS 4
 #define MAX_STEP (1ll << 40)
@@ -210,12 +213,47 @@ static int check_sides(struct parser *ps, const struct ncc_kernel *k, const stru
 	if (to->tensor && !k->tensor[to->number].output)
 		return asm_refuse(ps, "to the input '%s', expected an output or an area",
 				  k->tensor[to->number].name);
-	if (ncc_dtype_size(from->dtype) != ncc_dtype_size(to->dtype))
-		return asm_refuse(ps, "types of two sizes; a copy converts nothing");
 	if (n < 0 || n != m)
 		return asm_refuse(ps, "%lld elements from, %lld to", (long long)n, (long long)m);
 	rc = check_side(ps, k, from, partitions);
 	return rc ? rc : check_side(ps, k, to, partitions);
+}
+
+/* What is more than a copy: a conversion, or a matrix that is turned */
+static int take_operation(struct parser *ps, const struct side *from, const struct side *to,
+			  unsigned int partitions, const uint32_t *turned, struct neff_desc *d)
+{
+	const unsigned int size = ncc_dtype_size(from->dtype);
+	const uint64_t n = (uint64_t)turned[0] * turned[1];
+
+	if (!n && from->dtype == to->dtype)
+		return 0;
+	d->from_dtype = from->dtype;
+	d->to_dtype = to->dtype;
+	d->op = n ? NEFF_TRANSPOSE : NEFF_CAST;
+	if (!n)
+		return 0;
+	if (from->dtype != to->dtype || (size != 2 && size != 4))
+		return asm_refuse(ps, "a transpose is of one type of 2 or 4 bytes");
+	if (n * size != (uint64_t)elements(from, partitions) * size)
+		return asm_refuse(ps, "transpose=%u:%u is of another number of elements", turned[0],
+				  turned[1]);
+	if (n * size > NEURON_STREAM_RAW_MAX)
+		return asm_refuse(ps, "a transpose is of at most %u bytes", NEURON_STREAM_RAW_MAX);
+	if (turned[0] > NEURON_DMA_TRANSPOSE_FIRST_MAX || turned[1] > NEFF_MAX_TURNED)
+		return asm_refuse(ps, "a transpose is of at most %d rows and %d columns",
+				  NEURON_DMA_TRANSPOSE_FIRST_MAX, NEFF_MAX_TURNED);
+	memcpy(d->shape, (uint32_t[]){ turned[0], 1, 1, turned[1] }, sizeof(d->shape));
+	return 0;
+}
+
+static int take_turned(struct parser *ps, uint32_t *turned)
+{
+	int rc = asm_u32(ps, &turned[0]);
+
+	rc = rc ? rc : asm_expect(ps, ":");
+	rc = rc ? rc : asm_u32(ps, &turned[1]);
+	return rc || (turned[0] && turned[1]) ? rc : asm_refuse(ps, "a transpose of nothing");
 }
 
 int kernel_transfer(struct ncc_kernel *k, char *words, struct ncc_kernel_step *step,
@@ -223,6 +261,7 @@ int kernel_transfer(struct ncc_kernel *k, char *words, struct ncc_kernel_step *s
 {
 	struct parser ps = { .err = why, .area = k->area, .nareas = k->nareas };
 	struct side from = { .seen = false }, to = { .seen = false };
+	uint32_t turned[2] = { 0 };
 	int64_t partitions = 1;
 	char *save = NULL;
 	int rc = 0;
@@ -236,14 +275,18 @@ int kernel_transfer(struct ncc_kernel *k, char *words, struct ncc_kernel_step *s
 			rc = take_side(&ps, k, &from);
 		else if (asm_skip(&ps, "to="))
 			rc = take_side(&ps, k, &to);
+		else if (asm_skip(&ps, "transpose="))
+			rc = take_turned(&ps, turned);
 		else
-			rc = asm_refuse(&ps, "'%.40s', expected p=, from= or to=", w);
+			rc = asm_refuse(&ps, "'%.40s', expected p=, from=, to= or transpose=", w);
 		if (!rc && *ps.p)
 			rc = asm_refuse(&ps, "'%.40s' is left over in '%.40s'", ps.p, w);
 	}
 	rc = rc ? rc : check_sides(&ps, k, &from, &to, (unsigned int)partitions);
-	rc = rc ? rc : pattern_of(&ps, &from, (unsigned int)partitions, &step->from);
-	rc = rc ? rc : pattern_of(&ps, &to, (unsigned int)partitions, &step->to);
+	rc = rc ? rc : pattern_of(&ps, &from, (unsigned int)partitions, &step->desc.from);
+	rc = rc ? rc : pattern_of(&ps, &to, (unsigned int)partitions, &step->desc.to);
+	rc = rc ? rc
+		: take_operation(&ps, &from, &to, (unsigned int)partitions, turned, &step->desc);
 	if (!rc && to.tensor)
 		k->tensor[to.number].written = true;
 	return rc;

@@ -141,6 +141,7 @@ def cases() -> list[Case]:
     gain = rng.uniform(0.5, 2, 384).astype(np.float32)
     rows = np.ascontiguousarray(x[:128, :384])
     a, b = (rng.integers(-8, 9, s).astype(np.float16) for s in ((128, 256), (256, 512)))
+    narrow = rng.integers(-60, 61, (128, 60)).astype(np.float16) / 8
     heads = [rng.standard_normal((512, 64)).astype(np.float32) for _ in range(3)]
     attention = softmax(heads[0].astype(np.float64) @ heads[1].T / 8) @ heads[2]
     quarters = [rng.integers(-8, 9, (64, 64)).astype(np.float32) for _ in range(4)]
@@ -154,6 +155,7 @@ def cases() -> list[Case]:
         Case("rms_norm", [rows, gain], (rms_norm(rows, gain),), 390 * 2.0**-24, "inf1 trn1 trn2"),
         Case("product", [a, b], (a.astype(np.float32) @ b.astype(np.float32),), 0, "inf1 trn1 trn2"),
         Case("attention", heads, (attention,), 660 * 2.0**-24, "inf2 trn1 trn2"),
+        Case("turned", [rows, narrow], (rows[:, :60].T.copy(), narrow.astype(np.float32)), 0, "inf2 trn1 trn2"),
         Case("quarters", quarters, (quarters[0].T @ quarters[1], quarters[2].T @ quarters[3]), 0, "trn1 trn2"),
         Case("sums", [whole], (np.cumsum(whole, axis=1, dtype=np.float32),), 0, "trn1 trn2"),
         Case("sparse", of_sparse, (dense,), 0, "trn2"),
@@ -271,7 +273,14 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("; more", "dma p=16 from=x[0]:fp32[8:16,1:8] to=s[1,0]:fp32[1:8]", "partitions 1 to 16 of the area 's'", "trn1"),
     ("; more", "dma p=16 from=x[0]:fp32[8:8,1:8] to=s[0,0]:fp32[1:8]", "64 elements from, 128 to", "trn1"),
     ("; more", "dma p=16 from=x[0]:int32[8:16,1:8] to=s[0,0]:int32[1:8]", "'x' is of type fp32", "trn1"),
-    ("; more", "dma p=16 from=x[0]:fp32[8:16,1:8] to=s[0,0]:bf16[1:8]", "types of two sizes", "trn1"),
+    ("; more", "dma p=16 from=x[0]:fp32[8:16,1:8] to=s[0,0]:bf16[1:8]", "dma: a conversion; DMA engines of the target 'inf1' only copy", "inf1"),
+    ("; more", "dma p=8 from=x[0]:fp32[1:128] to=s[0,0]:fp32[1:16] transpose=16:8", "bytes 0 to 63 of partitions 0 to 7 of the area 's'", "trn1"),
+    ("; more", "dma p=16 from=x[0]:fp32[1:128] to=s[0,0]:fp32[1:8] transpose=8:16", "dma: a transpose; DMA engines of the target 'inf1' only copy", "inf1"),
+    ("; more", "dma p=16 from=x[0]:fp32[1:128] to=s[0,0]:fp32[1:8] transpose=8:8", "transpose=8:8 is of another number of elements", "trn1"),
+    ("; more", "dma p=16 from=x[0]:fp32[1:128] to=s[0,0]:fp32[1:8] transpose=0:8", "a transpose of nothing", "trn1"),
+    ("; more", "dma p=16 from=x[0]:fp32[1:128] to=s[0,0]:bf16[1:8] transpose=8:16", "a transpose is of one type of 2 or 4 bytes", "trn1"),
+    ("; more", ".sbuf w 128 32\ndma p=128 from=x[0]:fp32[0:8,1:128] to=w[0,0]:fp32[1:8] transpose=8:128", "a transpose of 8 pieces to 128, expected at most 65", "trn1"),
+    ("; more", ".sbuf w 16 8192\ndma p=16 from=x[0]:fp32[0:256,1:128] to=w[0,0]:fp32[1:2048] transpose=256:128", "a transpose is of at most 65536 bytes", "trn1"),
     ("; more", "dma p=16 from=x[0]:fp32[8:16,1:8] to=s[0,0]:fp32[1:2,2:2,4:2]", "more than 3 dimensions", "trn1"),
     ("; more", "dma from=x[0]:fp32[1:2,4:2,16:2,64:2,8:1] to=s[0,0]:fp32[1:8]", "at most 4 pairs", "trn1"),
     ("; more", "dma p=16 from=x[0]:fp32[4611686018427387904:16,1:8] to=s[0,0]:fp32[1:8]", "out of range", "trn1"),
