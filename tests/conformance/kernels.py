@@ -374,6 +374,24 @@ input {{ {told("x", 1, 128, 512)} }} output {{ {told("v", 1, 128, 8)} }} output 
     tap.ok(done.returncode == 1 and "1 results, it has 2" in done.stderr, "refused: one result", done.stderr)
 
 
+def check_ir(tap: Tap, work: Path) -> None:
+    """A text of the IR may call anything"""
+    text = 'module "m"\n  %0 = f32[16,8] parameter index=0 "x"\n  %1 = f32[16,8] custom %0 index=65536 exact "k"\n  return %1\n'
+
+    def compile_text(text: str, *words: object) -> subprocess.CompletedProcess[str]:
+        (work / "m.ir").write_text(text)
+        return run(NEURONX_CC, "compile", "--framework", "IR", work / "m.ir", "--target", "trn1", *words, "-o", work / "m.neff", check=False)
+
+    kernels = ["--kernels", KERNELS / "small.s"]
+    done = compile_text(text, *kernels)
+    tap.ok(done.returncode == 0, "the IR's text", done.stderr)
+    for other, words, says in ((text.replace("65536", "65537"), kernels, "no kernel 1 is given"), (text, [], "no kernel 0 is given"),
+                               (text.replace("[16,8]", "[8,16]"), kernels, "other operands, or another result"),
+                               (text.replace("%1 = f32[16,8]", "%1 = bf16[16,8]"), kernels, "other operands, or another result")):  # fmt: skip
+        done = compile_text(other, *words)
+        tap.ok(done.returncode == 1 and says in done.stderr, f"refused: {says}", done.stderr)
+
+
 def check_example(tap: Tap, work: Path) -> None:
     build = NEURON_RUN.parent.parent
     done = subprocess.run([EXAMPLE / "run", work], capture_output=True, text=True, check=False, timeout=120,
@@ -383,7 +401,7 @@ def check_example(tap: Tap, work: Path) -> None:
 
 def main() -> int:
     tap = Tap()
-    checks: list[Callable[[Tap, Path], None]] = [check_example, check_results, check_around, check_constants, check_jax, check_onnx, check_refused]
+    checks: list[Callable[[Tap, Path], None]] = [check_example, check_results, check_around, check_constants, check_jax, check_onnx, check_ir, check_refused]
     with tempfile.TemporaryDirectory() as name:
         for check in checks:
             check(tap, Path(name))
