@@ -279,6 +279,14 @@ static bool has(const struct ncc_module *m, enum ncc_kind kind)
 	return false;
 }
 
+static bool calls_library(const struct ncc_module *m)
+{
+	for (const struct ncc_op *op = m->first; op; op = op->next)
+		if (op->kind == NCC_CUSTOM && op->index < NCC_KERNEL_FIRST)
+			return true;
+	return false;
+}
+
 /* Compiles the module as it was read. */
 static int compile(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
 		   struct ncc_error *err)
@@ -304,7 +312,7 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 				"random numbers cannot be the chip's own: the target '%s' has no "
 				"generator",
 				o->target->name);
-	if (has(m, NCC_CUSTOM))
+	if (calls_library(m))
 		o->library = opt->library;
 	if (!ncc_has_loops(m))
 		return back_ends(m, opt, o, err);

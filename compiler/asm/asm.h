@@ -28,4 +28,15 @@ struct ncc_asm_error {
  */
 int ncc_asm_parse(const char *line, struct neuron_insn *insn, struct ncc_asm_error *err);
 
+/* A named part of SBUF or PSUM: these bytes of partitions 0 on */
+struct ncc_asm_area {
+	const char *name;
+	bool psum;
+	unsigned int partitions;
+	uint32_t base, bytes; /* of each partition */
+};
+/* The same of a line whose places are name[partition,byte] of an area, and no others */
+int ncc_asm_parse_in(const char *line, const struct ncc_asm_area *area, unsigned int nareas,
+		     struct neuron_insn *insn, struct ncc_asm_error *err);
+
 #endif

@@ -408,9 +408,10 @@ static int mnemonic(struct parser *ps, const char *name)
 	return asm_refuse(ps, "unknown instruction '%.40s'", name);
 }
 
-int ncc_asm_parse(const char *line, struct neuron_insn *insn, struct ncc_asm_error *err)
+int ncc_asm_parse_in(const char *line, const struct ncc_asm_area *area, unsigned int nareas,
+		     struct neuron_insn *insn, struct ncc_asm_error *err)
 {
-	struct parser ps = { .insn = insn, .err = err };
+	struct parser ps = { .insn = insn, .err = err, .area = area, .nareas = nareas };
 	char buf[NCC_ASM_LINE * 2], *save = NULL, *w;
 	size_t len = strcspn(line, ";#\n");
 	int rc;
@@ -433,4 +434,9 @@ int ncc_asm_parse(const char *line, struct neuron_insn *insn, struct ncc_asm_err
 			rc = asm_refuse(&ps, "'%.40s' is left over in '%.40s'", ps.p, w);
 	}
 	return rc ? rc : 1;
+}
+
+int ncc_asm_parse(const char *line, struct neuron_insn *insn, struct ncc_asm_error *err)
+{
+	return ncc_asm_parse_in(line, NULL, 0, insn, err);
 }

@@ -11,6 +11,8 @@ struct parser {
 	struct ncc_asm_error *err;
 	uint64_t fields; /* that the opcode has */
 	uint64_t seen; /* a bit for each of the keywords */
+	const struct ncc_asm_area *area; /* the memories are these; NULL: sbuf, psum, window */
+	unsigned int nareas;
 };
 
 /* parse_words.c: a piece of a word from ps->p on, which moves behind it */

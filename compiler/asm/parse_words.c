@@ -100,9 +100,42 @@ int asm_type(struct parser *ps, uint8_t *dtype)
 	return rc ? rc : *dtype > 63 ? asm_refuse(ps, "type code above 63") : 0;
 }
 
+/* name[partition,byte] of an area */
+static int area_place(struct parser *ps, uint32_t *offset)
+{
+	size_t len = strcspn(ps->p, "[");
+	const struct ncc_asm_area *a = ps->area, *end = ps->area + ps->nareas;
+	int64_t part = 0, byte = 0;
+	int rc;
+
+	while (a < end && (strlen(a->name) != len || strncmp(a->name, ps->p, len)))
+		a++;
+	if (a == end || ps->p[len] != '[')
+		return asm_refuse(ps, "an area's name[partition,byte] is expected at '%.40s'",
+				  ps->p);
+	ps->p += len + 1;
+	if ((rc = asm_number(ps, 0, UINT32_MAX, &part)) || (rc = asm_expect(ps, ",")) ||
+	    (rc = asm_number(ps, 0, UINT32_MAX, &byte)))
+		return rc;
+	if (part >= a->partitions || byte >= a->bytes)
+		return asm_refuse(ps, "area '%.40s' has %u partitions of %u bytes, no [%lld,%lld]",
+				  a->name, a->partitions, a->bytes, (long long)part,
+				  (long long)byte);
+	*offset = (uint32_t)(a->psum ? NEURON_PSUM_OFFSET + part * NEURON_PSUM_PART_STRIDE
+				     : part * NEURON_SBUF_PART_STRIDE) +
+		  a->base + (uint32_t)byte;
+	return 0;
+}
+
 /* memory[partition,byte]:type */
 int asm_place(struct parser *ps, uint32_t *offset, uint8_t *dtype)
 {
+	if (ps->area) {
+		int rc = area_place(ps, offset);
+
+		rc = rc ? rc : asm_expect(ps, "]:");
+		return rc ? rc : asm_type(ps, dtype);
+	}
 	bool psum = asm_skip(ps, "psum["), sbuf = !psum && asm_skip(ps, "sbuf[");
 	uint32_t stride = psum ? NEURON_PSUM_PART_STRIDE : NEURON_SBUF_PART_STRIDE;
 	int64_t part = 0, byte;

@@ -15,33 +15,6 @@
 /* Slices of each processor, some three seconds of the chip; what takes longer does not end */
 #define LIMIT (1u << 20)
 
-static bool is_row_major(const struct ncc_view *v)
-{
-	int64_t step = 1;
-
-	for (unsigned int d = v->ndim; d-- > 0;) {
-		if (v->dim[d] != 1 && v->stride[d] != step)
-			return false;
-		step *= v->dim[d];
-	}
-	return v->buf->space == NCC_DRAM && v->pdim < 0 && !v->buf->row;
-}
-
-/* The operand as it lies, or a copy */
-static int in_dram(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *out)
-{
-	int rc = gen_place(g, op, -1);
-
-	if (rc)
-		return rc;
-	*out = op->gen->value->view;
-	if (is_row_major(out) && out->dtype == op->shape.dtype)
-		return 0;
-	rc = gen_scratch(g, &op->shape, -1, out);
-	rc = rc ? rc : gen_temp(g, out->buf);
-	return rc ? rc : gen_copy(g, out, &op->gen->value->view);
-}
-
 static struct neff_custom_arg tensor(const struct ncc_view *v, const struct ncc_shape *s,
 				     bool write)
 {
@@ -70,7 +43,7 @@ static int operands(struct ncc_gen *g, struct ncc_op *op, struct neff_custom *ar
 			a->scalar = true;
 			continue;
 		}
-		rc = in_dram(g, op->in[i], &v);
+		rc = gen_in_dram(g, op->in[i], &v);
 		if (rc)
 			return rc;
 		*a = tensor(&v, &op->in[i]->shape, false);

@@ -186,14 +186,16 @@ static int dma_piece(struct ncc_gen *g, struct dma *x, const struct ncc_view *ds
 	}
 }
 
-static enum ncc_queue queue_of(const struct ncc_gen *g, const struct ncc_view *dst,
-			       const struct ncc_view *src)
+static enum ncc_queue queue_of(const struct ncc_gen *g, const struct neff_desc *d)
 {
-	if (src->buf->space == NCC_DRAM && g->prog.var[src->buf->var].type == NEFF_VAR_INPUT)
+	if (g->prog.var[d->from.var].type == NEFF_VAR_INPUT)
 		return NCC_Q_IN;
-	if (dst->buf->space == NCC_DRAM && g->prog.var[dst->buf->var].type == NEFF_VAR_OUTPUT)
-		return NCC_Q_OUT;
-	return NCC_Q_DATA;
+	return g->prog.var[d->to.var].type == NEFF_VAR_OUTPUT ? NCC_Q_OUT : NCC_Q_DATA;
+}
+
+int gen_dma_desc(struct ncc_gen *g, struct neff_desc *desc)
+{
+	return ncc_prog_dma(&g->prog, queue_of(g, desc), desc, 1, g->err);
 }
 
 /*
@@ -247,7 +249,7 @@ int gen_dma_list(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc
 		free(x.desc);
 		return rc;
 	}
-	return ncc_prog_dma(&g->prog, queue_of(g, dst, src), x.desc, x.n, g->err);
+	return ncc_prog_dma(&g->prog, queue_of(g, x.desc), x.desc, x.n, g->err);
 }
 
 /*

@@ -441,7 +441,7 @@ static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 	case NCC_SCATTER:
 		return gen_scatter(g, op);
 	case NCC_CUSTOM:
-		return gen_custom(g, op);
+		return op->index < NCC_KERNEL_FIRST ? gen_custom(g, op) : gen_kernel(g, op);
 	case NCC_EXCHANGE:
 		return gen_exchange(g, op);
 	default:

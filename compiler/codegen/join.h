@@ -11,6 +11,7 @@ int gen_fill(struct ncc_gen *g, const struct ncc_view *dst, double v);
 /* Their results lie in DRAM. */
 int gen_scatter(struct ncc_gen *g, struct ncc_op *op);
 int gen_custom(struct ncc_gen *g, struct ncc_op *op);
+int gen_kernel(struct ncc_gen *g, struct ncc_op *op);
 int gen_gather(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 /*
  * A value that only a pad reads is computed where the pad would copy it. gen_pad_place gives op a

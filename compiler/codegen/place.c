@@ -223,3 +223,29 @@ int gen_view(struct ncc_gen *g, struct ncc_op *op)
 	v.buf->refs++;
 	return gen_value(g, op, &v) ? 0 : ncc_no_memory(g->err);
 }
+
+static bool is_row_major(const struct ncc_view *v)
+{
+	int64_t step = 1;
+
+	for (unsigned int d = v->ndim; d-- > 0;) {
+		if (v->dim[d] != 1 && v->stride[d] != step)
+			return false;
+		step *= v->dim[d];
+	}
+	return v->buf->space == NCC_DRAM && v->pdim < 0 && !v->buf->row;
+}
+
+int gen_in_dram(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *out)
+{
+	int rc = gen_place(g, op, -1);
+
+	if (rc)
+		return rc;
+	*out = op->gen->value->view;
+	if (is_row_major(out) && out->dtype == op->shape.dtype)
+		return 0;
+	rc = gen_scratch(g, &op->shape, -1, out);
+	rc = rc ? rc : gen_temp(g, out->buf);
+	return rc ? rc : gen_copy(g, out, &op->gen->value->view);
+}

@@ -20,6 +20,8 @@ bool gen_is_lazy(const struct ncc_op *op);
 int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim);
 /* The same, contiguous along inner */
 int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner);
+/* The operand row-major in DRAM: as it lies, or a copy, a temporary */
+int gen_in_dram(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *out);
 int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
 		 struct ncc_view *out);
 /*

@@ -22,6 +22,7 @@ extern "C" {
 #define NCC_MAX_DIMS 8
 
 struct neff_library;
+struct ncc_kernels;
 
 enum ncc_cast { NCC_CAST_NONE, NCC_CAST_MATMULT, NCC_CAST_ALL };
 
@@ -64,6 +65,7 @@ struct ncc_options {
 	int64_t print_elements; /* elements of a constant that both print */
 	FILE *report; /* JSON about the result (docs/compiler.md); NULL: no */
 	const struct neff_library *library; /* of custom operators (neff.h); NULL: none */
+	const struct ncc_kernels *kernels; /* hand-written ones; NULL: none */
 	bool compress_constants; /* where it pays; not for inf1 */
 	/* random numbers whose generator the model leaves open are the chip's; not for inf1 */
 	bool hardware_rng;
@@ -113,6 +115,15 @@ struct ncc_error {
  */
 int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
 		size_t *out_size, struct ncc_error *err);
+
+/*
+ * Adds the kernels of a text (docs/compiler.md, Kernels), whose name file is for messages, to
+ * *kernels, which is NULL at first. 0; -EINVAL: the text is none, and *kernels is as it was;
+ * -ENOMEM. The caller frees *kernels when nothing is compiled with them any more.
+ */
+int ncc_kernels_add(struct ncc_kernels **kernels, const char *text, size_t size, const char *file,
+		    struct ncc_error *err);
+void ncc_kernels_free(struct ncc_kernels *kernels); /* NULL: nothing */
 
 /* The known operations of HLO and operators of ONNX, by number; NULL: no more */
 const char *ncc_hlo_operator(unsigned int i);

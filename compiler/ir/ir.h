@@ -29,6 +29,7 @@
 #define NCC_MAX_ORDER 12288 /* elements of a row to be ordered: their places are there besides */
 #define NCC_MAX_DRAWN 8192 /* words of the generator in a partition */
 #define NCC_MAX_CUSTOM_OPERANDS 31u /* the instruction's arguments but for the result */
+#define NCC_KERNEL_FIRST 65536 /* indices of NCC_CUSTOM that are kernels */
 
 enum ncc_kind {
 	NCC_PARAM, /* index: its number */
@@ -122,7 +123,8 @@ enum ncc_kind {
 	NCC_REDUCE_WINDOW, /* window for every dimension; func; operand 1: scalar */
 	/*
 	 * A function of the user's library of custom operators (index: its number there);
-	 * operands and the result of any shape. Constants of no dimension are passed as numbers
+	 * operands and the result of any shape. Constants of no dimension are passed as numbers.
+	 * From NCC_KERNEL_FIRST on: a kernel (kernel/kernel.h) of that number behind it
 	 */
 	NCC_CUSTOM,
 	/*

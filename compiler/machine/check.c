@@ -220,6 +220,19 @@ static bool in_bounds(const struct check *c, const struct neff_pattern *p)
 	return a.hi <= c->target->sbuf_part_size && a.p1 <= NEURON_PARTITIONS && a.p0 < a.p1;
 }
 
+/* Have both sides as many elements, of which no piece ends within one? */
+static bool elements_fit(const struct neff_desc *d)
+{
+	const uint64_t from = neuron_isa_dtypes[d->from_dtype & 63].size,
+		       to = neuron_isa_dtypes[d->to_dtype & 63].size,
+		       n = to ? ncc_pattern_bytes(&d->to) / to : 0;
+
+	return from && to && !d->nmore && !(d->from.size[0] % from) && !(d->to.size[0] % to) &&
+	       ncc_pattern_bytes(&d->from) == n * from &&
+	       (d->op == NEFF_CAST ||
+		(uint64_t)d->shape[0] * d->shape[1] * d->shape[2] * d->shape[3] == n);
+}
+
 /* Do both sides lie in their variables, and do their sizes fit? */
 static bool desc_fits(const struct check *c, const struct neff_desc *d)
 {
@@ -233,6 +246,8 @@ static bool desc_fits(const struct check *c, const struct neff_desc *d)
 	if (d->op == NEFF_DECOMPRESS)
 		return d->from.ndim == 1 && d->from.size[0] <= NEURON_UDMA_DESC_LEN_MAX &&
 		       ncc_pattern_bytes(&d->to) <= NEURON_UDMA_DESC_LEN_MAX;
+	if (neff_computes(d))
+		return (d->op == NEFF_CAST || d->op == NEFF_TRANSPOSE) && elements_fit(d);
 	index = ncc_index_of(d);
 	return table->var && table->ndim == 2 && table->size[1] <= NEFF_MAX_ROWS &&
 	       table->size[0] == neff_rows(d)->size[0] && in_bounds(c, &index);

@@ -109,7 +109,7 @@ static int count_dma(const struct neuron_target *target, const struct neff_dma *
 		if (dma->desc[i].op == NEFF_COPY)
 			rc = neff_packets(target, &dma->desc[i].from, 0, &dma->desc[i].to, 0,
 					  count_packet, d);
-		else if (neff_streams(&dma->desc[i]))
+		else if (neff_computes(&dma->desc[i]))
 			rc = neff_compute_packets(&dma->desc[i], &nowhere, 0, count_packet, d);
 		else
 			d->rows += neff_row_count(&dma->desc[i]);

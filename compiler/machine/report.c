@@ -66,7 +66,7 @@ static uint64_t dma_time(const struct neuron_costs *cost, const struct neff_desc
 	if (d->op == NEFF_DECOMPRESS)
 		return cost->descriptor +
 		       neuron_transfer_time(stream > half ? stream : half, cost->dma_kib);
-	return (d->op == NEFF_COPY ? 1 : 3) * cost->descriptor * dma_pieces(d) +
+	return (neff_indexed(d) ? 3 : 1) * cost->descriptor * dma_pieces(d) +
 	       neuron_transfer_time(ncc_pattern_bytes(moved), cost->dma_kib);
 }
 

@@ -282,6 +282,10 @@ def calls() -> dict[str, bytes]:
     return out
 
 
+def kernels() -> dict[str, bytes]:
+    return {p.stem: p.read_bytes() for d in ("examples/kernel", "tests/conformance/kernels") for p in (TOP / d).glob("*.s")}
+
+
 def noise(target: str) -> dict[str, bytes]:
     """For formats that give every input a meaning"""
     rnd = random.Random(target)
@@ -291,7 +295,7 @@ def noise(target: str) -> dict[str, bytes]:
 def main() -> int:
     build, output = Path(sys.argv[1]), Path(sys.argv[2])
     neff, asm = programs(build)
-    seeds = {"hlo": hlo(), "mmio": mmio() | noise("mmio"), "neff": neff, "asm": asm, "ir": ir(build), "rtd": rtd(), "calls": calls(), "onnx": onnx()}
+    seeds = {"hlo": hlo(), "mmio": mmio() | noise("mmio"), "neff": neff, "asm": asm, "ir": ir(build), "rtd": rtd(), "calls": calls(), "onnx": onnx(), "kernel": kernels()}
     seeds |= {target: noise(target) for target in ("gps", "insn", "mailbox", "rings", "state", "stream")}
     for target, inputs in seeds.items():
         (output / target).mkdir(parents=True, exist_ok=True)

@@ -38,6 +38,7 @@ static const char help_text[] =
 	"                             is the most that a dimension may be\n"
 	"  --input-value NAME=V,V...  ONNX: an input becomes a constant of these elements\n"
 	"  --custom-ops FILE          the library of custom operators (neuron-custom-op)\n"
+	"  --kernels FILE             a text of hand-written kernels; may be repeated\n"
 	"  --compress-constants       store constants that get smaller by an eighth compressed; "
 	"not for "
 	"inf1\n"
@@ -84,6 +85,7 @@ enum {
 	OPT_INPUT_SHAPE,
 	OPT_INPUT_VALUE,
 	OPT_CUSTOM_OPS,
+	OPT_KERNELS,
 	OPT_COMPRESS,
 	OPT_HARDWARE_RNG,
 	OPT_SPARSITY,
@@ -109,6 +111,7 @@ static const struct option options[] = {
 	{ "input-shape", required_argument, NULL, OPT_INPUT_SHAPE },
 	{ "input-value", required_argument, NULL, OPT_INPUT_VALUE },
 	{ "custom-ops", required_argument, NULL, OPT_CUSTOM_OPS },
+	{ "kernels", required_argument, NULL, OPT_KERNELS },
 	{ "compress-constants", no_argument, NULL, OPT_COMPRESS },
 	{ "hardware-rng", no_argument, NULL, OPT_HARDWARE_RNG },
 	{ "structured-sparsity", no_argument, NULL, OPT_SPARSITY },
@@ -138,10 +141,13 @@ static const struct option options[] = {
 };
 
 #define MAX_INPUTS 256 /* inputs that options may name */
+#define MAX_KERNELS 64 /* files of kernels */
 
 struct args {
 	const char *input_file, *output, *report, *custom_ops;
 	const char *cast_type; /* as it was given; NULL: it was not */
+	const char *kernels[MAX_KERNELS];
+	unsigned int nkernels;
 	bool framework, verbose;
 	struct ncc_options opt;
 	struct ncc_input input[MAX_INPUTS];
@@ -354,6 +360,11 @@ static int take_option(struct args *a, int c, char **argv)
 	case OPT_CUSTOM_OPS:
 		a->custom_ops = optarg;
 		return 0;
+	case OPT_KERNELS:
+		if (a->nkernels == MAX_KERNELS)
+			return usage("more than 64 files of kernels", optarg);
+		a->kernels[a->nkernels++] = optarg;
+		return 0;
 	case OPT_NARROW:
 		a->opt.narrow_64bit = true;
 		return 0;
@@ -541,6 +552,30 @@ static int compile_with_library(struct args *a)
 	return rc;
 }
 
+/* The same with the kernels, if some are given */
+static int compile_with_kernels(struct args *a)
+{
+	struct ncc_kernels *kernels = NULL;
+	struct ncc_error err = { .text = "" };
+	int rc = 0;
+
+	for (unsigned int i = 0; !rc && i < a->nkernels; i++) {
+		void *text = NULL;
+		size_t size;
+
+		rc = files_read(a->kernels[i], &text, &size);
+		if (rc)
+			fprintf(stderr, "neuronx-cc: %s: %s\n", a->kernels[i], strerror(-rc));
+		else if ((rc = ncc_kernels_add(&kernels, text, size, a->kernels[i], &err)))
+			fprintf(stderr, "neuronx-cc: %s\n", err.text);
+		free(text);
+	}
+	a->opt.kernels = kernels;
+	rc = rc ? 1 : compile_with_library(a);
+	ncc_kernels_free(kernels);
+	return rc;
+}
+
 static int list_operators(enum ncc_framework framework)
 {
 	const char *name;
@@ -570,7 +605,7 @@ static int run(struct args *a, const char *command)
 		return usage("--framework is missing", NULL);
 	if (!a->input_file)
 		return usage("an input file is missing", NULL);
-	return compile_with_library(a);
+	return compile_with_kernels(a);
 }
 
 int main(int argc, char **argv)
