@@ -185,5 +185,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	od.file = argv[optind];
-	return dump_file(&od);
+	c = dump_file(&od);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "neuron-objdump: standard output: %s\n", strerror(errno));
+		return 1;
+	}
+	return c;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Initramfs archives ("newc" cpio), written without root and always with the same bytes."""
 
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -67,9 +68,22 @@ class Archive:
 
     def save(self, path: Path) -> None:
         temporary = path.with_suffix(f".{os.getpid()}")
-        with open(temporary, "wb") as out:
+        with writing(temporary) as out:
             self.write(out)
         temporary.rename(path)
+
+
+@contextlib.contextmanager
+def writing(path: Path):
+    """A new file, which is whole or not there; an error, such as a full disk, names it"""
+    try:
+        with open(path, "wb") as out:
+            yield out
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not error.filename:
+            raise VmError(f"{path}: {error.strerror}") from error
+        raise
 
 
 def copy_all(archive: Archive, directory: str, sources: list[Path]) -> None:

@@ -168,7 +168,7 @@ def build(out: Path, kernel: paths.Kernel, module: Path | None, stage: Path,
     if own:
         key = _key(*_stamp(code + own))
         parts.append(_cached("stage", key, lambda: stage_archive(stage)))
-    with open(out, "wb") as target:
+    with cpio.writing(out) as target:
         for part in parts:
             with open(part, "rb") as source:
                 shutil.copyfileobj(source, target)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The bash completion offers what the programs' --help lists, as TAP.
+# The bash completion offers what the programs' --help lists, and every program with a page has one, as TAP.
 # usage: completion.sh SOURCE_ROOT NEURON_LS
 set -euo pipefail
 root=$1
@@ -26,7 +26,7 @@ expect() {
     fi
 }
 
-echo 1..7
+echo 1..9
 expect "--topology" "$neuron_ls" --t
 expect "--show-all-procs" "$neuron_ls" --wide --s
 expect "classic 1.0.11054 1.16 2.9 modern" "$neuron_ls" --format ""
@@ -34,3 +34,21 @@ expect "inf1.2xlarge inf1.24xlarge" "$root/scripts/neuron-vm" exec --instance in
 expect "--module" "$root/scripts/neuron-vm" exec --mo
 expect "dram-ecc-corrected= dram-ecc-uncorrected=" "$root/scripts/neuron-vm" fault nd0 dram
 expect "list logs" "$root/scripts/neuron-vm" l
+
+# each program that has a page, where each shell looks for it
+pages=$(cd "$root/man" && printf '%s\n' *.[18] | sed 's/\.[18]$//' | sort)
+installed=$(grep -o "'neuron[a-z_.0-9-]*'" "$root/completions/meson.build" | tr -d "'" | grep -vx 'neuron\.bash' | sort -u)
+count=$((count + 1))
+if [ "$installed" = "$pages" ]; then
+    echo "ok $count - bash: every program that has a page"
+else
+    echo "not ok $count - bash: every program that has a page"
+    diff <(echo "$pages") <(echo "$installed") | sed 's/^/# /' || true
+fi
+count=$((count + 1))
+if [ "$(sed -n '1s/^#compdef //p' "$root/completions/_neuron" | tr ' ' '\n' | sort)" = "$pages" ] &&
+    [ "$(complete -p | sed -n 's/.* _neuron //p' | sort)" = "$pages" ]; then
+    echo "ok $count - and the names that bash's file and zsh's give"
+else
+    echo "not ok $count - and the names that bash's file and zsh's give"
+fi

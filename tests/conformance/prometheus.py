@@ -182,6 +182,14 @@ def check_names(tap: Tap, exporter: Exporter) -> None:
     types, samples = parse(text)
     tap.ok(kind.startswith("application/openmetrics-text") and text.endswith("\n# EOF\n"), "OpenMetrics when asked for")
     tap.ok(types.get("execution_errors") == "counter" and "execution_errors_created" in samples and types.get("instance") == "info", "its families")
+    # as Prometheus 3 and OpenTelemetry ask; the latter's Neuron receiver finds cores and chips in the info family
+    kind, text = exporter.scrape("application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+                                 "application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
+                                 "text/plain;version=0.0.4;q=0.3,*/*;q=0.2")
+    types, samples = parse(text)
+    hardware = samples["neuron_hardware_info"][0][0]
+    tap.ok(kind.startswith("application/openmetrics-text") and types.get("neuron_hardware") == "info" and
+           (hardware["neuron_device_count"], hardware["neuroncore_per_device_count"]) == ("4", "4"), "the hardware as OpenMetrics' info", str(types))
 
 
 def check_values(tap: Tap, exporter: Exporter) -> None:

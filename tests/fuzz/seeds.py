@@ -286,6 +286,20 @@ def kernels() -> dict[str, bytes]:
     return {p.stem: p.read_bytes() for d in ("examples/kernel", "tests/conformance/kernels") for p in (TOP / d).glob("*.s")}
 
 
+def npy() -> dict[str, bytes]:
+    """Files of each type, of no, one and three dimensions, in both orders; and the same behind a header that is framed"""
+    out = {}
+    kinds = {"f4": 4, "f2": 2, "f8": 8, "V2": 2, "i1": 1, "b1": 1, "i8": 8, "u8": 8, "V1": 1, "f1": 1}
+    for i, (kind, size) in enumerate(kinds.items()):
+        for shape, count in (("()", 1), ("(3,)", 3), ("(2, 3, 2)", 12), ("(0, 4)", 0)):
+            dictionary = f"{{'descr': '{'<>|'[i % 3]}{kind}', 'fortran_order': {bool(count % 4 == 0)}, 'shape': {shape}, }}\n".encode()
+            body = dictionary + bytes(range(count * size))
+            length = struct.pack("<H", len(dictionary))
+            out[f"{kind}{count}"] = bytes([2 * i]) + b"\x93NUMPY\1\0" + length + body
+            out[f"{kind}{count}-framed"] = bytes([2 * i + 1, 1 + i % 3]) + length + body
+    return out
+
+
 def noise(target: str) -> dict[str, bytes]:
     """For formats that give every input a meaning"""
     rnd = random.Random(target)
@@ -295,7 +309,7 @@ def noise(target: str) -> dict[str, bytes]:
 def main() -> int:
     build, output = Path(sys.argv[1]), Path(sys.argv[2])
     neff, asm = programs(build)
-    seeds = {"hlo": hlo(), "mmio": mmio() | noise("mmio"), "neff": neff, "asm": asm, "ir": ir(build), "rtd": rtd(), "calls": calls(), "onnx": onnx(), "kernel": kernels()}
+    seeds = {"hlo": hlo(), "mmio": mmio() | noise("mmio"), "neff": neff, "asm": asm, "ir": ir(build), "rtd": rtd(), "calls": calls(), "npy": npy(), "onnx": onnx(), "kernel": kernels()}
     seeds |= {target: noise(target) for target in ("gps", "insn", "mailbox", "rings", "state", "stream")}
     for target, inputs in seeds.items():
         (output / target).mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,7 @@
 #include "bench.h"
 #include "client.h"
 #include "neuron_version.h"
+#include "output.h"
 #include "terminal.h"
 
 extern char **environ;
@@ -419,5 +420,5 @@ int main(int argc, char **argv)
 	ok = ok && measure(&bench);
 	if (bench.neff == compiled)
 		unlink(compiled);
-	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+	return output_end("neuron-bench", ok ? EXIT_SUCCESS : EXIT_FAILURE);
 }

@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "neuron_version.h"
+#include "output.h"
 
 struct command {
 	const char *name;
@@ -281,5 +282,5 @@ int main(int argc, char **argv)
 		return cli_fail(command->name, "out of memory");
 	status = command->run(&cli);
 	rtd_client_free(cli.client);
-	return status;
+	return output_end("neuron-cli", status);
 }

@@ -173,6 +173,8 @@ def write(path: Path, collection: Collection, top: str) -> None:
                 member.size, member.mtime = len(data), int(time.time())
                 tar.addfile(member, io.BytesIO(data))
         os.replace(partial, path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         partial.unlink(missing_ok=True)
 

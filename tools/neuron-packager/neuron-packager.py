@@ -386,7 +386,7 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        print(f"neuron-packager: {error.filename or ''}: {error.strerror}", file=sys.stderr)
+        print(f"neuron-packager: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
         return 1
     return 0
 

@@ -17,6 +17,7 @@
 #include "device.h"
 #include "neuron_version.h"
 #include "nrtx.h"
+#include "output.h"
 #include "run.h"
 #include "terminal.h"
 
@@ -323,5 +324,5 @@ int main(int argc, char **argv)
 		ret = run(&opt);
 	for (unsigned int i = 0; i < opt.ninputs; i++)
 		npy_free(&opt.inputs[i].npy);
-	return ret;
+	return output_end("neuron-run", ret);
 }

@@ -14,6 +14,7 @@
 #include "ncc.h"
 #include "neff.h"
 #include "neuron_version.h"
+#include "output.h"
 #include "terminal.h"
 
 static const char help_text[] =
@@ -629,5 +630,5 @@ int main(int argc, char **argv)
 	if (!rc)
 		rc = run(&a, command);
 	free_args(&a);
-	return rc < 0 ? 0 : rc;
+	return output_end("neuronx-cc", rc < 0 ? 0 : rc);
 }

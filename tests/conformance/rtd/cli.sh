@@ -181,6 +181,9 @@ run stop 10001 && run unload 10001 && run destroy-ncg 1
 ok $? "stop, unload, destroy-ncg"
 run reset && run list-model && says "Found 0 models" && run list-ncg && grep -q "Found 0" "$work/out"
 ok $? "reset removes everything"
+"$cli" list-ncg >/dev/full 2>"$work/err"
+[ $? = 1 ] && [ "$(cat "$work/err")" = "neuron-cli: standard output: No space left on device" ]
+ok $? "a full standard output is said"
 kill -TERM $pid
 wait $pid
 ok $? "the daemon ends with status 0"
