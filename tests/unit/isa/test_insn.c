@@ -763,6 +763,20 @@ START_TEST(test_later_types)
 }
 END_TEST
 
+/*
+ * ... and on the third, but for what moves bits there: transposes by the array and the Scalar
+ * engine's copies (test_pe.c, test_later_refused.c)
+ */
+START_TEST(test_third)
+{
+	const uint8_t opcode = cases[_i].opcode, engine = cases[_i].engine;
+
+	if (engine != SECOND_ENG_GP && opcode != NEURON_OP_PE_TRANSPOSE &&
+	    (opcode != NEURON_OP_TENSOR_COPY || engine != NEURON_ENG_ACT))
+		run_random(neuron_gen_trainium2.target, opcode, engine, cases[_i].count / 4, false);
+}
+END_TEST
+
 /* ... and results rounded at random */
 START_TEST(test_at_random)
 {
@@ -780,6 +794,7 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, test_against_reference, 0, CASES);
 	tcase_add_loop_test(tc, test_later_types, 0, CASES);
+	tcase_add_loop_test(tc, test_third, 0, CASES);
 	tcase_add_loop_test(tc, test_at_random, 0, CASES);
 	tcase_add_loop_test(tc, test_products, 0, sizeof(exponents) / sizeof(exponents[0]));
 	suite_add_tcase(s, tc);
