@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../check_main.h"
-#include "nrtx.h"
+#include "chip.h"
 #include "files.h"
 #include "running.h"
 
@@ -411,11 +411,13 @@ static void compare(const struct large *c, const void *got)
 	}
 }
 
+static const struct neuron_target *chip;
+
 /* The case as it is, and compiled as for a chip with half of SBUF, which needs room more often */
 START_TEST(large)
 {
 	const struct large *c = &cases[_i / 2];
-	struct neuron_target half = neuron_target_inf1;
+	struct neuron_target half = *chip;
 	size_t in_size[MAX_IN], out_size = c->out * (c->bf16 ? 2 : 4);
 	struct running r = { 0 };
 	unsigned int nin = 0;
@@ -427,7 +429,7 @@ START_TEST(large)
 	for (; nin < MAX_IN && c->in[nin]; nin++)
 		in_size[nin] = c->in[nin] * sizeof(float);
 	half.sbuf_part_size /= 2;
-	compile_target = _i % 2 ? &half : NULL;
+	compile_target = _i % 2 ? &half : chip;
 	snprintf(path, sizeof(path), "hlo_large/%s.hlo.pb", c->name);
 	running_load(&r, path, NCC_CAST_MATMULT, in_size, nin, &out_size, 1);
 	for (unsigned int i = 0; i < nin; i++) {
@@ -451,7 +453,8 @@ int main(void)
 	TCase *t = tcase_create("large");
 	int failed;
 
-	if (nrtx_machine_set("emu:inf1.xlarge") || nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))
+	chip = chip_start();
+	if (!chip)
 		return 99;
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, large, 0, 2 * (int)(sizeof(cases) / sizeof(cases[0])));
