@@ -71,6 +71,13 @@ void abort(void)
 	neuron_fail("abort()");
 }
 
+/* assert()'s */
+void __assert_func(const char *file, int row, const char *function, const char *what)
+{
+	(void)function;
+	neuron_fail("%s:%d: assertion failed: %s", file, row, what);
+}
+
 void exit(int status)
 {
 	if (status)

@@ -7,7 +7,8 @@
 torch::Tensor hardswish(const torch::Tensor &x, double scale)
 {
 	torch::Tensor out = get_dst_tensor();
-	auto from = x.tcm_accessor(), to = out.tcm_accessor();
+	auto from = x.tcm_accessor();
+	auto to = out.tcm_accessor();
 	float *block = (float *)torch::neuron::tcm_malloc(BLOCK * sizeof(float));
 	const float s = (float)scale;
 

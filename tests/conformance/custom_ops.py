@@ -19,7 +19,7 @@ from tap import Tap
 ROOT, GPS_RUN, NEURONX_CC, NEURON_RUN = (Path(a).resolve() for a in sys.argv[1:5])
 BUILD = ROOT / "tools" / "neuron-custom-op" / "neuron-custom-op"
 SOURCES = ROOT / "tests" / "conformance" / "operators"
-TYPES = {"float32": "fp32", "int32": "int32", "uint16": "bf16"}
+TYPES = {"float32": "fp32", "int32": "int32", "uint16": "bf16", "float16": "fp16"}
 
 
 def run(*words: object, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -82,6 +82,37 @@ def check_interface(tap: Tap, work: Path, *options: str) -> None:
     tap.same(done.stdout, "from 0\n", "the first one's text is kept")
 
 
+def check_public(tap: Tap, work: Path) -> None:
+    rng = np.random.default_rng(2)
+    run(BUILD, "-o", work / "lib.elf", SOURCES / "public.cpp")
+    a, b = (rng.standard_normal(300).astype(np.float32) for _ in range(2))
+    got, _ = operate(work, "sums", [a, b], np.zeros_like(a))
+    want = a + b
+    want[0] *= 10
+    near(tap, "streams by their names, closed, and accessors behind them", got, want)
+    h = np.concatenate([np.arange(0, 65536, 67, dtype=np.uint16), np.uint16([0x7BFF, 0xFC00, 0x0001, 0x8000, 0x7D00])]).view(np.float16)
+    got, _ = operate(work, "halves", [h], np.zeros_like(h))
+    with np.errstate(over="ignore", invalid="ignore"):
+        want = (h.astype(np.float32) * np.float32(1.5)).astype(np.float16)
+    same = (got.view(np.uint16) == want.view(np.uint16)) | (np.isnan(want) & (got.view(np.uint16) == 0x7E00))
+    tap.ok(bool(same.all()), "kHalf", f"{h[~same][:4]} {got[~same][:4]} {want[~same][:4]}")
+    x, y = (rng.integers(-100, 100, (7, 9)).astype(np.float32) for _ in range(2))
+    got, _ = operate(work, "scaled", [x, y], np.zeros_like(x))
+    near(tap, "alpha, eye, fill_", got, x + 2 * y - 2 + np.eye(7, 9, dtype=np.float32) - 6)
+    n = np.arange(-20, 20, dtype=np.float32)
+    got, _ = operate(work, "powers", [n], np.zeros_like(n))
+    near(tap, "powers of a number, log2", got, n, 1e-6)
+    i = rng.integers(-(2**31), 2**31, 100).astype(np.int32)
+    got, _ = operate(work, "bits", [i], np.zeros_like(i))
+    near(tap, "bits of a number", got, 256 | (0x0F0F & i))
+    got, done = operate(work, "told", [a], np.zeros(1, np.float32))
+    near(tap, "coherence policies", got, np.array([7], np.float32))
+    tap.ok(done.stdout.count("open stream") == 1, "a verbose one tells", done.stdout)
+    _, done = operate(work, "asserts", [], np.zeros(3, np.float32))
+    said = done.stdout + done.stderr
+    tap.ok(done.returncode == 1 and "assertion failed: out.dim() == 2" in said, "assert()", said)
+
+
 def check_vector(tap: Tap, work: Path) -> None:
     if not shutil.which("clang"):
         tap.ok(True, "vectors # SKIP clang is missing")
@@ -99,8 +130,8 @@ def check_vector(tap: Tap, work: Path) -> None:
 
 def check_wrong(tap: Tap, work: Path) -> None:
     text = (SOURCES / "wrong.cpp").read_text().splitlines()
-    causes = {"index": 8, "recursion": 6, "wild": 3, "null": 6, "large": 8, "streams": 8, "input": 7, "types": 8, "endless": 9}
-    inlined = {"index", "large", "streams", "input", "types"}  # the place is in the header's function
+    causes = {"index": 8, "recursion": 6, "wild": 3, "null": 6, "large": 8, "streams": 8, "input": 7, "types": 8, "endless": 9, "incoherent": 8}
+    inlined = {"index", "large", "streams", "input", "types", "incoherent"}  # the place is in the header's function
     run(BUILD, "-o", work / "lib.elf", SOURCES / "wrong.cpp")
     for name, cause in causes.items():
         args = [np.zeros(10, np.float32)] if name == "input" else []
@@ -214,6 +245,7 @@ def main() -> int:
         work = Path(name)
         check_tool(tap, work)
         check_interface(tap, work)
+        check_public(tap, work)
         check_vector(tap, work)
         check_wrong(tap, work)
         check_example(tap, work)

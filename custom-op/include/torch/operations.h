@@ -30,6 +30,9 @@ template <class C> inline void widen(Dtype type, const void *from, C *to, uint32
 		case kBFloat16:
 			to[i] = (C)(float)((const BFloat16 *)from)[i];
 			break;
+		case kHalf:
+			to[i] = (C)(float)((const Half *)from)[i];
+			break;
 		default:
 			to[i] = (C)((const float *)from)[i];
 		}
@@ -53,6 +56,9 @@ template <class C> inline void narrow(Dtype type, const C *from, void *to, uint3
 		case kBFloat16:
 			((BFloat16 *)to)[i] = BFloat16((float)from[i]);
 			break;
+		case kHalf:
+			((Half *)to)[i] = Half((float)from[i]);
+			break;
 		default:
 			((float *)to)[i] = (float)from[i];
 		}
@@ -60,15 +66,11 @@ template <class C> inline void narrow(Dtype type, const C *from, void *to, uint3
 
 inline bool is_float(Dtype t)
 {
-	return t == kFloat || t == kBFloat16;
+	return t == kFloat || t == kBFloat16 || t == kHalf;
 }
 inline void same_shape(const Tensor &a, const Tensor &b)
 {
-	bool same = a.dim() == b.dim();
-
-	for (int64_t d = 0; same && d < a.dim(); d++)
-		same = a.size(d) == b.size(d);
-	if (!same)
+	if (a.sizes() != b.sizes())
 		neuron_fail("element-wise operations take operands of one shape");
 }
 
@@ -127,6 +129,10 @@ inline const Tensor &fill(const Tensor &t, double value)
 		t, t, t, [=](float, float) { return (float)value; },
 		[=](int32_t, int32_t) { return (int32_t)value; });
 }
+inline const Tensor &Tensor::fill_(const Scalar &value) const
+{
+	return fill(*this, value);
+}
 inline Tensor full(IntArrayRef sizes, double value, TensorOptions o = TensorOptions())
 {
 	Tensor t(sizes, o.type);
@@ -137,6 +143,17 @@ inline Tensor full(IntArrayRef sizes, double value, TensorOptions o = TensorOpti
 inline Tensor ones(IntArrayRef sizes, TensorOptions o = TensorOptions())
 {
 	return full(sizes, 1, o);
+}
+inline Tensor eye(int64_t n, int64_t m, TensorOptions o = TensorOptions())
+{
+	Tensor t({ n, m }, o.type);
+	const float one = 1;
+	char element[4];
+
+	narrow<float>(o.type, &one, element, 1);
+	for (int64_t i = 0; i < n && i < m; i++)
+		t.put((uint32_t)(i * m + i), 1, element);
+	return t;
 }
 inline Tensor like(const Tensor &t)
 {
@@ -190,6 +207,59 @@ inline const Tensor &copy(const Tensor &out, const Tensor &a)
 		return out;                                                                  \
 	}
 
+/* a op alpha b */
+#define NEURON_SCALED(name, op)                                                                  \
+	inline const Tensor &name##_out(const Tensor &out, const Tensor &a, const Tensor &b,     \
+					const Scalar &alpha = 1)                                 \
+	{                                                                                        \
+		return choose(                                                                   \
+			out, a, b, [=](float x, float y) { return x op(float) alpha * y; },      \
+			[=](int32_t x, int32_t y) {                                              \
+				return (int32_t)((uint32_t)x op(uint32_t)(int32_t) alpha *       \
+						 (uint32_t)y);                                   \
+			});                                                                      \
+	}                                                                                        \
+	inline const Tensor &name##_out(const Tensor &out, const Tensor &a, const Scalar &s,     \
+					const Scalar &alpha = 1)                                 \
+	{                                                                                        \
+		return choose(                                                                   \
+			out, a, a, [=](float x, float) { return x op(float) alpha * (float)s; }, \
+			[=](int32_t x, int32_t) {                                                \
+				return (int32_t)((uint32_t)x op(uint32_t)(int32_t) alpha *       \
+						 (uint32_t)(int32_t)s);                          \
+			});                                                                      \
+	}                                                                                        \
+	template <class B>                                                                       \
+	inline Tensor name(const Tensor &a, const B &b, const Scalar &alpha = 1)                 \
+	{                                                                                        \
+		Tensor out = like(a);                                                            \
+                                                                                                 \
+		name##_out(out, a, b, alpha);                                                    \
+		return out;                                                                      \
+	}
+/* the number first */
+#define NEURON_OF_NUMBER(name, of_float, of_int)                                             \
+	inline const Tensor &name##_out(const Tensor &out, const Scalar &s, const Tensor &b) \
+	{                                                                                    \
+		return choose(                                                               \
+			out, b, b,                                                           \
+			[=](float y, float) {                                                \
+				float x = (float)s;                                          \
+				return (float)(of_float);                                    \
+			},                                                                   \
+			[=](int32_t y, int32_t) {                                            \
+				int32_t x = (int32_t)s;                                      \
+				return (int32_t)(of_int);                                    \
+			});                                                                  \
+	}                                                                                    \
+	inline Tensor name(const Scalar &s, const Tensor &b)                                 \
+	{                                                                                    \
+		Tensor out = like(b);                                                        \
+                                                                                             \
+		name##_out(out, s, b);                                                       \
+		return out;                                                                  \
+	}
+
 NEURON_UNARY(abs, fabsf(x), x < 0 ? 0u - (uint32_t)x : (uint32_t)x)
 NEURON_UNARY(neg, -x, 0u - (uint32_t)x)
 NEURON_UNARY(ceil, ceilf(x), x)
@@ -198,12 +268,13 @@ NEURON_UNARY(sin, sinf(x), no_such_int("sin"))
 NEURON_UNARY(cos, cosf(x), no_such_int("cos"))
 NEURON_UNARY(tan, tanf(x), no_such_int("tan"))
 NEURON_UNARY(log, logf(x), no_such_int("log"))
+NEURON_UNARY(log2, log2f(x), no_such_int("log2"))
 NEURON_UNARY(log10, log10f(x), no_such_int("log10"))
 NEURON_UNARY(exp, expf(x), no_such_int("exp"))
 NEURON_UNARY(sqrt, sqrtf(x), no_such_int("sqrt"))
 NEURON_UNARY(bitwise_not, no_such_float("bitwise_not"), ~x)
-NEURON_BINARY(add, x + y, (uint32_t)x + (uint32_t)y)
-NEURON_BINARY(sub, x - y, (uint32_t)x - (uint32_t)y)
+NEURON_SCALED(add, +)
+NEURON_SCALED(sub, -)
 NEURON_BINARY(mul, x *y, (uint32_t)x *(uint32_t)y)
 NEURON_BINARY(div, x / y, no_such_int("div"))
 NEURON_BINARY(pow, powf(x, y), no_such_int("pow"))
@@ -212,6 +283,9 @@ NEURON_BINARY(minimum, x != x || x < y ? x : y, x < y ? x : y)
 NEURON_BINARY(bitwise_and, no_such_float("bitwise_and"), x &y)
 NEURON_BINARY(bitwise_or, no_such_float("bitwise_or"), x | y)
 NEURON_BINARY(bitwise_xor, no_such_float("bitwise_xor"), x ^ y)
+NEURON_OF_NUMBER(pow, powf(x, y), no_such_int("pow"))
+NEURON_OF_NUMBER(bitwise_and, no_such_float("bitwise_and"), x &y)
+NEURON_OF_NUMBER(bitwise_or, no_such_float("bitwise_or"), x | y)
 
 inline const Tensor &clamp_out(const Tensor &out, const Tensor &a, double low, double high)
 {

@@ -8,6 +8,7 @@
 #ifndef TORCH_TORCH_H
 #define TORCH_TORCH_H
 
+#include <assert.h>
 #include <initializer_list>
 #include <math.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@
 extern "C" {
 #include "neuron/custom_op.h"
 }
+#include "neuron/neuron-utils.hpp"
 
 namespace c10
 {
@@ -42,12 +44,52 @@ struct BFloat16 {
 	}
 };
 
+struct Half {
+	uint16_t x = 0;
+
+	Half() = default;
+	Half(float f)
+	{
+		uint32_t u, sign;
+
+		memcpy(&u, &f, 4);
+		sign = u >> 16 & 0x8000;
+		u &= 0x7fffffff;
+		if (u > 0x7f800000) {
+			x = 0x7e00;
+		} else if (u >= 0x47800000) { /* 2^16 */
+			x = (uint16_t)(sign | 0x7c00);
+		} else if (u < 0x38800000) { /* 2^-14: the sum's last bit is 2^-24 */
+			f = fabsf(f) + 0.5f;
+			memcpy(&u, &f, 4);
+			x = (uint16_t)(sign | (u - 0x3f000000));
+		} else {
+			x = (uint16_t)(sign | (u - 0x38000000 + 0xfff + (u >> 13 & 1)) >> 13);
+		}
+	}
+	operator float() const
+	{
+		uint32_t e = x >> 10 & 31, u = (x & 0x3ffu) << 13;
+		float f;
+
+		if (!e) {
+			f = (float)(x & 0x3ff) * 0x1p-24f;
+			return x & 0x8000 ? -f : f;
+		}
+		u |= (e == 31 ? 255 : e + 112) << 23;
+		u = u > 0x7f800000 ? 0x7fc00000 : u | (x & 0x8000u) << 16;
+		memcpy(&f, &u, 4);
+		return f;
+	}
+};
+
 enum class ScalarType : uint8_t {
 	Byte = NEURON_DT_UINT8,
 	Char = NEURON_DT_INT8,
 	Short = NEURON_DT_INT16,
 	Int = NEURON_DT_INT32,
 	BFloat16 = NEURON_DT_BF16,
+	Half = NEURON_DT_FP16,
 	Float = NEURON_DT_FP32,
 };
 
@@ -73,6 +115,18 @@ class IntArrayRef
 	{
 		return first[i];
 	}
+	bool operator==(const IntArrayRef &o) const
+	{
+		bool same = count == o.count;
+
+		for (size_t i = 0; same && i < count; i++)
+			same = first[i] == o.first[i];
+		return same;
+	}
+	bool operator!=(const IntArrayRef &o) const
+	{
+		return !(*this == o);
+	}
 	const int64_t *begin() const
 	{
 		return first;
@@ -87,13 +141,16 @@ class IntArrayRef
 namespace torch
 {
 using c10::BFloat16;
+using c10::Half;
 using c10::IntArrayRef;
 using c10::ScalarType;
 using Dtype = ScalarType;
+using Scalar = double;
 
 constexpr Dtype kUInt8 = Dtype::Byte, kByte = Dtype::Byte, kInt8 = Dtype::Char, kChar = Dtype::Char;
 constexpr Dtype kInt16 = Dtype::Short, kShort = Dtype::Short, kInt32 = Dtype::Int,
 		kInt = Dtype::Int;
+constexpr Dtype kHalf = Dtype::Half, kFloat16 = Dtype::Half;
 constexpr Dtype kBFloat16 = Dtype::BFloat16, kFloat32 = Dtype::Float, kFloat = Dtype::Float;
 
 /* What C++ calls the elements of a type */
@@ -117,13 +174,16 @@ template <> struct TypeOf<int> {
 template <> struct TypeOf<BFloat16> {
 	static constexpr Dtype value = kBFloat16;
 };
+template <> struct TypeOf<Half> {
+	static constexpr Dtype value = kHalf;
+};
 template <> struct TypeOf<float> {
 	static constexpr Dtype value = kFloat;
 };
 
 inline uint32_t element_size(Dtype t)
 {
-	return t == kByte || t == kChar ? 1 : t == kShort || t == kBFloat16 ? 2 : 4;
+	return t == kByte || t == kChar ? 1 : t == kShort || t == kBFloat16 || t == kHalf ? 2 : 4;
 }
 
 struct TensorOptions {
@@ -143,18 +203,38 @@ inline TensorOptions dtype(Dtype t)
 	return TensorOptions(t);
 }
 
+/* What comes of an accessor that may not see what a stream wrote, or writes what one has read */
+class CoherencyEnforcer
+{
+      public:
+	enum Policy : uint8_t { COHERENT, INCOHERENT_VERBOSE, INCOHERENT_QUIET };
+
+	Policy policy = COHERENT;
+	uint8_t readers = 0, writers = 0; /* streams that are open */
+
+	void acquire(bool writes) const
+	{
+		if (policy == INCOHERENT_QUIET || !(writers || (writes && readers)))
+			return;
+		if (policy == COHERENT)
+			neuron_fail("an accessor to a tensor with an open stream, one of them for "
+				    "writing");
+		neuron_printf("an accessor to a tensor with an open stream, one of them for "
+			      "writing\n");
+	}
+};
+
 /* Of a tensor's memory when it is the processor's own: the last handle frees it */
 struct Memory {
 	uint32_t users;
-	uint32_t zero;
+	CoherencyEnforcer use;
 };
+inline CoherencyEnforcer argument_use[NEURON_GPS_ARGS];
 
-enum class TensorAccessorCoherencePolicy { COHERENT, STREAM };
-
-template <class T, size_t N> class TensorAccessor;
-template <class T> class ReadStreamAccessor;
-template <class T> class WriteStreamAccessor;
-class TCMAccessor;
+template <class T, size_t N, bool read_only> class TensorAccessor;
+template <class T> class TensorReadStreamAccessor;
+template <class T> class TensorWriteStreamAccessor;
+template <bool read_only> class TensorTcmAccessor;
 
 class Tensor
 {
@@ -194,6 +274,7 @@ class Tensor
 		if (!memory)
 			neuron_fail("no room in the TCM for a tensor of %u bytes", (unsigned)bytes);
 		memory->users = 1;
+		memory->use = CoherencyEnforcer();
 		memset(memory + 1, 0, bytes);
 	}
 	Tensor(const Tensor &t)
@@ -302,226 +383,36 @@ class Tensor
 			neuron_fail("an accessor of type 0x%x to a tensor of type 0x%x",
 				    (unsigned)TypeOf<T>::value, (unsigned)type);
 	}
-	template <class T, size_t N> TensorAccessor<T, N> accessor() const;
-	template <class T, TensorAccessorCoherencePolicy = TensorAccessorCoherencePolicy::STREAM>
-	ReadStreamAccessor<T> read_stream_accessor() const;
-	template <class T, TensorAccessorCoherencePolicy = TensorAccessorCoherencePolicy::STREAM>
-	WriteStreamAccessor<T> write_stream_accessor() const;
-	TCMAccessor tcm_accessor() const;
+	/* of all handles of it */
+	CoherencyEnforcer &use() const
+	{
+		return memory ? memory->use : argument_use[number];
+	}
+	CoherencyEnforcer::Policy get_accessor_coherence_policy() const
+	{
+		return use().policy;
+	}
+	void set_accessor_coherence_policy(CoherencyEnforcer::Policy policy) const
+	{
+		use().policy = policy;
+	}
+	const Tensor &fill_(const Scalar &value) const;
+
+	/* of a constant one only to read */
+	template <class T, size_t N> TensorAccessor<T, N, true> accessor() const &;
+	template <class T, size_t N> TensorAccessor<T, N, false> accessor() &;
+	template <class T> TensorReadStreamAccessor<T> read_stream_accessor() const &;
+	template <class T> TensorWriteStreamAccessor<T> write_stream_accessor() &;
+	TensorTcmAccessor<true> tcm_accessor() const &;
+	TensorTcmAccessor<false> tcm_accessor() &;
 };
 
-/* An element: reads and writes go to the tensor at once */
-template <class T> class Element
+} // namespace torch
+
+#include "torch/accessors.h"
+
+namespace torch
 {
-	const Tensor &t;
-	uint32_t at;
-
-      public:
-	Element(const Tensor &tensor, uint32_t i) : t(tensor), at(i)
-	{
-	}
-	operator T() const
-	{
-		T v;
-
-		t.get(at, 1, &v);
-		return v;
-	}
-	const Element &operator=(T v) const
-	{
-		t.put(at, 1, &v);
-		return *this;
-	}
-	const Element &operator=(const Element &e) const
-	{
-		return *this = (T)e;
-	}
-	const Element &operator+=(T v) const
-	{
-		return *this = (T)(*this) + v;
-	}
-	const Element &operator-=(T v) const
-	{
-		return *this = (T)(*this) - v;
-	}
-	const Element &operator*=(T v) const
-	{
-		return *this = (T)(*this) * v;
-	}
-	const Element &operator/=(T v) const
-	{
-		return *this = (T)(*this) / v;
-	}
-};
-
-/* tensor[i][j]...; indices outside of a dimension are an error */
-template <class T, size_t N> class TensorAccessor
-{
-	Tensor t;
-	uint32_t first, d;
-
-      public:
-	TensorAccessor(const Tensor &tensor, uint32_t at, uint32_t dim)
-	    : t(tensor), first(at), d(dim)
-	{
-	}
-	int64_t size(int64_t i) const
-	{
-		return t.size(d + i);
-	}
-	uint32_t place(int64_t i) const
-	{
-		if (i < 0 || i >= t.size(d))
-			neuron_fail("index %d of a dimension of %d", (int)i, (int)t.size(d));
-		for (uint32_t k = d + 1; k < t.dim(); k++)
-			i *= t.size(k);
-		return first + (uint32_t)i;
-	}
-	TensorAccessor<T, N - 1> operator[](int64_t i) const
-	{
-		return TensorAccessor<T, N - 1>(t, place(i), d + 1);
-	}
-};
-template <class T> class TensorAccessor<T, 1>
-{
-	Tensor t;
-	uint32_t first, d;
-
-      public:
-	TensorAccessor(const Tensor &tensor, uint32_t at, uint32_t dim)
-	    : t(tensor), first(at), d(dim)
-	{
-	}
-	int64_t size(int64_t i) const
-	{
-		return t.size(d + i);
-	}
-	Element<T> operator[](int64_t i) const
-	{
-		if (i < 0 || i >= t.size(d))
-			neuron_fail("index %d of a dimension of %d", (int)i, (int)t.size(d));
-		return Element<T>(t, first + (uint32_t)i);
-	}
-};
-
-/* Elements one after the other, through 4 KiB of the pool */
-#define NEURON_STREAM_BYTES 4096u
-template <class T> class Stream
-{
-      protected:
-	Tensor t;
-	T *buf;
-	uint32_t at = 0, n = 0, all; /* elements before the buffer, in it, of the tensor */
-
-      public:
-	explicit Stream(const Tensor &tensor) : t(tensor), all((uint32_t)tensor.numel())
-	{
-		buf = (T *)neuron_tcm_malloc(NEURON_STREAM_BYTES - 64);
-		if (!buf)
-			neuron_fail("no room in the TCM's pool for one more stream");
-	}
-	Stream(const Stream &) = delete;
-	~Stream()
-	{
-		neuron_tcm_free(buf);
-	}
-	static constexpr uint32_t room = (NEURON_STREAM_BYTES - 64) / sizeof(T);
-};
-template <class T> class ReadStreamAccessor : Stream<T>
-{
-	uint32_t next = 0;
-
-      public:
-	explicit ReadStreamAccessor(const Tensor &tensor) : Stream<T>(tensor)
-	{
-	}
-	T read()
-	{
-		if (next == this->n) {
-			uint32_t left = this->all - (this->at += this->n);
-
-			if (!left)
-				neuron_fail("read() behind the last of %u elements",
-					    (unsigned)this->all);
-			this->n = left < this->room ? left : this->room;
-			this->t.get(this->at, this->n, this->buf);
-			next = 0;
-		}
-		return this->buf[next++];
-	}
-};
-template <class T> class WriteStreamAccessor : Stream<T>
-{
-      public:
-	explicit WriteStreamAccessor(const Tensor &tensor) : Stream<T>(tensor)
-	{
-	}
-	~WriteStreamAccessor()
-	{
-		flush();
-	}
-	void flush()
-	{
-		this->t.put(this->at, this->n, this->buf);
-		this->at += this->n;
-		this->n = 0;
-	}
-	void write(T v)
-	{
-		if (this->at + this->n == this->all)
-			neuron_fail("write() behind the last of %u elements", (unsigned)this->all);
-		this->buf[this->n++] = v;
-		if (this->n == this->room)
-			flush();
-	}
-};
-
-/* Blocks of elements to and from memory of tcm_malloc(), or any other of the processor's */
-class TCMAccessor
-{
-	Tensor t;
-
-      public:
-	explicit TCMAccessor(const Tensor &tensor) : t(tensor)
-	{
-	}
-	template <class T> void tensor_to_tcm(T *tcm, size_t first, size_t n) const
-	{
-		t.need<T>();
-		t.get((uint32_t)first, (uint32_t)n, tcm);
-	}
-	template <class T> void tcm_to_tensor(const T *tcm, size_t first, size_t n) const
-	{
-		t.need<T>();
-		t.put((uint32_t)first, (uint32_t)n, tcm);
-	}
-};
-
-template <class T, size_t N> TensorAccessor<T, N> Tensor::accessor() const
-{
-	need<T>();
-	if (N != dims)
-		neuron_fail("an accessor of %u dimensions to a tensor of %u", (unsigned)N,
-			    (unsigned)dims);
-	return TensorAccessor<T, N>(*this, 0, 0);
-}
-template <class T, TensorAccessorCoherencePolicy>
-ReadStreamAccessor<T> Tensor::read_stream_accessor() const
-{
-	need<T>();
-	return ReadStreamAccessor<T>(*this);
-}
-template <class T, TensorAccessorCoherencePolicy>
-WriteStreamAccessor<T> Tensor::write_stream_accessor() const
-{
-	need<T>();
-	return WriteStreamAccessor<T>(*this);
-}
-inline TCMAccessor Tensor::tcm_accessor() const
-{
-	return TCMAccessor(*this);
-}
-
 namespace neuron
 {
 inline void *tcm_malloc(size_t bytes)
@@ -536,14 +427,6 @@ inline void tcm_free(void *p)
 
 } // namespace torch
 
-inline uint32_t get_cpu_id()
-{
-	return neuron_cpu_id();
-}
-inline uint32_t get_cpu_count()
-{
-	return neuron_cpu_count();
-}
 /* The operator's result, the first one */
 inline torch::Tensor get_dst_tensor()
 {

@@ -54,15 +54,15 @@ void narrow(const torch::Tensor &x, const torch::Tensor &out)
 	torch::mul_out(out, x, 1.5);
 }
 
-void numbers(double a, int b, const torch::Tensor &out)
+void numbers(double a, int b, torch::Tensor out)
 {
 	out.accessor<float, 1>()[0] = (float)(a * b);
 	printf("%.3f times %d\n", a, b);
 }
 
-void processors(const torch::Tensor &out)
+void processors(torch::Tensor out)
 {
-	torch::TCMAccessor tcm = out.tcm_accessor();
+	auto tcm = out.tcm_accessor();
 	int32_t *mine = (int32_t *)torch::neuron::tcm_malloc(4);
 
 	*mine = (int32_t)(get_cpu_id() * 10 + get_cpu_count());

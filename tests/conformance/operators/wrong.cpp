@@ -2,7 +2,7 @@
 /* What goes wrong in an operator, each on a line that custom_ops.py looks for: at the word HERE. */
 #include <torch/torch.h>
 
-void index(const torch::Tensor &out)
+void index(torch::Tensor out)
 {
 	out.accessor<float, 1>()[out.numel()] = 1; // HERE index
 }
@@ -15,12 +15,12 @@ static __attribute__((noinline)) int deep(int n) // HERE recursion
 	return deep(n + 1) + a[0];
 }
 
-void recursion(const torch::Tensor &out)
+void recursion(torch::Tensor out)
 {
 	out.accessor<float, 1>()[0] = (float)deep(0);
 }
 
-void wild(const torch::Tensor &out)
+void wild(torch::Tensor out)
 {
 	volatile int *p = (volatile int *)0x12345678;
 
@@ -46,12 +46,12 @@ void streams(const torch::Tensor &t)
 	auto e = t.read_stream_accessor<float>(); // HERE streams
 }
 
-void input(const torch::Tensor &x, const torch::Tensor &)
+void input(torch::Tensor x, const torch::Tensor &)
 {
 	x.accessor<float, 1>()[0] = 1; // HERE input
 }
 
-void types(const torch::Tensor &out)
+void types(torch::Tensor out)
 {
 	out.accessor<int32_t, 1>()[0] = 1; // HERE types
 }
@@ -60,6 +60,12 @@ void endless(const torch::Tensor &)
 {
 	for (volatile int i = 0;;) // HERE endless
 		i = i + 1;
+}
+
+void incoherent(torch::Tensor out)
+{
+	auto a = out.write_stream_accessor<float>();
+	auto b = out.accessor<float, 1>(); // HERE incoherent
 }
 NEURON_CUSTOM_OP(index)
 NEURON_CUSTOM_OP(recursion)
@@ -70,3 +76,4 @@ NEURON_CUSTOM_OP(streams)
 NEURON_CUSTOM_OP(input)
 NEURON_CUSTOM_OP(types)
 NEURON_CUSTOM_OP(endless)
+NEURON_CUSTOM_OP(incoherent)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Which of the processors that run the operator this is, and how many they are. */
+#ifndef NEURON_NEURON_UTILS_HPP
+#define NEURON_NEURON_UTILS_HPP
+
+extern "C" {
+#include "neuron/custom_op.h"
+}
+
+inline uint32_t get_cpu_id()
+{
+	return neuron_cpu_id();
+}
+inline uint32_t get_cpu_count()
+{
+	return neuron_cpu_count();
+}
+
+#endif
