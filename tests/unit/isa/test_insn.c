@@ -763,10 +763,7 @@ START_TEST(test_later_types)
 }
 END_TEST
 
-/*
- * ... and on the third, but for what moves bits there: transposes by the array and the Scalar
- * engine's copies (test_pe.c, test_later_refused.c)
- */
+/* ... and on the third, but for what moves bits there (test_pe.c, test_later_refused.c) */
 START_TEST(test_third)
 {
 	const uint8_t opcode = cases[_i].opcode, engine = cases[_i].engine;
