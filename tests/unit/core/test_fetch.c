@@ -305,21 +305,47 @@ static const uint64_t elsewhere[] = { HOST(LOADED),
 				      GEN(WINDOW_EAST),
 				      GEN(DRAM0_BASE) + GEN(DRAM_CHANNEL_SIZE) - 64 };
 
+/* A core that has stopped works again after a reset */
+static void works_again(unsigned int nc)
+{
+	const struct neuron_insn insns[] = { add(1, 1),
+					     branch(NEURON_REL_LTU, 1, 3000, -1),
+					     { .opcode = NEURON_OP_FETCH_END } };
+
+	reset(NEURON_MISC_RESET_TPB);
+	settle(&f);
+	start(nc, insns, 3, CODE);
+	settle(&f);
+	ck_assert_uint_eq(semaphore(nc), 1);
+}
+
 START_TEST(fetch_elsewhere)
 {
 	start(0, ENDLESS, elsewhere[_i]);
 	stopped_with(0, NEURON_NERR_FETCH_REFUSED, elsewhere[_i]);
+	works_again(0);
 }
 END_TEST
 
+/* What a program cannot reach stays as it is: the host's memory, what is left of the device's */
 START_TEST(element_elsewhere)
 {
 	const uint64_t at = elsewhere[_i / 2] + (_i / 2 == 6 ? 64 : 0);
-	const struct neuron_insn insn =
-		element(_i % 2 ? NEURON_OP_TENSOR_STORE : NEURON_OP_TENSOR_LOAD, 1, at);
+	const struct neuron_insn insns[] = {
+		add(1, 0x12345678),
+		element(_i % 2 ? NEURON_OP_TENSOR_STORE : NEURON_OP_TENSOR_LOAD, 1, at)
+	};
+	uint8_t host[64], data[64];
 
-	start(0, &insn, 1, CODE);
+	memset(f.host + LOADED, 0x5a, sizeof(host));
+	memset(mem(&f, DATA), 0xa5, sizeof(data));
+	memcpy(host, f.host + LOADED, sizeof(host));
+	memcpy(data, mem(&f, DATA), sizeof(data));
+	start(0, insns, 2, CODE);
 	stopped_with(0, NEURON_NERR_ELEMENT_REFUSED, at);
+	ck_assert_mem_eq(f.host + LOADED, host, sizeof(host));
+	ck_assert_mem_eq(mem(&f, DATA), data, sizeof(data));
+	works_again(0);
 }
 END_TEST
 

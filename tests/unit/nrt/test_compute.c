@@ -148,7 +148,7 @@ START_TEST(stream_lies)
 {
 	uint8_t x[315] = { 'N', 'C', 'S' };
 	struct testmodel t;
-	struct client cl;
+	struct client cl, good;
 	size_t size;
 	void *neff;
 
@@ -156,11 +156,18 @@ START_TEST(stream_lies)
 	neff = testmodel_write(&t, &size);
 	testmodel_free(&t);
 	client_load(&cl, neff, size, 0, NRT_TENSOR_PLACEMENT_DEVICE, 0);
+	testmodel_stream(&t, NEURON_DT_INT8, 300, false);
+	neff = testmodel_write(&t, &size);
+	testmodel_free(&t);
+	client_load(&good, neff, size, 0, NRT_TENSOR_PLACEMENT_DEVICE, 0);
+	client_write(&good, "x", x, sizeof(x));
 	for (unsigned int turn = 0; turn < 2; turn++) {
 		client_write(&cl, "x", x, sizeof(x));
 		ck_assert_int_eq(client_run(&cl), NRT_EXEC_COMPLETED_WITH_ERR);
+		ck_assert_int_eq(client_run(&good), NRT_SUCCESS); /* the core is usable */
 	}
 	client_free(&cl);
+	client_free(&good);
 }
 END_TEST
 
