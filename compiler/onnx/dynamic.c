@@ -60,12 +60,14 @@ static const struct rule rules[] = {
 	{ "And",                     by_element,               ALL, 0 },
 	{ "ArgMax",                  sized_arg,                ALL, 0 },
 	{ "ArgMin",                  sized_arg,                ALL, 0 },
+	{ "ArrayFeatureExtractor",   sized_picked,             ALL, 0 },
 	{ "Asin",                    by_element,               ALL, 0 },
 	{ "Asinh",                   by_element,               ALL, 0 },
 	{ "Atan",                    by_element,               ALL, 0 },
 	{ "Atanh",                   by_element,               ALL, 0 },
 	{ "AveragePool",             sized_window,             OPERAND(0), 0 },
 	{ "BatchNormalization",      sized_batch_norm,         OPERAND(0), 0 },
+	{ "Binarizer",               by_element,               ALL, 0 },
 	{ "BitShift",                by_element,               ALL, 0 },
 	{ "BitwiseAnd",              by_element,               ALL, 0 },
 	{ "BitwiseNot",              by_element,               ALL, 0 },
@@ -112,15 +114,19 @@ static const struct rule rules[] = {
 	{ "HardSigmoid",             by_element,               ALL, 0 },
 	{ "HardSwish",               by_element,               ALL, 0 },
 	{ "Identity",                by_element,               ALL, 0 },
+	{ "Imputer",                 sized_batch,              OPERAND(0), 0 },
 	{ "InstanceNormalization",   sized_batch,              OPERAND(0), 0 },
 	{ "IsInf",                   by_element,               ALL, 0 },
 	{ "IsNaN",                   by_element,               ALL, 0 },
 	{ "LRN",                     sized_batch,              OPERAND(0), 0 },
 	{ "LSTM",                    sized_rnn,                OPERAND(0) | OPERAND(4) | OPERAND(5) | OPERAND(6), 0 },
+	{ "LabelEncoder",            by_element,               ALL, 0 },
 	{ "LayerNormalization",      sized_layer_norm,         OPERAND(0), 0 },
 	{ "LeakyRelu",               by_element,               ALL, 0 },
 	{ "Less",                    by_element,               ALL, 0 },
 	{ "LessOrEqual",             by_element,               ALL, 0 },
+	{ "LinearClassifier",        sized_batch,              OPERAND(0), 0 },
+	{ "LinearRegressor",         sized_batch,              OPERAND(0), 0 },
 	{ "Log",                     by_element,               ALL, 0 },
 	{ "LogSoftmax",              sized_softmax,            ALL, 0 },
 	{ "MatMul",                  sized_mat_mul,            ALL, 0 },
@@ -134,6 +140,7 @@ static const struct rule rules[] = {
 	{ "Neg",                     by_element,               ALL, 0 },
 	{ "NonMaxSuppression",       own,                      OPERAND(0) | OPERAND(1), 0 },
 	{ "NonZero",                 own,                      ALL, 0 },
+	{ "Normalizer",              sized_batch,              OPERAND(0), 0 },
 	{ "Not",                     by_element,               ALL, 0 },
 	{ "OneHot",                  sized_one_hot,            OPERAND(0), 0 },
 	{ "Or",                      by_element,               ALL, 0 },
@@ -160,6 +167,9 @@ static const struct rule rules[] = {
 	{ "Resize",                  sized_batch,              OPERAND(0), 0 },
 	{ "RoiAlign",                sized_roi_align,          OPERAND(1) | OPERAND(2), 0 },
 	{ "Round",                   by_element,               ALL, 0 },
+	{ "SVMClassifier",           sized_batch,              OPERAND(0), 0 },
+	{ "SVMRegressor",            sized_batch,              OPERAND(0), 0 },
+	{ "Scaler",                  sized_batch,              OPERAND(0), 0 },
 	{ "ScatterElements",         sized_scatter,            ALL, 0 },
 	{ "ScatterND",               sized_scatter,            ALL, 0 },
 	{ "Selu",                    by_element,               ALL, 0 },
@@ -187,6 +197,8 @@ static const struct rule rules[] = {
 	{ "Tile",                    sized_tile,               OPERAND(0), OPERAND(1) },
 	{ "TopK",                    sized_top_k,              OPERAND(0), OPERAND(1) },
 	{ "Transpose",               sized_transpose,          ALL, 0 },
+	{ "TreeEnsembleClassifier",  sized_batch,              OPERAND(0), 0 },
+	{ "TreeEnsembleRegressor",   sized_batch,              OPERAND(0), 0 },
 	{ "Trilu",                   like_first,               OPERAND(0), 0 },
 	{ "Unique",                  own,                      ALL, 0 },
 	{ "Unsqueeze",               sized_unsqueeze,          OPERAND(0), 0 },
@@ -197,8 +209,10 @@ static const struct rule rules[] = {
 
 static const struct rule *find(const struct onnx_node *n)
 {
-	for (size_t i = 0; onnx_is_standard(n->p->domain) && i < sizeof(rules) / sizeof(rules[0]);
-	     i++)
+	/* the two have no name in common */
+	const bool known = onnx_is_standard(n->p->domain) || !strcmp(n->p->domain, "ai.onnx.ml");
+
+	for (size_t i = 0; known && i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (!strcmp(rules[i].op_type, n->p->op_type))
 			return &rules[i];
 	return NULL;

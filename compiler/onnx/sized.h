@@ -50,6 +50,7 @@ void sized_gather(struct onnx_node *n);
 void sized_gather_elements(struct onnx_node *n);
 void sized_gather_nd(struct onnx_node *n);
 void sized_one_hot(struct onnx_node *n);
+void sized_picked(struct onnx_node *n);
 void sized_scatter(struct onnx_node *n);
 void sized_reduce(struct onnx_node *n);
 void sized_range_of(struct onnx_node *n);

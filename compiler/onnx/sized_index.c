@@ -87,6 +87,27 @@ void sized_one_hot(struct onnx_node *n)
 		sized_import(n, size);
 }
 
+/* Elements of each row of operand 0, whose numbers are a list: of some rows, or some of the list */
+void sized_picked(struct onnx_node *n)
+{
+	const struct onnx_value *x = &n->in[0], *at = &n->in[1];
+	const unsigned int nd = x->op->shape.ndim, last = nd ? nd - 1 : 0;
+	onnx_op size[NCC_MAX_DIMS + 1] = { NULL };
+	unsigned int d = 0;
+
+	while (d + 1 < at->op->shape.ndim && !at->size[d])
+		d++;
+	if (x->size[last])
+		sized_refuse_dim(n, 0, last);
+	else if (onnx_sized_but(at, d) ||
+		 (at->size[d] && ncc_elems(&at->op->shape) != at->op->shape.dim[d]))
+		sized_refuse(n, 1);
+	memcpy(size, x->size, sizeof(x->size));
+	size[last ? last : 1] = at->size[d];
+	if (!n->rc)
+		sized_import(n, size);
+}
+
 /*
  * Indices that count from the start of a dimension of this size (NULL: it is known), and those that
  * are not there count as no index. If they are one for each row they stay so.
