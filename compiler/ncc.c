@@ -298,6 +298,9 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 		return ncc_fail(err, -EINVAL,
 				"a pipeline of %u cores: with logical cores of 2 it is one",
 				o->requested);
+	rc = ncc_widen_float8(m, opt, err);
+	if (rc)
+		return rc;
 	o->name = m->name;
 	if ((opt->hardware_rng || has(m, NCC_RANDOM)) && o->target->core < 2)
 		return ncc_fail(err, -EINVAL,
