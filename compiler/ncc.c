@@ -162,8 +162,8 @@ static int schedule(struct program *p, const struct ncc_options *opt, struct ncc
 	rc = ncc_schedule(&p->g.prog, stream, err);
 	if (!rc)
 		say_streams(opt, &p->g.prog, stream);
-	if (!rc && opt->compress_constants)
-		rc = ncc_compress_constants(&p->g.prog, err);
+	if (!rc && opt->compress_constants && p->g.prog.target->core >= 2)
+		rc = ncc_compress_constants(&p->g.prog, opt->compress_constants, err);
 	if (!rc && p->g.prog.compressed.constants)
 		say(opt, "compressed %u constants, %llu bytes to %llu",
 		    p->g.prog.compressed.constants, (unsigned long long)p->g.prog.compressed.from,
@@ -382,7 +382,7 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 				"such products",
 				ncc_dtype_name(&(struct ncc_shape){ .dtype = opt->auto_cast_type }),
 				o.target->name);
-	if (opt->compress_constants && o.target->core < 2)
+	if (opt->compress_constants == NCC_COMPRESS_ALWAYS && o.target->core < 2)
 		return ncc_fail(err, -EINVAL,
 				"constants cannot be compressed: the target '%s' has no DMA "
 				"engines "
