@@ -102,7 +102,8 @@ struct ncc_op *expand_float8_bytes(struct ncc_build *bl, struct ncc_op *values,
 	if (f->infinite)
 		code = number_if(bl, compared(bl, NCC_EQ, size, INFINITY), code_above(f), code);
 	sign = build_number(bl, NCC_AND,
-			    build_number(bl, NCC_SHR, build_bitcast(bl, x, NEURON_DT_INT32), 24), 0x80);
+			    build_number(bl, NCC_SHR, build_bitcast(bl, x, NEURON_DT_INT32), 24),
+			    0x80);
 	code = build_binary(bl, NCC_OR, code, sign);
 	code = number_if(bl, x ? build_compare(bl, NCC_NE, x, x) : NULL,
 			 f->infinite ? code_above(f) | 1 << (f->fraction - 1) : 0x7f, code);

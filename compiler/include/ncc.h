@@ -43,7 +43,8 @@ struct ncc_input {
 enum ncc_compress {
 	NCC_COMPRESS_NEVER,
 	NCC_COMPRESS_ALWAYS, /* what gets smaller by an eighth; not for inf1 */
-	NCC_COMPRESS_AUTO, /* of that, what the chip also copies in an eighth less time; none for inf1 */
+	NCC_COMPRESS_AUTO, /* of that, what the chip also copies in an eighth less time; none for
+			      inf1 */
 };
 
 struct ncc_options {

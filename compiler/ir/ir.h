@@ -143,8 +143,8 @@ enum ncc_kind {
 };
 
 /*
- * float8e4m3fn, a type of values which no chip has (their e4m3 ends at 240, this one at 448, without
- * infinities). passes/float8.c makes others of it
+ * float8e4m3fn, a type of values which no chip has (their e4m3 ends at 240, this one at 448,
+ * without infinities). passes/float8.c makes others of it
  */
 #define NCC_DT_F8E4M3FN 0x3f
 

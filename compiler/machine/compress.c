@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * --compress-constants: what the program only copies from, it copies from streams, which DMA engines
- * decompress (docs/hardware.md, Compressed streams), if they take clearly less memory and, where that
- * is to be decided, clearly less of the engines' time. A stream is what one packet writes; copies that
- * read the same bytes for pieces of the same size share it.
+ * --compress-constants: what the program only copies from, it copies from streams, which DMA
+ * engines decompress (docs/hardware.md, Compressed streams), if they take clearly less memory and,
+ * where that is to be decided, clearly less of the engines' time. A stream is what one packet
+ * writes; copies that read the same bytes for pieces of the same size share it.
  */
 #include <stdlib.h>
 #include <string.h>

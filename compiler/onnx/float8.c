@@ -12,5 +12,6 @@ const struct ncc_float8 *onnx_float8(int32_t type)
 onnx_op ox_float8(struct onnx_node *n, onnx_op x, onnx_op sign, int32_t type, bool saturate)
 {
 	return n->rc ? NULL
-		     : ox_expanded(n, expand_float8(&n->b, x, sign, onnx_float8(type), saturate), x);
+		     : ox_expanded(n, expand_float8(&n->b, x, sign, onnx_float8(type), saturate),
+				   x);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * 8-bit floats that the target has not: f8e4m3fn on every one, all of them on the first. Their values
- * are kept in bf16, which has each of them; what is computed is so in fp32, and rounded once; the
- * model's user has their bytes. Products take them as they are: bf16's are exact.
+ * 8-bit floats that the target has not: f8e4m3fn on every one, all of them on the first. Their
+ * values are kept in bf16, which has each of them; what is computed is so in fp32, and rounded
+ * once; the model's user has their bytes. Products take them as they are: bf16's are exact.
  */
 #include <errno.h>
 
@@ -164,9 +164,10 @@ static int one(struct float8s *x, struct ncc_op *op)
 	if (!from && !to)
 		return 0;
 	if (op->kind == NCC_CUSTOM)
-		return ncc_fail_op(x->p.err, -ENOTSUP, op, "custom operators take and give no %s",
-				   to ? ncc_dtype_name(&op->shape)
-				      : ncc_dtype_name(&(struct ncc_shape){ .dtype = from->dtype }));
+		return ncc_fail_op(
+			x->p.err, -ENOTSUP, op, "custom operators take and give no %s",
+			to ? ncc_dtype_name(&op->shape)
+			   : ncc_dtype_name(&(struct ncc_shape){ .dtype = from->dtype }));
 
 	x->bl.name = op->name;
 	x->bl.kind = ncc_kind_name(op->kind);

@@ -6,9 +6,9 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define KTARGET                      \
-	__attribute__((target(       \
-		"avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bf16,avx2,fma")))
+#define KTARGET                                                                                \
+	__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bf16,avx2," \
+			      "fma")))
 #define KBYTES 64
 #define MM_FEW 6
 #define KNAME(x) pairs_##x
@@ -106,10 +106,11 @@ KINLINE void fp8_bytes(struct fp8_bytes *t, unsigned int ebits, unsigned int fbi
 }
 
 /*
- * Pairs quarter * PAIRS and those behind it of two rows of 64 bytes: each byte twice, where the bytes
- * that the tables have for it go, and its sign
+ * Pairs quarter * PAIRS and those behind it of two rows of 64 bytes: each byte twice, where the
+ * bytes that the tables have for it go, and its sign
  */
-KINLINE __m512i fp8_pairs(const struct fp8_bytes *t, __m512i high, __m512i low, unsigned int quarter)
+KINLINE __m512i fp8_pairs(const struct fp8_bytes *t, __m512i high, __m512i low,
+			  unsigned int quarter)
 {
 	const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
 	const __m512i where = _mm512_add_epi32(
@@ -224,12 +225,12 @@ KINLINE unsigned int moving_fp8(float *x, const struct exec_pair_rows *rows,
 	return fp8_least(ebits, fbits);
 }
 
-#define EACH_FP8(call)                                  \
-	case NEURON_DT_FP8_E3:                          \
-		return call(3, 4);                      \
-	case NEURON_DT_FP8_E4:                          \
-		return call(4, 3);                      \
-	case NEURON_DT_FP8_E5:                          \
+#define EACH_FP8(call)             \
+	case NEURON_DT_FP8_E3:     \
+		return call(3, 4); \
+	case NEURON_DT_FP8_E4:     \
+		return call(4, 3); \
+	case NEURON_DT_FP8_E5:     \
 		return call(5, 2);
 
 KTARGET static unsigned int pairs_moving(float *x, const struct exec_pair_rows *rows,
@@ -264,7 +265,8 @@ KINLINE unsigned int weights_bf16(float *w, const struct exec_pair_rows *rows, s
 			ahead(rows, in, n * 2);
 		for (size_t i = 0; i < n; i += PAIRS) {
 			const uint8_t *low = in + rows->low + 2 * i;
-			__m512i v = side_by_side(in + 2 * i, k + 1 < rows->rows ? low : NULL, n - i);
+			__m512i v =
+				side_by_side(in + 2 * i, k + 1 < rows->rows ? low : NULL, n - i);
 
 			least = least_of(least, v);
 			put_weights(w, i, v);
