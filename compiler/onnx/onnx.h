@@ -277,11 +277,11 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 		struct onnx_value *v);
 
 /*
- * float8.c: 8-bit floats, whose values are kept in bf16, while a model's inputs and outputs have
+ * tensor.c: 8-bit floats, whose values are kept in bf16, while a model's inputs and outputs have
  * the type itself. NULL: it is another type
  */
 const struct ncc_float8 *onnx_float8(int32_t type);
-/* expand_float8 of it */
+/* float8.c: expand_float8 of it */
 onnx_op ox_float8(struct onnx_node *n, onnx_op x, onnx_op sign, int32_t type, bool saturate);
 
 /* external.c: the size raw bytes of a tensor that has them in another file */

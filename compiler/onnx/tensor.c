@@ -47,6 +47,13 @@ const char *onnx_type_name(int32_t type)
 	return known(type) ? types[type].name : "unknown";
 }
 
+const struct ncc_float8 *onnx_float8(int32_t type)
+{
+	return type == ONNX_FLOAT8E4M3FN ? ncc_float8(NCC_DT_F8E4M3FN)
+	       : type == ONNX_FLOAT8E5M2 ? ncc_float8(NEURON_DT_FP8_E5)
+					 : NULL;
+}
+
 int onnx_dtype(int32_t type, struct ncc_shape *s)
 {
 	if (!known(type) || !types[type].dtype)
