@@ -162,8 +162,8 @@ static int schedule(struct program *p, const struct ncc_options *opt, struct ncc
 	rc = ncc_schedule(&p->g.prog, stream, err);
 	if (!rc)
 		say_streams(opt, &p->g.prog, stream);
-	if (!rc && opt->compress_constants)
-		rc = ncc_compress_constants(&p->g.prog, err);
+	if (!rc && opt->compress_constants && p->g.prog.target->core >= 2)
+		rc = ncc_compress_constants(&p->g.prog, opt->compress_constants, err);
 	if (!rc && p->g.prog.compressed.constants)
 		say(opt, "compressed %u constants, %llu bytes to %llu",
 		    p->g.prog.compressed.constants, (unsigned long long)p->g.prog.compressed.from,
@@ -306,6 +306,9 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 		return ncc_fail(err, -EINVAL,
 				"a pipeline of %u cores: with logical cores of 2 it is one",
 				o->requested);
+	rc = ncc_widen_float8(m, opt, err);
+	if (rc)
+		return rc;
 	o->name = m->name;
 	if ((opt->hardware_rng || has(m, NCC_RANDOM)) && o->target->core < 2)
 		return ncc_fail(err, -EINVAL,
@@ -387,7 +390,7 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 				"such products",
 				ncc_dtype_name(&(struct ncc_shape){ .dtype = opt->auto_cast_type }),
 				o.target->name);
-	if (opt->compress_constants && o.target->core < 2)
+	if (opt->compress_constants == NCC_COMPRESS_ALWAYS && o.target->core < 2)
 		return ncc_fail(err, -EINVAL,
 				"constants cannot be compressed: the target '%s' has no DMA "
 				"engines "

@@ -179,12 +179,11 @@ struct ncc_op *expand_atan2(struct ncc_build *bl, struct ncc_op *y, struct ncc_o
 /* Without the sign bit floats are ordered as integers are; negative ones the other way round. */
 struct ncc_op *expand_total_order(struct ncc_build *bl, struct ncc_op *x)
 {
-	bool wide = x && ncc_dtype_size(x->shape.dtype) == 4;
-	struct ncc_op *k = build_bitcast(bl, x, wide ? NEURON_DT_INT32 : NEURON_DT_INT16);
+	const unsigned int bits = x ? 8 * ncc_dtype_size(x->shape.dtype) : 32;
+	struct ncc_op *k = build_cast(bl, build_bits(bl, x), NEURON_DT_INT32);
 
-	k = build_cast(bl, k, NEURON_DT_INT32);
 	return k ? build_select(bl, build_compare(bl, NCC_LT, k, build_splat(bl, &k->shape, 0)),
-				build_number(bl, NCC_XOR, k, wide ? 0x7fffffff : 0x7fff), k)
+				build_number(bl, NCC_XOR, k, (1u << (bits - 1)) - 1), k)
 		 : NULL;
 }
 

@@ -141,12 +141,16 @@ struct ncc_op *build_bitcast(struct ncc_build *bl, struct ncc_op *x, uint8_t dty
 	return build_node(bl, NCC_BITCAST, &s, x, NULL, NULL);
 }
 
+static uint8_t word_sized(unsigned int size)
+{
+	return size == 1 ? NEURON_DT_INT8 : size == 2 ? NEURON_DT_INT16 : NEURON_DT_INT32;
+}
+
 struct ncc_op *build_bits(struct ncc_build *bl, struct ncc_op *x)
 {
 	if (!x || !ncc_is_float(x->shape.dtype))
 		return x;
-	return build_bitcast(
-		bl, x, ncc_dtype_size(x->shape.dtype) == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16);
+	return build_bitcast(bl, x, word_sized(ncc_dtype_size(x->shape.dtype)));
 }
 
 struct ncc_op *build_binary(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,

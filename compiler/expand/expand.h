@@ -50,6 +50,19 @@ struct ncc_op *expand_total_order(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *expand_convert(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *to);
 
 /*
+ * float8.c, all exact. expand_float8: x, in fp32, rounded to the nearest of the format, as bf16,
+ * with the sign of another number, which a zero may have lost. What is too large becomes the
+ * largest (saturate) or, as the format has it, an infinity or NaN. The others: of a format's bytes,
+ * in u8, their values in bf16, and the reverse, of values that the format has
+ */
+struct ncc_op *expand_float8(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *sign,
+			     const struct ncc_float8 *f, bool saturate);
+struct ncc_op *expand_float8_values(struct ncc_build *bl, struct ncc_op *bytes,
+				    const struct ncc_float8 *f);
+struct ncc_op *expand_float8_bytes(struct ncc_build *bl, struct ncc_op *values,
+				   const struct ncc_float8 *f);
+
+/*
  * linear.c: matrices are the last two dimensions of floats, and every step over rows is unrolled.
  * An ncc_triangle says which system expand_triangular solves for right-hand sides b; only the given
  * triangle of a is read.

@@ -46,7 +46,10 @@ static const struct element_type {
 	[HLO_TOKEN] = { .name = "token" },
 	[HLO_C128] = { "c128", .narrow = HLO_C64 },
 	[HLO_F8E5M2] = { "f8e5m2", .dtype = NEURON_DT_FP8_E5 },
-	[HLO_F8E4M3FN] = { .name = "f8e4m3fn" }, /* whose numbers reach farther than the chip's */
+	[HLO_F8E4M3FN] = { "f8e4m3fn", .dtype = NCC_DT_F8E4M3FN },
+	[HLO_F8E4M3B11FNUZ] = { .name = "f8e4m3b11fnuz" },
+	[HLO_F8E5M2FNUZ] = { .name = "f8e5m2fnuz" },
+	[HLO_F8E4M3FNUZ] = { .name = "f8e4m3fnuz" },
 	[HLO_F8E4M3] = { "f8e4m3", .dtype = NEURON_DT_FP8_E4 },
 	[HLO_F8E3M4] = { "f8e3m4", .dtype = NEURON_DT_FP8_E3 },
 };
@@ -81,15 +84,10 @@ int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_sh
 		type = type_of((int32_t)type->narrow);
 	}
 
-	if (neuron_dtype_is_fp8(type->dtype) &&
-	    !(ncc_target(in->imp->opt)->dtypes >> type->dtype & 1))
-		return hlo_fail(in, -ENOTSUP, "element type %s is of later targets than %s",
-				type->name, ncc_target(in->imp->opt)->name);
 	if (!type->dtype)
 		return hlo_fail(in, -ENOTSUP,
 				"element type %s is not supported (pred, s8, s16, s32, u8, u16, "
-				"u32, f16, bf16, f32, c64, and for later targets f8e3m4, f8e4m3, "
-				"f8e5m2 are%s)",
+				"u32, f16, bf16, f32, c64, f8e3m4, f8e4m3, f8e4m3fn, f8e5m2 are%s)",
 				type->name,
 				type->narrow ? "; --narrow-64bit makes 32 bits of it" : "");
 	s->dtype = type->dtype;

@@ -139,6 +139,8 @@ static int fill_literal(struct hlo_inst *in, struct ncc_op *op)
 		return from_bytes(in, op, &l->f8e5m2s);
 	case NEURON_DT_FP8_E4:
 		return from_bytes(in, op, &l->f8e4m3s);
+	case NCC_DT_F8E4M3FN:
+		return from_bytes(in, op, &l->f8e4m3fns);
 	case NEURON_DT_FP8_E3:
 		return from_bytes(in, op, &l->f8e3m4s);
 	case NEURON_DT_INT32:

@@ -42,6 +42,13 @@ struct ncc_input {
 	size_t nvalues;
 };
 
+enum ncc_compress {
+	NCC_COMPRESS_NEVER,
+	NCC_COMPRESS_ALWAYS, /* what gets smaller by an eighth; not for inf1 */
+	NCC_COMPRESS_AUTO, /* of that, what the chip also copies in an eighth less time; none for
+			      inf1 */
+};
+
 struct ncc_options {
 	enum ncc_framework framework;
 	const struct neuron_target *target; /* the chip to compile for; NULL: inf1 */
@@ -66,7 +73,7 @@ struct ncc_options {
 	FILE *report; /* JSON about the result (docs/compiler.md); NULL: no */
 	const struct neff_library *library; /* of custom operators (neff.h); NULL: none */
 	const struct ncc_kernels *kernels; /* hand-written ones; NULL: none */
-	bool compress_constants; /* where it pays; not for inf1 */
+	enum ncc_compress compress_constants;
 	/* random numbers whose generator the model leaves open are the chip's; not for inf1 */
 	bool hardware_rng;
 	/*

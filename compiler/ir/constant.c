@@ -71,6 +71,34 @@ static unsigned int to_narrow(float f, int ebits, int fbits)
 	return sign | (r < infinity ? r : infinity);
 }
 
+/* The code of ones, which is NaN there, would be the next number above the greatest. */
+static float from_e4m3fn(unsigned int raw)
+{
+	const int e = (int)(raw >> 3) & 15, m = (int)(raw & 7);
+	const float v = ldexpf((float)(e ? m + 8 : m), (e ? e : 1) - 10);
+
+	if ((raw & 0x7f) == 0x7f)
+		return NAN;
+	return raw & 0x80 ? -v : v;
+}
+
+static unsigned int to_e4m3fn(float f)
+{
+	const unsigned int sign = f32_bits(f) >> 24 & 0x80;
+	const float a = fabsf(f);
+	unsigned int r;
+	int e;
+
+	if (isnan(f) || a >= 512)
+		return 0x7f;
+	(void)frexpf(a, &e); /* a in [2^(e-1), 2^e) */
+	if (a == 0 || e < -5)
+		r = (unsigned int)nearbyintf(ldexpf(a, 9));
+	else
+		r = (unsigned int)(((e + 5) << 3) + (int)nearbyintf(ldexpf(a, 4 - e)));
+	return r < 0x7f ? sign | r : 0x7f;
+}
+
 double ncc_get(uint8_t dtype, const void *data, int64_t i)
 {
 	const uint8_t *p = (const uint8_t *)data + i * ncc_dtype_size(dtype);
@@ -99,6 +127,8 @@ double ncc_get(uint8_t dtype, const void *data, int64_t i)
 		return (double)from_narrow(*p, ebits, fbits);
 		NEURON_ISA_FP8S(FP8)
 #undef FP8
+	case NCC_DT_F8E4M3FN:
+		return (double)from_e4m3fn(*p);
 	case NEURON_DT_TF32:
 		memcpy(&w, p, 4);
 		return (double)bits_f32(w & ~NEURON_ISA_TF32_UNUSED);
@@ -157,6 +187,9 @@ void ncc_set(uint8_t dtype, void *data, int64_t i, double v)
 		return;
 		NEURON_ISA_FP8S(FP8)
 #undef FP8
+	case NCC_DT_F8E4M3FN:
+		*p = (uint8_t)to_e4m3fn((float)v);
+		return;
 	case NEURON_DT_TF32:
 		w = isnan(v) ? 0x7fc00000 : f32_bits((float)v);
 		w = (w + 0xfff + (w >> 13 & 1)) & ~NEURON_ISA_TF32_UNUSED;

@@ -11,11 +11,27 @@ static const struct neuron_isa_dtype *operand(uint8_t dtype)
 		       : NULL;
 }
 
+static const struct ncc_float8 float8s[] = {
+	/* the public types of tensors have no name for it */
+	{ NCC_DT_F8E4M3FN, NEURON_DT_UINT8, 3, -6, 448, false },
+	{ NEURON_DT_FP8_E3, NEURON_DT_FP8_E3, 4, -2, 15.5, true },
+	{ NEURON_DT_FP8_E4, NEURON_DT_FP8_E4, 3, -6, 240, true },
+	{ NEURON_DT_FP8_E5, NEURON_DT_FP8_E5, 2, -14, 57344, true },
+};
+
+const struct ncc_float8 *ncc_float8(uint8_t dtype)
+{
+	for (unsigned int i = 0; i < sizeof(float8s) / sizeof(float8s[0]); i++)
+		if (float8s[i].dtype == dtype)
+			return &float8s[i];
+	return NULL;
+}
+
 bool ncc_is_float(uint8_t dtype)
 {
 	const struct neuron_isa_dtype *t = operand(dtype);
 
-	return t && !t->integer;
+	return t ? !t->integer : dtype == NCC_DT_F8E4M3FN;
 }
 
 bool ncc_is_unsigned(uint8_t dtype)
@@ -27,7 +43,7 @@ unsigned int ncc_dtype_size(uint8_t dtype)
 {
 	const struct neuron_isa_dtype *t = operand(dtype);
 
-	return t ? t->size : 4;
+	return t ? t->size : dtype == NCC_DT_F8E4M3FN ? 1 : 4;
 }
 
 const char *ncc_dtype_name(const struct ncc_shape *s)
@@ -61,6 +77,8 @@ const char *ncc_dtype_name(const struct ncc_shape *s)
 		return "f8e4m3";
 	case NEURON_DT_FP8_E5:
 		return "f8e5m2";
+	case NCC_DT_F8E4M3FN:
+		return "f8e4m3fn";
 	default:
 		return "?";
 	}

@@ -144,6 +144,12 @@ enum ncc_kind {
 	NCC_KINDS,
 };
 
+/*
+ * float8e4m3fn, a type of values which no chip has (their e4m3 ends at 240, this one at 448,
+ * without infinities). passes/float8.c makes others of it
+ */
+#define NCC_DT_F8E4M3FN 0x3f
+
 struct ncc_window {
 	int64_t size, stride, low, high, window_dilation, base_dilation;
 	bool reversal;
@@ -304,6 +310,17 @@ bool ncc_is_float(uint8_t dtype);
 bool ncc_is_unsigned(uint8_t dtype);
 unsigned int ncc_dtype_size(uint8_t dtype);
 const char *ncc_dtype_name(const struct ncc_shape *s);
+
+/* dtype.c: 8-bit floats, the chips' and others. NULL: it is another type */
+struct ncc_float8 {
+	uint8_t dtype;
+	uint8_t io_dtype; /* what the model's user has its bytes as */
+	unsigned int fraction; /* bits */
+	int least; /* the exponent of the smallest normal number */
+	float most;
+	bool infinite; /* it has infinities; else what would be one is NaN */
+};
+const struct ncc_float8 *ncc_float8(uint8_t dtype);
 
 void ncc_number(struct ncc_module *m);
 void ncc_count_users(struct ncc_module *m);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * --compress-constants: what the program only copies from, it copies from streams, which DMA engines
- * decompress (docs/hardware.md, Compressed streams), if they take clearly less memory. A stream is
- * what one packet writes; copies that read the same bytes for pieces of the same size share it.
+ * --compress-constants: what the program only copies from, it copies from streams, which DMA
+ * engines decompress (docs/hardware.md, Compressed streams), if they take clearly less memory and,
+ * where that is to be decided, clearly less of the engines' time. A stream is what one packet
+ * writes; copies that read the same bytes for pieces of the same size share it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,8 @@
 
 #define LEAST 4096 /* bytes of a constant that is looked at */
 #define MAX_STREAMS 4096 /* of a constant: each is compared with those before */
-/* What the streams may take of a constant, at most: else it stays as it is */
-#define WORTH(bytes) ((bytes) / 8 * 7)
+/* What the streams may take of a constant's bytes or copies' time, at most: else it stays as it is */
+#define WORTH(all) ((all) / 8 * 7)
 
 struct stream {
 	struct neff_pattern from; /* bytes [lo, hi) of these */
@@ -24,6 +25,7 @@ struct stream {
 
 struct packer {
 	struct ncc_prog *p;
+	enum ncc_compress when;
 	struct neuron_stream_work work;
 	uint32_t var;
 	unsigned int width; /* of its elements */
@@ -261,11 +263,23 @@ static bool reads(const struct neff_dma *dma, uint32_t var)
 	return false;
 }
 
+/* What DMA engines take for those of n descriptors that read the constant */
+static uint64_t time_of(const struct packer *k, const struct neff_desc *desc, unsigned int n)
+{
+	uint64_t time = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (desc[i].from.var == k->var)
+			time += ncc_desc_time(&k->p->target->cost, &desc[i]);
+	return time;
+}
+
 /* All or nothing: lists of every DMA that reads the constant, which then take the old ones' places */
 static bool pack(struct packer *k, struct neff_desc **list, unsigned int *n)
 {
 	struct ncc_prog *p = k->p;
 	struct neff_var *v = &p->var[k->var];
+	uint64_t before = 0, after = 0;
 	bool ok = true;
 
 	memset(list, 0, p->ndma * sizeof(*list));
@@ -274,7 +288,10 @@ static bool pack(struct packer *k, struct neff_desc **list, unsigned int *n)
 			continue;
 		list[i] = cut_dma(k, &p->dma[i], &n[i]);
 		ok = list[i];
+		before += time_of(k, p->dma[i].desc, p->dma[i].ndesc);
+		after += ok ? time_of(k, list[i], n[i]) : 0;
 	}
+	ok = ok && (k->when == NCC_COMPRESS_ALWAYS || after <= WORTH(before));
 	for (unsigned int i = 0; i < p->ndma; i++) {
 		if (!ok)
 			free(list[i]);
@@ -296,7 +313,7 @@ static bool pack(struct packer *k, struct neff_desc **list, unsigned int *n)
 	return true;
 }
 
-int ncc_compress_constants(struct ncc_prog *p, struct ncc_error *err)
+int ncc_compress_constants(struct ncc_prog *p, enum ncc_compress when, struct ncc_error *err)
 {
 	struct packer *k = calloc(1, sizeof(*k));
 	struct neff_desc **list = calloc(p->ndma + 1, sizeof(*list));
@@ -311,6 +328,7 @@ int ncc_compress_constants(struct ncc_prog *p, struct ncc_error *err)
 		    !only_copied(p, i, &width))
 			continue;
 		k->p = p;
+		k->when = when;
 		k->var = i;
 		k->n = 0;
 		k->size = 0;

@@ -125,7 +125,9 @@ static inline bool ncc_access_covers(const struct ncc_access *a, const struct nc
 void ncc_watch_outputs(struct ncc_prog *p, struct ncc_prog *mate);
 
 /* compress.c: constants that are only copied from, and where it pays; what instructions do stays */
-int ncc_compress_constants(struct ncc_prog *p, struct ncc_error *err);
+int ncc_compress_constants(struct ncc_prog *p, enum ncc_compress when, struct ncc_error *err);
+/* report.c: what an engine takes for a descriptor, in picoseconds of virtual time */
+uint64_t ncc_desc_time(const struct neuron_costs *cost, const struct neff_desc *d);
 
 /* sched.c: the streams, with waits and updates; every semaphore is 0 at the end and SP is last */
 struct ncc_stream {

@@ -58,7 +58,7 @@ static uint64_t dma_pieces(const struct neff_desc *d)
  * A row that is gathered or scattered takes a descriptor in each of three queues: index, address,
  * bytes (runtime/nrt/gather.c).
  */
-static uint64_t dma_time(const struct neuron_costs *cost, const struct neff_desc *d)
+uint64_t ncc_desc_time(const struct neuron_costs *cost, const struct neff_desc *d)
 {
 	uint64_t stream = d->from.size[0], half = ncc_pattern_bytes(&d->to) / 2;
 	const struct neff_pattern *moved = d->op == NEFF_COPY ? &d->to : neff_rows(d);
@@ -94,7 +94,7 @@ static void transfer(struct sim *s, const struct neff_dma *dma, uint64_t start)
 	uint64_t time = 0;
 
 	for (unsigned int i = 0; i < dma->ndesc; i++)
-		time += dma_time(&s->p->target->cost, &dma->desc[i]);
+		time += ncc_desc_time(&s->p->target->cost, &dma->desc[i]);
 	if (s->now[q] < start)
 		s->now[q] = start;
 	s->now[q] += time;

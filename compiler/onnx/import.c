@@ -219,11 +219,6 @@ static int input_shape(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 	if (onnx_dtype(t->elem_type, s))
 		return ncc_fail(imp->err, -ENOTSUP, "input '%.100s': type %s is not supported",
 				p->name, onnx_type_name(t->elem_type));
-	if (onnx_float8(t->elem_type))
-		return ncc_fail(imp->err, -ENOTSUP,
-				"input '%.100s' has type %s: 8-bit floats are cast within the "
-				"model",
-				p->name, onnx_type_name(t->elem_type));
 	if (given && given->has_shape) {
 		if (shape && shape->n_dim != given->ndim)
 			return ncc_fail(imp->err, -EINVAL,
@@ -285,6 +280,18 @@ static bool is_empty(const struct ncc_shape *s)
 	return false;
 }
 
+/* An input of 8-bit floats as the values that the model computes with */
+static int widen_input(struct onnx_import *imp, struct onnx_value *v)
+{
+	struct ncc_build bl = { .m = imp->m, .err = imp->err, .name = v->op->name };
+
+	v->op = build_cast(&bl, v->op, NEURON_DT_BF16);
+	if (!v->op)
+		return ncc_no_memory(imp->err);
+	ncc_fold(imp->m, v->op);
+	return 0;
+}
+
 /* The value of an input, which is bound whatever comes of it */
 static int input_of(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p, struct onnx_value *v)
 {
@@ -314,6 +321,8 @@ static int input_of(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p, stru
 	if (rc)
 		return rc; /* of a shape that nothing can be computed with */
 	v->op = op;
+	if (onnx_float8(v->type))
+		op->shape.dtype = onnx_float8(v->type)->dtype;
 	if (given && given->value) {
 		rc = input_value(imp, given, op);
 	} else if (onnx_is_wide(v->type) && !imp->opt->narrow_64bit) {
@@ -326,7 +335,7 @@ static int input_of(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p, stru
 		m->params[m->nparams++] = op;
 		ncc_op_append(m, op);
 	}
-	return rc;
+	return rc || !onnx_float8(v->type) ? rc : widen_input(imp, v);
 }
 
 static int import_input(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
@@ -512,13 +521,12 @@ static int give_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g, stru
 	};
 	for (size_t i = 0; i < g->n_output && !n.rc; i++) {
 		n.b.name = g->output[i]->name;
+		m->outs[m->nouts] = onnx_output(&n, &out[i]);
 		if (onnx_float8(out[i].type))
-			return ncc_fail(imp->err, -ENOTSUP,
-					"output '%.100s' has type %s: 8-bit floats are cast within "
-					"the "
-					"model",
-					n.b.name, onnx_type_name(out[i].type));
-		m->outs[m->nouts++] = onnx_output(&n, &out[i]);
+			m->outs[m->nouts] = build_cast(&n.b, m->outs[m->nouts],
+						       onnx_float8(out[i].type)->dtype);
+		if (!n.rc && !m->outs[m->nouts++])
+			return ncc_no_memory(imp->err);
 	}
 	for (unsigned int k = 0; k < g->n_output * NCC_MAX_DIMS && !n.rc; k++) {
 		const unsigned int i = k / NCC_MAX_DIMS, d = k % NCC_MAX_DIMS;

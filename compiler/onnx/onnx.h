@@ -283,20 +283,12 @@ bool onnx_is_wide(int32_t type);
 int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char *name,
 		struct onnx_value *v);
 
-/* float8.c: 8-bit floats, whose values are kept in bf16. NULL: it is another type */
-struct onnx_float8 {
-	int32_t type;
-	unsigned int fraction; /* bits */
-	int least; /* the exponent of the smallest normal number */
-	float most;
-	bool infinite; /* it has infinities; else what would be one is NaN */
-};
-const struct onnx_float8 *onnx_float8(int32_t type);
-double onnx_float8_value(int32_t type, uint8_t bits);
 /*
- * float8_round.c: x, in fp32, rounded to the nearest, with the sign of another number, which a zero
- * may have lost. What is too large becomes the largest or, as the format has it, an infinity or NaN
+ * tensor.c: 8-bit floats, whose values are kept in bf16, while a model's inputs and outputs have
+ * the type itself. NULL: it is another type
  */
+const struct ncc_float8 *onnx_float8(int32_t type);
+/* float8.c: expand_float8 of it */
 onnx_op ox_float8(struct onnx_node *n, onnx_op x, onnx_op sign, int32_t type, bool saturate);
 
 /* external.c: the size raw bytes of a tensor that has them in another file */

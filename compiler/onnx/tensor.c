@@ -47,6 +47,13 @@ const char *onnx_type_name(int32_t type)
 	return known(type) ? types[type].name : "unknown";
 }
 
+const struct ncc_float8 *onnx_float8(int32_t type)
+{
+	return type == ONNX_FLOAT8E4M3FN ? ncc_float8(NCC_DT_F8E4M3FN)
+	       : type == ONNX_FLOAT8E5M2 ? ncc_float8(NEURON_DT_FP8_E5)
+					 : NULL;
+}
+
 int onnx_dtype(int32_t type, struct ncc_shape *s)
 {
 	if (!known(type) || !types[type].dtype)
@@ -165,7 +172,7 @@ static int from_raw(const struct reader *r)
 			((uint8_t *)r->op->data)[i] = p[i] != 0;
 		} else if (onnx_float8(r->t->data_type)) {
 			ncc_set(NEURON_DT_BF16, r->op->data, i,
-				onnx_float8_value(r->t->data_type, p[i]));
+				ncc_get(onnx_float8(r->t->data_type)->dtype, p, i));
 		} else if (r->t->data_type == ONNX_INT64 || r->t->data_type == ONNX_UINT64) {
 			memcpy(&v, p + i * 8, 8);
 			rc = put_int64(r, i, v);
@@ -216,7 +223,8 @@ static int from_list(const struct reader *r)
 			((uint16_t *)r->op->data)[i] = (uint16_t)r->t->int32_data[i];
 		else if (onnx_float8(r->t->data_type))
 			ncc_set(NEURON_DT_BF16, r->op->data, i,
-				onnx_float8_value(r->t->data_type, (uint8_t)r->t->int32_data[i]));
+				ncc_get(onnx_float8(r->t->data_type)->dtype,
+					&(uint8_t){ (uint8_t)r->t->int32_data[i] }, 0));
 		else if (r->t->data_type == ONNX_BOOL)
 			((uint8_t *)r->op->data)[i] = r->t->int32_data[i] != 0;
 		else

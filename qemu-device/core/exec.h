@@ -130,7 +130,8 @@ struct exec_pair_rows {
  * The matmul two steps of k at a time, for a processor that multiplies pairs of bf16. Operands are
  * as struct exec_mm says with a pair in the place of a float, the first step in its high half, and
  * half as many steps; what an odd number of them lacks is 0. What packs operands returns the biased
- * exponent of the element nearest to 0 that is not 0, of a subnormal 0; 255 or more without any.
+ * exponent of the element nearest to 0 that is not 0, of a subnormal 0, or less; 255 or more
+ * without any.
  */
 struct exec_pairs {
 	void (*matmul)(const struct exec_mm *mm);

@@ -80,6 +80,7 @@ KINLINE vf load_first(uint8_t dtype, const void *in)
 KINLINE vf load16(uint8_t dtype, const void *in)
 {
 	vub b;
+	vb s;
 	vh h;
 	vu u;
 
@@ -98,8 +99,8 @@ KINLINE vf load16(uint8_t dtype, const void *in)
 		return (vf)(u & ~NEURON_ISA_TF32_UNUSED);
 #define FP8(type, ebits, fbits)            \
 	case NEURON_DT_##type:             \
-		memcpy(&b, in, sizeof(b)); \
-		return from_fp8(__builtin_convertvector(b, vu), ebits, fbits);
+		memcpy(&s, in, sizeof(s)); \
+		return from_fp8((vu)KWIDEN8(s), ebits, fbits); /* the sign too, but above a byte */
 		NEURON_ISA_FP8S(FP8)
 #undef FP8
 	default:

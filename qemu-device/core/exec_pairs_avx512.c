@@ -6,7 +6,9 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define KTARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")))
+#define KTARGET                                                                                \
+	__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bf16,avx2," \
+			      "fma")))
 #define KBYTES 64
 #define MM_FEW 6
 #define KNAME(x) pairs_##x
@@ -19,6 +21,7 @@
 #include "exec_block_avx512.h"
 
 #define PAIRS 16 /* in a vector */
+#define FP8S 64
 
 /* Of all elements so far the least magnitude but 0, less 1 */
 KINLINE __m512i no_least(void)
@@ -76,31 +79,67 @@ KINLINE __m512i from_fp8(__m512i b, unsigned int ebits, unsigned int fbits)
 	return _mm512_or_si512(r, sign);
 }
 
-KINLINE __m512i side_by_side_fp8(uint8_t dtype, __m128i high, __m128i low)
-{
-	const __m512i b = _mm512_cvtepu8_epi16(
-		_mm256_set_m128i(_mm_unpackhi_epi8(low, high), _mm_unpacklo_epi8(low, high)));
+/* The bytes of bf16 of all magnitudes of a type of 8 bits */
+struct fp8_bytes {
+	__m512i low[2], high[2];
+};
 
-	switch (dtype) {
-	case NEURON_DT_FP8_E3:
-		return from_fp8(b, 3, 4);
-	case NEURON_DT_FP8_E4:
-		return from_fp8(b, 4, 3);
-	default:
-		return from_fp8(b, 5, 2);
+KINLINE void fp8_bytes(struct fp8_bytes *t, unsigned int ebits, unsigned int fbits)
+{
+	uint8_t all[2][128];
+
+	for (unsigned int i = 0; i < 128; i += 2 * PAIRS) {
+		uint16_t code[2 * PAIRS];
+		__m512i v;
+
+		for (unsigned int j = 0; j < 2 * PAIRS; j++)
+			code[j] = (uint16_t)(i + j);
+		v = from_fp8(_mm512_loadu_si512(code), ebits, fbits);
+		_mm256_storeu_si256((void *)&all[0][i], _mm512_cvtepi16_epi8(v));
+		_mm256_storeu_si256((void *)&all[1][i],
+				    _mm512_cvtepi16_epi8(_mm512_srli_epi16(v, 8)));
+	}
+	for (unsigned int i = 0; i < 2; i++) {
+		t->low[i] = _mm512_loadu_si512(&all[0][64 * i]);
+		t->high[i] = _mm512_loadu_si512(&all[1][64 * i]);
 	}
 }
 
-/* n elements, 16 at most, of two rows side by side; zeros behind them, and for a row at NULL */
-KINLINE __m512i side_by_side(uint8_t dtype, const uint8_t *high, const uint8_t *low, size_t n)
+/*
+ * Pairs quarter * PAIRS and those behind it of two rows of 64 bytes: each byte twice, where the
+ * bytes that the tables have for it go, and its sign
+ */
+KINLINE __m512i fp8_pairs(const struct fp8_bytes *t, __m512i high, __m512i low,
+			  unsigned int quarter)
 {
-	__m256i h, l = _mm256_setzero_si256();
+	const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+	const __m512i where = _mm512_add_epi32(
+		_mm512_mullo_epi32(lane, _mm512_set1_epi32(0x01010101)),
+		_mm512_set1_epi32((int)(0x40400000 + quarter * PAIRS * 0x01010101)));
+	const __m512i code = _mm512_permutex2var_epi8(low, where, high);
+	__m512i r = _mm512_mask2_permutex2var_epi8(t->low[0], code, 0x5555555555555555, t->low[1]);
 
-	if (dtype != NEURON_DT_BF16)
-		return side_by_side_fp8(dtype, _mm_maskz_loadu_epi8(lanes(n), high),
-					low ? _mm_maskz_loadu_epi8(lanes(n), low)
-					    : _mm_setzero_si128());
-	h = _mm256_maskz_loadu_epi16(lanes(n), high);
+	r = _mm512_mask2_permutex2var_epi8(t->high[0], r, 0xaaaaaaaaaaaaaaaa, t->high[1]);
+	/* r | (code & sign) */
+	return _mm512_ternarylogic_epi32(r, code, _mm512_set1_epi16((int16_t)0x8000), 0xf8);
+}
+
+KINLINE __m512i fp8_row(const uint8_t *row, size_t n)
+{
+	return n < FP8S ? _mm512_maskz_loadu_epi8((1ull << n) - 1, row) : _mm512_loadu_si512(row);
+}
+
+/* The biased exponent, as bf16, of the number nearest to 0 that is not 0 */
+KINLINE unsigned int fp8_least(unsigned int ebits, unsigned int fbits)
+{
+	return 127 + 2 - (1u << (ebits - 1)) - fbits;
+}
+
+/* n elements, 16 at most, of two rows side by side; zeros behind them, and for a row at NULL */
+KINLINE __m512i side_by_side(const uint8_t *high, const uint8_t *low, size_t n)
+{
+	__m256i h = _mm256_maskz_loadu_epi16(lanes(n), high), l = _mm256_setzero_si256();
+
 	if (low)
 		l = _mm256_maskz_loadu_epi16(lanes(n), low);
 	return _mm512_or_si512(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16),
@@ -128,8 +167,8 @@ KINLINE void ahead(const struct exec_pair_rows *rows, const uint8_t *in, size_t 
 	}
 }
 
-KINLINE unsigned int moving_all(float *x, const struct exec_pair_rows *rows,
-				const struct exec_runs *runs, uint8_t dtype, size_t step)
+KINLINE unsigned int moving_bf16(float *x, const struct exec_pair_rows *rows,
+				 const struct exec_runs *runs, size_t step)
 {
 	const uint8_t *in = rows->in;
 	__m512i least = no_least();
@@ -143,9 +182,8 @@ KINLINE unsigned int moving_all(float *x, const struct exec_pair_rows *rows,
 				ahead(rows, from, runs->len * step);
 			for (size_t i = 0; i < runs->len; i += PAIRS, from += PAIRS * step) {
 				const uint8_t *low = k + 1 < rows->rows ? from + rows->low : NULL;
-				__m512i v = step == 4
-						    ? every_other(from, low, runs->len - i)
-						    : side_by_side(dtype, from, low, runs->len - i);
+				__m512i v = step == 4 ? every_other(from, low, runs->len - i)
+						      : side_by_side(from, low, runs->len - i);
 
 				least = least_of(least, v);
 				_mm512_storeu_si512(to + i, v);
@@ -155,55 +193,120 @@ KINLINE unsigned int moving_all(float *x, const struct exec_pair_rows *rows,
 	return exponent(least);
 }
 
-#define EACH_TYPE(call)                           \
-	switch (rows->dtype) {                    \
-	case NEURON_DT_FP8_E3:                    \
-		return call(NEURON_DT_FP8_E3, 1); \
-	case NEURON_DT_FP8_E4:                    \
-		return call(NEURON_DT_FP8_E4, 1); \
-	case NEURON_DT_FP8_E5:                    \
-		return call(NEURON_DT_FP8_E5, 1); \
-	default:                                  \
-		return call(NEURON_DT_BF16, 2);   \
+KINLINE unsigned int moving_fp8(float *x, const struct exec_pair_rows *rows,
+				const struct exec_runs *runs, unsigned int ebits,
+				unsigned int fbits)
+{
+	const uint8_t *in = rows->in;
+	struct fp8_bytes t;
+
+	fp8_bytes(&t, ebits, fbits);
+	for (unsigned int k = 0; k < rows->rows; k += 2, in += rows->stride, x += EXEC_MM_X_ROW) {
+		for (uint32_t r = 0; r < runs->count; r++) {
+			const uint8_t *from = in + runs->at[r];
+			float *to = x + (size_t)r * runs->len;
+
+			if (k + 2 * AHEAD + 1 < rows->rows)
+				ahead(rows, from, runs->len);
+			for (size_t i = 0; i < runs->len; i += FP8S, from += FP8S) {
+				const size_t n = runs->len - i;
+				const __m512i h = fp8_row(from, n);
+				const __m512i l = k + 1 < rows->rows ? fp8_row(from + rows->low, n)
+								     : _mm512_setzero_si512();
+
+#pragma GCC unroll 4
+				for (unsigned int q = 0; q < FP8S / PAIRS; q++)
+					if (q * PAIRS < n)
+						_mm512_storeu_si512(to + i + q * PAIRS,
+								    fp8_pairs(&t, h, l, q));
+			}
+		}
 	}
+	return fp8_least(ebits, fbits);
+}
+
+#define EACH_FP8(call)             \
+	case NEURON_DT_FP8_E3:     \
+		return call(3, 4); \
+	case NEURON_DT_FP8_E4:     \
+		return call(4, 3); \
+	case NEURON_DT_FP8_E5:     \
+		return call(5, 2);
 
 KTARGET static unsigned int pairs_moving(float *x, const struct exec_pair_rows *rows,
 					 const struct exec_runs *runs)
 {
-#define MOVING(type, step) moving_all(x, rows, runs, type, step)
-	if (rows->dtype == NEURON_DT_BF16 && runs->step == 4)
-		return MOVING(NEURON_DT_BF16, 4);
-	EACH_TYPE(MOVING)
+#define MOVING(ebits, fbits) moving_fp8(x, rows, runs, ebits, fbits)
+	switch (rows->dtype) {
+		EACH_FP8(MOVING)
+	default:
+		return runs->step == 4 ? moving_bf16(x, rows, runs, 4)
+				       : moving_bf16(x, rows, runs, 2);
+	}
 #undef MOVING
 }
 
-KINLINE unsigned int weights_all(float *w, const struct exec_pair_rows *rows, size_t n,
-				 uint8_t dtype, size_t size)
+/* A vector's columns are in two blocks */
+KINLINE void put_weights(float *w, size_t column, __m512i v)
+{
+	float *to = w + column / EXEC_MM_ROWS * EXEC_MM_W_BLOCK;
+
+	_mm256_storeu_si256((void *)to, _mm512_castsi512_si256(v));
+	_mm256_storeu_si256((void *)(to + EXEC_MM_W_BLOCK), _mm512_extracti64x4_epi64(v, 1));
+}
+
+KINLINE unsigned int weights_bf16(float *w, const struct exec_pair_rows *rows, size_t n)
 {
 	const uint8_t *in = rows->in;
 	__m512i least = no_least();
 
 	for (unsigned int k = 0; k < rows->rows; k += 2, in += rows->stride, w += EXEC_MM_ROWS) {
 		if (k + 2 * AHEAD + 1 < rows->rows)
-			ahead(rows, in, n * size);
+			ahead(rows, in, n * 2);
 		for (size_t i = 0; i < n; i += PAIRS) {
-			const uint8_t *low = in + rows->low + size * i;
-			__m512i v = side_by_side(dtype, in + size * i,
-						 k + 1 < rows->rows ? low : NULL, n - i);
-			float *to = w + i / EXEC_MM_ROWS * EXEC_MM_W_BLOCK;
+			const uint8_t *low = in + rows->low + 2 * i;
+			__m512i v =
+				side_by_side(in + 2 * i, k + 1 < rows->rows ? low : NULL, n - i);
 
 			least = least_of(least, v);
-			_mm256_storeu_si256((void *)to, _mm512_castsi512_si256(v));
-			_mm256_storeu_si256((void *)(to + EXEC_MM_W_BLOCK),
-					    _mm512_extracti64x4_epi64(v, 1));
+			put_weights(w, i, v);
 		}
 	}
 	return exponent(least);
 }
 
-KTARGET static unsigned int pairs_weights(float *w, const struct exec_pair_rows *rows, size_t n){
-#define WEIGHTS(type, size) weights_all(w, rows, n, type, size)
-	EACH_TYPE(WEIGHTS)
+KINLINE unsigned int weights_fp8(float *w, const struct exec_pair_rows *rows, size_t n,
+				 unsigned int ebits, unsigned int fbits)
+{
+	const uint8_t *in = rows->in;
+	struct fp8_bytes t;
+
+	fp8_bytes(&t, ebits, fbits);
+	for (unsigned int k = 0; k < rows->rows; k += 2, in += rows->stride, w += EXEC_MM_ROWS) {
+		if (k + 2 * AHEAD + 1 < rows->rows)
+			ahead(rows, in, n);
+		for (size_t i = 0; i < n; i += FP8S) {
+			const __m512i h = fp8_row(in + i, n - i);
+			const __m512i l = k + 1 < rows->rows ? fp8_row(in + rows->low + i, n - i)
+							     : _mm512_setzero_si512();
+
+#pragma GCC unroll 4
+			for (unsigned int q = 0; q < FP8S / PAIRS; q++)
+				if (i + q * PAIRS < n)
+					put_weights(w, i + q * PAIRS, fp8_pairs(&t, h, l, q));
+		}
+	}
+	return fp8_least(ebits, fbits);
+}
+
+KTARGET static unsigned int pairs_weights(float *w, const struct exec_pair_rows *rows, size_t n)
+{
+#define WEIGHTS(ebits, fbits) weights_fp8(w, rows, n, ebits, fbits)
+	switch (rows->dtype) {
+		EACH_FP8(WEIGHTS)
+	default:
+		return weights_bf16(w, rows, n);
+	}
 #undef WEIGHTS
 }
 
@@ -295,7 +398,8 @@ KTARGET static bool as_fused(uint32_t power)
 
 bool exec_pairs_avx512_usable(void)
 {
-	return __builtin_cpu_supports("avx512bf16") && as_fused(0) && as_fused(62);
+	return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vbmi") &&
+	       as_fused(0) && as_fused(62);
 }
 
 #define CHAINS 16 /* sums that do not wait for each other, as a block has them */

@@ -346,8 +346,10 @@ int npy_narrow(struct npy *npy, uint8_t dtype, uint64_t *bad)
 	char *p = npy->data;
 	uint64_t n = npy->size / 8;
 
-	if (npy->dtype == NEURON_DT_FP8_E4 && neuron_dtype_is_fp8(dtype))
-		npy->dtype = dtype; /* the file does not say which */
+	/* the file does not say which; models have the bytes of float8_e4m3fn as uint8 */
+	if (npy->dtype == NEURON_DT_FP8_E4 &&
+	    (neuron_dtype_is_fp8(dtype) || dtype == NEURON_DT_UINT8))
+		npy->dtype = dtype;
 	if (npy->dtype == NPY_BOOL && (dtype == NEURON_DT_INT8 || dtype == NEURON_DT_UINT8))
 		npy->dtype = dtype; /* models have bytes */
 	if (npy->dtype == dtype || narrower(npy->dtype) != dtype)

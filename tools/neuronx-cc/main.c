@@ -40,9 +40,8 @@ static const char help_text[] =
 	"  --input-value NAME=V,V...  ONNX: an input becomes a constant of these elements\n"
 	"  --custom-ops FILE          the library of custom operators (neuron-custom-op)\n"
 	"  --kernels FILE             a text of hand-written kernels; may be repeated\n"
-	"  --compress-constants       store constants that get smaller by an eighth compressed; "
-	"not for "
-	"inf1\n"
+	"  --compress-constants[=WHEN] store constants that get smaller by an eighth compressed: "
+	"always (not for inf1), never, auto\n"
 	"  --hardware-rng             draw what a model leaves open by the chip's generator; not "
 	"for "
 	"inf1\n"
@@ -113,7 +112,7 @@ static const struct option options[] = {
 	{ "input-value", required_argument, NULL, OPT_INPUT_VALUE },
 	{ "custom-ops", required_argument, NULL, OPT_CUSTOM_OPS },
 	{ "kernels", required_argument, NULL, OPT_KERNELS },
-	{ "compress-constants", no_argument, NULL, OPT_COMPRESS },
+	{ "compress-constants", optional_argument, NULL, OPT_COMPRESS },
 	{ "hardware-rng", no_argument, NULL, OPT_HARDWARE_RNG },
 	{ "structured-sparsity", no_argument, NULL, OPT_SPARSITY },
 	{ "narrow-64bit", no_argument, NULL, OPT_NARROW },
@@ -192,6 +191,21 @@ static int take_cast_type(struct args *a, const char *v)
 		return 0;
 	}
 	return usage("--auto-cast-type takes bf16, fp16, tf32 or fp8_e4m3", v);
+}
+
+static int take_compress(struct args *a, const char *v)
+{
+	static const char *const when[] = { [NCC_COMPRESS_NEVER] = "never",
+					    [NCC_COMPRESS_ALWAYS] = "always",
+					    [NCC_COMPRESS_AUTO] = "auto" };
+
+	for (unsigned int i = 0; i < sizeof(when) / sizeof(when[0]); i++) {
+		if (strcmp(v ? v : "always", when[i]))
+			continue;
+		a->opt.compress_constants = (enum ncc_compress)i;
+		return 0;
+	}
+	return usage("--compress-constants takes always, never or auto", v);
 }
 
 /* Options that do not go together, whatever their order was */
@@ -373,8 +387,7 @@ static int take_option(struct args *a, int c, char **argv)
 		a->opt.hardware_rng = true;
 		return 0;
 	case OPT_COMPRESS:
-		a->opt.compress_constants = true;
-		return 0;
+		return take_compress(a, optarg);
 	case OPT_SPARSITY:
 		a->opt.structured_sparsity = true;
 		return 0;

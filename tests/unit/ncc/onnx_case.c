@@ -85,7 +85,7 @@ static double raw_element(int32_t type, const uint8_t *p)
 		return ncc_get(NEURON_DT_BF16, p, 0);
 	case ONNX_INT8:
 		return (int8_t)*p;
-	default:
+	default: /* of 8-bit floats their codes: what counts is their bytes */
 		return *p;
 	}
 }
@@ -104,6 +104,8 @@ static size_t raw_size(int32_t type)
 	case ONNX_UINT8:
 	case ONNX_INT8:
 	case ONNX_BOOL:
+	case ONNX_FLOAT8E4M3FN:
+	case ONNX_FLOAT8E5M2:
 		return 1;
 	default:
 		return 2;
@@ -400,6 +402,16 @@ static nrt_tensor_t *add_tensor(nrt_tensor_set_t *set, const char *stem, size_t 
 	return t;
 }
 
+/* What the model's user has elements of a type as */
+static int io_type(int32_t type, struct ncc_shape *s)
+{
+	int rc = onnx_dtype(type, s);
+
+	if (onnx_float8(type))
+		s->dtype = NEURON_DT_UINT8;
+	return rc;
+}
+
 /*
  * The elements as the model has them: an operand of which CastLike uses only the type has one
  * element in the files.
@@ -452,7 +464,7 @@ static bool write_input(struct onnx_case *c, nrt_tensor_set_t *set, size_t index
 	void *p;
 	bool ok;
 
-	if (onnx_dtype(d->type, &s))
+	if (io_type(d->type, &s))
 		return fail(c, "input %zu has type %d", i, d->type);
 	for (unsigned int k = 0; given && k < given->ndim; k++)
 		n = (k ? n : 1) * given->dim[k];
@@ -603,7 +615,7 @@ static bool execute(struct onnx_case *c, nrt_model_t *model)
 	ok = ok && write_sizes(c, in, &nin, tin);
 
 	for (size_t i = 0; i < g->n_output && ok; i++) {
-		ok = !onnx_dtype(c->out[i].type, &s[i]);
+		ok = !io_type(c->out[i].type, &s[i]);
 		tout[i] = ok ? add_tensor(out, "output", i,
 					  (size_t)bounded(c, i, dim) * ncc_dtype_size(s[i].dtype))
 			     : NULL;

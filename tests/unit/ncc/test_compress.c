@@ -131,7 +131,7 @@ START_TEST(same_bits)
 	uint8_t *a, *b;
 
 	make(&plain, paths[_i % PATHS], &opt);
-	opt.compress_constants = true;
+	opt.compress_constants = NCC_COMPRESS_ALWAYS;
 	make(&packed, paths[_i % PATHS], &opt);
 	make(&again, paths[_i % PATHS], &opt);
 	ck_assert_uint_eq(plain.streams, 0);
@@ -189,7 +189,7 @@ static void two_copies(struct ncc_prog *p, bool noise)
 	desc[1].to.size[0] = desc[1].to.step[1] = BYTES / 128;
 	desc[1].to.size[1] = 128;
 	ck_assert_int_eq(ncc_prog_dma(p, NCC_Q_DATA, desc, 2, &err), 0);
-	ck_assert_int_eq(ncc_compress_constants(p, &err), 0);
+	ck_assert_int_eq(ncc_compress_constants(p, NCC_COMPRESS_ALWAYS, &err), 0);
 }
 
 START_TEST(streams_hold)
@@ -244,9 +244,73 @@ START_TEST(noise_stays)
 }
 END_TEST
 
+#define PIECE 4096u
+
+/*
+ * Of a trn1's DMA engine a copy of 4 KiB takes 64 ns and 256 for the bytes; a stream of s bytes 64,
+ * and s / 16 but 128 at least. That is an eighth less with 3456 bytes or fewer; with 3584 it is
+ * the bytes that are an eighth fewer.
+ */
+START_TEST(decided_by_time)
+{
+	static const struct {
+		unsigned int symbols; /* equally frequent bytes */
+		enum ncc_compress when;
+		bool packed;
+	} cases[] = {
+		{ 16, NCC_COMPRESS_ALWAYS, true },   { 16, NCC_COMPRESS_AUTO, true },
+		{ 100, NCC_COMPRESS_ALWAYS, true },  { 100, NCC_COMPRESS_AUTO, false },
+		{ 250, NCC_COMPRESS_ALWAYS, false }, { 250, NCC_COMPRESS_AUTO, false },
+	};
+	struct neff_desc *desc = calloc(1, sizeof(*desc));
+	struct ncc_error err;
+	struct ncc_prog p;
+	uint32_t x = 1;
+	uint8_t *data = malloc(PIECE);
+	int from, to;
+
+	ncc_prog_init(&p, neuron_target_of_name("trn1"));
+	from = ncc_prog_var(&p, NEFF_VAR_FILE, "constant", PIECE);
+	to = ncc_prog_var(&p, NEFF_VAR_VIRTUAL, "copy", PIECE);
+	for (unsigned int i = 0; i < PIECE; i++) {
+		x = x * 1664525 + 1013904223;
+		data[i] = (uint8_t)((x >> 16) % cases[_i].symbols);
+	}
+	p.var[from].data = data;
+	*desc = (struct neff_desc){ .from = { (uint32_t)from, 0, 1, { PIECE }, { 1 } },
+				    .to = { (uint32_t)to, 0, 1, { PIECE }, { 1 } } };
+	ck_assert_int_eq(ncc_prog_dma(&p, NCC_Q_DATA, desc, 1, &err), 0);
+	ck_assert_int_eq(ncc_compress_constants(&p, cases[_i].when, &err), 0);
+	ck_assert_uint_eq(p.compressed.constants, cases[_i].packed);
+	if (cases[_i].symbols == 100 && cases[_i].packed) {
+		ck_assert_uint_gt(p.var[from].size, 3456);
+		ck_assert_uint_le(p.var[from].size, 3584);
+	}
+	ncc_prog_free(&p);
+}
+END_TEST
+
+START_TEST(auto_is_none_for_inf1)
+{
+	struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };
+	struct ncc_error err;
+	size_t size, size2, n;
+	void *hlo = read_data(paths[0], &n), *plain, *neff;
+
+	ck_assert_int_eq(ncc_compile(hlo, n, &opt, &plain, &size, &err), 0);
+	opt.compress_constants = NCC_COMPRESS_AUTO;
+	ck_assert_int_eq(ncc_compile(hlo, n, &opt, &neff, &size2, &err), 0);
+	ck_assert_uint_eq(size, size2);
+	ck_assert_mem_eq(plain, neff, size);
+	free(hlo);
+	free(plain);
+	free(neff);
+}
+END_TEST
+
 START_TEST(not_for_inf1)
 {
-	const struct ncc_options opt = { .compress_constants = true };
+	const struct ncc_options opt = { .compress_constants = NCC_COMPRESS_ALWAYS };
 	struct ncc_error err;
 	size_t size, n;
 	void *hlo = read_data(paths[0], &n), *neff;
@@ -267,7 +331,9 @@ int main(void)
 	tcase_add_loop_test(t, same_bits, 0, 2 * PATHS);
 	tcase_add_test(t, streams_hold);
 	tcase_add_test(t, noise_stays);
+	tcase_add_loop_test(t, decided_by_time, 0, 6);
 	tcase_add_test(t, not_for_inf1);
+	tcase_add_test(t, auto_is_none_for_inf1);
 	suite_add_tcase(s, t);
 	return check_run(s);
 }

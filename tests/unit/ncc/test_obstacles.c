@@ -64,7 +64,7 @@ enum { OF_F32, OF_S64, OF_F8 };
 
 static void begin(void)
 {
-	static const int32_t types[] = { HLO_F32, HLO_S64, HLO_F8E4M3FN };
+	static const int32_t types[] = { HLO_F32, HLO_S64, HLO_F8E4M3FNUZ };
 
 	memset(&hlo, 0, sizeof(hlo));
 	hlo.dim[0] = 4;
@@ -164,9 +164,9 @@ START_TEST(hlo_all)
 }
 END_TEST
 
-#define TYPES                                                                                    \
-	"(pred, s8, s16, s32, u8, u16, u32, f16, bf16, f32, c64, and for later targets f8e3m4, " \
-	"f8e4m3, f8e5m2 are)"
+#define TYPES                                                                                \
+	"(pred, s8, s16, s32, u8, u16, u32, f16, bf16, f32, c64, f8e3m4, f8e4m3, f8e4m3fn, " \
+	"f8e5m2 are)"
 #define MORE " (and 2 more like it)"
 
 /* Where not even the type can stand in, operations are still looked up. */
@@ -181,7 +181,7 @@ START_TEST(hlo_types)
 	add("while", OF_F32);
 	end_computation(0, 0);
 	ck_assert_int_eq(compile_hlo(1), -ENOTSUP);
-	expect_line(0, "parameter 'i1': element type f8e4m3fn is not supported " TYPES MORE);
+	expect_line(0, "parameter 'i1': element type f8e4m3fnuz is not supported " TYPES MORE);
 	expect_line(1, "infeed 'i3': operation not supported");
 	ck_assert_uint_eq(got.n, 2);
 }
