@@ -348,7 +348,8 @@ static int program_check(struct ctx *c, unsigned int eng)
 static void count_barriers(const struct neff_model *model, const struct neff_subgraph *sg,
 			   uint32_t raised[NEURON_SEMAPHORES_MAX])
 {
-	const struct neff_subgraph *other = &model->subgraphs[sg == model->subgraphs];
+	const unsigned int half = neff_programs(model), k = (unsigned int)(sg - model->subgraphs);
+	const struct neff_subgraph *other = &model->subgraphs[k < half ? k + half : k - half];
 	struct neuron_insn insn;
 
 	memset(raised, 0, NEURON_SEMAPHORES_MAX * sizeof(*raised));
@@ -414,7 +415,7 @@ static int subgraph_check(const struct neff_subgraph *sg, const struct neff_mode
 	return ret;
 }
 
-/* A model for logical cores of two has a program for each of the two; older files say 0 */
+/* A model for logical cores of two has as many programs for each of the two; older files say 0 */
 static int logical_check(const struct neff_model *model, struct neff_error *err)
 {
 	const uint32_t n = model->header.lnc_size, most = model->target->gen->logical_cores;
@@ -424,12 +425,12 @@ static int logical_check(const struct neff_model *model, struct neff_error *err)
 	if (n > most)
 		return neff_fail(err, "header: lnc_size %u, a logical core of %s has up to %u", n,
 				 model->target->name, most ? most : 1);
-	return model->nsubgraphs == n && !model->nloops
-		       ? 0
-		       : neff_fail(err,
-				   "kelf-0.json: %u subgraphs and %u loops, lnc_size %u has %u and "
-				   "none",
-				   model->nsubgraphs, model->nloops, n, n);
+	if (model->nloops ? model->nsubgraphs % n : model->nsubgraphs != n)
+		return neff_fail(err,
+				 "kelf-0.json: %u subgraphs and %u loops, lnc_size %u has %u, or "
+				 "with loops a multiple of it",
+				 model->nsubgraphs, model->nloops, n, n);
+	return 0;
 }
 
 int neff_check_model(const struct neff_model *model, struct neff_error *err)
