@@ -143,6 +143,11 @@ int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENGINES_MAX
 		 struct ncc_error *err);
 
 /*
+ * share.c: constants of the same bytes in programs that have one memory become one. 0 or -ENOMEM
+ */
+int ncc_share_constants(struct neff_model *model);
+
+/*
  * out.c: writes everything into a NEFF: one subgraph for each stage of a pipeline or each part of a
  * module with loops. The caller frees *buf.
  */

@@ -65,6 +65,9 @@ struct neff_var {
 	uint64_t backing_off;
 	char *file_name;
 	void *data;
+	/* a constant that is a subgraph's before, and lies there: that one's number, and the variable's */
+	bool shared;
+	uint32_t of_graph, of_var;
 	/* of inputs and outputs only (neff.json) */
 	char *source; /* its name in the model that was compiled; NULL: not said */
 	uint8_t dtype; /* enum neuron_dtype */

@@ -83,6 +83,25 @@ static int io_check(struct ctx *c, const struct neff_var *v)
 	return 0;
 }
 
+/* Programs that share constants have one memory: parts of one with loops, a logical core's */
+static int shared_check(const struct ctx *c, const struct neff_var *v)
+{
+	const struct neff_subgraph *of = &c->model->subgraphs[v->of_graph];
+
+	if (!c->part)
+		return neff_fail(c->err,
+				 "%s/def.json: var '%.64s': a constant of another graph, which "
+				 "parts of a program with loops and a logical core's programs have",
+				 c->sg->name, v->name);
+	if (of >= c->sg || v->of_var >= of->nvars || of->vars[v->of_var].type != NEFF_VAR_FILE ||
+	    of->vars[v->of_var].shared || of->vars[v->of_var].size != v->size)
+		return neff_fail(c->err,
+				 "%s/def.json: var '%.64s': the other graph has no constant of %llu "
+				 "bytes there",
+				 c->sg->name, v->name, (unsigned long long)v->size);
+	return 0;
+}
+
 static int var_check(struct ctx *c, const struct neff_var *v, unsigned int i)
 {
 	if (!neff_var_type_name(v->type) || v->var_id != i)
@@ -100,6 +119,8 @@ static int var_check(struct ctx *c, const struct neff_var *v, unsigned int i)
 	case NEFF_VAR_OUTPUT:
 		return io_check(c, v);
 	case NEFF_VAR_FILE:
+		if (v->shared)
+			return shared_check(c, v);
 		if (!neff_file_name_ok(v->file_name) || !v->data)
 			return neff_fail(c->err, "%s/def.json: var '%.64s': no file", c->sg->name,
 					 v->name);
@@ -377,7 +398,8 @@ static int subgraph_check(const struct neff_subgraph *sg, const struct neff_mode
 {
 	const struct neuron_target *target = model->target;
 	uint32_t raised[NEURON_SEMAPHORES_MAX];
-	struct ctx c = { .sg = sg,
+	struct ctx c = { .model = model,
+			 .sg = sg,
 			 .target = target,
 			 .library = model->library,
 			 .part = model->nloops ||
