@@ -499,7 +499,7 @@ static int make_module(struct divide *s)
 	s->scratch = s->m->kept_end;
 	s->to->core = s->core;
 	s->to->kept = s->m->kept;
-	if (s->m->kept) {
+	if (s->m->kept_end) {
 		s->to->written = s->m->out_number;
 		s->to->nwritten = s->m->nouts;
 	}
@@ -557,7 +557,7 @@ int ncc_divide(struct ncc_module *m, uint64_t least, struct ncc_module *core[NCC
 		s.to = core[s.core] = ncc_module_new(m->name);
 		rc = s.to ? make_module(&s) : -ENOMEM;
 	}
-	for (unsigned int i = 0; i < NCC_CORES && !rc && m->kept; i++)
+	for (unsigned int i = 0; i < NCC_CORES && !rc && m->kept_end; i++)
 		rc = tell(core[i], core[!i]);
 	free(s.part);
 	free(s.have);
