@@ -247,6 +247,210 @@ START_TEST(same_bits)
 }
 END_TEST
 
+/* What the checker proves */
+
+/* The n-th instruction of SP's that is of this opcode, or updates so; its place, or NULL */
+static uint8_t *find(const struct neff_subgraph *sg, unsigned int opcode, unsigned int update,
+		     unsigned int n, struct neuron_insn *insn)
+{
+	const struct neff_engine *e = &sg->engine[NEURON_ENG_SP];
+	int words;
+
+	for (size_t at = 0; at < e->instr_size; at += (size_t)words * NEURON_INSN_WORD) {
+		uint8_t *p = (uint8_t *)(uintptr_t)e->instr + at;
+
+		words = neuron_isa_decode(p, (e->instr_size - at) / NEURON_INSN_WORD, insn);
+		ck_assert_int_gt(words, 0);
+		if (insn->opcode == opcode && insn->update == update && !n--)
+			return p;
+	}
+	return NULL;
+}
+
+static struct neff_model *read_back(const void *neff, size_t size)
+{
+	const struct neff_limits limits = { .validate_hash = true,
+					    .target = neuron_target_of_name("trn2") };
+	struct neff_error ne;
+	struct ncc_error err;
+	struct neff_model *m;
+
+	ck_assert_msg(!neff_read(neff, size, &limits, &m, &ne), "%s", ne.text);
+	ck_assert_msg(!ncc_check_model(m, &err), "%s", err.text);
+	return m;
+}
+
+/* Writes another instruction in place of one; the checker refuses it, for this reason. */
+static void refuse(const struct neff_model *m, uint8_t *p, const struct neuron_insn *insn,
+		   const char *why)
+{
+	uint8_t before[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
+	struct ncc_error err;
+	int n = neuron_isa_encode(insn, before);
+
+	ck_assert_int_eq(n, 1);
+	for (unsigned int i = 0; i < NEURON_INSN_WORD; i++) {
+		uint8_t byte = p[i];
+
+		p[i] = before[i];
+		before[i] = byte;
+	}
+	ck_assert_int_eq(ncc_check_model(m, &err), -EINVAL);
+	ck_assert_msg(strstr(err.text, "checker: ") && strstr(err.text, why), "'%s': '%s'", why,
+		      err.text);
+	memcpy(p, before, NEURON_INSN_WORD);
+	ck_assert_int_eq(ncc_check_model(m, &err), 0);
+}
+
+/* Each barrier of each part, on either core */
+START_TEST(barriers)
+{
+	char *ir = random_module((unsigned int)_i);
+	const struct neuron_insn nop = { .opcode = NEURON_OP_NOP };
+	unsigned int dropped = 0;
+	struct neuron_insn insn;
+	size_t size;
+	void *neff = build(ir, 2, &size);
+	struct neff_model *m = read_back(neff, size);
+	uint8_t *p;
+
+	ck_assert_uint_ge(m->nloops, 1);
+	ck_assert_uint_eq(m->nsubgraphs % 2, 0);
+	for (unsigned int k = 0; k < m->nsubgraphs; k++)
+		for (unsigned int n = 0; (p = find(&m->subgraphs[k], NEURON_OP_PSEUDO_CORE_BARRIER,
+						   NEURON_UPD_NONE, n, &insn));
+		     n++, dropped++)
+			refuse(m, p, &nop, "");
+	/* two in each part, besides those of exchanges */
+	ck_assert_uint_ge(dropped, 2 * m->nsubgraphs);
+	neff_free(m);
+	free(neff);
+	free(ir);
+}
+END_TEST
+
+/* The end of a part: what the other core raised is taken back, as much as it was, and not cleared */
+START_TEST(taken_back)
+{
+	char *ir = random_module(0);
+	struct neuron_insn insn, other;
+	size_t size;
+	void *neff = build(ir, 2, &size);
+	struct neff_model *m = read_back(neff, size);
+
+	for (unsigned int k = 0; k < m->nsubgraphs; k++) {
+		const struct neff_subgraph *sg = &m->subgraphs[k];
+		uint8_t *p = find(sg, NEURON_OP_NOP, NEURON_UPD_SEM_SUB_IMM, 0, &insn);
+
+		ck_assert_ptr_nonnull(p);
+		other = insn;
+		other.update_value++;
+		refuse(m, p, &other, "does not subtract all that the other core's barriers have");
+		other.update_value = 1;
+		if (insn.update_value > 1)
+			refuse(m, p, &other, "does not subtract all");
+		other = insn;
+		other.update_index = 0;
+		refuse(m, p, &other, "is not the other core's to raise");
+		other = insn;
+		other.update = NEURON_UPD_NONE;
+		other.update_index = 0;
+		other.update_value = 0;
+		refuse(m, p, &other, "a semaphore is not 0 at the end");
+		p = find(sg, NEURON_OP_SEM_RANGE_CLEAR, NEURON_UPD_NONE, 0, &other);
+		ck_assert_ptr_nonnull(p);
+		ck_assert_uint_lt(other.last, insn.update_index);
+		other.last = insn.update_index;
+		refuse(m, p, &other, "a semaphore is not 0 at the end");
+	}
+	neff_free(m);
+	free(neff);
+	free(ir);
+}
+END_TEST
+
+/* Constants */
+
+#define WEIGHTS 64
+
+/* A loop that multiplies by weights, of which both cores need all, and so does what is behind it */
+static char *weighing(void)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	fprintf(f,
+		"module \"m\"\n%%0 = f32[256,%d] parameter index=0 \"x\"\n"
+		"%%1 = s32[] constant {0} \"zero\"\n%%2 = s32[] constant {1} \"one\"\n"
+		"%%3 = s32[] parameter index=1 \"n\"\n%%4 = f32[%d,%d] constant {",
+		WEIGHTS, WEIGHTS, WEIGHTS);
+	for (unsigned int i = 0; i < WEIGHTS * WEIGHTS; i++)
+		fprintf(f, "%s%d", i ? ", " : "", (int)(i * 37 % 23) - 11);
+	fprintf(f,
+		"} \"w\"\n"
+		"%%5 = pred[] compare-lt %%1, %%3 \"p\"\n"
+		"%%6 = pred[] loop %%5 \"l\"\n"
+		"%%7 = s32[] state %%6, %%1 \"i\"\n"
+		"%%8 = f32[256,%d] state %%6, %%0 \"h\"\n"
+		"%%9 = f32[256,%d] dot %%8, %%4 lhs_batch={} rhs_batch={} lhs_contract={1} "
+		"rhs_contract={0} \"d\"\n"
+		"%%10 = f32[256,%d] tanh %%9 \"t\"\n"
+		"%%11 = s32[] add %%7, %%2 \"j\"\n"
+		"%%12 = pred[] compare-lt %%11, %%3 \"q\"\n"
+		"%%13 = pred[] loop-end %%6, %%12, %%7, %%11, %%8, %%10 \"e\"\n"
+		"%%14 = f32[256,%d] loop-result %%13, %%8 \"r\"\n"
+		"%%15 = f32[256,%d] dot %%14, %%4 lhs_batch={} rhs_batch={} lhs_contract={1} "
+		"rhs_contract={0} \"o\"\n"
+		"return %%15\n",
+		WEIGHTS, WEIGHTS, WEIGHTS, WEIGHTS, WEIGHTS);
+	fclose(f);
+	return text;
+}
+
+START_TEST(constants)
+{
+	char *ir = weighing();
+	uint64_t there = 0, named = 0, used = 0;
+	struct ncc_error err;
+	struct neff_error ne;
+	size_t size, out_size;
+	void *neff = build(ir, 2, &size), *out;
+	struct neff_model *m = read_back(neff, size);
+	struct neff_var *shared = NULL;
+
+	/* both cores' products in the loop, and both behind it */
+	for (unsigned int k = 0; k < m->nsubgraphs; k++) {
+		for (unsigned int i = 0; i < m->subgraphs[k].nvars; i++) {
+			struct neff_var *v = &m->subgraphs[k].vars[i];
+
+			if (v->type != NEFF_VAR_FILE)
+				continue;
+			named += v->size;
+			there += v->shared ? 0 : v->size;
+			used = v->size > used ? v->size : used;
+			shared = v->shared ? v : shared;
+			ck_assert_int_eq(v->shared, !v->data);
+		}
+	}
+	ck_assert_uint_ge(used, WEIGHTS * WEIGHTS * 2);
+	ck_assert_uint_ge(named, 4 * used);
+	ck_assert_uint_lt(there, 2 * used);
+
+	/* what is none before it, or another size, is refused */
+	ck_assert_ptr_nonnull(shared);
+	shared->of_graph = m->nsubgraphs - 1;
+	ck_assert_int_eq(neff_write(m, &out, &out_size, &ne), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(ne.text, "the other graph has no constant of"));
+	neff_free(m);
+	m = read_back(neff, size);
+	ck_assert_int_eq(ncc_check_model(m, &err), 0);
+	neff_free(m);
+	free(neff);
+	free(ir);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("loops on logical cores");
@@ -254,6 +458,9 @@ int main(void)
 
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, same_bits, 0, SEEDS);
+	tcase_add_loop_test(t, barriers, 0, 3);
+	tcase_add_test(t, taken_back);
+	tcase_add_test(t, constants);
 	suite_add_tcase(s, t);
 	return check_run(s);
 }
