@@ -334,14 +334,16 @@ START_TEST(taken_back)
 {
 	char *ir = random_module(0);
 	struct neuron_insn insn, other;
+	struct ncc_error err;
 	size_t size;
 	void *neff = build(ir, 2, &size);
 	struct neff_model *m = read_back(neff, size);
+	uint8_t *p;
 
 	for (unsigned int k = 0; k < m->nsubgraphs; k++) {
 		const struct neff_subgraph *sg = &m->subgraphs[k];
-		uint8_t *p = find(sg, NEURON_OP_NOP, NEURON_UPD_SEM_SUB_IMM, 0, &insn);
 
+		p = find(sg, NEURON_OP_NOP, NEURON_UPD_SEM_SUB_IMM, 0, &insn);
 		ck_assert_ptr_nonnull(p);
 		other = insn;
 		other.update_value++;
@@ -363,6 +365,60 @@ START_TEST(taken_back)
 		other.last = insn.update_index;
 		refuse(m, p, &other, "a semaphore is not 0 at the end");
 	}
+	/* both at once: it would be 0, if the other core raised nothing any more */
+	p = find(m->subgraphs, NEURON_OP_NOP, NEURON_UPD_SEM_SUB_IMM, 0, &insn);
+	insn.update = NEURON_UPD_NONE;
+	insn.update_index = 0;
+	insn.update_value = 0;
+	ck_assert_int_eq(neuron_isa_encode(&insn, p), 1);
+	p = find(m->subgraphs, NEURON_OP_SEM_RANGE_CLEAR, NEURON_UPD_NONE, 0, &other);
+	other.last++;
+	ck_assert_int_eq(neuron_isa_encode(&other, p), 1);
+	ck_assert_int_eq(ncc_check_model(m, &err), -EINVAL);
+	ck_assert_msg(strstr(err.text, "clears what the other core may raise again"), "%s",
+		      err.text);
+	neff_free(m);
+	free(neff);
+	free(ir);
+}
+END_TEST
+
+/*
+ * A core that waits for its last transfer behind its last barrier: the other one goes on, and does
+ * not know of it
+ */
+START_TEST(met)
+{
+	char *ir = random_module(0);
+	struct neuron_insn barrier, clear;
+	unsigned int n = 0;
+	struct ncc_error err;
+	size_t size;
+	void *neff = build(ir, 2, &size);
+	struct neff_model *m = read_back(neff, size);
+	uint8_t *p, *last = NULL;
+
+	while ((p = find(m->subgraphs, NEURON_OP_PSEUDO_CORE_BARRIER, NEURON_UPD_NONE, n,
+			 &barrier))) {
+		last = p;
+		n++;
+	}
+	ck_assert_ptr_nonnull(last);
+	ck_assert_int_gt(neuron_isa_decode(last, 1, &barrier), 0);
+	p = find(m->subgraphs, NEURON_OP_SEM_RANGE_CLEAR, NEURON_UPD_NONE, 0, &clear);
+	ck_assert_ptr_nonnull(p);
+	ck_assert_int_eq(clear.wait, NEURON_WAIT_NONE);
+	ck_assert_int_eq(barrier.wait, NEURON_WAIT_SEM_GE);
+	clear.wait = barrier.wait;
+	clear.wait_index = barrier.wait_index;
+	clear.wait_value = barrier.wait_value;
+	barrier.wait = NEURON_WAIT_NONE;
+	barrier.wait_index = 0;
+	barrier.wait_value = 0;
+	ck_assert_int_eq(neuron_isa_encode(&clear, p), 1);
+	ck_assert_int_eq(neuron_isa_encode(&barrier, last), 1);
+	ck_assert_int_eq(ncc_check_model(m, &err), -EINVAL);
+	ck_assert_msg(strstr(err.text, "ends before a DMA of the other core"), "%s", err.text);
 	neff_free(m);
 	free(neff);
 	free(ir);
@@ -460,6 +516,7 @@ int main(void)
 	tcase_add_loop_test(t, same_bits, 0, SEEDS);
 	tcase_add_loop_test(t, barriers, 0, 3);
 	tcase_add_test(t, taken_back);
+	tcase_add_test(t, met);
 	tcase_add_test(t, constants);
 	suite_add_tcase(s, t);
 	return check_run(s);
