@@ -190,8 +190,7 @@ static int back_end(struct ncc_module **module, unsigned int n, const struct ncc
 		for (unsigned int i = k; !rc && i < n; i += each)
 			rc = generate(&p[i], module[i], o->target, opt, err);
 		if (!rc)
-			ncc_watch_outputs(&p[k].g.prog,
-					  o->lnc > 1 ? &p[each + k].g.prog : NULL);
+			ncc_watch_outputs(&p[k].g.prog, o->lnc > 1 ? &p[each + k].g.prog : NULL);
 		for (unsigned int i = k; !rc && i < n; i += each) {
 			rc = schedule(&p[i], opt, err);
 			sg[i] = p[i].out;

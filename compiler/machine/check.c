@@ -346,11 +346,12 @@ static int barrier(struct check *c, unsigned int e, uint32_t semaphore)
  */
 static int take_back(struct check *c, unsigned int e, const struct neuron_insn *insn)
 {
-	struct semaphore *s = insn->update_index < c->semaphores ? &c->sem[insn->update_index]
-								 : NULL;
+	struct semaphore *s =
+		insn->update_index < c->semaphores ? &c->sem[insn->update_index] : NULL;
 
 	if (!c->meets || e != NEURON_ENG_SP || !s || !is_mates(c, s) || s->taken)
-		return bad(c, e, "subtracts from a semaphore that is not the other core's to raise");
+		return bad(c, e,
+			   "subtracts from a semaphore that is not the other core's to raise");
 	if (insn->update_value != s->n)
 		return bad(c, e, "does not subtract all that the other core's barriers have added");
 	s->taken = true;

@@ -157,7 +157,8 @@ struct ncc_subgraph {
 };
 struct ncc_output {
 	const struct neuron_target *target;
-	unsigned int lnc; /* 2: the first half of the subgraphs is the first core's of a logical one */
+	unsigned int
+		lnc; /* 2: the first half of the subgraphs is the first core's of a logical one */
 	const struct ncc_subgraph *subgraph;
 	unsigned int nsubgraphs, requested; /* cores asked for */
 	const struct ncc_part_loop *loop; /* then the subgraphs are parts of a core's program */

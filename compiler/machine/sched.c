@@ -264,12 +264,12 @@ static int emit_all(struct sched *s, struct ncc_stream *stream)
 	const bool cleared = s->p->nbarriers && !s->p->meets;
 	struct neuron_insn clear = { .opcode = NEURON_OP_SEM_RANGE_CLEAR,
 				     .last = (uint8_t)ncc_semaphore_of(
-					     target,
-					     cleared ? NCC_PROC_MATE : NCC_PROC_MATE - 1) };
+					     target, cleared ? NCC_PROC_MATE : NCC_PROC_MATE - 1) };
 	unsigned int w = 0;
 	struct neuron_insn take_back = { .opcode = NEURON_OP_NOP,
 					 .update = NEURON_UPD_SEM_SUB_IMM,
-					 .update_index = (uint8_t)ncc_semaphore_of(target, NCC_PROC_MATE),
+					 .update_index =
+						 (uint8_t)ncc_semaphore_of(target, NCC_PROC_MATE),
 					 .update_value = s->p->nbarriers };
 	int rc = 0;
 

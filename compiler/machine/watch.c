@@ -170,7 +170,8 @@ static void follow(struct watch *w, struct watch *mate)
 	const struct ncc_node *n = &w->p->node[w->next];
 	const struct ncc_access *taken = &n->acc[0];
 
-	if (n->nacc && take(w, taken, area(taken))) /* the barrier's instruction is before its node */
+	if (n->nacc &&
+	    take(w, taken, area(taken))) /* the barrier's instruction is before its node */
 		add(mate, &mate->p->node[mate->next - 1].acc[0]);
 }
 

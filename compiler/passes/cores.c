@@ -474,9 +474,9 @@ static bool alloc_outputs(struct divide *s)
 static void take_made(struct divide *s)
 {
 	for (unsigned int i = 0; i < s->nmade; i++)
-		s->made[i]->mark = s->made[i]->kind == NCC_EXCHANGE ||
-				   (s->made[i]->kind == NCC_PARAM && !s->core &&
-				    s->made[i]->index < NCC_KEPT);
+		s->made[i]->mark =
+			s->made[i]->kind == NCC_EXCHANGE ||
+			(s->made[i]->kind == NCC_PARAM && !s->core && s->made[i]->index < NCC_KEPT);
 	for (unsigned int i = 0; i < s->to->nouts; i++)
 		s->to->outs[i]->mark = 1;
 	for (unsigned int i = s->nmade; i-- > 0;)

@@ -65,7 +65,8 @@ struct neff_var {
 	uint64_t backing_off;
 	char *file_name;
 	void *data;
-	/* a constant that is a subgraph's before, and lies there: that one's number, and the variable's */
+	/* a constant that is a subgraph's before, and lies there: that one's number, and the
+	 * variable's */
 	bool shared;
 	uint32_t of_graph, of_var;
 	/* of inputs and outputs only (neff.json) */

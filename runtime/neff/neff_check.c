@@ -96,7 +96,8 @@ static int shared_check(const struct ctx *c, const struct neff_var *v)
 	if (of >= c->sg || v->of_var >= of->nvars || of->vars[v->of_var].type != NEFF_VAR_FILE ||
 	    of->vars[v->of_var].shared || of->vars[v->of_var].size != v->size)
 		return neff_fail(c->err,
-				 "%s/def.json: var '%.64s': the other graph has no constant of %llu "
+				 "%s/def.json: var '%.64s': the other graph has no constant of "
+				 "%llu "
 				 "bytes there",
 				 c->sg->name, v->name, (unsigned long long)v->size);
 	return 0;

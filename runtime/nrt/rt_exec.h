@@ -75,8 +75,8 @@ NRT_STATUS rt_job_execute(const struct rt_job *job, const struct rt_io *io, uint
 NRT_STATUS rt_execute(struct nrt_model *model, const struct rt_io *io, int repeat);
 
 /*
- * logical.c, of a model for logical cores: what both halves of its subgraphs name is placed once, in
- * the first one, and the scratchpad for all; a job's steps; and the job with both execs held
+ * logical.c, of a model for logical cores: what both halves of its subgraphs name is placed once,
+ * in the first one, and the scratchpad for all; a job's steps; and the job with both execs held
  */
 NRT_STATUS rt_logical_join(struct nrt_model *model);
 NRT_STATUS rt_logical_begin(const struct rt_job *job, NRT_STATUS status);

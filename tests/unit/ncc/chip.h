@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The chip for which these tests compile, and on which they run in process: inf1's, or that of
- * TEST_TARGET, which an instance TEST_MACHINE has, of which programs use TEST_LNC cores of a logical
- * one
+ * TEST_TARGET, which an instance TEST_MACHINE has, of which programs use TEST_LNC cores of a
+ * logical one
  */
 #ifndef TEST_NCC_CHIP_H
 #define TEST_NCC_CHIP_H

@@ -36,11 +36,11 @@ unsigned int compile_lnc;
 void *compile(const void *hlo, size_t size, enum ncc_cast cast, size_t *neff_size)
 {
 	const struct ncc_options opt = { .auto_cast = cast,
-				   .narrow_64bit = true,
-				   .level = compile_level,
-				   .lnc = compile_lnc,
-				   .divide_from = 1,
-				   .target = compile_target };
+					 .narrow_64bit = true,
+					 .level = compile_level,
+					 .lnc = compile_lnc,
+					 .divide_from = 1,
+					 .target = compile_target };
 	struct ncc_error err;
 	void *out = NULL;
 	int rc = ncc_compile(hlo, size, &opt, &out, neff_size, &err);

@@ -58,7 +58,8 @@ static unsigned int draw(struct random *r, unsigned int n)
 	return (r->state >> 16) % n;
 }
 
-static unsigned int op(struct random *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static unsigned int op(struct random *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 static unsigned int op(struct random *r, const char *fmt, ...)
 {
 	va_list ap;
@@ -90,8 +91,8 @@ static struct value spread(struct random *r, struct value a)
 	unsigned int x = op(r, "f32[%u] reduce %%%u, %%%u func=%s dims={%u}", left, a.id,
 			    r->nothing, draw(r, 2) ? "add" : "maximum", d);
 
-	return keep(r, op(r, "f32[%u,%u] broadcast %%%u map={%u}", a.rows, a.columns, x, !d), a.rows,
-		    a.columns);
+	return keep(r, op(r, "f32[%u,%u] broadcast %%%u map={%u}", a.rows, a.columns, x, !d),
+		    a.rows, a.columns);
 }
 
 /* The last rows before the first ones */
@@ -100,8 +101,8 @@ static struct value turn(struct random *r, struct value a)
 	const unsigned int at = 1 + draw(r, a.rows - 1);
 	unsigned int x = op(r, "f32[%u,%u] slice %%%u start={%u,0} stride={1,1}", a.rows - at,
 			    a.columns, a.id, at);
-	unsigned int y = op(r, "f32[%u,%u] slice %%%u start={0,0} stride={1,1}", at, a.columns,
-			    a.id);
+	unsigned int y =
+		op(r, "f32[%u,%u] slice %%%u start={0,0} stride={1,1}", at, a.columns, a.id);
 
 	return keep(r, op(r, "f32[%u,%u] concatenate %%%u, %%%u axis=0", a.rows, a.columns, x, y),
 		    a.rows, a.columns);
@@ -109,15 +110,17 @@ static struct value turn(struct random *r, struct value a)
 
 static struct value any(struct random *r, unsigned int begin)
 {
-	struct value a = r->v[begin + draw(r, r->nv - begin)], b = r->v[begin + draw(r, r->nv - begin)];
+	struct value a = r->v[begin + draw(r, r->nv - begin)],
+		     b = r->v[begin + draw(r, r->nv - begin)];
 
 	switch (draw(r, 6)) {
 	case 0:
-		return keep(r, op(r, "f32[%u,%u] %s %%%u", a.rows, a.columns, unary[draw(r, 4)],
-				  a.id),
+		return keep(r,
+			    op(r, "f32[%u,%u] %s %%%u", a.rows, a.columns, unary[draw(r, 4)], a.id),
 			    a.rows, a.columns);
 	case 1:
-		return keep(r, op(r, "f32[%u,%u] transpose %%%u map={1,0}", a.columns, a.rows, a.id),
+		return keep(r,
+			    op(r, "f32[%u,%u] transpose %%%u map={1,0}", a.columns, a.rows, a.id),
 			    a.columns, a.rows);
 	case 2:
 		return spread(r, a);
@@ -125,17 +128,19 @@ static struct value any(struct random *r, unsigned int begin)
 		return turn(r, a);
 	case 4:
 		if (a.rows == b.rows && a.columns == b.columns)
-			return keep(r, op(r, "f32[%u,%u] %s %%%u, %%%u", a.rows, a.columns,
-					  binary[draw(r, 4)], a.id, b.id),
+			return keep(r,
+				    op(r, "f32[%u,%u] %s %%%u, %%%u", a.rows, a.columns,
+				       binary[draw(r, 4)], a.id, b.id),
 				    a.rows, a.columns);
 		/* fall through */
 	default:
 		if (a.columns != b.rows)
 			return a;
-		return keep(r, op(r,
-				  "f32[%u,%u] dot %%%u, %%%u lhs_batch={} rhs_batch={} "
-				  "lhs_contract={1} rhs_contract={0}",
-				  a.rows, b.columns, a.id, b.id),
+		return keep(r,
+			    op(r,
+			       "f32[%u,%u] dot %%%u, %%%u lhs_batch={} rhs_batch={} "
+			       "lhs_contract={1} rhs_contract={0}",
+			       a.rows, b.columns, a.id, b.id),
 			    a.rows, b.columns);
 	}
 }

@@ -133,10 +133,9 @@ static const struct {
 
 START_TEST(iterations)
 {
-	const struct ncc_options opt = { .framework = NCC_IR,
-					 .target = chip_start(),
-					 .lnc = chip_lnc(),
-					 .divide_from = 1 };
+	const struct ncc_options opt = {
+		.framework = NCC_IR, .target = chip_start(), .lnc = chip_lnc(), .divide_from = 1
+	};
 	const struct neff_limits limits = { .target = opt.target };
 	struct nrtx_load_params params = { 0 };
 	struct nrtx_model_info info;
@@ -579,10 +578,9 @@ static float wave(float x)
 
 static nrt_model_t *load_branches(const struct neuron_target *target)
 {
-	const struct ncc_options opt = { .framework = NCC_XLA,
-					 .target = target,
-					 .lnc = chip_lnc(),
-					 .divide_from = 1 };
+	const struct ncc_options opt = {
+		.framework = NCC_XLA, .target = target, .lnc = chip_lnc(), .divide_from = 1
+	};
 	struct ncc_error err;
 	nrt_model_t *model;
 	size_t size, neff_size;
