@@ -470,6 +470,16 @@ static const struct {
 		"\"file_name\":\"w\"}}}") },
 	    { "sg00/w", AE_IFREG, J("abc") } },
 	  "sg00/w: size 3, expected 4" },
+	{ { { "kelf-0.json", AE_IFREG, J(KELF) },
+	    { "sg00/def.json", AE_IFREG,
+	      J("{\"dma_queue\":{},\"var\":{\"x\":{\"type\":\"file\",\"var_id\":0,\"size\":4,"
+		"\"file_name\":\"w\",\"graph\":\"sg00\"}}}") } },
+	  "sg00/def.json: var 'x': 'graph' is none before it that has a file 'w'" },
+	{ { { "kelf-0.json", AE_IFREG, J(KELF) },
+	    { "sg00/def.json", AE_IFREG,
+	      J("{\"dma_queue\":{},\"var\":{\"x\":{\"type\":\"file\",\"var_id\":0,\"size\":4,"
+		"\"file_name\":\"w\",\"graph\":7}}}") } },
+	  "sg00/def.json: var 'x': 'graph' is none before it" },
 	{ { { "kelf-0.json", AE_IFREG, J(LOOPS("[]")) }, { "sg00/def.json", AE_IFREG, J(DEF) } },
 	  "kelf-0.json: 'loops' is not a list" },
 	{ { { "kelf-0.json", AE_IFREG, J(LOOPS("{}")) }, { "sg00/def.json", AE_IFREG, J(DEF) } },
