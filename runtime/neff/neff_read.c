@@ -322,12 +322,10 @@ static int constants_load(struct neff_reader *r, const struct neff_model *model,
 		if (v->type != NEFF_VAR_FILE)
 			continue;
 		graph = json_object_get(json_object_get(vars, v->name), "graph");
-		if (graph) {
-			ret = constant_share(r, model, sg, v, graph);
-			if (ret)
-				return ret;
+		if (graph && constant_share(r, model, sg, v, graph))
+			return -EINVAL;
+		if (graph)
 			continue;
-		}
 		snprintf(path, sizeof(path), "%s/%s", sg->name, v->file_name);
 		ret = data_take(r, path, &v->data, &size);
 		if (ret)
