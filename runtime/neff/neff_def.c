@@ -26,8 +26,10 @@ static json_t *var_to_json(const struct neff_model *model, const struct neff_var
 		json_object_set_new(o, "alignment", json_integer(v->alignment));
 	if (v->type == NEFF_VAR_FILE)
 		json_object_set_new(o, "file_name", json_string(v->file_name));
-	if (v->type == NEFF_VAR_FILE && v->shared)
+	if (v->type == NEFF_VAR_FILE && v->shared) {
 		json_object_set_new(o, "graph", json_string(model->subgraphs[v->of_graph].name));
+		json_object_set_new(o, "graph_var_id", json_integer(v->of_var));
+	}
 	if (v->type == NEFF_VAR_VIRTUAL)
 		json_object_set_new(o, "backing_variable_off",
 				    json_integer((json_int_t)v->backing_off));

@@ -284,24 +284,23 @@ static int engine_load(struct neff_reader *r, const struct neuron_target *target
 	return ret;
 }
 
-/* A constant that names a graph before is that one's of the same file. */
+/* A constant that names a graph before is one of that one's: neff_check.c looks at it. */
 static int constant_share(struct neff_reader *r, const struct neff_model *model,
-			  const struct neff_subgraph *sg, struct neff_var *v, const json_t *graph)
+			  const struct neff_subgraph *sg, struct neff_var *v, const json_t *var)
 {
-	const char *name = json_string_value(graph);
+	const char *name = json_string_value(json_object_get(var, "graph"));
+	json_int_t of = json_integer_value(json_object_get(var, "graph_var_id"));
 
 	for (uint32_t k = 0; name && &model->subgraphs[k] != sg; k++) {
-		const struct neff_subgraph *of = &model->subgraphs[k];
+		const struct neff_subgraph *graph = &model->subgraphs[k];
 
-		for (uint32_t i = 0; !strcmp(of->name, name) && i < of->nvars; i++) {
-			if (of->vars[i].type != NEFF_VAR_FILE || of->vars[i].shared ||
-			    strcmp(of->vars[i].file_name, v->file_name))
-				continue;
-			v->shared = true;
-			v->of_graph = k;
-			v->of_var = i;
-			return 0;
-		}
+		if (strcmp(graph->name, name) || of < 0 || of >= graph->nvars ||
+		    !graph->vars[of].file_name || strcmp(graph->vars[of].file_name, v->file_name))
+			continue;
+		v->shared = true;
+		v->of_graph = k;
+		v->of_var = (uint32_t)of;
+		return 0;
 	}
 	return neff_fail(r->err,
 			 "%s/def.json: var '%.64s': 'graph' is none before it that has a file '%s'",
@@ -311,7 +310,7 @@ static int constant_share(struct neff_reader *r, const struct neff_model *model,
 static int constants_load(struct neff_reader *r, const struct neff_model *model,
 			  struct neff_subgraph *sg, const json_t *def)
 {
-	const json_t *vars = json_object_get(def, "var"), *graph;
+	const json_t *vars = json_object_get(def, "var"), *var;
 	char path[256];
 	size_t size = 0;
 	int ret;
@@ -321,11 +320,12 @@ static int constants_load(struct neff_reader *r, const struct neff_model *model,
 
 		if (v->type != NEFF_VAR_FILE)
 			continue;
-		graph = json_object_get(json_object_get(vars, v->name), "graph");
-		if (graph && constant_share(r, model, sg, v, graph))
-			return -EINVAL;
-		if (graph)
+		var = json_object_get(vars, v->name);
+		if (json_object_get(var, "graph")) {
+			if (constant_share(r, model, sg, v, var))
+				return -EINVAL;
 			continue;
+		}
 		snprintf(path, sizeof(path), "%s/%s", sg->name, v->file_name);
 		ret = data_take(r, path, &v->data, &size);
 		if (ret)
