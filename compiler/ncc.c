@@ -183,17 +183,15 @@ static int back_end(struct ncc_module **module, unsigned int n, const struct ncc
 {
 	struct program *p = calloc(n, sizeof(*p));
 	struct ncc_subgraph *sg = calloc(n, sizeof(*sg));
-	unsigned int made = 0;
+	const unsigned int each = n / o->lnc; /* programs of a core */
 	int rc = p && sg ? 0 : ncc_no_memory(err);
 
-	/* core by core, of which a logical one has several programs */
-	for (unsigned int first = 0; !rc && first < n; first += o->lnc) {
-		for (; !rc && made < first + o->lnc; made++)
-			rc = generate(&p[made], module[made], o->target, opt, err);
+	for (unsigned int k = 0; !rc && k < each; k++) {
+		for (unsigned int i = k; !rc && i < n; i += each)
+			rc = generate(&p[i], module[i], o->target, opt, err);
 		if (!rc)
-			ncc_watch_outputs(&p[first].g.prog,
-					  o->lnc > 1 ? &p[first + 1].g.prog : NULL);
-		for (unsigned int i = first; !rc && i < made; i++) {
+			ncc_watch_outputs(&p[k].g.prog, o->lnc > 1 ? &p[each + k].g.prog : NULL);
+		for (unsigned int i = k; !rc && i < n; i += each) {
 			rc = schedule(&p[i], opt, err);
 			sg[i] = p[i].out;
 		}
@@ -207,14 +205,42 @@ static int back_end(struct ncc_module **module, unsigned int n, const struct ncc
 		say(opt, "wrote %zu bytes", o->size);
 	if (!rc && opt->report)
 		rc = report(p, o, opt->report);
-	for (unsigned int i = 0; i < made; i++)
+	for (unsigned int i = 0; p && i < n; i++)
 		free_program(&p[i]);
 	free(p);
 	free(sg);
 	return rc;
 }
 
-/* Compiles the parts of a program with loops, which is for one core; the runtime does the loops. */
+/*
+ * Compiles modules, one or the parts of a program with loops, for both cores of a logical one: all
+ * of the first core's come first.
+ */
+static int core_back_ends(struct ncc_module **m, unsigned int n, const struct ncc_options *opt,
+			  struct ncc_output *o, struct ncc_error *err)
+{
+	struct ncc_module *core[NCC_CORES * NCC_MAX_PARTS] = { NULL }, *pair[NCC_CORES];
+	int rc = 0;
+
+	for (unsigned int i = 0; i < n && !rc; i++) {
+		rc = ncc_divide(m[i], opt->divide_from, pair, err);
+		for (unsigned int c = 0; c < NCC_CORES; c++)
+			core[c * n + i] = pair[c];
+		if (!rc)
+			say(opt, "two cores of a logical one: %u and %u operations", pair[0]->nops,
+			    pair[1]->nops);
+	}
+	rc = rc ? rc : back_end(core, NCC_CORES * n, opt, o, err);
+	for (unsigned int i = 0; i < NCC_CORES * n; i++)
+		if (core[i])
+			ncc_module_free(core[i]);
+	return rc;
+}
+
+/*
+ * Compiles the parts of a program with loops, for a core or a logical one; the runtime does the
+ * loops.
+ */
 static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
 			 struct ncc_output *o, struct ncc_error *err)
 {
@@ -227,25 +253,9 @@ static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
 		rc = passes(parts->part[i], opt, err);
 	o->loop = parts->loop;
 	o->nloops = parts->nloops;
+	if (!rc && o->lnc > 1)
+		return core_back_ends(parts->part, parts->n, opt, o, err);
 	return rc ? rc : back_end(parts->part, parts->n, opt, o, err);
-}
-
-/* Compiles for both cores of a logical one. */
-static int core_back_ends(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
-			  struct ncc_error *err)
-{
-	struct ncc_module *core[NCC_CORES];
-	int rc = ncc_divide(m, opt->divide_from, core, err);
-
-	if (!rc) {
-		say(opt, "two cores of a logical one: %u and %u operations", core[0]->nops,
-		    core[1]->nops);
-		rc = back_end(core, NCC_CORES, opt, o, err);
-	}
-	for (unsigned int i = 0; i < NCC_CORES; i++)
-		if (core[i])
-			ncc_module_free(core[i]);
-	return rc;
 }
 
 /* Compiles for as many cores as were asked for, if there is enough to do for them. */
@@ -258,7 +268,7 @@ static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct
 
 	rc = passes(m, opt, err);
 	if (!rc && o->lnc > 1)
-		return core_back_ends(m, opt, o, err);
+		return core_back_ends(&m, 1, opt, o, err);
 	if (rc || want == 1)
 		return rc ? rc : back_end(&m, 1, opt, o, err);
 	rc = ncc_split(m, want, stage, &n, err);
@@ -319,10 +329,6 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 		o->library = opt->library;
 	if (!ncc_has_loops(m))
 		return back_ends(m, opt, o, err);
-	if (o->lnc > 1)
-		return ncc_fail(err, -ENOTSUP,
-				"a loop that the data end: its program is for one core, not for "
-				"logical cores of 2 (--lnc 1)");
 	ncc_dump_ir(m, opt, NCC_PASS_READ);
 	rc = ncc_cut_loops(m, &parts, err);
 	rc = rc ? rc : part_back_end(&parts, opt, o, err);

@@ -157,8 +157,8 @@ static bool has_spare_row(const struct ncc_gen *g, const struct ncc_view *table)
 }
 
 /*
- * May the rows be replaced where operand 0 lies? Nothing else reads it any more, and the program
- * writes there anyway.
+ * May the rows be replaced where operand 0 lies? Nothing else reads it any more, nor does a logical
+ * core's other core, and the program writes there anyway.
  */
 static bool takes_table(const struct ncc_gen *g, const struct ncc_op *op)
 {
@@ -169,7 +169,8 @@ static bool takes_table(const struct ncc_gen *g, const struct ncc_op *op)
 		return false;
 	if (b->scratch && has_spare_row(g, &x->view))
 		return true;
-	return (b->scratch || gen_is_overwritten(g, b->var)) && hits_rows(op);
+	return (b->scratch || (gen_is_overwritten(g, b->var) && !gen_is_touched(g, b->var))) &&
+	       hits_rows(op);
 }
 
 /*

@@ -601,10 +601,16 @@ int ncc_generate(struct ncc_gen *g)
 
 	for (unsigned int i = 0; !rc && g->m->kept && i < g->m->nouts; i++)
 		rc = gen_set_aside(g, g->m->outs[i], g->m->out_number[i]);
+	/* what is kept is overwritten once both cores have read it ... */
+	if (!rc && g->m->written)
+		rc = ncc_prog_meet(&g->prog, g->err);
 	for (unsigned int i = 0; !rc && i < g->m->nouts; i++) {
 		rc = gen_output(g, i);
 		release(g, g->m->outs[i]);
 	}
+	/* ... and what comes behind this part finds it whole */
+	if (!rc && g->m->written)
+		rc = ncc_prog_meet(&g->prog, g->err);
 
 	if (!rc)
 		gen_pool_finish(g);

@@ -80,12 +80,26 @@ bool gen_is_kept(const struct ncc_gen *g, uint32_t var, int64_t number)
 	       g->prog.var[var].backing_off == g->m->kept[number - NCC_KEPT];
 }
 
-bool gen_is_overwritten(const struct ncc_gen *g, uint32_t var)
+static bool is_one_of(const struct ncc_gen *g, uint32_t var, const int64_t *number, unsigned int n)
 {
-	for (unsigned int i = 0; g->m->kept && i < g->m->nouts; i++)
-		if (gen_is_kept(g, var, g->m->out_number[i]))
+	for (unsigned int i = 0; i < n; i++)
+		if (gen_is_kept(g, var, number[i]))
 			return true;
 	return false;
+}
+
+bool gen_is_overwritten(const struct ncc_gen *g, uint32_t var)
+{
+	const struct ncc_module *m = g->m;
+
+	if (m->written)
+		return is_one_of(g, var, m->written, m->nwritten);
+	return m->kept && is_one_of(g, var, m->out_number, m->nouts);
+}
+
+bool gen_is_touched(const struct ncc_gen *g, uint32_t var)
+{
+	return is_one_of(g, var, g->m->touched, g->m->ntouched);
 }
 
 bool gen_is_lazy(const struct ncc_op *op)

@@ -11,6 +11,8 @@ struct ncc_value *gen_value(struct ncc_gen *g, struct ncc_op *op, const struct n
 bool gen_is_kept(const struct ncc_gen *g, uint32_t var, int64_t number);
 /* Is one of the module's results, once all is computed, written to this variable? */
 bool gen_is_overwritten(const struct ncc_gen *g, uint32_t var);
+/* Does a logical core's other core read or write it? */
+bool gen_is_touched(const struct ncc_gen *g, uint32_t var);
 /*
  * Is op placed only when a user needs more than its value? This is a constant, or a broadcast of
  * one.

@@ -22,7 +22,7 @@
 #define NCC_MAX_OPERANDS 4096
 #define NCC_EDGE (1ll << 32) /* parameters and outputs from here on pass between stages */
 #define NCC_KEPT (1ll << 33) /* and from here on between the parts of a program with loops */
-#define NCC_MAX_LOOPS 31 /* a NEFF has up to 64 parts, two for each and one more */
+#define NCC_MAX_LOOPS 31 /* a NEFF has room for two parts for each and one more, on two cores */
 #define NCC_MAX_TABLE 65536 /* rows to gather from, as in the NEFF's gather */
 #define NCC_MAX_LINE 8192 /* elements of a row to take from: it lies in a partition as a whole */
 
@@ -246,7 +246,9 @@ struct ncc_module {
 	 */
 	char **out_source;
 	int64_t *out_number; /* of a stage or a part: each output's number; NULL: its index */
-	const uint64_t *kept; /* of a part: each number's place in the shared scratchpad */
+	/* of a part: each number's place in the shared scratchpad, and the end of them */
+	const uint64_t *kept;
+	uint64_t kept_end;
 	/*
 	 * Of a module for one core of a logical one: which; where in the shared scratchpad what
 	 * exchange i passes lies, from the first core and from the second one; of outputs that it
@@ -256,6 +258,9 @@ struct ncc_module {
 	uint64_t *exchanged;
 	const struct ncc_shape **out_of;
 	int64_t *out_start;
+	/* ... and of a part: the numbers that either core writes, and that the other one touches */
+	const int64_t *written, *touched;
+	unsigned int nwritten, ntouched;
 	bool hardware_rng; /* what front ends draw comes from the chip's generator */
 	struct ncc_mem *mem; /* ncc_alloc's blocks */
 	struct ncc_mem *data; /* ncc_alloc_data's */

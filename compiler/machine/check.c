@@ -32,6 +32,7 @@ struct clock {
 struct stream {
 	struct neuron_insn *insn;
 	unsigned int n, at, events;
+	unsigned int used; /* the last of its events that accesses memory */
 	struct neuron_isa_array array;
 	unsigned int next_dma;
 	struct clock now;
@@ -41,11 +42,13 @@ struct semaphore {
 	int producer; /* an actor; -1: none yet */
 	struct clock *after; /* what is known after the n-th increment */
 	unsigned int n, cap;
+	bool taken; /* all increments were subtracted, and no wait comes any more */
 };
 
 struct check {
 	struct check *mate; /* the other core of a logical one, or NULL */
 	bool second; /* it is the second core */
+	bool meets; /* behind it both cores go on by themselves (docs/neff.md, Loops) */
 	unsigned int base; /* the first of its actors */
 	const struct neff_subgraph *sg;
 	const struct neuron_target *target;
@@ -173,6 +176,12 @@ static int remember(struct check *c, unsigned int actor, uint32_t event,
 		if (ncc_records_add(c->rec, &acc[i], c->base + actor, event))
 			return ncc_no_memory(c->err);
 	return 0;
+}
+
+/* Do the other core's barriers raise it? */
+static bool is_mates(const struct check *c, const struct semaphore *s)
+{
+	return s->n && (unsigned int)s->producer / ACTORS != c->second;
 }
 
 /* actor: of both cores' */
@@ -328,7 +337,7 @@ static int check_clear(struct check *c, unsigned int e, const struct neuron_insn
 		if (now->n[c->base + QUEUE(q)] < c->queue_events[q])
 			return bad(c, e, "SP ends before a DMA");
 	for (unsigned int i = 0; i < c->semaphores; i++)
-		if (c->sem[i].n && (i < insn->first || i > insn->last))
+		if (c->sem[i].n && (i < insn->first || i > insn->last) == !c->sem[i].taken)
 			return bad(c, e, "a semaphore is not 0 at the end");
 	c->cleared = true;
 	c->last = *now;
@@ -346,6 +355,38 @@ static int barrier(struct check *c, unsigned int e, uint32_t semaphore)
 	return increment(c->mate, e, semaphore, c->base + e, &s->now);
 }
 
+/*
+ * Takes the barriers of the other core back. What that raises meanwhile for the next program stays,
+ * which a clear would lose.
+ */
+static int take_back(struct check *c, unsigned int e, const struct neuron_insn *insn)
+{
+	struct semaphore *s =
+		insn->update_index < c->semaphores ? &c->sem[insn->update_index] : NULL;
+
+	if (!c->meets || e != NEURON_ENG_SP || !s || !is_mates(c, s) || s->taken)
+		return bad(c, e,
+			   "subtracts from a semaphore that is not the other core's to raise");
+	if (insn->update_value != s->n)
+		return bad(c, e, "does not subtract all that the other core's barriers have added");
+	s->taken = true;
+	return 0;
+}
+
+/* Does a core know at its end all that the other one did in the memory of both? */
+static int check_met(struct check *c)
+{
+	const struct check *mate = c->mate;
+
+	for (unsigned int e = 0; e < c->target->engines; e++)
+		if (c->last.n[mate->base + e] < mate->s[e].used)
+			return bad(c, NEURON_ENG_SP, "ends before an engine of the other core");
+	for (unsigned int q = 0; q < MAX_QUEUES; q++)
+		if (c->last.n[mate->base + QUEUE(q)] < mate->queue_events[q])
+			return bad(c, NEURON_ENG_SP, "ends before a DMA of the other core");
+	return 0;
+}
+
 /* When a core clears its semaphores, are all the other one's barriers past? */
 static int check_barriers(struct check *c)
 {
@@ -353,10 +394,14 @@ static int check_barriers(struct check *c)
 		const struct semaphore *s = &c->sem[i];
 		unsigned int by = (unsigned int)s->producer;
 
-		if (s->n && by / ACTORS != c->second && c->last.n[by] < s->after[s->n - 1].n[by])
+		if (!is_mates(c, s))
+			continue;
+		if (c->last.n[by] < s->after[s->n - 1].n[by])
 			return bad(c, NEURON_ENG_SP, "ends before a barrier of the other core");
+		if (c->meets && !s->taken)
+			return bad(c, NEURON_ENG_SP, "clears what the other core may raise again");
 	}
-	return 0;
+	return c->meets ? check_met(c) : 0;
 }
 
 /* 1: executed, 0: waits, or -errno */
@@ -376,6 +421,8 @@ static int step(struct check *c, unsigned int e)
 				   "number");
 		if (insn->wait_value > sem->n)
 			return 0;
+		if (sem->taken)
+			return bad(c, e, "waits for barriers that were taken back");
 		if (insn->wait_value)
 			merge(&s->now, &sem->after[insn->wait_value - 1]);
 	}
@@ -403,7 +450,12 @@ static int step(struct check *c, unsigned int e)
 		return rc;
 	if (n > 0 || insn->update != NEURON_UPD_NONE)
 		s->now.n[c->base + e] = ++s->events;
-	if (insn->update != NEURON_UPD_NONE && insn->update != NEURON_UPD_SEM_INC)
+	if (n > 0)
+		s->used = s->events;
+	if (insn->update == NEURON_UPD_SEM_SUB_IMM && take_back(c, e, insn))
+		return -EINVAL;
+	if (insn->update != NEURON_UPD_NONE && insn->update != NEURON_UPD_SEM_INC &&
+	    insn->update != NEURON_UPD_SEM_SUB_IMM)
 		return bad(c, e, "updates a semaphore in another way than by one");
 	if (insn->update == NEURON_UPD_SEM_INC &&
 	    increment(c, e, insn->update_index, c->base + e, &s->now))
@@ -486,10 +538,11 @@ static void release(struct check *c)
 		free(c->sem[i].after);
 }
 
-/* One program, or those of both cores of a logical one */
-static int check_subgraphs(const struct neff_subgraph *sg, unsigned int n,
-			   const struct neuron_target *target, struct ncc_error *err)
+/* A program, or those of both cores of a logical one: number k of each */
+static int check_programs(const struct neff_model *model, unsigned int k, struct ncc_error *err)
 {
+	const unsigned int n = model->header.lnc_size > 1 ? CORES : 1;
+	const unsigned int each = neff_programs(model);
 	struct ncc_records *rec = calloc(1, sizeof(*rec));
 	struct check *c = calloc(n, sizeof(*c));
 	int rc = rec && c ? 0 : ncc_no_memory(err);
@@ -499,7 +552,8 @@ static int check_subgraphs(const struct neff_subgraph *sg, unsigned int n,
 		c[i].second = i;
 		c[i].base = i * ACTORS;
 		c[i].rec = rec;
-		rc = begin(&c[i], &sg[i], target, err);
+		c[i].meets = n > 1 && model->nloops;
+		rc = begin(&c[i], &model->subgraphs[i * each + k], model->target, err);
 	}
 	if (!rc)
 		rc = replay(c, n);
@@ -514,13 +568,9 @@ static int check_subgraphs(const struct neff_subgraph *sg, unsigned int n,
 
 int ncc_check_model(const struct neff_model *model, struct ncc_error *err)
 {
-	const unsigned int n = model->header.lnc_size > 1 ? CORES : 1;
+	int rc = 0;
 
-	for (unsigned int i = 0; i + n <= model->nsubgraphs; i += n) {
-		int rc = check_subgraphs(&model->subgraphs[i], n, model->target, err);
-
-		if (rc)
-			return rc;
-	}
-	return 0;
+	for (unsigned int k = 0; k < neff_programs(model) && !rc; k++)
+		rc = check_programs(model, k, err);
+	return rc;
 }

@@ -238,6 +238,8 @@ int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct 
 		m->nsubgraphs++;
 		rc = out_subgraph(&o->subgraph[i], i, &m->subgraphs[i], err);
 	}
+	if (!rc && (o->nloops || o->lnc > 1) && ncc_share_constants(m))
+		rc = ncc_no_memory(err);
 	if (rc)
 		ncc_out_free(m);
 	else

@@ -156,7 +156,8 @@ static void access_variable(struct ncc_node *n, const struct ncc_prog *p, uint32
 	};
 }
 
-int ncc_prog_barrier(struct ncc_prog *p, uint32_t given, uint32_t taken, struct ncc_error *err)
+/* A barrier's instruction, and behind it the node of the other core's */
+static int add_barrier(struct ncc_prog *p, struct ncc_error *err)
 {
 	const struct neuron_insn insn = { .opcode = NEURON_OP_PSEUDO_CORE_BARRIER,
 					  .id = ncc_semaphore_of(p->target, NCC_PROC_MATE) };
@@ -165,13 +166,33 @@ int ncc_prog_barrier(struct ncc_prog *p, uint32_t given, uint32_t taken, struct 
 
 	if (rc)
 		return rc;
-	access_variable(&p->node[p->nnodes - 1], p, given, false);
 	n = node_new(p, err, &rc);
 	if (!n)
 		return rc;
 	n->proc = NCC_PROC_MATE;
-	access_variable(n, p, taken, true);
 	p->nbarriers++;
+	return 0;
+}
+
+int ncc_prog_barrier(struct ncc_prog *p, uint32_t given, uint32_t taken, struct ncc_error *err)
+{
+	int rc = add_barrier(p, err);
+
+	if (rc)
+		return rc;
+	access_variable(&p->node[p->nnodes - 2], p, given, false);
+	access_variable(&p->node[p->nnodes - 1], p, taken, true);
+	return 0;
+}
+
+int ncc_prog_meet(struct ncc_prog *p, struct ncc_error *err)
+{
+	int rc = add_barrier(p, err);
+
+	if (rc)
+		return rc;
+	p->node[p->nnodes - 2].meets = p->node[p->nnodes - 1].meets = true;
+	p->meets = true;
 	return 0;
 }
 

@@ -41,6 +41,7 @@ struct ncc_node {
 	uint8_t proc; /* an engine, NCC_PROC_QUEUE(), or NCC_PROC_MATE: the other core's barrier */
 	uint8_t nacc;
 	bool signals; /* adds 1 to its proc's semaphore when complete */
+	bool meets; /* comes after all before it, and all behind it after it */
 	int32_t dma; /* index in dmas; -1: an engine's instruction */
 	uint32_t count; /* sched.c: its proc's semaphore once this node is complete */
 	struct neuron_insn insn;
@@ -60,6 +61,8 @@ struct ncc_prog {
 	bool *lent; /* for each variable: its data belong to the module */
 	unsigned int lent_cap;
 	unsigned int ndesc, nbarriers;
+	/* ends with a barrier: the other core's may go on meanwhile with what comes behind it */
+	bool meets;
 	struct neuron_isa_array array; /* the weights that were loaded last */
 	struct {
 		unsigned int constants;
@@ -82,6 +85,10 @@ int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *des
  * core's from here on, and what that has written of another one is there.
  */
 int ncc_prog_barrier(struct ncc_prog *p, uint32_t given, uint32_t taken, struct ncc_error *err);
+/*
+ * A core barrier, as many as the other core has, at which all that each has done is past for both
+ */
+int ncc_prog_meet(struct ncc_prog *p, struct ncc_error *err);
 /* A CUSTOM_OP on GpSimd; args, of which arg is the program's from here on, also on failure */
 int ncc_prog_custom(struct ncc_prog *p, const struct neuron_insn *insn, struct neff_custom *args,
 		    struct ncc_error *err);
@@ -138,6 +145,11 @@ int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENGINES_MAX
 		 struct ncc_error *err);
 
 /*
+ * share.c: constants of the same bytes in programs that have one memory become one. 0 or -ENOMEM
+ */
+int ncc_share_constants(struct neff_model *model);
+
+/*
  * out.c: writes everything into a NEFF: one subgraph for each stage of a pipeline or each part of a
  * module with loops. The caller frees *buf.
  */
@@ -147,10 +159,11 @@ struct ncc_subgraph {
 };
 struct ncc_output {
 	const struct neuron_target *target;
-	unsigned int lnc; /* then the subgraphs, if 2, are the programs of a logical core's cores */
+	unsigned int
+		lnc; /* 2: the first half of the subgraphs is the first core's of a logical one */
 	const struct ncc_subgraph *subgraph;
 	unsigned int nsubgraphs, requested; /* cores asked for */
-	const struct ncc_part_loop *loop; /* then the subgraphs are parts of one core's program */
+	const struct ncc_part_loop *loop; /* then the subgraphs are parts of a core's program */
 	unsigned int nloops;
 	unsigned int nread; /* number of operations before the passes */
 	const struct neff_library *library; /* of custom operators, or NULL */

@@ -13,6 +13,8 @@
  * The barriers of a logical core's other core are a producer too, of nodes without an instruction
  * here. Both cores' programs have the same barriers in the same order, and a core raises the other
  * one's semaphore for its n-th without having waited for more than n - 1, so neither waits for ever.
+ * A program behind which both cores go on without the host ends with a barrier, and takes the other
+ * core's barriers back by a subtraction: what they add meanwhile for the next program is not lost.
  */
 #include "records.h"
 
@@ -29,6 +31,8 @@ struct sched {
 	struct ncc_records rec; /* who: its producer, when: its node */
 	struct clock *at; /* what is known once a node is complete */
 	struct clock now[NEURON_ENGINES_MAX]; /* what an engine knows */
+	uint32_t last[NCC_PROCS]; /* each producer's last node, + 1 */
+	uint32_t met; /* the last node that all behind it come after, + 1 */
 	struct wait {
 		uint32_t node; /* the node that waits */
 		uint32_t on;
@@ -68,6 +72,9 @@ static void find_needs(struct sched *s, uint32_t index, uint32_t need[NCC_PROCS]
 	const struct ncc_node *n = &s->p->node[index];
 
 	memset(need, 0, NCC_PROCS * sizeof(*need));
+	need[NCC_PROC_MATE] = s->met;
+	if (n->meets)
+		memcpy(need, s->last, sizeof(s->last));
 	for (unsigned int i = 0; i < n->nacc; i++) {
 		struct look l = { .a = &n->acc[i], .need = need };
 
@@ -147,10 +154,9 @@ static int record(struct sched *s, uint32_t index)
 /* Finds the waits after the last node, when SP waits for the last node of every producer. */
 static int find_last_waits(struct sched *s)
 {
-	uint32_t need[NCC_PROCS] = { 0 };
+	uint32_t need[NCC_PROCS];
 
-	for (uint32_t i = 0; i < s->p->nnodes; i++)
-		need[s->p->node[i].proc] = i + 1;
+	memcpy(need, s->last, sizeof(need));
 	return wait_for_needs(s, &s->now[NEURON_ENG_SP], s->p->nnodes, need);
 }
 
@@ -168,7 +174,9 @@ static int find_waits(struct sched *s)
 		}
 		if (rc)
 			return rc;
-		s->at[i].seen[n->proc] = i + 1;
+		s->at[i].seen[n->proc] = s->last[n->proc] = i + 1;
+		if (n->meets && n->proc == NCC_PROC_MATE)
+			s->met = i + 1;
 		if (n->proc < NCC_PROC_QUEUE(0))
 			s->now[n->proc].seen[n->proc] = i + 1;
 		rc = record(s, i);
@@ -253,11 +261,16 @@ static int emit_all(struct sched *s, struct ncc_stream *stream)
 	const struct neuron_target *target = s->p->target;
 	const struct neuron_insn start = { .opcode = NEURON_OP_PROGRAM_START,
 					   .isa_version = target->isa_version };
+	const bool cleared = s->p->nbarriers && !s->p->meets;
 	struct neuron_insn clear = { .opcode = NEURON_OP_SEM_RANGE_CLEAR,
 				     .last = (uint8_t)ncc_semaphore_of(
-					     target,
-					     s->p->nbarriers ? NCC_PROC_MATE : NCC_PROC_MATE - 1) };
+					     target, cleared ? NCC_PROC_MATE : NCC_PROC_MATE - 1) };
 	unsigned int w = 0;
+	struct neuron_insn take_back = { .opcode = NEURON_OP_NOP,
+					 .update = NEURON_UPD_SEM_SUB_IMM,
+					 .update_index =
+						 (uint8_t)ncc_semaphore_of(target, NCC_PROC_MATE),
+					 .update_value = s->p->nbarriers };
 	int rc = 0;
 
 	count_signals(s->p);
@@ -271,6 +284,10 @@ static int emit_all(struct sched *s, struct ncc_stream *stream)
 		if (s->p->node[i].proc == NCC_PROC_MATE)
 			continue;
 		rc = emit(s, i, first, w, &stream[issuer(&s->p->node[i])]);
+	}
+	if (!rc && s->p->meets) {
+		rc = push_waiting(s, w, s->nwait, &take_back, &stream[NEURON_ENG_SP]);
+		w = s->nwait;
 	}
 	return rc ? rc : push_waiting(s, w, s->nwait, &clear, &stream[NEURON_ENG_SP]);
 }

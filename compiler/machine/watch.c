@@ -167,9 +167,11 @@ static bool walk(struct watch *w)
 /* At a barrier of both: if outputs are made of what w receives there, its mate follows that. */
 static void follow(struct watch *w, struct watch *mate)
 {
-	const struct ncc_access *taken = &w->p->node[w->next].acc[0];
+	const struct ncc_node *n = &w->p->node[w->next];
+	const struct ncc_access *taken = &n->acc[0];
 
-	if (take(w, taken, area(taken))) /* the barrier's instruction is before its node */
+	if (n->nacc &&
+	    take(w, taken, area(taken))) /* the barrier's instruction is before its node */
 		add(mate, &mate->p->node[mate->next - 1].acc[0]);
 }
 

@@ -4,7 +4,8 @@
  * both, or divided: each core has a part of it, along one dimension. Products, and element-wise
  * operations on large values, begin to divide; what can follow its operands' division does. Of what
  * cannot, the cores exchange their parts of the operand. A division never goes through what is
- * summed, so every element is computed as one core computes it. Called by ncc.c.
+ * summed, so every element is computed as one core computes it. Of a module with loops each part is
+ * divided by itself: what is kept between parts lies in the memory of both. Called by ncc.c.
  */
 #include "cores.h"
 
@@ -447,7 +448,7 @@ static int add_output(struct divide *s, unsigned int i)
 		to->out_start[to->nouts] =
 			s->core ? p.at * (ncc_elems(&op->shape) / op->shape.dim[p.axis]) : 0;
 	}
-	to->out_number[to->nouts] = i;
+	to->out_number[to->nouts] = s->m->out_number ? s->m->out_number[i] : i;
 	if (s->m->out_dtype)
 		to->out_dtype[to->nouts] = s->m->out_dtype[i];
 	to->outs[to->nouts++] = value;
@@ -473,8 +474,9 @@ static bool alloc_outputs(struct divide *s)
 static void take_made(struct divide *s)
 {
 	for (unsigned int i = 0; i < s->nmade; i++)
-		s->made[i]->mark = s->made[i]->kind == NCC_EXCHANGE ||
-				   (s->made[i]->kind == NCC_PARAM && !s->core);
+		s->made[i]->mark =
+			s->made[i]->kind == NCC_EXCHANGE ||
+			(s->made[i]->kind == NCC_PARAM && !s->core && s->made[i]->index < NCC_KEPT);
 	for (unsigned int i = 0; i < s->to->nouts; i++)
 		s->to->outs[i]->mark = 1;
 	for (unsigned int i = s->nmade; i-- > 0;)
@@ -494,8 +496,13 @@ static int make_module(struct divide *s)
 	memset(s->have, 0, s->m->nops * sizeof(*s->have));
 	s->nmade = 0;
 	s->exchanges = 0;
-	s->scratch = 0;
+	s->scratch = s->m->kept_end;
 	s->to->core = s->core;
+	s->to->kept = s->m->kept;
+	if (s->m->kept_end) {
+		s->to->written = s->m->out_number;
+		s->to->nwritten = s->m->nouts;
+	}
 	for (struct ncc_op *op = s->m->first; op && !rc; op = op->next)
 		rc = make(s, op);
 	for (unsigned int i = 0; i < s->m->nouts && !rc; i++)
@@ -511,6 +518,25 @@ static int make_module(struct divide *s)
 	ncc_number(s->to);
 	ncc_count_users(s->to);
 	return s->to->nouts ? ncc_verify(s->to, s->err) : 0;
+}
+
+/* The numbers of what is kept between parts that a core's module reads or writes are the mate's. */
+static int tell(const struct ncc_module *m, struct ncc_module *mate)
+{
+	int64_t *number = ncc_alloc(mate, (m->nops + m->nouts + 1) * sizeof(*number));
+	unsigned int n = 0;
+
+	if (!number)
+		return -ENOMEM;
+	for (const struct ncc_op *op = m->first; op; op = op->next)
+		if (op->kind == NCC_PARAM && op->index >= NCC_KEPT)
+			number[n++] = op->index;
+	for (unsigned int i = 0; i < m->nouts; i++)
+		if (m->out_number[i] >= NCC_KEPT)
+			number[n++] = m->out_number[i];
+	mate->touched = number;
+	mate->ntouched = n;
+	return 0;
 }
 
 int ncc_divide(struct ncc_module *m, uint64_t least, struct ncc_module *core[NCC_CORES],
@@ -531,6 +557,8 @@ int ncc_divide(struct ncc_module *m, uint64_t least, struct ncc_module *core[NCC
 		s.to = core[s.core] = ncc_module_new(m->name);
 		rc = s.to ? make_module(&s) : -ENOMEM;
 	}
+	for (unsigned int i = 0; i < NCC_CORES && !rc && m->kept_end; i++)
+		rc = tell(core[i], core[!i]);
 	free(s.part);
 	free(s.have);
 	free(s.made);

@@ -386,6 +386,7 @@ static int fill_part(struct cut *c, struct ncc_module *to, unsigned int part)
 	for (unsigned int l = 0; l < c->nloops; l++)
 		most += 2 * c->loop[l].end->nin;
 	to->kept = c->place;
+	to->kept_end = c->bytes;
 	to->out_source = c->m->out_source;
 	to->params = ncc_alloc(to, (c->n + 1) * sizeof(struct ncc_op *));
 	to->outs = ncc_alloc(to, most * sizeof(struct ncc_op *));

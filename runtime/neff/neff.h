@@ -21,7 +21,7 @@ extern "C" {
 
 #define NEFF_HEADER_SIZE 1024
 #define NEFF_MAX_DIMS 8
-#define NEFF_MAX_SUBGRAPHS 64u
+#define NEFF_MAX_SUBGRAPHS 128u
 #define NEFF_MAX_SOURCE 255 /* bytes of a tensor's name in the compiled model */
 /* The emulator's instruction set: no real device may load it */
 #define NEFF_FEATURE_EMU (1ull << 62)
@@ -65,6 +65,10 @@ struct neff_var {
 	uint64_t backing_off;
 	char *file_name;
 	void *data;
+	/* a constant that is a subgraph's before, and lies there: that one's number, and the
+	 * variable's */
+	bool shared;
+	uint32_t of_graph, of_var;
 	/* of inputs and outputs only (neff.json) */
 	char *source; /* its name in the model that was compiled; NULL: not said */
 	uint8_t dtype; /* enum neuron_dtype */
@@ -215,7 +219,7 @@ struct neff_subgraph {
  * condition is read after the subgraph before the first one, and after the last one.
  */
 struct neff_loop {
-	/* indices in subgraphs; at least one subgraph lies before and one behind */
+	/* indices in a core's subgraphs; at least one lies before and one behind */
 	uint32_t first, last;
 	char *condition; /* a virtual variable of subgraphs first - 1 and last */
 	uint64_t iterations; /* 1 to NEFF_MAX_ITERATIONS if they are known, else 0 */
@@ -229,11 +233,18 @@ struct neff_model {
 	unsigned int nsubgraphs;
 	struct neff_subgraph *subgraphs;
 	unsigned int nloops;
-	/* sorted by first; with loops all subgraphs run on one core (docs/neff.md, Loops) */
+	/* sorted by first; with loops subgraphs are a core's parts (docs/neff.md, Loops) */
 	struct neff_loop *loops;
 	char *info_json; /* member info.json, or NULL */
 	struct neff_library *library; /* of its custom operators, or NULL */
 };
+
+/* How many subgraphs each core of a logical one has: the first one's come first. */
+static inline unsigned int neff_programs(const struct neff_model *model)
+{
+	return model->header.lnc_size > 1 ? model->nsubgraphs / model->header.lnc_size
+					  : model->nsubgraphs;
+}
 
 /*
  * The target a file is read for, and the reader's limits; 0 stands for the default. The limits stop

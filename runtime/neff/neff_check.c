@@ -83,6 +83,26 @@ static int io_check(struct ctx *c, const struct neff_var *v)
 	return 0;
 }
 
+/* Programs that share constants have one memory: parts of one with loops, a logical core's */
+static int shared_check(const struct ctx *c, const struct neff_var *v)
+{
+	const struct neff_subgraph *of = &c->model->subgraphs[v->of_graph];
+
+	if (!c->part)
+		return neff_fail(c->err,
+				 "%s/def.json: var '%.64s': a constant of another graph, which "
+				 "parts of a program with loops and a logical core's programs have",
+				 c->sg->name, v->name);
+	if (of >= c->sg || v->of_var >= of->nvars || of->vars[v->of_var].type != NEFF_VAR_FILE ||
+	    of->vars[v->of_var].shared || of->vars[v->of_var].size != v->size)
+		return neff_fail(c->err,
+				 "%s/def.json: var '%.64s': the other graph has no constant of "
+				 "%llu "
+				 "bytes there",
+				 c->sg->name, v->name, (unsigned long long)v->size);
+	return 0;
+}
+
 static int var_check(struct ctx *c, const struct neff_var *v, unsigned int i)
 {
 	if (!neff_var_type_name(v->type) || v->var_id != i)
@@ -100,6 +120,8 @@ static int var_check(struct ctx *c, const struct neff_var *v, unsigned int i)
 	case NEFF_VAR_OUTPUT:
 		return io_check(c, v);
 	case NEFF_VAR_FILE:
+		if (v->shared)
+			return shared_check(c, v);
 		if (!neff_file_name_ok(v->file_name) || !v->data)
 			return neff_fail(c->err, "%s/def.json: var '%.64s': no file", c->sg->name,
 					 v->name);
@@ -348,7 +370,8 @@ static int program_check(struct ctx *c, unsigned int eng)
 static void count_barriers(const struct neff_model *model, const struct neff_subgraph *sg,
 			   uint32_t raised[NEURON_SEMAPHORES_MAX])
 {
-	const struct neff_subgraph *other = &model->subgraphs[sg == model->subgraphs];
+	const unsigned int half = neff_programs(model), k = (unsigned int)(sg - model->subgraphs);
+	const struct neff_subgraph *other = &model->subgraphs[k < half ? k + half : k - half];
 	struct neuron_insn insn;
 
 	memset(raised, 0, NEURON_SEMAPHORES_MAX * sizeof(*raised));
@@ -376,7 +399,8 @@ static int subgraph_check(const struct neff_subgraph *sg, const struct neff_mode
 {
 	const struct neuron_target *target = model->target;
 	uint32_t raised[NEURON_SEMAPHORES_MAX];
-	struct ctx c = { .sg = sg,
+	struct ctx c = { .model = model,
+			 .sg = sg,
 			 .target = target,
 			 .library = model->library,
 			 .part = model->nloops ||
@@ -414,7 +438,7 @@ static int subgraph_check(const struct neff_subgraph *sg, const struct neff_mode
 	return ret;
 }
 
-/* A model for logical cores of two has a program for each of the two; older files say 0 */
+/* A model for logical cores of two has as many programs for each of the two; older files say 0 */
 static int logical_check(const struct neff_model *model, struct neff_error *err)
 {
 	const uint32_t n = model->header.lnc_size, most = model->target->gen->logical_cores;
@@ -424,12 +448,12 @@ static int logical_check(const struct neff_model *model, struct neff_error *err)
 	if (n > most)
 		return neff_fail(err, "header: lnc_size %u, a logical core of %s has up to %u", n,
 				 model->target->name, most ? most : 1);
-	return model->nsubgraphs == n && !model->nloops
-		       ? 0
-		       : neff_fail(err,
-				   "kelf-0.json: %u subgraphs and %u loops, lnc_size %u has %u and "
-				   "none",
-				   model->nsubgraphs, model->nloops, n, n);
+	if (model->nloops ? model->nsubgraphs % n : model->nsubgraphs != n)
+		return neff_fail(err,
+				 "kelf-0.json: %u subgraphs and %u loops, lnc_size %u has %u, or "
+				 "with loops a multiple of it",
+				 model->nsubgraphs, model->nloops, n, n);
+	return 0;
 }
 
 int neff_check_model(const struct neff_model *model, struct neff_error *err)

@@ -7,6 +7,7 @@
 #include "neff_rest.h"
 
 struct ctx {
+	const struct neff_model *model;
 	const struct neff_subgraph *sg;
 	const struct neuron_target *target;
 	const struct neff_library *library;

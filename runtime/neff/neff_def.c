@@ -17,7 +17,7 @@
 
 /* Writing */
 
-static json_t *var_to_json(const struct neff_var *v)
+static json_t *var_to_json(const struct neff_model *model, const struct neff_var *v)
 {
 	json_t *o = json_pack("{s:s, s:I, s:I}", "type", neff_var_type_name(v->type), "var_id",
 			      (json_int_t)v->var_id, "size", (json_int_t)v->size);
@@ -26,14 +26,19 @@ static json_t *var_to_json(const struct neff_var *v)
 		json_object_set_new(o, "alignment", json_integer(v->alignment));
 	if (v->type == NEFF_VAR_FILE)
 		json_object_set_new(o, "file_name", json_string(v->file_name));
+	if (v->type == NEFF_VAR_FILE && v->shared) {
+		json_object_set_new(o, "graph", json_string(model->subgraphs[v->of_graph].name));
+		json_object_set_new(o, "graph_var_id", json_integer(v->of_var));
+	}
 	if (v->type == NEFF_VAR_VIRTUAL)
 		json_object_set_new(o, "backing_variable_off",
 				    json_integer((json_int_t)v->backing_off));
 	return o;
 }
 
-json_t *neff_def_to_json(const struct neff_subgraph *sg, const struct neuron_target *target)
+json_t *neff_def_to_json(const struct neff_model *model, const struct neff_subgraph *sg)
 {
+	const struct neuron_target *target = model->target;
 	json_t *root = json_object(), *queues = json_object(), *vars = json_object();
 	char key[16], file[16];
 
@@ -46,7 +51,7 @@ json_t *neff_def_to_json(const struct neff_subgraph *sg, const struct neuron_tar
 					      target->engine[q->owner].name, "num_queues", 1));
 	}
 	for (unsigned int i = 0; i < sg->nvars; i++)
-		json_object_set_new(vars, sg->vars[i].name, var_to_json(&sg->vars[i]));
+		json_object_set_new(vars, sg->vars[i].name, var_to_json(model, &sg->vars[i]));
 	json_object_set_new(root, "name", json_string(sg->name));
 	json_object_set_new(root, "dma_queue", queues);
 	json_object_set_new(root, "var", vars);

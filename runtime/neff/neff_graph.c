@@ -125,7 +125,7 @@ json_t *neff_graph_to_json(const struct neff_model *model)
 
 	for (unsigned int i = 0; i < model->nsubgraphs; i++)
 		kernel_add(&g, &model->subgraphs[i]);
-	for (unsigned int i = 0; i < (model->header.lnc_size > 1 ? 1 : model->nsubgraphs); i++)
+	for (unsigned int i = 0; i < neff_programs(model); i++)
 		heads_add(&g, &model->subgraphs[i]);
 	json_array_append_new(g.rows, json_integer(g.entries));
 	json_decref(g.entry);

@@ -54,7 +54,7 @@ int neff_check_model(const struct neff_model *model, struct neff_error *err);
 /* Checks several subgraphs against each other (neff_stages.c). */
 int neff_check_stages(const struct neff_model *model, struct neff_error *err);
 /* Subgraphs from and to JSON (neff_def.c, neff_graph.c) */
-json_t *neff_def_to_json(const struct neff_subgraph *sg, const struct neuron_target *target);
+json_t *neff_def_to_json(const struct neff_model *model, const struct neff_subgraph *sg);
 json_t *neff_engine_to_json(const struct neff_subgraph *sg, unsigned int eng);
 json_t *neff_graph_to_json(const struct neff_model *model);
 

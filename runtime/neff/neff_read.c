@@ -284,8 +284,33 @@ static int engine_load(struct neff_reader *r, const struct neuron_target *target
 	return ret;
 }
 
-static int constants_load(struct neff_reader *r, struct neff_subgraph *sg)
+/* A constant that names a graph before is one of that one's: neff_check.c looks at it. */
+static int constant_share(struct neff_reader *r, const struct neff_model *model,
+			  const struct neff_subgraph *sg, struct neff_var *v, const json_t *var)
 {
+	const char *name = json_string_value(json_object_get(var, "graph"));
+	json_int_t of = json_integer_value(json_object_get(var, "graph_var_id"));
+
+	for (uint32_t k = 0; name && &model->subgraphs[k] != sg; k++) {
+		const struct neff_subgraph *graph = &model->subgraphs[k];
+
+		if (strcmp(graph->name, name) || of < 0 || of >= graph->nvars ||
+		    !graph->vars[of].file_name || strcmp(graph->vars[of].file_name, v->file_name))
+			continue;
+		v->shared = true;
+		v->of_graph = k;
+		v->of_var = (uint32_t)of;
+		return 0;
+	}
+	return neff_fail(r->err,
+			 "%s/def.json: var '%.64s': 'graph' is none before it that has a file '%s'",
+			 sg->name, v->name, v->file_name);
+}
+
+static int constants_load(struct neff_reader *r, const struct neff_model *model,
+			  struct neff_subgraph *sg, const json_t *def)
+{
+	const json_t *vars = json_object_get(def, "var"), *var;
 	char path[256];
 	size_t size = 0;
 	int ret;
@@ -295,6 +320,12 @@ static int constants_load(struct neff_reader *r, struct neff_subgraph *sg)
 
 		if (v->type != NEFF_VAR_FILE)
 			continue;
+		var = json_object_get(vars, v->name);
+		if (json_object_get(var, "graph")) {
+			if (constant_share(r, model, sg, v, var))
+				return -EINVAL;
+			continue;
+		}
 		snprintf(path, sizeof(path), "%s/%s", sg->name, v->file_name);
 		ret = data_take(r, path, &v->data, &size);
 		if (ret)
@@ -327,21 +358,22 @@ static const struct neuron_target *names_of(struct neff_reader *r,
 	return target;
 }
 
-static int subgraph_load(struct neff_reader *r, const struct neuron_target *target,
+static int subgraph_load(struct neff_reader *r, const struct neff_model *model,
 			 struct neff_subgraph *sg, const char *definition)
 {
+	const struct neuron_target *target;
 	uint64_t cost;
 	json_t *def;
 	int ret = json_member(r, definition, &def, &cost);
 
 	if (ret)
 		return ret;
-	target = names_of(r, target, sg, def);
+	target = names_of(r, model->target, sg, def);
 	ret = neff_def_read(definition, def, target, sg, r->err);
 	for (unsigned int e = 0; !ret && e < target->engines; e++)
 		ret = engine_load(r, target, sg, def, e);
 	if (!ret)
-		ret = constants_load(r, sg);
+		ret = constants_load(r, model, sg, def);
 	json_done(r, def, cost);
 	return ret;
 }
@@ -372,7 +404,7 @@ static int subgraph_entry(struct neff_reader *r, struct neff_model *model, const
 	if (!sg->name)
 		return neff_nomem(r->err);
 	model->nsubgraphs++;
-	return subgraph_load(r, model->target, sg, definition);
+	return subgraph_load(r, model, sg, definition);
 }
 
 static int subgraph_named(const struct neff_model *model, const json_t *name)

@@ -38,23 +38,24 @@ static int list_io(struct stages *s, unsigned int k, unsigned int i)
 	const struct neff_subgraph *sg = &s->model->subgraphs[k];
 	const struct neff_var *v = &sg->vars[i];
 	json_t *names = v->type == NEFF_VAR_INPUT ? s->in : s->out;
-	const bool logical = s->model->header.lnc_size > 1;
+	const unsigned int each = neff_programs(s->model);
+	const bool second = k >= each; /* a program of a logical core's second core */
 	const struct neff_var *there;
 	unsigned int other;
 
 	if ((v->type != NEFF_VAR_INPUT && v->type != NEFF_VAR_OUTPUT))
 		return 0;
 	there = find_io(s, names, v->name, &other);
-	if (!there && v->type == NEFF_VAR_OUTPUT && k && logical)
+	if (!there && v->type == NEFF_VAR_OUTPUT && second)
 		return neff_fail(s->err, "%s/def.json: var '%.64s': no output of %s", sg->name,
-				 v->name, s->model->subgraphs[0].name);
+				 v->name, s->model->subgraphs[k - each].name);
 	if (!there)
 		return json_object_set_new(names, v->name, json_integer((json_int_t)k << 16 | i))
 			       ? neff_nomem(s->err)
 			       : 0;
 	if (v->type == NEFF_VAR_INPUT)
 		return 0;
-	if (logical && same_tensor(v, there))
+	if (second && other == k - each && same_tensor(v, there))
 		return 0; /* each core writes some of it */
 	return neff_fail(s->err, "%s/def.json: var '%.64s': an output of %s too", sg->name, v->name,
 			 s->model->subgraphs[other].name);
@@ -138,7 +139,7 @@ static int loop_check(const struct stages *s, unsigned int i)
 	const struct neff_loop *l = &s->model->loops[i];
 	const struct neff_var *before, *last;
 
-	if (!l->first || l->last < l->first || l->last + 1 >= s->model->nsubgraphs)
+	if (!l->first || l->last < l->first || l->last + 1 >= neff_programs(s->model))
 		return loop_fail(s, i,
 				 "no subgraph before it or behind it, or it ends before it begins");
 	for (unsigned int k = 0; k < i; k++) {

@@ -97,16 +97,17 @@ static int add_engine(struct members *m, const struct neff_subgraph *sg, unsigne
 			   err);
 }
 
-static int add_subgraph(struct members *m, const struct neff_subgraph *sg,
-			const struct neuron_target *target, struct neff_error *err)
+static int add_subgraph(struct members *m, const struct neff_model *model,
+			const struct neff_subgraph *sg, struct neff_error *err)
 {
-	int ret = member_json(m, sg->name, "def.json", neff_def_to_json(sg, target), JSON_INDENT(1),
+	const struct neuron_target *target = model->target;
+	int ret = member_json(m, sg->name, "def.json", neff_def_to_json(model, sg), JSON_INDENT(1),
 			      err);
 
 	for (unsigned int e = 0; !ret && e < target->engines; e++)
 		ret = add_engine(m, sg, e, target->engine[e].name, err);
 	for (unsigned int i = 0; !ret && i < sg->nvars; i++)
-		if (sg->vars[i].type == NEFF_VAR_FILE)
+		if (sg->vars[i].type == NEFF_VAR_FILE && !sg->vars[i].shared)
 			ret = member_data(m, sg->name, sg->vars[i].file_name, sg->vars[i].data,
 					  sg->vars[i].size, err);
 	return ret;
@@ -163,7 +164,7 @@ static int add_all(struct members *m, const struct neff_model *model, struct nef
 		ret = member_data(m, "", NEFF_LIBRARY_MEMBER, model->library->elf,
 				  model->library->size, err);
 	for (unsigned int i = 0; !ret && i < model->nsubgraphs; i++)
-		ret = add_subgraph(m, &model->subgraphs[i], model->target, err);
+		ret = add_subgraph(m, model, &model->subgraphs[i], err);
 	return ret;
 }
 

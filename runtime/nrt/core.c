@@ -92,9 +92,8 @@ bool rt_core_gone(const struct rt_core *core)
 	return ndl_alive(core->dev) == -ENODEV;
 }
 
-NRT_STATUS rt_core_reset(struct rt_core *core)
+static NRT_STATUS was_reset(struct rt_core *core, int err)
 {
-	int err = rt_cores_reset(core->dev, 1u << core->nc);
 	NRT_STATUS status;
 
 	core->loaded = NULL;
@@ -107,6 +106,19 @@ NRT_STATUS rt_core_reset(struct rt_core *core)
 	status = make_rings(core);
 	core->broken = status != NRT_SUCCESS;
 	return status;
+}
+
+NRT_STATUS rt_core_reset(struct rt_core *core)
+{
+	return was_reset(core, rt_cores_reset(core->dev, 1u << core->nc));
+}
+
+void rt_core_reset_both(struct rt_core *core, struct rt_core *mate)
+{
+	int err = rt_cores_reset(core->dev, 1u << core->nc | 1u << mate->nc);
+
+	was_reset(core, err);
+	was_reset(mate, err);
 }
 
 /*

@@ -62,7 +62,7 @@ static bool wants_numerical_errors(void)
 	return (verbosity && !strcmp(verbosity, "critical")) || (fail && !strcmp(fail, "1"));
 }
 
-/* How often subgraph i is executed; loops of which that is not known count as one iteration. */
+/* How often part i is executed; loops of which that is not known count as one iteration. */
 static double executions(const struct neff_model *neff, unsigned int i)
 {
 	double n = 1;
@@ -83,7 +83,7 @@ static uint32_t default_timeout(const struct nrt_model *model, uint32_t least)
 	if (seconds && seconds < 1000000)
 		return (uint32_t)seconds * 1000;
 	for (unsigned int i = 0; i < model->nsubgraphs; i++)
-		ms += executions(model->neff, i) *
+		ms += executions(model->neff, i % neff_programs(model->neff)) *
 		      ((double)rt_subgraph_time(&model->subgraph[i]) * SLOWER / 1e9 +
 		       PART_US / 1e3);
 	return ms < MOST_TIMEOUT_MS ? (uint32_t)ms : MOST_TIMEOUT_MS;
@@ -92,7 +92,7 @@ static uint32_t default_timeout(const struct nrt_model *model, uint32_t least)
 static const struct rt_kind *kind_of(const struct neff_model *neff)
 {
 	if (neff->header.lnc_size > 1)
-		return &rt_kind_logical;
+		return neff->nloops ? &rt_kind_logical_loops : &rt_kind_logical;
 	if (neff->nloops)
 		return &rt_kind_loops;
 	return neff->nsubgraphs > 1 ? &rt_kind_pipeline : &rt_kind_single;
@@ -114,7 +114,7 @@ static NRT_STATUS build(struct nrt_model *model)
 		sg->neff = &model->neff->subgraphs[i];
 		sg->target = model->neff->target;
 		sg->nparts = 1;
-		status = rt_subgraph_begin(sg, model->kind->mates && i
+		status = rt_subgraph_begin(sg, model->kind->mates && i >= n / 2
 						       ? model->core->mate
 						       : model->core + i % model->ncores);
 	}
@@ -128,8 +128,9 @@ static NRT_STATUS build(struct nrt_model *model)
 		model->jumps |= model->subgraph[i].jumps;
 	}
 	/* several parts: all of them are built first */
-	if (!status && model->subgraph->nparts > 1)
-		status = rt_subgraph_finish(model->subgraph);
+	for (unsigned int i = 0; i < n && !status; i++)
+		if (model->subgraph[i].nparts > 1)
+			status = rt_subgraph_finish(&model->subgraph[i]);
 	return status;
 }
 

@@ -6,6 +6,7 @@
  * that pass from part to part and from iteration to iteration. On a core that fetches its
  * instructions the parts become one program, whose jumps are made here (link.c); on others, and
  * where the core's queues are too few for all parts at once, it is fed one part after the other.
+ * Of a logical core of two both cores have a program of each part, and go through them in step.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -73,29 +74,33 @@ static bool turns_fit(const struct rt_subgraph *sg)
 	return true;
 }
 
-/* Makes one program of all parts, if their queues find room on the core at the same time. */
-static void unite(struct nrt_model *model)
+/* Can a core's n parts be one program? Their queues have to find room at the same time. */
+static bool can_unite(const struct rt_subgraph *sg, unsigned int n)
 {
-	struct rt_subgraph *sg = model->subgraph;
 	unsigned int queues = 0;
 
 	if (!rt_subgraph_fetches(sg))
-		return;
-	for (unsigned int i = 0; i < model->nsubgraphs; i++) {
+		return false;
+	for (unsigned int i = 0; i < n; i++) {
 		if (!turns_fit(&sg[i]))
-			return;
+			return false;
 		queues += sg[i].neff->nqueues + rt_gather_queues(sg[i].neff);
 	}
-	if (queues > rt_data_queues(sg->core))
-		return;
-	queues = 0;
-	for (unsigned int i = 0; i < model->nsubgraphs; i++) {
+	return queues <= rt_data_queues(sg->core);
+}
+
+/* Makes one program of a core's n parts. */
+static void unite(const struct nrt_model *model, struct rt_subgraph *sg, unsigned int n)
+{
+	unsigned int queues = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
 		sg[i].in_turns = true;
 		sg[i].first_queue = queues;
 		sg[i].nparts = 0;
 		queues += sg[i].neff->nqueues + rt_gather_queues(sg[i].neff);
 	}
-	sg->nparts = model->nsubgraphs;
+	sg->nparts = n;
 	/* libneff has checked that no two loops begin or end behind one part */
 	for (unsigned int i = 0; i < model->loops->n; i++) {
 		const struct loop *l = &model->loops->loop[i];
@@ -108,6 +113,8 @@ static void unite(struct nrt_model *model)
 static NRT_STATUS join(struct nrt_model *model)
 {
 	const struct neff_model *neff = model->neff;
+	const unsigned int n = neff_programs(neff);
+	bool united = true;
 	struct rt_loops *loops = calloc(1, sizeof(*loops) + neff->nloops * sizeof(loops->loop[0]));
 
 	if (!loops)
@@ -125,8 +132,12 @@ static NRT_STATUS join(struct nrt_model *model)
 						     from->condition),
 		};
 	}
-	unite(model);
-	return rt_place_virtual(model->subgraph, model->nsubgraphs);
+	for (unsigned int i = 0; i < model->nsubgraphs; i += n)
+		united &= can_unite(&model->subgraph[i], n);
+	for (unsigned int i = 0; united && i < model->nsubgraphs; i += n)
+		unite(model, &model->subgraph[i], n);
+	return model->kind->mates ? rt_logical_join(model)
+				  : rt_place_virtual(model->subgraph, model->nsubgraphs);
 }
 
 static NRT_STATUS goes_on(const struct nrt_model *model, const struct loop *loop, bool *yes)
@@ -142,7 +153,7 @@ static NRT_STATUS goes_on(const struct nrt_model *model, const struct loop *loop
 		   : NRT_SUCCESS;
 }
 
-/* Moves *k to the part that is executed after it; model->nsubgraphs means that none is. */
+/* Moves *k to the part that is executed after it; the number of parts means that none is. */
 static NRT_STATUS next_part(const struct nrt_model *model, unsigned int *k)
 {
 	const struct rt_loops *loops = model->loops;
@@ -187,13 +198,15 @@ static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 	struct nrt_model *model = job->sg->model;
 	uint64_t deadline = rt_now_us() + (uint64_t)model->timeout_ms * 1000;
 	NRT_STATUS worst = NRT_SUCCESS, status;
+	const unsigned int n = neff_programs(model->neff);
 	uint64_t iterations = 0;
 	unsigned int k = 0;
 
 	do {
 		const unsigned int was = k;
 
-		status = rt_run(&job->sg[k], device_us);
+		status = n < job->n ? rt_run_both(&job->sg[k], &job->sg[n + k], device_us)
+				    : rt_run(&job->sg[k], device_us);
 		worst = status ? status : worst;
 		if (rt_fatal(status))
 			return status;
@@ -203,14 +216,14 @@ static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 			return status;
 		iterations += k <= was;
 
-		if (k < job->n)
+		if (k < n)
 			status = rt_interrupted(model);
 		if (status)
 			return status;
 
-		if (k < job->n && rt_now_us() > deadline)
+		if (k < n && rt_now_us() > deadline)
 			return timed_out(&job->sg[k], iterations);
-	} while (k < job->n);
+	} while (k < n);
 	return worst;
 }
 
@@ -228,6 +241,17 @@ static NRT_STATUS execute(struct nrt_model *model, const struct rt_io *io, uint6
 	return rt_job_execute(&job, io, device_us);
 }
 
+static NRT_STATUS execute_logical(struct nrt_model *model, const struct rt_io *io,
+				  uint64_t *device_us)
+{
+	static const struct rt_steps parts = { .begin = rt_logical_begin, .run = run },
+				     united = { .begin = rt_logical_begin, .run = rt_logical_run };
+	const struct rt_job job = { model->subgraph, model->nsubgraphs,
+				    model->subgraph->nparts > 1 ? &united : &parts };
+
+	return rt_logical_execute(&job, io, device_us);
+}
+
 static void free_loops(struct nrt_model *model)
 {
 	free(model->loops);
@@ -236,5 +260,12 @@ static void free_loops(struct nrt_model *model)
 const struct rt_kind rt_kind_loops = {
 	.join = join,
 	.execute = execute,
+	.free = free_loops,
+};
+
+const struct rt_kind rt_kind_logical_loops = {
+	.mates = true,
+	.join = join,
+	.execute = execute_logical,
 	.free = free_loops,
 };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt_model.h"
 #include "rt_pool.h"
 #include "rt_subgraph.h"
 
@@ -199,7 +200,8 @@ static uint64_t constants_size(const struct rt_subgraph *sg)
 	uint64_t size = 0;
 
 	for (unsigned int i = 0; i < sg->nvars; i++)
-		size += sg->vars[i].neff->type == NEFF_VAR_FILE ? sg->vars[i].neff->size : 0;
+		if (sg->vars[i].neff->type == NEFF_VAR_FILE && !sg->vars[i].twin)
+			size += sg->vars[i].neff->size;
 	return size;
 }
 
@@ -277,7 +279,7 @@ NRT_STATUS rt_place_virtual(struct rt_subgraph *sg, unsigned int n)
 	return status;
 }
 
-/* What the two programs of a logical core share lies where the first one has it */
+/* What a subgraph shares with one before lies where that one has it. */
 static void put_twins(struct rt_subgraph *sg)
 {
 	for (unsigned int i = 0; i < sg->nvars; i++) {
@@ -297,7 +299,7 @@ static NRT_STATUS copy_constants(struct rt_subgraph *sg)
 		struct rt_var *var = &sg->vars[i];
 		int err;
 
-		if (var->neff->type != NEFF_VAR_FILE)
+		if (var->neff->type != NEFF_VAR_FILE || var->twin)
 			continue;
 		err = ndl_memory_buf_copyin(var->chunk->dev, var->chunk->handle, var->neff->data,
 					    var->offset, var->neff->size);
@@ -324,6 +326,21 @@ static NRT_STATUS make_one(struct rt_subgraph *sg)
 		   : NRT_SUCCESS;
 }
 
+/* Constants of subgraphs before lie where those have them, which libneff has checked. */
+static void share_constants(struct rt_subgraph *sg)
+{
+	for (unsigned int i = 0; i < sg->nvars; i++) {
+		struct rt_var *var = &sg->vars[i], *twin;
+		const struct neff_var *neff = var->neff;
+
+		if (neff->type != NEFF_VAR_FILE || !neff->shared)
+			continue;
+		twin = &sg->model->subgraph[neff->of_graph].vars[neff->of_var];
+		twin->here |= var->here;
+		var->twin = twin;
+	}
+}
+
 NRT_STATUS rt_place_begin(struct rt_subgraph *sg)
 {
 	sg->nvars = sg->neff->nvars;
@@ -342,6 +359,7 @@ NRT_STATUS rt_place_begin(struct rt_subgraph *sg)
 		for (unsigned int k = 0; k < sg->neff->custom[i].nargs; k++)
 			if (!sg->neff->custom[i].arg[k].scalar)
 				sg->vars[sg->neff->custom[i].arg[k].var].here = true;
+	share_constants(sg);
 	return NRT_SUCCESS;
 }
 

@@ -63,6 +63,8 @@ bool rt_nq_next(struct rt_nq *nq, struct rt_notification *entry);
 NRT_STATUS rt_core_errors_read(struct rt_core *core);
 /* Halts and resets one core, with exec held. */
 NRT_STATUS rt_core_reset(struct rt_core *core);
+/* The same of both cores of a logical one at once, since each writes to the other one's semaphores */
+void rt_core_reset_both(struct rt_core *core, struct rt_core *mate);
 /* Resets the cores of a bit map; 0 or -errno */
 int rt_cores_reset(ndl_device_t *dev, uint32_t map);
 bool rt_core_gone(const struct rt_core *core); /* true if its device was unplugged */

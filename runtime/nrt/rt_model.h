@@ -18,7 +18,7 @@ struct rt_io;
  */
 struct rt_kind {
 	bool spreads; /* each subgraph gets a core of its own, as far as there are cores */
-	bool mates; /* two subgraphs, for the two cores of a logical one */
+	bool mates; /* the second half of the subgraphs is for a logical core's second core */
 	/*
 	 * Connects the subgraphs, whose variables are known but not placed on the device yet; may
 	 * be NULL. After a failure `free` releases what it made.

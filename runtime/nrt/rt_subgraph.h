@@ -19,7 +19,7 @@ struct rt_var {
 	bool here; /* a constant that has to lie in the core's own chip */
 	unsigned int home; /* of a constant: its turn among the chips of the pool (place.c) */
 	bool remote; /* an edge that lies in the next stage's device; pa is in the window to it */
-	const struct rt_var *twin; /* the first core's variable of this name, where it lies too */
+	const struct rt_var *twin; /* of a subgraph before: this one lies there too */
 };
 static inline bool rt_var_is_io(const struct rt_var *var)
 {

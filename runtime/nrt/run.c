@@ -268,13 +268,6 @@ static void await(struct run *r, const struct rt_subgraph *mate)
 		trace_run(r->sg, r->began, r->status);
 }
 
-/* the reset clears FIFOs, queues and semaphores; the details stay */
-static void give_up(const struct run *r)
-{
-	r->sg->core->ended_ps = 0;
-	rt_core_reset(r->sg->core);
-}
-
 NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
 {
 	struct run r;
@@ -283,8 +276,11 @@ NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
 	await(&r, NULL);
 	count_times(sg, r.ps);
 	*device_us += rt_now_us() - r.start;
-	if (rt_fatal(r.status))
-		give_up(&r);
+	/* the reset clears FIFOs, queues and semaphores; the details stay */
+	if (rt_fatal(r.status)) {
+		sg->core->ended_ps = 0;
+		rt_core_reset(sg->core);
+	}
 	return r.status;
 }
 
@@ -306,8 +302,8 @@ NRT_STATUS rt_run_both(struct rt_subgraph *sg, struct rt_subgraph *mate, uint64_
 	*device_us += rt_now_us() - second.start;
 	status = rt_fatal(second.status) || !first.status ? second.status : first.status;
 	if (rt_fatal(status)) {
-		give_up(&first);
-		give_up(&second);
+		sg->core->ended_ps = mate->core->ended_ps = 0;
+		rt_core_reset_both(sg->core, mate->core);
 	}
 	return status;
 }

@@ -214,7 +214,8 @@ def describe_nodes(payload: bytes) -> tuple[list[dict[str, Any]], list[tuple[str
     for graph, table in sorted(variables.items()):
         for variable, about in sorted(table.items()):
             kind = about.get("type") if isinstance(about, dict) else None
-            if kind == "file":
+            # a constant of another graph is listed there
+            if kind == "file" and "graph" not in about:
                 file = f"{graph}/{about.get('file_name')}"
                 weights.append((file, files.get(file, 0)))
             elif kind in ("tmp-buf", "virtual") and isinstance(about.get("size"), int):

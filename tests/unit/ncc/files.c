@@ -35,21 +35,16 @@ unsigned int compile_lnc;
 
 void *compile(const void *hlo, size_t size, enum ncc_cast cast, size_t *neff_size)
 {
-	struct ncc_options opt = { .auto_cast = cast,
-				   .narrow_64bit = true,
-				   .level = compile_level,
-				   .lnc = compile_lnc,
-				   .divide_from = 1,
-				   .target = compile_target };
+	const struct ncc_options opt = { .auto_cast = cast,
+					 .narrow_64bit = true,
+					 .level = compile_level,
+					 .lnc = compile_lnc,
+					 .divide_from = 1,
+					 .target = compile_target };
 	struct ncc_error err;
 	void *out = NULL;
 	int rc = ncc_compile(hlo, size, &opt, &out, neff_size, &err);
 
-	/* those with loops are for one core */
-	if (rc == -ENOTSUP && compile_lnc > 1 && strstr(err.text, "--lnc 1")) {
-		opt.lnc = 1;
-		rc = ncc_compile(hlo, size, &opt, &out, neff_size, &err);
-	}
 	ck_assert_msg(!rc, "%s", err.text);
 	return out;
 }

@@ -11,14 +11,13 @@
 
 #include "../check_main.h"
 #include "files.h"
+#include "logical.h"
 #include "machine/prog.h"
 #include "neff.h"
 #include "neuron/hw/target.h"
 #include "neuron/isa/codec.h"
 #include "nrt/nrt_experimental.h"
 #include "nrtx.h"
-
-#define MAX_TENSORS 16
 
 static void *build(const char *path, const char *target, unsigned int lnc, size_t *size, int want,
 		   struct ncc_error *err)
@@ -34,75 +33,6 @@ static void *build(const char *path, const char *target, unsigned int lnc, size_
 	ck_assert_msg(rc == want, "%s for %s: %d %s", path, target, rc, err->text);
 	free(hlo);
 	return neff;
-}
-
-static void start(const char *config)
-{
-	if (config)
-		setenv("NEURON_LOGICAL_NC_CONFIG", config, 1);
-	ck_assert_int_eq(nrtx_machine_set("emu:trn2.3xlarge"), 0);
-	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), 0);
-}
-
-static void fill(uint8_t *buf, const nrt_tensor_info_t *t)
-{
-	for (size_t i = 0; i < t->size / 4; i++) {
-		int32_t v = (int32_t)(i * 37 % 23) - 11;
-		float f = (float)v / 8;
-
-		memcpy(buf + 4 * i, t->dtype == (nrt_dtype_t)NEURON_DT_FP32 ? (void *)&f : &v, 4);
-	}
-}
-
-/* Executes twice on this core and returns the bytes of all outputs, one behind the other. */
-static uint8_t *outputs(const void *neff, size_t neff_size, int32_t core, size_t *size)
-{
-	nrt_tensor_t *tensor[MAX_TENSORS];
-	nrt_tensor_info_array_t *info;
-	nrt_tensor_set_t *in, *out;
-	nrt_model_t *model;
-	uint8_t *all;
-
-	ck_assert_msg(!nrt_load(neff, neff_size, core, -1, &model), "%s", nrtx_error_details());
-	ck_assert_int_eq(nrt_get_model_tensor_info(model, &info), 0);
-	ck_assert_uint_le(info->tensor_count, MAX_TENSORS);
-	ck_assert_int_eq(nrt_allocate_tensor_set(&in), 0);
-	ck_assert_int_eq(nrt_allocate_tensor_set(&out), 0);
-	*size = 0;
-	for (unsigned int i = 0; i < info->tensor_count; i++) {
-		const nrt_tensor_info_t *t = &info->tensor_array[i];
-		bool is_in = t->usage == NRT_TENSOR_USAGE_INPUT;
-		uint8_t *buf = calloc(1, t->size + 4);
-
-		ck_assert_int_eq(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, core, t->size,
-						     t->name, &tensor[i]),
-				 0);
-		if (is_in)
-			fill(buf, t);
-		ck_assert_int_eq(nrt_tensor_write(tensor[i], buf, 0, t->size), 0);
-		ck_assert_int_eq(nrt_add_tensor_to_tensor_set(is_in ? in : out, t->name, tensor[i]),
-				 0);
-		*size += is_in ? 0 : t->size;
-		free(buf);
-	}
-	for (unsigned int n = 0; n < 2; n++)
-		ck_assert_msg(!nrt_execute(model, in, out), "%s", nrtx_error_details());
-	all = calloc(1, *size);
-	*size = 0;
-	for (unsigned int i = 0; i < info->tensor_count; i++) {
-		if (info->tensor_array[i].usage == NRT_TENSOR_USAGE_OUTPUT) {
-			ck_assert_int_eq(nrt_tensor_read(tensor[i], all + *size, 0,
-							 info->tensor_array[i].size),
-					 0);
-			*size += info->tensor_array[i].size;
-		}
-		nrt_tensor_free(&tensor[i]);
-	}
-	nrt_destroy_tensor_set(&in);
-	nrt_destroy_tensor_set(&out);
-	nrt_free_model_tensor_info(info);
-	ck_assert_int_eq(nrt_unload(model), 0);
-	return all;
 }
 
 /* clang-format off */
@@ -123,10 +53,10 @@ START_TEST(same_bits)
 	snprintf(path, sizeof(path), "hlo/%s/module.hlo.pb", modules[_i]);
 	one = build(path, "trn2", 1, &one_size, 0, &err);
 	two = build(path, "trn2", 2, &two_size, 0, &err);
-	start(NULL);
+	logical_start(NULL);
 	/* on different logical cores, the last one too */
-	a = outputs(one, one_size, 0, &a_size);
-	b = outputs(two, two_size, 3, &b_size);
+	a = logical_outputs(one, one_size, 0, &a_size);
+	b = logical_outputs(two, two_size, 3, &b_size);
 	ck_assert_uint_eq(a_size, b_size);
 	ck_assert_msg(!memcmp(a, b, a_size), "%s: other bits on two cores", modules[_i]);
 	nrt_close();
@@ -146,7 +76,7 @@ START_TEST(cores)
 	size_t size;
 	void *two = build("hlo/dense/module.hlo.pb", "trn2", 2, &size, 0, &err);
 
-	start(NULL);
+	logical_start(NULL);
 	ck_assert_int_eq(nrt_load(two, size, 1, -1, &model), NRT_SUCCESS);
 	ck_assert_int_eq(nrt_get_model_nc_count(model, &n), NRT_SUCCESS);
 	ck_assert_uint_eq(n, 2);
@@ -155,7 +85,7 @@ START_TEST(cores)
 	ck_assert_int_eq(nrt_load(two, size, 4, -1, &model), NRT_LOAD_NOT_ENOUGH_NC);
 	nrt_close();
 
-	start("1");
+	logical_start("1");
 	ck_assert_int_eq(nrt_load(two, size, 0, -1, &model), NRT_INVALID);
 	ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "of 2 cores (--lnc 2)"));
 	ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "have 1 (NEURON_LOGICAL_NC_CONFIG)"));
@@ -171,8 +101,6 @@ START_TEST(refused)
 
 	build("hlo/dense/module.hlo.pb", "trn1", 2, &size, -EINVAL, &err);
 	ck_assert_ptr_nonnull(strstr(err.text, "logical cores of 2: the target"));
-	build("hlo_ops/while_collatz/module.hlo.pb", "trn2", 2, &size, -ENOTSUP, &err);
-	ck_assert_ptr_nonnull(strstr(err.text, "a loop that the data end: its program is for one"));
 }
 END_TEST
 
@@ -203,7 +131,7 @@ START_TEST(numerical)
 
 	ck_assert_msg(!ncc_compile(ir, strlen(ir), &opt, &neff, &size, &err), "%s", err.text);
 	ck_assert_int_eq(setenv("NEURON_FAIL_ON_NAN", "1", 1), 0);
-	start(NULL);
+	logical_start(NULL);
 	ck_assert_msg(!nrt_load(neff, size, 0, -1, &model), "%s", nrtx_error_details());
 	for (unsigned int i = 0; i < 2; i++) {
 		const char *name = i ? "output0" : "input0";
@@ -292,8 +220,8 @@ START_TEST(one_on_two)
 	void *one = build("hlo/dense/module.hlo.pb", "trn2", 1, &size, 0, &err);
 	uint8_t *out;
 
-	start("2");
-	out = outputs(one, size, 2, &out_size);
+	logical_start("2");
+	out = logical_outputs(one, size, 2, &out_size);
 	nrt_close();
 	free(out);
 	free(one);

@@ -133,7 +133,9 @@ static const struct {
 
 START_TEST(iterations)
 {
-	const struct ncc_options opt = { .framework = NCC_IR, .target = chip_start() };
+	const struct ncc_options opt = {
+		.framework = NCC_IR, .target = chip_start(), .lnc = chip_lnc(), .divide_from = 1
+	};
 	const struct neff_limits limits = { .target = opt.target };
 	struct nrtx_load_params params = { 0 };
 	struct nrtx_model_info info;
@@ -193,7 +195,9 @@ static nrt_model_t *load_for(const struct neuron_target *target, const char *tex
 {
 	const struct ncc_options opt = { .framework = NCC_IR,
 					 .target = target,
-					 .pipeline_cores = 4 };
+					 .lnc = chip_lnc(),
+					 .divide_from = 1,
+					 .pipeline_cores = chip_lnc() > 1 ? 1 : 4 };
 	const struct nrtx_load_params params = { .timeout_ms = timeout_ms };
 	struct ncc_error err;
 	nrt_model_t *model;
@@ -205,7 +209,7 @@ static nrt_model_t *load_for(const struct neuron_target *target, const char *tex
 	ck_assert_msg(!ncc_compile(text, strlen(text), &opt, &neff, &size, &err), "%s", err.text);
 	ck_assert_msg(!nrtx_load(neff, size, &params, &model), "%s", nrtx_error_details());
 	ck_assert_int_eq(nrt_get_model_nc_count(model, &cores), 0);
-	ck_assert_uint_eq(cores, 1); /* however many were requested */
+	ck_assert_uint_eq(cores, chip_lnc()); /* however many were requested */
 	free(neff);
 	return model;
 }
@@ -574,7 +578,9 @@ static float wave(float x)
 
 static nrt_model_t *load_branches(const struct neuron_target *target)
 {
-	const struct ncc_options opt = { .framework = NCC_XLA, .target = target };
+	const struct ncc_options opt = {
+		.framework = NCC_XLA, .target = target, .lnc = chip_lnc(), .divide_from = 1
+	};
 	struct ncc_error err;
 	nrt_model_t *model;
 	size_t size, neff_size;

@@ -426,6 +426,8 @@ static uint8_t *pack(const struct entry *e, size_t n, size_t *size)
 #define LOOPS(text) \
 	"{\"graphs\":[{\"name\":\"sg00\",\"definition\":\"sg00/def.json\"}],\"loops\":" text "}"
 #define DEF "{\"dma_queue\":{},\"var\":{\"x\":{\"type\":\"input\",\"var_id\":0,\"size\":4}}}"
+#define CONSTANT(more) \
+	"{\"dma_queue\":{},\"var\":{\"x\":{\"type\":\"file\",\"var_id\":0,\"size\":4," more "}}}"
 #define J(s) s, sizeof(s) - 1
 
 static const struct {
@@ -460,16 +462,15 @@ static const struct {
 		"}") } },
 	  "sg00/def.json: var 'x': 'var_id'" },
 	{ { { "kelf-0.json", AE_IFREG, J(KELF) },
-	    { "sg00/def.json", AE_IFREG,
-	      J("{\"dma_queue\":{},\"var\":{\"x\":{\"type\":\"file\",\"var_id\":0,\"size\":4,"
-		"\"file_name\":\"../w\"}}}") } },
+	    { "sg00/def.json", AE_IFREG, J(CONSTANT("\"file_name\":\"../w\"")) } },
 	  "sg00/def.json: var 'x': bad file name" },
 	{ { { "kelf-0.json", AE_IFREG, J(KELF) },
-	    { "sg00/def.json", AE_IFREG,
-	      J("{\"dma_queue\":{},\"var\":{\"x\":{\"type\":\"file\",\"var_id\":0,\"size\":4,"
-		"\"file_name\":\"w\"}}}") },
+	    { "sg00/def.json", AE_IFREG, J(CONSTANT("\"file_name\":\"w\"")) },
 	    { "sg00/w", AE_IFREG, J("abc") } },
 	  "sg00/w: size 3, expected 4" },
+	{ { { "kelf-0.json", AE_IFREG, J(KELF) },
+	    { "sg00/def.json", AE_IFREG, J(CONSTANT("\"file_name\":\"w\",\"graph\":7")) } },
+	  "sg00/def.json: var 'x': 'graph' is none before it that has a file 'w'" },
 	{ { { "kelf-0.json", AE_IFREG, J(LOOPS("[]")) }, { "sg00/def.json", AE_IFREG, J(DEF) } },
 	  "kelf-0.json: 'loops' is not a list" },
 	{ { { "kelf-0.json", AE_IFREG, J(LOOPS("{}")) }, { "sg00/def.json", AE_IFREG, J(DEF) } },
