@@ -109,6 +109,14 @@ NRT_STATUS nrtx_execute(nrt_model_t *model, const nrt_tensor_set_t *inputs,
 			nrt_tensor_set_t *outputs);
 
 /*
+ * What the calling thread's next execution calls once, when a core has been started and before the
+ * thread waits for it: for what would keep the core waiting. Where another thread starts the cores
+ * (pipelines), or none is started, the call that replaces this one (by NULL: nothing) makes up for
+ * it.
+ */
+void nrtx_when_begun(void (*call)(void *arg), void *arg);
+
+/*
  * With on, no execution of the model begins any more, and those in progress end soon by a reset of
  * their cores, with NRT_EXEC_COMPLETED_WITH_ERR and the detail "interrupted". Without on, the model
  * runs again as after its load. Any thread may call this, and it does not wait. An execution that

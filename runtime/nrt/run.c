@@ -106,6 +106,27 @@ static int wait_entry(struct rt_core *core, uint64_t deadline, uint64_t most,
 	return 0;
 }
 
+static _Thread_local struct {
+	void (*call)(void *arg);
+	void *arg;
+} when_begun;
+
+static void tell_begun(void)
+{
+	void (*call)(void *arg) = when_begun.call;
+
+	when_begun.call = NULL;
+	if (call)
+		call(when_begun.arg);
+}
+
+EXPORT void nrtx_when_begun(void (*call)(void *arg), void *arg)
+{
+	tell_begun();
+	when_begun.call = call;
+	when_begun.arg = arg;
+}
+
 static _Thread_local uint64_t last_cycles, last_ps;
 
 EXPORT uint64_t nrtx_last_cycles(void)
@@ -273,6 +294,7 @@ NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
 	struct run r;
 
 	begin(&r, sg, true);
+	tell_begun();
 	await(&r, NULL);
 	count_times(sg, r.ps);
 	*device_us += rt_now_us() - r.start;
@@ -293,6 +315,7 @@ NRT_STATUS rt_run_both(struct rt_subgraph *sg, struct rt_subgraph *mate, uint64_
 	begin(&first, sg, !second.status);
 	if (second.status && !first.status)
 		first.status = second.status;
+	tell_begun();
 	await(&first, mate);
 	/* the other one waits for it in vain */
 	if (rt_fatal(first.status))

@@ -491,10 +491,15 @@ void *rtd_slot_buffer(struct rtd_slot *slot, unsigned int tensor)
 	return slot->tensors[tensor].buffer;
 }
 
-int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, uint64_t *cycles, struct rtd_err *err)
+int rtd_slot_execute(struct rtd_slot *slot, void (*begun)(void *arg), void *arg, bool *fatal,
+		     uint64_t *cycles, struct rtd_err *err)
 {
 	struct rtd_program *program = slot->program;
-	NRT_STATUS status = nrtx_execute(program->model, slot->inputs, slot->outputs);
+	NRT_STATUS status;
+
+	nrtx_when_begun(begun, arg);
+	status = nrtx_execute(program->model, slot->inputs, slot->outputs);
+	nrtx_when_begun(NULL, NULL);
 
 	*fatal = false;
 	*cycles = nrtx_last_cycles();

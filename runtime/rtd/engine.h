@@ -148,11 +148,13 @@ void rtd_slot_free(struct rtd_slot *slot);
 void *rtd_slot_buffer(struct rtd_slot *slot,
 		      unsigned int tensor); /* index in rtd_program_tensors */
 /*
- * Executes a slot: NERR_OK, NERR_INFER_COMPLETED_WITH_NUM_ERR (outputs are there), or another code.
- * *fatal is set when the cores could not be reset and the program cannot run again. *cycles is how
- * long the chip took by its own clock; 0: not known.
+ * Executes a slot, and calls begun, if it is not NULL, once when the cores have begun, or at the
+ * end if they did not: NERR_OK, NERR_INFER_COMPLETED_WITH_NUM_ERR (outputs are there), or another
+ * code. *fatal is set when the cores could not be reset and the program cannot run again. *cycles
+ * is how long the chip took by its own clock; 0: not known.
  */
-int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, uint64_t *cycles, struct rtd_err *err);
+int rtd_slot_execute(struct rtd_slot *slot, void (*begun)(void *arg), void *arg, bool *fatal,
+		     uint64_t *cycles, struct rtd_err *err);
 
 /* Returns 0 or a NERR code */
 int rtd_engine_nc_counters(uint32_t nc, struct rtd_nc_counters *counters);

@@ -54,8 +54,6 @@ static void worker_leave(struct rtd_eg *eg)
 	if (!--eg->nbusy)
 		eg->busy = NULL;
 	pthread_cond_broadcast(&eg->idle);
-	if (!TAILQ_EMPTY(&eg->queue))
-		pthread_cond_signal(&eg->work);
 }
 
 /*
@@ -71,9 +69,17 @@ static bool may_begin(const struct rtd_eg *eg)
 	       (!eg->nbusy || (eg->busy == infer->model && eg->nbusy < infer->model->stages));
 }
 
+/* With the lock held: another thread begins what can begin and this one does not. */
+static void worker_pass(struct rtd_eg *eg)
+{
+	if (may_begin(eg))
+		pthread_cond_signal(&eg->work);
+}
+
 /*
  * With the lock held on entry and on return. The waiter is told while the cores execute the next
- * inference: by another thread if this one can begin it, which a lent one does not.
+ * inference: by another thread if this one can begin it, which a lent one does not. That thread is
+ * woken when it has begun.
  */
 static void worker_tell(struct rtd_eg *eg, struct rtd_infer *infer)
 {
@@ -81,9 +87,9 @@ static void worker_tell(struct rtd_eg *eg, struct rtd_infer *infer)
 
 	if (!infer->lent && eg->nidle && TAILQ_EMPTY(&eg->ended) && may_begin(eg)) {
 		TAILQ_INSERT_TAIL(&eg->ended, infer, queue);
-		pthread_cond_signal(&eg->work);
 		return;
 	}
+	worker_pass(eg);
 	pthread_mutex_unlock(&rtd->lock);
 	infer->done(infer, infer->done_arg);
 	pthread_mutex_lock(&rtd->lock);
@@ -132,6 +138,8 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 		worker_leave(eg);
 		if (told)
 			worker_tell(eg, infer);
+		else if (infer->lent)
+			worker_pass(eg);
 		return;
 	}
 
@@ -141,6 +149,7 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 	rtd_infer_cancel_model(rtd, model, false);
 	pthread_mutex_lock(&rtd->lock);
 	worker_leave(eg);
+	worker_pass(eg);
 }
 
 static bool interrupted(struct rtd *rtd, const struct rtd_model *model)
@@ -153,14 +162,23 @@ static bool interrupted(struct rtd *rtd, const struct rtd_model *model)
 	return stopping;
 }
 
+/* Wakes the thread that tells of the inference before this one; more than once does no harm. */
+static void wake_teller(void *eg)
+{
+	pthread_cond_signal(&((struct rtd_eg *)eg)->work);
+}
+
 static void worker_execute(struct rtd *rtd, struct rtd_infer *infer)
 {
+	struct rtd_eg *eg = infer->model->eg;
+	const bool ended = !TAILQ_EMPTY(&eg->ended);
 	uint64_t begun = rtd_now_ns(), cycles;
 	bool fatal = false;
 	int code;
 
 	pthread_mutex_unlock(&rtd->lock);
-	code = rtd_slot_execute(infer->slot->slot, &fatal, &cycles, &infer->err);
+	code = rtd_slot_execute(infer->slot->slot, ended ? wake_teller : NULL, eg, &fatal, &cycles,
+				&infer->err);
 	if (code == NERR_OK || code == NERR_INFER_COMPLETED_WITH_NUM_ERR)
 		rtd_infer_deliver(infer, &infer->err);
 	else if (!interrupted(rtd, infer->model))
@@ -178,8 +196,7 @@ static void worker_begin(struct rtd_eg *eg)
 	infer->state = RTD_RUNNING;
 	eg->busy = infer->model;
 	eg->nbusy++;
-	if (!TAILQ_EMPTY(&eg->queue)) /* another thread may be able to begin too */
-		pthread_cond_signal(&eg->work);
+	worker_pass(eg); /* another thread may be able to begin too */
 	worker_execute(eg->rtd, infer);
 }
 

@@ -30,6 +30,7 @@ import zoo_table
 ROOT = Path(__file__).resolve().parents[2]
 VM = ROOT / "scripts" / "neuron-vm"
 MIB = 1 << 20
+UPLOAD = 32 * MIB
 # long enough for neuron-trim: two of its periods
 IDLE_SECONDS = 12
 LS = "/opt/aws/neuron/bin/neuron-ls"
@@ -270,6 +271,31 @@ def calls(build: Path) -> None:
                      f"{min(turn['rtd']['least'] / turn['rtd']['most'] for turn in got):.2f}")
 
 
+def upload(build: Path) -> None:
+    """A file's bytes to the daemon, to a gRPC server that drops them, and through the socket alone, in turns in a guest"""
+    program = build / "tests" / "bench" / "bench-upload"
+    chunks = {"1 MiB": MIB, "4 MiB": 4 * MIB}
+    script = f"""neuron-rtd -g unix:/run/rtd -l 0 & sleep 9999 | ./{program.name} sink /run/sink & head -c {UPLOAD} /dev/urandom >file
+until [ -S /run/rtd ] && [ -S /run/sink ]; do sleep 1; done
+for turn in 1 2 3; do for chunk in {" ".join(map(str, chunks.values()))}; do
+for way in "send /run/rtd" "send /run/sink" plain; do
+a=$(awk '/^ctxt/ {{ print $2 }}' /proc/stat); echo "$chunk $way $(./{program.name} $way file $chunk)"
+echo "$chunk $way switches $(($(awk '/^ctxt/ {{ print $2 }}' /proc/stat) - a))"; done; done; done"""
+    argv = exec_argv(build, "inf1.xlarge", ["sh", "-c", script], "--cpus", "1", "--memory", "2G", "--copy", str(program),
+                     "--timeout", "600")
+    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True)
+    for text, chunk in chunks.items():
+        def median(way: str, what: str) -> float:
+            return statistics.median(float(n) for n in re.findall(rf"^{chunk} {way} {what} ([\d.]+)$", done.stdout, re.M))
+
+        rtd, sink, plain = (median(way, "seconds") for way in ("send /run/rtd", "send /run/sink", "plain"))
+        show(f"a file to the daemon, by chunks of {text}", f"{UPLOAD / rtd / 1e6:.0f} MB/s")
+        show("  / to a gRPC server that drops them", f"{sink / rtd:.2f}", "0.80")
+        show("  that server / a pair of sockets", f"{plain / sink:.2f}")
+        show("  switches of context a MiB: the daemon, the server, the pair", ", ".join(
+            f"{median(way, 'switches') / (UPLOAD / MIB):.0f}" for way in ("send /run/rtd", "send /run/sink", "plain")))
+
+
 def loops(build: Path) -> None:
     """An iteration of a loop whose end the data decide: three numbers are doubled until their sum is 50"""
     turns_of = {0: 30.0, 125: 2.0**-120}
@@ -369,6 +395,7 @@ MEASURES: dict[str, Callable[[Path], None]] = {
     "chips": chips,
     "turns": turns,
     "calls": calls,
+    "upload": upload,
     "loops": loops,
     "dispatch": dispatch,
     "gpsimd": gpsimd,
