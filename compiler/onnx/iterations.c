@@ -47,13 +47,6 @@ static bool same_shape(const struct onnx_value *a, const struct onnx_value *b)
 	       a->op->shape.dtype == b->op->shape.dtype;
 }
 
-static onnx_op size_of(struct onnx_node *n, const struct onnx_value *v, unsigned int d)
-{
-	const struct ncc_shape s = { .dtype = NEURON_DT_INT32 };
-
-	return v->size[d] ? v->size[d] : ox_scalar(n, &s, (double)v->op->shape.dim[d]);
-}
-
 /* v's elements, and in each dimension as many more as there are in the other branch */
 static onnx_op grown(struct onnx_node *n, const struct onnx_value *v, const struct ncc_shape *other)
 {
@@ -90,8 +83,8 @@ static void merge_sizes(struct onnx_node *n, unsigned int i, onnx_op p, struct o
 
 		if (!yes->size[d] && !no->size[d] && yes->op->shape.dim[d] == no->op->shape.dim[d])
 			continue;
-		many = size_of(n, yes, d);
-		few = size_of(n, no, d);
+		many = onnx_size_or_bound(n, yes, d);
+		few = onnx_size_or_bound(n, no, d);
 		size[d] = n->rc || onnx_same(many, few) ? many : ox_select(n, p, many, few);
 	}
 	if (n->rc)

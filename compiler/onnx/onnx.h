@@ -232,6 +232,8 @@ bool onnx_import_dynamic(struct onnx_node *n);
 onnx_op onnx_output(struct onnx_node *n, struct onnx_value *v);
 /* Has a dimension but d a size? NCC_MAX_DIMS: has any? */
 bool onnx_sized_but(const struct onnx_value *v, unsigned int d);
+/* The size of dimension d, or the number that it always is */
+onnx_op onnx_size_or_bound(struct onnx_node *n, const struct onnx_value *v, unsigned int d);
 #define ONNX_ALL_DIMS UINT32_MAX
 /*
  * Which elements of v are there, as far as sizes of the mask's dimensions say? A predicate that

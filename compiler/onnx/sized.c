@@ -162,11 +162,25 @@ onnx_op sized_both(struct onnx_node *n, onnx_op a, onnx_op b)
 	return a ? a : b;
 }
 
-onnx_op sized_count(struct onnx_node *n, const struct onnx_value *v, unsigned int d)
+onnx_op onnx_size_or_bound(struct onnx_node *n, const struct onnx_value *v, unsigned int d)
 {
 	const struct ncc_shape number = { .dtype = NEURON_DT_INT32 };
 
 	return v->size[d] ? v->size[d] : ox_scalar(n, &number, (double)v->op->shape.dim[d]);
+}
+
+onnx_op sized_mean(struct onnx_node *n, const struct onnx_value *v, uint32_t mask, onnx_op y)
+{
+	for (unsigned int d = 0; d < v->op->shape.ndim && !n->rc; d++) {
+		onnx_op bound;
+
+		if (!(mask >> d & 1) || !v->size[d])
+			continue;
+		bound = ox_scalar(n, &y->shape, (double)v->op->shape.dim[d]);
+		y = ox_bin(n, NCC_MUL, y,
+			   ox_bin(n, NCC_DIV, bound, ox_cast_like(n, v->size[d], y)));
+	}
+	return y;
 }
 
 /* Of the operands in the mask, dimension `back` from the last: the size, and the smallest bound */

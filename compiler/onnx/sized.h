@@ -17,8 +17,11 @@ void sized_refuse(struct onnx_node *n, unsigned int i);
 void sized_import(struct onnx_node *n, onnx_op const *size);
 /* a, or b if that is NULL; both must be the same number. */
 onnx_op sized_both(struct onnx_node *n, onnx_op a, onnx_op b);
-/* The size of operand i's dimension d, or the number that it always is */
-onnx_op sized_count(struct onnx_node *n, const struct onnx_value *v, unsigned int d);
+/*
+ * y, a mean over the dimensions of v in the mask, whose elements that are not there were 0: divided
+ * by the sizes in place of the bounds
+ */
+onnx_op sized_mean(struct onnx_node *n, const struct onnx_value *v, uint32_t mask, onnx_op y);
 /*
  * The operands of the mask are broadcast, and have the last dimensions, but for so many, in common:
  * their sizes

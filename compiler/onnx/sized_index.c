@@ -178,24 +178,6 @@ static double neutral_of(struct onnx_node *n, onnx_op x)
 	return !strcmp(name, "ReduceProd");
 }
 
-/* The sizes of the dimensions in the mask are what a mean divides by. */
-static void divide_mean(struct onnx_node *n, const struct onnx_value *v, uint32_t mask)
-{
-	struct onnx_value *out = &n->out[0];
-
-	if (strcmp(n->p->op_type, "ReduceMean"))
-		return;
-	for (unsigned int d = 0; d < v->op->shape.ndim && !n->rc; d++) {
-		onnx_op by;
-
-		if (!(mask >> d & 1) || !v->size[d])
-			continue;
-		by = ox_bin(n, NCC_DIV, ox_scalar(n, &out->op->shape, (double)v->op->shape.dim[d]),
-			    ox_cast_like(n, v->size[d], out->op));
-		out->op = ox_bin(n, NCC_MUL, out->op, by);
-	}
-}
-
 void sized_reduce(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
@@ -225,7 +207,8 @@ void sized_reduce(struct onnx_node *n)
 	n->rule->import(n);
 	if (n->rc)
 		return;
-	divide_mean(n, v, mask);
+	if (!strcmp(n->p->op_type, "ReduceMean"))
+		n->out[0].op = sized_mean(n, v, mask, n->out[0].op);
 	onnx_give_sizes(n, 0, n->out[0].op, n->out[0].type, size);
 }
 

@@ -76,7 +76,8 @@ void sized_shape(struct onnx_node *n)
 	from += from < 0 ? nd : 0;
 	to += to < 0 ? nd : 0;
 	for (int64_t d = from < 0 ? 0 : from; d < nd && d < to; d++)
-		part[k++] = ox_reshape(n, sized_count(n, v, (unsigned int)d), 1, (int64_t[]){ 1 });
+		part[k++] = ox_reshape(n, onnx_size_or_bound(n, v, (unsigned int)d), 1,
+				       (int64_t[]){ 1 });
 	if (k)
 		onnx_give_as(n, 0, ox_concat(n, part, k, 0), ONNX_INT64);
 	else
@@ -151,7 +152,8 @@ static void concat_sizes(struct onnx_node *n, unsigned int d, onnx_op *size)
 		last = i;
 		there[k] = there_along(n, v, d);
 		part[k++] = v->op;
-		sum = sum ? ox_bin(n, NCC_ADD, sum, sized_count(n, v, d)) : sized_count(n, v, d);
+		sum = sum ? ox_bin(n, NCC_ADD, sum, onnx_size_or_bound(n, v, d))
+			  : onnx_size_or_bound(n, v, d);
 	}
 	size[d] = sum;
 	if (part && !n->rc) {

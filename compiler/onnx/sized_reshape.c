@@ -72,7 +72,7 @@ static void take_sizes(struct onnx_node *n, const struct onnx_value *v, struct t
 	if (t->open < (int)g->to[0] || t->open >= (int)g->to[1])
 		return;
 	for (unsigned int i = g->from[0]; i < g->from[1]; i++)
-		all = times(n, all, sized_count(n, v, i));
+		all = times(n, all, onnx_size_or_bound(n, v, i));
 	for (unsigned int k = g->to[0]; k < g->to[1]; k++)
 		if ((int)k != t->open)
 			others = times(n, others, t->size[k] ? t->size[k] : number(n, t->dim[k]));
@@ -102,7 +102,7 @@ static void regroup(struct onnx_node *n, struct onnx_value *v, struct target *t,
 		step = times(n, step, t->size[k] ? t->size[k] : number(n, t->dim[k]));
 	}
 	for (unsigned int k = g->from[1]; k-- > g->from[0] && !n->rc;) {
-		const onnx_op size = sized_count(n, v, k);
+		const onnx_op size = onnx_size_or_bound(n, v, k);
 		onnx_op rest = divided(n, count, size), i;
 
 		i = ox_bin(n, NCC_SUB, count, ox_bin(n, NCC_MUL, rest, size));
@@ -307,6 +307,7 @@ void sized_flatten(struct onnx_node *n)
 			t.size[d >= axis] = number(n, 1);
 	for (unsigned int d = 0; d < nd; d++)
 		if (t.size[d >= axis])
-			t.size[d >= axis] = times(n, t.size[d >= axis], sized_count(n, v, d));
+			t.size[d >= axis] =
+				times(n, t.size[d >= axis], onnx_size_or_bound(n, v, d));
 	give_reshaped(n, v, &t);
 }

@@ -194,7 +194,7 @@ static void cut(struct onnx_node *n, struct onnx_value *v, unsigned int d,
 			  d);
 		return;
 	}
-	all = sized_count(n, v, d);
+	all = onnx_size_or_bound(n, v, d);
 	last = sized_from_start(n, onnx_number_op(n, end), all);
 	last = ox_bin(n, NCC_MIN, last, all);
 	if (!onnx_number(n, last, 0, &known))

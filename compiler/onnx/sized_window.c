@@ -88,14 +88,10 @@ void sized_global_pool(struct onnx_node *n)
 	v->op = onnx_filled(n, v, ~3u, mean ? 0 : ox_least(&v->op->shape));
 	if (v->op)
 		n->rule->import(n);
+	if (n->rc)
+		return;
 	y = n->out[0].op;
-	for (unsigned int d = 2; mean && d < v->op->shape.ndim && !n->rc; d++) {
-		if (!v->size[d])
-			continue;
-		y = ox_bin(n, NCC_MUL, y,
-			   ox_bin(n, NCC_DIV, ox_scalar(n, &y->shape, (double)v->op->shape.dim[d]),
-				  ox_cast_like(n, v->size[d], y)));
-	}
+	y = mean ? sized_mean(n, v, ~3u, y) : y;
 	if (!n->rc)
 		onnx_give_sizes(n, 0, y, n->out[0].type, size);
 }
