@@ -396,15 +396,20 @@ static struct open_dim *find_open(struct onnx_import *imp, const Ncc__Onnx__Grap
 				  struct onnx_scope *s, unsigned int *count)
 {
 	struct open_dim *open = ncc_alloc(imp->m, (g->n_input * NCC_MAX_DIMS + 1) * sizeof(*open));
+	int64_t next = 0;
 
 	for (size_t i = 0; open && i < g->n_input; i++) {
 		const struct ncc_input *given = asked(imp, g->input[i]->name);
 		struct onnx_binding *b = onnx_lookup(s, g->input[i]->name);
 
-		for (unsigned int d = 0; given && b && b->v.op && d < given->ndim; d++) {
+		/* a constant, or a name that was there before */
+		if (!b || !b->v.op || b->v.op->kind != NCC_PARAM || b->v.op->index != next)
+			continue;
+		next++;
+		for (unsigned int d = 0; given && d < given->ndim; d++) {
 			const Ncc__Onnx__TensorShape *shape = g->input[i]->type->tensor_type->shape;
 
-			if (b->v.op->kind != NCC_PARAM || !given->bounded[d])
+			if (!given->bounded[d])
 				continue;
 			open[(*count)++] = (struct open_dim){
 				.v = &b->v,
