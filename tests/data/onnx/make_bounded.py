@@ -11,10 +11,9 @@ data. Those named bounded_no_* are refused.
 import sys
 from pathlib import Path
 
+import make_dynamic
 import numpy as np
-import onnxruntime
-from make_dynamic import TYPES, node, whole
-from onnx import helper, numpy_helper
+from make_dynamic import node, whole
 
 RND = np.random.default_rng(2718)
 
@@ -23,25 +22,10 @@ def normal(*shape: int) -> np.ndarray:
     return RND.standard_normal(shape).astype(np.float32)
 
 
-def save(to: Path, name: str, nodes: list, inputs: dict, constants: dict, outputs: str, opset: int = 17) -> None:
-    """inputs: name -> (data, dimensions: a string is open)"""
-    values = [helper.make_tensor_value_info(k, TYPES[v.dtype], dims) for k, (v, dims) in inputs.items()]
-    held = [numpy_helper.from_array(np.array(v), k) for k, v in constants.items()]
-    blank = [helper.make_empty_tensor_value_info(o) for o in outputs.split(",")]
-    graph = helper.make_graph(nodes, name, values, blank, held)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    found = session.run(None, {k: v for k, (v, _) in inputs.items()})
-    del model.graph.output[:]
-    for key, value in zip(outputs.split(","), found):
-        model.graph.output.append(helper.make_tensor_value_info(key, TYPES[value.dtype], None))
-    data = to / f"test_{name}" / "test_data_set_0"
-    data.mkdir(parents=True, exist_ok=True)
-    (data.parent / "model.onnx").write_bytes(model.SerializeToString())
-    for i, (value, _) in enumerate(inputs.values()):
-        (data / f"input_{i}.pb").write_bytes(numpy_helper.from_array(value).SerializeToString())
-    for i, value in enumerate(found):
-        (data / f"output_{i}.pb").write_bytes(numpy_helper.from_array(value).SerializeToString())
+def save(to: Path, name: str, nodes: list, inputs: dict, constants: dict, outputs: str) -> None:
+    """inputs: name -> (data, dimensions: a word is open)"""
+    data, dims = ({k: v[i] for k, v in inputs.items()} for i in range(2))
+    make_dynamic.save(to, name, nodes, data, constants, outputs, dims=dims)
 
 
 def elements(to: Path) -> None:

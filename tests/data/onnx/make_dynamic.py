@@ -31,8 +31,10 @@ def normal(*shape: int) -> np.ndarray:
     return RND.standard_normal(shape).astype(np.float32)
 
 
-def save(to: Path, name: str, nodes: list, inputs: dict, constants: dict, outputs: str, opset: int = 17) -> None:
-    values = [helper.make_tensor_value_info(k, TYPES[v.dtype], v.shape) for k, v in inputs.items()]
+def save(to: Path, name: str, nodes: list, inputs: dict, constants: dict, outputs: str, opset: int = 17,
+         dims: dict | None = None) -> None:
+    """dims: an input's dimensions in the model, where a word is open; by default those of its data"""
+    values = [helper.make_tensor_value_info(k, TYPES[v.dtype], (dims or {}).get(k, v.shape)) for k, v in inputs.items()]
     held = [numpy_helper.from_array(np.array(v), k) for k, v in constants.items()]
     blank = [helper.make_empty_tensor_value_info(o) for o in outputs.split(",")]
     graph = helper.make_graph(nodes, name, values, blank, held)
