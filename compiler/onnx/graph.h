@@ -44,6 +44,11 @@ void onnx_call(struct onnx_node *n, const Ncc__Onnx__Function *f);
 void onnx_run_graph(struct onnx_node *n, const Ncc__Onnx__Graph *g, const struct onnx_value *in,
 		    unsigned int nin, struct onnx_value *out, unsigned int nout);
 
+/* inputs.c: binds the model's inputs, and makes them parameters of the module, or constants. */
+int onnx_import_inputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g, struct onnx_scope *s);
+/* What the NEFF says of a number that is the size of that dimension of that input or output */
+char *onnx_size_name(struct ncc_module *m, const char *of, unsigned int number, unsigned int d);
+
 /*
  * iterations.c: an If and a Loop whose condition depends on data. in: the first iteration's number,
  * condition and carried values; out: the condition and the carried values after an iteration

@@ -524,6 +524,8 @@ START_TEST(bounds)
 	free(p);
 	in[1].dim[1] = 8;
 	expect(unpack("bounded_embedding"), "dimension 'seq' has two bounds, 9 and 8");
+	in[1].bounded[1] = false;
+	expect(unpack("bounded_embedding"), "dimension 'seq' is bounded, and 8 in 'mask'");
 	in[0] = (struct ncc_input){ "x", true, 3, { 5, 3, 4 }, { false, true }, NULL, 0 };
 	options.ninputs = 1;
 	expect(unpack("open_dimension"), "dimension 1 is always 3");
