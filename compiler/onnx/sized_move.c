@@ -301,10 +301,11 @@ void sized_pad(struct onnx_node *n)
 		if (!size[d] || (!pads[i] && !pads[i + listed]))
 			continue;
 		if (!onnx_string_is(n, "mode", "constant", "constant") || pads[i] < 0 ||
-		    pads[i + listed] < 0)
+		    pads[i + listed] < 0 || pads[i] > ONNX_MAX_DATA ||
+		    pads[i + listed] > ONNX_MAX_DATA)
 			sized_refuse_dim(n, 0, d);
 		mask |= 1u << d;
-		size[d] = ox_binc(n, NCC_ADD, size[d], (double)(pads[i] + pads[i + listed]));
+		size[d] = ox_binc(n, NCC_ADD, size[d], (double)pads[i] + (double)pads[i + listed]);
 	}
 	if (mask)
 		v->op = onnx_filled(n, v, mask, with);

@@ -156,10 +156,8 @@ static void cut_static(struct onnx_node *n, struct onnx_value *v, unsigned int d
 /* The last `count` of dimension d, or those that there are */
 static void cut_last(struct onnx_node *n, struct onnx_value *v, unsigned int d, int64_t count)
 {
-	const int64_t bound = v->op->shape.dim[d];
 	onnx_op first;
 
-	count = count > bound ? bound : count;
 	first = ox_binc(n, NCC_MAX, ox_binc(n, NCC_SUB, v->size[d], (double)count), 0);
 	v->op = ox_take(n, v->op, ox_bin(n, NCC_ADD, ox_iota(n, NEURON_DT_INT32, count), first), d);
 	v->size[d] = ox_binc(n, NCC_MIN, v->size[d], (double)count);
@@ -184,7 +182,7 @@ static void cut(struct onnx_node *n, struct onnx_value *v, unsigned int d,
 		return;
 	}
 	if (!start->op && start->value < 0 && !end->op && end->value >= bound && v->size[d]) {
-		cut_last(n, v, d, -start->value);
+		cut_last(n, v, d, start->value < -bound ? bound : -start->value);
 		return;
 	}
 	if (start->op || start->value < 0) {

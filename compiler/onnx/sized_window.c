@@ -8,13 +8,18 @@
 
 #include "sized.h"
 
-/* Number i of a list of the window, which is 1 where the list is absent; pads: 0 */
+/* Number i of a list of the window; one that is too large for any is refused. */
 static int64_t listed(struct onnx_node *n, const char *name, unsigned int i, int64_t otherwise)
 {
 	int64_t v[2 * NCC_MAX_DIMS];
 	unsigned int count;
 
-	return onnx_ints(n, name, v, 2 * NCC_MAX_DIMS, &count) && i < count ? v[i] : otherwise;
+	if (!onnx_ints(n, name, v, 2 * NCC_MAX_DIMS, &count) || i >= count)
+		return otherwise;
+	if (v[i] >= 0 && v[i] <= ONNX_MAX_DATA)
+		return v[i];
+	onnx_fail(n, -EINVAL, "%lld in %s", (long long)v[i], name);
+	return otherwise;
 }
 
 /* How many windows there are along spatial dimension i of `size` elements, given its pads */
@@ -24,10 +29,10 @@ static onnx_op windows(struct onnx_node *n, onnx_op size, unsigned int i, int64_
 	const int64_t stride = listed(n, "strides", i, 1);
 	const int64_t span = (kernel - 1) * listed(n, "dilations", i, 1) + 1;
 
-	if (n->rc || stride < 1 || span > ONNX_MAX_DATA || pads > ONNX_MAX_DATA) {
+	if (stride < 1 || span < 1 || span > ONNX_MAX_DATA)
 		onnx_fail(n, -EINVAL, "stride %lld, span %lld", (long long)stride, (long long)span);
+	if (n->rc)
 		return NULL;
-	}
 	size = ox_binc(n, NCC_ADD, size, (double)(pads - span + stride));
 	size = ox_binc(n, NCC_MAX, size, 0);
 	return stride == 1 ? size
@@ -49,8 +54,8 @@ void sized_window(struct onnx_node *n)
 	const uint32_t mask = ~3u;
 
 	memcpy(size, v->size, sizeof(size));
-	if (size[1] || nd < 3 || (k && k->shape.ndim != nd)) {
-		sized_refuse_but(n, 0, 0);
+	if (size[1] || (k && k->shape.ndim != nd)) {
+		sized_refuse(n, 0);
 		return;
 	}
 	for (unsigned int d = 2; d < nd && !n->rc; d++) {
@@ -96,7 +101,7 @@ void sized_global_pool(struct onnx_node *n)
 		onnx_give_sizes(n, 0, y, n->out[0].type, size);
 }
 
-/* With statistics that are given; else only the batch may be dynamic, and is refused too */
+/* With statistics that are given; what training computes of a batch is refused. */
 void sized_batch_norm(struct onnx_node *n)
 {
 	const struct onnx_value *v = &n->in[0];
