@@ -40,10 +40,7 @@ static void by_element(struct onnx_node *n)
 /* Operand 0 keeps its dimensions, and those of the others mean something else. */
 static void like_first(struct onnx_node *n)
 {
-	onnx_op size[NCC_MAX_DIMS];
-
-	memcpy(size, n->in[0].size, sizeof(size));
-	sized_import(n, size);
+	sized_import(n, n->in[0].size);
 }
 
 static void own(struct onnx_node *n)

@@ -194,12 +194,10 @@ void sized_layer_norm(struct onnx_node *n)
 	const struct onnx_value *v = &n->in[0];
 	const unsigned int nd = v->op->shape.ndim;
 	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), nd);
-	onnx_op size[NCC_MAX_DIMS];
 
-	memcpy(size, v->size, sizeof(size));
 	for (unsigned int d = axis; d < nd && !n->rc; d++)
 		if (v->size[d])
 			sized_refuse_dim(n, 0, d);
 	if (!n->rc)
-		sized_import(n, size);
+		sized_import(n, v->size);
 }

@@ -34,15 +34,13 @@ void sized_gather_elements(struct onnx_node *n)
 {
 	struct onnx_value *x = &n->in[0], *idx = &n->in[1];
 	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->op->shape.ndim);
-	onnx_op size[NCC_MAX_DIMS];
 
 	if (n->rc)
 		return;
-	memcpy(size, idx->size, sizeof(size));
 	if (x->size[axis])
 		idx->op = sized_from_start(n, idx->op, x->size[axis]);
 	if (!n->rc)
-		sized_import(n, size);
+		sized_import(n, idx->size);
 }
 
 void sized_gather_nd(struct onnx_node *n)
@@ -139,14 +137,12 @@ void sized_scatter(struct onnx_node *n)
 {
 	struct onnx_value *x = &n->in[0], *idx = &n->in[1], *u = &n->in[2];
 	const bool nd = !strcmp(n->p->op_type, "ScatterND");
-	onnx_op size[NCC_MAX_DIMS];
 	unsigned int axis = 0;
 
 	if (sized_is_nothing(u)) {
 		n->out[0] = *x;
 		return;
 	}
-	memcpy(size, x->size, sizeof(size));
 	for (unsigned int d = 0; d < NCC_MAX_DIMS; d++)
 		if ((idx->size[d] || (u->size[d] && !nd)) &&
 		    !(idx->size[d] && u->size[d] && onnx_same(idx->size[d], u->size[d])))
@@ -161,7 +157,7 @@ void sized_scatter(struct onnx_node *n)
 		return;
 	idx->op = hitting(n, idx, x->size[axis]);
 	if (!n->rc)
-		sized_import(n, size);
+		sized_import(n, x->size);
 }
 
 /* Rules: reductions and order */
@@ -216,13 +212,12 @@ void sized_reduce(struct onnx_node *n)
 void sized_range_of(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
-	const struct onnx_value whole = *v;
 
 	v->op = onnx_filled(n, v, ONNX_ALL_DIMS, 0);
 	if (v->op)
 		n->rule->import(n);
 	if (!n->rc)
-		onnx_give_sizes(n, 0, n->out[0].op, n->out[0].type, whole.size);
+		onnx_give_sizes(n, 0, n->out[0].op, n->out[0].type, v->size);
 }
 
 void sized_arg(struct onnx_node *n)
@@ -250,9 +245,7 @@ void sized_softmax(struct onnx_node *n)
 	struct onnx_value *v = &n->in[0];
 	const unsigned int nd = v->op->shape.ndim;
 	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", n->opset < 13 ? 1 : -1), nd);
-	onnx_op size[NCC_MAX_DIMS];
 
-	memcpy(size, v->size, sizeof(size));
 	for (unsigned int d = axis; n->opset < 13 && nd > axis + 1 && d < nd && !n->rc; d++)
 		if (v->size[d])
 			sized_refuse_dim(n, 0, d);
@@ -260,19 +253,17 @@ void sized_softmax(struct onnx_node *n)
 		return;
 	v->op = onnx_filled(n, v, 1u << axis, neutral_of(n, v->op));
 	if (v->op)
-		sized_import(n, size);
+		sized_import(n, v->size);
 }
 
 /* Sums up to each element; reversed ones begin at the end */
 void sized_cum_sum(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
-	onnx_op size[NCC_MAX_DIMS];
 
-	memcpy(size, v->size, sizeof(size));
 	v->op = onnx_filled(n, v, ONNX_ALL_DIMS, 0);
 	if (v->op)
-		sized_import(n, size);
+		sized_import(n, v->size);
 }
 
 /*

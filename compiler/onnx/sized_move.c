@@ -220,12 +220,10 @@ void sized_split(struct onnx_node *n)
 	const struct onnx_value *v = &n->in[0];
 	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), v->op->shape.ndim);
 	struct ncc_shape none = v->op->shape;
-	onnx_op size[NCC_MAX_DIMS];
 	double there;
 
 	if (n->rc)
 		return;
-	memcpy(size, v->size, sizeof(size));
 	none.dim[axis] = 0;
 	if (v->size[axis] && ncc_scalar_value(v->size[axis], &there) && there < 1) {
 		for (unsigned int i = 0; i < n->nout; i++)
@@ -235,7 +233,7 @@ void sized_split(struct onnx_node *n)
 	if (v->size[axis])
 		sized_refuse_dim(n, 0, axis);
 	else
-		sized_import(n, size);
+		sized_import(n, v->size);
 }
 
 /* What is tiled is all there; a dimension that is tiled as often as the data say has what comes

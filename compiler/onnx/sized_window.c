@@ -105,13 +105,11 @@ void sized_global_pool(struct onnx_node *n)
 void sized_batch_norm(struct onnx_node *n)
 {
 	const struct onnx_value *v = &n->in[0];
-	onnx_op size[NCC_MAX_DIMS];
 
-	memcpy(size, v->size, sizeof(size));
-	if (size[1] || onnx_int(n, "training_mode", 0))
+	if (v->size[1] || onnx_int(n, "training_mode", 0))
 		sized_refuse(n, 0);
 	else
-		sized_import(n, size);
+		sized_import(n, v->size);
 }
 
 /* The first dimension is a batch, whose elements have nothing to do with each other. */
