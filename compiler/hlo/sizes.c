@@ -238,15 +238,6 @@ unsigned int hlo_count_sizes(const Ncc__Hlo__Computation *c)
 	return n;
 }
 
-/* A number that the NEFF says to be the size of that dimension of that input or output */
-static char *source(struct hlo_inst *in, const char *of, int64_t number, unsigned int d)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "size of %s%lld, dimension %u", of, (long long)number, d);
-	return ncc_strdup(in->imp->m, text);
-}
-
 int hlo_size_parameter(struct hlo_inst *in, struct hlo_value *arg)
 {
 	const Ncc__Hlo__Shape *p = in->p->shape;
@@ -260,7 +251,7 @@ int hlo_size_parameter(struct hlo_inst *in, struct hlo_value *arg)
 
 		if (!hlo_is_dynamic_dim(p, d))
 			continue;
-		name = source(in, "input", in->p->parameter_number, d);
+		name = ncc_size_name(m, "input", in->p->parameter_number, d);
 		op = name ? ncc_op_new(m, NCC_PARAM, name, 0) : NULL;
 		if (!op)
 			return hlo_fail(in, -ENOMEM, "out of memory");
@@ -332,7 +323,7 @@ static int append_sizes(struct hlo_inst *in, const Ncc__Hlo__Shape *p, const str
 		if (!of->size[*leaf].dim[d])
 			continue;
 		say_size(in, *number, d, of->op[*leaf]->shape.dim[d], v->n);
-		m->out_source[v->n] = source(in, "output", *number, d);
+		m->out_source[v->n] = ncc_size_name(m, "output", *number, d);
 		if (!m->out_source[v->n])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 		v->op[v->n++] = of->size[*leaf].dim[d];

@@ -118,6 +118,14 @@ char *ncc_strdup(struct ncc_module *m, const char *s)
 	return p;
 }
 
+char *ncc_size_name(struct ncc_module *m, const char *of, int64_t number, unsigned int d)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "size of %s%lld, dimension %u", of, (long long)number, d);
+	return ncc_strdup(m, text);
+}
+
 #define LIST (NCC_MAX_DIMS * sizeof(int64_t))
 #define WINDOWS (NCC_MAX_DIMS * sizeof(struct ncc_window))
 

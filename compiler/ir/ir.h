@@ -282,6 +282,8 @@ void *ncc_alloc(struct ncc_module *m, size_t size);
 /* The same for an operation's data, which live until a sweep finds no operation that uses them */
 void *ncc_alloc_data(struct ncc_module *m, size_t size);
 char *ncc_strdup(struct ncc_module *m, const char *s);
+/* What the NEFF says of a number that is the size of that dimension of that "input" or "output" */
+char *ncc_size_name(struct ncc_module *m, const char *of, int64_t number, unsigned int d);
 
 /*
  * A new operation, not yet appended to the module; name may be NULL (then it is derived from

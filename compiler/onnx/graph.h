@@ -46,8 +46,6 @@ void onnx_run_graph(struct onnx_node *n, const Ncc__Onnx__Graph *g, const struct
 
 /* inputs.c: binds the model's inputs, and makes them parameters of the module, or constants. */
 int onnx_import_inputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g, struct onnx_scope *s);
-/* What the NEFF says of a number that is the size of that dimension of that input or output */
-char *onnx_size_name(struct ncc_module *m, const char *of, unsigned int number, unsigned int d);
 
 /*
  * iterations.c: an If and a Loop whose condition depends on data. in: the first iteration's number,

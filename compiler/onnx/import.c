@@ -235,7 +235,7 @@ static int give_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g, stru
 		if (!out[i].size[d])
 			continue;
 		say_size(imp, g->output[i]->name, i, &out[i], d);
-		m->out_source[m->nouts] = onnx_size_name(m, "output", i, d);
+		m->out_source[m->nouts] = ncc_size_name(m, "output", i, d);
 		if (!m->out_source[m->nouts])
 			return ncc_no_memory(imp->err);
 		m->outs[m->nouts++] = out[i].size[d];

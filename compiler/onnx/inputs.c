@@ -193,7 +193,7 @@ static int64_t dim_of(const struct open_dim *o)
 static struct ncc_op *size_parameter(struct onnx_node *n, const struct open_dim *o)
 {
 	struct ncc_module *m = n->imp->m;
-	char *name = onnx_size_name(m, "input", o->input, o->d);
+	char *name = ncc_size_name(m, "input", o->input, o->d);
 	struct ncc_op *op = name ? ncc_op_new(m, NCC_PARAM, name, 0) : NULL;
 
 	if (!op) {
@@ -229,14 +229,6 @@ static struct ncc_op *common_size(struct onnx_node *n, const struct open_dim *op
 			size = ox_bin(n, NCC_MIN, size, open[k].size);
 	}
 	return size;
-}
-
-char *onnx_size_name(struct ncc_module *m, const char *of, unsigned int number, unsigned int d)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "size of %s%u, dimension %u", of, number, d);
-	return ncc_strdup(m, text);
 }
 
 /* The dimensions of such an input, which is a parameter of the module */
