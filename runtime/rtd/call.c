@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "poller.h"
+
 struct rtd *rtd_call_rtd(struct rtd_call *call)
 {
 	return call->server->config.rtd;
@@ -37,4 +39,9 @@ void rtd_call_set_data(struct rtd_call *call, void *data)
 void *rtd_call_data(struct rtd_call *call)
 {
 	return call->data;
+}
+
+void rtd_call_hold(struct rtd_call *call)
+{
+	rtd_pollers_hold(call->server->pollers);
 }

@@ -16,8 +16,7 @@ struct rtd_server {
 	grpc_completion_queue *cq;
 	grpc_server_credentials *creds;
 	struct rtd_pool *pool;
-	unsigned int nthreads;
-	pthread_t *threads;
+	struct rtd_pollers *pollers;
 
 	pthread_mutex_t lock;
 	pthread_cond_t idle;

@@ -367,7 +367,7 @@ int rtd_infer_post(struct rtd *rtd, const struct rtd_post *post, uint64_t *cooki
 	pthread_mutex_lock(&rtd->lock);
 	if (!err->code && !infer_queue(rtd, infer, err)) {
 		id = infer->cookie;
-		if (!post->lend || !rtd_worker_lend(rtd, infer))
+		if (!post->lend || !rtd_worker_lend(rtd, infer, post->lend))
 			pthread_cond_signal(&model->eg->work);
 	}
 	if (err->code == NERR_INFER_BAD_INPUT)

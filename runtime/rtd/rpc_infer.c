@@ -26,6 +26,11 @@ static struct rtd_io *io_list(Nrt__InferIo **list, size_t n)
 	return ios;
 }
 
+static void hold(void *call)
+{
+	rtd_call_hold(call);
+}
+
 static int infer_submit(struct rtd_call *call, const Nrt__InferRequest *req, rtd_infer_done done,
 			uint64_t *cookie, struct rtd_err *err)
 {
@@ -48,7 +53,7 @@ static int infer_submit(struct rtd_call *call, const Nrt__InferRequest *req, rtd
 			.noutputs = req->n_shm_ofmap,
 			.done = done,
 			.done_arg = call,
-			.lend = done,
+			.lend = done ? hold : NULL,
 		};
 		rtd_infer_post(rtd, &post, cookie, err);
 	} else {

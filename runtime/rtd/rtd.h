@@ -344,7 +344,11 @@ struct rtd_post {
 	unsigned int ninputs, noutputs;
 	rtd_infer_done done; /* the waiter if there is one from the start, or NULL */
 	void *done_arg;
-	bool lend; /* this thread may execute, and tell the waiter, who does not wait for it */
+	/*
+	 * This thread may execute, and tell the waiter, who does not wait for it; called with
+	 * done_arg first if that may take long. NULL: it may not.
+	 */
+	void (*lend)(void *arg);
 };
 int rtd_infer_post(struct rtd *rtd, const struct rtd_post *post, uint64_t *cookie,
 		   struct rtd_err *err);
@@ -430,9 +434,10 @@ int rtd_memory_claim(struct rtd *rtd, const struct rtd_peer *peer, uint64_t amou
 int rtd_worker_start(struct rtd *rtd, struct rtd_eg *eg); /* the threads end when eg->end is set */
 /*
  * With the lock held on entry and on return: executes a queued inference on the caller's thread and
- * tells its waiter, after which it is gone, if that is soon done. Otherwise returns false.
+ * tells its waiter, after which it is gone, if that is soon done; calls hold with the waiter's
+ * argument first if others should not wait for it. Otherwise returns false.
  */
-bool rtd_worker_lend(struct rtd *rtd, struct rtd_infer *infer);
+bool rtd_worker_lend(struct rtd *rtd, struct rtd_infer *infer, void (*hold)(void *arg));
 
 /* shm.c */
 int rtd_shm_map(struct rtd *rtd, const struct rtd_peer *peer, uint64_t session, const char *path,

@@ -30,6 +30,7 @@
 #include "gate.h"
 #include "log.h"
 #include "message.h"
+#include "poller.h"
 #include "pool.h"
 
 /* Smaller messages are not counted: a user with a full account must be able to free something */
@@ -465,24 +466,17 @@ static void server_stopped(struct rtd_server *server)
 	pthread_mutex_unlock(&server->lock);
 }
 
-static void *server_thread(void *arg)
+static void server_event(void *arg, const grpc_event *event)
 {
 	struct rtd_server *server = arg;
+	struct server_op *op = event->tag;
 
-	for (;;) {
-		grpc_event ev = grpc_completion_queue_next(
-			server->cq, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
-		struct server_op *op = ev.tag;
-
-		if (ev.type == GRPC_QUEUE_SHUTDOWN)
-			return NULL;
-		if (ev.type != GRPC_OP_COMPLETE)
-			continue;
-		if (ev.tag == server)
-			server_stopped(server);
-		else
-			op->done(op->call, ev.success);
-	}
+	if (event->type != GRPC_OP_COMPLETE)
+		return;
+	if (event->tag == server)
+		server_stopped(server);
+	else
+		op->done(op->call, event->success);
 }
 
 /* ---- the server */
@@ -499,13 +493,12 @@ int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **o
 	pthread_mutex_init(&server->lock, NULL);
 	pthread_cond_init(&server->idle, NULL);
 	grpc_init();
-	server->threads = calloc(config->threads, sizeof(*server->threads));
 	server->cq = grpc_completion_queue_create_for_next(NULL);
 	rtd_quota_limits(config->quota, RTD_QUOTA_MEMORY, &user, &total);
 	server->gates = rtd_gates_new(server->cq, user, total);
 	server->creds = grpc_insecure_server_credentials_create();
 
-	err = server->threads && server->gates ? rtd_conns_new(&server->conns) : -ENOMEM;
+	err = server->gates ? rtd_conns_new(&server->conns) : -ENOMEM;
 	if (!err)
 		err = rtd_pool_new(config->workers, &server->pool);
 	if (err) {
@@ -549,16 +542,10 @@ static void gate_start(struct rtd_server *server, grpc_server *gate)
 int rtd_server_start(struct rtd_server *server)
 {
 	bool fresh;
-	int err;
 
 	gate_start(server, rtd_gates_find(server->gates, NULL, &fresh));
-	for (; server->nthreads < server->config.threads; server->nthreads++) {
-		err = pthread_create(&server->threads[server->nthreads], NULL, server_thread,
-				     server);
-		if (err)
-			return -err;
-	}
-	return 0;
+	return rtd_pollers_new(server->cq, server->config.threads, server_event, server,
+			       &server->pollers);
 }
 
 void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer)
@@ -602,25 +589,34 @@ static void server_drain(struct rtd_server *server)
 	pthread_mutex_unlock(&server->lock);
 }
 
+/* The events of a queue that no thread waits for, and is shut down */
+static void server_discard(struct rtd_server *server)
+{
+	grpc_event event;
+
+	do {
+		event = grpc_completion_queue_next(server->cq, gpr_inf_future(GPR_CLOCK_REALTIME),
+						   NULL);
+		server_event(server, &event);
+	} while (event.type != GRPC_QUEUE_SHUTDOWN);
+}
+
 void rtd_server_free(struct rtd_server *server)
 {
-	if (server->nthreads)
+	if (server->pollers)
 		server_drain(server);
 	else if (server->gates) /* listeners must be shut down even if they never started */
 		rtd_gates_shutdown(server->gates, server);
 
 	grpc_completion_queue_shutdown(server->cq);
-	if (!server->nthreads)
-		server_thread(server);
-	for (unsigned int i = 0; i < server->nthreads; i++)
-		pthread_join(server->threads[i], NULL);
-
+	if (!server->pollers)
+		server_discard(server);
+	rtd_pollers_free(server->pollers);
 	rtd_pool_free(server->pool);
 	rtd_gates_free(server->gates);
 	grpc_completion_queue_destroy(server->cq);
 	grpc_server_credentials_release(server->creds);
 	rtd_conns_free(server->conns);
-	free(server->threads);
 	pthread_cond_destroy(&server->idle);
 	pthread_mutex_destroy(&server->lock);
 	free(server);

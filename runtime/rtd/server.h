@@ -94,6 +94,12 @@ void *rtd_call_data(struct rtd_call *call);
  */
 void rtd_call_reserve(struct rtd_call *call, uint64_t bytes);
 
+/*
+ * In a handler: what follows may take long, so another thread takes the server's events meanwhile.
+ * One that takes long without it is noticed after some milliseconds.
+ */
+void rtd_call_hold(struct rtd_call *call);
+
 /* Unary and client stream: sends the only answer. */
 void rtd_call_reply(struct rtd_call *call, const ProtobufCMessage *message);
 /* Bidi: sends one message, then reads the next incoming one; ended by rtd_call_finish. */

@@ -13,6 +13,7 @@
  */
 #define LEND_NS 1000000
 #define LEND_THREADS 2
+#define HOLD_NS 50000 /* if it took longer than this, another thread takes gRPC's events meanwhile */
 
 /* Called with the lock held. */
 static void count_result(struct rtd *rtd, const struct rtd_err *err)
@@ -200,7 +201,7 @@ static void worker_begin(struct rtd_eg *eg)
 	worker_execute(eg->rtd, infer);
 }
 
-bool rtd_worker_lend(struct rtd *rtd, struct rtd_infer *infer)
+bool rtd_worker_lend(struct rtd *rtd, struct rtd_infer *infer, void (*hold)(void *arg))
 {
 	struct rtd_model *model = infer->model;
 	struct rtd_eg *eg = model->eg;
@@ -208,6 +209,8 @@ bool rtd_worker_lend(struct rtd *rtd, struct rtd_infer *infer)
 	if (rtd->lent == LEND_THREADS || !model->took_ns || model->took_ns > LEND_NS ||
 	    TAILQ_FIRST(&eg->queue) != infer || !may_begin(eg))
 		return false;
+	if (model->took_ns > HOLD_NS)
+		hold(infer->done_arg);
 	infer->lent = true;
 	rtd->lent++;
 	worker_begin(eg);

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Who takes events from the completion queue, which here is the test's own: one thread, and others
+ * in its place while it is held up. An event that waits for a later one would, with one thread, wait
+ * for ever.
+ */
+#include <check.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "../check_main.h"
+#include "poller.h"
+
+#define THREADS 4
+
+/* An event, by its tag */
+struct happening {
+	bool hold; /* its thread says that it is held up */
+	sem_t *wait, *post; /* or NULL */
+	atomic_bool over;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
+static struct happening *queue[1024];
+static unsigned int head, tail, waiting;
+static bool is_shut;
+static struct rtd_pollers *pollers;
+
+grpc_event grpc_completion_queue_next(grpc_completion_queue *cq, gpr_timespec deadline,
+				      void *reserved)
+{
+	grpc_event event = { .type = GRPC_QUEUE_SHUTDOWN };
+
+	pthread_mutex_lock(&lock);
+	waiting++;
+	while (head == tail && !is_shut)
+		pthread_cond_wait(&more, &lock);
+	waiting--;
+	if (head != tail) {
+		event.type = GRPC_OP_COMPLETE;
+		event.tag = queue[tail++ % 1024];
+	}
+	pthread_mutex_unlock(&lock);
+	return event;
+}
+
+gpr_timespec gpr_inf_future(gpr_clock_type type)
+{
+	return (gpr_timespec){ .tv_sec = 0 };
+}
+
+static void handle(void *arg, const grpc_event *event)
+{
+	struct happening *h = event->tag;
+
+	ck_assert_ptr_eq(arg, queue);
+	if (h->hold)
+		rtd_pollers_hold(pollers);
+	if (h->post)
+		sem_post(h->post);
+	if (h->wait)
+		sem_wait(h->wait);
+	h->over = true;
+}
+
+static void happen(struct happening *h)
+{
+	h->over = false;
+	pthread_mutex_lock(&lock);
+	queue[head++ % 1024] = h;
+	pthread_cond_signal(&more);
+	pthread_mutex_unlock(&lock);
+}
+
+static void await(const struct happening *h)
+{
+	while (!h->over)
+		sched_yield();
+}
+
+/* Threads that wait for an event, once so many do */
+static void await_waiting(unsigned int n)
+{
+	for (unsigned int now = n + 1; now != n; sched_yield()) {
+		pthread_mutex_lock(&lock);
+		now = waiting;
+		pthread_mutex_unlock(&lock);
+	}
+}
+
+static void start(void)
+{
+	head = tail = 0;
+	is_shut = false;
+	ck_assert_int_eq(rtd_pollers_new(NULL, THREADS, handle, queue, &pollers), 0);
+}
+
+static void stop(void)
+{
+	pthread_mutex_lock(&lock);
+	is_shut = true;
+	pthread_cond_broadcast(&more);
+	pthread_mutex_unlock(&lock);
+	rtd_pollers_free(pollers);
+	ck_assert_uint_eq(waiting, 0);
+}
+
+START_TEST(one_waits)
+{
+	static struct happening plain;
+
+	start();
+	for (int i = 0; i < 1000; i++) {
+		happen(&plain);
+		await(&plain);
+	}
+	await_waiting(1);
+	stop();
+}
+END_TEST
+
+/* So many events wait for the one behind them; told that they do, or not. */
+static void check_held(unsigned int n, bool hold)
+{
+	static struct happening held[THREADS], plain;
+	sem_t go, begun;
+
+	sem_init(&go, 0, 0);
+	sem_init(&begun, 0, 0);
+	for (unsigned int i = 0; i < n; i++) {
+		held[i] = (struct happening){ .hold = hold, .wait = &go, .post = &begun };
+		happen(&held[i]);
+		sem_wait(&begun);
+	}
+	happen(&plain);
+	await(&plain);
+	for (unsigned int i = 0; i < n; i++)
+		sem_post(&go);
+	for (unsigned int i = 0; i < n; i++)
+		await(&held[i]);
+	/* those that come back find their place taken */
+	for (int i = 0; i < 4 * THREADS; i++) {
+		happen(&plain);
+		await(&plain);
+	}
+	await_waiting(1);
+}
+
+START_TEST(others_take_its_place)
+{
+	start();
+	for (unsigned int i = 0; i < 50; i++)
+		check_held(1 + i % (THREADS - 1), true);
+	stop();
+}
+END_TEST
+
+START_TEST(the_watch_sees_who_is_held_up)
+{
+	start();
+	for (unsigned int i = 0; i < 10; i++)
+		check_held(1 + i % (THREADS - 1), false);
+	stop();
+}
+END_TEST
+
+/* What all threads are held up in ends, and then the others' turn comes. */
+START_TEST(more_than_there_are)
+{
+	static struct happening held[3 * THREADS], plain;
+	sem_t go;
+
+	start();
+	sem_init(&go, 0, 0);
+	for (unsigned int i = 0; i < 3 * THREADS; i++) {
+		held[i] = (struct happening){ .hold = i % 2, .wait = &go };
+		happen(&held[i]);
+	}
+	happen(&plain);
+	for (unsigned int i = 0; i < 3 * THREADS; i++)
+		sem_post(&go);
+	for (unsigned int i = 0; i < 3 * THREADS; i++)
+		await(&held[i]);
+	await(&plain);
+	stop();
+}
+END_TEST
+
+START_TEST(ends_at_once)
+{
+	start();
+	stop();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("rtd-poller");
+	TCase *tc = tcase_create("poller");
+
+	tcase_add_test(tc, one_waits);
+	tcase_add_test(tc, others_take_its_place);
+	tcase_add_test(tc, the_watch_sees_who_is_held_up);
+	tcase_add_test(tc, more_than_there_are);
+	tcase_add_test(tc, ends_at_once);
+	tcase_set_timeout(tc, 60);
+	suite_add_tcase(s, tc);
+	return check_run(s);
+}
