@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who takes events from the completion queue, which here is the test's own: one thread, and others
- * in its place while it is held up. An event that waits for a later one would, with one thread, wait
- * for ever.
+ * Who takes events from the completion queue, which here is the test's own: one thread, others in
+ * its place while it is held up, and more when those there have no time left. An event that waits
+ * for a later one would, with one thread, wait for ever. The watch's ticks, the processors and the
+ * threads' time are the test's too.
  */
 #include <check.h>
 #include <pthread.h>
@@ -11,6 +12,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "../check_main.h"
 #include "poller.h"
@@ -30,6 +33,10 @@ static struct happening *queue[1024];
 static unsigned int head, tail, waiting;
 static bool is_shut;
 static struct rtd_pollers *pollers;
+static bool no_ticks; /* the watch never looks */
+static atomic_uint ticks;
+static atomic_bool busy; /* the threads never rest */
+static long processors = 1;
 
 grpc_event grpc_completion_queue_next(grpc_completion_queue *cq, gpr_timespec deadline,
 				      void *reserved)
@@ -52,6 +59,36 @@ grpc_event grpc_completion_queue_next(grpc_completion_queue *cq, gpr_timespec de
 gpr_timespec gpr_inf_future(gpr_clock_type type)
 {
 	return (gpr_timespec){ .tv_sec = 0 };
+}
+
+int __real_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				  const struct timespec *until);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				  const struct timespec *until);
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+long __real_sysconf(int name);
+long __wrap_sysconf(int name);
+
+int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				  const struct timespec *until)
+{
+	ticks++;
+	return no_ticks ? pthread_cond_wait(cond, mutex) :
+			  __real_pthread_cond_timedwait(cond, mutex, until);
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+	if (clock == CLOCK_MONOTONIC || busy)
+		return __real_clock_gettime(CLOCK_MONOTONIC, t);
+	*t = (struct timespec){ .tv_sec = 0 };
+	return 0;
+}
+
+long __wrap_sysconf(int name)
+{
+	return name == _SC_NPROCESSORS_ONLN ? processors : __real_sysconf(name);
 }
 
 static void handle(void *arg, const grpc_event *event)
@@ -83,14 +120,21 @@ static void await(const struct happening *h)
 		sched_yield();
 }
 
-/* Threads that wait for an event, once so many do */
+static unsigned int now_waiting(void)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&lock);
+	n = waiting;
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
+/* Until so many threads wait for an event */
 static void await_waiting(unsigned int n)
 {
-	for (unsigned int now = n + 1; now != n; sched_yield()) {
-		pthread_mutex_lock(&lock);
-		now = waiting;
-		pthread_mutex_unlock(&lock);
-	}
+	while (now_waiting() != n)
+		sched_yield();
 }
 
 static void start(void)
@@ -153,6 +197,7 @@ static void check_held(unsigned int n, bool hold)
 
 START_TEST(others_take_its_place)
 {
+	no_ticks = true;
 	start();
 	for (unsigned int i = 0; i < 50; i++)
 		check_held(1 + i % (THREADS - 1), true);
@@ -191,6 +236,49 @@ START_TEST(more_than_there_are)
 }
 END_TEST
 
+/* Events until so many threads wait for them */
+static void happen_until(unsigned int n)
+{
+	static struct happening plain;
+
+	while (now_waiting() != n) {
+		happen(&plain);
+		await(&plain);
+	}
+}
+
+/* Events for so many ticks, for which not more threads wait than this */
+static void happen_for(unsigned int n, unsigned int most)
+{
+	static struct happening plain;
+
+	for (unsigned int then = ticks; ticks - then < n;) {
+		happen(&plain);
+		await(&plain);
+		ck_assert_uint_le(now_waiting(), most);
+	}
+}
+
+START_TEST(as_many_as_there_is_to_do)
+{
+	static const struct {
+		long processors;
+		unsigned int most;
+	} machines[] = { { 1, 1 }, { 3, 1 }, { 4, 2 }, { 7, 3 }, { 64, THREADS } };
+
+	processors = machines[_i].processors;
+	start();
+	for (int i = 0; i < 3; i++) {
+		busy = true;
+		happen_until(machines[_i].most);
+		happen_for(4 * THREADS, machines[_i].most);
+		busy = false;
+		happen_until(1);
+	}
+	stop();
+}
+END_TEST
+
 START_TEST(ends_at_once)
 {
 	start();
@@ -207,8 +295,9 @@ int main(void)
 	tcase_add_test(tc, others_take_its_place);
 	tcase_add_test(tc, the_watch_sees_who_is_held_up);
 	tcase_add_test(tc, more_than_there_are);
+	tcase_add_loop_test(tc, as_many_as_there_is_to_do, 0, 5);
 	tcase_add_test(tc, ends_at_once);
-	tcase_set_timeout(tc, 60);
+	tcase_set_timeout(tc, 30);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
