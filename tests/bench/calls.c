@@ -2,7 +2,7 @@
 /*
  * What a call of the daemon costs beside one of a server that does nothing, of the same gRPC:
  *
- *	bench-calls echo SOCKET: a server whose answer is the request, until its input ends
+ *	bench-calls echo SOCKET THREADS: a server whose answer is the request, until its input ends
  *	bench-calls call SOCKET MODEL CLIENTS SECONDS: inferences without inputs, each client on a
  *		connection of its own and one call at a time; MODEL 0 takes any answer
  *
@@ -22,7 +22,6 @@
 #include "message.h"
 #include "nmgr.pb-c.h"
 
-#define SERVER_THREADS 4 /* as many as the daemon has */
 #define OPEN_REQUESTS 16 /* as the daemon */
 #define MAX_CLIENTS 64
 
@@ -107,7 +106,7 @@ static void *echo_thread(void *arg)
 	return arg;
 }
 
-static int echo(const char *socket)
+static int echo(const char *socket, int threads)
 {
 	static struct echo_call calls[OPEN_REQUESTS + MAX_CLIENTS];
 	grpc_server_credentials *creds = grpc_insecure_server_credentials_create();
@@ -123,7 +122,7 @@ static int echo(const char *socket)
 	grpc_server_start(server);
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		echo_ask(&calls[i]);
-	for (int i = 0; i < SERVER_THREADS; i++)
+	for (int i = 0; i < threads; i++)
 		if (pthread_create(&thread, NULL, echo_thread, NULL))
 			die("no thread");
 	while (read(STDIN_FILENO, &byte, 1) > 0)
@@ -288,9 +287,9 @@ int main(int argc, char **argv)
 	unsigned int n = argc == 6 ? (unsigned int)atoi(argv[4]) : 0;
 
 	grpc_init();
-	if (argc == 3 && !strcmp(argv[1], "echo"))
-		return echo(argv[2]);
+	if (argc == 4 && !strcmp(argv[1], "echo"))
+		return echo(argv[2], atoi(argv[3]));
 	if (n < 1 || n > MAX_CLIENTS || strcmp(argv[1], "call") != 0)
-		die("usage: bench-calls echo SOCKET | call SOCKET MODEL CLIENTS SECONDS");
+		die("usage: bench-calls echo SOCKET THREADS | call SOCKET MODEL CLIENTS SECONDS");
 	return call(argv[2], (uint32_t)atoi(argv[3]), n, atof(argv[5]));
 }

@@ -240,13 +240,14 @@ def await_socket(process: subprocess.Popen, socket: Path) -> None:
 
 
 def calls(build: Path) -> None:
-    """The daemon with a model that does nothing beside a gRPC server that does nothing, in turns; medians of five"""
+    """The daemon with a model that does nothing beside gRPC servers that do nothing, in turns; medians of five"""
     program, tools = str(build / "tests" / "bench" / "bench-calls"), build / "tools" / "neuron-cli" / "neuron-cli"
     with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as servers:
-        neff, sockets = Path(work) / "empty.neff", {name: Path(work) / name for name in ("echo", "rtd")}
+        neff, sockets = Path(work) / "empty.neff", {name: Path(work) / name for name in ("echo", "echo1", "rtd")}
         subprocess.run([str(build / "tests" / "unit" / "neff" / "testmodel_write"), "empty", str(neff)], check=True)
         env = {**os.environ, "NEURON_EMU": "inf1.xlarge", "NEURON_RTD_ADDRESS": f"unix:{sockets['rtd']}"}
-        for name, argv in [("echo", [program, "echo", str(sockets["echo"])]),
+        for name, argv in [("echo", [program, "echo", str(sockets["echo"]), "4"]),
+                           ("echo1", [program, "echo", str(sockets["echo1"]), "1"]),
                            ("rtd", [str(build / "runtime" / "rtd" / "neuron-rtd"), "-g", f"unix:{sockets['rtd']}", "-l", "3"])]:
             process = servers.enter_context(subprocess.Popen(argv, env=env, stdin=subprocess.PIPE))
             servers.callback(process.terminate)
@@ -260,9 +261,12 @@ def calls(build: Path) -> None:
             def median(name: str, what: str) -> float:
                 return statistics.median(turn[name][what] for turn in got)
 
-            ratio = statistics.median(turn["echo"]["p50"] / turn["rtd"]["p50"] for turn in got)
+            def ratio(name: str) -> float:
+                return statistics.median(turn[name]["p50"] / turn["rtd"]["p50"] for turn in got)
+
             show(f"an empty model, clients: {clients}, calls a second", f"{median('rtd', 'rate'):.0f}")
-            show("  beside a server that does nothing, by the medians", f"{ratio:.2f}", "0.80")
+            show("  beside a server that does nothing, by the medians", f"{ratio('echo'):.2f}", "0.80")
+            show("  beside one of a single thread", f"{ratio('echo1'):.2f}")
             show("  half of the calls; 99 of 100 take up to",
                  f"{median('rtd', 'p50'):.0f}; {median('rtd', 'p99'):.0f} us")
             show("  of the other server", f"{median('echo', 'p50'):.0f}; {median('echo', 'p99'):.0f} us")
