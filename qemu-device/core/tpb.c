@@ -31,6 +31,7 @@ void tpb_reset(struct tpb *t)
 		eng->draws = (struct exec_draws){ .core = t->cfg.index, .engine = e };
 		eng->own = TPB_WATCH_NONE;
 		eng->own_time = 0;
+		eng->stands = TPB_WATCH_NONE;
 		tpb_window_reset(eng);
 		tpb_decode_head(t, e);
 	}
@@ -144,6 +145,7 @@ void tpb_look(struct tpb *t, unsigned int e)
 					   ? &t->words.sem_past[eng->watch]
 					   : &t->words.event_past[eng->watch - TPB_WATCH_EVENT],
 				   eng->insn, from);
+	tpb_stand(eng);
 }
 
 static uint64_t tpb_arrival(const struct tpb_engine *eng, unsigned int words)
