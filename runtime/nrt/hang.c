@@ -82,8 +82,8 @@ static void say(const struct rt_core *core)
 	if (gethostname(host, sizeof(host) - 1))
 		host[0] = '\0';
 	word_of("/sys/devices/virtual/dmi/id/board_asset_tag", instance, sizeof(instance));
-	snprintf(path, sizeof(path), "/sys/devices/virtual/neuron_device/neuron%u/info/serial_number",
-		 core->device);
+	snprintf(path, sizeof(path),
+		 "/sys/devices/virtual/neuron_device/neuron%u/info/serial_number", core->device);
 	word_of(path, serial, sizeof(serial));
 	snprintf(line, sizeof(line),
 		 "NRT: NEURON_HW_ERR=HANG_ON_COLLECTIVES instance-id=%s hostname=%s nd-id=%u "

@@ -163,9 +163,7 @@ static NRT_STATUS wait_failed(struct rt_subgraph *sg, int err)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "waiting for nd%u nc%u: %s",
 			       core->device, core->nc, strerror(-err));
 	rt_hang_tell(sg, hang);
-	return rt_timed_out(sg, *hang		 ? hang :
-				sg->nparts > 1 ? ": a loop goes on" :
-						 "");
+	return rt_timed_out(sg, *hang ? hang : sg->nparts > 1 ? ": a loop goes on" : "");
 }
 
 /*

@@ -710,6 +710,8 @@ static void mate(struct testmodel *t, unsigned int k, enum testmodel_mates how)
 	}
 	testmodel_insn(t, SP, &barrier);
 	wait_ge(t, SP, barrier.id, how == TESTMODEL_ABSENT && !k ? 2 : 1);
+	if (how == TESTMODEL_ALONE && !k)
+		wait_ge(t, SP, 5, 1);
 	clear_all(t);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * testmodel_write add|gather|words|long|matmul|shuffle|stages|peek|empty|hang|fault FILE: a
- * hand-made NEFF for tests; meet|absent|late|astray: for a logical core of trn2
+ * hand-made NEFF for tests; meet|absent|late|astray|alone: for a logical core of trn2
  */
 #include "testmodel.h"
 
@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 {
 	const struct testmodel_tables tables = { 3, 300, 100, 130 };
 	const struct testmodel_tables words = { 1, 65536, 4, 1 << 18 };
-	static const char *const mates[] = { "meet", "absent", "late", "astray" };
+	static const char *const mates[] = { "meet", "absent", "late", "astray", "alone" };
 	static uint16_t w[128 * 64];
 	struct testmodel t;
 	size_t size;
