@@ -29,9 +29,8 @@ void tpb_reset(struct tpb *t)
 		eng->stopped = eng->told = false;
 		eng->at_random = false;
 		eng->draws = (struct exec_draws){ .core = t->cfg.index, .engine = e };
-		eng->own = TPB_WATCH_NONE;
+		eng->own = eng->stands = TPB_WATCH_NONE;
 		eng->own_time = 0;
-		eng->stands = TPB_WATCH_NONE;
 		tpb_window_reset(eng);
 		tpb_decode_head(t, e);
 	}
@@ -208,11 +207,12 @@ void tpb_fifo_push(struct tpb *t, unsigned int engine, const void *words, unsign
 		tpb_decode_head(t, engine);
 }
 
-/* On to what is behind the head */
+/* On to what is behind the head, whose own update is not to be taken for its wait's */
 static void tpb_advance(struct tpb *t, unsigned int e)
 {
 	struct tpb_engine *eng = &t->eng[e];
 
+	eng->watch = TPB_WATCH_NONE;
 	if (eng->window.on) {
 		eng->window.pc += (uint64_t)eng->head_words * NEURON_INSN_WORD;
 		return;

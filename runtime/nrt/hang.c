@@ -32,29 +32,30 @@ static bool raises(const struct rt_subgraph *sg, unsigned int semaphore)
 	return false;
 }
 
-/* The first of the engines that waits for the other core, in words; 0: none does */
-static size_t waits(const struct rt_subgraph *sg, const struct rt_subgraph *other, char *text,
-		    size_t size)
+/* The first of the engines that waits for the other core, in words behind the text; or none does */
+static bool waits(const struct rt_subgraph *sg, const struct rt_subgraph *other,
+		  char text[RT_HANG_TEXT])
 {
+	const size_t n = strlen(text);
 	const struct rt_core *core = sg->core;
 	struct ndl_core_perf perf;
 
 	if (ndl_core_perf(core->dev, core->nc, &perf))
-		return 0;
+		return false;
 	for (unsigned int e = 0; e < sg->target->engines; e++) {
 		const uint64_t what = perf.engine[e].stands;
 		const unsigned int semaphore = what & NEURON_STANDS_INDEX;
 
-		if ((what & NEURON_STANDS_KIND) == NEURON_STANDS_SEM(0) &&
-		    semaphore < sg->target->semaphores && raises(other, semaphore))
-			return (size_t)snprintf(
-				text, size,
-				": nc%u waits for nc%u (%s at byte %llu of its program, "
-				"semaphore %u)",
-				core->nc, other->core->nc, sg->target->engine[e].name,
-				(unsigned long long)perf.engine[e].stands_at, semaphore);
+		if ((what & NEURON_STANDS_KIND) != NEURON_STANDS_SEM(0) ||
+		    semaphore >= sg->target->semaphores || !raises(other, semaphore))
+			continue;
+		snprintf(text + n, RT_HANG_TEXT - n,
+			 "%s nc%u waits for nc%u (%s at byte %llu of its program, semaphore %u)",
+			 n ? "," : ":", core->nc, other->core->nc, sg->target->engine[e].name,
+			 (unsigned long long)perf.engine[e].stands_at, semaphore);
+		return true;
 	}
-	return 0;
+	return false;
 }
 
 /* A line of a file that the kernel writes, without blanks */
@@ -95,17 +96,17 @@ static void say(const struct rt_core *core)
 void rt_hang_tell(const struct rt_subgraph *sg, char text[RT_HANG_TEXT])
 {
 	const struct rt_subgraph *other = other_of(sg), *first;
-	size_t n, more;
+	bool mine, its;
 
 	text[0] = '\0';
 	if (!other)
 		return;
 	first = sg < other ? sg : other;
 	other = first == sg ? other : sg;
-	n = waits(first, other, text, RT_HANG_TEXT);
-	more = n < RT_HANG_TEXT ? waits(other, first, text + n, RT_HANG_TEXT - n) : 0;
-	if (!n && !more)
+	mine = waits(first, other, text);
+	its = waits(other, first, text);
+	if (!mine && !its)
 		return;
 	rt_log(RT_LOG_ERROR, "hang on collectives%s", text);
-	say(n ? first->core : other->core);
+	say(mine ? first->core : other->core);
 }

@@ -42,7 +42,7 @@ NRT_STATUS rt_run_both(struct rt_subgraph *sg, struct rt_subgraph *mate, uint64_
  * hang.c: when the time is over, whether a core of the subgraph's logical one waits for the other,
  * which text says (": ..." or ""), and the kernel log; before a reset
  */
-#define RT_HANG_TEXT 192
+#define RT_HANG_TEXT 256
 void rt_hang_tell(const struct rt_subgraph *sg, char text[RT_HANG_TEXT]);
 
 /* NRT_TIMEOUT, with what was under way (": ..." or "") and what sets the time. */

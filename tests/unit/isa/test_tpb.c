@@ -401,6 +401,20 @@ START_TEST(test_stands)
 	tpb_run(m.tpb, 10);
 	ck_assert_uint_eq(tpb_stands(m.tpb, 1, &at), 0);
 	ck_assert_uint_eq(executed(1), 2);
+	/* one that takes back what it waited for waits no more, whatever comes behind it */
+	sem.update = NEURON_UPD_SEM_DEC;
+	sem.update_index = 5;
+	sem.wait_value = 1;
+	sem.wait = NEURON_WAIT_SEM_GE;
+	for (unsigned int i = 0; i < 2; i++) {
+		machine_push(&m, 1, &sem, 0);
+		tpb_run(m.tpb, 10);
+		ck_assert_uint_eq(tpb_stands(m.tpb, 1, &at), 0);
+	}
+	machine_push(&m, 1, &sem, 0);
+	tpb_run(m.tpb, 10);
+	ck_assert_uint_eq(executed(1), 4);
+	ck_assert_uint_eq(tpb_stands(m.tpb, 1, &at), 0x40000005);
 }
 END_TEST
 
