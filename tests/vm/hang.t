@@ -64,13 +64,13 @@ told 0 "the daemon"
 kill -TERM $pid
 wait $pid
 
-# who may say so: nobody of cores that are another's, or that wait for nothing
-mark
-run late 65534 &
-while [ -n "$(jobs -r)" ]; do ./driver-tool say 65534 "$claim"; done
-told 0 "of another process's core"
+# who may say so: nobody of cores that wait for nothing, or that are another's
 mark
 ok "of one's own cores, which do nothing" ./driver-tool boast 65534 "$claim"
 is "$(said)" "" "no line"
 like "$(since)" 'process [0-9]+: x\.NEURON\.HW_ERR=HANG_ON_COLLECTIVES\.instance-id=i' "but a text like any other"
+mark
+run late 65534 &
+while [ -n "$(jobs -r)" ]; do ./driver-tool say 65534 "$claim"; done
+told 0 "of another process's core"
 done_testing
