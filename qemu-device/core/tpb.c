@@ -26,8 +26,7 @@ void tpb_reset(struct tpb *t)
 		struct tpb_engine *eng = &t->eng[e];
 
 		eng->fifo_head = eng->fifo_count = 0;
-		eng->stopped = eng->told = false;
-		eng->at_random = false;
+		eng->stopped = eng->told = eng->at_random = false;
 		eng->draws = (struct exec_draws){ .core = t->cfg.index, .engine = e };
 		eng->own = eng->stands = TPB_WATCH_NONE;
 		eng->own_time = 0;
