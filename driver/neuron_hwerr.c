@@ -2,7 +2,8 @@
 /*
  * Hardware errors in the kernel log, as node-problem-detector's public rules look for them:
  * "NEURON_HW_ERR=<what>" between blanks, then key=value pairs. What a program did to itself (a bad
- * descriptor, an illegal instruction) is no such error and is told to its owner alone.
+ * descriptor, an illegal instruction) is no such error and is told to its owner alone; but that one
+ * of its cores waits for another, which need not be its fault, a runtime may have said (PRINTK).
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
@@ -17,6 +18,7 @@ static const char *const hwerr_names[] = {
 	[NEURON_HWERR_CORE] = "NC_UNCORRECTABLE_ERROR",
 	[NEURON_HWERR_DRAM] = "HBM_UNCORRECTABLE_ERROR",
 	[NEURON_HWERR_DMA] = "DMA_ERROR",
+	[NEURON_HWERR_HANG] = "HANG_ON_COLLECTIVES",
 };
 
 /* The cloud's name of this machine, which is where it puts asset tags */

@@ -248,6 +248,66 @@ static void text_disarm(char *text)
 	}
 }
 
+/* Both cores of a logical one are the caller's */
+static bool mates_are_mine(struct neuron_device *nd, unsigned int nc)
+{
+	unsigned int n = nd->gen->logical_cores, first, i;
+	bool mine = n > 1 && nc < nd->gen->cores;
+
+	if (!mine)
+		return false;
+	first = nc - nc % n;
+	mutex_lock(&nd->lock);
+	for (i = first; i < first + n; i++)
+		mine = mine && nd->core_owner[i] == current->tgid;
+	mutex_unlock(&nd->lock);
+	return mine;
+}
+
+/* Whether an engine of the core waits for a semaphore, by the chip's own word; reset_sem is held */
+static bool core_waits(struct neuron_device *nd, unsigned int nc)
+{
+	const struct neuron_gen *gen = nd->gen;
+	u64 addr[NEURON_ENGINES_MAX];
+	u32 word[NEURON_ENGINES_MAX];
+	unsigned int n = gen->target->engines, i;
+
+	for (i = 0; i < n; i++)
+		addr[i] = neuron_gen_address(gen, NEURON_BLOCK_EXT, 0) + gen->ext.perf +
+			  nc * gen->ext.perf_stride + NEURON_PERF_ENG(i) + NEURON_PERF_STANDS;
+	if (READ_ONCE(nd->state) != NEURON_STATE_READY || neuron_reg_read(nd, addr, word, n))
+		return false;
+	for (i = 0; i < n; i++)
+		if ((word[i] & NEURON_STANDS_KIND) == NEURON_STANDS_SEM(0))
+			return true;
+	return false;
+}
+
+/*
+ * A runtime that gives up on a core that waits for another one writes the line of a hang on
+ * collectives. Of its words only the core counts: what the chip says of that is looked up, and the
+ * line is the driver's own. False: it is a text like any other.
+ */
+static bool hang_said(struct neuron_device *nd, const char *text)
+{
+	unsigned int id, nc;
+	const char *at;
+	bool waits;
+
+	at = strstr(text, " NEURON_HW_ERR=HANG_ON_COLLECTIVES ");
+	at = at ? strstr(at, " nd-id=") : NULL;
+	if (!at || sscanf(at, " nd-id=%u nc-id=%u ", &id, &nc) != 2 || id != nd->index)
+		return false;
+	if (!(nd->hal.features & NEURON_CAP_F_PERF) || !mates_are_mine(nd, nc) ||
+	    down_read_killable(&nd->reset_sem))
+		return false;
+	waits = core_waits(nd, nc);
+	up_read(&nd->reset_sem);
+	if (waits)
+		neuron_hwerr(nd, NEURON_HWERR_HANG, nc);
+	return waits;
+}
+
 static int do_printk(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_printk *p = arg;
@@ -267,6 +327,8 @@ static int do_printk(struct neuron_device *nd, void *arg, struct neuron_call *ca
 	for (i = 0; text[i]; i++)
 		if (!isprint(text[i]))
 			text[i] = '?';
+	if (hang_said(nd, text))
+		return 0;
 	if (!capable(CAP_SYS_ADMIN))
 		text_disarm(text);
 	pr_info_ratelimited("nd%d: process %d: %s\n", nd->index, current->tgid, text);

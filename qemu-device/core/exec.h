@@ -354,6 +354,9 @@ struct tpb_engine {
 	/* its last update: it waits behind that, where others look at their own time */
 	uint16_t own;
 	uint64_t own_time;
+	/* not state, for any thread: what its head waits for as far as is known, and where it is */
+	uint16_t stands;
+	uint64_t stands_at;
 };
 
 /* The stationary operand, packed as struct exec_mm says, zeros beyond fs */
@@ -414,6 +417,8 @@ void tpb_decode_head(struct tpb *t, unsigned int e);
 void tpb_look(struct tpb *t, unsigned int e); /* when it can start, once it is known */
 uint16_t tpb_watch(const struct tpb *t, const struct neuron_insn *insn); /* what it waits for */
 void tpb_engine_stop(struct tpb *t, unsigned int e, uint16_t code, uint64_t data, uint32_t data2);
+
+void tpb_stand(struct tpb_engine *eng); /* tpb_read.c: tells others whether it waits */
 
 /* tpb_seq.c */
 void tpb_window_free(struct tpb *t);

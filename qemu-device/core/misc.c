@@ -243,6 +243,8 @@ static uint32_t perf_read(struct ncore_chip *chip, unsigned int nc, uint32_t rel
 	const uint32_t core = chip->gen->ext.perf_core;
 	unsigned int e = rel / NEURON_PERF_ENG(1);
 	struct tpb_perf perf;
+	uint32_t stands;
+	uint64_t at;
 
 	if (rel >= core) {
 		switch ((rel - core) & ~4u) {
@@ -276,6 +278,10 @@ static uint32_t perf_read(struct ncore_chip *chip, unsigned int nc, uint32_t rel
 		return half_of(perf.eng[e].matmul_insn, rel);
 	case NEURON_PERF_MATMUL_WAIT:
 		return half_of(perf.eng[e].matmul_wait, rel);
+	case NEURON_PERF_STANDS:
+	case NEURON_PERF_STANDS_AT:
+		stands = tpb_stands(chip->core[nc].tpb, e, &at);
+		return half_of(rel & 8 ? at : stands, rel);
 	default:
 		return 0;
 	}

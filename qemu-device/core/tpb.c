@@ -26,10 +26,9 @@ void tpb_reset(struct tpb *t)
 		struct tpb_engine *eng = &t->eng[e];
 
 		eng->fifo_head = eng->fifo_count = 0;
-		eng->stopped = eng->told = false;
-		eng->at_random = false;
+		eng->stopped = eng->told = eng->at_random = false;
 		eng->draws = (struct exec_draws){ .core = t->cfg.index, .engine = e };
-		eng->own = TPB_WATCH_NONE;
+		eng->own = eng->stands = TPB_WATCH_NONE;
 		eng->own_time = 0;
 		tpb_window_reset(eng);
 		tpb_decode_head(t, e);
@@ -144,6 +143,7 @@ void tpb_look(struct tpb *t, unsigned int e)
 					   ? &t->words.sem_past[eng->watch]
 					   : &t->words.event_past[eng->watch - TPB_WATCH_EVENT],
 				   eng->insn, from);
+	tpb_stand(eng);
 }
 
 static uint64_t tpb_arrival(const struct tpb_engine *eng, unsigned int words)
@@ -206,11 +206,12 @@ void tpb_fifo_push(struct tpb *t, unsigned int engine, const void *words, unsign
 		tpb_decode_head(t, engine);
 }
 
-/* On to what is behind the head */
+/* On to what is behind the head, whose own update is not to be taken for its wait's */
 static void tpb_advance(struct tpb *t, unsigned int e)
 {
 	struct tpb_engine *eng = &t->eng[e];
 
+	eng->watch = TPB_WATCH_NONE;
 	if (eng->window.on) {
 		eng->window.pc += (uint64_t)eng->head_words * NEURON_INSN_WORD;
 		return;

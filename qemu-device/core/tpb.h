@@ -135,6 +135,8 @@ struct tpb_perf {
 	uint64_t products[NEURON_ARRAY_ROWS], weights[NEURON_ARRAY_ROWS];
 };
 void tpb_perf(const struct tpb *tpb, struct tpb_perf *perf); /* any thread */
+/* NEURON_STANDS_*: what an engine waits for, and the byte where (any thread); 0: for nothing */
+uint32_t tpb_stands(const struct tpb *tpb, unsigned int engine, uint64_t *at);
 uint64_t tpb_time(const struct tpb *tpb, unsigned int engine); /* virtual */
 
 /* Versioned state without SBUF and PSUM; returns bytes written or needed (buf NULL), load 0/-errno */

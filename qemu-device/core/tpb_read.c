@@ -5,6 +5,7 @@
 #include "exec.h"
 
 #define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 
 /* Semaphores and events. An engine of the target's no_engine: the write came from outside */
 
@@ -31,6 +32,24 @@ uint32_t tpb_event_read(const struct tpb *t, unsigned int index)
 static uint64_t tpb_cycles(const struct tpb *t, unsigned int e, const uint64_t *time)
 {
 	return READ_ONCE(*time) / t->cfg.target->engine[e].cycle;
+}
+
+/* A head that waits starts when what it waits for changed, which ends here too. */
+void tpb_stand(struct tpb_engine *eng)
+{
+	WRITE_ONCE(eng->stands_at, eng->window.on ? eng->window.pc : 0);
+	WRITE_ONCE(eng->stands, eng->start == TPB_NEVER ? eng->watch : TPB_WATCH_NONE);
+}
+
+uint32_t tpb_stands(const struct tpb *t, unsigned int engine, uint64_t *at)
+{
+	uint16_t what = READ_ONCE(t->eng[engine].stands);
+
+	*at = what == TPB_WATCH_NONE ? 0 : READ_ONCE(t->eng[engine].stands_at);
+	if (what == TPB_WATCH_NONE)
+		return 0;
+	return what < TPB_WATCH_EVENT ? NEURON_STANDS_SEM(what)
+				      : NEURON_STANDS_EVENT((uint32_t)what - TPB_WATCH_EVENT);
 }
 
 void tpb_perf(const struct tpb *t, struct tpb_perf *perf)

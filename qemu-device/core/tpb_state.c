@@ -400,11 +400,13 @@ int tpb_load(struct tpb *t, const void *buf, uint64_t size)
 		tpb_reset(t);
 		return -EINVAL;
 	}
-	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
+	for (unsigned int e = 0; e < t->cfg.target->engines; e++) {
+		t->eng[e].stands = TPB_WATCH_NONE;
 		if (t->eng[e].window.on)
 			tpb_window_resume(t, e);
 		else
 			tpb_decode_head(t, e);
+	}
 	if (exec_custom_running(t) && !tpb_custom_head(t)) {
 		tpb_reset(t);
 		return -EINVAL;

@@ -168,6 +168,8 @@ struct ndl_core_perf {
 	struct {
 		uint64_t insns, busy_cycles, idle_cycles, wait_cycles;
 		uint64_t matmul_insns, matmul_wait_cycles;
+		/* now: NEURON_STANDS_* that it waits for, or 0, and that instruction's byte */
+		uint64_t stands, stands_at;
 	} engine[NEURON_ENGINES_MAX];
 	uint64_t macs;
 };

@@ -76,6 +76,8 @@ int ndl_core_perf(ndl_device_t *dev, uint32_t nc, struct ndl_core_perf *perf)
 		perf->engine[e].wait_cycles = counter(at, NEURON_PERF_WAIT);
 		perf->engine[e].matmul_insns = counter(at, NEURON_PERF_MATMUL_INSN);
 		perf->engine[e].matmul_wait_cycles = counter(at, NEURON_PERF_MATMUL_WAIT);
+		perf->engine[e].stands = counter(at, NEURON_PERF_STANDS);
+		perf->engine[e].stands_at = counter(at, NEURON_PERF_STANDS_AT);
 	}
 	return ret;
 }

@@ -38,6 +38,13 @@ NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us);
  */
 NRT_STATUS rt_run_both(struct rt_subgraph *sg, struct rt_subgraph *mate, uint64_t *device_us);
 
+/*
+ * hang.c: when the time is over, whether a core of the subgraph's logical one waits for the other,
+ * which text says (": ..." or ""), and the kernel log; before a reset
+ */
+#define RT_HANG_TEXT 256
+void rt_hang_tell(const struct rt_subgraph *sg, char text[RT_HANG_TEXT]);
+
 /* NRT_TIMEOUT, with what was under way (": ..." or "") and what sets the time. */
 NRT_STATUS rt_timed_out(const struct rt_subgraph *sg, const char *where);
 

@@ -84,6 +84,8 @@ struct rt_subgraph {
 	uint64_t rounding[NEURON_ENGINES_MAX], seed;
 	/* has jumps of its own: nobody has checked that it leaves the core at rest (docs/neff.md) */
 	bool jumps;
+	/* semaphores of the other core of a logical one that its barriers raise, a bit each */
+	uint64_t raises[NEURON_SEMAPHORES_MAX / 64];
 	uint64_t macs; /* of one execution of its programs */
 	uint64_t busy; /* picoseconds of all engines, one after the other, by the target's costs */
 };

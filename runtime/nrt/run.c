@@ -157,11 +157,13 @@ NRT_STATUS rt_timed_out(const struct rt_subgraph *sg, const char *where)
 static NRT_STATUS wait_failed(struct rt_subgraph *sg, int err)
 {
 	struct rt_core *core = sg->core;
+	char hang[RT_HANG_TEXT];
 
 	if (err != -ETIMEDOUT)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "waiting for nd%u nc%u: %s",
 			       core->device, core->nc, strerror(-err));
-	return rt_timed_out(sg, sg->nparts > 1 ? ": a loop goes on" : "");
+	rt_hang_tell(sg, hang);
+	return rt_timed_out(sg, *hang ? hang : sg->nparts > 1 ? ": a loop goes on" : "");
 }
 
 /*

@@ -31,11 +31,12 @@ static void set_write(struct neuron_insn *insn, const struct rt_subgraph *sg,
 }
 
 /* A barrier raises a semaphore of the logical core's other core, whichever of the two this is */
-static void set_barrier(struct neuron_insn *insn, const struct rt_subgraph *sg)
+static void set_barrier(struct neuron_insn *insn, struct rt_subgraph *sg)
 {
 	const uint32_t mate = sg->core->mate ? sg->core->nc + 1 : sg->core->nc - 1;
 	const uint32_t semaphore = insn->id;
 
+	sg->raises[semaphore / 64] |= 1ull << semaphore % 64;
 	insn->opcode = NEURON_OP_WRITE;
 	insn->id = 0;
 	insn->write[0].addr = ndl_semaphore_address(sg->core->dev, mate, semaphore);

@@ -52,6 +52,12 @@ round 65534 "x NEU" "RON_HW_ERR=DMA_ERROR y" "x NEURON" "_HW_ERR=DMA_ERROR y" "x
     "x NEURON_HW_ERR" "=DMA_ERROR y" "x NEURON_HW_ERR=DMA_" "ERROR y"
 is "$(said | wc -l) $(matching)" "10 0" "nor in parts"
 
+# the line of a hang on collectives, which a runtime may write of cores that are its own and wait (hang.t)
+round 65534 "x NEURON_HW_ERR=HANG_ON_COLLECTIVES instance-id=i hostname=h nd-id=0 nc-id=0 serial-num=1 action=TERMINATE_INSTANCE" \
+    "NEURON_HW_ERR=HANG_ON_COLLECTIVES nd-id=0 nc-id=0 " " NEURON_HW_ERR=HANG_ON_COLLECTIVES  nd-id=0 nc-id=4294967295 x" \
+    " NEURON_HW_ERR=HANG_ON_COLLECTIVES  nd-id=1 nc-id=0 x" " NEURON_HW_ERR=HANG_ON_COLLECTIVES  nd-id=99999999999999999999 nc-id= "
+is "$(said | wc -l) $(matching)" "5 0" "nor that of a hang, of cores that are not the user's"
+
 round 65534 "task docker:1234 blocked for more than 120 seconds." "BUG: unable to handle kernel NULL pointer dereference at 0" \
     "unregister_netdevice: waiting for eth0 to become free. Usage count = 1" "EXT4-fs error (device sda1): x" \
     "Buffer I/O error on dev sda" "Killed process 1 (init) total-vm:1kB, anon-rss:1kB"

@@ -6,7 +6,7 @@
 # data: tests/vm/fault.sh tests/vm/npy.sh tests/vm/chip.sh tests/data/node-problem-detector/rules.txt
 # node-problem-detector's public rules on the kernel log: which of them each fault of a chip matches, and
 # that nothing else does. It reads /dev/kmsg and matches the text of each line. An error of SBUF needs a
-# program, which the first type alone runs. There are no collectives: their rule matches nothing.
+# program, which the first type alone runs. The rule of collectives is hang.t's.
 . ./tap.sh
 . ./fault.sh
 . ./npy.sh

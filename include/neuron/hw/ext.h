@@ -175,6 +175,13 @@
 #define NEURON_PERF_WAIT 0x18 /* waiting for a semaphore or event */
 #define NEURON_PERF_MATMUL_INSN 0x20
 #define NEURON_PERF_MATMUL_WAIT 0x28
+/* u32: what the next instruction waits for, 0 nothing; of one that was fetched, its byte */
+#define NEURON_PERF_STANDS 0x30
+#define NEURON_STANDS_SEM(n) (0x40000000u | (n))
+#define NEURON_STANDS_EVENT(n) (0x80000000u | (n))
+#define NEURON_STANDS_KIND 0xc0000000u
+#define NEURON_STANDS_INDEX 0xffffu
+#define NEURON_PERF_STANDS_AT 0x38
 /* the core's own, behind those of the engines (struct neuron_ext_map); Inferentia's: */
 #define NEURON_PERF_CORE 0x100
 #define NEURON_PERF_MACS 0x00

@@ -264,16 +264,32 @@ static void meet(unsigned int nc)
 	start(nc, insns, 6, CODE + nc * PAGE);
 }
 
+/* The core's engine waits for the barrier, third of its instructions; or, false, for nothing */
+static void stands(unsigned int nc, bool waits)
+{
+	const uint64_t at = GEN(PERF)(nc) + NEURON_PERF_ENG(ENGINE);
+
+	ck_assert_uint_eq(ext_read(&f, at + NEURON_PERF_STANDS),
+			  waits ? NEURON_STANDS_SEM(BARRIER) : 0);
+	ck_assert_uint_eq(ext_read(&f, at + NEURON_PERF_STANDS + 4), 0);
+	ck_assert_uint_eq(ext_read(&f, at + NEURON_PERF_STANDS_AT), waits ? 128 : 0);
+	ck_assert_uint_eq(ext_read(&f, at + NEURON_PERF_STANDS_AT + 4), 0);
+}
+
 /*
  * Barriers of two cores, as those of a logical one: the chip is moved while the first core waits
  * for one whose mate has not begun, then while they go on, and no barrier is lost or passed twice.
  */
 START_TEST(saved_at_barriers)
 {
+	stands(0, false);
 	meet(0);
 	settle(&f);
+	stands(0, true);
 	move();
 	settle(&f);
+	stands(0, true);
+	stands(1, false);
 	ck_assert_uint_eq(semaphore(0), 0);
 	ck_assert_uint_eq(get32(mem(&f, DATA)), 0);
 	meet(1);
@@ -286,6 +302,7 @@ START_TEST(saved_at_barriers)
 	}
 	settle(&f);
 	for (unsigned int nc = 0; nc < 2; nc++) {
+		stands(nc, false);
 		ck_assert_uint_eq(get32(mem(&f, DATA + 4 * nc)), ROUNDS);
 		ck_assert_uint_eq(semaphore(nc), 1);
 		ck_assert_uint_eq(
@@ -293,6 +310,12 @@ START_TEST(saved_at_barriers)
 					GEN(TPB_BAR)(nc) + GEN(TPB_SEM_READ) + 4 * BARRIER, 4),
 			0);
 	}
+	meet(0);
+	settle(&f);
+	stands(0, true);
+	reset(NEURON_MISC_RESET_TPB);
+	settle(&f);
+	stands(0, false);
 }
 END_TEST
 

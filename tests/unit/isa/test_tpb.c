@@ -373,6 +373,51 @@ START_TEST(test_matmul_counters)
 }
 END_TEST
 
+/* What an engine waits for, as others read it: that of the FIFO's head, and nothing once it came */
+START_TEST(test_stands)
+{
+	struct neuron_insn sem = nop(), event = nop();
+	uint64_t at;
+
+	sem.wait = NEURON_WAIT_SEM_EQ;
+	sem.wait_index = 5;
+	sem.wait_value = 2;
+	event.wait = NEURON_WAIT_EVT_SET;
+	event.wait_index = 3;
+	ck_assert_uint_eq(tpb_stands(m.tpb, 1, &at), 0);
+	machine_push(&m, 1, &sem, 0);
+	machine_push(&m, 1, &event, 0);
+	tpb_run(m.tpb, 10);
+	ck_assert_uint_eq(tpb_stands(m.tpb, 1, &at), 0x40000005);
+	ck_assert_uint_eq(at, 0);
+	ck_assert_uint_eq(tpb_stands(m.tpb, 0, &at), 0);
+	tpb_sem_write(m.tpb, TPB_SEM_INC, 5, 1, 0);
+	ck_assert_uint_eq(tpb_stands(m.tpb, 1, &at), 0x40000005);
+	tpb_sem_write(m.tpb, TPB_SEM_INC, 5, 1, 0);
+	ck_assert_uint_eq(tpb_stands(m.tpb, 1, &at), 0);
+	tpb_run(m.tpb, 10);
+	ck_assert_uint_eq(tpb_stands(m.tpb, 1, &at), 0x80000003);
+	tpb_event_write(m.tpb, 3, 1, 0);
+	tpb_run(m.tpb, 10);
+	ck_assert_uint_eq(tpb_stands(m.tpb, 1, &at), 0);
+	ck_assert_uint_eq(executed(1), 2);
+	/* one that takes back what it waited for waits no more, whatever comes behind it */
+	sem.update = NEURON_UPD_SEM_DEC;
+	sem.update_index = 5;
+	sem.wait_value = 1;
+	sem.wait = NEURON_WAIT_SEM_GE;
+	for (unsigned int i = 0; i < 2; i++) {
+		machine_push(&m, 1, &sem, 0);
+		tpb_run(m.tpb, 10);
+		ck_assert_uint_eq(tpb_stands(m.tpb, 1, &at), 0);
+	}
+	machine_push(&m, 1, &sem, 0);
+	tpb_run(m.tpb, 10);
+	ck_assert_uint_eq(executed(1), 4);
+	ck_assert_uint_eq(tpb_stands(m.tpb, 1, &at), 0x40000005);
+}
+END_TEST
+
 /* A semaphore carries the time it was changed: issue, plus start-up for a datapath instruction */
 START_TEST(test_time_through_semaphores)
 {
@@ -679,6 +724,7 @@ static TCase *sequencing(const char *name, SFun set_up)
 	tcase_add_test(tc, test_fifo_wraps);
 	LOOP(tc, test_costs, costs);
 	tcase_add_test(tc, test_matmul_counters);
+	tcase_add_test(tc, test_stands);
 	tcase_add_loop_test(tc, test_time_through_semaphores, 0, 2);
 	tcase_add_test(tc, test_budget_does_not_matter);
 	tcase_add_test(tc, test_save_and_load);

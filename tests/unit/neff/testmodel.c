@@ -687,6 +687,54 @@ void *testmodel_stages(unsigned int n, unsigned int cols, size_t *size)
 	return buf;
 }
 
+static void mate(struct testmodel *t, unsigned int k, enum testmodel_mates how)
+{
+	const struct neuron_insn barrier = { .opcode = NEURON_OP_PSEUDO_CORE_BARRIER, .id = 9 };
+	const struct neuron_insn zero = { .opcode = NEURON_OP_MOVE, .rd = 1, .immediate = true };
+	const struct neuron_insn again = { .opcode = NEURON_OP_COMPARE_BRANCH,
+					   .rop = NEURON_REL_LT,
+					   .ra = 1,
+					   .immediate = true,
+					   .value = 1,
+					   .target = -NEURON_INSN_WORD };
+
+	start(t, "mates");
+	t->model.target = neuron_target_of_name("trn2");
+	t->sg.name[3] = (char)('0' + k);
+	testmodel_var(t, "y", NEFF_VAR_OUTPUT, 16);
+	testmodel_io(t, 0, NEURON_DT_INT8, 4, 4);
+	program_start(t, SP);
+	if (how == TESTMODEL_ASTRAY || (how == TESTMODEL_LATE && k)) {
+		testmodel_insn(t, SP, &zero);
+		testmodel_insn(t, SP, &again);
+	}
+	testmodel_insn(t, SP, &barrier);
+	wait_ge(t, SP, barrier.id, how == TESTMODEL_ABSENT && !k ? 2 : 1);
+	if (how == TESTMODEL_ALONE && !k)
+		wait_ge(t, SP, 5, 1);
+	clear_all(t);
+}
+
+void *testmodel_mates(enum testmodel_mates how, size_t *size)
+{
+	struct neff_subgraph sg[2];
+	struct testmodel t[2], all;
+	void *buf;
+
+	for (unsigned int k = 0; k < 2; k++) {
+		mate(&t[k], k, how);
+		sg[k] = t[k].sg;
+	}
+	all = t[0];
+	all.model.header.lnc_size = 2;
+	all.model.nsubgraphs = 2;
+	all.model.subgraphs = sg;
+	buf = testmodel_write(&all, size);
+	for (unsigned int k = 0; k < 2; k++)
+		testmodel_free(&t[k]);
+	return buf;
+}
+
 void testmodel_free(struct testmodel *t)
 {
 	struct neff_model *m = calloc(1, sizeof(*m));

@@ -83,6 +83,21 @@ void testmodel_free(struct testmodel *t);
  */
 void *testmodel_stages(unsigned int n, unsigned int cols, size_t *size);
 
+/*
+ * For trn2, on both cores of a logical one: SP of each raises the other's semaphore 9 and waits for
+ * its own, and so they end; or the first one waits for more than there is; or the second one, or
+ * each, goes round for ever before; or the first one waits for a semaphore that nobody raises,
+ * behind the barrier. The caller frees the file.
+ */
+enum testmodel_mates {
+	TESTMODEL_MEET,
+	TESTMODEL_ABSENT,
+	TESTMODEL_LATE,
+	TESTMODEL_ASTRAY,
+	TESTMODEL_ALONE,
+};
+void *testmodel_mates(enum testmodel_mates how, size_t *size);
+
 /* Pieces */
 unsigned int testmodel_var(struct testmodel *t, const char *name, enum neff_var_type type,
 			   uint64_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * testmodel_write add|gather|words|long|matmul|shuffle|stages|peek|empty|hang|fault FILE: a
- * hand-made NEFF for tests
+ * hand-made NEFF for tests; meet|absent|late|astray|alone: for a logical core of trn2
  */
 #include "testmodel.h"
 
@@ -23,6 +23,7 @@ int main(int argc, char **argv)
 {
 	const struct testmodel_tables tables = { 3, 300, 100, 130 };
 	const struct testmodel_tables words = { 1, 65536, 4, 1 << 18 };
+	static const char *const mates[] = { "meet", "absent", "late", "astray", "alone" };
 	static uint16_t w[128 * 64];
 	struct testmodel t;
 	size_t size;
@@ -33,6 +34,11 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 128 * 64; i++)
 		w[i] = (uint16_t)(0x3f80 + (i * 37) % 128); /* 1.0 to 1.99 */
 
+	for (unsigned int i = 0; i < sizeof(mates) / sizeof(mates[0]); i++)
+		if (!strcmp(argv[1], mates[i])) {
+			buf = testmodel_mates((enum testmodel_mates)i, &size);
+			return save(argv[2], buf, size);
+		}
 	if (!strcmp(argv[1], "stages")) {
 		buf = testmodel_stages(7, 64, &size);
 		return save(argv[2], buf, size);
