@@ -166,8 +166,9 @@ static int schedule(struct program *p, const struct ncc_options *opt, struct ncc
 		rc = ncc_compress_constants(&p->g.prog, opt->compress_constants, err);
 	if (!rc && p->g.prog.compressed.constants)
 		say(opt, "compressed %u constants, %llu bytes to %llu",
-		    p->g.prog.compressed.constants, (unsigned long long)p->g.prog.compressed.from,
-		    (unsigned long long)p->g.prog.compressed.to);
+		    p->g.prog.compressed.constants,
+		    (unsigned long long)p->g.prog.compressed.bytes.before,
+		    (unsigned long long)p->g.prog.compressed.bytes.after);
 	return rc;
 }
 

@@ -42,11 +42,12 @@ struct ncc_input {
 	size_t nvalues;
 };
 
+/* Constants that get smaller by an eighth are compressed, which inf1 has not: */
 enum ncc_compress {
 	NCC_COMPRESS_NEVER,
-	NCC_COMPRESS_ALWAYS, /* what gets smaller by an eighth; not for inf1 */
-	NCC_COMPRESS_AUTO, /* of that, what the chip also copies in an eighth less time; none for
-			      inf1 */
+	NCC_COMPRESS_ALWAYS, /* all; refused for inf1 */
+	NCC_COMPRESS_CHIP, /* those that the chip also copies in an eighth less time */
+	NCC_COMPRESS_AUTO, /* of them those that take the emulator's host no more time either */
 };
 
 struct ncc_options {
@@ -73,7 +74,7 @@ struct ncc_options {
 	FILE *report; /* JSON about the result (docs/compiler.md); NULL: no */
 	const struct neff_library *library; /* of custom operators (neff.h); NULL: none */
 	const struct ncc_kernels *kernels; /* hand-written ones; NULL: none */
-	enum ncc_compress compress_constants;
+	enum ncc_compress compress_constants; /* neuronx-cc's default: NCC_COMPRESS_AUTO */
 	/* random numbers whose generator the model leaves open are the chip's; not for inf1 */
 	bool hardware_rng;
 	/*

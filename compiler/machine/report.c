@@ -251,6 +251,11 @@ static void print_queues(const struct ncc_report *r, const struct sim *s, uint64
 	fprintf(f, " },\n");
 }
 
+static double ratio(const struct ncc_before_after *x)
+{
+	return (double)x->after / (double)x->before;
+}
+
 static void print_memory(const struct ncc_report *r, FILE *f)
 {
 	static const struct {
@@ -280,10 +285,12 @@ static void print_memory(const struct ncc_report *r, FILE *f)
 	if (r->prog->compressed.constants)
 		fprintf(f,
 			",\n \"compressed\": {\"constants\": %u, \"from\": %llu, \"to\": %llu, "
-			"\"ratio\": %.3f}",
-			r->prog->compressed.constants, (unsigned long long)r->prog->compressed.from,
-			(unsigned long long)r->prog->compressed.to,
-			(double)r->prog->compressed.to / (double)r->prog->compressed.from);
+			"\"ratio\": %.3f, \"chip\": %.3f, \"host\": %.3f}",
+			r->prog->compressed.constants,
+			(unsigned long long)r->prog->compressed.bytes.before,
+			(unsigned long long)r->prog->compressed.bytes.after,
+			ratio(&r->prog->compressed.bytes), ratio(&r->prog->compressed.chip),
+			ratio(&r->prog->compressed.host));
 	fprintf(f, "\n");
 }
 

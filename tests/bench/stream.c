@@ -62,7 +62,7 @@ static int copy(unsigned int width)
 static int compress(unsigned int width)
 {
 	for (unsigned int i = 0; i < BLOCKS; i++)
-		b->size[i] = neuron_compress(b->raw[i], BLOCK, width, b->stream[i], &b->work);
+		b->size[i] = neuron_compress(b->raw[i], BLOCK, width, true, b->stream[i], &b->work);
 	return 0;
 }
 

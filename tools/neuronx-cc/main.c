@@ -40,8 +40,9 @@ static const char help_text[] =
 	"  --input-value NAME=V,V...  ONNX: an input becomes a constant of these elements\n"
 	"  --custom-ops FILE          the library of custom operators (neuron-custom-op)\n"
 	"  --kernels FILE             a text of hand-written kernels; may be repeated\n"
-	"  --compress-constants[=WHEN] store constants that get smaller by an eighth compressed: "
-	"always (not for inf1), never, auto\n"
+	"  --compress-constants[=WHEN] store constants compressed: auto (default; where it pays on "
+	"chip\n"
+	"                             and host), chip, always (not for inf1), never\n"
 	"  --hardware-rng             draw what a model leaves open by the chip's generator; not "
 	"for "
 	"inf1\n"
@@ -197,6 +198,7 @@ static int take_compress(struct args *a, const char *v)
 {
 	static const char *const when[] = { [NCC_COMPRESS_NEVER] = "never",
 					    [NCC_COMPRESS_ALWAYS] = "always",
+					    [NCC_COMPRESS_CHIP] = "chip",
 					    [NCC_COMPRESS_AUTO] = "auto" };
 
 	for (unsigned int i = 0; i < sizeof(when) / sizeof(when[0]); i++) {
@@ -205,7 +207,7 @@ static int take_compress(struct args *a, const char *v)
 		a->opt.compress_constants = (enum ncc_compress)i;
 		return 0;
 	}
-	return usage("--compress-constants takes always, never or auto", v);
+	return usage("--compress-constants takes auto, chip, always or never", v);
 }
 
 /* Options that do not go together, whatever their order was */
@@ -625,7 +627,9 @@ static int run(struct args *a, const char *command)
 int main(int argc, char **argv)
 {
 	static struct args a = { .output = "file.neff",
-				 .opt = { .auto_cast = NCC_CAST_MATMULT, .print_elements = 16 } };
+				 .opt = { .auto_cast = NCC_CAST_MATMULT,
+					  .compress_constants = NCC_COMPRESS_AUTO,
+					  .print_elements = 16 } };
 	const char *command = argc > 1 ? argv[1] : "";
 	int rc;
 
