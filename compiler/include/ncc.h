@@ -47,7 +47,7 @@ enum ncc_compress {
 	NCC_COMPRESS_NEVER,
 	NCC_COMPRESS_ALWAYS, /* all; refused for inf1 */
 	NCC_COMPRESS_CHIP, /* those that the chip also copies in an eighth less time */
-	NCC_COMPRESS_AUTO, /* of them those that take the emulator's host no more time either */
+	NCC_COMPRESS_AUTO, /* of them those that take its host less time too, by estimate */
 };
 
 struct ncc_options {

@@ -2,9 +2,9 @@
 /*
  * --compress-constants: what the program only copies from, it copies from streams, which DMA
  * engines decompress (docs/hardware.md, Compressed streams), if they take clearly less memory and,
- * where that is to be decided, clearly less of the engines' time, and no more of the emulator's
- * host's. A stream is what one packet writes; copies that read the same bytes for pieces of the
- * same size share it.
+ * where that is to be decided, clearly less of the engines' time and of the emulator's host's. A
+ * stream is what one packet writes; copies that read the same bytes for pieces of the same size
+ * share it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,10 @@
 
 #define LEAST 4096 /* bytes of a constant that is looked at */
 #define MAX_STREAMS 4096 /* of a constant: each is compared with those before */
-/* What the streams may take of a constant's bytes or copies' time, at most: else it stays as it is */
+/*
+ * What the streams may take of a constant's bytes or copies' time, at most: else it stays as it is.
+ * On the host that is a margin for estimates, and for copies of what lies in its caches
+ */
 #define WORTH(all) ((all) / 8 * 7)
 
 /*
@@ -127,7 +130,7 @@ static bool choose_width(struct packer *k, unsigned int most)
 		}
 	}
 	free(out);
-	return k->codes || best <= host_time(0, bytes, 0);
+	return k->codes || best <= WORTH(host_time(0, bytes, 0));
 }
 
 /* The bytes that a descriptor reads, one behind the other */
@@ -313,7 +316,7 @@ static bool is_better(const struct packer *k)
 	if (k->when == NCC_COMPRESS_ALWAYS)
 		return true;
 	return k->chip.after <= WORTH(k->chip.before) &&
-	       (k->when == NCC_COMPRESS_CHIP || k->host.after <= k->host.before);
+	       (k->when == NCC_COMPRESS_CHIP || k->host.after <= WORTH(k->host.before));
 }
 
 /* All or nothing: lists of every DMA that reads the constant, which then take the old ones' places */
