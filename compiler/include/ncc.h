@@ -50,6 +50,13 @@ enum ncc_compress {
 	NCC_COMPRESS_AUTO, /* of them those that take its host less time too, by estimate */
 };
 
+enum ncc_sparsity {
+	NCC_SPARSE_NEVER,
+	NCC_SPARSE_ALWAYS, /* all products of such weights */
+	NCC_SPARSE_AUTO, /* those with which the program takes less of the chip's time by estimate */
+};
+struct ncc_sparse;
+
 struct ncc_options {
 	enum ncc_framework framework;
 	const struct neuron_target *target; /* the chip to compile for; NULL: inf1 */
@@ -81,7 +88,8 @@ struct ncc_options {
 	 * Weights that are structurally sparse in a pattern of the chip's are multiplied as such,
 	 * and infinities times their zeros are not NaN; for trn2 only
 	 */
-	bool structured_sparsity;
+	enum ncc_sparsity structured_sparsity;
+	struct ncc_sparse *sparse; /* ncc_compile's own: NULL */
 	bool narrow_64bit; /* s64, u64 and f64 become s32, u32 and f32 */
 	/*
 	 * ONNX: the contents of a file beside the model, in which its tensors have their data.

@@ -175,6 +175,7 @@ struct ncc_output {
 	const char *name;
 	const uint8_t *uuid;
 	uint64_t source_hash;
+	uint64_t *time; /* picoseconds of all subgraphs, in place of the NEFF; NULL: the NEFF */
 	void *file; /* the NEFF */
 	size_t size;
 };

@@ -46,9 +46,9 @@ static const char help_text[] =
 	"  --hardware-rng             draw what a model leaves open by the chip's generator; not "
 	"for "
 	"inf1\n"
-	"  --structured-sparsity      multiply weights that are sparse in a pattern of the chip's "
-	"as such;\n"
-	"                             trn2 only\n"
+	"  --structured-sparsity[=WHEN] multiply weights that are sparse in a pattern of the "
+	"chip's as such:\n"
+	"                             auto (default; where the chip is faster), always; trn2 only\n"
 	"  --narrow-64bit             take s64, u64 and f64 as s32, u32 and f32, with a warning\n"
 	"  -O LEVEL, --optlevel LEVEL 1: fuse nothing, each operation by itself; 2 (default), 3: "
 	"all\n"
@@ -115,7 +115,7 @@ static const struct option options[] = {
 	{ "kernels", required_argument, NULL, OPT_KERNELS },
 	{ "compress-constants", optional_argument, NULL, OPT_COMPRESS },
 	{ "hardware-rng", no_argument, NULL, OPT_HARDWARE_RNG },
-	{ "structured-sparsity", no_argument, NULL, OPT_SPARSITY },
+	{ "structured-sparsity", optional_argument, NULL, OPT_SPARSITY },
 	{ "narrow-64bit", no_argument, NULL, OPT_NARROW },
 	{ "print-ir", no_argument, NULL, OPT_PRINT_IR },
 	{ "dump-ir-after", required_argument, NULL, OPT_DUMP_IR },
@@ -208,6 +208,17 @@ static int take_compress(struct args *a, const char *v)
 		return 0;
 	}
 	return usage("--compress-constants takes auto, chip, always or never", v);
+}
+
+static int take_sparsity(struct args *a, const char *v)
+{
+	if (!v || !strcmp(v, "auto"))
+		a->opt.structured_sparsity = NCC_SPARSE_AUTO;
+	else if (!strcmp(v, "always"))
+		a->opt.structured_sparsity = NCC_SPARSE_ALWAYS;
+	else
+		return usage("--structured-sparsity takes auto or always", v);
+	return 0;
 }
 
 /* Options that do not go together, whatever their order was */
@@ -391,8 +402,7 @@ static int take_option(struct args *a, int c, char **argv)
 	case OPT_COMPRESS:
 		return take_compress(a, optarg);
 	case OPT_SPARSITY:
-		a->opt.structured_sparsity = true;
-		return 0;
+		return take_sparsity(a, optarg);
 	case OPT_PRINT_IR:
 		a->opt.print_ir = stdout;
 		return 0;
