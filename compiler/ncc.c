@@ -9,6 +9,7 @@
 
 #include "codegen/gen.h"
 #include "hlo/import.h"
+#include "ir/sparse.h"
 #include "machine/report.h"
 #include "neuron/hw/gen.h"
 #include "onnx/import.h"
@@ -77,6 +78,30 @@ static void report_loops(const struct ncc_output *o, FILE *f)
 			o->loop[i].first, o->loop[i].last);
 }
 
+static struct ncc_report report_of(const struct program *p, const struct ncc_output *o)
+{
+	return (struct ncc_report){ .m = p->g.m,
+				    .nread = o->nread,
+				    .prog = &p->g.prog,
+				    .stream = p->out.stream,
+				    .sbuf_peak = p->g.sbuf_peak };
+}
+
+static int add_times(const struct program *p, unsigned int n, const struct ncc_output *o)
+{
+	int rc = 0;
+
+	*o->time = 0;
+	for (unsigned int i = 0; !rc && i < n; i++) {
+		const struct ncc_report r = report_of(&p[i], o);
+		uint64_t ps;
+
+		rc = ncc_program_time(&r, &ps);
+		*o->time += ps;
+	}
+	return rc ? ncc_no_memory(p->g.err) : 0;
+}
+
 /* Reports what each program consists of: a list for a pipeline and for a program with loops. */
 static int report(const struct program *p, const struct ncc_output *o, FILE *f)
 {
@@ -86,12 +111,9 @@ static int report(const struct program *p, const struct ncc_output *o, FILE *f)
 	if (n > 1)
 		fprintf(f, "{\"%s\": [\n", o->nloops ? "parts" : o->lnc > 1 ? "cores" : "stages");
 	for (unsigned int i = 0; !rc && i < n; i++) {
-		struct ncc_report r = { .m = p[i].g.m,
-					.nread = o->nread,
-					.prog = &p[i].g.prog,
-					.stream = p[i].out.stream,
-					.sbuf_peak = p[i].g.sbuf_peak };
+		struct ncc_report r = report_of(&p[i], o);
 
+		r.sparse = i ? NULL : p->g.opt->sparse;
 		if (i)
 			fprintf(f, ",\n");
 		rc = ncc_report(&r, f);
@@ -166,8 +188,9 @@ static int schedule(struct program *p, const struct ncc_options *opt, struct ncc
 		rc = ncc_compress_constants(&p->g.prog, opt->compress_constants, err);
 	if (!rc && p->g.prog.compressed.constants)
 		say(opt, "compressed %u constants, %llu bytes to %llu",
-		    p->g.prog.compressed.constants, (unsigned long long)p->g.prog.compressed.from,
-		    (unsigned long long)p->g.prog.compressed.to);
+		    p->g.prog.compressed.constants,
+		    (unsigned long long)p->g.prog.compressed.bytes.before,
+		    (unsigned long long)p->g.prog.compressed.bytes.after);
 	return rc;
 }
 
@@ -200,7 +223,8 @@ static int back_end(struct ncc_module **module, unsigned int n, const struct ncc
 	o->subgraph = sg;
 	o->nsubgraphs = n;
 	phase(opt, "writing");
-	rc = rc ? rc : write_neff(o, &o->file, &o->size, err);
+	if (!rc)
+		rc = o->time ? add_times(p, n, o) : write_neff(o, &o->file, &o->size, err);
 	if (!rc)
 		say(opt, "wrote %zu bytes", o->size);
 	if (!rc && opt->report)
@@ -379,14 +403,95 @@ static bool has_cast_type(const struct ncc_options *opt)
 	}
 }
 
+/* Reads a model and compiles it */
+static int read_and_compile(const void *model, size_t size, const struct ncc_options *opt,
+			    struct ncc_output *o, struct ncc_error *err)
+{
+	struct ncc_module *m;
+	int rc;
+
+	phase(opt, "reading");
+	rc = import(model, size, opt, &m, err);
+	if (rc)
+		return rc;
+	if (opt->model_read)
+		opt->model_read(opt->opaque);
+	o->nread = m->nops;
+	say(opt, "read module '%.100s': %u operations, %u parameters, %u results", m->name, m->nops,
+	    m->nparams, m->nouts);
+	rc = compile(m, opt, o, err);
+	ncc_module_free(m);
+	return rc;
+}
+
+/* The time of the program with the products of s->dense dense, all for which it has a bit; *s says
+ * what there are */
+static int time_with(const void *model, size_t size, const struct ncc_options *opt,
+		     struct ncc_sparse *s, uint64_t *ps, struct ncc_error *err)
+{
+	struct ncc_output o = { .target = ncc_target(opt), .uuid = opt->uuid, .time = ps };
+	struct ncc_options quiet = *opt;
+
+	quiet.log = quiet.warn = NULL;
+	quiet.obstacle = NULL;
+	quiet.progress = NULL;
+	quiet.model_read = NULL;
+	quiet.print_ir = quiet.dump = quiet.report = NULL;
+	if (s->n && ncc_sparse_none(s)) {
+		quiet.structured_sparsity = NCC_SPARSE_NEVER;
+	} else {
+		quiet.sparse = s;
+		s->n = 0;
+	}
+	return read_and_compile(model, size, &quiet, &o, err);
+}
+
+#define ALONE 6 /* products that are decided on one by one, too */
+
+/*
+ * Which products of sparse weights the program is fastest with, by its estimate: all or none, then
+ * each of the first ones the other way
+ */
+static int decide_sparse(const void *model, size_t size, const struct ncc_options *opt,
+			 struct ncc_sparse *s, struct ncc_error *err)
+{
+	uint64_t all, none, best, time;
+	int rc = time_with(model, size, opt, s, &all, err);
+
+	if (rc || !s->n)
+		return rc;
+	s->dense = ~0ull;
+	rc = time_with(model, size, opt, s, &none, err);
+	s->dense = all < none ? 0 : ~0ull;
+	best = all < none ? all : none;
+	for (unsigned int i = 0; i < s->n; i++) {
+		s->product[i].sparse = all;
+		s->product[i].as_dense = none;
+	}
+	for (unsigned int i = 0; !rc && i < s->n && s->n > 1 && i < ALONE; i++) {
+		const bool was_dense = s->dense >> i & 1;
+
+		s->dense ^= 1ull << i;
+		rc = time_with(model, size, opt, s, &time, err);
+		s->product[i].sparse = was_dense ? time : best;
+		s->product[i].as_dense = was_dense ? best : time;
+		if (time < best)
+			best = time;
+		else
+			s->dense ^= 1ull << i;
+	}
+	for (unsigned int i = 0; i < s->n; i++)
+		s->product[i].taken = !(s->dense >> i & 1);
+	return rc;
+}
+
 int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
 		size_t *out_size, struct ncc_error *err)
 {
-	struct ncc_output o = { .target = ncc_target(opt),
-				.uuid = opt->uuid,
-				.source_hash = hash_of(model, size) };
-	struct ncc_module *m;
-	int rc;
+	struct ncc_output o = { .target = ncc_target(opt), .uuid = opt->uuid };
+	struct ncc_options decided = *opt;
+	struct ncc_sparse *sparse = NULL;
+	int rc = 0;
 
 	err->text[0] = 0;
 	*out = NULL;
@@ -408,22 +513,23 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 				"no "
 				"such products",
 				o.target->name);
-	phase(opt, "reading");
-	rc = import(model, size, opt, &m, err);
-	if (rc)
-		return rc;
-	if (opt->model_read)
-		opt->model_read(opt->opaque);
-	o.nread = m->nops;
-	say(opt, "read module '%.100s': %u operations, %u parameters, %u results", m->name, m->nops,
-	    m->nparams, m->nouts);
-	rc = compile(m, opt, &o, err);
+	o.source_hash = hash_of(model, size);
+	if (opt->structured_sparsity == NCC_SPARSE_AUTO) {
+		sparse = calloc(1, sizeof(*sparse));
+		rc = sparse ? decide_sparse(model, size, opt, sparse, err) : ncc_no_memory(err);
+		decided.sparse = sparse && sparse->n ? sparse : NULL;
+		if (!rc && sparse->n && ncc_sparse_none(sparse))
+			decided.structured_sparsity = NCC_SPARSE_NEVER;
+		else if (!rc)
+			sparse->n = 0;
+	}
+	rc = rc ? rc : read_and_compile(model, size, &decided, &o, err);
+	free(sparse);
 	if (rc) {
 		free(o.file);
 		o.file = NULL;
 	}
 	*out = o.file;
 	*out_size = o.size;
-	ncc_module_free(m);
 	return rc;
 }

@@ -4,11 +4,11 @@
  * float into its highest byte and the sign behind the mantissa; the bytes of each place become a
  * plane; a plane is plain, one byte throughout, or in a code of its own lengths. Exponents of
  * weights need some three bits of their eight, mantissas all of theirs, and bytes hardly repeat in
- * rows: so there are codes and no matches.
+ * rows: so there are codes and no matches. A few different elements (masks, tables) are indices,
+ * which are decompressed as fast as bytes are copied.
  */
 #include "neuron/isa/compress.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define SYMBOLS 256
@@ -157,7 +157,7 @@ static uint32_t put_plain(const uint8_t *in, uint32_t n, uint8_t *out)
 	return n + 1;
 }
 
-static uint32_t put_plane(const uint8_t *in, uint32_t n, uint8_t *out)
+static uint32_t put_plane(const uint8_t *in, uint32_t n, bool codes, uint8_t *out)
 {
 	uint32_t count[SYMBOLS] = { 0 };
 	struct leaf leaf[SYMBOLS];
@@ -172,6 +172,8 @@ static uint32_t put_plane(const uint8_t *in, uint32_t n, uint8_t *out)
 		out[1] = in[0];
 		return 2;
 	}
+	if (!codes)
+		return put_plain(in, n, out);
 	while (!count[c.first])
 		c.first++;
 	for (c.last = SYMBOLS - 1; !count[c.last];)
@@ -209,22 +211,90 @@ static void split(const uint8_t *in, uint32_t n, unsigned int width, uint8_t *pl
 	}
 }
 
-uint32_t neuron_compress(const void *in, uint32_t raw, unsigned int width, void *out,
+/* The number of element i in the table, of which there are *have; -1: it has no room */
+static int find(const uint8_t *element, unsigned int width, uint8_t *table, unsigned int *have)
+{
+	for (unsigned int k = 0; k < *have; k++)
+		if (!memcmp(table + k * width, element, width))
+			return (int)k;
+	if (*have == NEURON_STREAM_TABLE_MAX)
+		return -1;
+	memcpy(table + *have * width, element, width);
+	return (int)(*have)++;
+}
+
+/*
+ * In the order in which elements come first; what the table has left is 0. 0: there are too many,
+ * or they take no less so
+ */
+static uint32_t put_table(const uint8_t *in, uint32_t n, unsigned int width, uint8_t *number,
+			  uint8_t *out)
+{
+	uint8_t table[4 * NEURON_STREAM_TABLE_MAX] = { 0 }, *p;
+	unsigned int have = 0, bits;
+	uint32_t size;
+
+	for (uint32_t i = 0; i < n; i++) {
+		int k = i && !memcmp(in + i * width, in + (i - 1) * width, width)
+				? number[i - 1]
+				: find(in + i * width, width, table, &have);
+
+		if (k < 0)
+			return 0;
+		number[i] = (uint8_t)k;
+	}
+	bits = have > 4 ? 4 : have > 2 ? 2 : have - 1;
+	size = 2 + (width << bits) + (n * bits + 7) / 8;
+	if (size > n * width)
+		return 0;
+	out[0] = NEURON_STREAM_TABLE;
+	out[1] = (uint8_t)bits;
+	memcpy(out + 2, table, width << bits);
+	p = out + 2 + (width << bits);
+	memset(p, 0, (n * bits + 7) / 8);
+	for (uint32_t i = 0; bits && i < n; i++)
+		p[i * bits / 8] |= (uint8_t)(number[i] << i * bits % 8);
+	return size;
+}
+
+static uint32_t put_planes(const uint8_t *in, uint32_t n, unsigned int width, bool codes,
+			   uint8_t *out, struct neuron_stream_work *work)
+{
+	uint32_t size = 0;
+
+	split(in, n, width, work->plane);
+	for (unsigned int p = 0; p < width; p++)
+		size += put_plane(work->plane + p * n, n, codes, out + size);
+	return size;
+}
+
+/* A table is taken if it is an eighth of the elements or as small as planes, or for want of codes */
+static uint32_t put(const uint8_t *in, uint32_t n, unsigned int width, bool codes, uint8_t *out,
+		    struct neuron_stream_work *work)
+{
+	uint32_t size, table = put_table(in, n, width, work->plane, out);
+
+	if (table && (!codes || table < n * width / 8))
+		return table;
+	size = put_planes(in, n, width, codes, out, work);
+	return table && table <= size ? put_table(in, n, width, work->plane, out) : size;
+}
+
+uint32_t neuron_compress(const void *in, uint32_t raw, unsigned int width, bool codes, void *out,
 			 struct neuron_stream_work *work)
 {
 	const uint32_t n = raw / width;
 	uint32_t size = NEURON_STREAM_HEADER;
 	uint8_t *head = out;
 
-	split(in, n, width, work->plane);
-	for (unsigned int p = 0; p < width; p++)
-		size += put_plane(work->plane + p * n, n, head + size);
+	size += put(in, n, width, codes, head + size, work);
 	memset(head, 0, NEURON_STREAM_HEADER);
 	put32(head + NEURON_STREAM_AT_MAGIC, NEURON_STREAM_MAGIC);
 	head[NEURON_STREAM_AT_VERSION] = NEURON_STREAM_VERSION;
 	head[NEURON_STREAM_AT_WIDTH] = (uint8_t)width;
 	put32(head + NEURON_STREAM_AT_RAW, raw);
 	put32(head + NEURON_STREAM_AT_SIZE, size);
-	put32(head + NEURON_STREAM_AT_CHECK, neuron_stream_check(in, raw));
+	put32(head + NEURON_STREAM_AT_CHECK,
+	      neuron_stream_check(head + NEURON_STREAM_HEADER, size - NEURON_STREAM_HEADER, raw));
 	return size;
 }

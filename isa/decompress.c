@@ -4,6 +4,7 @@
  * is used, and the work is bounded by 64 KiB of elements, whatever a stream says.
  */
 #include "neuron/isa/compress.h"
+#include "stream_kernels.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -35,16 +36,26 @@ static uint32_t rotl(uint32_t v, unsigned int n)
 	return v << n | v >> (32 - n);
 }
 
-#define P1 2654435761u
-#define P2 2246822519u
+#define P1 XXH_P1
+#define P2 XXH_P2
 #define P3 3266489917u
 #define P4 668265263u
 #define P5 374761393u
 
-uint32_t neuron_stream_check(const void *in, uint32_t len)
+static const struct stream_kernels *kernels(void)
+{
+	unsigned int i = 0;
+
+	while (!stream_kernels[i]->usable())
+		i++;
+	return stream_kernels[i];
+}
+
+uint32_t neuron_xxh32(const void *in, uint32_t len, uint32_t seed)
 {
 	const uint8_t *p = in;
-	uint32_t acc[4] = { P1 + P2, P2, 0, 0u - P1 }, left = len, h = P5;
+	uint32_t acc[4] = { seed + P1 + P2, seed + P2, seed, seed - P1 }, left = len;
+	uint32_t h = seed + P5;
 
 	if (len >= 16) {
 		for (; left >= 16; left -= 16, p += 16)
@@ -60,6 +71,19 @@ uint32_t neuron_stream_check(const void *in, uint32_t len)
 	h = (h ^ h >> 15) * P2;
 	h = (h ^ h >> 13) * P3;
 	return h ^ h >> 16;
+}
+
+uint32_t neuron_stream_check(const void *behind, uint32_t len, uint32_t raw)
+{
+	const uint32_t stripes = len / 64;
+	uint32_t sum[16] = { 0 };
+	uint8_t bytes[64];
+
+	kernels()->sums(behind, stripes, sum);
+	for (unsigned int i = 0; i < 64; i++)
+		bytes[i] = (uint8_t)(sum[i / 4] >> i % 4 * 8);
+	return neuron_xxh32((const uint8_t *)behind + stripes * 64, len % 64,
+			    neuron_xxh32(bytes, 64, raw));
 }
 
 /* The next n bytes, or NULL */
@@ -245,18 +269,19 @@ static enum neuron_stream_error coded_plane(struct reader *r, uint8_t *out, uint
 	return NEURON_STREAM_OK;
 }
 
+/* A plane's bytes are where *plane says then: in the stream, or in out */
 static enum neuron_stream_error read_plane(struct reader *r, uint8_t *out, uint32_t n,
-					   uint16_t *table)
+					   uint16_t *table, const uint8_t **plane)
 {
 	const uint8_t *kind = take(r, 1), *p;
 
+	*plane = out;
 	if (!kind)
 		return NEURON_STREAM_BAD_SIZE;
 	switch (*kind) {
 	case NEURON_PLANE_PLAIN:
 		p = take(r, n);
-		if (p)
-			memcpy(out, p, n);
+		*plane = p;
 		break;
 	case NEURON_PLANE_CONSTANT:
 		p = take(r, 1);
@@ -271,31 +296,61 @@ static enum neuron_stream_error read_plane(struct reader *r, uint8_t *out, uint3
 	return p ? NEURON_STREAM_OK : NEURON_STREAM_BAD_SIZE;
 }
 
-static void join(const uint8_t *restrict plane, uint32_t n, unsigned int width,
-		 uint8_t *restrict out)
+static void fill(const uint8_t *element, unsigned int width, uint32_t raw, uint8_t *out)
 {
-	switch (width) {
-	case 1:
-		memcpy(out, plane, n);
-		break;
-	case 2:
-		for (uint32_t i = 0; i < n; i++) {
-			uint16_t v = (uint16_t)(plane[i] | plane[n + i] << 8);
-
-			v = (uint16_t)(v >> 1 | v << 15);
-			memcpy(out + 2 * (size_t)i, &v, 2);
-		}
-		break;
-	default:
-		for (uint32_t i = 0; i < n; i++) {
-			uint32_t v = plane[i] | (uint32_t)plane[n + i] << 8 |
-				     (uint32_t)plane[2 * n + i] << 16 |
-				     (uint32_t)plane[3 * n + i] << 24;
-
-			v = v >> 1 | v << 31;
-			memcpy(out + 4 * (size_t)i, &v, 4);
-		}
+	if (!memcmp(element, element + 1, width - 1)) {
+		memset(out, *element, raw);
+		return;
 	}
+	memcpy(out, element, width);
+	for (uint32_t done = width; done < raw; done *= 2)
+		memcpy(out + done, out, raw - done < done ? raw - done : done);
+}
+
+static enum neuron_stream_error read_table(struct reader *r, uint32_t n, unsigned int width,
+					   uint8_t *out)
+{
+	uint8_t all[4 * NEURON_STREAM_TABLE_MAX] = { 0 };
+	const uint8_t *head = take(r, 2), *table, *in;
+	uint32_t size, bits;
+
+	if (!head)
+		return NEURON_STREAM_BAD_SIZE;
+	bits = head[1];
+	if (bits > 4 || bits == 3)
+		return NEURON_STREAM_BAD_CODE;
+	size = (n * bits + 7) / 8;
+	table = take(r, width << bits);
+	in = table ? take(r, size) : NULL;
+	if (!in || r->left)
+		return NEURON_STREAM_BAD_SIZE;
+	if (n * bits % 8 && in[size - 1] >> n * bits % 8)
+		return NEURON_STREAM_BAD_BITS;
+	memcpy(all, table, width << bits);
+	if (bits)
+		kernels()->pick(in, n, bits, all, width, out);
+	else
+		fill(all, width, n * width, out);
+	return NEURON_STREAM_OK;
+}
+
+static enum neuron_stream_error read_planes(struct reader *r, uint32_t n, unsigned int width,
+					    uint8_t *out, struct neuron_stream_work *work)
+{
+	enum neuron_stream_error e = NEURON_STREAM_OK;
+	const uint8_t *plane[4];
+
+	for (unsigned int p = 0; p < width && !e; p++)
+		e = read_plane(r, width == 1 ? out : work->plane + p * n, n, work->code, &plane[p]);
+	if (e)
+		return e;
+	if (r->left)
+		return NEURON_STREAM_BAD_SIZE;
+	if (width > 1)
+		kernels()->join(plane, n, width, out);
+	else if (plane[0] != out)
+		memcpy(out, plane[0], n);
+	return NEURON_STREAM_OK;
 }
 
 enum neuron_stream_error neuron_stream_head(const void *in, size_t have, unsigned int width,
@@ -308,8 +363,9 @@ enum neuron_stream_error neuron_stream_head(const void *in, size_t have, unsigne
 	*raw = get32(head + NEURON_STREAM_AT_RAW);
 	*size = get32(head + NEURON_STREAM_AT_SIZE);
 	if (get32(head + NEURON_STREAM_AT_MAGIC) != NEURON_STREAM_MAGIC ||
-	    head[NEURON_STREAM_AT_VERSION] != NEURON_STREAM_VERSION ||
-	    head[NEURON_STREAM_AT_ZERO] || head[NEURON_STREAM_AT_ZERO + 1])
+	    !head[NEURON_STREAM_AT_VERSION] ||
+	    head[NEURON_STREAM_AT_VERSION] > NEURON_STREAM_VERSION || head[NEURON_STREAM_AT_ZERO] ||
+	    head[NEURON_STREAM_AT_ZERO + 1])
 		return NEURON_STREAM_BAD_HEADER;
 	if (head[NEURON_STREAM_AT_WIDTH] != width)
 		return NEURON_STREAM_BAD_WIDTH;
@@ -323,20 +379,25 @@ enum neuron_stream_error neuron_stream_head(const void *in, size_t have, unsigne
 enum neuron_stream_error neuron_decompress(const void *in, size_t have, unsigned int width,
 					   void *out, struct neuron_stream_work *work)
 {
-	uint32_t raw = 0, size = 0, n;
+	const uint8_t *head = in;
+	uint32_t raw = 0, size = 0, n, check;
 	enum neuron_stream_error e = neuron_stream_head(in, have, width, &raw, &size);
-	struct reader r = { (const uint8_t *)in + NEURON_STREAM_HEADER,
-			    size - NEURON_STREAM_HEADER };
+	struct reader r = { head + NEURON_STREAM_HEADER, size - NEURON_STREAM_HEADER };
+	bool first;
 
-	n = raw / width;
-	for (unsigned int p = 0; p < width && !e; p++)
-		e = read_plane(&r, work->plane + p * n, n, work->code);
 	if (e)
 		return e;
-	if (r.left)
-		return NEURON_STREAM_BAD_SIZE;
-	join(work->plane, n, width, out);
-	return neuron_stream_check(out, raw) == get32((const uint8_t *)in + NEURON_STREAM_AT_CHECK)
-		       ? NEURON_STREAM_OK
-		       : NEURON_STREAM_BAD_CHECK;
+	n = raw / width;
+	first = head[NEURON_STREAM_AT_VERSION] == NEURON_STREAM_VERSION_1;
+	if (!first && r.left && *r.p == NEURON_STREAM_TABLE)
+		e = read_table(&r, n, width, out);
+	else
+		e = read_planes(&r, n, width, out, work);
+	if (e)
+		return e;
+	check = first ? neuron_xxh32(out, raw, 0)
+		      : neuron_stream_check(head + NEURON_STREAM_HEADER,
+					    size - NEURON_STREAM_HEADER, raw);
+	return check == get32(head + NEURON_STREAM_AT_CHECK) ? NEURON_STREAM_OK
+							     : NEURON_STREAM_BAD_CHECK;
 }

@@ -42,12 +42,20 @@ struct ncc_input {
 	size_t nvalues;
 };
 
+/* Constants that get smaller by an eighth are compressed, which inf1 has not: */
 enum ncc_compress {
 	NCC_COMPRESS_NEVER,
-	NCC_COMPRESS_ALWAYS, /* what gets smaller by an eighth; not for inf1 */
-	NCC_COMPRESS_AUTO, /* of that, what the chip also copies in an eighth less time; none for
-			      inf1 */
+	NCC_COMPRESS_ALWAYS, /* all; refused for inf1 */
+	NCC_COMPRESS_CHIP, /* those that the chip also copies in an eighth less time */
+	NCC_COMPRESS_AUTO, /* of them those that take its host less time too, by estimate */
 };
+
+enum ncc_sparsity {
+	NCC_SPARSE_NEVER,
+	NCC_SPARSE_ALWAYS, /* all products of such weights */
+	NCC_SPARSE_AUTO, /* those with which the program takes less of the chip's time by estimate */
+};
+struct ncc_sparse;
 
 struct ncc_options {
 	enum ncc_framework framework;
@@ -73,14 +81,15 @@ struct ncc_options {
 	FILE *report; /* JSON about the result (docs/compiler.md); NULL: no */
 	const struct neff_library *library; /* of custom operators (neff.h); NULL: none */
 	const struct ncc_kernels *kernels; /* hand-written ones; NULL: none */
-	enum ncc_compress compress_constants;
+	enum ncc_compress compress_constants; /* neuronx-cc's default: NCC_COMPRESS_AUTO */
 	/* random numbers whose generator the model leaves open are the chip's; not for inf1 */
 	bool hardware_rng;
 	/*
 	 * Weights that are structurally sparse in a pattern of the chip's are multiplied as such,
 	 * and infinities times their zeros are not NaN; for trn2 only
 	 */
-	bool structured_sparsity;
+	enum ncc_sparsity structured_sparsity;
+	struct ncc_sparse *sparse; /* ncc_compile's own: NULL */
 	bool narrow_64bit; /* s64, u64 and f64 become s32, u32 and f32 */
 	/*
 	 * ONNX: the contents of a file beside the model, in which its tensors have their data.

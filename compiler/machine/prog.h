@@ -48,6 +48,10 @@ struct ncc_node {
 	struct ncc_access acc[NCC_MAX_ACCESS];
 };
 
+struct ncc_before_after {
+	uint64_t before, after;
+};
+
 struct ncc_prog {
 	const struct neuron_target *target;
 	struct ncc_node *node;
@@ -66,7 +70,8 @@ struct ncc_prog {
 	struct neuron_isa_array array; /* the weights that were loaded last */
 	struct {
 		unsigned int constants;
-		uint64_t from, to; /* bytes of theirs before and after */
+		/* their bytes; picoseconds of DMA engines, and of the emulator's host by estimate */
+		struct ncc_before_after bytes, chip, host;
 	} compressed;
 };
 
@@ -170,6 +175,7 @@ struct ncc_output {
 	const char *name;
 	const uint8_t *uuid;
 	uint64_t source_hash;
+	uint64_t *time; /* picoseconds of all subgraphs, in place of the NEFF; NULL: the NEFF */
 	void *file; /* the NEFF */
 	size_t size;
 };

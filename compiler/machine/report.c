@@ -6,6 +6,7 @@
  * for besides, what queues share, and what a core waits for the other one of a logical core, is not
  * in it.
  */
+#include "ir/sparse.h"
 #include "report.h"
 
 #include <stdlib.h>
@@ -251,6 +252,11 @@ static void print_queues(const struct ncc_report *r, const struct sim *s, uint64
 	fprintf(f, " },\n");
 }
 
+static double ratio(const struct ncc_before_after *x)
+{
+	return (double)x->after / (double)x->before;
+}
+
 static void print_memory(const struct ncc_report *r, FILE *f)
 {
 	static const struct {
@@ -280,29 +286,65 @@ static void print_memory(const struct ncc_report *r, FILE *f)
 	if (r->prog->compressed.constants)
 		fprintf(f,
 			",\n \"compressed\": {\"constants\": %u, \"from\": %llu, \"to\": %llu, "
-			"\"ratio\": %.3f}",
-			r->prog->compressed.constants, (unsigned long long)r->prog->compressed.from,
-			(unsigned long long)r->prog->compressed.to,
-			(double)r->prog->compressed.to / (double)r->prog->compressed.from);
+			"\"ratio\": %.3f, \"chip\": %.3f, \"host\": %.3f}",
+			r->prog->compressed.constants,
+			(unsigned long long)r->prog->compressed.bytes.before,
+			(unsigned long long)r->prog->compressed.bytes.after,
+			ratio(&r->prog->compressed.bytes), ratio(&r->prog->compressed.chip),
+			ratio(&r->prog->compressed.host));
 	fprintf(f, "\n");
+}
+
+static void print_sparse(const struct ncc_sparse *s, const struct sim *sim, FILE *f)
+{
+	fprintf(f, " \"sparse\": [\n");
+	for (unsigned int i = 0; i < s->n; i++) {
+		const struct ncc_sparse_product *q = &s->product[i];
+
+		fprintf(f, "  {\"product\": ");
+		print_string(f, q->name);
+		fprintf(f,
+			", \"rows\": %lld, \"columns\": %lld, \"pattern\": \"%u:%u\", \"taken\": "
+			"%s, "
+			"\"sparse\": %llu, \"dense\": %llu}%s\n",
+			(long long)q->rows, (long long)q->columns, q->neighbours, q->of,
+			q->taken ? "true" : "false", cycles(sim, 0, q->sparse),
+			cycles(sim, 0, q->as_dense), i + 1 < s->n ? "," : "");
+	}
+	fprintf(f, " ],\n");
+}
+
+static int run(struct sim *s, uint64_t *all)
+{
+	*all = 0;
+	simulate(s);
+	for (unsigned int i = 0; i < NCC_PROCS; i++)
+		*all = s->now[i] > *all ? s->now[i] : *all;
+	return s->failed ? -1 : 0;
+}
+
+int ncc_program_time(const struct ncc_report *r, uint64_t *ps)
+{
+	struct sim s = { .p = r->prog, .stream = r->stream };
+
+	return run(&s, ps);
 }
 
 int ncc_report(const struct ncc_report *r, FILE *f)
 {
 	struct sim s = { .p = r->prog, .stream = r->stream };
-	uint64_t all = 0;
+	uint64_t all;
 
-	simulate(&s);
-	if (s.failed)
+	if (run(&s, &all))
 		return -1;
-	for (unsigned int i = 0; i < NCC_PROCS; i++)
-		all = s.now[i] > all ? s.now[i] : all;
 	fprintf(f, "{\n \"compiler\": \"%s\",\n \"module\": ", NEURON_EMULATOR_VERSION);
 	print_string(f, r->m->name);
 	fprintf(f, ",\n");
 	print_kinds(r, f);
 	fprintf(f, " \"estimate\": {\"cycles\": %llu, \"seconds\": %.9f},\n", cycles(&s, 0, all),
 		(double)all * 1e-12);
+	if (r->sparse)
+		print_sparse(r->sparse, &s, f);
 	print_engines(r, &s, all, f);
 	print_queues(r, &s, all, f);
 	print_memory(r, f);

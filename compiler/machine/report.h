@@ -11,7 +11,9 @@ struct ncc_report {
 	const struct ncc_prog *prog;
 	const struct ncc_stream *stream; /* every engine's */
 	uint64_t sbuf_peak; /* in bytes of a partition */
+	const struct ncc_sparse *sparse; /* products that were decided on; NULL: none */
 };
+int ncc_program_time(const struct ncc_report *r, uint64_t *ps); /* 0, or -1: out of memory */
 int ncc_report(const struct ncc_report *r, FILE *f); /* 0, or -1: out of memory */
 
 #endif

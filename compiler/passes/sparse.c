@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Products of structurally sparse weights (--structured-sparsity): of each group of N rows, every
+ * Products of structurally sparse weights (--structured-sparsity; ncc.c decides which, by the
+ * program's time with and without them): of each group of N rows, every
  * column of a constant operand has at most M that are not 0. Where the target's tensor engine
  * multiplies such weights (MATMUL_SPARSE, docs/isa.md), what is left of them, with tags, takes
  * their place: the weights have N / M times fewer rows, in whole pieces of 128. The rows of a group
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/sparse.h"
 #include "neuron/hw/target.h"
 #include "neuron/isa/check.h"
 #include "pass.h"
@@ -374,13 +376,28 @@ static struct ncc_op *as_product(struct ncc_build *bl, const struct ncc_op *op)
 	return build_transpose(bl, r, map);
 }
 
+/* Writes down what was found; true: it stays dense */
+static bool is_left_dense(struct ncc_sparse *s, const struct product *p, const struct pattern *f)
+{
+	const unsigned int i = s->n < NCC_SPARSE_MAX ? s->n++ : NCC_SPARSE_MAX - 1;
+	struct ncc_sparse_product *q = &s->product[i];
+
+	snprintf(q->name, sizeof(q->name), "%s", p->op->name);
+	q->rows = p->rows;
+	q->columns = p->columns;
+	q->neighbours = f->neighbours;
+	q->of = f->neighbours * f->slots;
+	return s->dense >> i & 1;
+}
+
 static int make_sparse(struct ncc_pass *p, struct ncc_op *op, int64_t *const_bytes)
 {
 	struct ncc_build bl = pass_build(p, op, const_bytes);
 	struct product x;
 	struct pattern f;
 
-	if (!find_product(op, &x) || !choose(&x, &f))
+	if (!find_product(op, &x) || !choose(&x, &f) ||
+	    (p->opt->sparse && is_left_dense(p->opt->sparse, &x, &f)))
 		return 0;
 	p->err->text[0] = 0;
 	op->replaced = sparse(&bl, &x, &f);

@@ -112,7 +112,7 @@ static enum ncore_step compress(struct ncore_turn *t, struct ncore_copy *c, unsi
 		return NCORE_STEP_STARVED;
 	if (raw % width)
 		return stop(t, NEURON_NERR_DMA_DESC, s->cur.addr);
-	size = neuron_compress(w->raw, raw, width, w->stream, &w->work);
+	size = neuron_compress(w->raw, raw, width, true, w->stream, &w->work);
 	if (size > ncore_desc_len(&s->cur))
 		return refuse(t, c->dst, NEURON_STREAM_BAD_ROOM);
 	if (ncore_access(t->lane, c, c->dst, w->stream, size, true))

@@ -364,6 +364,10 @@ def streams(build: Path) -> None:
         speed = " ".join(f"{got[f'{way}-{width}'] / got[f'memcpy-{width}']:.3f}" for way in ("decompress", "compress"))
         show("  decompressing, compressing, one thread / memcpy", speed)
         show("  decompressing", f"{got[f'decompress-{width}'] / 1e9:.2f} GB/s")
+    for few in "1-4", "2-4", "2-2", "16-4", "16-2":
+        n, width = few.split("-")
+        show(f"{n} different elements of {width} bytes: time from streams to SBUF / as they are",
+             f"{got[f'copy-{few}'] / got[f'place-{few}']:.2f}")
 
 
 def whole_networks(build: Path) -> None:

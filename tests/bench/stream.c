@@ -2,8 +2,10 @@
 /*
  * What DMA engines do with compressed streams (docs/hardware.md), on one thread of the host: of
  * normally distributed weights of each width the size of their streams, and how fast they are made
- * and decompressed, beside memcpy of the same blocks. Prints lines "name number": bytes a second,
- * or a ratio.
+ * and decompressed, beside memcpy of the same blocks. Then elements of which there are few, as they
+ * are and from streams without codes, from memory into 4 MiB that stand for SBUF: what the
+ * compiler's estimates of the host's time are from (compiler/machine/compress.c). Prints lines
+ * "name number": bytes a second, or a ratio.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,6 +19,7 @@
 #define BLOCK NEURON_STREAM_RAW_MAX
 #define BLOCKS 512
 #define ROOM (BLOCK + NEURON_STREAM_OVERHEAD)
+#define PLACES 64 /* blocks of what stands for SBUF */
 
 static struct {
 	uint8_t raw[BLOCKS][BLOCK], back[BLOCKS][BLOCK], stream[BLOCKS][ROOM];
@@ -62,7 +65,7 @@ static int copy(unsigned int width)
 static int compress(unsigned int width)
 {
 	for (unsigned int i = 0; i < BLOCKS; i++)
-		b->size[i] = neuron_compress(b->raw[i], BLOCK, width, b->stream[i], &b->work);
+		b->size[i] = neuron_compress(b->raw[i], BLOCK, width, true, b->stream[i], &b->work);
 	return 0;
 }
 
@@ -113,6 +116,55 @@ static int measure_width(unsigned int width)
 	return 0;
 }
 
+/* As DMA engines do it: a stream is read, decompressed, and its elements go to their places */
+static int place_streams(unsigned int width)
+{
+	static uint8_t stream[ROOM], raw[BLOCK];
+	int e = 0;
+
+	for (unsigned int i = 0; i < BLOCKS; i++) {
+		memcpy(stream, b->stream[i], b->size[i]);
+		e |= (int)neuron_decompress(stream, b->size[i], width, raw, &b->work);
+		memcpy(b->back[i % PLACES], raw, BLOCK);
+	}
+	return e;
+}
+
+static int place_copies(unsigned int width)
+{
+	(void)width;
+	for (unsigned int i = 0; i < BLOCKS; i++)
+		memcpy(b->back[i % PLACES], b->raw[i], BLOCK);
+	return 0;
+}
+
+static int measure_few(void)
+{
+	static const struct {
+		const char *copy, *place;
+		unsigned int n, width;
+	} few[] = { { "copy-1", "place-1", 1, 4 },
+		    { "copy-2", "place-2", 2, 4 },
+		    { "copy-2", "place-2", 2, 2 },
+		    { "copy-16", "place-16", 16, 4 },
+		    { "copy-16", "place-16", 16, 2 } };
+	int rc = 0;
+
+	for (unsigned int k = 0; k < sizeof(few) / sizeof(few[0]) && !rc; k++) {
+		for (size_t i = 0; i < (size_t)BLOCKS * BLOCK; i += few[k].width) {
+			float x = (float)(unsigned int)(next() * few[k].n);
+
+			memcpy(&b->raw[0][0] + i, (uint8_t *)&x + 4 - few[k].width, few[k].width);
+		}
+		for (unsigned int i = 0; i < BLOCKS; i++)
+			b->size[i] = neuron_compress(b->raw[i], BLOCK, few[k].width, false,
+						     b->stream[i], &b->work);
+		rc = measure(few[k].copy, few[k].width, place_copies) ||
+		     measure(few[k].place, few[k].width, place_streams);
+	}
+	return rc;
+}
+
 int main(void)
 {
 	int rc;
@@ -123,7 +175,7 @@ int main(void)
 		return 1;
 	}
 	memset(b, 0, sizeof(*b));
-	rc = measure_width(4) || measure_width(2);
+	rc = measure_width(4) || measure_width(2) || measure_few();
 	free(b);
 	return rc;
 }

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	stream = malloc(raw + NEURON_STREAM_OVERHEAD);
 	fuzz_assert(stream);
-	n = neuron_compress(p, raw, width, stream, &work);
+	n = neuron_compress(p, raw, width, true, stream, &work);
 	fuzz_assert(n <= raw + NEURON_STREAM_OVERHEAD);
 	fuzz_assert(read_back(stream, n, width, &out) == NEURON_STREAM_OK);
 	fuzz_assert(!memcmp(out, p, raw));

@@ -40,14 +40,11 @@ static const char help_text[] =
 	"  --input-value NAME=V,V...  ONNX: an input becomes a constant of these elements\n"
 	"  --custom-ops FILE          the library of custom operators (neuron-custom-op)\n"
 	"  --kernels FILE             a text of hand-written kernels; may be repeated\n"
-	"  --compress-constants[=WHEN] store constants that get smaller by an eighth compressed: "
-	"always (not for inf1), never, auto\n"
+	"  --compress-constants[=WHEN] compress constants: auto (default), chip, always, never\n"
 	"  --hardware-rng             draw what a model leaves open by the chip's generator; not "
 	"for "
 	"inf1\n"
-	"  --structured-sparsity      multiply weights that are sparse in a pattern of the chip's "
-	"as such;\n"
-	"                             trn2 only\n"
+	"  --structured-sparsity[=WHEN] multiply sparse weights as such: auto, always; trn2 only\n"
 	"  --narrow-64bit             take s64, u64 and f64 as s32, u32 and f32, with a warning\n"
 	"  -O LEVEL, --optlevel LEVEL 1: fuse nothing, each operation by itself; 2 (default), 3: "
 	"all\n"
@@ -114,7 +111,7 @@ static const struct option options[] = {
 	{ "kernels", required_argument, NULL, OPT_KERNELS },
 	{ "compress-constants", optional_argument, NULL, OPT_COMPRESS },
 	{ "hardware-rng", no_argument, NULL, OPT_HARDWARE_RNG },
-	{ "structured-sparsity", no_argument, NULL, OPT_SPARSITY },
+	{ "structured-sparsity", optional_argument, NULL, OPT_SPARSITY },
 	{ "narrow-64bit", no_argument, NULL, OPT_NARROW },
 	{ "print-ir", no_argument, NULL, OPT_PRINT_IR },
 	{ "dump-ir-after", required_argument, NULL, OPT_DUMP_IR },
@@ -160,17 +157,36 @@ static int usage(const char *what, const char *value)
 	return 2;
 }
 
-static int take_cast(struct args *a, const char *v)
+/* Options with one of some words: their numbers, which are enumerations' in the options */
+struct choice {
+	const char *refusal, *missing; /* missing: the word without a value */
+	const char *word[4];
+};
+
+static const struct choice casts = {
+	"--auto-cast takes matmult, all or none",
+	NULL,
+	{ [NCC_CAST_MATMULT] = "matmult", [NCC_CAST_ALL] = "all", [NCC_CAST_NONE] = "none" }
+};
+static const struct choice compressions = { "--compress-constants takes auto, chip, always or "
+					    "never",
+					    "always",
+					    { [NCC_COMPRESS_NEVER] = "never",
+					      [NCC_COMPRESS_ALWAYS] = "always",
+					      [NCC_COMPRESS_CHIP] = "chip",
+					      [NCC_COMPRESS_AUTO] = "auto" } };
+static const struct choice sparsities = {
+	"--structured-sparsity takes auto or always",
+	"auto",
+	{ [NCC_SPARSE_ALWAYS] = "always", [NCC_SPARSE_AUTO] = "auto" }
+};
+
+static int take(const struct choice *c, const char *v, unsigned int *number)
 {
-	if (!strcmp(v, "matmult"))
-		a->opt.auto_cast = NCC_CAST_MATMULT;
-	else if (!strcmp(v, "all"))
-		a->opt.auto_cast = NCC_CAST_ALL;
-	else if (!strcmp(v, "none"))
-		a->opt.auto_cast = NCC_CAST_NONE;
-	else
-		return usage("--auto-cast takes matmult, all or none", v);
-	return 0;
+	for (*number = 0; *number < 4; ++*number)
+		if (c->word[*number] && !strcmp(v ? v : c->missing, c->word[*number]))
+			return 0;
+	return usage(c->refusal, v);
 }
 
 static int take_cast_type(struct args *a, const char *v)
@@ -191,21 +207,6 @@ static int take_cast_type(struct args *a, const char *v)
 		return 0;
 	}
 	return usage("--auto-cast-type takes bf16, fp16, tf32 or fp8_e4m3", v);
-}
-
-static int take_compress(struct args *a, const char *v)
-{
-	static const char *const when[] = { [NCC_COMPRESS_NEVER] = "never",
-					    [NCC_COMPRESS_ALWAYS] = "always",
-					    [NCC_COMPRESS_AUTO] = "auto" };
-
-	for (unsigned int i = 0; i < sizeof(when) / sizeof(when[0]); i++) {
-		if (strcmp(v ? v : "always", when[i]))
-			continue;
-		a->opt.compress_constants = (enum ncc_compress)i;
-		return 0;
-	}
-	return usage("--compress-constants takes always, never or auto", v);
 }
 
 /* Options that do not go together, whatever their order was */
@@ -358,7 +359,7 @@ static int take_option(struct args *a, int c, char **argv)
 		a->output = optarg;
 		return 0;
 	case OPT_CAST:
-		return take_cast(a, optarg);
+		return take(&casts, optarg, &a->opt.auto_cast);
 	case OPT_CORES:
 		return take_cores(a, optarg);
 	case OPT_LNC:
@@ -387,10 +388,9 @@ static int take_option(struct args *a, int c, char **argv)
 		a->opt.hardware_rng = true;
 		return 0;
 	case OPT_COMPRESS:
-		return take_compress(a, optarg);
+		return take(&compressions, optarg, &a->opt.compress_constants);
 	case OPT_SPARSITY:
-		a->opt.structured_sparsity = true;
-		return 0;
+		return take(&sparsities, optarg, &a->opt.structured_sparsity);
 	case OPT_PRINT_IR:
 		a->opt.print_ir = stdout;
 		return 0;
@@ -625,7 +625,9 @@ static int run(struct args *a, const char *command)
 int main(int argc, char **argv)
 {
 	static struct args a = { .output = "file.neff",
-				 .opt = { .auto_cast = NCC_CAST_MATMULT, .print_elements = 16 } };
+				 .opt = { .auto_cast = NCC_CAST_MATMULT,
+					  .compress_constants = NCC_COMPRESS_AUTO,
+					  .print_elements = 16 } };
 	const char *command = argc > 1 ? argv[1] : "";
 	int rc;
 

@@ -82,6 +82,8 @@ def cases():
     x = halves(20, 256)
     x[3, 7], x[4, 200] = np.inf, -np.inf
     yield "infinity", "2:4", product(pruned), x, pruned
+    one, other = weights(4, 8, 256, 13), weights(4, 16, 512, 13)  # dense is faster; sparse is
+    yield "two", "4:8", lambda x: jnp.concatenate([x[:, :, :256] @ one, x @ other], 2), halves(3, 5, 512)
 
 
 def without_zeros(x, w):

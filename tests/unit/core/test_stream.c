@@ -68,7 +68,7 @@ static void ring(uint32_t rx, uint32_t tx)
 /* A stream of the first bytes at IN; returns its size */
 static uint32_t make(uint32_t bytes, unsigned int width)
 {
-	return neuron_compress(f.host + IN, bytes, width, f.host + STREAM, &work);
+	return neuron_compress(f.host + IN, bytes, width, true, f.host + STREAM, &work);
 }
 
 static uint64_t perf(uint32_t rel)

@@ -115,7 +115,7 @@ refused 1 "Is a directory" compile --framework XLA "$dir" --output "$dir/x.neff"
 refused 1 "No such file" compile --framework XLA "$model" --output "$dir/none/x.neff"
 refused 2 "inf1" compile --framework XLA "$model" --target trn9 --output "$dir/x.neff"
 refused 2 "bf16 or fp16 on this target, inf1" compile --framework XLA "$model" --auto-cast-type tf32 --output "$dir/x.neff"
-refused 2 "always, never or auto" compile --framework XLA "$model" --compress-constants=often --target trn1 --output "$dir/x.neff"
+refused 2 "auto, chip, always or never" compile --framework XLA "$model" --compress-constants=often --target trn1 --output "$dir/x.neff"
 refused 2 "bf16, fp16, tf32 or fp8_e4m3" compile --framework XLA "$model" --auto-cast-type fp4 --target trn1 --output "$dir/x.neff"
 "$cc" compile --framework XLA "$model" --auto-cast-type tf32 --target trn1 --output "$dir/x.neff" ||
     fail "tf32 for trn1"

@@ -132,6 +132,81 @@ START_TEST(same_bits)
 }
 END_TEST
 
+/* A program, the cycles that its report says, and the report itself */
+static void *make_by(const struct golden *g, enum ncc_sparsity when, size_t *size,
+		     unsigned long long *cycles, char **text)
+{
+	struct ncc_options opt = { .target = neuron_target_of_name("trn2"),
+				   .auto_cast = NCC_CAST_MATMULT,
+				   .structured_sparsity = when };
+	struct ncc_error err;
+	char path[128], *at;
+	void *hlo, *neff;
+	size_t n;
+
+	opt.report = open_memstream(text, &n);
+	snprintf(path, sizeof(path), "hlo_sparse/%s/module.hlo.pb", g->name);
+	hlo = read_data(path, &n);
+	ck_assert_msg(!ncc_compile(hlo, n, &opt, &neff, size, &err), "%s", err.text);
+	fclose(opt.report);
+	free(hlo);
+	at = strstr(*text, "\"estimate\": {\"cycles\": ");
+	ck_assert_ptr_nonnull(at);
+	ck_assert_int_eq(sscanf(at, "\"estimate\": {\"cycles\": %llu", cycles), 1);
+	return neff;
+}
+
+/*
+ * The faster of the dense and the sparse program, byte for byte; of `two` one that is faster than
+ * both, with NumPy's bits
+ */
+START_TEST(decided_by_time)
+{
+	static const enum ncc_sparsity when[] = { NCC_SPARSE_NEVER, NCC_SPARSE_ALWAYS,
+						  NCC_SPARSE_AUTO };
+	const struct golden *g = &cases[_i];
+	const bool two = !strcmp(g->name, "two"), none = !strcmp(g->found, "-");
+	unsigned long long cycles[3];
+	size_t size[3];
+	char *text[3];
+	void *neff[3];
+	bool dense;
+
+	for (int i = 0; i < 3; i++)
+		neff[i] = make_by(g, when[i], &size[i], &cycles[i], &text[i]);
+	ck_assert(!strstr(text[0], "\"sparse\": [") && !strstr(text[1], "\"sparse\": ["));
+	ck_assert(none == !strstr(text[2], "\"sparse\": ["));
+	ck_assert_uint_le(cycles[2], cycles[0]);
+	ck_assert_uint_le(cycles[2], cycles[1]);
+	dense = size[2] == size[0] && !memcmp(neff[2], neff[0], size[0]);
+	if (two) {
+		struct npy in, want;
+		void *got;
+
+		ck_assert_uint_lt(cycles[2], cycles[0]);
+		ck_assert_uint_lt(cycles[2], cycles[1]);
+		ck_assert_ptr_nonnull(strstr(text[2], "\"4:16\", \"taken\": true"));
+		ck_assert_ptr_nonnull(strstr(text[2], "\"4:8\", \"taken\": false"));
+		read_npy(&in, g, "in0.npy");
+		read_npy(&want, g, "out0.npy");
+		got = malloc(want.size);
+		run(neff[2], size[2], &in, got, want.size);
+		ck_assert_mem_eq(got, want.data, want.size);
+		free(got);
+		npy_free(&in);
+		npy_free(&want);
+	} else {
+		ck_assert_msg(dense || (size[2] == size[1] && !memcmp(neff[2], neff[1], size[1])),
+			      "%s", g->name);
+		ck_assert(none || dense == !strstr(text[2], "\"taken\": true"));
+	}
+	for (int i = 0; i < 3; i++) {
+		free(neff[i]);
+		free(text[i]);
+	}
+}
+END_TEST
+
 /* The IR as text, with what the pass made, and its program */
 static void print(const struct golden *g, char **text, size_t *n)
 {
@@ -212,6 +287,7 @@ int main(void)
 		return 99;
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, same_bits, 0, ncases);
+	tcase_add_loop_test(t, decided_by_time, 0, ncases);
 	tcase_add_test(t, text);
 	tcase_add_test(t, other_targets);
 	suite_add_tcase(s, t);
