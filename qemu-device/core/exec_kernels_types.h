@@ -18,6 +18,12 @@ KINLINE vf from_bf16(vh h)
 	return (vf)(KWIDEN(h) << 16);
 }
 
+#ifdef KFP16 /* an instruction; of NaN it makes another kind, which does not show */
+KINLINE vf from_fp16(vh h)
+{
+	return KFP16(h);
+}
+#else
 /* The exponent moves by a multiplication with 2^112, which is exact and normalises denormals */
 KINLINE vf from_fp16(vh h)
 {
@@ -26,20 +32,40 @@ KINLINE vf from_fp16(vh h)
 
 	return (vf)(sel((u & 0x7c00) == 0x7c00, mag | 0x7f800000u, finite) | (u & 0x8000) << 16);
 }
+#endif
 
 KINLINE vf from_i32(vi v)
 {
 	return __builtin_convertvector(v, vf);
 }
 
+#ifdef KFP16
+/*
+ * A float of 8 bits: in one of 16 its fields have the value divided by a power of 2, with an
+ * exponent or without. Where the exponent is all ones, it is made so there.
+ */
+KINLINE vf from_fp8(vb b, unsigned int ebits, unsigned int fbits)
+{
+	const unsigned int shift = 10 - fbits;
+	const uint16_t fields = (uint16_t)(0x8000 | 0x7f << shift), one = 1 << 10;
+	const uint16_t above = (uint16_t)(one << ebits), ones = (1 << (5 - ebits)) - 1;
+	vh h = (vh)KWIDEN8H(b) << shift & fields;
+
+	if (ebits == 5)
+		return KFP16(h);
+	h |= ((h + one) & above) * ones;
+	return KFP16(h) * splat((float)(1 << (16 - (1 << (ebits - 1)))));
+}
+#else
 /*
  * A float of 8 bits. A fraction without an exponent is added to a number whose last place is the
  * fraction's: a multiplication would meet denormals, which are frequent here and slow in processors.
  */
-KINLINE vf from_fp8(vu u, unsigned int ebits, unsigned int fbits)
+KINLINE vf from_fp8(vb b, unsigned int ebits, unsigned int fbits)
 {
 	const uint32_t bias = (1u << (ebits - 1)) - 1, one = 1u << 23;
 	const uint32_t special = ((1u << ebits) - 1) << 23, tiny = (128 - bias) << 23;
+	vu u = (vu)KWIDEN8(b); /* the sign too, but above a byte */
 	vu mag = (u & 0x7f) << (23 - fbits);
 	vu small = (vu)((vf)(mag | tiny) - (vf)((vu){} + tiny));
 	vu r = sel((vi)mag < (vi){} + (int32_t)one, small, mag + ((127 - bias) << 23));
@@ -47,6 +73,7 @@ KINLINE vf from_fp8(vu u, unsigned int ebits, unsigned int fbits)
 	r = sel((vi)mag >= (vi){} + (int32_t)special, mag | 0x7f800000u, r);
 	return (vf)(r | (u & 0x80) << 24);
 }
+#endif
 
 /* The types that the first generation has */
 KINLINE vf load_first(uint8_t dtype, const void *in)
@@ -100,7 +127,7 @@ KINLINE vf load16(uint8_t dtype, const void *in)
 #define FP8(type, ebits, fbits)            \
 	case NEURON_DT_##type:             \
 		memcpy(&s, in, sizeof(s)); \
-		return from_fp8((vu)KWIDEN8(s), ebits, fbits); /* the sign too, but above a byte */
+		return from_fp8(s, ebits, fbits);
 		NEURON_ISA_FP8S(FP8)
 #undef FP8
 	default:
