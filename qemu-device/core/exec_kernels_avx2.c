@@ -9,6 +9,7 @@
 #define KTARGET __attribute__((target("avx2,fma,f16c")))
 #define KBYTES 32
 #define MM_FEW 4
+#define KPANELS
 #define KNAME(x) avx2_##x
 #define KWIDEN8(b) ((vi)avx2_widen(b))
 #define KWIDEN8H(b) ((vsh)avx2_widen_half(b))
@@ -148,6 +149,7 @@ const struct exec_kernels exec_kernels_avx2 = {
 	.name = "avx2",
 	.usable = avx2_usable,
 	.matmul = avx2_matmul,
+	.widening = avx2_widening,
 	.moving = avx2_moving,
 	.weights = avx2_weights,
 	.load = avx2_load,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A matmul's moving operand, widened from bf16 one block's columns at a time: while one panel is
- * multiplied, which waits for arithmetic, the next one is made, which waits for memory. Two of them
- * take turns.
+ * A matmul's moving operand, widened one block's columns at a time: while one panel is multiplied,
+ * which waits for arithmetic, the next one is made, which waits for memory. Two of them take turns.
+ * A part of exec_kernels.h, of instances that define KPANELS.
  */
-#include "exec_kernels_vector.h"
 
 #define PANEL_FEW MM_FEW /* columns that a panel takes with its block */
 #define PANEL_X (NEURON_PARTITIONS * 64 + 80) /* floats of a panel, and a vector behind them */
@@ -60,11 +59,23 @@ KINLINE void panel_begin(const struct exec_mm *mm, unsigned int col, unsigned in
 		p->bytes = 512;
 }
 
+/* A vector of elements, step bytes apart */
+KINLINE vf panel_load(uint8_t dtype, size_t step, const uint8_t *in)
+{
+	vu pair;
+
+	if (dtype != NEURON_DT_BF16 || step != 4)
+		return load16(dtype, in);
+	memcpy(&pair, in, sizeof(pair)); /* the low halves */
+	return (vf)(pair << 16);
+}
+
 /*
  * Rows from k on. Vectors are stored whole: what is behind a part's last column is written over by
  * the next part or row, or is not used.
  */
-KINLINE void panel_rows(const struct exec_panel *p, unsigned int k, unsigned int end, size_t step)
+KINLINE void panel_rows(const struct exec_panel *p, unsigned int k, unsigned int end, uint8_t dtype,
+			size_t step)
 {
 	const uint8_t *in = p->moving->in + k * p->moving->stride;
 	float *x = p->x + (size_t)k * p->x_row;
@@ -78,26 +89,33 @@ KINLINE void panel_rows(const struct exec_panel *p, unsigned int k, unsigned int
 			const uint8_t *from = in + p->part[j].at;
 			float *to = x + p->part[j].to;
 
-			for (uint32_t i = 0; i < p->part[j].n; i += 16) {
-				__m512i v;
-
-				if (step == 2)
-					v = _mm512_cvtepu16_epi32(_mm256_loadu_si256(
-						(const void *)(from + i * 2ull)));
-				else
-					v = _mm512_loadu_si512(from + i * 4ull);
-				_mm512_storeu_si512(to + i, _mm512_slli_epi32(v, 16));
-			}
+			for (uint32_t i = 0; i < p->part[j].n; i += LANES)
+				st(to + i, panel_load(dtype, step, from + i * step));
 		}
 	}
 }
 
 KTARGET static void panel_widen(const struct exec_panel *p, unsigned int k, unsigned int end)
 {
-	if (p->moving->runs->step == 2)
-		panel_rows(p, k, end, 2);
-	else
-		panel_rows(p, k, end, 4);
+	switch (p->moving->dtype) {
+#define PANEL(type, ebits, fbits)                           \
+	case NEURON_DT_##type:                              \
+		panel_rows(p, k, end, NEURON_DT_##type, 1); \
+		break;
+		NEURON_ISA_FP8S(PANEL)
+#undef PANEL
+	case NEURON_DT_INT8:
+		panel_rows(p, k, end, NEURON_DT_INT8, 1);
+		break;
+	case NEURON_DT_FP16:
+		panel_rows(p, k, end, NEURON_DT_FP16, 2);
+		break;
+	default:
+		if (p->moving->runs->step == 4)
+			panel_rows(p, k, end, NEURON_DT_BF16, 4);
+		else
+			panel_rows(p, k, end, NEURON_DT_BF16, 2);
+	}
 }
 
 /* The part of the next panel that is made beside a block of rows */
@@ -108,4 +126,30 @@ KINLINE void panel_beside(const struct exec_mm *mm, unsigned int row)
 
 	if (mm->beside && k < mm->k)
 		panel_widen(mm->beside, k, k + each < mm->k ? k + each : mm->k);
+}
+
+#define MM_BESIDE(mm, row) panel_beside(mm, row)
+#include "exec_kernels_mm.h"
+
+KTARGET static void KNAME(widening)(const struct exec_mm *mm)
+{
+	unsigned int cols = panel_columns(mm, 0);
+	struct exec_panel panel[2];
+	struct exec_mm part = *mm;
+
+	panel_begin(mm, 0, cols, &panel[0]);
+	panel_widen(&panel[0], 0, mm->k);
+	for (unsigned int col = 0, turn = 0; col < mm->fm; col += part.fm, turn ^= 1) {
+		part.dst = mm->dst + col * 4ull;
+		part.x = panel[turn].x;
+		part.x_row = panel[turn].x_row;
+		part.fm = cols;
+		part.beside = NULL;
+		if (col + cols < mm->fm) {
+			part.beside = &panel[!turn];
+			cols = panel_columns(mm, col + cols);
+			panel_begin(mm, col + part.fm, cols, &panel[!turn]);
+		}
+		KNAME(matmul)(&part);
+	}
 }
