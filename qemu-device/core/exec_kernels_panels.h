@@ -6,7 +6,7 @@
  */
 
 #define PANEL_FEW MM_FEW /* columns that a panel takes with its block */
-#define PANEL_X (NEURON_PARTITIONS * 64 + 80) /* floats of a panel, and a vector behind them */
+#define PANEL_X (2 * NEURON_PARTITIONS * 64 + 80) /* floats of a panel, and a vector behind them */
 #define PANEL_AHEAD 8 /* rows */
 
 /* Columns of a panel that come from one run */
@@ -59,6 +59,11 @@ KINLINE void panel_begin(const struct exec_mm *mm, unsigned int col, unsigned in
 		p->bytes = 512;
 }
 
+KINLINE const uint8_t *panel_row(const struct exec_moving *m, unsigned int k)
+{
+	return m->doubled ? m->in + k / 2 * m->stride + k % 2 * m->low : m->in + k * m->stride;
+}
+
 /* A vector of elements, step bytes apart */
 KINLINE vf panel_load(uint8_t dtype, size_t step, const uint8_t *in)
 {
@@ -77,14 +82,17 @@ KINLINE vf panel_load(uint8_t dtype, size_t step, const uint8_t *in)
 KINLINE void panel_rows(const struct exec_panel *p, unsigned int k, unsigned int end, uint8_t dtype,
 			size_t step)
 {
-	const uint8_t *in = p->moving->in + k * p->moving->stride;
 	float *x = p->x + (size_t)k * p->x_row;
 
-	for (; k < end; k++, in += p->moving->stride, x += p->x_row) {
-		if (k + PANEL_AHEAD < p->k)
+	for (; k < end; k++, x += p->x_row) {
+		const uint8_t *in = panel_row(p->moving, k);
+
+		if (k + PANEL_AHEAD < p->k) {
+			const uint8_t *next = panel_row(p->moving, k + PANEL_AHEAD) + p->first;
+
 			for (int64_t i = 0; i < p->bytes + 63; i += 64)
-				__builtin_prefetch(in + PANEL_AHEAD * p->moving->stride + p->first +
-						   i);
+				__builtin_prefetch(next + i);
+		}
 		for (unsigned int j = 0; j < p->parts; j++) {
 			const uint8_t *from = in + p->part[j].at;
 			float *to = x + p->part[j].to;
