@@ -22,7 +22,7 @@
 #define ROWS 2 /* of a partition, at most */
 #define FS 128
 #define FM 512
-#define STREAM 16 /* matmuls of a run */
+#define STREAM 8 /* matmuls of a run */
 #define RUNS 160
 #define SBUF_PART 4096
 #define MOVING 1024 /* byte of the moving operand in its partition */
