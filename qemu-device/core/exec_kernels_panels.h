@@ -75,6 +75,23 @@ KINLINE vf panel_load(uint8_t dtype, size_t step, const uint8_t *in)
 	return (vf)(pair << 16);
 }
 
+/* The first of n elements, two vectors at a time where that is the quicker way; how many */
+KINLINE uint32_t panel_pairs(uint8_t dtype, float *to, const uint8_t *from, uint32_t n)
+{
+	uint32_t i = 0;
+
+	switch (dtype) {
+#define PAIRS(type, ebits, fbits)                                     \
+	case NEURON_DT_##type:                                        \
+		for (; i + LANES < n; i += 2 * LANES)                 \
+			from_fp8_two(to + i, from + i, ebits, fbits); \
+		break;
+		NEURON_ISA_FP8S(PAIRS)
+#undef PAIRS
+	}
+	return i;
+}
+
 /*
  * Rows from k on. Vectors are stored whole: what is behind a part's last column is written over by
  * the next part or row, or is not used.
@@ -97,7 +114,8 @@ KINLINE void panel_rows(const struct exec_panel *p, unsigned int k, unsigned int
 			const uint8_t *from = in + p->part[j].at;
 			float *to = x + p->part[j].to;
 
-			for (uint32_t i = 0; i < p->part[j].n; i += LANES)
+			for (uint32_t i = panel_pairs(dtype, to, from, p->part[j].n);
+			     i < p->part[j].n; i += LANES)
 				st(to + i, panel_load(dtype, step, from + i * step));
 		}
 	}

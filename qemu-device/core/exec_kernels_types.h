@@ -41,20 +41,40 @@ KINLINE vf from_i32(vi v)
 
 #ifdef KFP16
 /*
- * A float of 8 bits: in one of 16 its fields have the value divided by a power of 2, with an
- * exponent or without. Where the exponent is all ones, it is made so there.
+ * Floats of 8 bits, each in 16, their signs extended: in a float of 16 bits their fields have the
+ * value divided by a power of 2, with an exponent or without. Where the exponent is all ones, it is
+ * made so there.
  */
+#define FP8_TO_FP16(h, ebits, fbits)                                             \
+	__extension__({                                                          \
+		const unsigned int shift_ = 10 - (fbits);                        \
+		const uint16_t fields_ = (uint16_t)(0x8000 | 0x7f << shift_);    \
+		const uint16_t one_ = 1 << 10, ones_ = (1 << (5 - (ebits))) - 1; \
+		const uint16_t above_ = (uint16_t)(one_ << (ebits));             \
+		__typeof__(h) h_ = (h) << shift_ & fields_;                      \
+                                                                                 \
+		ones_ ? h_ | ((h_ + one_) & above_) * ones_ : h_;                \
+	})
+
+KINLINE vf fp8_scaled(vf x, unsigned int ebits)
+{
+	return ebits == 5 ? x : x * splat((float)(1 << (16 - (1 << (ebits - 1)))));
+}
+
 KINLINE vf from_fp8(vb b, unsigned int ebits, unsigned int fbits)
 {
-	const unsigned int shift = 10 - fbits;
-	const uint16_t fields = (uint16_t)(0x8000 | 0x7f << shift), one = 1 << 10;
-	const uint16_t above = (uint16_t)(one << ebits), ones = (1 << (5 - ebits)) - 1;
-	vh h = (vh)KWIDEN8H(b) << shift & fields;
+	return fp8_scaled(KFP16(FP8_TO_FP16((vh)KWIDEN8H(b), ebits, fbits)), ebits);
+}
 
-	if (ebits == 5)
-		return KFP16(h);
-	h |= ((h + one) & above) * ones;
-	return KFP16(h) * splat((float)(1 << (16 - (1 << (ebits - 1)))));
+/* Two vectors of them, at in */
+KINLINE void from_fp8_two(float *out, const uint8_t *in, unsigned int ebits, unsigned int fbits)
+{
+	vhh h = FP8_TO_FP16((vhh)KWIDEN8W(in), ebits, fbits);
+	vh half[2];
+
+	memcpy(half, &h, sizeof(h));
+	st(out, fp8_scaled(KFP16(half[0]), ebits));
+	st(out + LANES, fp8_scaled(KFP16(half[1]), ebits));
 }
 #else
 /*
