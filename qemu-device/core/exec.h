@@ -61,11 +61,14 @@ struct exec_mm {
 	const struct exec_panel *beside; /* the kernel's own, to be widened beside; or NULL */
 };
 
-/* The moving operand as it lies: bf16 in each of k partitions, the first at in */
+/* The moving operand as it lies, in each partition one row or two of k, the first at in */
 struct exec_moving {
 	const uint8_t *in;
 	size_t stride; /* bytes from partition to partition */
-	const struct exec_runs *runs; /* their elements are 2 or 4 bytes apart */
+	int64_t low; /* to a partition's second row, if it has two */
+	bool doubled;
+	uint8_t dtype; /* of one or two bytes */
+	const struct exec_runs *runs; /* nothing is between their elements, or of bf16 one more */
 	float *x; /* room for it */
 };
 

@@ -485,4 +485,8 @@ KTARGET static void KNAME(act)(uint8_t func, float alpha, float *p, size_t n)
 }
 
 #include "exec_kernels_keys.h"
+#ifdef KPANELS
+#include "exec_kernels_panels.h"
+#else
 #include "exec_kernels_mm.h"
+#endif

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The inner loops for AVX2 with FMA. Called through struct exec_kernels. */
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #include <stdint.h>
 #include <string.h>
 
-#define KTARGET __attribute__((target("avx2,fma")))
+#define KTARGET __attribute__((target("avx2,fma,f16c")))
 #define KBYTES 32
 #define MM_FEW 4
+#define KPANELS
 #define KNAME(x) avx2_##x
 #define KWIDEN8(b) ((vi)avx2_widen(b))
+#define KWIDEN8H(b) ((vsh)avx2_widen_half(b))
+#define KWIDEN8W(in) _mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)(in)))
+#define KFP16(h) ((vf)_mm256_cvtph_ps((__m128i)(h)))
 #define KNARROW8(i) ((vb)avx2_narrow((__m256i)(i)))
 #define KROUND(x) _mm256_cvtps_epi32((__m256)(x))
 #define KMOST(a, b) ((vi)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
@@ -24,6 +29,14 @@ static inline KTARGET __m256i avx2_widen(avx2_bytes b)
 
 	memcpy(&v, &b, sizeof(b));
 	return _mm256_cvtepi8_epi32(v);
+}
+
+static inline KTARGET __m128i avx2_widen_half(avx2_bytes b)
+{
+	__m128i v = { 0 };
+
+	memcpy(&v, &b, sizeof(b));
+	return _mm_cvtepi8_epi16(v);
 }
 
 /* Of lanes that are bytes */
@@ -127,13 +140,17 @@ KTARGET static void mm_sums(const struct exec_mm *mm, unsigned int col, unsigned
 
 static bool avx2_usable(void)
 {
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+	unsigned int a, b, c, d;
+
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+	       __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C; /* not by name in each compiler */
 }
 
 const struct exec_kernels exec_kernels_avx2 = {
 	.name = "avx2",
 	.usable = avx2_usable,
 	.matmul = avx2_matmul,
+	.widening = avx2_widening,
 	.moving = avx2_moving,
 	.weights = avx2_weights,
 	.load = avx2_load,

@@ -6,11 +6,14 @@
 #define KTARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")))
 #define KBYTES 64
 #define MM_FEW 6
-#define MM_BESIDE(mm, row) panel_beside(mm, row)
+#define KPANELS
 #define KNAME(x) avx512_##x
 #define KWIDEN(h) ((vu)_mm512_cvtepu16_epi32((__m256i)(h)))
 #define KNARROW(u) ((vh)_mm512_cvtepi32_epi16((__m512i)(u)))
 #define KWIDEN8(b) ((vi)_mm512_cvtepi8_epi32((__m128i)(b)))
+#define KWIDEN8H(b) ((vsh)_mm256_cvtepi8_epi16((__m128i)(b)))
+#define KWIDEN8W(in) _mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)(in)))
+#define KFP16(h) ((vf)_mm512_cvtph_ps((__m256i)(h)))
 #define KNARROW8(i) ((vb)_mm512_cvtepi32_epi8((__m512i)(i)))
 #define KROUND(x) _mm512_cvtps_epi32((__m512)(x))
 #define KMOST(a, b) ((vi)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
@@ -41,7 +44,6 @@ static inline __attribute__((always_inline)) KTARGET __m512 avx512_extreme(__m51
 	return _mm512_mask_add_ps(r, _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q), a, b);
 }
 
-#include "exec_panels_avx512.h"
 #define KMUL32(a, b) ((vul)_mm512_mul_epu32((__m512i)(a), (__m512i)(b)))
 
 #include "exec_kernels.h"
@@ -50,29 +52,6 @@ static inline __attribute__((always_inline)) KTARGET __m512 avx512_extreme(__m51
 
 #define MM_STEP(sum, w, x) _mm512_fmadd_ps(w, x, sum)
 #include "exec_block_avx512.h"
-
-KTARGET static void avx512_widening(const struct exec_mm *mm)
-{
-	unsigned int cols = panel_columns(mm, 0);
-	struct exec_panel panel[2];
-	struct exec_mm part = *mm;
-
-	panel_begin(mm, 0, cols, &panel[0]);
-	panel_widen(&panel[0], 0, mm->k);
-	for (unsigned int col = 0, turn = 0; col < mm->fm; col += part.fm, turn ^= 1) {
-		part.dst = mm->dst + col * 4ull;
-		part.x = panel[turn].x;
-		part.x_row = panel[turn].x_row;
-		part.fm = cols;
-		part.beside = NULL;
-		if (col + cols < mm->fm) {
-			part.beside = &panel[!turn];
-			cols = panel_columns(mm, col + cols);
-			panel_begin(mm, col + part.fm, cols, &panel[!turn]);
-		}
-		avx512_matmul(&part);
-	}
-}
 
 static bool avx512_usable(void)
 {

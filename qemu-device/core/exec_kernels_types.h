@@ -18,6 +18,12 @@ KINLINE vf from_bf16(vh h)
 	return (vf)(KWIDEN(h) << 16);
 }
 
+#ifdef KFP16 /* an instruction; of NaN it makes another kind, which does not show */
+KINLINE vf from_fp16(vh h)
+{
+	return KFP16(h);
+}
+#else
 /* The exponent moves by a multiplication with 2^112, which is exact and normalises denormals */
 KINLINE vf from_fp16(vh h)
 {
@@ -26,20 +32,60 @@ KINLINE vf from_fp16(vh h)
 
 	return (vf)(sel((u & 0x7c00) == 0x7c00, mag | 0x7f800000u, finite) | (u & 0x8000) << 16);
 }
+#endif
 
 KINLINE vf from_i32(vi v)
 {
 	return __builtin_convertvector(v, vf);
 }
 
+#ifdef KFP16
+/*
+ * Floats of 8 bits, each in 16, their signs extended: in a float of 16 bits their fields have the
+ * value divided by a power of 2, with an exponent or without. Where the exponent is all ones, it is
+ * made so there.
+ */
+#define FP8_TO_FP16(h, ebits, fbits)                                             \
+	__extension__({                                                          \
+		const unsigned int shift_ = 10 - (fbits);                        \
+		const uint16_t fields_ = (uint16_t)(0x8000 | 0x7f << shift_);    \
+		const uint16_t one_ = 1 << 10, ones_ = (1 << (5 - (ebits))) - 1; \
+		const uint16_t above_ = (uint16_t)(one_ << (ebits));             \
+		__typeof__(h) h_ = (h) << shift_ & fields_;                      \
+                                                                                 \
+		ones_ ? h_ | ((h_ + one_) & above_) * ones_ : h_;                \
+	})
+
+KINLINE vf fp8_scaled(vf x, unsigned int ebits)
+{
+	return ebits == 5 ? x : x * splat((float)(1 << (16 - (1 << (ebits - 1)))));
+}
+
+KINLINE vf from_fp8(vb b, unsigned int ebits, unsigned int fbits)
+{
+	return fp8_scaled(KFP16(FP8_TO_FP16((vh)KWIDEN8H(b), ebits, fbits)), ebits);
+}
+
+/* Two vectors of them, at in */
+KINLINE void from_fp8_two(float *out, const uint8_t *in, unsigned int ebits, unsigned int fbits)
+{
+	vhh h = FP8_TO_FP16((vhh)KWIDEN8W(in), ebits, fbits);
+	vh half[2];
+
+	memcpy(half, &h, sizeof(h));
+	st(out, fp8_scaled(KFP16(half[0]), ebits));
+	st(out + LANES, fp8_scaled(KFP16(half[1]), ebits));
+}
+#else
 /*
  * A float of 8 bits. A fraction without an exponent is added to a number whose last place is the
  * fraction's: a multiplication would meet denormals, which are frequent here and slow in processors.
  */
-KINLINE vf from_fp8(vu u, unsigned int ebits, unsigned int fbits)
+KINLINE vf from_fp8(vb b, unsigned int ebits, unsigned int fbits)
 {
 	const uint32_t bias = (1u << (ebits - 1)) - 1, one = 1u << 23;
 	const uint32_t special = ((1u << ebits) - 1) << 23, tiny = (128 - bias) << 23;
+	vu u = (vu)KWIDEN8(b); /* the sign too, but above a byte */
 	vu mag = (u & 0x7f) << (23 - fbits);
 	vu small = (vu)((vf)(mag | tiny) - (vf)((vu){} + tiny));
 	vu r = sel((vi)mag < (vi){} + (int32_t)one, small, mag + ((127 - bias) << 23));
@@ -47,6 +93,7 @@ KINLINE vf from_fp8(vu u, unsigned int ebits, unsigned int fbits)
 	r = sel((vi)mag >= (vi){} + (int32_t)special, mag | 0x7f800000u, r);
 	return (vf)(r | (u & 0x80) << 24);
 }
+#endif
 
 /* The types that the first generation has */
 KINLINE vf load_first(uint8_t dtype, const void *in)
@@ -100,7 +147,7 @@ KINLINE vf load16(uint8_t dtype, const void *in)
 #define FP8(type, ebits, fbits)            \
 	case NEURON_DT_##type:             \
 		memcpy(&s, in, sizeof(s)); \
-		return from_fp8((vu)KWIDEN8(s), ebits, fbits); /* the sign too, but above a byte */
+		return from_fp8(s, ebits, fbits);
 		NEURON_ISA_FP8S(FP8)
 #undef FP8
 	default:

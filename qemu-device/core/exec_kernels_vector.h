@@ -14,6 +14,7 @@ typedef float vf __attribute__((vector_size(KBYTES)));
 typedef int32_t vi __attribute__((vector_size(KBYTES)));
 typedef uint32_t vu __attribute__((vector_size(KBYTES)));
 typedef uint16_t vh __attribute__((vector_size(KBYTES / 2)));
+typedef uint16_t vhh __attribute__((vector_size(KBYTES)));
 typedef int16_t vsh __attribute__((vector_size(KBYTES / 2)));
 typedef int8_t vb __attribute__((vector_size(KBYTES / 4)));
 typedef uint8_t vub __attribute__((vector_size(KBYTES / 4)));

@@ -276,19 +276,34 @@ static bool exec_widens(struct tpb *t, const struct exec_operand *src)
 {
 	struct exec_runs *runs = &t->scratch->runs;
 
-	if (!t->kern->widening || src->dtype != NEURON_DT_BF16)
+	if (!t->kern->widening)
 		return false;
 	exec_stream_runs(&src->s, runs);
-	return runs->step == 2 || runs->step == 4;
+	switch (src->dtype) {
+	case NEURON_DT_BF16:
+		return runs->step == 2 || runs->step == 4;
+	case NEURON_DT_FP16:
+	case NEURON_DT_INT8:
+	case NEURON_DT_FP8_E3:
+	case NEURON_DT_FP8_E4:
+	case NEURON_DT_FP8_E5:
+		return runs->step == src->s.size;
+	default:
+		return false;
+	}
 }
 
 /* With weights of fp32 */
 static void exec_matmul_plain(struct tpb *t, const struct neuron_insn *insn, struct exec_mm *mm,
 			      struct exec_operand *src, struct exec_operand *dst)
 {
-	struct exec_moving moving = { src->part0, src->stride, &t->scratch->runs, t->scratch->x };
+	struct exec_moving moving = { .in = src->part0,
+				      .stride = src->stride,
+				      .dtype = src->dtype,
+				      .runs = &t->scratch->runs,
+				      .x = t->scratch->x };
 
-	if (exec_widens(t, src)) {
+	if (!insn->src_bias && exec_widens(t, src)) {
 		mm->moving = &moving;
 		exec_mm_run(t, mm, dst, insn->accumulate, t->kern->widening);
 		return;

@@ -59,14 +59,12 @@ static void exec_ordered_rows(struct tpb *t, const struct neuron_insn *insn,
 
 static const struct exec_order exec_double = { .neighbours = 1, .slots = 2 };
 
-/* Both rows of each partition as a pair; false: they do not lie so */
-static bool exec_double_pairs(struct tpb *t, const struct neuron_insn *insn,
-			      struct exec_pair_rows *rows)
+/* Where both rows of each partition lie; false: a bias or what is between elements is in the way */
+static bool exec_double_rows(struct tpb *t, const struct neuron_insn *insn,
+			     struct exec_pair_rows *rows)
 {
 	struct exec_operand src;
 
-	if (!t->kern->pairs || insn->src_bias)
-		return false;
 	exec_slot(t, insn, 0, &src);
 	exec_stream_runs(&src.s, &t->scratch->runs);
 	*rows = (struct exec_pair_rows){ .in = src.part0,
@@ -74,7 +72,7 @@ static bool exec_double_pairs(struct tpb *t, const struct neuron_insn *insn,
 					 .low = insn->src0.step[0],
 					 .rows = 2u * insn->partitions,
 					 .dtype = src.dtype };
-	return t->scratch->runs.step == 1;
+	return !insn->src_bias && t->scratch->runs.step == 1;
 }
 
 void exec_ldweights_double(struct tpb *t, const struct neuron_insn *insn)
@@ -88,15 +86,44 @@ void exec_ldweights_double(struct tpb *t, const struct neuron_insn *insn)
 	w->dtype = insn->src0.dtype;
 	w->doubled = true;
 	w->in_quads = false;
-	w->paired = exec_double_pairs(t, insn, &rows) && t->scratch->runs.count == 1;
-	if (w->paired) {
+	w->paired = false;
+	if (exec_double_rows(t, insn, &rows) && t->scratch->runs.count == 1) {
 		rows.in += t->scratch->runs.at[0];
-		w->least = t->kern->pairs->weights(w->w, &rows, w->fs);
+		w->paired = t->kern->pairs;
+		if (w->paired)
+			w->least = t->kern->pairs->weights(w->w, &rows, w->fs);
+		for (unsigned int k = 0; k < w->k && !w->paired; k++)
+			t->kern->weights(rows.dtype, exec_weight(w->w, k, 0),
+					 rows.in + k / 2 * rows.stride + k % 2 * rows.low, 0, 1,
+					 w->fs);
 		return;
 	}
 	exec_ordered_rows(t, insn, &exec_double);
 	t->kern->weights(NEURON_DT_FP32, w->w, (const uint8_t *)t->scratch->x,
 			 EXEC_MM_X_ROW * sizeof(float), w->k, w->fs);
+}
+
+/* With weights of fp32 */
+static void exec_double_plain(struct tpb *t, const struct neuron_insn *insn, struct exec_mm *mm,
+			      struct exec_operand *dst)
+{
+	struct exec_pair_rows rows;
+
+	if (exec_double_rows(t, insn, &rows) && t->kern->widening) {
+		const struct exec_moving moving = { .in = rows.in,
+						    .stride = rows.stride,
+						    .low = rows.low,
+						    .doubled = true,
+						    .dtype = rows.dtype,
+						    .runs = &t->scratch->runs,
+						    .x = t->scratch->x };
+
+		mm->moving = &moving;
+		exec_mm_run(t, mm, dst, insn->accumulate, t->kern->widening);
+		return;
+	}
+	exec_ordered_rows(t, insn, &exec_double);
+	exec_mm_run(t, mm, dst, insn->accumulate, t->kern->matmul);
 }
 
 void exec_matmul_double(struct tpb *t, const struct neuron_insn *insn)
@@ -106,7 +133,7 @@ void exec_matmul_double(struct tpb *t, const struct neuron_insn *insn)
 	struct exec_operand dst;
 
 	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
-	if (t->weights.paired && exec_double_pairs(t, insn, &rows) &&
+	if (t->weights.paired && exec_double_rows(t, insn, &rows) &&
 	    exec_pairs_exact(t->weights.least,
 			     t->kern->pairs->moving(t->scratch->x, &rows, &t->scratch->runs))) {
 		mm.k /= 2;
@@ -114,8 +141,7 @@ void exec_matmul_double(struct tpb *t, const struct neuron_insn *insn)
 		return;
 	}
 	exec_weights_plain(&t->weights);
-	exec_ordered_rows(t, insn, &exec_double);
-	exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->matmul);
+	exec_double_plain(t, insn, &mm, &dst);
 }
 
 /* Sparse weights: which rows of the sum they take */

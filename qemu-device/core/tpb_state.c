@@ -104,6 +104,13 @@ static void tpb_past_fields(struct tpb_cursor *c, struct tpb_past *p)
 		p->first = 0;
 }
 
+/* Which kind of NaN a weight is depends on the kernels, and shows in no result */
+static void tpb_one_nan(float *w, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		w[i] = exec_canonical(w[i]);
+}
+
 /* Of the weights those that were loaded: what kernels leave beside them is 0 in a state */
 static void tpb_weights_fields(struct tpb_cursor *c, struct tpb_weights *w)
 {
@@ -125,6 +132,7 @@ static void tpb_weights_fields(struct tpb_cursor *c, struct tpb_weights *w)
 		n = n < EXEC_MM_ROWS ? n : EXEC_MM_ROWS;
 		for (unsigned int k = 0; k < w->k && k < rows && !c->load; k++)
 			memcpy(saved[k], block[k], n * sizeof(block[k][0]));
+		tpb_one_nan(saved[0], (size_t)rows * EXEC_MM_ROWS);
 		tpb_field(c, saved, rows * sizeof(saved[0]));
 		if (c->load)
 			memcpy(block, saved, rows * sizeof(saved[0]));
@@ -148,8 +156,10 @@ static void tpb_parts_fields(struct tpb_cursor *c, struct tpb *t)
 		w->columns = columns;
 		any |= k;
 	}
-	if (any)
-		tpb_field(c, t->part_weights, sizeof(t->part_weights));
+	if (!any)
+		return;
+	tpb_one_nan(t->part_weights[0], sizeof(t->part_weights) / sizeof(float));
+	tpb_field(c, t->part_weights, sizeof(t->part_weights));
 }
 
 static void tpb_words_fields(struct tpb_cursor *c, struct tpb_words *w,

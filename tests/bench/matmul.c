@@ -2,8 +2,10 @@
 /*
  * A stream of 128 x 128 x 512 matmuls (fp32 sums) of several types on one NeuronCore-v3,
  * instructions fetched from its FIFO, beside OpenBLAS sgemm of that shape on one thread, from the
- * same numbers in fp32: lines of a name and FLOP a second, the best of many runs each. The result's
- * bits are compared with a scalar loop of fmaf. Run by tests/bench/run.py.
+ * same numbers in fp32: lines of a name and FLOP a second of the thread's processor time, the best
+ * of many runs each. Then bf16 and each type of 8 bits in turns, by each set of kernels that the
+ * processor runs: lines that begin with its name. The result's bits are compared with a scalar loop
+ * of fmaf. Run by tests/bench/run.py.
  */
 #include <cblas.h>
 #include <math.h>
@@ -20,8 +22,8 @@
 #define ROWS 2 /* of a partition, at most */
 #define FS 128
 #define FM 512
-#define STREAM 64 /* offset in bytes of the moving operand in its partition */
-#define RUNS 40
+#define STREAM 8 /* matmuls of a run */
+#define RUNS 160
 #define SBUF_PART 4096
 #define MOVING 1024 /* byte of the moving operand in its partition */
 #define FLOP (2.0 * K * FS * FM)
@@ -36,6 +38,14 @@ static const struct format {
 	{ "fp8", NEURON_DT_FP8_E4, 1 },
 	{ "fp8_double", NEURON_DT_FP8_E4, 2 },
 };
+
+/* Those that take turns: the first is what the others are compared with */
+static const struct format narrow[] = {
+	{ "bf16", NEURON_DT_BF16, 1 },	       { "fp8_e3", NEURON_DT_FP8_E3, 1 },
+	{ "fp8_e4", NEURON_DT_FP8_E4, 1 },     { "fp8_e5", NEURON_DT_FP8_E5, 1 },
+	{ "fp8_double", NEURON_DT_FP8_E4, 2 },
+};
+#define NARROW (sizeof(narrow) / sizeof(narrow[0]))
 
 struct bench {
 	const struct format *format;
@@ -156,10 +166,32 @@ static double seconds(struct bench *b, void (*run)(struct bench *))
 {
 	struct timespec from, to;
 
-	clock_gettime(CLOCK_MONOTONIC, &from);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
 	run(b);
-	clock_gettime(CLOCK_MONOTONIC, &to);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
 	return (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) * 1e-9;
+}
+
+/* Its bits are right; and all of it is freed */
+static int finish(struct bench *b, int ret)
+{
+	if (ret)
+		fputs("bench-matmul: out of memory\n", stderr);
+	else if (b->error || compare(b))
+		ret = -1, fprintf(stderr, "bench-matmul: %s differs from the scalar reference\n",
+				  b->format->name);
+	tpb_free(b->tpb);
+	free(b->sbuf);
+	free(b->psum);
+	free(b->w);
+	free(b->x);
+	free(b->c);
+	return ret;
+}
+
+static void take_best(double *best, double s)
+{
+	*best = s < *best ? s : *best;
 }
 
 /* Ours, and theirs where it is not NULL: the best of many runs of each, one after the other */
@@ -170,23 +202,34 @@ static int measure(const struct format *format, double *best, double *other)
 
 	*best = 1e9;
 	for (int i = 0; i < RUNS && !ret; i++) {
-		double s = seconds(&b, ours), t = other ? seconds(&b, theirs) : 0;
-
-		*best = s < *best ? s : *best;
+		take_best(best, seconds(&b, ours));
 		if (other)
-			*other = t < *other ? t : *other;
+			take_best(other, seconds(&b, theirs));
 	}
-	if (ret)
-		fputs("bench-matmul: out of memory\n", stderr);
-	else if (b.error || compare(&b))
-		ret = -1, fprintf(stderr, "bench-matmul: %s differs from the scalar reference\n",
-				  format->name);
-	tpb_free(b.tpb);
-	free(b.sbuf);
-	free(b.psum);
-	free(b.w);
-	free(b.x);
-	free(b.c);
+	return finish(&b, ret);
+}
+
+static int measure_kernels(const struct exec_kernels *kern)
+{
+	struct bench b[NARROW] = { 0 };
+	double best[NARROW];
+	int ret = 0;
+
+	for (size_t i = 0; i < NARROW; i++) {
+		ret |= start(&b[i], &narrow[i]);
+		best[i] = 1e9;
+		if (!ret)
+			b[i].tpb->kern = kern;
+	}
+	for (int run = 0; run < RUNS && !ret; run++)
+		for (size_t i = 0; i < NARROW; i++)
+			take_best(&best[i], seconds(&b[i], ours));
+	for (size_t i = 0; i < NARROW; i++) {
+		ret |= finish(&b[i], ret);
+		if (!ret)
+			printf("%s:%s %.0f\n", kern->name, narrow[i].name,
+			       narrow[i].rows * STREAM * FLOP / best[i]);
+	}
 	return ret;
 }
 
@@ -202,5 +245,8 @@ int main(void)
 		printf("%s %.0f\n", formats[i].name, formats[i].rows * STREAM * FLOP / best);
 	}
 	printf("openblas %.0f\n", STREAM * FLOP / openblas);
+	for (int i = 0; exec_kernels_all[i] != &exec_kernels_scalar; i++)
+		if (exec_kernels_all[i]->usable() && measure_kernels(exec_kernels_all[i]))
+			return 1;
 	return 0;
 }

@@ -339,6 +339,10 @@ def matmul(build: Path) -> None:
     show("fp32 / OpenBLAS", f"{got['fp32'] / got['openblas']:.2f}", "1.00")
     show("fp8 / bf16", f"{got['fp8'] / got['bf16']:.2f}", "1.00")
     show("double rows of fp8 / bf16", f"{got['fp8_double'] / got['bf16']:.2f}")
+    for name in (key for key in got if key.endswith(":bf16")):
+        kernels = name.removesuffix(":bf16")
+        ratios = "; ".join(f"{got[f'{kernels}:{x}'] / got[name]:.2f}" for x in ("fp8_e3", "fp8_e4", "fp8_e5", "fp8_double"))
+        show(f"fp8 e3, e4, e5; double rows / bf16, in turns, by {kernels}", ratios, "1.00")
 
 
 def dispatch(build: Path) -> None:

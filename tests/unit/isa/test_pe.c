@@ -215,6 +215,61 @@ START_TEST(test_bias)
 }
 END_TEST
 
+/* Numbers at both ends of a type's range, infinities and NaN, a row of n for each of p partitions */
+static void fill_ends(struct bench *b, uint8_t dtype, uint32_t at, unsigned int p, unsigned int n)
+{
+	const uint8_t size = neuron_isa_dtypes[dtype].size;
+	const float x[] = { 1,	      -1,   0,		-0.0f,	 1e9f,	    -1e9f, 0x1p-16f,
+			    0x1p-14f, NAN,  -0x1p-6f,	14.5f,	 -240,	    1.5f,  0x1p-9f,
+			    0.125f,   -448, 0x1.8p-15f, 57344.f, -0x1.4p-7f };
+
+	for (unsigned int k = 0; k < p; k++) {
+		for (unsigned int i = 0; i < n; i++) {
+			uint32_t raw = ref_from_f32(dtype, x[(i + 7 * k) % 19]);
+
+			put(b, (size_t)k * PART + at + (size_t)i * size, &raw, size);
+		}
+	}
+}
+
+/* All codes of a type of 8 bits beside those, moving and as weights, with each bias */
+START_TEST(test_codes)
+{
+	const uint8_t dtype = fp8[_i % 3], other = floats[_i / 3];
+	struct bench b;
+
+	bench_init(&b, 1);
+	for (uint8_t bias = 0; bias < 16; bias++) {
+		const uint8_t p = (uint8_t)(1 + bias % 3);
+		const uint8_t bias2 = neuron_dtype_is_fp8(other) ? bias * 7 % 16 : 0;
+		struct neuron_insn load = { .opcode = NEURON_OP_LDWEIGHTS, .partitions = p };
+		struct neuron_insn mul = { .opcode = NEURON_OP_MATMUL, .partitions = p };
+
+		for (unsigned int i = 0; i < 256u * p; i++) {
+			const uint8_t code = (uint8_t)(i * (2 * (i / 256) + 1));
+
+			put(&b, (size_t)(i / 256) * PART + MOVING + i % 256, &code, 1);
+		}
+		fill_ends(&b, other, WEIGHTS, p, 57);
+		load.src0 = machine_ap(WEIGHTS, other, 19);
+		load.src_bias = bias2;
+		run(&b, &load, NEURON_ENG_PE);
+		mul.src0 = machine_ap(MOVING, dtype, 256);
+		mul.src_bias = bias;
+		mul.dst = machine_ap(NEURON_PSUM_OFFSET, NEURON_DT_FP32, 256);
+		run(&b, &mul, NEURON_ENG_PE);
+		load.src0 = machine_ap(MOVING + 128 * (bias / 8), dtype, 128);
+		load.src_bias = bias;
+		run(&b, &load, NEURON_ENG_PE);
+		mul.src0 = machine_ap(WEIGHTS, other, 57);
+		mul.src_bias = bias2;
+		mul.dst = machine_ap(NEURON_PSUM_OFFSET, NEURON_DT_FP32, 57);
+		run(&b, &mul, NEURON_ENG_PE);
+	}
+	bench_fini(&b);
+}
+END_TEST
+
 /* A part of the array that a core has, not the whole */
 static uint8_t tile_of(struct bench *b, unsigned int core)
 {
@@ -656,6 +711,7 @@ int main(void)
 	tcase_set_timeout(tc, 180);
 	LOOP(tc, test_double, fp8);
 	LOOP(tc, test_bias, fp8);
+	tcase_add_loop_test(tc, test_codes, 0, 3 * 5); /* fp32 has no products with them */
 	tcase_add_loop_test(tc, test_tiles, 0, 2);
 	LOOP(tc, test_sparse, patterns);
 	tcase_add_test(tc, test_sparse_signs);
