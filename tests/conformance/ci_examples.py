@@ -34,7 +34,7 @@ def calls(file: str, job: str) -> list[list[str]]:
     tree = yaml.safe_load((ROOT / "examples" / "ci" / file).read_text())
     text = "\n".join(commands(tree, job)).replace("${{ matrix.instance }}", "$INSTANCE")
     # a command ends at a newline, && or ; outside of quotes
-    words = shlex.shlex(re.sub(r"\n(?=neuron-vm|make|apt)", " ; ", text), posix=True, punctuation_chars=";&")
+    words = shlex.shlex(re.sub(r"\n(?=neuron-vm|make|trap)", " ; ", text), posix=True, punctuation_chars=";&")
     words.whitespace_split = True
     split: list[list[str]] = [[]]
     for word in words:
