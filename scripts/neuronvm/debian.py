@@ -99,7 +99,8 @@ def _key(files: list[Path]) -> str:
     digest = hashlib.sha256()
     for path in files:
         info = path.stat()
-        digest.update(f"{path} {info.st_size} {info.st_mtime_ns}\n".encode())
+        # whole seconds: a container image keeps no more, and has a guest's image beside the files
+        digest.update(f"{path} {info.st_size} {int(info.st_mtime)}\n".encode())
     return digest.hexdigest()[:16]
 
 
