@@ -53,6 +53,11 @@ static int explain_none(int err, char *why, size_t size)
 		explain_instance(why, size);
 	else if (getenv("NEURON_EMU"))
 		snprintf(why, size, "NEURON_EMU: %s", strerror(-err));
+	else if (err == -EPERM)
+		snprintf(why, size,
+			 "%u on the PCI bus, but this process's control group allows no "
+			 "/dev/neuron",
+			 n);
 	else if (n)
 		snprintf(why, size,
 			 "%u on the PCI bus, but no /dev/neuron0: the neuron module is not "

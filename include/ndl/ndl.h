@@ -48,6 +48,7 @@ typedef struct ndl_device_init_param {
 	bool initialize_device; /* false: only look, as monitors do */
 	int num_dram_regions; /* has to be 0 */
 	bool map_hbm;
+	bool skip_copy_bufs; /* newer: such buffers are made when first needed, or never */
 } ndl_device_init_param_t;
 
 #define NDL_COPY_BUF_SIZE (2ull * 1024 * 1024)

@@ -38,6 +38,7 @@ static int machine_build(struct emu_machine *m, const struct neuron_instance *in
 	m->instance = inst;
 	m->gen = inst->gen;
 	pthread_mutex_init(&m->mark_lock, NULL);
+	pthread_rwlock_init(&m->ids, NULL);
 	m->chip = calloc(inst->chips, sizeof(*m->chip));
 	if (!m->chip)
 		return -ENOMEM;
@@ -130,9 +131,11 @@ static int neighbours(struct emu_chip *chip, unsigned int id[NEURON_PORTS_MAX],
 
 	if (!chip->gen->ready_links)
 		return neighbours_by_table(chip, id, port);
+	pthread_rwlock_wrlock(&chip->machine->ids);
 	pthread_mutex_lock(&chip->fwio);
 	ret = nhal_neighbors_read(&chip->hal, told);
 	pthread_mutex_unlock(&chip->fwio);
+	pthread_rwlock_unlock(&chip->machine->ids);
 	for (unsigned int p = 0; !ret && p < NEURON_PORTS_MAX; p++) {
 		if (told[p] < 0)
 			continue;

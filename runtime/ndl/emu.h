@@ -130,6 +130,11 @@ struct emu_machine {
 	struct ncore_fabric *fabric;
 	struct emu_host host;
 	struct emu_chip *chip;
+	/*
+	 * A reset clears the id that a chip tells its neighbours, until it is written again: resets
+	 * hold this for reading, who asks for neighbours for writing.
+	 */
+	pthread_rwlock_t ids;
 	pthread_mutex_t mark_lock;
 	bool mark[EMU_MAX_CHIPS * NEURON_CORES_MAX];
 };

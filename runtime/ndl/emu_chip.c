@@ -94,11 +94,13 @@ static int bring_up(struct emu_chip *chip, unsigned int type, uint32_t nc_map)
 
 	for (unsigned int nc = 0; nc < chip->gen->cores; nc++)
 		chip->nc[nc].broken |= nc_map >> nc & 1;
+	pthread_rwlock_rdlock(&chip->machine->ids);
 	pthread_mutex_lock(&chip->fwio);
 	ret = nhal_reset(&chip->hal, type, nc_map);
 	if (!ret)
 		nhal_device_id_write(&chip->hal, (uint32_t)chip->index);
 	pthread_mutex_unlock(&chip->fwio);
+	pthread_rwlock_unlock(&chip->machine->ids);
 	for (unsigned int nc = 0; !ret && nc < chip->gen->cores; nc++) {
 		struct emu_core *c = &chip->nc[nc];
 

@@ -104,7 +104,10 @@ int ndl_feature_supported(uint64_t feature, bool *supported); /* NEURON_FEATURE_
 /* An emulator extension: the ISA version, which the chip answers to a read of its device address */
 int ndl_isa_version(ndl_device_t *device, uint32_t *version); /* 0: no chip of the emulator */
 
-/* Devices. ndl_available_devices fills in the indices in order and returns their number (>= 0). */
+/*
+ * Devices. ndl_available_devices fills in the indices in order and returns their number (>= 0).
+ * What the process's control group refuses is not among them; -EPERM: it refuses all.
+ */
 int ndl_available_devices(int *indexes, int size);
 int ndl_open_device(int index, const ndl_device_init_param_t *params, ndl_device_t **device);
 int ndl_close_device(ndl_device_t *device);

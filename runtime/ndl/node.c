@@ -28,13 +28,25 @@ struct node_machine {
 	char instance[INSTANCE_MAX];
 };
 
-static bool node_exists(int index)
+/*
+ * 0, -ENODEV or -EPERM. A control group that refuses a device (a scheduler's, a container's) hides
+ * it from this process, though its node is there; access() asks it, too, and a node that the file's
+ * mode refuses is EACCES.
+ */
+static int node_there(int index)
 {
 	char path[32];
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/dev/neuron%d", index);
-	return !stat(path, &st) && S_ISCHR(st.st_mode);
+	if (stat(path, &st) || !S_ISCHR(st.st_mode))
+		return -ENODEV;
+	return access(path, R_OK | W_OK) && errno == EPERM ? -EPERM : 0;
+}
+
+static bool node_exists(int index)
+{
+	return !node_there(index);
 }
 
 #define ANY_DEVICE (NDL_MAX_DEVICES - 1)
@@ -171,12 +183,17 @@ static bool announces_zerocopy(int fd)
 
 static int node_available(void *state, int *indexes, int size)
 {
+	bool refused = false;
 	int n = 0;
 
-	for (int i = 0; i < NDL_MAX_DEVICES && n < size; i++)
-		if (node_exists(i))
+	for (int i = 0; i < NDL_MAX_DEVICES && n < size; i++) {
+		int err = node_there(i);
+
+		if (!err)
 			indexes[n++] = i;
-	return n;
+		refused |= err == -EPERM;
+	}
+	return !n && refused ? -EPERM : n;
 }
 
 static int device_info(int fd, ndl_device_t *dev)

@@ -81,6 +81,25 @@ for chosen in 1c 1e; do
     stop
 done
 
+# a control group has nd1 and nd3 alone, as a scheduler's or a container's may
+group=/sys/fs/cgroup/job
+mkdir -p /sys/fs/cgroup
+mount -t cgroup -o devices none /sys/fs/cgroup
+mkdir $group
+major=$(awk '$2 == "neuron" { print $1 }' /proc/devices)
+# in the group: COMMAND...
+within() { sh -c 'echo $$ >$0/cgroup.procs && exec "$@"' $group "$@"; }
+run=(neuron-run add.neff -i a=one.npy -i b=two5.npy -o /tmp/run)
+for minor in 0 2; do echo "c $major:$minor rwm" >$group/devices.deny; done
+like "$(within sh -c ': <>/dev/neuron0' 2>&1)" "not permitted" "the group refuses nd0"
+is "$(within neuron-ls | awk -F'|' '/0000:/ { print $3 + 0 }' | tr '\n' ' ')" "1 3 " "neuron-ls in a group has its chips"
+like "$(within "${run[@]}" 2>&1)" "on nd1 " "neuron-run takes one of them"
+ok "the sum is right" cmp /tmp/run/c.npy sum.npy
+like "$(within "${run[@]}" -d nd2 2>&1)" "NRT_" "one of the others is refused"
+for minor in 1 3; do echo "c $major:$minor rwm" >$group/devices.deny; done
+like "$(within neuron-ls 2>&1)" "4 on the PCI bus, but this process's control group allows no /dev/neuron" "without any it says why"
+like "$(within "${run[@]}" 2>&1)" "no Neuron device found: Operation not permitted" "and neuron-run does not go elsewhere"
+
 # it goes while its cores execute
 daemon
 hang=$(neuron-cli load --start --timeout 600 hang.neff) # the first core: nd0

@@ -24,7 +24,8 @@ const char *device_default(const char *tool)
 	n = tm_nodes(index, DEVICES_MAX);
 	if (!n)
 		return DEVICE_EMU;
-	snprintf(name, sizeof(name), "nd%d", index[0]);
+	/* one of those that are refused, so that it is said why none can be used */
+	snprintf(name, sizeof(name), "nd%d", n > 0 ? index[0] : 0);
 	for (int i = 0; i < n; i++) {
 		if (tm_is_used(index[i]))
 			continue;

@@ -3,6 +3,7 @@
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -189,6 +190,45 @@ START_TEST(reopen)
 }
 END_TEST
 
+/* Opens and closes the third chip, which resets it each time, until it is told to end */
+static void *leaver(void *arg)
+{
+	atomic_bool *end = arg;
+	ndl_device_t *dev;
+	bool ok = true;
+
+	while (ok && !atomic_load(end))
+		ok = !ndl_open_device(2, NULL, &dev) && !ndl_close_device(dev);
+	return (void *)(uintptr_t)ok;
+}
+
+/* A chip's neighbours are the same while one of them is reset. */
+START_TEST(neighbours)
+{
+	ndl_device_t *held, *dev;
+	atomic_bool end = false;
+	unsigned int wrong = 0;
+	pthread_t t;
+	void *ok;
+
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.6xlarge"), 0);
+	ck_assert_int_eq(ndl_open_device(1, NULL, &held), 0); /* so that it is not reset itself */
+	pthread_create(&t, NULL, leaver, &end);
+	for (int i = 0; i < 20000; i++) {
+		ck_assert_int_eq(ndl_open_device(1, NULL, &dev), 0);
+		ck_assert_int_eq(dev->connected_device_count, 2);
+		wrong += dev->connected_devices[0] + dev->connected_devices[1] != 2;
+		ck_assert_int_eq(ndl_close_device(dev), 0);
+	}
+	atomic_store(&end, true);
+	pthread_join(t, &ok);
+	ck_assert_ptr_nonnull(ok);
+	ck_assert_uint_eq(wrong, 0);
+	ck_assert_int_eq(ndl_close_device(held), 0);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
 /*
  * An injected fault strikes as often as requested, and then the chip works; anything else is
  * refused.
@@ -252,6 +292,7 @@ int main(void)
 	tcase_add_test(tc, last_close);
 	tcase_add_test(tc, threads);
 	tcase_add_test(tc, reopen);
+	tcase_add_test(tc, neighbours);
 	tcase_add_test(tc, faults);
 	suite_add_tcase(s, tc);
 	return check_run(s);
