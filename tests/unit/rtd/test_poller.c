@@ -74,8 +74,8 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 				  const struct timespec *until)
 {
 	ticks++;
-	return no_ticks ? pthread_cond_wait(cond, mutex) :
-			  __real_pthread_cond_timedwait(cond, mutex, until);
+	return no_ticks ? pthread_cond_wait(cond, mutex)
+			: __real_pthread_cond_timedwait(cond, mutex, until);
 }
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
