@@ -13,7 +13,7 @@
  */
 #define LEND_NS 1000000
 #define LEND_THREADS 2
-#define HOLD_NS 50000 /* if it took longer than this, another thread takes gRPC's events meanwhile */
+#define HOLD_NS 50000 /* beyond this another thread takes gRPC's events meanwhile */
 
 /* Called with the lock held. */
 static void count_result(struct rtd *rtd, const struct rtd_err *err)
