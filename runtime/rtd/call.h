@@ -17,6 +17,7 @@ struct rtd_server {
 	grpc_server_credentials *creds;
 	struct rtd_pool *pool;
 	struct rtd_pollers *pollers;
+	atomic_uint_least64_t callers; /* a bit for each client that has called, by its name */
 
 	pthread_mutex_t lock;
 	pthread_cond_t idle;

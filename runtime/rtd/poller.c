@@ -12,26 +12,22 @@
 
 #define TICK_NS 5000000 /* of the watch: an event that takes longer holds its thread up */
 #define QUIET_TICKS 20 /* without an event, after which the watch sleeps */
-#define PROCESSORS_EACH 2 /* of the machine's: not more threads than this leaves the clients one */
-/* Percent of a tick for which the threads run: above it one more joins in, below it one leaves */
-#define FULL 90
-#define SPARE 50
+#define FEW_CLIENTS 4 /* that called in a tick, for whom one thread is enough */
 
 struct poller {
 	struct rtd_pollers *all;
 	pthread_t thread;
 	atomic_uint step; /* odd: an event is being handled */
 	atomic_bool held; /* not among the threads that take events */
-	/* the watch's, of the tick before */
-	unsigned int seen;
-	uint64_t ran_ns;
+	unsigned int seen; /* the watch's: step at the tick before */
 };
 
 struct rtd_pollers {
 	grpc_completion_queue *cq;
 	void (*event)(void *arg, const grpc_event *event);
+	unsigned int (*clients)(void *arg);
 	void *arg;
-	unsigned int most; /* threads at a time where none is held up */
+	unsigned int most; /* threads that take events for many clients */
 
 	/* written with the lock held */
 	atomic_uint active, wanted; /* threads that take events; that shall */
@@ -134,26 +130,6 @@ static void *poller_thread(void *arg)
 
 /* ---- the watch */
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t = { 0 };
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-/* The processor's time that the thread has taken since it was asked for last */
-static uint64_t poller_ran(struct poller *poller)
-{
-	uint64_t then = poller->ran_ns;
-	clockid_t clock;
-
-	if (pthread_getcpuclockid(poller->thread, &clock))
-		return 0;
-	poller->ran_ns = clock_ns(clock);
-	return poller->ran_ns - then;
-}
-
 /*
  * With the lock held. A thread that has ended the step before it is marked so may not look for the
  * mark any more; one that ends it later does.
@@ -171,36 +147,21 @@ static void watch_hold(struct poller *poller, unsigned int step)
 	turn_call(poller->all);
 }
 
-/* With the lock held: threads that are held up lose their turn. Returns the time that all ran. */
-static uint64_t watch_look(struct rtd_pollers *p, bool *quiet)
+/* With the lock held: threads that are held up lose their turn. False: none did anything. */
+static bool watch_look(struct rtd_pollers *p)
 {
-	uint64_t ran = 0;
+	bool any = false;
 
-	*quiet = true;
 	for (unsigned int i = 0; i < p->count; i++) {
 		struct poller *poller = &p->poller[i];
 		unsigned int step = poller->step;
 
 		if (step % 2 && step == poller->seen)
 			watch_hold(poller, step);
-		if (step % 2 || step != poller->seen)
-			*quiet = false;
+		any |= step % 2 || step != poller->seen;
 		poller->seen = step;
-		ran += poller_ran(poller);
 	}
-	return ran;
-}
-
-/* With the lock held: one thread more or less, by the time that all have run in so many ns */
-static void watch_adjust(struct rtd_pollers *p, uint64_t ran, uint64_t ns)
-{
-	unsigned int wanted = p->wanted;
-
-	if (ran * 100 > ns * wanted * FULL && wanted < p->most)
-		p->wanted = wanted + 1;
-	else if (wanted > 1 && ran * 100 < ns * (wanted - 1) * SPARE)
-		p->wanted = wanted - 1;
-	turn_call(p);
+	return any;
 }
 
 /* With the lock held. */
@@ -219,40 +180,26 @@ static void watch_tick(struct rtd_pollers *p)
 static void *watch_thread(void *arg)
 {
 	struct rtd_pollers *p = arg;
-	unsigned int quiet_ticks = 0;
-	uint64_t then = 0, now, ran;
-	bool quiet;
+	unsigned int quiet = 0;
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->end) {
 		if (!p->watching) {
 			pthread_cond_wait(&p->watch, &p->lock);
-			watch_look(p, &quiet);
-			then = clock_ns(CLOCK_MONOTONIC);
-			quiet_ticks = 0;
+			quiet = 0;
 			continue;
 		}
 		watch_tick(p);
-		ran = watch_look(p, &quiet);
-		now = clock_ns(CLOCK_MONOTONIC);
-		watch_adjust(p, ran, now - then);
-		then = now;
-		quiet_ticks = quiet ? quiet_ticks + 1 : 0;
-		p->watching = quiet_ticks < QUIET_TICKS;
+		quiet = watch_look(p) ? 0 : quiet + 1;
+		p->wanted = p->clients(p->arg) > FEW_CLIENTS ? p->most : 1;
+		turn_call(p);
+		p->watching = quiet < QUIET_TICKS;
 	}
 	pthread_mutex_unlock(&p->lock);
 	return NULL;
 }
 
 /* ---- all of them */
-
-static unsigned int most_threads(unsigned int count)
-{
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned int most = processors > PROCESSORS_EACH ? processors / PROCESSORS_EACH : 1;
-
-	return most < count ? most : count;
-}
 
 /* With the lock held. */
 static int pollers_start(struct rtd_pollers *p, unsigned int count)
@@ -274,8 +221,8 @@ static int pollers_start(struct rtd_pollers *p, unsigned int count)
 }
 
 int rtd_pollers_new(grpc_completion_queue *cq, unsigned int count,
-		    void (*event)(void *arg, const grpc_event *event), void *arg,
-		    struct rtd_pollers **out)
+		    void (*event)(void *arg, const grpc_event *event),
+		    unsigned int (*clients)(void *arg), void *arg, struct rtd_pollers **out)
 {
 	struct rtd_pollers *p = calloc(1, sizeof(*p) + count * sizeof(p->poller[0]));
 	pthread_condattr_t attr;
@@ -285,8 +232,9 @@ int rtd_pollers_new(grpc_completion_queue *cq, unsigned int count,
 		return -ENOMEM;
 	p->cq = cq;
 	p->event = event;
+	p->clients = clients;
 	p->arg = arg;
-	p->most = most_threads(count);
+	p->most = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? count : 1;
 	p->wanted = 1;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->turn, NULL);

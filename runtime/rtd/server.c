@@ -364,10 +364,29 @@ static const struct rtd_method *server_method(struct rtd_server *server, grpc_sl
 	return NULL;
 }
 
+/* Clients that have called since they were counted; those of one bit are one. */
+static unsigned int server_clients(void *arg)
+{
+	struct rtd_server *server = arg;
+
+	return (unsigned int)__builtin_popcountll(atomic_exchange(&server->callers, 0));
+}
+
+static void server_count(struct rtd_server *server, const char *name)
+{
+	unsigned int sum = 0;
+
+	while (*name)
+		sum = sum * 31 + (unsigned char)*name++;
+	atomic_fetch_or(&server->callers, UINT64_C(1) << sum % 64);
+}
+
 static void call_identify(struct rtd_call *call)
 {
 	char *name = grpc_call_get_peer(call->grpc);
 
+	if (name)
+		server_count(call->server, name);
 	rtd_conns_find(call->server->conns, name, &call->peer);
 	gpr_free(name);
 }
@@ -544,8 +563,8 @@ int rtd_server_start(struct rtd_server *server)
 	bool fresh;
 
 	gate_start(server, rtd_gates_find(server->gates, NULL, &fresh));
-	return rtd_pollers_new(server->cq, server->config.threads, server_event, server,
-			       &server->pollers);
+	return rtd_pollers_new(server->cq, server->config.threads, server_event, server_clients,
+			       server, &server->pollers);
 }
 
 void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer)
