@@ -10,6 +10,8 @@
 #define KBYTES 32
 #define MM_FEW 4
 #define KPANELS
+#define PANEL_DEEP NEURON_PARTITIONS
+#define PANEL_DEEP_COLS 24
 #define KNAME(x) avx2_##x
 #define KWIDEN8(b) ((vi)avx2_widen(b))
 #define KWIDEN8H(b) ((vsh)avx2_widen_half(b))

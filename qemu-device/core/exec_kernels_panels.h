@@ -8,6 +8,10 @@
 #define PANEL_FEW MM_FEW /* columns that a panel takes with its block */
 #define PANEL_X (2 * NEURON_PARTITIONS * 64 + 80) /* floats of a panel, and a vector behind them */
 #define PANEL_AHEAD 8 /* rows */
+#ifndef PANEL_DEEP
+#define PANEL_DEEP EXEC_MM_K
+#define PANEL_DEEP_COLS EXEC_MM_COLS
+#endif
 
 /* Columns of a panel that come from one run */
 struct panel_part {
@@ -25,25 +29,26 @@ struct exec_panel {
 	int64_t first, bytes; /* what is asked for ahead of a row */
 };
 
-/* How many columns the panel that begins at one has */
+/* How many columns the panel that begins at one has: as many as stay in L1 with a block of w */
 KINLINE unsigned int panel_columns(const struct exec_mm *mm, unsigned int col)
 {
+	const unsigned int most = mm->k > PANEL_DEEP ? PANEL_DEEP_COLS : EXEC_MM_COLS;
 	unsigned int left = mm->fm - col;
 
-	return left <= EXEC_MM_COLS + PANEL_FEW ? left : EXEC_MM_COLS;
+	return left <= most + PANEL_FEW ? left : most;
 }
 
 /* What the panel of n columns from col on is made of */
 KINLINE void panel_begin(const struct exec_mm *mm, unsigned int col, unsigned int n,
-			 struct exec_panel *p)
+			 unsigned int turn, struct exec_panel *p)
 {
 	const struct exec_runs *runs = mm->moving->runs;
 	uint32_t run = col / runs->len, skip = col % runs->len;
 
 	p->moving = mm->moving;
 	p->k = mm->k;
-	p->x = mm->moving->x + col / EXEC_MM_COLS % 2 * PANEL_X;
-	p->x_row = n <= EXEC_MM_COLS ? EXEC_MM_COLS : 64;
+	p->x = mm->moving->x + turn * PANEL_X;
+	p->x_row = n <= PANEL_DEEP_COLS ? PANEL_DEEP_COLS : n <= EXEC_MM_COLS ? EXEC_MM_COLS : 64;
 	p->parts = 0;
 	for (uint32_t to = 0; to < n; run++, skip = 0) {
 		struct panel_part *part = &p->part[p->parts++];
@@ -163,7 +168,7 @@ KTARGET static void KNAME(widening)(const struct exec_mm *mm)
 	struct exec_panel panel[2];
 	struct exec_mm part = *mm;
 
-	panel_begin(mm, 0, cols, &panel[0]);
+	panel_begin(mm, 0, cols, 0, &panel[0]);
 	panel_widen(&panel[0], 0, mm->k);
 	for (unsigned int col = 0, turn = 0; col < mm->fm; col += part.fm, turn ^= 1) {
 		part.dst = mm->dst + col * 4ull;
@@ -174,7 +179,7 @@ KTARGET static void KNAME(widening)(const struct exec_mm *mm)
 		if (col + cols < mm->fm) {
 			part.beside = &panel[!turn];
 			cols = panel_columns(mm, col + cols);
-			panel_begin(mm, col + part.fm, cols, &panel[!turn]);
+			panel_begin(mm, col + part.fm, cols, !turn, &panel[!turn]);
 		}
 		KNAME(matmul)(&part);
 	}
