@@ -6,10 +6,13 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rt_exec.h"
 #include "rt_log.h"
+
+#define LOOK_AGAIN_NS 100000000 /* much longer than an iteration of a loop takes */
 
 /* The subgraph of the logical core's other core, or NULL */
 static const struct rt_subgraph *other_of(const struct rt_subgraph *sg)
@@ -32,11 +35,15 @@ static bool raises(const struct rt_subgraph *sg, unsigned int semaphore)
 	return false;
 }
 
-/* The first of the engines that waits for the other core, in words behind the text; or none does */
-static bool waits(const struct rt_subgraph *sg, const struct rt_subgraph *other,
-		  char text[RT_HANG_TEXT])
+/* Where the first engine of a core stands that waits for the other core */
+struct stand {
+	unsigned int engine, semaphore;
+	uint64_t at, insns; /* its byte, and how many the engine has executed */
+};
+
+/* False: none does */
+static bool waits(const struct rt_subgraph *sg, const struct rt_subgraph *other, struct stand *st)
 {
-	const size_t n = strlen(text);
 	const struct rt_core *core = sg->core;
 	struct ndl_core_perf perf;
 
@@ -49,13 +56,28 @@ static bool waits(const struct rt_subgraph *sg, const struct rt_subgraph *other,
 		if ((what & NEURON_STANDS_KIND) != NEURON_STANDS_SEM(0) ||
 		    semaphore >= sg->target->semaphores || !raises(other, semaphore))
 			continue;
-		snprintf(text + n, RT_HANG_TEXT - n,
-			 "%s nc%u waits for nc%u (%s at byte %llu of its program, semaphore %u)",
-			 n ? "," : ":", core->nc, other->core->nc, sg->target->engine[e].name,
-			 (unsigned long long)perf.engine[e].stands_at, semaphore);
+		*st = (struct stand){ e, semaphore, perf.engine[e].stands_at,
+				      perf.engine[e].insns };
 		return true;
 	}
 	return false;
+}
+
+/* Does it still? A loop of both cores that goes on waits in each iteration, and then no more. */
+static bool still_waits(const struct rt_subgraph *sg, const struct rt_subgraph *other,
+			const struct stand *then, char text[RT_HANG_TEXT])
+{
+	const size_t n = strlen(text);
+	struct stand now;
+
+	if (!waits(sg, other, &now) || now.engine != then->engine ||
+	    now.semaphore != then->semaphore || now.at != then->at || now.insns != then->insns)
+		return false;
+	snprintf(text + n, RT_HANG_TEXT - n,
+		 "%s nc%u waits for nc%u (%s at byte %llu of its program, semaphore %u)",
+		 n ? "," : ":", sg->core->nc, other->core->nc, sg->target->engine[now.engine].name,
+		 (unsigned long long)now.at, now.semaphore);
+	return true;
 }
 
 /* A line of a file that the kernel writes, without blanks */
@@ -96,6 +118,7 @@ static void say(const struct rt_core *core)
 void rt_hang_tell(const struct rt_subgraph *sg, char text[RT_HANG_TEXT])
 {
 	const struct rt_subgraph *other = other_of(sg), *first;
+	struct stand of_first, of_other;
 	bool mine, its;
 
 	text[0] = '\0';
@@ -103,8 +126,13 @@ void rt_hang_tell(const struct rt_subgraph *sg, char text[RT_HANG_TEXT])
 		return;
 	first = sg < other ? sg : other;
 	other = first == sg ? other : sg;
-	mine = waits(first, other, text);
-	its = waits(other, first, text);
+	mine = waits(first, other, &of_first);
+	its = waits(other, first, &of_other);
+	if (!mine && !its)
+		return;
+	nanosleep(&(struct timespec){ .tv_nsec = LOOK_AGAIN_NS }, NULL);
+	mine = mine && still_waits(first, other, &of_first, text);
+	its = its && still_waits(other, first, &of_other, text);
 	if (!mine && !its)
 		return;
 	rt_log(RT_LOG_ERROR, "hang on collectives%s", text);
