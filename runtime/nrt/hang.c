@@ -12,7 +12,7 @@
 #include "rt_exec.h"
 #include "rt_log.h"
 
-#define LOOK_AGAIN_NS 100000000 /* much longer than an iteration of a loop takes */
+#define LOOK_AGAIN_NS 250000000 /* much longer than an iteration of a loop takes */
 
 /* The subgraph of the logical core's other core, or NULL */
 static const struct rt_subgraph *other_of(const struct rt_subgraph *sg)
