@@ -10,6 +10,7 @@
 #define KBYTES 32
 #define MM_FEW 4
 #define KPANELS
+/* beyond so many rows panels are as wide as one register block: L1 holds no more */
 #define PANEL_DEEP NEURON_PARTITIONS
 #define PANEL_DEEP_COLS 24
 #define KNAME(x) avx2_##x
