@@ -21,12 +21,14 @@
 struct conn {
 	struct rtd_peer peer;
 	ino_t ino; /* of the socket; 0: an unused entry */
+	int next; /* that waits, after this one */
 };
 
 struct rtd_conns {
 	pthread_mutex_t lock;
 	unsigned int max; /* descriptors */
 	unsigned int total, user; /* limits of connections; root may have more */
+	int first, last; /* that wait (rtd_conns_next), if first is not -1 */
 	struct conn table[];
 };
 
@@ -44,6 +46,7 @@ int rtd_conns_new(struct rtd_conns **out)
 	conns->max = descriptors.limit;
 	conns->total = descriptors.total;
 	conns->user = descriptors.user < MAX_CONNECTIONS ? descriptors.user : MAX_CONNECTIONS;
+	conns->first = -1;
 	pthread_mutex_init(&conns->lock, NULL);
 	*out = conns;
 	return 0;
@@ -94,10 +97,27 @@ int rtd_conns_add(struct rtd_conns *conns, int fd, const struct rtd_peer *peer)
 		free(conn->peer.groups);
 		conn->peer = *peer;
 		conn->ino = st.st_ino;
+		conn->next = -1;
+		*(conns->first < 0 ? &conns->first : &conns->table[conns->last].next) = fd;
+		conns->last = fd;
 		err = 0;
 	}
 	pthread_mutex_unlock(&conns->lock);
 	return err;
+}
+
+int rtd_conns_next(struct rtd_conns *conns, const struct rtd_peer **peer)
+{
+	int fd;
+
+	pthread_mutex_lock(&conns->lock);
+	fd = conns->first;
+	if (fd >= 0) {
+		conns->first = conns->table[fd].next;
+		*peer = &conns->table[fd].peer;
+	}
+	pthread_mutex_unlock(&conns->lock);
+	return fd;
 }
 
 /* A connection that the core accepted by itself is no unix socket. */

@@ -14,10 +14,15 @@ struct rtd_conns;
 int rtd_conns_new(struct rtd_conns **conns);
 void rtd_conns_free(struct rtd_conns *conns);
 /*
- * Remembers a new connection and takes peer's groups. Returns 0, or -EMFILE if there are too many
- * of this user or in all.
+ * Remembers a new connection, which waits for rtd_conns_next, and takes peer's groups. Returns 0,
+ * or -EMFILE if there are too many of this user or in all.
  */
 int rtd_conns_add(struct rtd_conns *conns, int fd, const struct rtd_peer *peer);
+/*
+ * The descriptor of the connection that has waited longest, -1 if none waits. The peer is the
+ * table's, while the descriptor is open.
+ */
+int rtd_conns_next(struct rtd_conns *conns, const struct rtd_peer **peer);
 /*
  * Finds the client behind a call's peer name ("fd:N"), with its own copy of the groups; other names
  * are not local.

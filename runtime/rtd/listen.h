@@ -16,8 +16,8 @@ struct rtd_server;
  */
 int rtd_listen_open(const char *path);
 /*
- * Accepts a waiting connection and hands it to the server. Returns 0 or -errno (-EMFILE: try again
- * later).
+ * Accepts the connections that wait and adds them to the server. Returns 0 or -errno (-EMFILE: try
+ * again later).
  */
 int rtd_listen_accept(int fd, struct rtd_server *server);
 /* Also removes the path, if it still is this socket */

@@ -314,6 +314,10 @@ static int start_server(struct daemon *d)
 
 /* ---- run */
 
+/*
+ * All that wait, before one of them is served: a client that finds the kernel's queue full is
+ * refused, as gRPC's does not wait for a place.
+ */
 static int accept_all(struct daemon *d)
 {
 	int err = 0, ret;
@@ -334,6 +338,8 @@ static void run(struct daemon *d)
 {
 	struct pollfd fds[RTD_MAX_ENDPOINTS + 1];
 	unsigned int n = 0;
+	bool waiting = false; /* accepted connections */
+	int err = 0;
 
 	fds[n++] = (struct pollfd){ .fd = d->signal_fd, .events = POLLIN };
 	for (unsigned int i = 0; i < d->config->nendpoints; i++)
@@ -341,9 +347,14 @@ static void run(struct daemon *d)
 			fds[n++] = (struct pollfd){ .fd = d->listen[i], .events = POLLIN };
 
 	while (!fds[0].revents) {
-		if (poll(fds, n, -1) < 0 && errno != EINTR)
+		if (poll(fds, n, waiting ? 0 : -1) < 0 && errno != EINTR)
 			return;
-		if (!fds[0].revents && accept_all(d))
+		if (fds[0].revents)
+			return;
+		if (!err || !waiting)
+			err = accept_all(d);
+		waiting = rtd_server_serve(d->server);
+		if (err && !waiting)
 			poll(fds, 1, ACCEPT_RETRY_MS);
 	}
 }

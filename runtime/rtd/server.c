@@ -149,8 +149,7 @@ static size_t op_message(struct rtd_call *call, grpc_op *op, const ProtobufCMess
 static void call_sent(struct rtd_call *call, bool ok)
 {
 	call_give(call, &call->reserved);
-	if (call->sending)
-		grpc_byte_buffer_destroy(call->sending);
+	grpc_byte_buffer_destroy(call->sending);
 	call->sending = NULL;
 	/* a stream that could not be written ends on its read side */
 	if (!call->answered)
@@ -161,8 +160,7 @@ static void call_sent(struct rtd_call *call, bool ok)
 static void call_finished(struct rtd_call *call, bool ok)
 {
 	call_give(call, &call->reserved);
-	if (call->sending)
-		grpc_byte_buffer_destroy(call->sending);
+	grpc_byte_buffer_destroy(call->sending);
 	call->sending = NULL;
 	call_unref(call);
 }
@@ -569,20 +567,27 @@ int rtd_server_start(struct rtd_server *server)
 
 void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer)
 {
+	if (!rtd_conns_add(server->conns, fd, peer))
+		return;
+	rtd_warning("NRTD", "too many connections, refused uid %u", (unsigned int)peer->uid);
+	free(peer->groups);
+	close(fd);
+}
+
+bool rtd_server_serve(struct rtd_server *server)
+{
+	const struct rtd_peer *peer;
+	int fd = rtd_conns_next(server->conns, &peer);
 	grpc_server *gate;
 	bool fresh;
 
-	if (rtd_conns_add(server->conns, fd, peer)) {
-		rtd_warning("NRTD", "too many connections, refused uid %u",
-			    (unsigned int)peer->uid);
-		free(peer->groups);
-		close(fd);
-		return;
-	}
+	if (fd < 0)
+		return false;
 	gate = rtd_gates_find(server->gates, peer, &fresh);
 	if (fresh)
 		gate_start(server, gate);
 	grpc_server_add_channel_from_fd(gate, fd, server->creds);
+	return true;
 }
 
 /*

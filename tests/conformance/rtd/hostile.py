@@ -4,6 +4,7 @@
 connections by the thousand, as TAP. Each call is answered: by a message, or INTERNAL where protobuf itself refuses the
 bytes; and the daemon goes on as before. Bytes are made here, field by field, as the wire format has them."""
 
+import errno
 import importlib
 import os
 import resource
@@ -149,15 +150,22 @@ def connections(daemon: Daemon, client: Client) -> None:
         tap.skip("connections by the thousand", f"not root, or at most {hard} descriptors")
         return
     free, memory = len(daemon.fds()), daemon.resident()
-    held = []
+    held, full = [], 0
     for _ in range(count):
         raw = socket.socket(socket.AF_UNIX)
-        raw.connect(daemon.path)  # waits while the daemon accepts those before it
+        raw.setblocking(False)
+        if raw.connect_ex(daemon.path) == errno.EAGAIN:
+            full += 1
+            raw.setblocking(True)
+            raw.connect(daemon.path)  # waits while the daemon accepts those before it
         held.append(raw)
+    # gRPC's client takes what waits for a place to be connected, and fails
+    tap.ok(full < count // 10, f"{count} connections: most find a place in the kernel's queue", full)
+    print(f"# {full} found it full", flush=True)
     begun = time.monotonic()
     answer = client.call("list_egs")
     took = time.monotonic() - begun
-    tap.ok(answer.status.code == 0 and took < 60, f"{count} connections: the client before them is answered",
+    tap.ok(answer.status.code == 0 and took < 60, "the client before them is answered",
            f"{took:.1f} s")
     late = Client(daemon)
     tap.equal(late.call("list_egs").status.code, 0, "and one that comes after them")
