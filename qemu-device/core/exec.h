@@ -119,8 +119,7 @@ struct exec_runs {
 	int64_t at[NEURON_ISA_MAX_MOVING]; /* byte of each run's first element */
 };
 
-/* Where rows lie that become pairs: first ones stride bytes apart, the second of each low behind it
- */
+/* Where rows of k lie two by two: first ones stride bytes apart, the second of each low behind it */
 struct exec_pair_rows {
 	const uint8_t *in;
 	size_t stride;
@@ -198,10 +197,9 @@ struct exec_kernels {
 	 * partitions, the first at in, stride bytes apart */
 	void (*moving)(uint8_t dtype, float *x, const uint8_t *in, size_t stride, unsigned int rows,
 		       const struct exec_runs *runs);
-	/* the weights at w: n contiguous elements (at most 128) of each of rows partitions; what
-	 * pads the last vector is 0, and no result comes from it or from what else is beside them */
-	void (*weights)(uint8_t dtype, float *w, const uint8_t *in, size_t stride,
-			unsigned int rows, size_t n);
+	/* the weights at w: n contiguous elements (at most 128) of each row; what pads the last
+	 * vector is 0, and no result comes from it or from what else is beside them */
+	void (*weights)(float *w, const struct exec_pair_rows *in, size_t n);
 	/* conversions of n contiguous elements to and from fp32 (docs/isa.md, Conversions) */
 	void (*load)(uint8_t dtype, float *out, const void *in, size_t n);
 	void (*store)(uint8_t dtype, void *out, const float *in, size_t n);
@@ -481,7 +479,10 @@ static inline float *exec_weight(float *w, unsigned int k, unsigned int r)
 	return w + (size_t)(r / EXEC_MM_ROWS) * EXEC_MM_W_BLOCK + (size_t)k * EXEC_MM_ROWS +
 	       r % EXEC_MM_ROWS;
 }
-/* exec_pe.c: loaded weights as struct exec_mm says, whatever they were */
+/* exec_pe.c: as weights of struct exec_mm n floats of each of rows rows, pitch floats apart; loaded
+ * ones, whatever they were */
+void exec_weights_floats(struct tpb *t, float *w, const float *in, size_t pitch, unsigned int rows,
+			 size_t n);
 void exec_weights_plain(struct tpb_weights *w);
 void exec_mm_run(struct tpb *t, struct exec_mm *mm, struct exec_operand *dst, bool accumulate,
 		 void (*matmul)(const struct exec_mm *mm));

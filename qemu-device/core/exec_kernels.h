@@ -280,28 +280,53 @@ KINLINE void weights_put(float *w, unsigned int k, size_t c, vf v)
 		       sizeof(part[j]));
 }
 
-KINLINE void weights_all(uint8_t dtype, unsigned int size, float *w, const uint8_t *in,
-			 size_t stride, unsigned int rows, size_t n)
+KINLINE void weights_row(uint8_t dtype, unsigned int size, float *w, unsigned int k,
+			 const uint8_t *in, size_t n)
 {
-	const vi last = first_lanes(n % LANES); /* of a vector that is not whole */
+	vf two[2];
+	size_t i;
 
-	for (unsigned int k = 0; k < rows; k++, in += stride) {
-		if (k + AHEAD < rows)
-			fetch_ahead(in + AHEAD * stride, n * size);
-		for (size_t i = 0; i < n; i += LANES) {
-			vf v = load16(dtype, in + i * size);
+	for (i = 0; i + 2 * LANES <= n && is_taken_by_two(dtype); i += 2 * LANES) {
+		load_two(dtype, two, in + i, NULL);
+		weights_put(w, k, i, two[0]);
+		weights_put(w, k, i + LANES, two[1]);
+	}
+	for (; i < n; i += LANES) {
+		vf v = load16(dtype, in + i * size);
 
-			if (n - i < LANES)
-				v = (vf)((vi)v & last);
-			weights_put(w, k, i, v);
-		}
+		if (n - i < LANES)
+			v = (vf)((vi)v & first_lanes(n - i));
+		weights_put(w, k, i, v);
 	}
 }
 
-KTARGET static void KNAME(weights)(uint8_t dtype, float *w, const uint8_t *in, size_t stride,
-				   unsigned int rows, size_t n){
-#define WEIGHTS(type, size) weights_all(type, size, w, in, stride, rows, n)
-	EACH_DTYPE(WEIGHTS)
+KINLINE void weights_all(uint8_t dtype, unsigned int size, float *w,
+			 const struct exec_pair_rows *rows, size_t n)
+{
+	for (unsigned int k = 0; k < rows->rows; k++) {
+		const uint8_t *in = rows->in + k / 2 * rows->stride + k % 2 * rows->low;
+
+		if (k + AHEAD < rows->rows)
+			fetch_ahead(in + AHEAD / 2 * rows->stride, n * size);
+		weights_row(dtype, size, w, k, in, n);
+	}
+}
+
+KTARGET static void KNAME(weights)(float *w, const struct exec_pair_rows *rows, size_t n)
+{
+	const uint8_t dtype = rows->dtype;
+
+#define WEIGHTS(type, size) weights_all(type, size, w, rows, n)
+	switch (dtype) {
+#define FP8(type, ebits, fbits)               \
+	case NEURON_DT_##type:                \
+		WEIGHTS(NEURON_DT_##type, 1); \
+		break;
+		NEURON_ISA_FP8S(FP8)
+#undef FP8
+	default:
+		EACH_DTYPE(WEIGHTS)
+	}
 #undef WEIGHTS
 }
 

@@ -16,7 +16,8 @@
 #define KNAME(x) avx2_##x
 #define KWIDEN8(b) ((vi)avx2_widen(b))
 #define KWIDEN8H(b) ((vsh)avx2_widen_half(b))
-#define KWIDEN8W(in) _mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)(in)))
+#define KWIDEN8W(in) ((vsw)_mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)(in))))
+#define KWIDEN8P(a, b) ((vsw)_mm256_cvtepi8_epi16(avx2_pair(a, b)))
 #define KFP16(h) ((vf)_mm256_cvtph_ps((__m128i)(h)))
 #define KNARROW8(i) ((vb)avx2_narrow((__m256i)(i)))
 #define KROUND(x) _mm256_cvtps_epi32((__m256)(x))
@@ -40,6 +41,12 @@ static inline KTARGET __m128i avx2_widen_half(avx2_bytes b)
 
 	memcpy(&v, &b, sizeof(b));
 	return _mm_cvtepi8_epi16(v);
+}
+
+static inline KTARGET __m128i avx2_pair(const uint8_t *a, const uint8_t *b)
+{
+	return _mm_unpacklo_epi64(_mm_loadl_epi64((const void *)a),
+				  _mm_loadl_epi64((const void *)b));
 }
 
 /* Of lanes that are bytes */

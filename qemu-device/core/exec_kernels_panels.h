@@ -27,6 +27,7 @@ struct exec_panel {
 	unsigned int parts;
 	struct panel_part part[EXEC_MM_COLS + PANEL_FEW];
 	int64_t first, bytes; /* what is asked for ahead of a row */
+	bool goes_on; /* the line of its first byte has come with the panel before */
 };
 
 /* How many columns the panel that begins at one has: as many as stay in L1 with a block of w */
@@ -58,6 +59,7 @@ KINLINE void panel_begin(const struct exec_mm *mm, unsigned int col, unsigned in
 		part->n = runs->len - skip < n - to ? runs->len - skip : n - to;
 		to += part->n;
 	}
+	p->goes_on = p->parts == 1 && col % runs->len;
 	p->first = p->part[0].at;
 	p->bytes = p->part[p->parts - 1].at + p->part[p->parts - 1].n * runs->step - p->first;
 	if (p->bytes > 512)
@@ -83,47 +85,75 @@ KINLINE vf panel_load(uint8_t dtype, size_t step, const uint8_t *in)
 /* The first of n elements, two vectors at a time where that is the quicker way; how many */
 KINLINE uint32_t panel_pairs(uint8_t dtype, float *to, const uint8_t *from, uint32_t n)
 {
-	uint32_t i = 0;
+	uint32_t i;
+	vf two[2];
 
-	switch (dtype) {
-#define PAIRS(type, ebits, fbits)                                     \
-	case NEURON_DT_##type:                                        \
-		for (; i + LANES < n; i += 2 * LANES)                 \
-			from_fp8_two(to + i, from + i, ebits, fbits); \
-		break;
-		NEURON_ISA_FP8S(PAIRS)
-#undef PAIRS
+	for (i = 0; i + LANES < n && is_taken_by_two(dtype); i += 2 * LANES) {
+		load_two(dtype, two, from + i, NULL);
+		st(to + i, two[0]);
+		st(to + i + LANES, two[1]);
 	}
 	return i;
 }
 
+KINLINE void panel_ahead(const struct exec_panel *p, unsigned int k)
+{
+	uintptr_t at = (uintptr_t)panel_row(p->moving, k + PANEL_AHEAD) + (uintptr_t)p->first;
+	const uintptr_t end = at + (uintptr_t)p->bytes;
+
+	if (k + PANEL_AHEAD >= p->k)
+		return;
+	for (at = (at + (p->goes_on ? LINE - 1 : 0)) & -(uintptr_t)LINE; at < end; at += LINE)
+		__builtin_prefetch((const void *)at);
+}
+
 /*
- * Rows from k on. Vectors are stored whole: what is behind a part's last column is written over by
- * the next part or row, or is not used.
+ * Vectors are stored whole: what is behind a part's last column is written over by the next part
+ * or row, or is not used.
  */
+KINLINE void panel_one(const struct exec_panel *p, unsigned int k, uint8_t dtype, size_t step)
+{
+	panel_ahead(p, k);
+	for (unsigned int j = 0; j < p->parts; j++) {
+		const uint8_t *from = panel_row(p->moving, k) + p->part[j].at;
+		float *to = p->x + (size_t)k * p->x_row + p->part[j].to;
+
+		for (uint32_t i = panel_pairs(dtype, to, from, p->part[j].n); i < p->part[j].n;
+		     i += LANES)
+			st(to + i, panel_load(dtype, step, from + i * step));
+	}
+}
+
+/* Rows k and k + 1 of one part: the vectors left beside each one's pairs are taken together */
+KINLINE void panel_two(const struct exec_panel *p, unsigned int k, uint8_t dtype)
+{
+	const uint8_t *a = panel_row(p->moving, k) + p->part->at;
+	const uint8_t *b = panel_row(p->moving, k + 1) + p->part->at;
+	float *to = p->x + (size_t)k * p->x_row, *below = to + p->x_row;
+	uint32_t i;
+	vf two[2];
+
+	panel_ahead(p, k);
+	panel_ahead(p, k + 1);
+	i = panel_pairs(dtype, to, a, p->part->n);
+	panel_pairs(dtype, below, b, p->part->n);
+	if (i < p->part->n) {
+		load_two(dtype, two, a + i, b + i);
+		st(to + i, two[0]);
+		st(below + i, two[1]);
+	}
+}
+
+/* Rows from k on */
 KINLINE void panel_rows(const struct exec_panel *p, unsigned int k, unsigned int end, uint8_t dtype,
 			size_t step)
 {
-	float *x = p->x + (size_t)k * p->x_row;
-
-	for (; k < end; k++, x += p->x_row) {
-		const uint8_t *in = panel_row(p->moving, k);
-
-		if (k + PANEL_AHEAD < p->k) {
-			const uint8_t *next = panel_row(p->moving, k + PANEL_AHEAD) + p->first;
-
-			for (int64_t i = 0; i < p->bytes + 63; i += 64)
-				__builtin_prefetch(next + i);
-		}
-		for (unsigned int j = 0; j < p->parts; j++) {
-			const uint8_t *from = in + p->part[j].at;
-			float *to = x + p->part[j].to;
-
-			for (uint32_t i = panel_pairs(dtype, to, from, p->part[j].n);
-			     i < p->part[j].n; i += LANES)
-				st(to + i, panel_load(dtype, step, from + i * step));
-		}
-	}
+	/* of many parts the last one's vectors may reach into the next row, which must come after */
+	if (p->parts == 1 && is_taken_by_two(dtype))
+		for (; k + 1 < end; k += 2)
+			panel_two(p, k, dtype);
+	for (; k < end; k++)
+		panel_one(p, k, dtype, step);
 }
 
 KTARGET static void panel_widen(const struct exec_panel *p, unsigned int k, unsigned int end)

@@ -66,15 +66,15 @@ KINLINE vf from_fp8(vb b, unsigned int ebits, unsigned int fbits)
 	return fp8_scaled(KFP16(FP8_TO_FP16((vh)KWIDEN8H(b), ebits, fbits)), ebits);
 }
 
-/* Two vectors of them, at in */
-KINLINE void from_fp8_two(float *out, const uint8_t *in, unsigned int ebits, unsigned int fbits)
+/* Two vectors of them */
+KINLINE void from_fp8_two(vf out[2], vsw b, unsigned int ebits, unsigned int fbits)
 {
-	vhh h = FP8_TO_FP16((vhh)KWIDEN8W(in), ebits, fbits);
+	vhh h = FP8_TO_FP16((vhh)b, ebits, fbits);
 	vh half[2];
 
 	memcpy(half, &h, sizeof(h));
-	st(out, fp8_scaled(KFP16(half[0]), ebits));
-	st(out + LANES, fp8_scaled(KFP16(half[1]), ebits));
+	out[0] = fp8_scaled(KFP16(half[0]), ebits);
+	out[1] = fp8_scaled(KFP16(half[1]), ebits);
 }
 #else
 /*
@@ -152,6 +152,31 @@ KINLINE vf load16(uint8_t dtype, const void *in)
 #undef FP8
 	default:
 		return load_first(dtype, in);
+	}
+}
+
+/* Does it take less to convert two vectors of a type at once? */
+KINLINE bool is_taken_by_two(uint8_t dtype)
+{
+#ifdef KFP16
+	return dtype == NEURON_DT_FP8_E3 || dtype == NEURON_DT_FP8_E4 || dtype == NEURON_DT_FP8_E5;
+#else
+	return false;
+#endif
+}
+
+/* Two vectors of such a type: at a, and at b or, if that is NULL, behind the first */
+KINLINE void load_two(uint8_t dtype, vf out[2], const uint8_t *a, const uint8_t *b)
+{
+	switch (dtype) {
+#ifdef KFP16
+#define FP8(type, ebits, fbits)                                                    \
+	case NEURON_DT_##type:                                                     \
+		from_fp8_two(out, b ? KWIDEN8P(a, b) : KWIDEN8W(a), ebits, fbits); \
+		break;
+		NEURON_ISA_FP8S(FP8)
+#undef FP8
+#endif
 	}
 }
 

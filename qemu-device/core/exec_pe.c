@@ -19,6 +19,29 @@ static void exec_rows(struct tpb *t, struct exec_operand *src, unsigned int rows
 	t->kern->moving(src->dtype, t->scratch->x, src->part0, src->stride, rows, runs);
 }
 
+void exec_weights_floats(struct tpb *t, float *w, const float *in, size_t pitch, unsigned int rows,
+			 size_t n)
+{
+	const struct exec_pair_rows at = { .in = (const uint8_t *)in,
+					   .stride = 2 * pitch * sizeof(float),
+					   .low = (int64_t)(pitch * sizeof(float)),
+					   .rows = rows,
+					   .dtype = NEURON_DT_FP32 };
+
+	t->kern->weights(w, &at, n);
+}
+
+/* Rows of one partition after the other, the first at in */
+static struct exec_pair_rows exec_pair_rows(const struct exec_operand *src, const uint8_t *in,
+					    unsigned int rows)
+{
+	return (struct exec_pair_rows){ .in = in,
+					.stride = 2 * src->stride,
+					.low = (int64_t)src->stride,
+					.rows = rows,
+					.dtype = src->dtype };
+}
+
 static void exec_weights(struct tpb *t, float *w, struct exec_operand *src, unsigned int rows)
 {
 	const uint8_t *in;
@@ -26,12 +49,13 @@ static void exec_weights(struct tpb *t, float *w, struct exec_operand *src, unsi
 	exec_operand_row(src, 0);
 	in = exec_stream_at(&src->s, src->r.count);
 	if (in) {
-		t->kern->weights(src->dtype, w, in, src->stride, rows, src->r.count);
+		const struct exec_pair_rows at = exec_pair_rows(src, in, rows);
+
+		t->kern->weights(w, &at, src->r.count);
 		return;
 	}
 	exec_rows(t, src, rows);
-	t->kern->weights(NEURON_DT_FP32, w, (const uint8_t *)t->scratch->x,
-			 EXEC_MM_X_ROW * sizeof(float), rows, src->r.count);
+	exec_weights_floats(t, w, t->scratch->x, EXEC_MM_X_ROW, rows, src->r.count);
 }
 
 void exec_scale_rows(float *x, size_t pitch, unsigned int rows, size_t n, uint8_t bias)
@@ -55,17 +79,6 @@ static bool exec_pairable(const struct tpb *t, uint8_t dtype)
 	default:
 		return false;
 	}
-}
-
-/* Rows of one partition after the other, the first at in */
-static struct exec_pair_rows exec_pair_rows(const struct exec_operand *src, const uint8_t *in,
-					    unsigned int rows)
-{
-	return (struct exec_pair_rows){ .in = in,
-					.stride = 2 * src->stride,
-					.low = (int64_t)src->stride,
-					.rows = rows,
-					.dtype = src->dtype };
 }
 
 static float *exec_part_row(struct tpb *t, uint8_t tile, unsigned int k)
@@ -334,9 +347,9 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
 	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	if (insn->tile) {
-		t->kern->weights(NEURON_DT_FP32, t->scratch->w,
-				 (const uint8_t *)exec_part_row(t, insn->tile, 0),
-				 sizeof(t->part_weights[0]), loaded.k, loaded.columns);
+		exec_weights_floats(t, t->scratch->w, exec_part_row(t, insn->tile, 0),
+				    sizeof(t->part_weights[0]) / sizeof(float), loaded.k,
+				    loaded.columns);
 		mm = (struct exec_mm){ .w = t->scratch->w, .k = loaded.k, .fs = loaded.columns };
 		exec_matmul_plain(t, insn, &mm, &src, &dst);
 		return 0;

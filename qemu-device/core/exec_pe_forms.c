@@ -92,15 +92,12 @@ void exec_ldweights_double(struct tpb *t, const struct neuron_insn *insn)
 		w->paired = t->kern->pairs;
 		if (w->paired)
 			w->least = t->kern->pairs->weights(w->w, &rows, w->fs);
-		for (unsigned int k = 0; k < w->k && !w->paired; k++)
-			t->kern->weights(rows.dtype, exec_weight(w->w, k, 0),
-					 rows.in + k / 2 * rows.stride + k % 2 * rows.low, 0, 1,
-					 w->fs);
+		else
+			t->kern->weights(w->w, &rows, w->fs);
 		return;
 	}
 	exec_ordered_rows(t, insn, &exec_double);
-	t->kern->weights(NEURON_DT_FP32, w->w, (const uint8_t *)t->scratch->x,
-			 EXEC_MM_X_ROW * sizeof(float), w->k, w->fs);
+	exec_weights_floats(t, w->w, t->scratch->x, EXEC_MM_X_ROW, w->k, w->fs);
 }
 
 /* With weights of fp32 */
