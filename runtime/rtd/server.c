@@ -591,9 +591,8 @@ bool rtd_server_serve(struct rtd_server *server)
 }
 
 /*
- * No batch may start once the queue is shut down, so every call ends first. The core keeps a
- * connection open until its client has read what is being written to it; clients that do not read
- * are cut off.
+ * No batch may start once the queue is shut down, so every call ends first. The core waits for
+ * clients to read what is being written to them; those that do not are cut off.
  */
 static void server_drain(struct rtd_server *server)
 {
