@@ -49,12 +49,14 @@ def make_stage(build: Path, kver: str) -> Path:
 
 
 def _stage_installed(out: Path, kver: str, module: Path) -> None:
-    """The same of the files that are installed beside neuron-vm; a package may have compressed some."""
+    """The same of the files that are installed beside neuron-vm; a package may have compressed some. What comes
+    with the module is neuron-vm's own, as the module is: neuron-dkms need not be here."""
     root = TOP.parents[len((Path(PREFIX) / "share" / "neuron-vm").parts) - 1]
     names = [name for line in (TOP / "files").read_text().splitlines() for name in (line, line + ".gz")]
     wanted = "\n".join(name for name in names if os.path.lexists(root / name))
     with tempfile.TemporaryDirectory(dir=out.parent) as new:
         _rsync("-rlpt", "--files-from=-", f"{root}/", f"{new}/", given=wanted)
+        _rsync("-rlpt", f"{TOP}/root/", f"{new}/")
         if module.exists():
             updates = Path(new) / "usr" / "lib" / "modules" / kver / "updates"
             updates.mkdir(parents=True)
