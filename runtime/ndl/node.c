@@ -57,15 +57,17 @@ static bool node_exists(int index)
  */
 static int free_open(struct node_machine *machine, int end)
 {
-	int fd = -ENODEV, index;
+	int fd = -ENODEV, err = -ENODEV, index;
 
 	for (index = 0; index < end; index++) {
 		fd = node_exists(index) ? node_open(index, O_WRONLY) : -ENODEV;
 		if (fd >= 0)
 			break;
+		if (err == -ENODEV) /* what is not there says nothing of one that is */
+			err = fd;
 	}
 	if (fd < 0)
-		return fd;
+		return err;
 
 	if (machine->free_fd >= 0)
 		close(machine->free_fd);

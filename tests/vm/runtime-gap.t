@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge --timeout 300
-# copy: tests/unit/neff/testmodel_write
+# copy: tests/unit/neff/testmodel_write tests/vm/driver/driver-tool
 # Devices that are missing, at the start and in the middle, and one that is removed while the daemon uses
 # it: the cores of the others keep their numbers and work.
 . ./tap.sh
@@ -80,6 +80,10 @@ for chosen in 1c 1e; do
     is "$(neuron-cli list-ncg | head -n 1)" "Device count 1 NC count 4" "a daemon of the device at $chosen.0 alone"
     stop
 done
+
+chmod 600 /dev/neuron?
+like "$(./driver-tool as 65534 neuron-ls 2>&1)" "/dev/neuron0: Permission denied" "where the nodes are root's alone neuron-ls says so"
+chmod 666 /dev/neuron?
 
 # a control group has nd1 and nd3 alone, as a scheduler's or a container's may
 group=/sys/fs/cgroup/job
