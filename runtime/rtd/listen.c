@@ -97,12 +97,12 @@ int rtd_listen_open(const char *path)
 	return fd;
 }
 
-int rtd_listen_accept(int fd, struct rtd_server *server)
+int rtd_listen_accept(int fd, unsigned int most, struct rtd_server *server)
 {
 	struct rtd_peer peer;
 	int conn, err;
 
-	for (;;) {
+	for (unsigned int i = 0; i < most; i++) {
 		conn = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (conn < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return 0;
@@ -118,6 +118,7 @@ int rtd_listen_accept(int fd, struct rtd_server *server)
 		}
 		rtd_server_add(server, conn, &peer);
 	}
+	return 0;
 }
 
 void rtd_listen_close(int fd, const char *path)

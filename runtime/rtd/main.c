@@ -30,6 +30,7 @@
 #define SERVER_WORKERS 8
 /* The pause after which it accepts again when it was out of descriptors */
 #define ACCEPT_RETRY_MS 100
+#define ACCEPT_TURN 16 /* connections of a socket for each one that is served */
 
 struct options {
 	const char *config_path, *instance;
@@ -315,17 +316,18 @@ static int start_server(struct daemon *d)
 /* ---- run */
 
 /*
- * All that wait, before one of them is served: a client that finds the kernel's queue full is
- * refused, as gRPC's does not wait for a place.
+ * A turn's connections, for each one that is served. Many, since a client that finds the kernel's
+ * queue full is refused, as gRPC's does not wait for a place; not all that wait, or nobody was
+ * served while somebody connects without end.
  */
-static int accept_all(struct daemon *d)
+static int accept_turn(struct daemon *d)
 {
 	int err = 0, ret;
 
 	for (unsigned int i = 0; i < d->config->nendpoints; i++) {
 		if (d->listen[i] < 0)
 			continue;
-		ret = rtd_listen_accept(d->listen[i], d->server);
+		ret = rtd_listen_accept(d->listen[i], ACCEPT_TURN, d->server);
 		if (ret) {
 			rtd_warning("NRTD", "accept: %s", strerror(-ret));
 			err = ret;
@@ -346,13 +348,13 @@ static void run(struct daemon *d)
 		if (d->listen[i] >= 0)
 			fds[n++] = (struct pollfd){ .fd = d->listen[i], .events = POLLIN };
 
-	while (!fds[0].revents) {
+	for (;;) {
 		if (poll(fds, n, waiting ? 0 : -1) < 0 && errno != EINTR)
 			return;
 		if (fds[0].revents)
 			return;
 		if (!err || !waiting)
-			err = accept_all(d);
+			err = accept_turn(d);
 		waiting = rtd_server_serve(d->server);
 		if (err && !waiting)
 			poll(fds, 1, ACCEPT_RETRY_MS);

@@ -9,6 +9,7 @@ import importlib
 import os
 import resource
 import socket
+import subprocess
 import sys
 import time
 from typing import Any, Iterator
@@ -18,7 +19,7 @@ import http2
 import numpy as np
 from google.protobuf import descriptor
 
-from harness import (NOBODY, WORK, Client, Daemon, Other, eventually, infer_request, inline, methods, sum_and_product, tap)
+from harness import (NOBODY, START_SECONDS, WORK, Client, Daemon, Other, eventually, infer_request, inline, methods, sum_and_product, tap)
 
 CONNECTIONS = 10000
 WATCH = "/nrtx.nmgr_x/watch_events"
@@ -179,6 +180,32 @@ def connections(daemon: Daemon, client: Client) -> None:
     tap.ok(eventually(lambda: len(daemon.fds()) <= free + 1), "all are closed in the end", (free, len(daemon.fds())))
 
 
+def flood(daemon: Daemon) -> None:
+    """A user who connects without end: others wait behind what is in the kernel's queue, and no longer."""
+    if os.geteuid():
+        tap.skip("a user who connects without end", "not root")
+        return
+    code = "import socket, sys\nwhile True:\n    with socket.socket(socket.AF_UNIX) as s:\n        s.connect(sys.argv[1])"
+    greedy = [subprocess.Popen([sys.executable, "-c", code, daemon.path], user=NOBODY, group=NOBODY, extra_groups=[], cwd="/")
+              for _ in range(2)]
+    try:
+        # until it comes faster than it is refused
+        tap.ok(eventually(lambda: f"refused uid {NOBODY}" in daemon.tail()), "a user who connects without end is refused")
+        time.sleep(1)
+        for _ in range(3):
+            connection = http2.Connection(daemon.path)
+            connection.socket.settimeout(START_SECONDS)
+            connection.call("/nrt.nmgr_v1/list_egs", b"")
+            while connection.receive()[0] != http2.HEADERS:
+                pass
+            connection.close()
+        tap.ok(daemon.alive(), "and others are answered")
+    finally:
+        for process in greedy:
+            process.kill()
+            process.wait()
+
+
 def main() -> int:
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     WORK.chmod(0o711)
@@ -189,6 +216,7 @@ def main() -> int:
     client.call("unload_all")
     halves(daemon)
     connections(daemon, client)
+    flood(daemon)
     model = client.ready_model(neff)
     answer = client.call("infer", infer_request(model, inline(input0=A, input1=A)))
     tap.equal(answer.status.code, 0, "after all of it a model is loaded and works")
