@@ -317,7 +317,7 @@ KTARGET static void KNAME(weights)(float *w, const struct exec_pair_rows *rows, 
 	const uint8_t dtype = rows->dtype;
 
 #define WEIGHTS(type, size) weights_all(type, size, w, rows, n)
-	switch (dtype) {
+	switch (dtype) { /* two vectors at once, of a type that the compiler knows */
 #define FP8(type, ebits, fbits)               \
 	case NEURON_DT_##type:                \
 		WEIGHTS(NEURON_DT_##type, 1); \

@@ -16,8 +16,8 @@
 #define KNAME(x) avx2_##x
 #define KWIDEN8(b) ((vi)avx2_widen(b))
 #define KWIDEN8H(b) ((vsh)avx2_widen_half(b))
-#define KWIDEN8W(in) ((vsw)_mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)(in))))
-#define KWIDEN8P(a, b) ((vsw)_mm256_cvtepi8_epi16(avx2_pair(a, b)))
+#define KWIDEN8W(in) ((vhh)_mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)(in))))
+#define KWIDEN8P(a, b) ((vhh)_mm256_cvtepi8_epi16(avx2_pair(a, b)))
 #define KFP16(h) ((vf)_mm256_cvtph_ps((__m128i)(h)))
 #define KNARROW8(i) ((vb)avx2_narrow((__m256i)(i)))
 #define KROUND(x) _mm256_cvtps_epi32((__m256)(x))

@@ -12,9 +12,9 @@
 #define KNARROW(u) ((vh)_mm512_cvtepi32_epi16((__m512i)(u)))
 #define KWIDEN8(b) ((vi)_mm512_cvtepi8_epi32((__m128i)(b)))
 #define KWIDEN8H(b) ((vsh)_mm256_cvtepi8_epi16((__m128i)(b)))
-#define KWIDEN8W(in) ((vsw)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)(in))))
+#define KWIDEN8W(in) ((vhh)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)(in))))
 #define KWIDEN8P(a, b) \
-	((vsw)_mm512_cvtepi8_epi16(_mm256_loadu2_m128i((const void *)(b), (const void *)(a))))
+	((vhh)_mm512_cvtepi8_epi16(_mm256_loadu2_m128i((const void *)(b), (const void *)(a))))
 #define KFP16(h) ((vf)_mm512_cvtph_ps((__m256i)(h)))
 #define KNARROW8(i) ((vb)_mm512_cvtepi32_epi8((__m512i)(i)))
 #define KROUND(x) _mm512_cvtps_epi32((__m512)(x))

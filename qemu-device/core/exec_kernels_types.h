@@ -67,9 +67,9 @@ KINLINE vf from_fp8(vb b, unsigned int ebits, unsigned int fbits)
 }
 
 /* Two vectors of them */
-KINLINE void from_fp8_two(vf out[2], vsw b, unsigned int ebits, unsigned int fbits)
+KINLINE void from_fp8_two(vf out[2], vhh b, unsigned int ebits, unsigned int fbits)
 {
-	vhh h = FP8_TO_FP16((vhh)b, ebits, fbits);
+	vhh h = FP8_TO_FP16(b, ebits, fbits);
 	vh half[2];
 
 	memcpy(half, &h, sizeof(h));
@@ -159,7 +159,7 @@ KINLINE vf load16(uint8_t dtype, const void *in)
 KINLINE bool is_taken_by_two(uint8_t dtype)
 {
 #ifdef KFP16
-	return dtype == NEURON_DT_FP8_E3 || dtype == NEURON_DT_FP8_E4 || dtype == NEURON_DT_FP8_E5;
+	return neuron_dtype_is_fp8(dtype);
 #else
 	return false;
 #endif

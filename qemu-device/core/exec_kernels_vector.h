@@ -16,7 +16,6 @@ typedef uint32_t vu __attribute__((vector_size(KBYTES)));
 typedef uint16_t vh __attribute__((vector_size(KBYTES / 2)));
 typedef uint16_t vhh __attribute__((vector_size(KBYTES)));
 typedef int16_t vsh __attribute__((vector_size(KBYTES / 2)));
-typedef int16_t vsw __attribute__((vector_size(KBYTES)));
 typedef int8_t vb __attribute__((vector_size(KBYTES / 4)));
 typedef uint8_t vub __attribute__((vector_size(KBYTES / 4)));
 typedef float vfh __attribute__((vector_size(KBYTES / 2)));

@@ -56,7 +56,7 @@ def _stage_installed(out: Path, kver: str, module: Path) -> None:
     wanted = "\n".join(name for name in names if os.path.lexists(root / name))
     with tempfile.TemporaryDirectory(dir=out.parent) as new:
         _rsync("-rlpt", "--files-from=-", f"{root}/", f"{new}/", given=wanted)
-        _rsync("-rlpt", f"{TOP}/root/", f"{new}/")
+        _rsync("-rlpt", f"{TOP}/rootfs/", f"{new}/")
         if module.exists():
             updates = Path(new) / "usr" / "lib" / "modules" / kver / "updates"
             updates.mkdir(parents=True)
