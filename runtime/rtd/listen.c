@@ -97,12 +97,28 @@ int rtd_listen_open(const char *path)
 	return fd;
 }
 
-int rtd_listen_accept(int fd, unsigned int most, struct rtd_server *server)
+static int accept_one(int conn, struct rtd_server *server)
 {
 	struct rtd_peer peer;
-	int conn, err;
+	int err = rtd_peer_read(conn, &peer);
 
-	for (unsigned int i = 0; i < most; i++) {
+	if (err) {
+		rtd_error("NRTD", "no credentials of a connection: %s", strerror(-err));
+		return err;
+	}
+	err = rtd_server_add(server, conn, &peer);
+	if (err) {
+		rtd_warning("NRTD", "too many connections, refused uid %u", (unsigned int)peer.uid);
+		free(peer.groups);
+	}
+	return err;
+}
+
+int rtd_listen_accept(int fd, unsigned int refusals, struct rtd_server *server)
+{
+	int conn;
+
+	while (refusals) {
 		conn = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (conn < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return 0;
@@ -110,13 +126,10 @@ int rtd_listen_accept(int fd, unsigned int most, struct rtd_server *server)
 			continue;
 		if (conn < 0)
 			return -errno;
-		err = rtd_peer_read(conn, &peer);
-		if (err) {
-			rtd_error("NRTD", "no credentials of a connection: %s", strerror(-err));
-			close(conn);
+		if (!accept_one(conn, server))
 			continue;
-		}
-		rtd_server_add(server, conn, &peer);
+		close(conn);
+		refusals--;
 	}
 	return 0;
 }

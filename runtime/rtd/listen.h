@@ -16,10 +16,10 @@ struct rtd_server;
  */
 int rtd_listen_open(const char *path);
 /*
- * Accepts connections that wait, so many at most, and adds them to the server. Returns 0 or -errno
- * (-EMFILE: try again later).
+ * Accepts the connections that wait and adds them to the server, until it has refused so many.
+ * Returns 0 or -errno (-EMFILE: try again later).
  */
-int rtd_listen_accept(int fd, unsigned int most, struct rtd_server *server);
+int rtd_listen_accept(int fd, unsigned int refusals, struct rtd_server *server);
 /* Also removes the path, if it still is this socket */
 void rtd_listen_close(int fd, const char *path);
 /*

@@ -30,7 +30,7 @@
 #define SERVER_WORKERS 8
 /* The pause after which it accepts again when it was out of descriptors */
 #define ACCEPT_RETRY_MS 100
-#define ACCEPT_TURN 16 /* connections of a socket for each one that is served */
+#define ACCEPT_REFUSALS 4 /* at a socket for each connection that is served */
 
 struct options {
 	const char *config_path, *instance;
@@ -316,18 +316,18 @@ static int start_server(struct daemon *d)
 /* ---- run */
 
 /*
- * A turn's connections, for each one that is served. Many, since a client that finds the kernel's
- * queue full is refused, as gRPC's does not wait for a place; not all that wait, or nobody was
- * served while somebody connects without end.
+ * All that wait, before one of them is served: a client that finds the kernel's queue full fails,
+ * as gRPC's does not wait for a place. Of those that are refused only some, as they may come
+ * without end; the others are as many as there is room for.
  */
-static int accept_turn(struct daemon *d)
+static int accept_all(struct daemon *d)
 {
 	int err = 0, ret;
 
 	for (unsigned int i = 0; i < d->config->nendpoints; i++) {
 		if (d->listen[i] < 0)
 			continue;
-		ret = rtd_listen_accept(d->listen[i], ACCEPT_TURN, d->server);
+		ret = rtd_listen_accept(d->listen[i], ACCEPT_REFUSALS, d->server);
 		if (ret) {
 			rtd_warning("NRTD", "accept: %s", strerror(-ret));
 			err = ret;
@@ -354,7 +354,7 @@ static void run(struct daemon *d)
 		if (fds[0].revents)
 			return;
 		if (!err || !waiting)
-			err = accept_turn(d);
+			err = accept_all(d);
 		waiting = rtd_server_serve(d->server);
 		if (err && !waiting)
 			poll(fds, 1, ACCEPT_RETRY_MS);

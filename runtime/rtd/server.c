@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "call.h"
 #include "conn.h"
@@ -565,13 +564,9 @@ int rtd_server_start(struct rtd_server *server)
 			       server, &server->pollers);
 }
 
-void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer)
+int rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer)
 {
-	if (!rtd_conns_add(server->conns, fd, peer))
-		return;
-	rtd_warning("NRTD", "too many connections, refused uid %u", (unsigned int)peer->uid);
-	free(peer->groups);
-	close(fd);
+	return rtd_conns_add(server->conns, fd, peer);
 }
 
 bool rtd_server_serve(struct rtd_server *server)

@@ -71,10 +71,11 @@ int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **s
 int rtd_server_listen_tcp(struct rtd_server *server, const char *address);
 int rtd_server_start(struct rtd_server *server);
 /*
- * Adds a connected unix socket, which the server owns from then on, or refuses it. It waits for
- * rtd_server_serve. Both are called by one thread, after start.
+ * Adds a connected unix socket, which waits for rtd_server_serve; both are called by one thread,
+ * after start. The server owns it and peer's groups from then on. Or returns -EMFILE: this user or
+ * all have too many.
  */
-void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer);
+int rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer);
 /* Serves the connection that has waited longest. Returns whether there was one. */
 bool rtd_server_serve(struct rtd_server *server);
 /* Cancels the calls in progress, waits for them and frees everything. */

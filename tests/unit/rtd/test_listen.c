@@ -22,7 +22,7 @@ static char dir[] = "/tmp/rtd-listen.XXXXXX", path[64], victim[64];
 static bool attacked;
 
 /* Nobody connects in this test. */
-void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer)
+int rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer)
 {
 	abort();
 }
