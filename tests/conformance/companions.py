@@ -42,7 +42,7 @@ PROCESS = {
 
 
 def run(program: str, *options: str, feed: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["/usr/bin/python3", program, *options], input=feed, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(["/usr/bin/python3", program, *options], input=feed, capture_output=True, text=True, check=False)
 
 
 def first_record(monitor: str) -> dict[str, Any]:

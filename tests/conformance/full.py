@@ -38,7 +38,7 @@ def npy(path: Path, shape: tuple[int, ...]) -> None:
 
 def run(command: list, output: str, where: str) -> subprocess.CompletedProcess:
     with open(output, "w", encoding="utf-8") as out:
-        return subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, cwd=where, env=ENV, check=False, timeout=120)
+        return subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, cwd=where, env=ENV, check=False)
 
 
 def main() -> None:

@@ -47,7 +47,7 @@ def main() -> None:
         env = os.environ | {"NEURON_EMU": "inf1.6xlarge", "PATH": f"{work}/bin:{os.environ['PATH']}", "SECRET": "hunter2"}
 
         def run(*words: str) -> subprocess.CompletedProcess[str]:
-            return subprocess.run([gather, *words], cwd=work, env=env, capture_output=True, text=True, check=False, timeout=500)
+            return subprocess.run([gather, *words], cwd=work, env=env, capture_output=True, text=True, check=False)
 
         done = run("-s", "out.txt", "-o", "one", "-c", "cc", "-r", "run", "--additionalfileordir", "extra", "-v", "-i")
         tap.ok(done.returncode == 0 and not done.stderr, "an archive is written", str(done))

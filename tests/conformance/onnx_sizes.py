@@ -127,7 +127,7 @@ CASES: dict[str, tuple[Callable[[Path], None], list[tuple[int, ...]], int, Calla
 
 def compile_model(model: Path, target: str, *options: str) -> subprocess.CompletedProcess[str]:
     words = [NEURONX_CC, "compile", "--framework", "ONNX", model, "--target", target, "--auto-cast", "none", *options, "-o", model.with_suffix(".neff")]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
 def open_shape(shape: tuple[int, ...], d: int) -> str:
@@ -151,7 +151,7 @@ def check_case(tap: Tap, work: Path, name: str, target: str) -> None:
             words += ["--input", f"input{i}={work / f'x{i}.npy'}"]
         np.save(work / "n.npy", np.int32(asked))
         words += ["--input", f"size of input0, dimension {d}={work / 'n.npy'}", "--output-dir", str(work)]
-        done = subprocess.run([NEURON_RUN, model.with_suffix(".neff"), "--device", DEVICES[target], *words], capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run([NEURON_RUN, model.with_suffix(".neff"), "--device", DEVICES[target], *words], capture_output=True, text=True, check=False)
         want = oracle(*(a[(slice(None),) * d + (slice(0, there),)].astype(np.float64) for a in x))
         got = [np.load(work / f"output{i}.npy") for i in range(len(want))] if not done.returncode else []
         same = [g.shape == w.shape and np.allclose(g, w, rtol=1e-4, atol=1e-5) for g, w in zip(got, want)]

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# vm: --instance inf1.xlarge --timeout 600
+# vm: --instance inf1.xlarge
 # later: one
 # long:
 # copy: tests/vm/driver/driver-rounds

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vm: --instance inf1.6xlarge --timeout 120
+# vm: --instance inf1.6xlarge
 # later: many
 # copy: tests/vm/driver/driver-suspend
 # Suspend to RAM and resume, idle and with a process at work. A debug kernel takes long to fall asleep.

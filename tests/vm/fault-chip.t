@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vm: --instance inf1.6xlarge --fault-port --timeout 500 --fault nd0:power-reading=4321 --fault nd2:power-reading=20000 --fault nd3:power-stale=on
+# vm: --instance inf1.6xlarge --fault-port --fault nd0:power-reading=4321 --fault nd2:power-reading=20000 --fault nd3:power-stale=on
 # later: many
 # copy: tests/unit/neff/testmodel_write tests/vm/driver/driver-events tests/vm/driver/driver-tool
 # data: tests/vm/fault.sh tests/vm/npy.sh tests/vm/chip.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vm: --instance inf1.xlarge --fault-port --timeout 500
+# vm: --instance inf1.xlarge --fault-port
 # copy: tests/unit/neff/testmodel_write tests/vm/driver/driver-events
 # data: tests/vm/fault.sh tests/vm/npy.sh
 # Faults during an inference: what the daemon answers its client, what the module logs and counts,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vm: --instance inf1.2xlarge --timeout 300
+# vm: --instance inf1.2xlarge
 # copy: tests/unit/neff/testmodel_write tests/unit/nrt/test_gather
 # Rows by index on the module's devices, whose rings the module makes and whose guard is on: libnrt's own suite,
 # and through the daemon's socket a model that takes 130 of 300 rows of each of three tables (the second one's

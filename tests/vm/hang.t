@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vm: --instance trn2.3xlarge --fault-port --timeout 500
+# vm: --instance trn2.3xlarge --fault-port
 # copy: tests/unit/neff/testmodel_write tests/vm/driver/driver-tool
 # data: tests/vm/fault.sh tests/data/node-problem-detector/rules.txt
 # A core of a logical one that waits for the other for ever: libnrt, as root and as nobody, and the daemon leave one

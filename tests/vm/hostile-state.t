@@ -41,7 +41,6 @@ PAGE = 0x1000
 # QEMU's migration stream
 SECTION_START, SECTION_END, SECTION_FULL, FOOTER, DESCRIPTION, RAM_END = 0x01, 0x03, 0x04, 0x7E, 0x06, 0x10
 
-qtest.DEADLINE = 300.0  # of what only a hang does not do; a QEMU with sanitizers is slow to start
 
 results: list[bool] = []
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vm: --instance trn1.2xlarge --timeout 300
+# vm: --instance trn1.2xlarge
 # copy: tools/neuronx-cc/neuronx-cc
 # data: tests/data/hlo_ops/while_collatz/module.hlo.pb tests/data/hlo_ops/while_collatz/in0.npy
 # data: tests/data/hlo_ops/while_collatz/out0.npy tests/data/hlo_ops/while_collatz/out1.npy tests/data/hlo_ops/while_collatz/out2.npy

@@ -41,7 +41,7 @@ for instance in trn2.3xlarge inf2.24xlarge inf2.48xlarge trn1.32xlarge trn2.48xl
         rows+="0000:$address $id $node"$'\n'
     done
     # shellcheck disable=SC2086
-    vm exec --build "$build" --instance "$instance" --no-module --timeout 300 --copy "$build/tests/vm/chips" -- sh -c "
+    vm exec --build "$build" --instance "$instance" --no-module --timeout 3600 --copy "$build/tests/vm/chips" -- sh -c "
         ./chips ${chips[*]}; echo \$?
         for chip in ${chips[*]}; do $sizes </sys/bus/pci/devices/\$chip/resource; done | sort -n | uniq -c | awk '{ print \$1 }'
         $sizes </sys/bus/pci/devices/${chips[0]}/resource

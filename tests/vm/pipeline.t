@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vm: --instance inf1.6xlarge --fault-port --timeout 300
+# vm: --instance inf1.6xlarge --fault-port
 # copy: tests/unit/neff/testmodel_write
 # data: tests/vm/npy.sh tests/vm/fault.sh
 # NeuronCore Pipeline through the daemon's socket and the module: two copies of a model of seven stages lie on

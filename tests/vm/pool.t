@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vm: --instance trn1.32xlarge --timeout 300
+# vm: --instance trn1.32xlarge
 # copy: tests/unit/nrt/test_pool
 # Constants of a model in the memory of other chips, on the module's nodes: the suite that runs in process; whose the
 # memory is by sysfs and neuron-ls; and that a process which is killed leaves none of it, on no chip.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vm: --instance inf1.6xlarge --timeout 300
+# vm: --instance inf1.6xlarge
 # copy: tests/unit/neff/testmodel_write
 # data: tests/vm/npy.sh
 # Two daemons and programs of libnrt on the devices of one machine: each has its own, and who wants one

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vm: --instance inf1.6xlarge --timeout 300
+# vm: --instance inf1.6xlarge
 # copy: tests/unit/neff/testmodel_write
 # data: tests/vm/npy.sh
 # The daemon on the module's devices: all 16 cores at once, one owner of a device, users, and a daemon

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vm: --instance inf1.6xlarge --timeout 300
+# vm: --instance inf1.6xlarge
 # copy: tests/unit/neff/testmodel_write tests/vm/driver/driver-tool
 # Devices that are missing, at the start and in the middle, and one that is removed while the daemon uses
 # it: the cores of the others keep their numbers and work.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vm: --instance inf1.xlarge --fault-port --timeout 500
+# vm: --instance inf1.xlarge --fault-port
 # later: one
 # copy: tests/unit/neff/testmodel_write tests/vm/driver/driver-events tests/vm/driver/driver-tool
 # data: tests/vm/fault.sh tests/vm/npy.sh tests/vm/chip.sh tests/data/node-problem-detector/rules.txt

@@ -9,7 +9,7 @@ import sys
 import grpc
 import numpy as np
 
-from harness import (INVALID_HANDLE, WORK, Client, Daemon, hand_made, inline, infer_request,
+from harness import (CALL_SECONDS, INVALID_HANDLE, WORK, Client, Daemon, hand_made, inline, infer_request,
                      load_sequence, nrt, outputs, methods, posted_and_awaited, sum_and_product, tap)
 
 INVALID, QUEUE_FULL, RESOURCE_NC, UNSUPPORTED = 2, 7, 9, 10
@@ -161,7 +161,7 @@ def streams(client: Client, neff: bytes) -> None:
                                           response_deserializer=nrt.infer_response.FromString)
     requests = [infer_request(model, inline(input0=A * i, input1=A)) for i in range(20)]
     requests.insert(5, infer_request(4711, []))
-    answers = list(stream(iter(requests), timeout=100))
+    answers = list(stream(iter(requests), timeout=CALL_SECONDS))
     tap.equal([a.status.code for a in answers], [0] * 5 + [INVALID_HANDLE] + [0] * 15, "infer_stream answers each")
     del answers[5]
     tap.ok(all(np.array_equal(outputs(a)["output1"], A.ravel() * i) for i, a in enumerate(answers)),
@@ -208,7 +208,7 @@ def broken_load(client: Client, neff: bytes) -> None:
                                        response_deserializer=lambda b: b)
     messages = [m.SerializeToString() for m in load_sequence(neff)]
     try:
-        load(iter([*messages, b"\xff\xff\xff"]), timeout=100)
+        load(iter([*messages, b"\xff\xff\xff"]), timeout=CALL_SECONDS)
         code = None
     except grpc.RpcError as error:
         code = error.code()
@@ -306,7 +306,7 @@ def every_method(client: Client) -> None:
     there = []
     for name, kind in METHODS.items():
         try:
-            getattr(client.channel, kind)(name)(iter([b""]) if kind.startswith("stream") else b"", timeout=100)
+            getattr(client.channel, kind)(name)(iter([b""]) if kind.startswith("stream") else b"", timeout=CALL_SECONDS)
         except grpc.RpcError as error:
             if error.code() == grpc.StatusCode.UNIMPLEMENTED:
                 continue
@@ -319,13 +319,13 @@ def transport(client: Client) -> None:
                                      response_deserializer=lambda b: b)
     for path in ("/nrt.nmgr_v1/random_see", "/nrt.nmgr_v2/start", "/nrtx.nmgr_v1/start", "/no.such/method", "/", ""):
         try:
-            client.channel.unary_unary(path)(b"", timeout=100)
+            client.channel.unary_unary(path)(b"", timeout=CALL_SECONDS)
             code = None
         except grpc.RpcError as error:
             code = error.code()
         tap.equal(code, grpc.StatusCode.UNIMPLEMENTED, f"{path}: UNIMPLEMENTED")
     try:
-        raw(b"\xff\xff\xff", timeout=100)
+        raw(b"\xff\xff\xff", timeout=CALL_SECONDS)
         code = None
     except grpc.RpcError as error:
         code = error.code()
@@ -333,7 +333,7 @@ def transport(client: Client) -> None:
     many = client.channel.unary_unary("/nrt.nmgr_v1/infer", request_serializer=lambda b: b,
                                       response_deserializer=lambda b: b)
     try:
-        many(b"\x12\x00" * 4_000_000, timeout=100)  # four million empty inputs
+        many(b"\x12\x00" * 4_000_000, timeout=CALL_SECONDS)  # four million empty inputs
         code = None
     except grpc.RpcError as error:
         code = error.code()

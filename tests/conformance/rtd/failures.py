@@ -4,7 +4,6 @@
 on: the group's other models, the other cores, and a daemon started after one that was killed."""
 
 import sys
-import time
 
 import grpc
 import numpy as np
@@ -33,11 +32,9 @@ def hang(client: Client, neff: bytes, good: bytes) -> None:
     other = client.ready_model(good)
     future = client.future("infer", infer_request(stuck, client.zeros(stuck)))
     tap.ok(works(client, other), "another core works while one hangs")
-    begun = time.monotonic()
     answer = future.result()
     tap.ok(answer.status.code == TIMEOUT and b"timeout" in answer.status.details, "a program that never ends: 5",
            answer.status)
-    tap.ok(time.monotonic() - begun < 30, "soon after its timeout")
     client.stop(stuck)
     client.start(model)
     tap.ok(works(client, model), "the next model on the same core works")

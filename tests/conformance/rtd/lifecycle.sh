@@ -110,7 +110,7 @@ import os, socket, subprocess, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 s.bind(sys.argv[1])
 p = subprocess.Popen(sys.argv[2:], env={**os.environ, "NOTIFY_SOCKET": sys.argv[1]}, stderr=subprocess.DEVNULL)
-s.settimeout(60)
+s.settimeout(600)
 ready = s.recv(100).decode()
 there = os.path.exists(sys.argv[sys.argv.index("-g") + 1].removeprefix("unix:"))
 p.terminate()

@@ -171,7 +171,6 @@ int main(void)
 	Suite *s = suite_create("array");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, counts, 0, 2);
 	tcase_add_test(t, elsewhere);

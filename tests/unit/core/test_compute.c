@@ -344,7 +344,6 @@ int main(void)
 	TCase *t = tcase_create("compute");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, casts, 0, TYPES * TYPES);
 	tcase_add_loop_test(t, reduces, 0, 15);
 	tcase_add_test(t, mixed);

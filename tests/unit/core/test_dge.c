@@ -366,7 +366,6 @@ int main(void)
 	TCase *tc = tcase_create("all");
 
 	tcase_add_checked_fixture(tc, prepare, teardown);
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, copies, 0, 2 * sizeof(shapes) / sizeof(shapes[0]));
 	tcase_add_loop_test(tc, rows, 0, 2);
 	tcase_add_loop_test(tc, with_ring, 0, 4);

@@ -354,7 +354,6 @@ int main(void)
 	Suite *s = suite_create("fabric");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, line);
 	tcase_add_test(t, ring);

@@ -339,7 +339,6 @@ int main(void)
 	Suite *s = suite_create("far");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 100);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, everywhere);
 	tcase_add_test(t, what);

@@ -410,7 +410,6 @@ int main(void)
 	TCase *tc = tcase_create("all");
 
 	tcase_add_checked_fixture(tc, prepare, teardown);
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, counted);
 	tcase_add_test(tc, host_word);
 	tcase_add_test(tc, overwritten_by_queue);

@@ -222,7 +222,6 @@ int main(void)
 	TCase *tc = tcase_create("all");
 
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, threads, 1, 9);
 	tcase_add_test(tc, saved_in_between);
 	tcase_add_test(tc, reset_in_between);

@@ -244,7 +244,6 @@ int main(void)
 	Suite *s = suite_create("hammer");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, hammer);
 	suite_add_tcase(s, t);

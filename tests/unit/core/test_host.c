@@ -401,7 +401,6 @@ int main(void)
 	Suite *s = suite_create("host");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 30);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, memories);
 	tcase_add_test(t, cleared);

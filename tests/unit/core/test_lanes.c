@@ -760,7 +760,6 @@ int main(void)
 	Suite *s = suite_create("lanes");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, fetch_long);
 	tcase_add_test(t, notify_wrap);

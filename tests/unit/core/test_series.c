@@ -389,7 +389,6 @@ int main(void)
 	Suite *s = suite_create("series");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, series_change_nothing, 0, SEEDS);
 	tcase_add_loop_test(t, overlapping, 1, 70);
 	suite_add_tcase(s, t);

@@ -238,7 +238,6 @@ int main(void)
 	Suite *s = suite_create("state");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, accepted);
 	tcase_add_test(t, cut_off);

@@ -235,7 +235,6 @@ int main(void)
 	Suite *s = suite_create("storm");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, endless_work_is_answerable_and_ends, 0, 2);
 	tcase_add_test(t, largest_mailbox_request);

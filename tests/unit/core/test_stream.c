@@ -441,7 +441,6 @@ int main(void)
 	TCase *t = tcase_create("stream");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, pieces);
 	tcase_add_loop_test(t, round_trip, 0, 3);
 	tcase_add_loop_test(t, lies, 0, 7);

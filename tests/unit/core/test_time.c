@@ -513,7 +513,6 @@ int main(void)
 	Suite *s = suite_create("time");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, set_up, teardown);
 	tcase_add_test(t, one_engine);
 	tcase_add_test(t, two_engines);

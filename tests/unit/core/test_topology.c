@@ -342,7 +342,6 @@ int main(void)
 	Suite *s = suite_create("topology");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, both_ways, 0, NEURON_TOPOLOGY_COUNT);
 	tcase_add_test(t, names);
 	tcase_add_test(t, line_and_ring);

@@ -769,7 +769,6 @@ int main(void)
 	Suite *s = suite_create("topsp");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, words);
 	tcase_add_test(t, accesses);

@@ -202,7 +202,6 @@ int main(void)
 	Suite *s = suite_create("trainium");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, routing);
 	tcase_add_test(t, kept_words);

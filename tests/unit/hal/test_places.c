@@ -8,6 +8,7 @@
 
 #include "hal.h"
 #include "names.h"
+#include "../check_main.h"
 
 #define GEN_PTR (&GEN_CHIP)
 #define WRITES 8192
@@ -366,8 +367,6 @@ int main(void)
 {
 	Suite *s = suite_create("hal-places");
 	TCase *tc = tcase_create("places");
-	SRunner *r;
-	int failed;
 
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, windows);
@@ -386,9 +385,5 @@ int main(void)
 	tcase_add_test(tc, notifications);
 	tcase_add_test(tc, slots);
 	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return check_run(s);
 }

@@ -303,7 +303,6 @@ int main(void)
 	Suite *s = suite_create("act");
 	TCase *tc = tcase_create("functions");
 
-	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, test_golden);
 	tcase_add_loop_test(tc, test_same_bits, 0, sizeof(same) / sizeof(same[0]));
 	tcase_add_loop_test(tc, test_limits, 0, sizeof(limits) / sizeof(limits[0]));

@@ -183,7 +183,6 @@ int main(void)
 	Suite *s = suite_create("asm");
 	TCase *tc = tcase_create("text");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, test_round_trip, 0, 256);
 	tcase_add_test(tc, test_print);
 	tcase_add_test(tc, test_registers);

@@ -336,7 +336,6 @@ int main(void)
 	Suite *s = suite_create("codec");
 	TCase *tc = tcase_create("codec");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, test_round_trip, 0, 256);
 	tcase_add_loop_test(tc, test_every_bit, 0, 256);
 	tcase_add_test(tc, test_layout);

@@ -530,7 +530,6 @@ int main(void)
 	Suite *s = suite_create("compress");
 	TCase *t = tcase_create("compress");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, round_trip, 0, 3 * COUNT(lengths));
 	tcase_add_loop_test(t, ratios, 0, 12);
 	tcase_add_test(t, written_by_hand);

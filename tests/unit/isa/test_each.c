@@ -423,7 +423,6 @@ int main(void)
 	Suite *s = suite_create("each");
 	TCase *tc = tcase_create("each");
 
-	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, test_each, 0, SAMPLES);
 	tcase_add_test(tc, test_all);
 	suite_add_tcase(s, tc);

@@ -139,7 +139,6 @@ int main(void)
 	Suite *s = suite_create("formats");
 	TCase *tc = tcase_create("formats");
 
-	tcase_set_timeout(tc, FORMATS_STRIDE > 100 ? 120 : 7200);
 	tcase_add_test(tc, test_golden);
 	tcase_add_loop_test(tc, test_loads, 0, sizeof(dtypes));
 	tcase_add_loop_test(tc, test_stores, 0, sizeof(dtypes));

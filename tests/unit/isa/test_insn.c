@@ -788,7 +788,6 @@ int main(void)
 	Suite *s = suite_create("insn");
 	TCase *tc = tcase_create("reference");
 
-	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, test_against_reference, 0, CASES);
 	tcase_add_loop_test(tc, test_later_types, 0, CASES);
 	tcase_add_loop_test(tc, test_third, 0, CASES);

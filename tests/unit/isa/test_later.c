@@ -568,7 +568,6 @@ int main(void)
 	Suite *s = suite_create("later");
 	TCase *tc = tcase_create("reference");
 
-	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, test_against_reference, 0, CASES);
 	tcase_add_loop_test(tc, test_lacking, 0, CASES);
 	tcase_add_test(tc, test_eight);

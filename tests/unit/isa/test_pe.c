@@ -708,7 +708,6 @@ int main(void)
 	Suite *s = suite_create("pe");
 	TCase *tc = tcase_create("reference"), *refused = tcase_create("refused");
 
-	tcase_set_timeout(tc, 180);
 	LOOP(tc, test_double, fp8);
 	LOOP(tc, test_bias, fp8);
 	tcase_add_loop_test(tc, test_codes, 0, 3 * 5); /* fp32 has no products with them */

@@ -152,7 +152,6 @@ int main(void)
 	Suite *s = suite_create("places");
 	TCase *tc = tcase_create("places");
 
-	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, test_orders, 0, 2 * KEYS);
 	tcase_add_test(tc, test_histogram);
 	suite_add_tcase(s, tc);

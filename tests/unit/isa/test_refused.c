@@ -460,7 +460,6 @@ static TCase *errors(const char *name, SFun set_up)
 {
 	TCase *tc = tcase_create(name);
 
-	tcase_set_timeout(tc, 120);
 	tcase_add_checked_fixture(tc, set_up, teardown);
 	tcase_add_test(tc, test_illegal_word);
 	LOOP(tc, test_refused_instructions, refused);

@@ -445,14 +445,12 @@ int main(void)
 	Suite *s = suite_create("round");
 	TCase *tc = tcase_create("kernels"), *core = tcase_create("core");
 
-	tcase_set_timeout(tc, 1200);
 	LOOP(tc, test_known_answers, known);
 	tcase_add_test(tc, test_words);
 	LOOP(tc, test_each_type, dtypes);
 	LOOP(tc, test_ends, ends);
 	LOOP(tc, test_unbiased, dtypes);
 	suite_add_tcase(s, tc);
-	tcase_set_timeout(core, 120);
 	tcase_add_checked_fixture(core, setup_later, teardown);
 	tcase_add_test(core, test_sum);
 	tcase_add_test(core, test_seeds);

@@ -578,7 +578,6 @@ int main(void)
 	TCase *tc = tcase_create("all");
 
 	tcase_add_checked_fixture(tc, setup_v2, teardown);
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, operations, 0, NEURON_REG_ALU_COUNT);
 	tcase_add_loop_test(tc, relations, 0, NEURON_REL_COUNT);
 	LOOP(tc, elements, types);

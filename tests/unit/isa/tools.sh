@@ -39,8 +39,8 @@ grep -q "bad.s:2: unknown instruction 'nope'" "$dir/err" || fail "line 2 is not 
 grep -q "bad.s:3:" "$dir/err" || fail "line 3 is not named"
 [ ! -e "$dir/bad.bin" ] || fail "left an output behind"
 mkfifo "$dir/pipe"
-timeout 20 cat "$dir/pipe" > /dev/null &
-timeout 20 "$as" -o "$dir/pipe" "$dir/bad.s" 2> /dev/null && fail "accepted a bad source"
+cat "$dir/pipe" > /dev/null &
+"$as" -o "$dir/pipe" "$dir/bad.s" 2> /dev/null && fail "accepted a bad source"
 [ -p "$dir/pipe" ] || fail "removed what is no file of its own"
 wait
 "$as" -e sp -o "$dir/c.bin" "$dir/a.s" 2> /dev/null && fail "sp has no matmul"

@@ -512,7 +512,6 @@ int main(void)
 	tcase_add_test(t, test_many_models);
 	tcase_add_test(t, test_long_record);
 	tcase_add_test(t, test_proc);
-	tcase_set_timeout(real, 60);
 	tcase_add_test(real, test_model);
 	suite_add_tcase(suite, t);
 	suite_add_tcase(suite, real);

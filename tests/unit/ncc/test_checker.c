@@ -366,7 +366,6 @@ int main(void)
 	Suite *s = suite_create("checker");
 	TCase *t = tcase_create("checker");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, every_wait_is_needed, 0, 2);
 	tcase_add_loop_test(t, every_signal_is_needed, 0, 2);
 	tcase_add_test(t, bad_gathers);

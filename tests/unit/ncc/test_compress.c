@@ -360,7 +360,6 @@ int main(void)
 	Suite *s = suite_create("compress");
 	TCase *t = tcase_create("compress");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, same_bits, 0, 2 * PATHS);
 	tcase_add_test(t, streams_hold);
 	tcase_add_test(t, noise_stays);

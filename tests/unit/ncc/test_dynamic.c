@@ -211,7 +211,6 @@ int main(void)
 	Suite *s = suite_create("dynamic");
 	TCase *t = tcase_create("dynamic");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, refused, 0, sizeof(changes) / sizeof(changes[0]));
 	tcase_add_test(t, sources);
 	suite_add_tcase(s, t);

@@ -303,7 +303,6 @@ int main(int argc, char **argv)
 	if (!compile_target)
 		return 99;
 	compile_lnc = getenv("TEST_LNC") ? (unsigned int)atoi(getenv("TEST_LNC")) : 1;
-	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, golden, 0, (int)ncases);
 	if (!only) {
 		tcase_add_test(t, products_in_fp32);

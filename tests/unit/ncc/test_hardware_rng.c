@@ -374,7 +374,6 @@ int main(void)
 	compile_target = chip_start();
 	if (!compile_target)
 		return 1;
-	tcase_set_timeout(t, 120);
 	tcase_add_test(t, types);
 	tcase_add_loop_test(t, parts, 0, 2);
 	tcase_add_test(t, uniform);

@@ -713,7 +713,6 @@ int main(void)
 	Suite *s = suite_create("import");
 	TCase *t = tcase_create("import");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, changed, 0, sizeof(changes) / sizeof(changes[0]));
 	tcase_add_test(t, not_protobuf);
 	tcase_add_test(t, text_form);

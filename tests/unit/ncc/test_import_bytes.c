@@ -74,7 +74,6 @@ int main(void)
 	Suite *s = suite_create("import-bytes");
 	TCase *t = tcase_create("import-bytes");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_test(t, truncated);
 	tcase_add_loop_test(t, flipped, 0, 6);
 	suite_add_tcase(s, t);

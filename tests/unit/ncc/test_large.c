@@ -456,7 +456,6 @@ int main(void)
 	chip = chip_start();
 	if (!chip)
 		return 99;
-	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, large, 0, 2 * (int)(sizeof(cases) / sizeof(cases[0])));
 	suite_add_tcase(s, t);
 	failed = check_run_here(s);

@@ -233,7 +233,6 @@ int main(void)
 	Suite *s = suite_create("logical cores");
 	TCase *t = tcase_create("logical cores");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, same_bits, 0, sizeof(modules) / sizeof(modules[0]));
 	tcase_add_test(t, cores);
 	tcase_add_test(t, refused);

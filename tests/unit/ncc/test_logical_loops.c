@@ -517,7 +517,6 @@ int main(void)
 	Suite *s = suite_create("loops on logical cores");
 	TCase *t = tcase_create("loops on logical cores");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, same_bits, 0, SEEDS);
 	tcase_add_loop_test(t, barriers, 0, 3);
 	tcase_add_test(t, taken_back);

@@ -647,7 +647,6 @@ int main(void)
 	Suite *s = suite_create("loops");
 	TCase *t = tcase_create("loops");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, refused, 0, (int)(sizeof(bad) / sizeof(bad[0])));
 	tcase_add_test(t, too_many);
 	tcase_add_loop_test(t, iterations, 0, (int)(sizeof(counted) / sizeof(counted[0])));

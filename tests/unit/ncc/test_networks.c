@@ -207,7 +207,6 @@ int main(int argc, char **argv)
 	compile_target = chip_start();
 	if (!compile_target)
 		return 99;
-	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, network, 0, (int)(MODES * ncases));
 	suite_add_tcase(s, t);
 	failed = check_run_here(s);

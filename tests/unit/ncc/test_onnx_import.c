@@ -537,7 +537,6 @@ int main(void)
 	Suite *s = suite_create("onnx-import");
 	TCase *t = tcase_create("onnx-import");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, changed, 0, (int)(sizeof(changes) / sizeof(changes[0])));
 	tcase_add_loop_test(t, numbers_changed, 0, (int)(sizeof(numbers) / sizeof(numbers[0])));
 	tcase_add_loop_test(t, external, 0, (int)(sizeof(places) / sizeof(places[0])));

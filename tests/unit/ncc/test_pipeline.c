@@ -374,7 +374,6 @@ int main(void)
 	Suite *s = suite_create("pipeline");
 	TCase *t = tcase_create("pipeline");
 
-	tcase_set_timeout(t, 240);
 	tcase_add_test(t, same_bits);
 	tcase_add_test(t, same_bits_large);
 	tcase_add_test(t, overlapping);

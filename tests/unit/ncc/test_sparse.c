@@ -285,7 +285,6 @@ int main(void)
 	if (!read_cases() || nrtx_machine_set("emu:trn2.3xlarge") ||
 	    nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))
 		return 99;
-	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, same_bits, 0, ncases);
 	tcase_add_loop_test(t, decided_by_time, 0, ncases);
 	tcase_add_test(t, text);

@@ -338,7 +338,6 @@ int main(void)
 	add_cases("networks");
 	if (!ncases || ncases == MAX_CASES)
 		return 99;
-	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, module, 0, (int)ncases);
 	tcase_add_loop_test(t, same_program, 0, (int)ncases);
 	tcase_add_loop_test(t, refused, 0, (int)(sizeof(wrong) / sizeof(wrong[0])));

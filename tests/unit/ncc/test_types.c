@@ -182,7 +182,6 @@ int main(void)
 	Suite *s = suite_create("types");
 	TCase *t = tcase_create("types");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, products, 0, (int)(TYPES * sizeof(chips) / sizeof(chips[0])));
 	tcase_add_test(t, refused_on_inf1);
 	tcase_add_test(t, cast_types);

@@ -12,6 +12,7 @@
 #include "hal.h"
 #include "ndl.h"
 #include "names.h"
+#include "../check_main.h"
 
 #define LARGE (3u << 20) /* pinned; smaller buffers go through the staging buffer */
 
@@ -195,7 +196,7 @@ START_TEST(queues)
 	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.rx_handle, rx, 0, 1, NEURON_DMA_QUEUE_RX),
 			 0);
 	ck_assert_int_eq(ndl_dma_queue_copy_start(dev, q.eng, q.qid, 1, 1), 0);
-	for (int i = 0; i < 2000 && !v; i++) {
+	for (int i = 0; i < CHECK_WAIT_MS && !v; i++) {
 		ck_assert_int_eq(ndl_nc_semaphore_read(dev, 1, 200, &v), 0);
 		nanosleep(&ms, NULL);
 	}
@@ -276,8 +277,6 @@ int main(void)
 {
 	Suite *s = suite_create("ndl-chip");
 	TCase *tc = tcase_create("chip");
-	SRunner *r;
-	int failed;
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, description);
@@ -300,9 +299,5 @@ int main(void)
 	tcase_add_test(tc, all_to_all);
 	suite_add_tcase(s, tc);
 #endif
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return check_run(s);
 }

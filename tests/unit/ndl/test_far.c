@@ -136,13 +136,13 @@ START_TEST(everywhere)
 		handle = memory(to, SIZE, false, &there);
 		fill(bytes, SIZE, (uint32_t)to);
 		ck_assert_int_eq(ndl_memory_buf_copyin(device[from], mine, bytes, 0, SIZE), 0);
-		ck_assert_msg(copy(&p, here, window | there, 5000), "to %d", to);
+		ck_assert_msg(copy(&p, here, window | there, CHECK_WAIT_MS), "to %d", to);
 		ck_assert_int_eq(ndl_memory_buf_copyout(device[to], handle, back, 0, SIZE), 0);
 		ck_assert(!memcmp(bytes, back, SIZE));
 
 		fill(bytes, SIZE, (uint32_t)to + 100);
 		ck_assert_int_eq(ndl_memory_buf_copyin(device[to], handle, bytes, 0, SIZE), 0);
-		ck_assert_msg(copy(&p, window | there, here, 5000), "from %d", to);
+		ck_assert_msg(copy(&p, window | there, here, CHECK_WAIT_MS), "from %d", to);
 		ck_assert_int_eq(ndl_memory_buf_copyout(device[from], mine, back, 0, SIZE), 0);
 		ck_assert(!memcmp(bytes, back, SIZE));
 	}
@@ -175,14 +175,15 @@ START_TEST(links_down)
 	memory(0, SIZE, false, &here);
 	memory(2, SIZE, false, &there);
 	ck_assert_int_eq(ndl_device_window(device[0], 2, &window), 0);
-	ck_assert(copy(&p, here, window | there, 5000));
+	ck_assert(copy(&p, here, window | there, CHECK_WAIT_MS));
 	ck_assert_int_eq(ndl_fault(1, "link-down=on"), 0);
-	ck_assert_int_eq(copy(&p, here, window | there, devices == 12 ? 300 : 5000), devices != 12);
+	ck_assert_int_eq(copy(&p, here, window | there, devices == 12 ? 300 : CHECK_WAIT_MS),
+			 devices != 12);
 	ck_assert_int_eq(ndl_fault(2, "link-down=on"), 0);
 	ck_assert(!copy(&p, here, window | there, 300));
 	ck_assert_int_eq(ndl_fault(2, "link-down=off"), 0);
 	ck_assert_int_eq(ndl_fault(1, "link-down=off"), 0);
-	ck_assert(copy(&p, here, window | there, 5000));
+	ck_assert(copy(&p, here, window | there, CHECK_WAIT_MS));
 }
 END_TEST
 
@@ -193,7 +194,6 @@ int main(int argc, char **argv)
 
 	machine = argc > 1 ? argv[1] : "emu:trn1.32xlarge";
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, everywhere, 0, 2);
 	tcase_add_test(tc, windows);
 	tcase_add_test(tc, links_down);

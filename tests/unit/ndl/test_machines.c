@@ -227,7 +227,6 @@ int main(void)
 	Suite *s = suite_create("ndl-machines");
 	TCase *tc = tcase_create("machines");
 
-	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, chips, 0, COUNT);
 	tcase_add_loop_test(tc, copies, 0, COUNT);
 	suite_add_tcase(s, tc);

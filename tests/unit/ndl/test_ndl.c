@@ -277,7 +277,7 @@ START_TEST(queues)
 	ck_assert_int_eq(ndl_dma_descriptor_copyout(dev, 4, 3, NEURON_DMA_QUEUE_TX, 60, 5, back),
 			 -EFBIG);
 	ck_assert_int_eq(ndl_dma_queue_copy_start(dev, 4, 3, 5, 4), 0);
-	for (int i = 0; i < 2000 && !v; i++) {
+	for (int i = 0; i < CHECK_WAIT_MS && !v; i++) {
 		struct timespec ms = { 0, 1000000 };
 
 		ck_assert_int_eq(ndl_nc_semaphore_read(dev, 1, 30, &v), 0);
@@ -357,7 +357,7 @@ START_TEST(notification_queue)
 	ring = va;
 	/* below zero: the core reports it once, as the first entry of the ring */
 	ck_assert_int_eq(ndl_nc_semaphore_decrement(dev, 2, 9, 1), 0);
-	for (int i = 0; i < 2000 && !ring[NEURON_NQ_ENTRY_PHASE]; i++) {
+	for (int i = 0; i < CHECK_WAIT_MS && !ring[NEURON_NQ_ENTRY_PHASE]; i++) {
 		struct timespec ms = { 0, 1000000 };
 
 		nanosleep(&ms, NULL);
@@ -703,7 +703,6 @@ int main(int argc, char **argv)
 
 	machine = argc > 1 ? argv[1] : "emu:inf1.6xlarge";
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, devices);
 	tcase_add_test(tc, alloc_errors);
 	tcase_add_loop_test(tc, copies, 0, sizeof(sizes) / sizeof(sizes[0]));

@@ -78,7 +78,7 @@ START_TEST(child)
 	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
 	pid = fork();
 	if (!pid) {
-		alarm(10); /* nothing may wait for the parent's threads */
+		/* nothing may wait for the parent's threads */
 		_exit(ndl_available_devices(index, 4) != -EOWNERDEAD ||
 		      ndl_get_nc_count(dev, &n) != -EOWNERDEAD ||
 		      ndl_machine_set("emu:inf1.xlarge") != -EOWNERDEAD ||
@@ -285,7 +285,6 @@ int main(void)
 	Suite *s = suite_create("ndl-emu");
 	TCase *tc = tcase_create("emu");
 
-	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, names);
 	tcase_add_loop_test(tc, addresses, 0, 4);
 	tcase_add_test(tc, child);

@@ -318,7 +318,6 @@ int main(void)
 	tcase_add_test(tc, bomb);
 	tcase_add_test(tc, payload_against_the_file);
 	tcase_add_test(tc, unpacks_to_more_than_it_says);
-	tcase_set_timeout(tc, 60);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }

@@ -579,7 +579,6 @@ int main(void)
 	TCase *elf = tcase_create("elf"), *file = tcase_create("file");
 
 	tcase_add_checked_fixture(elf, setup, NULL);
-	tcase_set_timeout(elf, 60);
 	tcase_add_test(elf, test_read);
 	tcase_add_loop_test(elf, test_spoiled, 0, sizeof(spoiled) / sizeof(spoiled[0]));
 	tcase_add_test(elf, test_any_bytes);

@@ -780,7 +780,6 @@ int main(void)
 	Suite *s = suite_create("neff");
 	TCase *tc = tcase_create("file");
 
-	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, header_offsets);
 	tcase_add_loop_test(tc, round_trip, 0, 4);
 	tcase_add_loop_test(tc, stored_constants, 0, 5);

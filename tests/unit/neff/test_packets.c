@@ -151,7 +151,6 @@ int main(void)
 	Suite *s = suite_create("packets");
 	TCase *t = tcase_create("packets");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, every_byte);
 	tcase_add_test(t, whole_runs);
 	tcase_add_test(t, stops);

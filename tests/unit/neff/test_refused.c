@@ -422,7 +422,6 @@ int main(void)
 	Suite *s = suite_create("neff-refused");
 	TCase *tc = tcase_create("files and models");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, text, 0, LEN(texts));
 	tcase_add_test(tc, variables);
 	tcase_add_loop_test(tc, model, 0, LEN(models));

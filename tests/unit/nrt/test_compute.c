@@ -398,7 +398,6 @@ int main(void)
 	TCase *t = tcase_create("compute"), *r = tcase_create("refused");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, computes, 0, (int)(sizeof(jobs) / sizeof(jobs[0])));
 	tcase_add_loop_test(r, refused, 0, (int)BROKEN);
 	tcase_add_loop_test(t, stream, 0, 3);

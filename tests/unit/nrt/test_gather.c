@@ -283,7 +283,6 @@ int main(int argc, char **argv)
 		return 2;
 	machine = argv[1];
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, shapes_and_places, 0, sizeof(shapes) / sizeof(shapes[0]));
 	tcase_add_test(tc, models_take_turns_on_a_core);
 	tcase_add_loop_test(tc, wild_indices_stay_in_the_table, 0, 2);

@@ -287,7 +287,6 @@ int main(int argc, char **argv)
 
 	machine = argc > 1 ? argv[1] : "emu:inf1.6xlarge";
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, interrupt);
 	tcase_add_test(tc, unload_in_use);
 	tcase_add_test(tc, owners);

@@ -76,7 +76,6 @@ int main(void)
 	Suite *s = suite_create("nrt-hang");
 	TCase *tc = tcase_create("hang");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, hangs, 0, sizeof(cases) / sizeof(cases[0]));
 	suite_add_tcase(s, tc);

@@ -161,7 +161,6 @@ int main(void)
 	Suite *s = suite_create("nrt-jumps");
 	TCase *tc = tcase_create("jumps");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, counted);
 	tcase_add_test(tc, endless);

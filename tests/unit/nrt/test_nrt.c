@@ -767,8 +767,6 @@ int main(int argc, char **argv)
 
 	machine = argc > 1 ? argv[1] : "emu:inf1.6xlarge";
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 120);
-	tcase_set_timeout(bare, 120);
 	tcase_add_loop_test(tc, add, 0, 3);
 	tcase_add_test(tc, matmul);
 	tcase_add_test(tc, unequal_descriptors);

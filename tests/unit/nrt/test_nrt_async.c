@@ -457,7 +457,7 @@ START_TEST(callback)
 	ck_assert_int_eq(nrt_register_async_exec_callback(nested, NULL), NRT_SUCCESS);
 	for (int i = 0; i < 4; i++)
 		client_run(&inner);
-	for (int i = 0; i < 3000 && nrt_unload(NULL) != NRT_CLOSED; i++)
+	for (int i = 0; i < CHECK_WAIT_MS / 10 && nrt_unload(NULL) != NRT_CLOSED; i++)
 		nanosleep(&pause, NULL);
 	ck_assert_int_eq(nrt_unload(NULL), NRT_CLOSED);
 	ck_assert_int_eq(inner_status, NRT_SUCCESS);
@@ -470,7 +470,6 @@ int main(void)
 	TCase *open = tcase_create("open"), *own = tcase_create("own");
 
 	tcase_add_checked_fixture(open, setup, teardown);
-	tcase_set_timeout(open, 100);
 	tcase_add_test(open, transfers);
 	tcase_add_test(open, order);
 	tcase_add_test(open, executions);
@@ -480,7 +479,6 @@ int main(void)
 	tcase_add_test(open, full);
 	tcase_add_test(open, threads);
 	suite_add_tcase(s, open);
-	tcase_set_timeout(own, 100);
 	tcase_add_test(own, closing);
 	tcase_add_test(own, mode);
 	tcase_add_test(own, callback);

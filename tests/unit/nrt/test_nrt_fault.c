@@ -197,7 +197,6 @@ int main(void)
 	Suite *s = suite_create("nrt-fault");
 	TCase *tc = tcase_create("fault");
 
-	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, strikes_once, 0, sizeof(once) / sizeof(once[0]));
 	tcase_add_loop_test(tc, in_a_gather, 0, GATHER_DESCS);
 	tcase_add_test(tc, disturbs_nobody);

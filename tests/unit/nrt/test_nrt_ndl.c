@@ -409,7 +409,7 @@ START_TEST(queue)
 	nhal_desc_rx(desc, dst_pa, 64, 1);
 	ck_assert_int_eq(ndl_dma_copy_descriptors(rx, desc, 0, 1, NEURON_DMA_QUEUE_TYPE_RX), 0);
 	ck_assert_int_eq(ndl_dma_queue_copy_start(0, ENG, QID, 1, 1), 0);
-	for (int i = 0; i < 5000 && back[63] != there[63]; i++) {
+	for (int i = 0; i < CHECK_WAIT_MS && back[63] != there[63]; i++) {
 		ck_assert_int_eq(ndl_memory_buf_copyout(dst, back, 0, 64), 0);
 		nanosleep(&ms, NULL);
 	}
@@ -715,7 +715,6 @@ int main(int argc, char **argv)
 	node = !strcmp(machine, "node");
 	instance = argc > 2 ? argv[2] : machine + 4;
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 100);
 	tcase_add_test(tc, devices);
 	tcase_add_test(tc, routes);
 	tcase_add_test(tc, collective_library);

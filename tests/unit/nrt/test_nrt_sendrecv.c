@@ -55,7 +55,7 @@ static void connected(nrt_async_sendrecv_comm_t *comm)
 {
 	bool done = false;
 
-	for (int i = 0; i < 30000 && !done; i++) {
+	for (int i = 0; i < CHECK_WAIT_MS && !done; i++) {
 		ck_assert_int_eq(nrt_async_sendrecv_test_comm(comm, &done), NRT_SUCCESS);
 		if (!done)
 			nap();
@@ -68,7 +68,7 @@ static size_t finished(nrt_async_sendrecv_request_t *request)
 	bool done = false;
 	size_t size = 0;
 
-	for (int i = 0; i < 30000 && !done; i++) {
+	for (int i = 0; i < CHECK_WAIT_MS && !done; i++) {
 		ck_assert_int_eq(nrt_async_sendrecv_test_request(request, &done, &size),
 				 NRT_SUCCESS);
 		if (!done)
@@ -246,7 +246,7 @@ static int dial(void)
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	inet_pton(AF_INET, HERE, &to.sin_addr);
-	for (int i = 0; i < 3000 && connect(fd, (struct sockaddr *)&to, sizeof(to)); i++)
+	for (int i = 0; i < CHECK_WAIT_MS && connect(fd, (struct sockaddr *)&to, sizeof(to)); i++)
 		nap();
 	return fd;
 }
@@ -283,7 +283,7 @@ START_TEST(strangers)
 	connected(in);
 	ck_assert_int_eq(nrt_async_sendrecv_recv_tensor(t, 0, 64, in, &request), NRT_SUCCESS);
 	ck_assert_int_eq(write(fd, &length, sizeof(length)), sizeof(length));
-	for (int i = 0; i < 30000 && !status; i++) {
+	for (int i = 0; i < CHECK_WAIT_MS && !status; i++) {
 		status = nrt_async_sendrecv_test_request(request, &done, &size);
 		nap();
 	}
@@ -328,12 +328,10 @@ int main(void)
 
 	choose_port();
 	tcase_add_checked_fixture(open, begin, end);
-	tcase_set_timeout(open, 100);
 	tcase_add_test(open, one_process);
 	tcase_add_test(open, hostile);
 	tcase_add_test(open, strangers);
 	suite_add_tcase(s, open);
-	tcase_set_timeout(own, 100);
 	tcase_add_test(own, two_processes);
 	suite_add_tcase(s, own);
 	return check_run(s);

@@ -148,7 +148,6 @@ int main(void)
 	Suite *s = suite_create("nrt-status");
 	TCase *tc = tcase_create("status");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, statuses);
 	tcase_add_loop_test(tc, instances, 0, INSTANCES);
 	tcase_add_loop_test(tc, logical, 0, LOGICAL);

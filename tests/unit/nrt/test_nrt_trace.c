@@ -642,7 +642,6 @@ int main(void)
 	if (!mkdtemp(directory))
 		return 2;
 	tcase_add_checked_fixture(open, setup, teardown);
-	tcase_set_timeout(open, 100);
 	tcase_add_test(open, execution);
 	tcase_add_test(open, options);
 	tcase_add_test(open, hostile);
@@ -652,7 +651,6 @@ int main(void)
 	tcase_add_test(open, session);
 	tcase_add_test(open, older_pair);
 	suite_add_tcase(s, open);
-	tcase_set_timeout(own, 100);
 	tcase_add_test(own, environment);
 	suite_add_tcase(s, own);
 	result = check_run(s);

@@ -466,7 +466,6 @@ int main(int argc, char **argv)
 
 	machine = argc > 1 ? argv[1] : "emu:trn1.32xlarge";
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, argc > 2 ? held : places);
 	if (strcmp(machine, "node")) {
 		tcase_add_test(tc, farther_is_slower);

@@ -321,7 +321,6 @@ int main(void)
 	TCase *tc = tcase_create("models");
 
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_set_timeout(tc, 300);
 	tcase_add_test(tc, random_programs);
 	tcase_add_test(tc, memory_waits_for_rest);
 	tcase_add_test(tc, queues_leave_rings);

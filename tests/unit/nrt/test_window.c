@@ -203,7 +203,6 @@ int main(void)
 	Suite *s = suite_create("window");
 	TCase *tc = tcase_create("window");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, neighbours_need_their_link, 0, 2);
 	tcase_add_test(tc, east_and_west);
 	tcase_add_test(tc, down_at_load);

@@ -292,7 +292,6 @@ int main(void)
 	tcase_add_test(tc, more_than_there_are);
 	tcase_add_loop_test(tc, all_wait_for_many_clients, 0, 4);
 	tcase_add_test(tc, ends_at_once);
-	tcase_set_timeout(tc, 30);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }

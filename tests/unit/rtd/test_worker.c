@@ -348,7 +348,6 @@ int main(void)
 	tcase_add_loop_test(tc, a_stop_overtakes_its_group, 0, 2);
 	tcase_add_test(tc, idle_buffers_change_hands);
 	tcase_add_test(tc, a_load_ends_with_its_session);
-	tcase_set_timeout(tc, 60);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }

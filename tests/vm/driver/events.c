@@ -24,7 +24,7 @@
 
 #include "uapi/neuron/neuron_netlink.h"
 
-#define DEADLINE 60
+#define DEADLINE 600
 
 enum kind { U32 = 1, U8, STRING, NEST };
 

@@ -35,7 +35,7 @@
 #include "tap.h"
 #include "uapi/neuron/neuron_dump.h"
 
-#define DEADLINE_MS 60000
+#define DEADLINE_MS 600000
 #define DUMP_MAX (1 << 20)
 
 static int copy(int index)
