@@ -23,6 +23,7 @@ import dynamics
 import lines
 import orders
 import randoms
+import tight
 
 HERE = pathlib.Path(__file__).resolve().parent
 jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
@@ -776,9 +777,13 @@ def in_lines():
         family.add_written(cases)
 
 
+def more_at_once():
+    tight.add(case)
+
+
 def main():
     for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written, linear, decompositions,
-                   fourier, convolutions, chosen, in_lines):
+                   fourier, convolutions, chosen, in_lines, more_at_once):
         family()
     names = sys.argv[1:] or list(cases)
     lines = {}
