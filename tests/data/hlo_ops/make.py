@@ -775,15 +775,12 @@ def in_lines():
     for family in (dynamics, lines, orders, randoms):
         family.add(case)
         family.add_written(cases)
-
-
-def more_at_once():
     tight.add(case)
 
 
 def main():
     for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written, linear, decompositions,
-                   fourier, convolutions, chosen, in_lines, more_at_once):
+                   fourier, convolutions, chosen, in_lines):
         family()
     names = sys.argv[1:] or list(cases)
     lines = {}
