@@ -57,7 +57,10 @@ static int write_neff(const struct ncc_output *o, void **out, size_t *out_size,
 	rc = ncc_check_model(model, err);
 	if (!rc) {
 		rc = neff_write(model, out, out_size, &ne);
-		if (rc)
+		if (rc == -EINVAL)
+			rc = ncc_fail(err, -EFBIG,
+				      "too large: no loader would take the file: %.200s", ne.text);
+		else if (rc)
 			ncc_fail(err, rc, "cannot write the NEFF: %.200s", ne.text);
 	}
 	ncc_out_free(model);

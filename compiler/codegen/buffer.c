@@ -181,10 +181,16 @@ void gen_unref(struct ncc_gen *g, struct ncc_buf *buf)
 
 int gen_temp(struct ncc_gen *g, struct ncc_buf *buf)
 {
-	if (g->ntemps == NCC_MAX_TEMPS) {
-		gen_unref(g, buf);
-		return ncc_fail_op(g->err, -EFBIG, g->op, "needs more than %d temporary buffers",
-				   NCC_MAX_TEMPS);
+	if (g->ntemps == g->temps_cap) {
+		unsigned int cap = g->temps_cap ? g->temps_cap * 2 : 64;
+		struct ncc_buf **temps = realloc(g->temps, cap * sizeof(*temps));
+
+		if (!temps) {
+			gen_unref(g, buf);
+			return ncc_no_memory(g->err);
+		}
+		g->temps = temps;
+		g->temps_cap = cap;
 	}
 	buf->pin = NCC_PIN_TEMP;
 	g->temps[g->ntemps++] = buf;

@@ -215,8 +215,8 @@ static void dense_shape(const struct ncc_view *v, int pdim, struct ncc_shape *s)
 }
 
 /* Fetches a dimension together with its gaps, and lets an engine step over those in SBUF. */
-static int fetch_sparse(struct ncc_gen *g, const struct ncc_view *v, unsigned int d, int pdim,
-			uint8_t dtype, struct ncc_view *out)
+static int fetch_gaps(struct ncc_gen *g, const struct ncc_view *v, unsigned int d, int pdim,
+		      uint8_t dtype, struct ncc_view *out)
 {
 	int64_t step = llabs(v->stride[d]), n = v->dim[d];
 	struct ncc_view dense = *v;
@@ -232,6 +232,53 @@ static int fetch_sparse(struct ncc_gen *g, const struct ncc_view *v, unsigned in
 	*out = v->stride[d] < 0 ? view_slice(out, d, dense.dim[d] - 1, n, -step)
 				: view_slice(out, d, 0, n, step);
 	return 0;
+}
+
+/* The same into a view of SBUF without gaps, box by box */
+static int copy_gaps(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src,
+		     unsigned int d)
+{
+	const unsigned int mark = g->ntemps;
+	int64_t step[NCC_MAX_DIMS];
+	struct tile_box b;
+	int rc;
+
+	memcpy(step, src->dim, sizeof(step));
+	while (tile_bytes(src, step, dst->pdim, dst->dtype) > TILE_BYTES / 2 &&
+	       tile_halve(step, src->ndim, dst->pdim, ~0u))
+		;
+	tile_first(&b, src->ndim, src->dim, step);
+	do {
+		struct ncc_view to = view_box(dst, b.lo, b.size),
+				from = view_box(src, b.lo, b.size);
+
+		rc = fetch_gaps(g, &from, d, dst->pdim, dst->dtype, &from);
+		rc = rc ? rc : copy_on_engine(g, &to, &from);
+		gen_release_temps(g, mark);
+	} while (!rc && tile_next(&b));
+	return rc;
+}
+
+/*
+ * Tries fetch_gaps(), unless what is fetched would take more than half of SBUF. 0, -errno, or 1 if
+ * there is no room
+ */
+static int fetch_sparse(struct ncc_gen *g, const struct ncc_view *v, unsigned int d, int pdim,
+			uint8_t dtype, struct ncc_view *out)
+{
+	const unsigned int mark = g->ntemps;
+	const bool before = g->no_room;
+	int rc;
+
+	if (tile_bytes(v, v->dim, pdim, 0) > g->prog.target->sbuf_part_size / 2)
+		return 1;
+	g->no_room = false;
+	rc = fetch_gaps(g, v, d, pdim, dtype, out);
+	if (!rc || !g->no_room)
+		return rc;
+	gen_release_temps(g, mark);
+	g->no_room = before;
+	return 1;
 }
 
 /*
@@ -305,7 +352,7 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 {
 	struct ncc_view dst, src = *v;
 	struct ncc_shape s;
-	int rc, outer, inner;
+	int rc, outer, inner, sparse;
 
 	if (!dtype)
 		dtype = v->dtype;
@@ -321,13 +368,14 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 		if (rc)
 			return rc < 0 ? rc : 0;
 	}
-	if (v->buf->space == NCC_DRAM && gen_sparse_dim(v, pdim) >= 0)
-		return fetch_sparse(g, v, (unsigned int)gen_sparse_dim(v, pdim), pdim, dtype, out);
+	sparse = v->buf->space == NCC_DRAM ? gen_sparse_dim(v, pdim) : -1;
 	outer = gen_short_runs(v, pdim, &inner);
-	rc = outer >= 0 ? fetch_runs(g, v, outer, inner, pdim, dtype, out) : 1;
+	rc = sparse >= 0  ? fetch_sparse(g, v, (unsigned int)sparse, pdim, dtype, out)
+	     : outer >= 0 ? fetch_runs(g, v, outer, inner, pdim, dtype, out)
+			  : 1;
 	if (rc <= 0)
 		return rc;
-	if (is_spread_across(v, pdim))
+	if (sparse < 0 && is_spread_across(v, pdim))
 		return fetch_spread(g, v, pdim, dtype, out);
 	dense_shape(v, pdim, &s);
 	if (repeats_chunks(v, pdim))
@@ -341,7 +389,7 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 		return rc;
 	for (unsigned int d = 0; d < s.ndim; d++)
 		src.dim[d] = s.dim[d];
-	rc = gen_copy(g, &dst, &src);
+	rc = sparse >= 0 ? copy_gaps(g, &dst, &src, (unsigned int)sparse) : gen_copy(g, &dst, &src);
 	if (repeats_chunks(v, pdim))
 		dst.buf->chunk = 0; /* the one is all of them */
 	*out = dst;

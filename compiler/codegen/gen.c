@@ -618,5 +618,6 @@ int ncc_generate(struct ncc_gen *g)
 	gen_keep_free(g);
 	gen_pool_free(g);
 	free(g->idle);
+	free(g->temps);
 	return rc;
 }

@@ -86,8 +86,6 @@ struct gen_epilogue {
 	struct ncc_view view;
 };
 
-#define NCC_MAX_TEMPS 64
-
 /* pool.c: a part of SBUF with constants of one number for each partition, and what is in it */
 struct gen_pool {
 	uint64_t size,
@@ -126,8 +124,8 @@ struct ncc_gen {
 	struct ncc_buf *sbuf; /* live buffers */
 	uint64_t sbuf_next; /* where the next search begins: it rotates, so reuse comes late */
 	uint64_t sbuf_live, sbuf_peak;
-	struct ncc_buf *temps[NCC_MAX_TEMPS];
-	unsigned int ntemps;
+	struct ncc_buf **temps; /* of the current operation */
+	unsigned int ntemps, temps_cap;
 	unsigned int psum_bank; /* next */
 	unsigned int copies; /* alternate engines */
 	unsigned int stamp; /* of the current operation */

@@ -222,13 +222,72 @@ static struct dot_operands operands_of(const struct ncc_op *op, const struct ncc
 	return o;
 }
 
+/*
+ * So many batch indices, of which each is one product, have room together; 0: it takes more than
+ * one.
+ */
+static int64_t most_batches(const struct ncc_op *op, const struct ncc_view *st,
+			    const struct ncc_view *mv)
+{
+	const int64_t esz = ncc_dtype_size(st->dtype);
+	const int64_t bytes = (st->dim[2] + mv->dim[2]) * esz +
+			      mv->dim[2] * (int64_t)ncc_dtype_size(op->shape.dtype);
+
+	return op->dot->neighbours || st->dim[1] > NEURON_PARTITIONS ||
+			       st->dim[2] > NEURON_PARTITIONS
+		       ? 0
+		       : TILE_BYTES / bytes;
+}
+
+/* One batch index of a piece [batches, partitions, elements] */
+static struct ncc_view one_batch(const struct ncc_view *v, int64_t i)
+{
+	struct ncc_view r = view_slice(v, 0, i, 1, 1);
+
+	return view_drop(&r, 0);
+}
+
+/*
+ * Computes dst[batches, S, N] of batch indices that have room together: they come and go by one DMA
+ * each.
+ */
+static int dot_batches(struct ncc_gen *g, struct tile_store *store, const struct ncc_view *dst,
+		       const struct ncc_view *st, const struct ncc_view *mv)
+{
+	const unsigned int mark = g->ntemps;
+	struct mm_term term = { .slots = 1 };
+	struct ncc_view a, b, tile, to;
+	struct ncc_shape shape;
+	int rc;
+
+	g->stamp++;
+	view_shape(dst, &shape);
+	rc = tile_alloc(g, &shape, 1, &tile);
+	if (rc)
+		return rc;
+	rc = gen_fetch(g, st, 1, 0, &a);
+	rc = rc ? rc : gen_fetch(g, mv, 1, 0, &b);
+	for (int64_t i = 0; !rc && i < dst->dim[0]; i++) {
+		term.st = one_batch(&a, i);
+		term.mv = one_batch(&b, i);
+		to = one_batch(&tile, i);
+		rc = gen_matmul(g, &to, &term, 1);
+	}
+	gen_release_temps(g, mark);
+	if (!rc)
+		return tile_put(g, store, &tile, dst);
+	gen_unref(g, tile.buf);
+	return rc;
+}
+
 int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	const int64_t boxes = (int64_t)MM_BOXES * NEURON_ISA_MAX_MOVING;
 	struct ncc_view side[2], to, d;
 	struct tile_store store = { 0 };
 	struct ncc_shape s = { .ndim = 3 };
-	uint8_t map[2] = { 0, 1 };
+	uint8_t map[3] = { 0, 1, 2 };
+	int64_t most;
 	int rc = dot_side(g, op, 0, &side[0]);
 	unsigned int st;
 
@@ -247,19 +306,29 @@ int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 	     pieces(s.dim[1], NEURON_PARTITIONS) * pieces(s.dim[2], boxes) >
 		     pieces(s.dim[2], NEURON_PARTITIONS) * pieces(s.dim[1], boxes);
 	if (st) {
-		map[0] = 1;
-		map[1] = 0;
+		map[1] = 2;
+		map[2] = 1;
 	}
 
 	if (!view_reshape(dst, &s, &d))
 		rc = ncc_fail_op(g->err, -EINVAL, op, "internal: a result is not row-major");
-	for (int64_t i = 0; !rc && i < s.dim[0]; i++) {
-		struct dot_operands o = operands_of(op, side, st, i);
+	d = view_permute(&d, map, 3);
+	most = most_batches(op, &side[st], &side[!st]);
+	for (int64_t i = 0, n; !rc && i < s.dim[0]; i += n) {
+		n = s.dim[0] - i < most ? s.dim[0] - i : most;
+		to = view_slice(&d, 0, i, n > 1 ? n : 1, 1);
+		if (n > 1) {
+			const struct ncc_view a = view_slice(&side[st], 0, i, n, 1);
+			const struct ncc_view b = view_slice(&side[!st], 0, i, n, 1);
 
-		to = view_slice(&d, 0, i, 1, 1);
-		to = view_drop(&to, 0);
-		to = view_permute(&to, map, 2);
-		rc = dot_matrix(g, &store, &to, &o);
+			rc = dot_batches(g, &store, &to, &a, &b);
+		} else {
+			const struct dot_operands o = operands_of(op, side, st, i);
+
+			n = 1;
+			to = view_drop(&to, 0);
+			rc = dot_matrix(g, &store, &to, &o);
+		}
 	}
 
 	rc = tile_flush(g, &store, rc);

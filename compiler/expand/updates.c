@@ -226,8 +226,10 @@ static bool widen(struct scatter *s, struct ncc_combine *c)
 
 static struct ncc_op *narrow(const struct scatter *s, struct ncc_op *r, const struct ncc_shape *to)
 {
-	if (r && to->pred && !r->shape.pred)
-		return build_compare(s->bl, NCC_NE, r, build_splat(s->bl, &r->shape, 0));
+	if (r && to->pred)
+		return r->shape.pred
+			       ? r
+			       : build_compare(s->bl, NCC_NE, r, build_splat(s->bl, &r->shape, 0));
 	return build_cast(s->bl, r, to->dtype);
 }
 

@@ -62,7 +62,7 @@ struct ncc_options {
 	const struct neuron_target *target; /* the chip to compile for; NULL: inf1 */
 	const struct ncc_input *input;
 	unsigned int ninputs;
-	enum ncc_cast auto_cast; /* neuronx-cc's default: NCC_CAST_MATMULT */
+	enum ncc_cast auto_cast; /* neuronx-cc's default: NONE, and for inf1 MATMULT */
 	/* NEURON_DT_BF16 (0 means it), NEURON_DT_FP16 or, where the target's tensor engine takes
 	 * them, NEURON_DT_TF32, NEURON_DT_FP8_E4; another is refused */
 	uint8_t auto_cast_type;

@@ -18,6 +18,7 @@ int pass_simplify(struct ncc_pass *p); /* folds, and finds fewer operations */
 int pass_idioms(struct ncc_pass *p); /* finds functions of ACT */
 int pass_scale(struct ncc_pass *p); /* moves constants into kernels */
 int pass_depthwise(struct ncc_pass *p); /* depthwise convolutions */
+int pass_batches(struct ncc_pass *p); /* products of many small matrices */
 int pass_patches(struct ncc_pass *p); /* convolutions that are one product */
 /* Makes padding, dilation and reversal explicit, and windows one-dimensional. */
 int pass_windows(struct ncc_pass *p);

@@ -16,6 +16,7 @@ static const struct {
 	{ "scale",     pass_scale },
 	{ "windows",   pass_windows },
 	{ "depthwise", pass_depthwise },
+	{ "batches",   pass_batches },
 	{ "patches",   pass_patches },
 	{ "integers",  pass_integers },
 	{ "simplify",  pass_simplify },

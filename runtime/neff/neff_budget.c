@@ -97,21 +97,32 @@ static uint64_t json_cost(const uint8_t *text, size_t size)
 	return cost;
 }
 
+int neff_json_fits(const char *name, const void *text, size_t size, uint64_t *cost,
+		   struct neff_error *err)
+{
+	if (size > JSON_MEMBER_MAX)
+		return neff_fail(err, "%.160s: size %zu is over the limit of %llu", name, size,
+				 JSON_MEMBER_MAX);
+	*cost = json_cost(text, size);
+	if (*cost > JSON_SMALL && *cost / JSON_EXPANSION > size)
+		return neff_fail(err,
+				 "%.160s: %zu bytes of JSON would take %llu, expected at most %d "
+				 "for one",
+				 name, size, (unsigned long long)*cost, JSON_EXPANSION);
+	return 0;
+}
+
 int neff_json_take(struct neff_reader *r, const char *name, const uint8_t *text, size_t size,
 		   uint64_t *cost)
 {
-	if (size > JSON_MEMBER_MAX)
-		return neff_fail(r->err, "%.160s: size %zu is over the limit of %llu", name, size,
-				 JSON_MEMBER_MAX);
+	int ret;
+
 	r->json_read += size;
 	if (r->json_read > r->limits.max_json)
 		return neff_fail(r->err, "%.160s: more than %llu bytes of JSON", name,
 				 (unsigned long long)r->limits.max_json);
-	*cost = json_cost(text, size);
-	if (*cost > JSON_SMALL && *cost / JSON_EXPANSION > size)
-		return neff_fail(r->err,
-				 "%.160s: %zu bytes of JSON would take %llu, expected at most %d "
-				 "for one",
-				 name, size, (unsigned long long)*cost, JSON_EXPANSION);
+	ret = neff_json_fits(name, text, size, cost, r->err);
+	if (ret)
+		return ret;
 	return neff_take(r, *cost + JSON_KEPT * size);
 }

@@ -21,6 +21,7 @@ struct neff_gzip {
 	struct neff_bytes *to;
 	z_stream z;
 	int level;
+	bool store;
 };
 
 int neff_bytes_reserve(struct neff_bytes *b, size_t n)
@@ -40,7 +41,7 @@ int neff_bytes_reserve(struct neff_bytes *b, size_t n)
 	return 0;
 }
 
-struct neff_gzip *neff_gzip_new(struct neff_bytes *to)
+struct neff_gzip *neff_gzip_new(struct neff_bytes *to, bool store)
 {
 	struct neff_gzip *g = calloc(1, sizeof(*g));
 
@@ -48,6 +49,7 @@ struct neff_gzip *neff_gzip_new(struct neff_bytes *to)
 		return NULL;
 	g->to = to;
 	g->level = LEVEL;
+	g->store = store;
 	/* zlib's own header: no name, no time, a system that is always the same */
 	if (deflateInit2(&g->z, LEVEL, Z_DEFLATED, WINDOW_GZIP, 8, Z_DEFAULT_STRATEGY) == Z_OK)
 		return g;
@@ -123,7 +125,7 @@ static bool hardly_shrinks(const uint8_t *data, size_t n)
 
 int neff_gzip_member(struct neff_gzip *g, const void *data, size_t n)
 {
-	int level = n >= STORE_LEAST && hardly_shrinks(data, n) ? 0 : LEVEL;
+	int level = g->store || (n >= STORE_LEAST && hardly_shrinks(data, n)) ? 0 : LEVEL;
 
 	if (level == g->level)
 		return 0;

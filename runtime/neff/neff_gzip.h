@@ -15,7 +15,8 @@ struct neff_bytes {
 int neff_bytes_reserve(struct neff_bytes *b, size_t n);
 
 struct neff_gzip;
-struct neff_gzip *neff_gzip_new(struct neff_bytes *to); /* appends to it; NULL: no memory */
+/* Appends to it; store: nothing is packed. NULL: no memory */
+struct neff_gzip *neff_gzip_new(struct neff_bytes *to, bool store);
 void neff_gzip_free(struct neff_gzip *g);
 /* A member of these bytes comes next: stored or packed? All these return 0 or -ENOMEM. */
 int neff_gzip_member(struct neff_gzip *g, const void *data, size_t n);

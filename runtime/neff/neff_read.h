@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to libneff's reader: where an error is, and the functions that parse one member */
+/*
+ * Private to libneff's reader: where an error is, the functions that parse one member, and what
+ * reading may cost, by which the writer goes too
+ */
 #ifndef NEFF_READ_H
 #define NEFF_READ_H
 
@@ -40,9 +43,12 @@ void neff_limits_set(struct neff_limits *l, const struct neff_limits *given, uin
  */
 int neff_take(struct neff_reader *r, uint64_t bytes);
 void neff_give(struct neff_reader *r, uint64_t bytes);
+/* Would any reader take a member's text? *cost: what its tree takes */
+int neff_json_fits(const char *name, const void *text, size_t size, uint64_t *cost,
+		   struct neff_error *err);
 /*
- * The same before a text is parsed, for its tree and for what is kept of it; *cost is the tree's
- * part, to be given back with the tree.
+ * As neff_take before a text is parsed, for its tree and for what is kept of it; *cost is the
+ * tree's part, to be given back with the tree.
  */
 int neff_json_take(struct neff_reader *r, const char *name, const uint8_t *text, size_t size,
 		   uint64_t *cost);

@@ -6,6 +6,7 @@
 #include "neff_custom.h"
 #include "neff_gzip.h"
 #include "neff_priv.h"
+#include "neff_read.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -24,6 +25,7 @@ struct member {
 struct members {
 	struct member *list;
 	size_t count, room;
+	uint64_t json; /* bytes of texts */
 };
 
 static la_ssize_t append(struct archive *a, void *opaque, const void *data, size_t n)
@@ -57,6 +59,7 @@ static int member_json(struct members *m, const char *dir, const char *name, jso
 		       size_t flags, struct neff_error *err)
 {
 	struct member *e = json ? member_add(m, dir, name) : NULL;
+	uint64_t cost;
 
 	if (e)
 		e->owned = json_dumps(json, flags | JSON_ENSURE_ASCII);
@@ -65,7 +68,8 @@ static int member_json(struct members *m, const char *dir, const char *name, jso
 		return neff_nomem(err);
 	e->data = e->owned;
 	e->size = strlen(e->owned);
-	return 0;
+	m->json += e->size;
+	return neff_json_fits(e->name, e->data, e->size, &cost, err);
 }
 
 static int member_data(struct members *m, const char *dir, const char *name, const void *data,
@@ -157,6 +161,7 @@ static int add_all(struct members *m, const struct neff_model *model, struct nef
 	if (!ret)
 		ret = member_json(m, "", "neff.json", neff_graph_to_json(model), JSON_INDENT(1),
 				  err);
+	m->json += model->info_json ? strlen(model->info_json) : 0;
 	if (!ret && model->info_json)
 		ret = member_data(m, "", "info.json", model->info_json, strlen(model->info_json),
 				  err);
@@ -227,9 +232,10 @@ static int write_tar(const struct members *m, struct neff_gzip *g, struct neff_e
 	return ret;
 }
 
-static int write_payload(const struct members *m, struct neff_bytes *b, struct neff_error *err)
+static int write_payload(const struct members *m, struct neff_bytes *b, bool store,
+			 struct neff_error *err)
 {
-	struct neff_gzip *g = neff_gzip_new(b);
+	struct neff_gzip *g = neff_gzip_new(b, store);
 	int ret;
 
 	if (!g)
@@ -241,19 +247,34 @@ static int write_payload(const struct members *m, struct neff_bytes *b, struct n
 	return ret;
 }
 
+/* Would a reader without limits of its own take the members out of a file of that size? */
+static bool is_taken(const struct members *m, uint64_t size)
+{
+	struct neff_limits l = { 0 };
+	uint64_t all = 0;
+
+	neff_limits_set(&l, NULL, size);
+	for (size_t i = 0; i < m->count; i++)
+		all += m->list[i].size;
+	return size <= l.max_file && all <= l.max_payload && m->json <= l.max_json &&
+	       m->count <= l.max_members;
+}
+
 static int write_file(const struct neff_model *model, const struct members *m, struct neff_bytes *b,
-		      struct neff_error *err)
+		      bool store, struct neff_error *err)
 {
 	struct neff_header h = model->header;
 	struct neff_source whole;
 	int ret;
 
-	b->room = 1 << 16;
-	b->size = NEFF_HEADER_SIZE;
-	b->data = malloc(b->room);
+	if (!b->data) {
+		b->room = 1 << 16;
+		b->data = malloc(b->room);
+	}
 	if (!b->data)
 		return neff_nomem(err);
-	ret = write_payload(m, b, err);
+	b->size = NEFF_HEADER_SIZE;
+	ret = write_payload(m, b, store, err);
 	if (ret)
 		return ret;
 	h.header_size = NEFF_HEADER_SIZE;
@@ -284,7 +305,13 @@ int neff_write(const struct neff_model *model, void **buf, size_t *size, struct 
 		ret = unique(&m, err);
 	}
 	if (!ret)
-		ret = write_file(model, &m, &b, err);
+		ret = write_file(model, &m, &b, false, err);
+	/* what shrinks more than a reader believes is not packed */
+	if (!ret && !is_taken(&m, b.size))
+		ret = write_file(model, &m, &b, true, err);
+	if (!ret && !is_taken(&m, b.size))
+		ret = neff_fail(err, "%zu members, %zu bytes: more than a reader takes", m.count,
+				b.size);
 
 	for (size_t i = 0; i < m.count; i++)
 		free(m.list[i].owned);

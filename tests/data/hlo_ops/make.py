@@ -23,6 +23,7 @@ import dynamics
 import lines
 import orders
 import randoms
+import tight
 
 HERE = pathlib.Path(__file__).resolve().parent
 jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
@@ -774,6 +775,7 @@ def in_lines():
     for family in (dynamics, lines, orders, randoms):
         family.add(case)
         family.add_written(cases)
+    tight.add(case)
 
 
 def main():

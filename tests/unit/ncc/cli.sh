@@ -117,9 +117,37 @@ refused 2 "inf1" compile --framework XLA "$model" --target trn9 --output "$dir/x
 refused 2 "bf16 or fp16 on this target, inf1" compile --framework XLA "$model" --auto-cast-type tf32 --output "$dir/x.neff"
 refused 2 "auto, chip, always or never" compile --framework XLA "$model" --compress-constants=often --target trn1 --output "$dir/x.neff"
 refused 2 "bf16, fp16, tf32 or fp8_e4m3" compile --framework XLA "$model" --auto-cast-type fp4 --target trn1 --output "$dir/x.neff"
-"$cc" compile --framework XLA "$model" --auto-cast-type tf32 --target trn1 --output "$dir/x.neff" ||
+"$cc" compile --framework XLA "$model" --auto-cast matmult --auto-cast-type tf32 --target trn1 --output "$dir/x.neff" 2>"$dir/err" ||
     fail "tf32 for trn1"
+[ ! -s "$dir/err" ] || fail "tf32 for trn1 says $(cat "$dir/err")"
+# products are narrowed by default for inf1 alone: its program is that of matmult, the others' that of none
+for target in inf1 inf2 trn1 trn2; do
+    default=none
+    [ "$target" != inf1 ] || default=matmult
+    for set in none matmult ''; do
+        "$cc" compile --framework XLA "$data/hlo/dense/module.hlo.pb" --target "$target" ${set:+--auto-cast "$set"} --print-ir \
+            --output "$dir/x.neff" >"$dir/ir.${set:-default}"
+    done
+    cmp -s "$dir/ir.none" "$dir/ir.matmult" && fail "$target: none is matmult"
+    cmp -s "$dir/ir.default" "$dir/ir.$default" || fail "$target: the default is not $default"
+done
+"$cc" compile --framework XLA "$model" --auto-cast-type fp16 --target trn1 --output "$dir/x.neff" 2>"$dir/err"
+grep -qF 'warning: --auto-cast-type changes nothing' "$dir/err" || fail "a type for nothing without a warning"
 rm "$dir/x.neff"
+
+# what callers of today pass
+"$cc" compile "$model" --framework XLA --verbose info --native-int64=enabled --implicit-integer-downcast dot,pow --implicit-integer-downcast=none \
+    --disable-mixed-precision-accumulation --distribution-strategy llm-training --logfile "$dir/log" --output "$dir/g.neff" 2>"$dir/err"
+grep -q 'wrote [0-9]* bytes' "$dir/log" || fail "the log says nothing"
+cmp -s "$dir/log" "$dir/err" || fail "the log is not what --verbose says"
+[ "$(cmp -l "$dir/a.neff" "$dir/g.neff" | awk '$1 < 205 || $1 > 220' | wc -l)" -eq 0 ] || fail "these options change the program"
+refused 1 "not an HLO module" compile --framework XLA "$0" --logfile "$dir/log" --output "$dir/x.neff"
+cmp -s "$dir/log" "$dir/err" || fail "an error is not in the log"
+refused 1 "$dir/none/log: No such file" compile --framework XLA "$model" --logfile "$dir/none/log" --output "$dir/x.neff"
+refused 2 "default, all, none or a list" compile --framework XLA "$model" --implicit-integer-downcast dot,none --output "$dir/x.neff"
+refused 2 "default, all, none or a list" compile --framework XLA "$model" --implicit-integer-downcast "" --output "$dir/x.neff"
+refused 2 "default, enabled or disabled" compile --framework XLA "$model" --native-int64 on --output "$dir/x.neff"
+refused 2 "one or the other" compile --framework XLA "$model" --narrow-64bit --native-int64 enabled --output "$dir/x.neff"
 refused 2 "XLA" compile --framework TENSORFLOW "$model" --output "$dir/x.neff"
 refused 2 "--framework" compile "$model" --output "$dir/x.neff"
 refused 2 "input file" compile --framework XLA --output "$dir/x.neff"
@@ -144,3 +172,6 @@ refused 1 "narrow-64bit" compile --framework XLA "$data/hlo_ops/narrowed/module.
 [ "$(cat "$dir/err")" = "neuronx-cc: warning: 64-bit types are narrowed to 32 bits (--narrow-64bit)" ] ||
     fail "--narrow-64bit says '$(cat "$dir/err")'"
 [ -s "$dir/w.neff" ] || fail "--narrow-64bit wrote nothing"
+"$cc" compile --framework XLA "$data/hlo_ops/narrowed/module.hlo.pb" --native-int64 disabled --output "$dir/v.neff" 2>"$dir/err"
+[ "$(cmp -l "$dir/w.neff" "$dir/v.neff" | awk '$1 < 205 || $1 > 220' | wc -l)" -eq 0 ] || fail "--native-int64 disabled is not --narrow-64bit"
+refused 1 "narrow-64bit" compile --framework XLA "$data/hlo_ops/narrowed/module.hlo.pb" --native-int64 enabled --output "$dir/x.neff"

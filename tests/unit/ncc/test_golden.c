@@ -15,7 +15,7 @@
 #include "npy.h"
 #include "running.h"
 
-#define MAX_CASES 512
+#define MAX_CASES 1024
 
 struct golden {
 	const char *dir;

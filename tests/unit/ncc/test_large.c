@@ -197,6 +197,17 @@ static double want_dot_bias_relu(size_t i)
 	return fmax(product(in[0] + i / 4096 * 520, 1, in[1] + n * 520, 1, 520) + in[2][n], 0);
 }
 
+/* einsum("bij,bjk->bki"): i of 16, j of 18, k of 20 */
+static double want_dot_pairs(size_t i)
+{
+	const size_t b = i / 320, k = i / 16 % 20;
+	double sum = 0;
+
+	for (size_t j = 0; j < 18; j++)
+		sum += (double)in[0][(b * 16 + i % 16) * 18 + j] * in[1][(b * 18 + j) * 20 + k];
+	return sum;
+}
+
 static double want_dot_batch(size_t i)
 {
 	size_t k = i % 500, q = i / 500 % 500, h = i / 250000 % 12, b = i / 3000000;
@@ -358,6 +369,13 @@ static const struct large cases[] = {
 	  101,
 	  false },
 	{ "dot_batch", { 4 * 500 * 768, 4 * 500 * 768 }, 48 * 250000, want_dot_batch, 0, 47, false },
+	{ "dot_pairs",
+	  { 2100 * 16 * 18, 2100 * 18 * 20 },
+	  2100 * 20 * 16,
+	  want_dot_pairs,
+	  0,
+	  1,
+	  false },
 	{ "conv",
 	  { 2 * 112 * 112 * 64, 9 * 4096, 64 },
 	  2 * 112 * 112 * 64,

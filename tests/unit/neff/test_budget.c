@@ -16,6 +16,7 @@
 
 #include "../check_main.h"
 #include "neff.h"
+#include "neuron/hw/ext.h"
 #include "testmodel.h"
 
 #define MIB (1u << 20)
@@ -304,6 +305,49 @@ START_TEST(unpacks_to_more_than_it_says)
 }
 END_TEST
 
+/* ---- what is written can be read */
+
+/* Zeros that would be packed into less than a reader believes: they are not packed. */
+START_TEST(zeros_can_be_read)
+{
+	const size_t n = 288u * MIB;
+	struct neff_model *m;
+	struct neff_error err;
+	struct testmodel t;
+	unsigned int v;
+	size_t size;
+	void *file;
+
+	testmodel_add(&t, 16);
+	v = testmodel_var(&t, "w", NEFF_VAR_FILE, n);
+	t.sg.vars[v].file_name = strdup("w.bin");
+	t.sg.vars[v].data = calloc(1, n);
+	file = testmodel_write(&t, &size);
+	testmodel_free(&t);
+	ck_assert_msg(!neff_read(file, size, NULL, &m, &err), "%s", err.text);
+	ck_assert_uint_eq(m->subgraphs[0].vars[v].size, n);
+	neff_free(m);
+	free(file);
+}
+END_TEST
+
+/* A text that no reader takes is not written. */
+START_TEST(long_text_is_not_written)
+{
+	const unsigned int n = 300000;
+	struct testmodel t;
+	struct neff_dma *dma;
+
+	testmodel_add(&t, 16);
+	dma = &t.sg.engine[NEURON_ENG_SP].dma[0];
+	dma->desc = realloc(dma->desc, n * sizeof(dma->desc[0]));
+	dma->desc[0].from.ndim = dma->desc[0].to.ndim = 1;
+	for (dma->ndesc = 1; dma->ndesc < n; dma->ndesc++)
+		dma->desc[dma->ndesc] = dma->desc[0];
+	testmodel_refused(&t, -EINVAL, "over the limit of 33554432");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("neff-budget");
@@ -318,6 +362,8 @@ int main(void)
 	tcase_add_test(tc, bomb);
 	tcase_add_test(tc, payload_against_the_file);
 	tcase_add_test(tc, unpacks_to_more_than_it_says);
+	tcase_add_test(tc, zeros_can_be_read);
+	tcase_add_test(tc, long_text_is_not_written);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""Golden modules that need more at one time than comes at once; make.py makes them."""
+
+from typing import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+
+def compositing(depth, colour, alpha, scale):
+    """120 layers in the order of their depth, each over those behind it: its numbers come from many gathered rows"""
+    order = jnp.argsort(depth)
+    images = scale[:, None, None] * jnp.arange(1024.0).reshape(32, 32) / 1024
+
+    def layer(carry, of):
+        image, c, a = of
+        return (carry[0] + (carry[1] * a * image)[..., None] * c, carry[1] * (1 - a * image)), None
+    return lax.scan(layer, (jnp.zeros((32, 32, 3)), jnp.ones((32, 32))), (images, colour[order], alpha[order]))[0]
+
+
+def nested(x):
+    """The last row of scans in a scan: its gradient keeps which side each selection took"""
+    def row(last, now):
+        def cell(left, of):
+            value = jnp.where(left > of[1], left * of[0], of[1])
+            return value, value
+        return lax.scan(cell, jnp.float32(0), (now, last))[1], None
+    return lax.scan(row, jnp.zeros(x.shape[1]), x)[0][-1]
+
+
+def add(case: Callable) -> None:
+    """Rows whose elements lie a few places apart, as much with their gaps as SBUF has; many operands of one sum; masks in loops;
+    products of many small matrices"""
+    case("rows_of_four", lambda x, i, u: (x[i], x.at[i].add(u)[::9], x[:, 1] * 2), lambda d: (
+        d.f32(8192, 4), d.ints(np.int32, 1000, low=-8192, high=8191), d.f32(1000, 4)))
+    case("scan_compositing", compositing, lambda d: (d.f32(120), d.f32(120, 3), abs(d.f32(120)) / 4, abs(d.f32(120)) / 4), ulps=16)
+    case("nested_where_grad", jax.grad(nested), lambda d: abs(d.f32(24, 28)))
+    case("update_mask", lambda m, n: lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1].at[2 * s[0]].set(~s[1][s[0]])), (0, m))[1], lambda d: (
+        d.rng.random(40) < 0.5, np.int32(17)))
+    case("small_products", lambda a, b, c, d: (jnp.einsum("nij,nj->ni", a, b), jnp.einsum("nji,njk->nki", a, c), jnp.einsum("ni,nj->nij", b, b),
+         jnp.einsum("nijk,nkjl->lni", a.reshape(250, 3, 1, 3), c.reshape(250, 3, 1, 2)), jnp.einsum("nij,nj->ni", d, d[:, 0]).astype(jnp.float32)), lambda d: (
+             d.f32(250, 3, 3), d.f32(250, 3), d.f32(250, 3, 2), d.f32(130, 4, 4).astype(np.float16)), ulps=2)
