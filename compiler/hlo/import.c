@@ -379,6 +379,11 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 	proto = ncc__hlo__module__unpack(NULL, size, buf);
 	if (!proto)
 		return ncc_fail(err, -EINVAL, "not an HLO module");
+	rc = hlo_check_fields(proto, opt, err);
+	if (rc) {
+		ncc__hlo__module__free_unpacked(proto, NULL);
+		return rc;
+	}
 	imp.proto = proto;
 	imp.opt = opt;
 	fits = hlo_wide_fits(proto);

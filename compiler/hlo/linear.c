@@ -72,6 +72,9 @@ int hlo_triangular_solve(struct hlo_inst *in, struct hlo_value *v)
 
 	if (in->nin != 2 || !o || in->in[0].n != 1 || in->in[1].n != 1)
 		return hlo_fail(in, -EINVAL, "needs two operands and options");
+	if (o->transpose_a < 0 || o->transpose_a > 3)
+		return hlo_fail(in, -ENOTSUP, "transpose_a is %d, which is not known",
+				o->transpose_a);
 	return solve(in,
 		     &(struct ncc_triangle){ .lower = o->lower,
 					     .unit = o->unit_diagonal,
