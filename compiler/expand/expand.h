@@ -19,7 +19,6 @@ struct ncc_op *expand_expm1(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *expand_sin(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *expand_cos(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *expand_tan(struct ncc_build *bl, struct ncc_op *x);
-struct ncc_op *expand_remainder(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
 /* The quotient, towards zero, of integers below 2^24 in fp32; b is not 0. */
 struct ncc_op *expand_divide_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
 /* atan(y / x) in the quadrant of (x, y) */
@@ -48,6 +47,9 @@ struct ncc_op *expand_join_bits(struct ncc_build *bl, struct ncc_op *x, uint8_t 
 struct ncc_op *expand_total_order(struct ncc_build *bl, struct ncc_op *x);
 /* Converts any type to any: a float to an integer towards zero, anything to a predicate by != 0. */
 struct ncc_op *expand_convert(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *to);
+
+/* remainder.c: C's fmod of fp32, exact; what was cast from a type of fewer bits takes fewer steps */
+struct ncc_op *expand_remainder(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *y);
 
 /*
  * float8.c, all exact. expand_float8: x, in fp32, rounded to the nearest of the format, as bf16,

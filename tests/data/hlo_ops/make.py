@@ -20,6 +20,7 @@ from jax._src.lax import windowed_reductions as windowed
 from jax._src.lib import _jax
 
 import dynamics
+import edges
 import lines
 import orders
 import randoms
@@ -771,7 +772,7 @@ def chosen():
 
 
 def in_lines():
-    for family in (dynamics, lines, orders, randoms):
+    for family in (dynamics, edges, lines, orders, randoms):
         family.add(case)
         family.add_written(cases)
 
