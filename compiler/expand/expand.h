@@ -92,6 +92,18 @@ struct ncc_op *expand_lu(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *
 			 struct ncc_op **bad);
 
 /*
+ * tridiagonal.c: a x = b for the diagonals of a, [..., n], lower[0] and upper[n - 1] being outside,
+ * and b, [..., n, sides]. They become the factors' as LAPACK's gtsv leaves them: upper[n - 1],
+ * lower's ends stay, the rest of lower is the diagonal above upper. bad: s32, the first row (from
+ * 1) whose pivot is 0; 0: none
+ */
+struct ncc_tridiagonal {
+	struct ncc_op *lower, *d, *upper, *bad;
+};
+struct ncc_op *expand_tridiagonal(struct ncc_build *bl, struct ncc_tridiagonal *t,
+				  struct ncc_op *b);
+
+/*
  * reflect.c: r in the upper triangle of x, the reflectors below it, and *tau, [..., k], as LAPACK's
  * geqrf gives them. expand_reflect: q y (left) or y q, q the product of the reflections, the first
  * k of packed; forward: the first one is applied first, q' y or y q. Without y (NULL): q's first

@@ -22,6 +22,7 @@ from jax._src.lib import _jax
 import dynamics
 import edges
 import lines
+import nothing
 import orders
 import randoms
 
@@ -772,7 +773,7 @@ def chosen():
 
 
 def in_lines():
-    for family in (dynamics, edges, lines, orders, randoms):
+    for family in (dynamics, edges, lines, nothing, orders, randoms):
         family.add(case)
         family.add_written(cases)
 

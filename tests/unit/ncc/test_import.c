@@ -565,6 +565,18 @@ static void fft_of_real(Ncc__Hlo__Module *m)
 	find_fft(m)->fft_type = 0;
 }
 
+static void diagonal_of_other(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "custom-call");
+
+	p->operand_ids[1] = p->operand_ids[3];
+}
+
+static void empty_result(Ncc__Hlo__Module *m)
+{
+	find(m, "add")->shape->dimensions[0] = 0;
+}
+
 static const struct {
 	const char *module;
 	void (*change)(Ncc__Hlo__Module *m);
@@ -614,6 +626,8 @@ static const struct {
 	{ "hlo_ops/triangular_solve/module.hlo.pb", triangle_not_square, "no square matrix" },
 	{ "hlo_ops/lu_pivots/module.hlo.pb", solve_of_one, "0 operands, expected 1" },
 	{ "hlo_ops/lu_pivots/module.hlo.pb", call_of_other, "(target 'lapack_cgetrf_ffi')" },
+	{ "hlo_ops/tridiagonal/module.hlo.pb", diagonal_of_other, "do not fit" },
+	{ P "add/module.hlo.pb", empty_result, "no elements" },
 	{ "hlo_ops/ormqr/module.hlo.pb", reflectors_of_list, "reflectors do not fit" },
 	{ "hlo_ops/ormqr/module.hlo.pb", reflectors_too_many, "reflectors do not fit" },
 	{ "hlo_ops/ormqr/module.hlo.pb", reflects_list, "operand 2 does not fit" },
