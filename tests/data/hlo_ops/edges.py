@@ -5,6 +5,7 @@ from typing import Callable
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 F32 = np.array([0, 1, 2, 0x7fffff, 0x800000, 0x800001, 0x400000, 0x3f800000, 0x3f800001, 0x3f7fffff, 0x40400000,
                 0x40490fdb, 0x461c4000, 0x4b000000, 0x4b7fffff, 0x4b800000, 0x501502f9, 0x7f000000, 0x7f7fffff], np.uint32)
@@ -39,8 +40,11 @@ def rows(x, n):
     return x[: n * 60].reshape(n, 60)
 
 
-def add(_case: Callable) -> None:
-    pass
+def add(case: Callable) -> None:
+    """Unsigned indices beyond what signed ones hold, which are clamped as the large numbers that they are"""
+    case("indices_u32", lambda x, i: (lax.dynamic_slice(x, (i[0], i[1]), (2, 2)), lax.dynamic_slice(x, (i[1], i[2]), (2, 2)),
+         lax.dynamic_update_slice(x, x[:2, 1:3] * 2, (i[2], i[0])), x.at[i].get(mode="clip"), jnp.take(x, i, 1, mode="clip"),
+         x.at[i].add(7, mode="drop")), lambda d: (d.f32(5, 4), np.array([1, 2**32 - 1, 2**31, 3, 2**31 - 1], np.uint32)))
 
 
 def add_written(cases: dict) -> None:
