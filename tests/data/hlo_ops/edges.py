@@ -45,6 +45,9 @@ def add(case: Callable) -> None:
     case("indices_u32", lambda x, i: (lax.dynamic_slice(x, (i[0], i[1]), (2, 2)), lax.dynamic_slice(x, (i[1], i[2]), (2, 2)),
          lax.dynamic_update_slice(x, x[:2, 1:3] * 2, (i[2], i[0])), x.at[i].get(mode="clip"), jnp.take(x, i, 1, mode="clip"),
          x.at[i].add(7, mode="drop")), lambda d: (d.f32(5, 4), np.array([1, 2**32 - 1, 2**31, 3, 2**31 - 1], np.uint32)))
+    # an iota of more numbers than its type has
+    case("iota_wraps", lambda x: [lax.broadcasted_iota(t, (2, 300), 1) + x[0].astype(t) for t in (np.int8, np.uint8, np.int16)] + [
+         lax.iota(np.uint16, 66000) + x.astype(np.uint16)], lambda d: d.ints(np.int8, 1, low=0, high=0))
 
 
 def add_written(cases: dict) -> None:
