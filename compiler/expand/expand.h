@@ -19,7 +19,6 @@ struct ncc_op *expand_expm1(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *expand_sin(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *expand_cos(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *expand_tan(struct ncc_build *bl, struct ncc_op *x);
-struct ncc_op *expand_remainder(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
 /* The quotient, towards zero, of integers below 2^24 in fp32; b is not 0. */
 struct ncc_op *expand_divide_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
 /* atan(y / x) in the quadrant of (x, y) */
@@ -48,6 +47,9 @@ struct ncc_op *expand_join_bits(struct ncc_build *bl, struct ncc_op *x, uint8_t 
 struct ncc_op *expand_total_order(struct ncc_build *bl, struct ncc_op *x);
 /* Converts any type to any: a float to an integer towards zero, anything to a predicate by != 0. */
 struct ncc_op *expand_convert(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *to);
+
+/* remainder.c: C's fmod of fp32, exact; what was cast from a type of fewer bits takes fewer steps */
+struct ncc_op *expand_remainder(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *y);
 
 /*
  * float8.c, all exact. expand_float8: x, in fp32, rounded to the nearest of the format, as bf16,
@@ -88,6 +90,18 @@ struct ncc_op *expand_cholesky(struct ncc_build *bl, struct ncc_op *x, bool lowe
  */
 struct ncc_op *expand_lu(struct ncc_build *bl, struct ncc_op *x, struct ncc_op **pivots,
 			 struct ncc_op **bad);
+
+/*
+ * tridiagonal.c: a x = b for the diagonals of a, [..., n], lower[0] and upper[n - 1] being outside,
+ * and b, [..., n, sides]. They become the factors' as LAPACK's gtsv leaves them: upper[n - 1],
+ * lower's ends stay, the rest of lower is the diagonal above upper. bad: s32, the first row (from
+ * 1) whose pivot is 0; 0: none
+ */
+struct ncc_tridiagonal {
+	struct ncc_op *lower, *d, *upper, *bad;
+};
+struct ncc_op *expand_tridiagonal(struct ncc_build *bl, struct ncc_tridiagonal *t,
+				  struct ncc_op *b);
 
 /*
  * reflect.c: r in the upper triangle of x, the reflectors below it, and *tau, [..., k], as LAPACK's

@@ -14,8 +14,12 @@
 
 struct ncc_op *expand_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64_t most)
 {
-	struct ncc_op *x = build_cast(bl, idx, NEURON_DT_INT32);
+	struct ncc_op *x = idx;
 
+	/* As s32 the largest would be negative. */
+	if (idx && idx->shape.dtype == NEURON_DT_UINT32)
+		x = build_number(bl, NCC_MIN, x, (double)most);
+	x = build_cast(bl, x, NEURON_DT_INT32);
 	return build_number(bl, NCC_MIN, build_number(bl, NCC_MAX, x, 0), (double)most);
 }
 

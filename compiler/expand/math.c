@@ -106,14 +106,6 @@ struct ncc_op *expand_ceil(struct ncc_build *bl, struct ncc_op *x)
 	return f1(bl, NCC_NEG, f2(bl, NCC_SUB, f1(bl, NCC_NEG, r), less));
 }
 
-/* A number that is not negative, rounded towards zero */
-static struct ncc_op *whole_part(struct ncc_build *bl, struct ncc_op *a)
-{
-	struct ncc_op *r = nearest(bl, a);
-
-	return f2(bl, NCC_SUB, r, one_if(bl, test(bl, NCC_GT, r, a)));
-}
-
 /* A power, and one step of Newton's method for the accuracy that it lacks: y - (y - a / y^2) / 3 */
 struct ncc_op *expand_cbrt(struct ncc_build *bl, struct ncc_op *x)
 {
@@ -211,30 +203,6 @@ struct ncc_op *expand_rest_whole(struct ncc_build *bl, struct ncc_op *a, struct 
 	q = build_node(bl, NCC_MUL, &a->shape, q, b, NULL);
 	q = q ? build_node(bl, NCC_SUB, &a->shape, a, q, NULL) : NULL;
 	return build_select(bl, build_compare(bl, NCC_EQ, b, build_splat(bl, &b->shape, 0)), a, q);
-}
-
-/*
- * |a| - q |b|, with b split into parts of eight bits, so that the products are exact for q < 2^16
- */
-struct ncc_op *expand_remainder(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
-{
-	struct ncc_op *x = f1(bl, NCC_ABS, a), *y = f1(bl, NCC_ABS, b), *left = y, *r = x;
-	struct ncc_op *q = whole_part(bl, f2(bl, NCC_DIV, x, y)), *add, *sub;
-	struct ncc_shape s = as(y, NEURON_DT_BF16);
-
-	for (unsigned int i = 0; i < 3; i++) {
-		struct ncc_op *part =
-			i == 2 ? left
-			       : f1(bl, NCC_CONVERT,
-				    build_node(bl, NCC_CONVERT, &s, left, NULL, NULL));
-
-		r = f2(bl, NCC_SUB, r, f2(bl, NCC_MUL, q, part));
-		left = f2(bl, NCC_SUB, left, part);
-	}
-	add = f2(bl, NCC_MUL, one_if(bl, test_c(bl, NCC_LT, r, 0)), y);
-	sub = f2(bl, NCC_MUL, one_if(bl, test(bl, NCC_GE, r, y)), y);
-	r = f2(bl, NCC_SUB, f2(bl, NCC_ADD, r, add), sub);
-	return f2(bl, NCC_MUL, r, f1(bl, NCC_SIGN, a));
 }
 
 struct ncc_op *expand_is_finite(struct ncc_build *bl, struct ncc_op *x)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "call.h"
+#include "empty.h"
 #include "flow.h"
 #include "ir/traits.h"
 #include "operations.h"
@@ -79,15 +80,16 @@ static bool is_among(const struct ncc_made *made, const struct ncc_op *op)
 	return false;
 }
 
-/* States of a loop for values; constants stay, if they may. */
+/* States of a loop for values; constants stay, if they may, and what has no elements. */
 static bool make_states(struct hlo_inst *in, struct ncc_op *loop, const struct hlo_value *from,
 			bool constants, struct hlo_value *to)
 {
 	to->op = ncc_alloc(in->imp->m, (from->n + 1) * sizeof(struct ncc_op *));
 	for (unsigned int i = 0; to->op && i < from->n; i++) {
-		to->op[i] = constants && from->op[i]->kind == NCC_CONST
-				    ? from->op[i]
-				    : build_state(&in->b, loop, from->op[i]);
+		to->op[i] =
+			(constants && from->op[i]->kind == NCC_CONST) || hlo_is_empty(from->op[i])
+				? from->op[i]
+				: build_state(&in->b, loop, from->op[i]);
 		if (!to->op[i])
 			return false;
 	}
@@ -128,6 +130,8 @@ static int make_branch(struct hlo_inst *in, const struct branch *br, struct hlo_
 		return hlo_fail(in, -EINVAL, "branches of different results");
 
 	for (unsigned int i = 0; i < v->n; i++) {
+		if (hlo_is_empty(v->op[i]))
+			continue;
 		pairs[0][n] = result.op[i];
 		pairs[1][n++] = got.op[i];
 	}
@@ -147,7 +151,8 @@ static int make_branch(struct hlo_inst *in, const struct branch *br, struct hlo_
 	}
 	end = build_loop_end(&in->b, loop, never, pairs[0], pairs[1], n);
 	for (unsigned int i = 0; i < v->n; i++) {
-		result.op[i] = end ? build_loop_result(&in->b, end, result.op[i]) : NULL;
+		if (!hlo_is_empty(v->op[i]))
+			result.op[i] = end ? build_loop_result(&in->b, end, result.op[i]) : NULL;
 		if (!result.op[i])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 	}
@@ -175,7 +180,8 @@ static bool make_any(struct hlo_inst *in, struct hlo_value *v)
 
 	v->op = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
 	for (unsigned int i = 0; v->op && i < v->n; i++) {
-		v->op[i] = build_splat(&in->b, &like.op[i]->shape, 0);
+		v->op[i] = hlo_is_empty(like.op[i]) ? like.op[i]
+						    : build_splat(&in->b, &like.op[i]->shape, 0);
 		if (!v->op[i])
 			return false;
 	}

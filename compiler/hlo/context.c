@@ -47,16 +47,27 @@ static const struct element_type {
 	[HLO_C128] = { "c128", .narrow = HLO_C64 },
 	[HLO_F8E5M2] = { "f8e5m2", .dtype = NEURON_DT_FP8_E5 },
 	[HLO_F8E4M3FN] = { "f8e4m3fn", .dtype = NCC_DT_F8E4M3FN },
+	[HLO_S4] = { .name = "s4" },
+	[HLO_U4] = { .name = "u4" },
 	[HLO_F8E4M3B11FNUZ] = { .name = "f8e4m3b11fnuz" },
 	[HLO_F8E5M2FNUZ] = { .name = "f8e5m2fnuz" },
 	[HLO_F8E4M3FNUZ] = { .name = "f8e4m3fnuz" },
+	[HLO_S2] = { .name = "s2" },
+	[HLO_U2] = { .name = "u2" },
 	[HLO_F8E4M3] = { "f8e4m3", .dtype = NEURON_DT_FP8_E4 },
 	[HLO_F8E3M4] = { "f8e3m4", .dtype = NEURON_DT_FP8_E3 },
+	[HLO_S1] = { .name = "s1" },
+	[HLO_U1] = { .name = "u1" },
+	[HLO_F4E2M1FN] = { .name = "f4e2m1fn" },
+	[HLO_F8E8M0FNU] = { .name = "f8e8m0fnu" },
+	[HLO_BUFFER] = { .name = "buffer" },
+	[HLO_F6E3M2FN] = { .name = "f6e3m2fn" },
+	[HLO_F6E2M3FN] = { .name = "f6e2m3fn" },
 };
 
 static const struct element_type *type_of(int32_t type)
 {
-	static const struct element_type unknown = { .name = "unknown" };
+	static const struct element_type unknown = { 0 };
 
 	return type >= HLO_PRED && type < HLO_TYPES && element_types[type].name
 		       ? &element_types[type]
@@ -84,6 +95,8 @@ int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_sh
 		type = type_of((int32_t)type->narrow);
 	}
 
+	if (!type->name)
+		return hlo_fail(in, -ENOTSUP, "element type %d is not known", p->element_type);
 	if (!type->dtype)
 		return hlo_fail(in, -ENOTSUP,
 				"element type %s is not supported (pred, s8, s16, s32, u8, u16, "
@@ -150,6 +163,11 @@ const Ncc__Hlo__Computation *hlo_called(struct hlo_inst *in, size_t i)
 	if (!c)
 		hlo_fail(in, -EINVAL, "calls a computation that does not exist");
 	return c;
+}
+
+bool hlo_is_total(const Ncc__Hlo__Instruction *p)
+{
+	return !strcmp(p->comparison_type, "TOTALORDER") || !strcmp(p->comparison_order, "TOTAL");
 }
 
 int hlo_no_tuples(struct hlo_inst *in, unsigned int n)

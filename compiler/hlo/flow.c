@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "empty.h"
 #include "flow.h"
 #include "ir/range.h"
 #include "operations.h"
@@ -36,10 +37,11 @@ int hlo_choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo_va
 
 		s.dtype = NEURON_DT_INT8;
 		s.pred = true;
-		if (s.ndim)
+		if (s.ndim && !hlo_is_empty(a->op[i]))
 			where = build_spread(&in->b, &s, p, NULL);
-		op[i] = a->op[i] == b->op[i] ? a->op[i]
-					     : build_select(&in->b, where, a->op[i], b->op[i]);
+		op[i] = a->op[i] == b->op[i] || hlo_is_empty(a->op[i])
+				? a->op[i]
+				: build_select(&in->b, where, a->op[i], b->op[i]);
 		if (!op[i])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 	}
@@ -317,7 +319,8 @@ static int make_loop(struct hlo_inst *in, const struct unrolling *u, const struc
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	for (unsigned int i = 0; i < before->n; i++) {
 		int64_t element = element_of(in->p->shape, i);
-		bool same = element >= 0 && passes_on(u->body, (size_t)element);
+		bool same = hlo_is_empty(before->op[i]) ||
+			    (element >= 0 && passes_on(u->body, (size_t)element));
 
 		state[i] = same ? before->op[i] : build_state(&in->b, l.loop, before->op[i]);
 		if (!state[i])

@@ -35,11 +35,22 @@ enum hlo_type {
 	HLO_C128,
 	HLO_F8E5M2,
 	HLO_F8E4M3FN,
-	HLO_F8E4M3B11FNUZ = 23,
+	HLO_S4,
+	HLO_U4,
+	HLO_F8E4M3B11FNUZ,
 	HLO_F8E5M2FNUZ,
 	HLO_F8E4M3FNUZ,
-	HLO_F8E4M3 = 28,
+	HLO_S2,
+	HLO_U2,
+	HLO_F8E4M3,
 	HLO_F8E3M4,
+	HLO_S1,
+	HLO_U1,
+	HLO_F4E2M1FN,
+	HLO_F8E8M0FNU,
+	HLO_BUFFER,
+	HLO_F6E3M2FN,
+	HLO_F6E2M3FN,
 	HLO_TYPES,
 };
 
@@ -155,6 +166,13 @@ int hlo_refuse(struct hlo_inst *in, int rc, struct hlo_value *v);
 /* Imports an instruction with an unknown operand, as far as that shows more obstacles. */
 int hlo_blind(struct hlo_inst *in, struct hlo_value *v);
 bool hlo_is_unknown_argument(const struct hlo_inst *in); /* a parameter whose argument is */
+
+/* Is it a comparison of floats in total order? */
+bool hlo_is_total(const Ncc__Hlo__Instruction *p);
+
+/* fields.c: -ENOTSUP: the module has a field or a value that is not known and can carry meaning */
+int hlo_check_fields(const Ncc__Hlo__Module *m, const struct ncc_options *opt,
+		     struct ncc_error *err);
 
 /* Folds an operation whose operands are constants if it is small. */
 void hlo_fold(struct hlo_inst *in, struct ncc_op *op);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "complex.h"
+#include "empty.h"
 #include "operations.h"
 #include "proto/scan.h"
 #include "sizes.h"
@@ -103,6 +104,8 @@ static int run_rule(struct hlo_inst *in, struct hlo_value *v)
 
 	if (rc)
 		return rc;
+	if (hlo_meets_empty(in))
+		return hlo_of_empty(in, v, run_on_bounds) ?: hlo_check_complex(in, v);
 	rc = hlo_is_dynamic(in) ? hlo_dynamic(in, v, run_on_bounds) : run_on_bounds(in, v);
 	if (!rc)
 		hlo_mark_halves(in, v);
@@ -325,6 +328,10 @@ static int import_entry(struct hlo_import *imp)
 		struct hlo_inst root = new_inst(imp, hlo_by_id(c, c->root_id));
 
 		rc = hlo_results(&root, &result);
+		for (unsigned int i = 0; !rc && i < result.n; i++)
+			if (hlo_is_empty(result.op[i]))
+				rc = hlo_fail(&root, -ENOTSUP,
+					      "result %u of the module has no elements", i);
 	}
 	free(args);
 	imp->m->nouts = result.n;
@@ -379,6 +386,11 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 	proto = ncc__hlo__module__unpack(NULL, size, buf);
 	if (!proto)
 		return ncc_fail(err, -EINVAL, "not an HLO module");
+	rc = hlo_check_fields(proto, opt, err);
+	if (rc) {
+		ncc__hlo__module__free_unpacked(proto, NULL);
+		return rc;
+	}
 	imp.proto = proto;
 	imp.opt = opt;
 	fits = hlo_wide_fits(proto);

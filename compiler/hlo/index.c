@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "empty.h"
 #include "operations.h"
 
 /* Finishes a gather or slice: out was made, or rc says why not. */
@@ -24,7 +25,7 @@ static int gather(struct hlo_inst *in, struct ncc_op **out)
 {
 	const Ncc__Hlo__GatherDimensionNumbers *g = in->p->gather_dimension_numbers;
 	struct ncc_slices s = { 0 };
-	struct ncc_op *x;
+	struct ncc_op *x, *idx = in->in[1].op[0];
 	int rc;
 
 	if (in->nin != 2 || !g || g->index_vector_dim < 0 || g->index_vector_dim > NCC_MAX_DIMS)
@@ -39,8 +40,9 @@ static int gather(struct hlo_inst *in, struct ncc_op **out)
 	     hlo_take_list(in, g->n_start_index_map, g->start_index_map, &s.nmap, s.map) ?:
 	     hlo_take_list(in, g->n_operand_batching_dims, g->operand_batching_dims, &s.nbatch, s.batch) ?:
 	     hlo_take_slices(in, &s, g->n_collapsed_slice_dims, g->collapsed_slice_dims,
-			 g->start_indices_batching_dims, g->n_start_indices_batching_dims);
-	return rc ? rc : expand_gather(&in->b, x, in->in[1].op[0], &s, &in->shape, out);
+			 g->start_indices_batching_dims, g->n_start_indices_batching_dims) ?:
+	     hlo_start_at_zero(in, &x->shape, &s, &idx);
+	return rc ? rc : expand_gather(&in->b, x, idx, &s, &in->shape, out);
 }
 
 /* Start indices, one scalar for each dimension; constant ones are known and clamped */

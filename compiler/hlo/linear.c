@@ -72,6 +72,9 @@ int hlo_triangular_solve(struct hlo_inst *in, struct hlo_value *v)
 
 	if (in->nin != 2 || !o || in->in[0].n != 1 || in->in[1].n != 1)
 		return hlo_fail(in, -EINVAL, "needs two operands and options");
+	if (o->transpose_a < 0 || o->transpose_a > 3)
+		return hlo_fail(in, -ENOTSUP, "transpose_a is %d, which is not known",
+				o->transpose_a);
 	return solve(in,
 		     &(struct ncc_triangle){ .lower = o->lower,
 					     .unit = o->unit_diagonal,
@@ -262,6 +265,27 @@ static int call_svd(struct hlo_inst *in, struct hlo_value *v)
 	return take_results(in, (struct ncc_op *[]){ x, r.values, r.u, r.v, r.bad }, 5, v);
 }
 
+static int call_tridiagonal(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct ncc_tridiagonal t = { in->in[0].op[0], in->in[1].op[0], in->in[2].op[0], NULL };
+	struct ncc_op *b = in->in[3].op[0];
+	const struct ncc_shape *s = &t.d->shape;
+	bool fit = s->ndim && ncc_is_float(s->dtype) && b->shape.ndim == s->ndim + 1 &&
+		   b->shape.dtype == s->dtype;
+
+	for (unsigned int i = 0; i < 3; i++)
+		fit = fit && ncc_same_dims(&in->in[i].op[0]->shape, s) &&
+		      in->in[i].op[0]->shape.dtype == s->dtype;
+	for (unsigned int i = 0; fit && i < s->ndim; i++)
+		fit = s->dim[i] == b->shape.dim[i];
+	if (!fit)
+		return hlo_fail(in, -EINVAL, "the diagonals and right sides do not fit");
+	if (s->dim[s->ndim - 1] > MOST_ROWS)
+		return hlo_fail(in, -ENOTSUP, "of more than %d rows is not supported", MOST_ROWS);
+	b = expand_tridiagonal(&in->b, &t, b);
+	return take_results(in, (struct ncc_op *[]){ t.lower, t.d, t.upper, b, t.bad }, 5, v);
+}
+
 static const struct {
 	const char *target;
 	unsigned int nin;
@@ -276,6 +300,10 @@ static const struct {
 	{ "lapack_ssyevd_ffi", 1, call_eigh },
 	{ "lapack_sgesdd_ffi", 1, call_svd },
 	{ "lapack_sgesvd_ffi", 1, call_svd },
+	{ "lapack_sgtsv_ffi", 4, call_tridiagonal },
+	/* what JAX writes for a platform that it does not know */
+	{ "Qr", 1, call_qr },
+	{ "ProductOfElementaryHouseholderReflectors", 2, call_orthogonal },
 	{ "Sharding", 1, hlo_barrier }, /* where a value lies among devices: there is one */
 };
 

@@ -163,8 +163,14 @@ static int fill_iota(struct hlo_inst *in, struct ncc_op *op)
 	rc = take_room(in, op);
 	if (rc)
 		return rc;
-	for (int64_t i = 0; i < n && !in->part; i++) /* no imaginary part counts */
-		ncc_set(op->shape.dtype, op->data, i, (double)(i / inner % op->shape.dim[axis]));
+	for (int64_t i = 0; i < n && !in->part; i++) { /* no imaginary part counts */
+		int64_t v = i / inner % op->shape.dim[axis];
+
+		if (ncc_is_float(op->shape.dtype))
+			ncc_set(op->shape.dtype, op->data, i, (double)v);
+		else
+			ncc_set_int(op->shape.dtype, op->data, i, v); /* wraps around */
+	}
 	return 0;
 }
 

@@ -50,7 +50,7 @@ static bool alike(const Ncc__Hlo__Computation *c, int64_t ia, int64_t ib, unsign
 		k++;
 	if (!plain[k] || strcmp(a->opcode, b->opcode) || a->n_operand_ids != b->n_operand_ids ||
 	    strcmp(a->comparison_direction, b->comparison_direction) ||
-	    strcmp(a->comparison_type, b->comparison_type) || !a->shape || !b->shape ||
+	    hlo_is_total(a) != hlo_is_total(b) || !a->shape || !b->shape ||
 	    a->shape->element_type != b->shape->element_type)
 		return false;
 	for (size_t i = 0; i < a->n_operand_ids; i++)

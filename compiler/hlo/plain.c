@@ -46,7 +46,7 @@ static int take_mask(struct hlo_inst *in, unsigned int ndim, uint32_t *mask)
 
 static int compare_in_total(struct hlo_inst *in, struct ncc_op *op)
 {
-	if (strcmp(in->p->comparison_type, "TOTALORDER") || !ncc_is_float(op->in[0]->shape.dtype) ||
+	if (!hlo_is_total(in->p) || !ncc_is_float(op->in[0]->shape.dtype) ||
 	    op->in[0]->shape.dtype != op->in[1]->shape.dtype)
 		return 0;
 	for (unsigned int i = 0; i < 2; i++) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "empty.h"
 #include "operations.h"
 #include "sizes.h"
 
@@ -23,7 +24,7 @@ static int stand_in(struct hlo_inst *in, uint8_t dtype, const Ncc__Hlo__Shape *p
 	if (dtype)
 		op->shape.dtype = dtype;
 	v->op[v->n++] = op;
-	return rc ? rc : ncc_verify_op(op, in->imp->err);
+	return rc || hlo_is_empty(op) ? rc : ncc_verify_op(op, in->imp->err);
 }
 
 static int stand_ins(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct hlo_value *v)

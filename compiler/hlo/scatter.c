@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "call.h"
+#include "empty.h"
 #include "operations.h"
 
 struct scattering {
 	struct hlo_inst *in;
 	unsigned int n; /* operands */
 	struct ncc_slices s;
-	struct ncc_op *x[HLO_MANY], *u[HLO_MANY];
+	struct ncc_op *x[HLO_MANY], *u[HLO_MANY], *idx;
 };
 
 static int combine(void *opaque, struct ncc_op **old, struct ncc_op *const *update)
@@ -98,8 +99,7 @@ static int scatter_each(struct scattering *s, struct ncc_op **r)
 		struct ncc_combine c = hlo_combiner(in, i, s->n);
 
 		c.kind = hlo_of_truth(c.kind, &s->x[i]->shape);
-		rc = expand_scatter(&in->b, 1, &s->x[i], in->in[s->n].op[0], &s->u[i], &s->s, &c,
-				    &r[i]);
+		rc = expand_scatter(&in->b, 1, &s->x[i], s->idx, &s->u[i], &s->s, &c, &r[i]);
 	}
 	return rc;
 }
@@ -113,12 +113,14 @@ int hlo_scatter(struct hlo_inst *in, struct hlo_value *v)
 
 	if (in->nin % 2 == 0 || !s.n || s.n > HLO_MANY)
 		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
+	s.idx = in->in[s.n].n ? in->in[s.n].op[0] : NULL;
 	rc = take_operands(&s) ?:
 	     take_numbers(in, &s.s) ?:
 	     take_windows(in, &s.s, &s.x[0]->shape, &s.u[0]->shape) ?:
+	     hlo_start_at_zero(in, &s.x[0]->shape, &s.s, &s.idx) ?:
 	     scatter_each(&s, r);
 	if (!rc && !r[0])
-		rc = expand_scatter(&in->b, s.n, s.x, in->in[s.n].op[0], s.u, &s.s, &c, r);
+		rc = expand_scatter(&in->b, s.n, s.x, s.idx, s.u, &s.s, &c, r);
 	rc = rc ? rc : hlo_take_results(in, r, s.n, v);
 	for (unsigned int i = 0; !rc && i < s.n; i++)
 		hlo_fold(in, r[i]);

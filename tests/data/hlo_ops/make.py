@@ -20,7 +20,9 @@ from jax._src.lax import windowed_reductions as windowed
 from jax._src.lib import _jax
 
 import dynamics
+import edges
 import lines
+import nothing
 import orders
 import randoms
 import tight
@@ -772,7 +774,7 @@ def chosen():
 
 
 def in_lines():
-    for family in (dynamics, lines, orders, randoms):
+    for family in (dynamics, edges, lines, nothing, orders, randoms):
         family.add(case)
         family.add_written(cases)
     tight.add(case)

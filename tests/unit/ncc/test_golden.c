@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Golden modules (tests/data/hlo, hlo_ops, and hlo_later for later targets, made by JAX): each is
- * compiled, run on the chip in process through libnrt, and its outputs compared with JAX's within
- * the tolerance of cases.txt. The digits network runs over all its images.
+ * Golden modules (tests/data/hlo, hlo_ops, hlo_later, and hlo_versions of other releases, made by
+ * JAX): each is compiled, run on the chip in process through libnrt, and its outputs compared with
+ * JAX's within the tolerance of cases.txt. The digits network runs over all its images.
  */
 #include <check.h>
 #include <math.h>
@@ -297,7 +297,7 @@ int main(int argc, char **argv)
 	if (setenv("NEURON_FAIL_ON_NAN", "1", 1))
 		return 99;
 	if (!read_cases("hlo", only) || !read_cases("hlo_ops", only) ||
-	    !read_cases("hlo_later", only))
+	    !read_cases("hlo_later", only) || !read_cases("hlo_versions", only))
 		return 99;
 	compile_target = chip_start();
 	if (!compile_target)

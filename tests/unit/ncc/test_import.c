@@ -565,6 +565,18 @@ static void fft_of_real(Ncc__Hlo__Module *m)
 	find_fft(m)->fft_type = 0;
 }
 
+static void diagonal_of_other(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "custom-call");
+
+	p->operand_ids[1] = p->operand_ids[3];
+}
+
+static void empty_result(Ncc__Hlo__Module *m)
+{
+	find(m, "add")->shape->dimensions[0] = 0;
+}
+
 static const struct {
 	const char *module;
 	void (*change)(Ncc__Hlo__Module *m);
@@ -614,6 +626,8 @@ static const struct {
 	{ "hlo_ops/triangular_solve/module.hlo.pb", triangle_not_square, "no square matrix" },
 	{ "hlo_ops/lu_pivots/module.hlo.pb", solve_of_one, "0 operands, expected 1" },
 	{ "hlo_ops/lu_pivots/module.hlo.pb", call_of_other, "(target 'lapack_cgetrf_ffi')" },
+	{ "hlo_ops/tridiagonal/module.hlo.pb", diagonal_of_other, "do not fit" },
+	{ P "add/module.hlo.pb", empty_result, "no elements" },
 	{ "hlo_ops/ormqr/module.hlo.pb", reflectors_of_list, "reflectors do not fit" },
 	{ "hlo_ops/ormqr/module.hlo.pb", reflectors_too_many, "reflectors do not fit" },
 	{ "hlo_ops/ormqr/module.hlo.pb", reflects_list, "operand 2 does not fit" },
@@ -627,7 +641,7 @@ static const struct {
 	{ P "dynamic_update/module.hlo.pb", update_of_nothing, "needs an update" },
 	{ P "dynamic_update/module.hlo.pb", update_larger, "operand" },
 	{ P "add/module.hlo.pb", bad_type, "element type f64 is not supported" },
-	{ P "add/module.hlo.pb", wild_type, "element type unknown" },
+	{ P "add/module.hlo.pb", wild_type, "element type -2147483648 is not known" },
 	{ P "add/module.hlo.pb", self_cycle, "a cycle" },
 	{ P "add/module.hlo.pb", no_operand, "operand 0 does not exist" },
 	{ P "add/module.hlo.pb", one_operand, "1 operands, expected 2" },
@@ -671,14 +685,16 @@ START_TEST(not_protobuf)
 	expect_refused_bytes("hello, world", 12, "not an HLO module");
 	expect_refused_bytes(zeros, sizeof(zeros), "bad field tag");
 	/* host_program_shape { result { tuple_shapes { tuple_shapes { ... */
-	while (n > 8) {
+	while (n > 5) {
 		size_t len = sizeof(deep) - n;
+		/* field 4 of Module, 2 of ProgramShape, then 4 of Shape */
+		uint8_t tag = n == 10 ? 0x12 : 0x22;
 
 		deep[--n] = (uint8_t)(len >> 7);
 		deep[--n] = (uint8_t)((len & 0x7f) | 0x80);
-		deep[--n] = 0x22; /* field 4, a message, in Module and Shape alike */
+		deep[--n] = tag;
 	}
-	expect_refused_bytes(deep + n, sizeof(deep) - n, "not an HLO module");
+	expect_refused_bytes(deep + n, sizeof(deep) - n, "messages nested too deeply");
 }
 END_TEST
 

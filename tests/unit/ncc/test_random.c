@@ -63,12 +63,14 @@ static const struct {
 	{ "rng_bits_three_fry", "rng-bit-generator", NULL, NULL },
 	{ "rng_key", "rng-bit-generator", NULL, NULL },
 	{ "rng_wide_state", "rng-bit-generator", NULL, NULL },
-	{ "rng_bits_philox", "rng-bit-generator", algorithm, "algorithm 3" },
+	{ "rng_bits_philox", "rng-bit-generator", algorithm,
+	  "rng_algorithm (field 70 of HloInstructionProto) is '3'" },
 	{ "rng_bits_philox", "rng-bit-generator", other_state, "state has another shape" },
 	{ "rng_bits_philox", "rng-bit-generator", of_floats, "of f32 is not supported" },
 	{ "rng_wide_state", "rng-bit-generator", by_threefry, "the state is not u64[2]" },
 	{ "rng_wide_philox", "bitcast-convert", count_bits, "has 64-bit integers" },
-	{ "rng_floats", "rng", distribution, "distribution 7" },
+	{ "rng_floats", "rng", distribution,
+	  "distribution (field 23 of HloInstructionProto) is '7'" },
 	{ "rng_floats", "rng", other_bounds, "no number of the result's type" },
 };
 

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Values without elements, which the tensor IR has not: in the importer a placeholder stands for
+ * one, of its shape and type. A result without elements needs no operation; what has elements
+ * although an operand has none is made by the rules here. Part of the HLO front end.
+ */
+#include "empty.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "operations.h"
+#include "sizes.h"
+
+#define LEAVES (2 * HLO_MANY)
+
+/* An instruction's result: its arrays in order, a complex one twice */
+struct leaves {
+	unsigned int n, without; /* elements */
+	struct ncc_shape shape[LEAVES];
+};
+
+bool hlo_is_empty(const struct ncc_op *op)
+{
+	for (unsigned int d = 0; d < op->shape.ndim; d++)
+		if (!op->shape.dim[d])
+			return true;
+	return false;
+}
+
+static bool is_empty(const struct hlo_value *v)
+{
+	for (unsigned int i = 0; i < v->n; i++)
+		if (hlo_is_empty(v->op[i]))
+			return true;
+	return false;
+}
+
+static bool is_empty_shape(const Ncc__Hlo__Shape *p)
+{
+	for (size_t d = 0; d < p->n_dimensions; d++)
+		if (!p->dimensions[d])
+			return true;
+	for (size_t i = 0; i < p->n_tuple_shapes; i++)
+		if (is_empty_shape(p->tuple_shapes[i]))
+			return true;
+	return false;
+}
+
+/* What passes values on, whatever they are */
+static bool passes_on(const char *opcode)
+{
+	static const char *const structure[] = { "call",	"conditional",
+						 "fusion",	"get-tuple-element",
+						 "opt-barrier", "parameter",
+						 "tuple",	"while" };
+
+	for (size_t i = 0; i < sizeof(structure) / sizeof(structure[0]); i++)
+		if (!strcmp(structure[i], opcode))
+			return true;
+	return false;
+}
+
+bool hlo_meets_empty(const struct hlo_inst *in)
+{
+	bool meets = is_empty_shape(in->p->shape);
+
+	for (unsigned int i = 0; !meets && i < in->nin; i++)
+		meets = is_empty(&in->in[i]);
+	return meets && !passes_on(in->p->opcode);
+}
+
+static int take_shapes(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct leaves *l)
+{
+	const unsigned int n = hlo_leaves(p);
+	struct ncc_shape s;
+	bool without = false;
+	int rc = 0;
+
+	if (p->element_type == HLO_TUPLE) {
+		for (size_t i = 0; !rc && i < p->n_tuple_shapes; i++)
+			rc = take_shapes(in, p->tuple_shapes[i], l);
+		return rc;
+	}
+	rc = hlo_shape(in, p, &s);
+	for (unsigned int d = 0; !rc && d < s.ndim; d++) {
+		if (s.dim[d] < 0 || s.dim[d] > NCC_MAX_ELEMS)
+			return hlo_fail(in, -EINVAL, "dimension %u is %lld", d,
+					(long long)s.dim[d]);
+		without = without || !s.dim[d];
+	}
+	if (!rc && n > LEAVES - l->n)
+		return hlo_fail(in, -ENOTSUP, "more than %d results, some without elements",
+				LEAVES);
+	for (unsigned int i = 0; !rc && i < n; i++) {
+		l->without += without;
+		l->shape[l->n++] = s;
+	}
+	return rc;
+}
+
+static struct ncc_op *placeholder(struct hlo_inst *in, const struct ncc_shape *s)
+{
+	struct ncc_op *op = ncc_op_new(in->imp->m, NCC_CONST, in->p->name, 0);
+
+	if (op) {
+		op->shape = *s;
+		op->data = op; /* of no bytes */
+	}
+	return op;
+}
+
+static int allocate(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v)
+{
+	v->n = l->n;
+	v->op = ncc_alloc(in->imp->m, (l->n + 1) * sizeof(struct ncc_op *));
+	return v->op ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
+/* One number throughout each result */
+static int spread(struct hlo_inst *in, const struct leaves *l, const struct hlo_value *from,
+		  struct hlo_value *v)
+{
+	for (unsigned int i = 0; i < l->n; i++) {
+		struct ncc_op *x = from->n == l->n ? from->op[i] : NULL;
+
+		if (!x || x->shape.ndim || x->shape.dtype != l->shape[i].dtype)
+			return hlo_fail(in, -EINVAL, "what fills the result does not fit it");
+		v->op[i] = l->shape[i].ndim ? build_spread(&in->b, &l->shape[i], x, NULL) : x;
+		if (!v->op[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+static int zeros(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v)
+{
+	for (unsigned int i = 0; i < l->n; i++) {
+		v->op[i] = build_splat(&in->b, &l->shape[i], 0);
+		if (!v->op[i])
+			return in->imp->err->text[0] ? -EFBIG
+						     : hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+/* Operands from the given one on, as many as there are results, are these. */
+static int pass(struct hlo_inst *in, const struct leaves *l, unsigned int first,
+		struct hlo_value *v)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = first; n < l->n; i++) {
+		if (i >= in->nin || in->in[i].n > l->n - n)
+			return hlo_fail(in, -EINVAL, "the operands do not fit the results");
+		for (unsigned int k = 0; k < in->in[i].n; k++, n++) {
+			v->op[n] = in->in[i].op[k];
+			if (!ncc_same_dims(&v->op[n]->shape, &l->shape[n]) ||
+			    v->op[n]->shape.dtype != l->shape[n].dtype)
+				return hlo_fail(in, -EINVAL, "the operands do not fit the results");
+		}
+	}
+	return 0;
+}
+
+/* Operands without elements add nothing. */
+static int concat(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+{
+	unsigned int n = 0;
+
+	(void)l;
+	for (unsigned int i = 0; i < in->nin; i++)
+		if (!is_empty(&in->in[i]))
+			in->in[n++] = in->in[i];
+	in->nin = n;
+	return run(in, v);
+}
+
+static int pad(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+{
+	(void)run;
+	return spread(in, l, &in->in[1], v);
+}
+
+/* Of nothing a reduction, and each window, is the initial value. */
+static int reduce(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+{
+	struct ncc_op *init[HLO_MANY];
+	struct hlo_value from = { .op = init };
+	int n;
+
+	(void)run;
+	if (!in->nin || in->nin % 2)
+		return hlo_fail(in, -EINVAL, "%u operands", in->nin);
+	n = hlo_take_leaves(in, in->nin / 2, in->nin / 2, init);
+	if (n < 0)
+		return n;
+	from.n = (unsigned int)n;
+	return spread(in, l, &from, v);
+}
+
+/* Sums of no products */
+static int product(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+{
+	(void)run;
+	return zeros(in, l, v);
+}
+
+/* Without updates the operands stay. Indices of no component are the importer's. */
+static int scatter(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+{
+	return is_empty(&in->in[in->nin - 1]) ? pass(in, l, 0, v) : run(in, v);
+}
+
+static int gather(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+{
+	(void)l;
+	if (is_empty(&in->in[0]))
+		return hlo_fail(in, -EINVAL, "gathers from an operand without elements");
+	return run(in, v);
+}
+
+static int update(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+{
+	(void)run;
+	return pass(in, l, 0, v);
+}
+
+static int select_and_scatter(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v,
+			      hlo_run run)
+{
+	(void)run;
+	return spread(in, l, &in->in[2], v);
+}
+
+/* A decomposition of nothing succeeds: the numbers that say so are 0. */
+static int custom_call(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v,
+		       hlo_run run)
+{
+	(void)run;
+	for (unsigned int i = 0; i < l->n; i++)
+		if (ncc_is_float(l->shape[i].dtype) && ncc_elems(&l->shape[i]))
+			return hlo_fail(in, -ENOTSUP,
+					"of an operand without elements (target '%.80s')",
+					in->p->custom_call_target);
+	for (unsigned int i = 0; i < l->n; i++) {
+		v->op[i] = ncc_elems(&l->shape[i]) ? build_splat(&in->b, &l->shape[i], 0)
+						   : placeholder(in, &l->shape[i]);
+		if (!v->op[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+static int size(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+{
+	const struct ncc_shape *s = &in->in[0].op[0]->shape;
+	int64_t d = in->p->n_dimensions == 1 ? in->p->dimensions[0] : -1;
+
+	(void)run;
+	if (d < 0 || d >= s->ndim || l->shape[0].ndim)
+		return hlo_fail(in, -EINVAL, "bad dimension");
+	v->op[0] = build_splat(&in->b, &l->shape[0], (double)s->dim[d]);
+	return v->op[0] ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
+static const struct {
+	const char *opcode;
+	unsigned int least; /* operands */
+	int (*fn)(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run);
+} rules[] = {
+	/* clang-format off */
+	{ "concatenate",          1, concat },
+	{ "convolution",          2, product },
+	{ "custom-call",          1, custom_call },
+	{ "dot",                  2, product },
+	{ "dynamic-update-slice", 2, update },
+	{ "gather",               2, gather },
+	{ "get-dimension-size",   1, size },
+	{ "pad",                  2, pad },
+	{ "reduce",               2, reduce },
+	{ "reduce-window",        2, reduce },
+	{ "scatter",              3, scatter },
+	{ "select-and-scatter",   3, select_and_scatter },
+	/* clang-format on */
+};
+
+int hlo_of_empty(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+{
+	struct leaves l = { 0 };
+	int rc = take_shapes(in, in->p->shape, &l) ?: allocate(in, &l, v);
+
+	if (rc)
+		return rc;
+	if (hlo_is_dynamic(in))
+		return hlo_fail(in, -ENOTSUP,
+				"a dynamic dimension of a value that has no elements");
+	for (unsigned int i = 0; l.without == l.n && i < l.n; i++) {
+		v->op[i] = placeholder(in, &l.shape[i]);
+		if (!v->op[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	if (l.without == l.n)
+		return 0;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (!strcmp(rules[i].opcode, in->p->opcode))
+			return in->nin < rules[i].least
+				       ? hlo_fail(in, -EINVAL, "%u operands", in->nin)
+				       : rules[i].fn(in, &l, v, run);
+	return hlo_fail(in, -ENOTSUP, "of an operand or a result without elements");
+}
+
+int hlo_start_at_zero(struct hlo_inst *in, const struct ncc_shape *x, struct ncc_slices *s,
+		      struct ncc_op **idx)
+{
+	struct ncc_shape one = (*idx)->shape;
+
+	/* one slice of a known start needs none */
+	if (!hlo_is_empty(*idx) || (one.ndim == 1 && !x->ndim))
+		return 0;
+	if (s->nmap || s->vector >= one.ndim || one.dim[s->vector] || !x->ndim)
+		return hlo_fail(in, -ENOTSUP, "indices without elements");
+	one.dim[s->vector] = 1;
+	s->nmap = 1;
+	s->map[0] = 0;
+	*idx = build_splat(&in->b, &one, 0);
+	return *idx ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+}

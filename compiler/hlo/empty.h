@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Private to the HLO front end: values without elements (empty.c). */
+#ifndef NCC_HLO_EMPTY_H
+#define NCC_HLO_EMPTY_H
+
+#include "hlo.h"
+#include "sizes.h"
+
+/* Is it a placeholder for a value without elements? No operation may have one as an operand. */
+bool hlo_is_empty(const struct ncc_op *op);
+/* Has an operand or a result no elements? Not so of what passes values on. */
+bool hlo_meets_empty(const struct hlo_inst *in);
+/* Imports such an instruction; run: as if all had some */
+int hlo_of_empty(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+/*
+ * Indices that have no component have no elements, and slices begin at the first element of an
+ * operand of that shape: *idx becomes indices of one component that say so.
+ */
+int hlo_start_at_zero(struct hlo_inst *in, const struct ncc_shape *x, struct ncc_slices *s,
+		      struct ncc_op **idx);
+
+#endif

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Golden modules of extreme operands, with C's or NumPy's results; make.py makes them."""
+
+from typing import Callable
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+F32 = np.array([0, 1, 2, 0x7fffff, 0x800000, 0x800001, 0x400000, 0x3f800000, 0x3f800001, 0x3f7fffff, 0x40400000,
+                0x40490fdb, 0x461c4000, 0x4b000000, 0x4b7fffff, 0x4b800000, 0x501502f9, 0x7f000000, 0x7f7fffff], np.uint32)
+TYPES = {"f32": (np.float32, np.uint32), "f16": (np.float16, np.uint16), "bf16": (jnp.bfloat16, np.uint16)}
+
+
+def rest(a, b):
+    """C's fmod, of which NumPy's is; in fp32 it is exact for fewer bits too"""
+    with np.errstate(all="ignore"):
+        r = np.fmod(a.astype(np.float32), b.astype(np.float32))
+    return np.where(np.isnan(r), np.float32(np.nan), r).astype(a.dtype)
+
+
+def pairs(d, t, invalid):
+    """All pairs of edges, random bits, and numbers next to multiples; invalid: with NaN as result too"""
+    dtype, bits = TYPES[t]
+    with np.errstate(over="ignore"):
+        edges = np.concatenate([F32, F32 | np.uint32(1 << 31)]).view(np.float32).astype(dtype)
+    edges = np.concatenate([edges, np.array([np.inf, -np.inf], dtype)])
+    any_bits = lambda: d.ints(bits, 1500).view(dtype)
+    y = any_bits()
+    with np.errstate(all="ignore"):
+        near = (y.astype(np.float32) * np.round(d.f32(1500) * 3000)).astype(dtype)
+    a, b = (x.ravel() for x in np.meshgrid(edges, edges))
+    a, b = np.concatenate([a, any_bits(), near]), np.concatenate([b, any_bits(), y])
+    r = rest(a, b).astype(np.float32)
+    keep = np.isnan(r) & ~np.isnan(a.astype(np.float32)) & ~np.isnan(b.astype(np.float32)) if invalid else ~np.isnan(r)
+    return a[keep], b[keep]
+
+
+def rows(x, n):
+    return x[: n * 60].reshape(n, 60)
+
+
+def add(case: Callable) -> None:
+    """Unsigned indices beyond what signed ones hold, which are clamped as the large numbers that they are"""
+    case("indices_u32", lambda x, i: (lax.dynamic_slice(x, (i[0], i[1]), (2, 2)), lax.dynamic_slice(x, (i[1], i[2]), (2, 2)),
+         lax.dynamic_update_slice(x, x[:2, 1:3] * 2, (i[2], i[0])), x.at[i].get(mode="clip"), jnp.take(x, i, 1, mode="clip"),
+         x.at[i].add(7, mode="drop")), lambda d: (d.f32(5, 4), np.array([1, 2**32 - 1, 2**31, 3, 2**31 - 1], np.uint32)))
+    # an iota of more numbers than its type has
+    case("iota_wraps", lambda x: [lax.broadcasted_iota(t, (2, 300), 1) + x[0].astype(t) for t in (np.int8, np.uint8, np.int16)] + [
+         lax.iota(np.uint16, 66000) + x.astype(np.uint16)], lambda d: d.ints(np.int8, 1, low=0, high=0))
+
+
+def add_written(cases: dict) -> None:
+    """HLO's remainder of any two finite numbers, of infinities and of zeros"""
+    for t in TYPES:
+        for kind, n in ("edges", 50), ("nan", 3):
+            s = f"tensor<{n}x60x{t}>"
+            text = f"func.func public @main(%a: {s}, %b: {s}) -> {s} {{ %0 = stablehlo.remainder %a, %b : {s} return %0 : {s} }}"
+            cases[f"remainder_{kind}_{t}"] = (
+                rest, lambda d, t=t, kind=kind, n=n: tuple(rows(x, n) for x in pairs(d, t, kind == "nan")), 0.0, False, text)

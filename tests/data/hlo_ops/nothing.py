@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Golden modules with values that have no elements, and of what JAX writes for a platform that it does not
+know, whose decompositions have such values; make.py makes them."""
+
+from typing import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+
+def none(x):
+    return x[:0]
+
+
+def unknown(fn, *shapes):
+    """The module that JAX writes for a device without libraries"""
+    def module():
+        args = [jax.ShapeDtypeStruct(s, np.float32) for s in shapes]
+        lowered = jax.jit(fn).trace(*args).lower(lowering_platforms=("neuron",))
+        return lowered.compiler_ir("hlo").as_serialized_hlo_module_proto()
+    return module
+
+
+def pivots(d):
+    """Rows that are exchanged, and rows that are not"""
+    return d.f32(3, 9), d.f32(3, 9) * np.array([[3], [0.1], [1]], np.float32), d.f32(3, 9), d.f32(3, 9, 2)
+
+
+def add(case: Callable) -> None:
+    """Operations of nothing that give something; loops and branches that carry nothing"""
+    wide = lambda d: d.f32(5, 2)
+    case("nothing_joined", lambda x: (jnp.concatenate([none(x), x, x[3:3], x * 2]), jnp.concatenate([none(x) > 0, x > 0]),
+         jnp.pad(none(x), ((2, 1), (0, 0)), constant_values=7.0), lax.pad(x[:, :0], np.float32(3), ((1, 0, 0), (2, 2, 4))),
+         jnp.concatenate([lax.dynamic_slice(x, (0, 0), (0, 2)), jnp.sort(none(x), 0), x])), wide)
+    case("nothing_reduced", lambda x: (none(x).sum(), none(x).sum(0), none(x).max(0, initial=-1.0), (none(x) > 0).any(),
+         (x[:, :0] > 0).all(1), lax.reduce_window(none(x), np.float32(0), lax.add, (2, 1), (1, 1), ((2, 2), (0, 0))),
+         *lax.reduce((none(x), none(x).astype(np.int32)), (np.float32(4), np.int32(5)),
+                     lambda a, b: (a[0] + b[0] * 2, a[1] * b[1]), (0,))), wide)
+    case("nothing_multiplied", lambda x, y: (x[:, :0] @ jnp.zeros((0, 3), np.float32),
+         lax.dot_general(x[:, :0].astype(np.int32), jnp.zeros((0, 3), np.int32), (((1,), (0,)), ((), ()))),
+         lax.conv_general_dilated(y[:, :0], jnp.zeros((4, 0, 3), np.float32), (1,), "SAME")), lambda d: (d.f32(5, 2), d.f32(2, 3, 8)))
+    rows = lax.ScatterDimensionNumbers(update_window_dims=(1, 2), inserted_window_dims=(), scatter_dims_to_operand_dims=())
+    parts = lax.GatherDimensionNumbers(offset_dims=(1, 2), collapsed_slice_dims=(), start_index_map=())
+    case("nothing_indexed", lambda x, y, i: (x.at[:].set(3), x.at[...].add(y), x.at[jnp.zeros((0,), np.int32)].add(1),
+         lax.dynamic_update_slice(x, none(x), (i, np.int32(0))), lax.gather(x, jnp.zeros((3, 0), np.int32), parts, (2, 2)),
+         lax.scatter(x, jnp.zeros((3, 0), np.int32), jnp.stack([x, y, x * 2]), rows)),
+         lambda d: (d.f32(5, 2), d.f32(5, 2), np.int32(3)))
+    case("nothing_carried", lambda x, n: (lax.fori_loop(0, 5, lambda i, c: (c[0] + x[i], c[1] * 2), (x[0], none(x)))[0],
+         lax.fori_loop(0, n, lambda i, c: (c[0] + 1, c[1] * 2), (np.int32(0), none(x)))[0],
+         lax.cond(x[0, 0] > 0, lambda c: (c[0] * 2, c[1]), lambda c: (c[0], c[1] * 3), (x, none(x)))[0],
+         lax.scan(lambda c, y: (jnp.maximum(c, y.max()), y[:0]), np.float32(-9), x)[0],
+         lax.associative_scan(jnp.maximum, x, axis=1)), lambda d: (d.f32(5, 2), np.int32(40)))
+    case("nothing_complex", lambda x: (jnp.concatenate([none(x) + 1j, x * 1j]), (none(x) * 1j).sum(), jnp.pad(none(x) * 1j, (1, 2))),
+         lambda d: d.f32(5))
+    case("tridiagonal", lax.linalg.tridiagonal_solve, pivots, ulps=64)
+    case("tridiagonal_one", lax.linalg.tridiagonal_solve, lambda d: (d.f32(1), d.f32(1), d.f32(1), d.f32(1, 3)), ulps=2)
+
+
+def add_written(cases: dict) -> None:
+    """Decompositions, with what LAPACK gives in JAX"""
+    square = lambda d: (d.f32(2, 5, 5) + 3 * np.eye(5, dtype=np.float32), d.f32(2, 5, 2))
+    solve = lambda a, b: [jnp.linalg.solve(a, b), jnp.linalg.inv(a), jnp.linalg.det(a)]
+    cases["solve_unknown"] = solve, square, 8, False, unknown(solve, (2, 5, 5), (2, 5, 2))
+    qr = lambda a, b: [*jnp.linalg.qr(a), *jnp.linalg.qr(b, mode="complete")]
+    cases["qr_unknown"] = qr, lambda d: (d.f32(6, 4), d.f32(2, 3, 5)), 16, False, unknown(qr, (6, 4), (2, 3, 5))
