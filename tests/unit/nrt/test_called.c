@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tensor sets by the NEFF's names and by the compiled model's own (docs/neff.md, Names of inputs and outputs) */
+/* Tensor sets by the NEFF's names and by the compiled model's own (docs/neff.md, Names of inputs
+ * and outputs) */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
