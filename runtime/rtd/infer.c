@@ -243,12 +243,15 @@ static int find_output(struct rtd *rtd, struct rtd_infer *infer, const struct gi
 		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
 				"Shared memory [%s] of [%s] is not mapped", io->shm, io->name);
 
-	if (infer->outputs[index]->size < tensor->size || !infer->outputs[index]->writable)
+	if (infer->outputs[index]->size < tensor->size)
 		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
-				"Invalid data length for [%s], received %llu, expected %llu%s",
+				"Invalid data length for [%s], received %llu, expected %llu",
 				io->name, (unsigned long long)infer->outputs[index]->size,
-				(unsigned long long)tensor->size,
-				infer->outputs[index]->writable ? "" : ", mapped read-only");
+				(unsigned long long)tensor->size);
+	if (!infer->outputs[index]->writable)
+		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
+				"Shared memory [%s] of [%s] is mapped read-only", io->shm,
+				io->name);
 	return NERR_OK;
 }
 

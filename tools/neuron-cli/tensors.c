@@ -44,10 +44,13 @@ static bool bind_rows(struct tensors *t, const char *name, const struct npy *mod
 
 	if ((!before.split || file->shape[0]) && rows_join(&t->rows, model, file))
 		return true;
-	cli_fail(name, "%llu rows in batches of %llu, expected %llu in %llu",
-		 (unsigned long long)file->shape[0], (unsigned long long)model->shape[0],
-		 (unsigned long long)(before.joined ? before.given : 0),
-		 (unsigned long long)(before.joined ? before.batch : 0));
+	if (!file->shape[0] || !before.joined)
+		cli_fail(name, "%llu rows in batches of %llu, expected one at least",
+			 (unsigned long long)file->shape[0], (unsigned long long)model->shape[0]);
+	else
+		cli_fail(name, "%llu rows in batches of %llu, expected %llu in %llu",
+			 (unsigned long long)file->shape[0], (unsigned long long)model->shape[0],
+			 (unsigned long long)before.given, (unsigned long long)before.batch);
 	return false;
 }
 
