@@ -55,6 +55,7 @@ static int write_neff(const struct ncc_output *o, void **out, size_t *out_size,
 	if (rc)
 		return rc;
 	rc = ncc_check_model(model, err);
+	rc = rc ? rc : ncc_name_inputs(model, err);
 	if (!rc) {
 		rc = neff_write(model, out, out_size, &ne);
 		if (rc == -EINVAL)

@@ -5,6 +5,7 @@
  * says why.
  */
 #include "gather.h"
+#include "holders.h"
 #include "layout.h"
 #include "neuron_version.h"
 
@@ -16,7 +17,7 @@
 
 typedef int (*print_fn)(const struct ls_inventory *, const struct ls_options *, FILE *);
 
-enum { OPT_FORMAT = 256, OPT_VERSION };
+enum { OPT_FORMAT = 256, OPT_HOLDERS, OPT_VERSION };
 
 static const struct option long_options[] = {
 	{ "wide", no_argument, NULL, 'w' },
@@ -24,6 +25,7 @@ static const struct option long_options[] = {
 	{ "topology", no_argument, NULL, 't' },
 	{ "json-output", no_argument, NULL, 'j' },
 	{ "format", required_argument, NULL, OPT_FORMAT },
+	{ "holders", no_argument, NULL, OPT_HOLDERS },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
@@ -39,6 +41,8 @@ static const char help[] = "usage: neuron-ls [options]\n"
 			   "      --format FORMAT    classic (the default on Inf1), modern, or the "
 			   "table of the\n"
 			   "                         tools 1.0.11054, 1.16 or 2.9\n"
+			   "      --holders          show who has a device node open, and nothing "
+			   "else\n"
 			   "      --version          print the version\n"
 			   "  -h, --help             print this help\n";
 
@@ -76,6 +80,28 @@ static int list(print_fn print, const struct ls_options *opt)
 	return EXIT_SUCCESS;
 }
 
+/* What stands in the way of `rmmod neuron` */
+static int list_holders(const struct ls_options *opt)
+{
+	static struct ls_node nodes[LS_MAX_CHIPS];
+	unsigned n = ls_nodes("/dev", nodes, LS_MAX_CHIPS);
+	struct ls_holders holders;
+	int ret = ls_holders("/proc", nodes, n, &holders);
+
+	if (!ret && !n && !holders.n)
+		ret = fatal("Failed to list holders", "no /dev/neuron0");
+	else if (ret || (ret = ls_print_holders(&holders, nodes, opt, stdout)))
+		ret = fatal("Failed to list holders", strerror(-ret));
+	else if (fflush(stdout) || ferror(stdout))
+		ret = fatal("Failed to print", strerror(errno));
+	else if (holders.hidden)
+		fprintf(stderr,
+			"neuron-ls: %u processes of others were not looked at: root sees them\n",
+			holders.hidden);
+	free(holders.list);
+	return ret;
+}
+
 /* By the release that brought it, but for the first and the last */
 static print_fn find_format(const char *name)
 {
@@ -97,6 +123,7 @@ static print_fn find_format(const char *name)
 int main(int argc, char **argv)
 {
 	struct ls_options opt = { 0 };
+	bool holders = false;
 	print_fn table = NULL, other = NULL;
 	int c;
 
@@ -120,6 +147,9 @@ int main(int argc, char **argv)
 			if (!table)
 				return misuse("unknown format", optarg);
 			break;
+		case OPT_HOLDERS:
+			holders = true;
+			break;
 		case OPT_VERSION:
 			puts("neuron-ls " NEURON_EMULATOR_BUILD);
 			return EXIT_SUCCESS;
@@ -136,5 +166,5 @@ int main(int argc, char **argv)
 	}
 	if (optind < argc)
 		return misuse("unexpected argument", argv[optind]);
-	return list(other ? other : table, &opt);
+	return holders ? list_holders(&opt) : list(other ? other : table, &opt);
 }

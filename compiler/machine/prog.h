@@ -181,6 +181,8 @@ struct ncc_output {
 };
 int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct ncc_error *err);
 void ncc_out_free(struct neff_model *model);
+/* Gives the inputs their own names where the NEFF's would be the same in another order. */
+int ncc_name_inputs(struct neff_model *model, struct ncc_error *err);
 
 /*
  * check.c: proves that the emitted model ends, leaves the semaphores at 0, and orders every two

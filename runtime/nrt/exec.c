@@ -194,13 +194,17 @@ static NRT_STATUS execute(struct nrt_model *model, const struct rt_io *io)
 
 NRT_STATUS rt_execute(struct nrt_model *model, const struct rt_io *io, int repeat)
 {
-	NRT_STATUS status = rt_io_check(model, io);
+	struct rt_called called;
+	NRT_STATUS status = rt_called_make(model, io, &called);
 
+	if (!status)
+		status = rt_io_check(model, &called.io);
 	if (status) {
 		rt_nds_add(model->core, NDS_NC_COUNTER_INFER_INCORRECT_INPUT, 1);
 		__atomic_add_fetch(&model->core->counters.infer_bad_input, 1, __ATOMIC_RELAXED);
 	}
 	for (int i = 0; i < repeat && !rt_fatal(status); i++)
-		status = execute(model, io);
+		status = execute(model, &called.io);
+	rt_called_free(&called);
 	return status;
 }

@@ -36,10 +36,13 @@ static NRT_STATUS queue_execution(struct nrt_model *model, const struct rt_io *i
 {
 	const uint32_t vnc = model->core->vnc;
 	struct rt_queue *queue = rt_queue_make(RT_QUEUE_ID(vnc, NRTA_XU_COMPUTE, 0));
-	NRT_STATUS status = rt_io_check(model, io);
+	struct rt_called called;
+	NRT_STATUS status = rt_called_make(model, io, &called);
 	struct rt_request *r;
 
 	/* what is wrong with the tensors is told at once */
+	status = status ? status : rt_io_check(model, &called.io);
+	rt_called_free(&called);
 	if (status || !queue) {
 		rt_model_unpin(model);
 		return status ? status : rt_fail(NRT_RESOURCE, "NRT", "out of memory");

@@ -8,6 +8,7 @@
 
 #include "rt_queue.h"
 #include "rt_context.h"
+#include "rt_env.h"
 #include "rt_model.h"
 #include "rt_profile.h"
 #include "rt_sendrecv.h"
@@ -15,13 +16,12 @@
 static NRT_STATUS open_device(uint32_t index, uint32_t map)
 {
 	struct rt_device *device = &rt.devices[index];
-	const char *reset = secure_getenv("NEURON_RT_RESET_CORES");
 	int err = ndl_open_device((int)index, NULL, &device->dev);
 
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "Could not open the nd%u: %s",
 			       index, ndl_error_text(err));
-	if (!reset || strcmp(reset, "0")) {
+	if (rt_env_on("NEURON_RT_RESET_CORES", true)) {
 		err = rt_cores_reset(device->dev, map);
 		if (err)
 			return rt_fail(NRT_HW_ERROR, "TDRV", "reset of nd%u failed: %s", index,

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "rt_env.h"
 #include "rt_log.h"
 #include "rt_profile.h"
 
@@ -212,13 +213,6 @@ EXPORT NRT_STATUS nrt_inspect_config_set_activity(nrt_inspect_config_t *options,
 
 /* The environment */
 
-static bool on(const char *name, bool unset)
-{
-	const char *value = secure_getenv(name);
-
-	return value && *value ? strcmp(value, "0") : unset;
-}
-
 /* "0,2,4" or "0-3" */
 static void filter_cores(const char *text, struct nrt_sys_trace_config *trace)
 {
@@ -277,16 +271,17 @@ static NRT_STATUS from_environment(struct nrt_inspect_config *config)
 		status = nrt_inspect_config_set_output_dir(config, directory);
 	if (status)
 		return status;
-	config->enabled = on("NEURON_RT_INSPECT_ENABLE", false);
-	config->on_fail = on("NEURON_RT_INSPECT_ON_FAIL", false);
-	config->first = !device || strcmp(device, "session");
-	if (!on("NEURON_RT_INSPECT_SYSTEM_PROFILE", true))
+	config->enabled = rt_env_on("NEURON_RT_INSPECT_ENABLE", false);
+	config->on_fail = rt_env_on("NEURON_RT_INSPECT_ON_FAIL", false);
+	config->first = !device || strcasecmp(device, "session");
+	if (!rt_env_on("NEURON_RT_INSPECT_SYSTEM_PROFILE", true))
 		config->activity &= ~(1u << SYSTEM_PROFILE);
-	if (!on("NEURON_RT_INSPECT_DEVICE_PROFILE", true))
+	if (config->first && !(device && !strcasecmp(device, "model")) &&
+	    !rt_env_on("NEURON_RT_INSPECT_DEVICE_PROFILE", true))
 		config->activity &= ~(1u << DEVICE_PROFILE);
-	if (!on("NEURON_RT_INSPECT_HOST_MEMORY", true))
+	if (!rt_env_on("NEURON_RT_INSPECT_HOST_MEMORY", true))
 		config->activity &= ~(1u << HOST_MEMORY);
-	if (!on("NEURON_RT_INSPECT_CPU_UTIL", true))
+	if (!rt_env_on("NEURON_RT_INSPECT_CPU_UTIL", true))
 		config->activity &= ~(1u << CPU_UTIL);
 	if (most && strtoull(most, NULL, 10))
 		config->trace.max_events = strtoull(most, NULL, 10);
@@ -497,7 +492,8 @@ void rt_inspect_from_environment(void)
 {
 	struct nrt_inspect_config config = { 0 };
 
-	if (!on("NEURON_RT_INSPECT_ENABLE", false) && !on("NEURON_RT_INSPECT_ON_FAIL", false))
+	if (!rt_env_on("NEURON_RT_INSPECT_ENABLE", false) &&
+	    !rt_env_on("NEURON_RT_INSPECT_ON_FAIL", false))
 		return;
 	if (take(&config, from_environment(&config), true))
 		rt_log(RT_LOG_ERROR, "no inspect session: %s", nrtx_error_details());

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt_env.h"
 #include "rt_exec.h"
 #include "rt_log.h"
 #include "rt_trace.h"
@@ -57,9 +58,9 @@ static NRT_STATUS read_neff(struct nrt_model *model, const void *bytes, size_t s
 static bool wants_numerical_errors(void)
 {
 	const char *verbosity = secure_getenv("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY");
-	const char *fail = secure_getenv("NEURON_FAIL_ON_NAN");
 
-	return (verbosity && !strcmp(verbosity, "critical")) || (fail && !strcmp(fail, "1"));
+	return (verbosity && !strcasecmp(verbosity, "critical")) ||
+	       rt_env_on("NEURON_FAIL_ON_NAN", false);
 }
 
 /* How often part i is executed; loops of which that is not known count as one iteration. */

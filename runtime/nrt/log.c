@@ -20,6 +20,13 @@ static const char *const levels[] = {
 	[RT_LOG_INFO] = "INFO",	  [RT_LOG_OUTPUT] = "GPSIMD",
 };
 
+static const int priorities[] = {
+	[RT_LOG_ERROR] = LOG_ERR,
+	[RT_LOG_WARNING] = LOG_WARNING,
+	[RT_LOG_INFO] = LOG_INFO,
+	[RT_LOG_OUTPUT] = LOG_INFO,
+};
+
 static struct {
 	pthread_once_t once;
 	enum rt_log_level level;
@@ -38,12 +45,12 @@ static const char *setting(const char *name, const char *module)
 static enum rt_log_level parse_level(const char *text)
 {
 	if (!text || !*text)
-		return RT_LOG_ERROR;
+		return RT_LOG_WARNING;
 	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
 		if (!strncasecmp(text, levels[i], strlen(levels[i])))
 			return (enum rt_log_level)i;
 	return !strcasecmp(text, "DEBUG") || !strcasecmp(text, "TRACE") ? RT_LOG_INFO
-									: RT_LOG_ERROR;
+									: RT_LOG_WARNING;
 }
 
 static void start(void)
@@ -82,7 +89,7 @@ void rt_log_at(enum rt_log_level level, const char *function, const char *format
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	if (logging.syslog) {
-		syslog(level == RT_LOG_ERROR ? LOG_ERR : LOG_INFO, "NRT:%s %s", function, text);
+		syslog(priorities[level], "NRT:%s %s", function, text);
 		return;
 	}
 	clock_gettime(CLOCK_REALTIME, &now);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "rt_context.h"
+#include "rt_env.h"
 #include "rt_model.h"
 
 struct nrtx_neff {
@@ -21,10 +22,9 @@ NRT_STATUS rt_neff_read(const void *bytes, int fd, size_t size,
 			int (*account)(void *arg, int64_t bytes), void *account_arg,
 			struct nrtx_neff **file)
 {
-	const char *validate = secure_getenv("NEURON_RT_VALIDATE_HASH");
 	struct neff_limits limits = {
 		.target = rt.gen->target,
-		.validate_hash = validate && (!strcmp(validate, "true") || !strcmp(validate, "1")),
+		.validate_hash = rt_env_on("NEURON_RT_VALIDATE_HASH", false),
 		.account = account,
 		.account_arg = account_arg,
 	};

@@ -6,6 +6,7 @@
 
 #include "neuron/isa/table.h"
 #include "rt_context.h"
+#include "rt_env.h"
 #include "rt_log.h"
 #include "rt_rounding.h"
 
@@ -13,20 +14,16 @@
 
 NRT_STATUS rt_rounding_read(const struct neuron_target *target, struct rt_rounding *rounding)
 {
-	const char *on = secure_getenv("NEURON_RT_STOCHASTIC_ROUNDING_EN");
+	static const char switched[] = "NEURON_RT_STOCHASTIC_ROUNDING_EN";
 	const char *seed = secure_getenv("NEURON_RT_STOCHASTIC_ROUNDING_SEED");
 	char *end;
 
 	*rounding = (struct rt_rounding){ 0 };
 	if (target->core < FIRST_CORE)
 		return NRT_SUCCESS;
-	if (on && *on) {
-		if ((*on != '0' && *on != '1') || on[1])
-			return rt_fail(NRT_INVALID, "NRT",
-				       "NEURON_RT_STOCHASTIC_ROUNDING_EN=%s: 0 or 1 is expected",
-				       on);
-		rounding->stochastic = *on == '1';
-	}
+	if (rt_env_bool(switched, &rounding->stochastic) == -EINVAL)
+		return rt_fail(NRT_INVALID, "NRT", "%s=%s: " RT_ENV_BOOL, switched,
+			       secure_getenv(switched));
 	if (seed && *seed) {
 		errno = 0;
 		rounding->seed = strtoull(seed, &end, 0);

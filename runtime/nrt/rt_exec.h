@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layers of an execution, from the lowest: errors that the chip reported (error.c), copies
- * between tensors and variables (io.c), one run of a subgraph's programs (run.c), a core's whole
- * execution from inputs to outputs (exec.c)
+ * The layers of an execution, from the lowest: errors that the chip reported (error.c), names of
+ * tensors (called.c), copies between tensors and variables (io.c), one run of a subgraph's programs
+ * (run.c), a core's whole execution from inputs to outputs (exec.c)
  */
 #ifndef RT_EXEC_H
 #define RT_EXEC_H
@@ -14,6 +14,15 @@ struct rt_io {
 	const nrt_tensor_set_t *inputs;
 	nrt_tensor_set_t *outputs;
 };
+
+/* called.c: the sets of an execution with each tensor by the NEFF's name */
+struct rt_called {
+	struct rt_io io;
+	struct rt_set in, out; /* what was made for it */
+};
+NRT_STATUS rt_called_make(const struct nrt_model *model, const struct rt_io *io,
+			  struct rt_called *called);
+void rt_called_free(struct rt_called *called); /* also after a failure */
 
 /*
  * Empties the error queue of the subgraph's core and returns the resulting status: the first entry

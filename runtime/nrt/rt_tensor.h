@@ -35,7 +35,7 @@ struct rt_set {
 	pthread_mutex_t lock;
 	unsigned int n, cap;
 	struct rt_set_item *item;
-	bool copied; /* by rt_set_copy */
+	bool copied; /* by rt_set_copy, or made by rt_set_init */
 };
 
 /*
@@ -58,7 +58,10 @@ void rt_mapped_remove(struct rt_storage *storage);
 /* True if a device tensor's mapping on the device has the address; and in which memory it lies */
 bool rt_tensor_placement(const void *va, int device, int *memory);
 
-/* A copy of a set's names and tensors; false: out of memory. drop frees what the copy holds. */
+/* An empty set, zeroed before; and a tensor more, in the place of one of that name. No lock */
+void rt_set_init(struct rt_set *set);
+NRT_STATUS rt_set_add(struct rt_set *set, const char *name, nrt_tensor_t *tensor);
+/* A copy of a set's names and tensors; false: out of memory. drop frees what a copy holds. */
 bool rt_set_copy(struct rt_set *copy, const nrt_tensor_set_t *set);
 void rt_set_drop(struct rt_set *copy);
 

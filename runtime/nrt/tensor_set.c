@@ -60,7 +60,7 @@ nrt_tensor_t *rt_set_find(const nrt_tensor_set_t *set, const char *name)
 	return tensor;
 }
 
-static NRT_STATUS add(struct rt_set *set, const char *name, nrt_tensor_t *tensor)
+NRT_STATUS rt_set_add(struct rt_set *set, const char *name, nrt_tensor_t *tensor)
 {
 	struct rt_set_item *item = find(set, name);
 	char *copy;
@@ -96,7 +96,7 @@ EXPORT NRT_STATUS nrt_add_tensor_to_tensor_set(nrt_tensor_set_t *tensor_set, con
 	if (!set || !name || !tensor)
 		return rt_fail(NRT_INVALID, "NRT", "set, name or tensor missing");
 	pthread_mutex_lock(&set->lock);
-	status = add(set, name, tensor);
+	status = rt_set_add(set, name, tensor);
 	pthread_mutex_unlock(&set->lock);
 	return status;
 }
@@ -126,16 +126,21 @@ void rt_set_drop(struct rt_set *copy)
 	*copy = (struct rt_set){ 0 };
 }
 
+void rt_set_init(struct rt_set *set)
+{
+	pthread_mutex_init(&set->lock, NULL);
+	set->copied = true;
+}
+
 bool rt_set_copy(struct rt_set *copy, const nrt_tensor_set_t *tensor_set)
 {
 	struct rt_set *set = (struct rt_set *)tensor_set;
 	NRT_STATUS status = NRT_SUCCESS;
 
-	pthread_mutex_init(&copy->lock, NULL);
-	copy->copied = true;
+	rt_set_init(copy);
 	pthread_mutex_lock(&set->lock);
 	for (unsigned int i = 0; i < set->n && !status; i++)
-		status = add(copy, set->item[i].name, set->item[i].tensor);
+		status = rt_set_add(copy, set->item[i].name, set->item[i].tensor);
 	pthread_mutex_unlock(&set->lock);
 	if (status)
 		rt_set_drop(copy);

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 
 #include "log.h"
+#include "neff_called.h"
 #include "rtd.h"
 
 #define NAMES 200 /* bytes of a message for names of tensors */
@@ -53,55 +54,68 @@ static uint64_t cookie_new(void)
 
 /* ---- post: inputs */
 
-/* The tensor that a client calls so: the compiled model's own name goes before the NEFF's; -1: none
- */
-static int find_tensor(const struct rtd_program *program, bool output, const char *name)
+/* What a request gives: each place; and for each tensor of the program the last one, and how many */
+struct given {
+	const struct rtd_io *list;
+	unsigned int n;
+	const struct rtd_io **io;
+	unsigned int *count;
+};
+
+static void given_free(struct given *given)
 {
-	const struct rtd_tensor *tensors;
-	unsigned int n = rtd_program_tensors(program, &tensors);
-	int found = -1;
+	free(given->io);
+	free(given->count);
+}
+
+/* The inputs, or the outputs, as libneff's rule takes them; place[]: each one's number */
+static unsigned int list_called(const struct rtd_tensor *tensors, unsigned int n, bool output,
+				struct neff_called *called, unsigned int *place)
+{
+	unsigned int count = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
 		if (tensors[i].output != output)
 			continue;
-		if (tensors[i].source && !strcmp(tensors[i].source, name))
-			return i;
-		if (!strcmp(tensors[i].name, name))
-			found = i;
+		called[count] = (struct neff_called){ tensors[i].name, tensors[i].source };
+		place[count++] = i;
 	}
-	return found;
+	return count;
 }
-
-/* What a request gives: each place, and the tensor that it is for */
-struct given {
-	const struct rtd_io *list;
-	unsigned int n;
-	int *tensor;
-};
 
 static int given_match(struct given *given, const struct rtd_program *program, bool output,
 		       struct rtd_err *err)
 {
-	given->tensor = calloc(given->n + 1, sizeof(*given->tensor));
-	if (!given->tensor)
-		return rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
-	for (unsigned int i = 0; i < given->n; i++)
-		given->tensor[i] = find_tensor(program, output, given->list[i].name);
-	return NERR_OK;
-}
+	const struct rtd_tensor *tensors;
+	unsigned int n = rtd_program_tensors(program, &tensors), count = 0;
+	struct neff_called *called = calloc(n + 1, sizeof(*called));
+	unsigned int *place = calloc(n + 1, sizeof(*place));
+	const char **name = calloc(given->n + 1, sizeof(*name));
+	int *which = calloc(given->n + 1, sizeof(*which));
+	bool ok = called && place && name && which;
 
-static const struct rtd_io *given_find(const struct given *given, int tensor, unsigned int *count)
-{
-	const struct rtd_io *found = NULL;
-
-	*count = 0;
-	for (unsigned int i = 0; i < given->n; i++) {
-		if (given->tensor[i] == tensor) {
-			found = &given->list[i];
-			++*count;
-		}
+	given->io = calloc(n + 1, sizeof(*given->io));
+	given->count = calloc(n + 1, sizeof(*given->count));
+	ok = ok && given->io && given->count;
+	for (unsigned int i = 0; ok && i < given->n; i++)
+		name[i] = given->list[i].name;
+	if (ok)
+		count = list_called(tensors, n, output, called, place);
+	ok = ok && !neff_called_match(called, count, NEFF_OF_MODEL, name, given->n, which);
+	for (unsigned int i = 0; ok && i < given->n; i++) {
+		if (which[i] < 0)
+			continue;
+		given->io[place[which[i]]] = &given->list[i];
+		given->count[place[which[i]]]++;
 	}
-	return found;
+	free(called);
+	free(place);
+	free(name);
+	free(which);
+	if (ok)
+		return NERR_OK;
+	given_free(given);
+	return rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
 }
 
 /* "x (input0)": both names of a tensor, for messages */
@@ -141,16 +155,23 @@ static int fill_shm(struct rtd *rtd, const struct rtd_post *post, const struct r
 		    const struct rtd_io *io, void *buf, struct rtd_err *err)
 {
 	struct rtd_shm *shm = rtd_shm_get(rtd, post->peer, io->shm);
-	int code = NERR_OK;
+	int code = NERR_OK, rc = 0;
+	size_t there;
 
 	if (!shm)
 		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
 				"Shared memory [%s] of [%s] is not mapped", io->shm, io->name);
-	if (shm->size < tensor->size || rtd_shm_read(shm, buf, tensor->size))
+	there = shm->size;
+	if (shm->size >= tensor->size)
+		rc = rtd_shm_read(shm, buf, tensor->size, &there); /* it may be shorter by now */
+	if (rc && rc != -EIO)
 		code = rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
-				"Invalid data length for [%s], received %llu, expected %llu",
-				io->name, (unsigned long long)shm->size,
-				(unsigned long long)tensor->size);
+				"Shared memory [%s] of [%s] cannot be read: %s", io->shm, io->name,
+				strerror(-rc));
+	else if (there < tensor->size)
+		code = rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
+				"Invalid data length for [%s], received %zu, expected %llu",
+				io->name, there, (unsigned long long)tensor->size);
 	rtd_shm_put(rtd, shm);
 	return code;
 }
@@ -159,15 +180,13 @@ static int fill_input(struct rtd *rtd, const struct rtd_post *post, const struct
 		      struct rtd_infer *infer, unsigned int index, struct rtd_err *err)
 {
 	void *buf = rtd_slot_buffer(infer->slot->slot, index);
+	const struct rtd_io *io = given->io[index];
 	const struct rtd_tensor *tensor;
-	const struct rtd_io *io;
-	unsigned int count;
 
 	rtd_program_tensors(infer->model->program, &tensor);
 	tensor += index;
-	io = given_find(given, index, &count);
-	if (count != 1)
-		return refuse_count(tensor, "be given", count, given, err);
+	if (given->count[index] != 1)
+		return refuse_count(tensor, "be given", given->count[index], given, err);
 	infer->own_names |= strcmp(io->name, tensor->name) != 0;
 	if (io->shm)
 		return fill_shm(rtd, post, tensor, io, buf, err);
@@ -186,7 +205,7 @@ static int fill_input(struct rtd *rtd, const struct rtd_post *post, const struct
 static int fill_inputs(struct rtd *rtd, const struct rtd_post *post, struct rtd_infer *infer,
 		       struct rtd_err *err)
 {
-	struct given given = { post->inputs, post->ninputs, NULL };
+	struct given given = { post->inputs, post->ninputs, NULL, NULL };
 	const struct rtd_tensor *tensors;
 	unsigned int n = rtd_program_tensors(infer->model->program, &tensors), ninputs = 0;
 	char names[NAMES];
@@ -202,7 +221,7 @@ static int fill_inputs(struct rtd *rtd, const struct rtd_post *post, struct rtd_
 	for (unsigned int i = 0; i < n && !err->code; i++)
 		if (!tensors[i].output)
 			fill_input(rtd, post, &given, infer, i, err);
-	free(given.tensor);
+	given_free(&given);
 	return err->code;
 }
 
@@ -211,27 +230,28 @@ static int fill_inputs(struct rtd *rtd, const struct rtd_post *post, struct rtd_
 static int find_output(struct rtd *rtd, struct rtd_infer *infer, const struct given *given,
 		       unsigned int index, struct rtd_err *err)
 {
+	const struct rtd_io *io = given->io[index];
 	const struct rtd_tensor *tensors, *tensor;
-	const struct rtd_io *io;
-	unsigned int count;
 
 	rtd_program_tensors(infer->model->program, &tensors);
 	tensor = &tensors[index];
-	io = given_find(given, index, &count);
-	if (count != 1 || !io->shm)
-		return refuse_count(tensor, "name shared memory", count, given, err);
+	if (given->count[index] != 1 || !io->shm)
+		return refuse_count(tensor, "name shared memory", given->count[index], given, err);
 
 	infer->outputs[index] = rtd_shm_get(rtd, &infer->peer, io->shm);
 	if (!infer->outputs[index])
 		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
 				"Shared memory [%s] of [%s] is not mapped", io->shm, io->name);
 
-	if (infer->outputs[index]->size < tensor->size || !infer->outputs[index]->writable)
+	if (infer->outputs[index]->size < tensor->size)
 		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
-				"Invalid data length for [%s], received %llu, expected %llu%s",
+				"Invalid data length for [%s], received %llu, expected %llu",
 				io->name, (unsigned long long)infer->outputs[index]->size,
-				(unsigned long long)tensor->size,
-				infer->outputs[index]->writable ? "" : ", mapped read-only");
+				(unsigned long long)tensor->size);
+	if (!infer->outputs[index]->writable)
+		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
+				"Shared memory [%s] of [%s] is mapped read-only", io->shm,
+				io->name);
 	return NERR_OK;
 }
 
@@ -240,7 +260,7 @@ static int find_outputs(struct rtd *rtd, struct rtd_infer *infer, const struct r
 {
 	const struct rtd_tensor *tensors;
 	unsigned int ntensors = rtd_program_tensors(infer->model->program, &tensors);
-	struct given given = { list, n, NULL };
+	struct given given = { list, n, NULL, NULL };
 
 	if (!n)
 		return NERR_OK;
@@ -252,7 +272,7 @@ static int find_outputs(struct rtd *rtd, struct rtd_infer *infer, const struct r
 	for (unsigned int i = 0; i < ntensors && !err->code; i++)
 		if (tensors[i].output)
 			find_output(rtd, infer, &given, i, err);
-	free(given.tensor);
+	given_free(&given);
 	return err->code;
 }
 

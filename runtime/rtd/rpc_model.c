@@ -306,7 +306,11 @@ static int load_check(struct rtd_call *call, struct load_stream *s)
 	if (s->file) {
 		if (load_read_file(call, s))
 			return s->err.code;
-	} else if (!s->has_size || s->received != s->neff_size) {
+	} else if (!s->has_size) {
+		return rtd_fail(&s->err, NERR_INVALID, "NMGR",
+				"Wrong NEFF file size: received %zu bytes, and no size",
+				s->received);
+	} else if (s->received != s->neff_size) {
 		return rtd_fail(&s->err, NERR_INVALID, "NMGR",
 				"Wrong NEFF file size: received %zu bytes, expected %llu",
 				s->received, (unsigned long long)s->neff_size);

@@ -446,7 +446,8 @@ int rtd_shm_unmap(struct rtd *rtd, const struct rtd_peer *peer, const char *path
 		  struct rtd_err *err);
 struct rtd_shm *rtd_shm_get(struct rtd *rtd, const struct rtd_peer *peer, const char *path);
 void rtd_shm_put(struct rtd *rtd, struct rtd_shm *shm);
-int rtd_shm_read(struct rtd_shm *shm, void *buf, size_t len); /* 0 or -errno */
+/* 0 or -errno: -EIO where the client's file ends early; *done: the bytes before that */
+int rtd_shm_read(struct rtd_shm *shm, void *buf, size_t len, size_t *done);
 int rtd_shm_write(struct rtd_shm *shm, const void *buf, size_t len); /* 0 or -errno */
 void rtd_shm_drop(struct rtd *rtd, uint64_t session); /* those of a session; 0: all */
 

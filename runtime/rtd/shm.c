@@ -253,45 +253,46 @@ void rtd_shm_drop(struct rtd *rtd, uint64_t session)
 
 /* ---- data */
 
-static int copy_whole(int fd, void *buf, size_t len, off_t at, bool write)
+/* -EIO where the file ends early; *done: the bytes that were copied */
+static int copy_whole(int fd, void *buf, size_t len, off_t at, bool write, size_t *done)
 {
 	char *p = buf;
 	ssize_t n;
 
-	while (len) {
-		n = write ? pwrite(fd, p, len, at) : pread(fd, p, len, at);
+	for (*done = 0; *done < len; *done += n) {
+		n = write ? pwrite(fd, p + *done, len - *done, at + *done)
+			  : pread(fd, p + *done, len - *done, at + *done);
 		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
+			n = 0;
+		else if (n <= 0)
 			return n ? -errno : -EIO;
-		p += n;
-		at += n;
-		len -= n;
 	}
 	return 0;
 }
 
-static int copy_mapped(struct rtd_shm *shm, void *buf, size_t len, bool write)
+static int copy_mapped(struct rtd_shm *shm, void *buf, size_t len, bool write, size_t *done)
 {
 	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC), err;
 
+	*done = 0;
 	if (fd < 0)
 		return -errno;
-	err = copy_whole(fd, buf, len, (off_t)(uintptr_t)shm->map, write);
+	err = copy_whole(fd, buf, len, (off_t)(uintptr_t)shm->map, write, done);
 	close(fd);
 	return err;
 }
 
-int rtd_shm_read(struct rtd_shm *shm, void *buf, size_t len)
+int rtd_shm_read(struct rtd_shm *shm, void *buf, size_t len, size_t *done)
 {
-	return shm->map ? copy_mapped(shm, buf, len, false)
-			: copy_whole(shm->fd, buf, len, 0, false);
+	return shm->map ? copy_mapped(shm, buf, len, false, done)
+			: copy_whole(shm->fd, buf, len, 0, false, done);
 }
 
 int rtd_shm_write(struct rtd_shm *shm, const void *buf, size_t len)
 {
 	void *from = (void *)(uintptr_t)buf;
+	size_t done;
 
-	return shm->map ? copy_mapped(shm, from, len, true)
-			: copy_whole(shm->fd, from, len, 0, true);
+	return shm->map ? copy_mapped(shm, from, len, true, &done)
+			: copy_whole(shm->fd, from, len, 0, true, &done);
 }

@@ -10,12 +10,15 @@ capture of the vendor's exporter, by a reader of the text format of our own.
 
 import copy
 import http.client
+import importlib.machinery
+import importlib.util
 import json
 import os
 import re
 import subprocess
 import sys
 import time
+from types import ModuleType
 from typing import Any
 
 from tap import Tap
@@ -43,6 +46,7 @@ WANTED = {
     "hardware_ecc_events_created": ("gauge", LABELS | {"event_type", "neuron_device_index"}),
     "instance_info": ("gauge", LABELS),
     "neuron_hardware_info": ("gauge", LABELS | {"neuron_device_count", "neuron_device_memory_size", "neuroncore_per_device_count"}),
+    "neuron_monitor_record_timestamp_seconds": ("gauge", set()),
     "python_info": ("gauge", {"implementation", "major", "minor", "patchlevel", "version"}),
     "python_gc_objects_collected_total": ("counter", {"generation"}),
     "python_gc_objects_uncollectable_total": ("counter", {"generation"}),
@@ -252,8 +256,86 @@ def check_pair(tap: Tap, program: str, monitor: str) -> None:
     first.wait()
 
 
+def module(program: str) -> ModuleType:
+    loader = importlib.machinery.SourceFileLoader("exporter", program)
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec
+    found = importlib.util.module_from_spec(spec)
+    sys.modules[loader.name] = found
+    loader.exec_module(found)
+    return found
+
+
+def answer(port: int, address: str = "127.0.0.1") -> tuple[int, str]:
+    connection = http.client.HTTPConnection(address, port, timeout=20)
+    connection.request("GET", "/metrics")
+    response = connection.getresponse()
+    return response.status, response.read().decode()
+
+
+def check_frozen(tap: Tap, program: str) -> None:
+    """A monitor that hangs: by a clock of the test's, the exporter's own server in this process."""
+    exporter = module(program)
+    now = [1000.0]
+    store = exporter.Store(clock=lambda: now[0])
+    port = exporter.serve(store, 0, None, None, "127.0.0.1")
+
+    def after(seconds: float) -> tuple[int, bool]:
+        now[0] += seconds
+        status, body = answer(port)
+        return status, "neuroncore_utilization_ratio{" in body or "system_memory" in body or "neuron_" in body.split(" record")[0]
+
+    def record() -> None:
+        exporter.take_line(store, json.dumps(RECORD).encode())
+
+    tap.ok(after(299) == (200, False), "before the first record there are no values")
+    status, body = (after(2)[0], answer(port)[1])
+    tap.ok(status == 503 and body == "no record of neuron-monitor for 301 s\n", "five minutes without one", body)
+    before = time.time()
+    record()
+    stamp = parse(answer(port)[1])[1]["neuron_monitor_record_timestamp_seconds"]
+    tap.ok(len(stamp) == 1 and stamp[0][0] == {} and before <= stamp[0][1] <= time.time(), "the record's time", str(stamp))
+    tap.ok(after(299)[0] == 200 and after(2)[0] == 503, "the second record may come every few minutes")
+    record()  # 301 s after the first
+    tap.ok(after(3 * 301 - 1)[0] == 200 and after(2)[0] == 503, "three times as long as between the two")
+    for _ in range(4):
+        now[0] += 1
+        record()
+    tap.ok(after(15) == (200, True), "15 seconds at least")
+    tap.ok(after(1) == (503, False), "after that no value is served")
+    tap.ok(answer(port)[1] == "neuron-monitor's last record is 16 s old, one came every 1.0 s\n", "and why is said", answer(port)[1])
+    exporter.complain = lambda text: None
+    exporter.take_line(store, b"{}")
+    tap.ok(answer(port)[0] == 503, "what is no record does not count")
+    record()
+    tap.ok(after(0) == (200, True), "the next record ends it")
+    for seconds in (1, 20, 5, 5):  # groups of several periods
+        now[0] += seconds
+        record()
+    tap.ok(after(59)[0] == 200 and after(2)[0] == 503, "of records that come 20 s apart at most after a minute")
+
+
+def check_address(tap: Tap, program: str) -> None:
+    def reached(exporter: Exporter, address: str) -> bool:
+        try:
+            return answer(exporter.port, address)[0] == 200
+        except OSError:
+            return False
+
+    for options, want in (([], (True, True)), (["--address", "127.0.0.2"], (False, True)), (["-a", "localhost"], (True, False))):
+        exporter = Exporter(program, *options)
+        got = tuple(reached(exporter, address) for address in ("127.0.0.1", "127.0.0.2"))
+        exporter.stop()
+        tap.ok(got == want, f"listens as {options} says", f"127.0.0.1 and 127.0.0.2: {got}")
+    for address in ("192.0.2.1", "no.such.name.invalid", "a" * 70):
+        done = subprocess.run([program, "--port", "0", "--address", address], stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
+        tap.ok(done.returncode == 1 and address.encode() in done.stderr and done.stderr.count(b"\n") == 1, f"{address} is refused", str(done))
+
+
 def main() -> None:
     tap = Tap()
+    check_frozen(tap, sys.argv[1])
+    check_address(tap, sys.argv[1])
     exporter = Exporter(sys.argv[1])
     check_names(tap, exporter)
     check_values(tap, exporter)

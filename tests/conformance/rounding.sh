@@ -29,9 +29,9 @@ run() { # NEFF DEVICE DIR VARIABLE=VALUE...
     shift 3
     env "$@" "$BUILD/tools/neuron-run" "$out/$neff" --device "$device" --input "x=$out/x.npy" --output-dir "$out/$dir" >/dev/null 2>"$out/error"
 }
-run sum.neff emu:trn1.2xlarge again NEURON_RT_STOCHASTIC_ROUNDING_EN=1 && cmp -s "$out"/again/*.npy "$out"/stochastic/*.npy
+run sum.neff emu:trn1.2xlarge again NEURON_RT_STOCHASTIC_ROUNDING_EN=True && cmp -s "$out"/again/*.npy "$out"/stochastic/*.npy
 result "the same seed gives the same bits" $?
-! run sum.neff emu:trn1.2xlarge wrong NEURON_RT_STOCHASTIC_ROUNDING_EN=2 && grep -q 'STOCHASTIC_ROUNDING_EN=2: 0 or 1 is expected' "$out/error"
+! run sum.neff emu:trn1.2xlarge wrong NEURON_RT_STOCHASTIC_ROUNDING_EN=2 && grep -q 'STOCHASTIC_ROUNDING_EN=2: 0, 1, false or true is expected' "$out/error"
 result "neither 0 nor 1 is refused" $?
 ! run sum.neff emu:trn1.2xlarge wrong NEURON_RT_STOCHASTIC_ROUNDING_SEED=-1 && grep -q 'STOCHASTIC_ROUNDING_SEED=-1: a number' "$out/error"
 result "a seed that is no number is refused" $?

@@ -44,6 +44,11 @@ like "$record" '"total_latency":\{"p0":[0-9.e-]+,' "neuron-monitor: their latenc
 like "$record" '"loaded_models":\[\{"name":"add","uuid":"[0-9a-f]{32}","model_id":[0-9]+,"is_running":true,"subgraphs":\{"sg_00":.*"neuroncore_index":2,"neuron_device_index":0' \
     "neuron-monitor: its model"
 
+holders=$(neuron-ls --holders)
+like "$holders" "^\| 0 +\| $job +\| [1-9][0-9]* +\| (yes|no) +\| neuron-run add.neff" "neuron-ls --holders: who works on a device"
+like "$holders" "^\| 3 +\| $monitor +\| [1-9][0-9]* +\| (yes|no) +\| neuron-monitor -c config" "and who looks at it"
+is "$(grep -c "neuron-ls" <<<"$holders")" 0 "and not itself"
+like "$(rmmod neuron 2>&1)" 'in use|temporarily unavailable' "the module is theirs"
 top=$(neuron-top --once)
 like "$top" '>all<  1:job$' "neuron-top: a tab with its tag"
 like "$top" "\[\+\] $job neuron-run add.neff" "neuron-top: the process"

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of a model's inputs: a NEFF calls them input0, input1, ...; the model that it was compiled
- * from has names of its own, which it may carry. Called by neuron-run and neuron-cli.
+ * The inputs that a user names. Which one a name means is libneff's rule (neff_called.h). Called by
+ * neuron-run, neuron-cli and neuron-bench.
  */
 #ifndef TOOLS_NAMES_H
 #define TOOLS_NAMES_H
 
 #include <stddef.h>
 
-struct input_name {
-	const char *name; /* the NEFF's */
-	const char *source; /* the compiled model's; NULL or "": the NEFF has none */
-};
+#include "neff_called.h"
 
 /*
- * The input that a user calls `given`: the one of that name in the compiled model, else the one of
- * that name in the NEFF. -1: there is none.
+ * Which of the n inputs each of the names that the user gives means, in which[ngiven]. -ENOENT:
+ * given[*bad] is no input's; -EEXIST: it is that of one that is given already, which[*bad]; -ENOMEM
  */
-int name_find(const struct input_name *names, unsigned int n, const char *given);
+int names_given(const struct neff_called *names, unsigned int n, const char *const *given,
+		unsigned int ngiven, int *which, unsigned int *bad);
 /* Writes "input0 (pixels), input1" for messages, cut where it does not fit. */
-void name_list(const struct input_name *names, unsigned int n, char *text, size_t size);
+void name_list(const struct neff_called *names, unsigned int n, char *text, size_t size);
 
 #endif

@@ -3,6 +3,7 @@
  * What goes into the model: files for the inputs that the user gives, and for the others numbers
  * that are the same for the same seed.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,30 +85,43 @@ static bool check_input(const struct sized_input *in, const char *path)
 			  npy_dtype_name(in->bound.dtype), want);
 }
 
-/* The file that the user gives for each input, in the order of names; NULL: none */
-static bool choose_files(const struct bench *bench, const struct input_name *names, unsigned int n,
-			 const char **file)
+static bool refuse_name(const struct neff_called *names, unsigned int n, const char *given,
+			int which, int rc)
 {
 	char all[512];
 
-	for (unsigned int i = 0; i < bench->ninputs; i++) {
-		int at = name_find(names, n, bench->inputs[i].name);
-
-		if (at < 0) {
-			name_list(names, n, all, sizeof(all));
-			return bench_fail(bench->inputs[i].name,
-					  "the model has no such input: it has %s", all);
-		}
-		if (file[at])
-			return bench_fail(names[at].name, "this input is given twice");
-		file[at] = bench->inputs[i].file;
+	if (rc == -ENOENT) {
+		name_list(names, n, all, sizeof(all));
+		return bench_fail(given, "the model has no such input: it has %s", all);
 	}
+	if (rc != -EEXIST)
+		return bench_fail("inputs", "%s", strerror(-rc));
+	return bench_fail(names[which].name, "this input is given twice, the second time as '%s'",
+			  given);
+}
+
+/* The file that the user gives for each input, in the order of names; NULL: none */
+static bool choose_files(const struct bench *bench, const struct neff_called *names, unsigned int n,
+			 const char **file)
+{
+	const char *given[BENCH_MAX_INPUTS];
+	int which[BENCH_MAX_INPUTS], rc;
+	unsigned int bad;
+
+	for (unsigned int i = 0; i < bench->ninputs; i++)
+		given[i] = bench->inputs[i].name;
+	rc = names_given(names, n, given, bench->ninputs, which, &bad);
+	if (rc)
+		return refuse_name(names, n, bad < bench->ninputs ? given[bad] : "",
+				   rc == -EEXIST ? which[bad] : 0, rc);
+	for (unsigned int i = 0; i < bench->ninputs; i++)
+		file[which[i]] = bench->inputs[i].file;
 	return true;
 }
 
 bool inputs_make(struct bench *bench)
 {
-	struct input_name *names = calloc(bench->ntensors + 1, sizeof(*names));
+	struct neff_called *names = calloc(bench->ntensors + 1, sizeof(*names));
 	const char **file = calloc(bench->ntensors + 1, sizeof(*file));
 	struct sized_input *in = calloc(bench->ntensors + 1, sizeof(*in));
 	uint64_t state = bench->seed;
@@ -119,7 +133,7 @@ bool inputs_make(struct bench *bench)
 
 		if (t->output)
 			continue;
-		names[n] = (struct input_name){ t->name, t->source };
+		names[n] = (struct neff_called){ t->name, t->source };
 		in[n++] = (struct sized_input){ t->name, t->source, t->npy, &t->npy, 0 };
 	}
 	ok = ok ? choose_files(bench, names, n, file) : bench_fail("inputs", "out of memory");

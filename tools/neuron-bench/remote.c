@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "client.h"
+#include "neff_called.h"
 #include "nmgr.pb-c.h"
 #include "nrtx.pb-c.h"
 
@@ -174,6 +175,30 @@ static bool remote_open(struct bench *bench)
 	return ok && describe(bench, remote);
 }
 
+/* Names the inputs so that the daemon takes each for this one. */
+static bool call_inputs(const struct bench *bench, struct connection *c)
+{
+	struct neff_called *names = calloc(bench->ntensors + 1, sizeof(*names));
+	const char **called = calloc(bench->ntensors + 1, sizeof(*called));
+	unsigned int n = 0;
+	bool ok = names && called;
+
+	for (unsigned int i = 0; ok && i < bench->ntensors; i++)
+		if (!bench->tensor[i].output)
+			names[n++] = (struct neff_called){ bench->tensor[i].name,
+							   bench->tensor[i].source };
+	ok = ok && !neff_called_names(names, n, called);
+	n = 0;
+	for (unsigned int i = 0; ok && i < bench->ntensors; i++) {
+		nrt__infer_io__init(&c->io[i]);
+		if (!bench->tensor[i].output)
+			c->io[i].name = (char *)called[n++];
+	}
+	free(names);
+	free(called);
+	return ok;
+}
+
 static bool remote_worker_open(struct bench_worker *worker)
 {
 	const struct bench *bench = worker->bench;
@@ -188,6 +213,8 @@ static bool remote_worker_open(struct bench_worker *worker)
 	}
 	if (!c || !c->client || !c->io || !c->in)
 		return bench_fail("a thread", "out of memory");
+	if (!call_inputs(bench, c))
+		return bench_fail("a thread", "out of memory");
 	nrt__infer_request__init(&c->request);
 	nrt__h_nn__init(&c->handle);
 	c->handle.id = remote->model[worker->copy];
@@ -199,8 +226,6 @@ static bool remote_worker_open(struct bench_worker *worker)
 
 		if (t->output)
 			continue;
-		nrt__infer_io__init(io);
-		io->name = t->name;
 		io->data_case = NRT__INFER_IO__DATA_BUF;
 		io->buf.data = t->npy.data;
 		io->buf.len = t->npy.size;

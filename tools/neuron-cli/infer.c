@@ -277,7 +277,7 @@ static bool slot_send(struct run *run, struct slot *slot)
 
 		nrt__infer_io__init(io);
 		nrt__shared_mem_buf__init(&run->shms[i]);
-		io->name = t->list[i].info->name;
+		io->name = (char *)t->list[i].called;
 		io->data_case = shm ? NRT__INFER_IO__DATA_BUF_SHM : NRT__INFER_IO__DATA_BUF;
 		if (shm) {
 			run->shms[i].path = slot->buffers[i].shm;
@@ -318,7 +318,7 @@ static bool slot_store(struct slot *slot, const Nrt__InferResponse *resp)
 			memcpy(to, slot->buffers[i].data, bytes);
 			continue;
 		}
-		buf = find_ofmap(resp, t->list[i].info->name);
+		buf = find_ofmap(resp, t->list[i].answered);
 		if (!buf || buf->len != t->list[i].info->size) {
 			cli_fail("infer", "output [%s]: %zu bytes, expected %llu",
 				 t->list[i].info->name, buf ? buf->len : 0,

@@ -2,6 +2,7 @@
 /* See tensors.h. */
 #include "tensors.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,10 +44,13 @@ static bool bind_rows(struct tensors *t, const char *name, const struct npy *mod
 
 	if ((!before.split || file->shape[0]) && rows_join(&t->rows, model, file))
 		return true;
-	cli_fail(name, "%llu rows in batches of %llu, expected %llu in %llu",
-		 (unsigned long long)file->shape[0], (unsigned long long)model->shape[0],
-		 (unsigned long long)(before.joined ? before.given : 0),
-		 (unsigned long long)(before.joined ? before.batch : 0));
+	if (!file->shape[0] || !before.joined)
+		cli_fail(name, "%llu rows in batches of %llu, expected one at least",
+			 (unsigned long long)file->shape[0], (unsigned long long)model->shape[0]);
+	else
+		cli_fail(name, "%llu rows in batches of %llu, expected %llu in %llu",
+			 (unsigned long long)file->shape[0], (unsigned long long)model->shape[0],
+			 (unsigned long long)before.given, (unsigned long long)before.batch);
 	return false;
 }
 
@@ -109,30 +113,44 @@ static bool bind_output(struct tensors *t, struct tensor *tensor)
 	return false;
 }
 
-/* Which file each input takes, in the order of names */
-static bool choose_files(const struct cli_options *o, const struct input_name *names,
-			 unsigned int n, const struct cli_input **taken)
+static void refuse_name(const struct neff_called *names, unsigned int n, const char *given,
+			int which, int rc)
 {
 	char all[512];
 
-	for (unsigned int i = 0; i < o->ninputs; i++) {
-		int at = name_find(names, n, o->inputs[i].name);
-
-		if (at < 0) {
-			name_list(names, n, all, sizeof(all));
-			cli_fail(o->inputs[i].name, "the model has no such input: it has %s", all);
-			return false;
-		}
-		if (taken[at]) {
-			cli_fail(names[at].name, "this input of the model is given twice");
-			return false;
-		}
-		taken[at] = &o->inputs[i];
+	if (rc == -ENOENT) {
+		name_list(names, n, all, sizeof(all));
+		cli_fail(given, "the model has no such input: it has %s", all);
+	} else if (rc == -EEXIST) {
+		cli_fail(names[which].name,
+			 "this input of the model is given twice, the second time as '%s'", given);
+	} else {
+		cli_fail("infer", "%s", strerror(-rc));
 	}
-	return true;
 }
 
-static bool all_given(const struct input_name *names, const struct sized_input *in, unsigned int n)
+/* Which file each input takes, in the order of names */
+static bool choose_files(const struct cli_options *o, const struct neff_called *names,
+			 unsigned int n, const struct cli_input **taken)
+{
+	const char **given = calloc(o->ninputs + 1, sizeof(*given));
+	int *which = calloc(o->ninputs + 1, sizeof(*which)), rc = given && which ? 0 : -ENOMEM;
+	unsigned int bad = 0;
+
+	for (unsigned int i = 0; !rc && i < o->ninputs; i++)
+		given[i] = o->inputs[i].name;
+	rc = rc ? rc : names_given(names, n, given, o->ninputs, which, &bad);
+	for (unsigned int i = 0; !rc && i < o->ninputs; i++)
+		taken[which[i]] = &o->inputs[i];
+	if (rc)
+		refuse_name(names, n, bad < o->ninputs ? o->inputs[bad].name : "infer",
+			    rc == -EEXIST ? which[bad] : 0, rc);
+	free(given);
+	free(which);
+	return !rc;
+}
+
+static bool all_given(const struct neff_called *names, const struct sized_input *in, unsigned int n)
 {
 	char all[512];
 
@@ -147,9 +165,46 @@ static bool all_given(const struct input_name *names, const struct sized_input *
 	return true;
 }
 
+/* What requests call the inputs, or the outputs */
+static bool call_tensors(struct tensors *t, bool output)
+{
+	struct neff_called *names = calloc(t->n + 1, sizeof(*names));
+	const char **called = calloc(t->n + 1, sizeof(*called));
+	unsigned int n = 0;
+	bool ok = names && called;
+
+	for (unsigned int i = 0; ok && i < t->n; i++)
+		if (t->list[i].output == output)
+			names[n++] = (struct neff_called){ t->list[i].info->name,
+							   t->list[i].info->source_name };
+	ok = ok && !neff_called_names(names, n, called);
+	n = 0;
+	for (unsigned int i = 0; ok && i < t->n; i++)
+		if (t->list[i].output == output)
+			t->list[i].called = called[n++];
+	free(names);
+	free(called);
+	return ok || (cli_fail("infer", "out of memory"), false);
+}
+
+/* An answer has the model's own names, where there are some, if the request's inputs had. */
+static void expect_names(struct tensors *t)
+{
+	bool own = false;
+
+	for (unsigned int i = 0; i < t->n; i++)
+		if (!t->list[i].output)
+			own |= strcmp(t->list[i].called, t->list[i].info->name) != 0;
+	for (unsigned int i = 0; i < t->n; i++) {
+		const Nrtx__TensorInfo *info = t->list[i].info;
+
+		t->list[i].answered = own && *info->source_name ? info->source_name : info->name;
+	}
+}
+
 static bool bind_inputs(struct cli *cli, struct tensors *t)
 {
-	struct input_name *names = calloc(t->n + 1, sizeof(*names));
+	struct neff_called *names = calloc(t->n + 1, sizeof(*names));
 	const struct cli_input **taken = calloc(t->n + 1, sizeof(struct cli_input *));
 	struct sized_input *in = calloc(t->n + 1, sizeof(*in));
 	unsigned int n = 0, next = 0;
@@ -157,8 +212,8 @@ static bool bind_inputs(struct cli *cli, struct tensors *t)
 
 	for (unsigned int i = 0; ok && i < t->n; i++)
 		if (!t->list[i].output)
-			names[n++] = (struct input_name){ t->list[i].info->name,
-							  t->list[i].info->source_name };
+			names[n++] = (struct neff_called){ t->list[i].info->name,
+							   t->list[i].info->source_name };
 	ok = ok && choose_files(cli->options, names, n, taken);
 	for (unsigned int i = 0; ok && i < t->n; i++) {
 		if (t->list[i].output)
@@ -210,8 +265,9 @@ bool tensors_bind(struct cli *cli, uint32_t model, struct tensors *t)
 		t->list[i].info = t->model->tensor[i];
 		t->list[i].output = t->list[i].info->usage == NRTX__USAGE__USAGE_OUTPUT;
 	}
-	if (!bind_inputs(cli, t))
+	if (!call_tensors(t, false) || !call_tensors(t, true) || !bind_inputs(cli, t))
 		return false;
+	expect_names(t);
 	for (unsigned int i = 0; i < t->n; i++)
 		if (t->list[i].output && !bind_output(t, &t->list[i]))
 			return false;

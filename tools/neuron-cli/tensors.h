@@ -12,6 +12,8 @@
 struct tensor {
 	const Nrtx__TensorInfo *info; /* the daemon's description */
 	bool output;
+	const char *called; /* what a request calls it, so that the daemon takes it for this one */
+	const char *answered; /* an output: what the answer to that calls it */
 	struct npy file; /* all its rows */
 };
 

@@ -3,7 +3,8 @@
 """Serves what neuron-monitor writes to Prometheus: neuron-monitor | neuron-monitor-prometheus.py.
 
 The names and labels are those of the vendor's exporter, which dashboards and agents know: a gauge or
-counter a metric, ratios from 0 to 1, the instance's labels on every series. Needs nothing but Python.
+counter a metric, ratios from 0 to 1, the instance's labels on every series. When records stop coming, as those
+of a monitor that hangs do, nothing is served: old values are no values. Needs nothing but Python.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import gc
 import json
 import os
 import platform
+import socket
 import ssl
 import sys
 import threading
@@ -23,9 +25,13 @@ from typing import Any, Callable, Iterator
 
 VERSION = "@BUILD@"
 PORT = 8000
+ADDRESS = ""  # all addresses, as the vendor's: who scrapes is elsewhere
 LINE_MAX = 4 << 20  # bytes of a record; neuron-monitor's have 64 KiB
 STALE = 3  # periods after which a process that is no longer reported is forgotten
 STALE_MIN = 15.0  # seconds
+FIRST = 300.0  # seconds without a record before two have told how often they come
+GAPS = 3  # the times between records, of which the longest counts
+RECORD_TIME = "neuron_monitor_record_timestamp_seconds"
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
@@ -53,6 +59,7 @@ HELP = {
     "hardware_ecc_events": ("counter", "Hardware ecc events total"),
     "instance": ("info", "EC2 instance information"),
     "neuron_hardware": ("info", "Neuron Hardware Information"),
+    RECORD_TIME: ("gauge", "Time of neuron-monitor's last record since unix epoch in seconds."),
     "python": ("info", "Python platform information"),
     "python_gc_objects_collected": ("counter", "Objects collected during gc"),
     "python_gc_objects_uncollectable": ("counter", "Uncollectable objects found during GC"),
@@ -83,6 +90,28 @@ class Store:
 
     families: dict[str, dict[Labels, Series]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    clock: Callable[[], float] = time.monotonic
+    last: float = 0.0  # when the last record came, or this one began to wait for the first
+    wall: float | None = None  # the same by the calendar; None: there is no record yet
+    gaps: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.last = self.clock()
+
+    def came(self) -> None:
+        """A record has come."""
+        now = self.clock()
+        if self.wall is not None:
+            self.gaps = [*self.gaps, now - self.last][-GAPS:]
+        self.last, self.wall = now, time.time()
+
+    def late(self) -> str | None:
+        """Why what is here is too old to be served; None: it is not"""
+        age = self.clock() - self.last
+        if age <= (max(STALE_MIN, STALE * max(self.gaps)) if self.gaps else FIRST):
+            return None
+        often = f", one came every {max(self.gaps):.1f} s" if self.gaps else ""
+        return f"neuron-monitor's last record is {age:.0f} s old{often}" if self.wall else f"no record of neuron-monitor for {age:.0f} s"
 
     def series(self, family: str, labels: dict[str, Any], expires: float | None) -> Series:
         key = tuple(sorted((name, str(value)) for name, value in labels.items()))
@@ -195,7 +224,7 @@ def take_groups(store: Store, report: dict[str, Any], labels: dict[str, Any], wh
         if data["error"]:
             complain(f"{name}{f' of {whose}' if whose else ''}: {data['error']}")
             continue
-        lasts = time.monotonic() + max(STALE_MIN, STALE * number(data["period"]))
+        lasts = store.clock() + max(STALE_MIN, STALE * number(data["period"]))
         GROUPS[name](Group(store, labels, data, lasts if whose is not None else None))
 
 
@@ -214,13 +243,15 @@ def take(store: Store, record: dict[str, Any]) -> None:
         names = ("neuron_device_count", "neuron_device_memory_size", "neuroncore_per_device_count")
         store.families.pop("neuron_hardware", None)
         Group(store, labels | {name: hardware.get(name, "") for name in names}, {}, None).set("neuron_hardware", 1)
-        store.forget(time.monotonic())
+        store.forget(store.clock())
 
 
 def take_line(store: Store, line: bytes) -> None:
     try:
         record = json.loads(line)
         take(store, record)
+        with store.lock:
+            store.came()
     except (ValueError, RecursionError) as error:
         complain(f"not a record: {error}")
     except (KeyError, TypeError, AttributeError, Refused) as error:
@@ -278,10 +309,11 @@ def expose_family(family: str, table: dict[Labels, Series], openmetrics: bool) -
 
 def expose(store: Store, openmetrics: bool) -> str:
     with store.lock:
-        store.forget(time.monotonic())
+        store.forget(store.clock())
+        record = {RECORD_TIME: {(): Series(store.wall, STARTED, None)}} if store.wall else {}
         lines = [
             line
-            for family, table in (process_families() | store.families).items()
+            for family, table in (process_families() | record | store.families).items()
             if table
             for line in expose_family(family, table, openmetrics)
         ]
@@ -294,9 +326,11 @@ def handler(store: Store) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             openmetrics = "application/openmetrics-text" in self.headers.get("Accept", "")
-            body = expose(store, openmetrics).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", OPENMETRICS if openmetrics else TEXT)
+            with store.lock:
+                late = store.late()
+            body = f"{late}\n".encode() if late else expose(store, openmetrics).encode()
+            self.send_response(503 if late else 200)
+            self.send_header("Content-Type", "text/plain; charset=utf-8" if late else OPENMETRICS if openmetrics else TEXT)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -307,9 +341,18 @@ def handler(store: Store) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def serve(store: Store, port: int, cert: str | None, key: str | None) -> int:
-    server = ThreadingHTTPServer(("", port), handler(store))
-    server.daemon_threads = True
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, address: str, port: int, requests: type[BaseHTTPRequestHandler]) -> None:
+        found = socket.getaddrinfo(address or None, port, socket.AF_UNSPEC if address else socket.AF_INET,
+                                   socket.SOCK_STREAM, 0, socket.AI_PASSIVE)  # fmt: skip
+        self.address_family, _, _, _, to = found[0]
+        super().__init__(to[:2], requests)
+
+
+def serve(store: Store, port: int, cert: str | None, key: str | None, address: str = ADDRESS) -> int:
+    server = Server(address, port, handler(store))
     if cert and key:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certfile=cert, keyfile=key)
@@ -325,6 +368,7 @@ def arguments() -> argparse.Namespace:
         description="Serve the records of neuron-monitor, read from standard input, to Prometheus.",
     )
     parser.add_argument("-p", "--port", type=int, default=PORT, help=f"TCP port (default {PORT}; 0: any)")
+    parser.add_argument("-a", "--address", default=ADDRESS, help="the address to listen on (default: all of IPv4)")
     parser.add_argument("--cert-file", metavar="FILE", help="certificate, for HTTPS")
     parser.add_argument("--key-file", metavar="FILE", help="its private key")
     parser.add_argument("--enable-k8s-info", action="store_true", help="write the records to standard output, too")
@@ -344,9 +388,9 @@ def main() -> int:
     options = arguments()
     store = Store()
     try:
-        port = serve(store, options.port, options.cert_file, options.key_file)
-    except (OSError, ssl.SSLError) as error:
-        complain(f"port {options.port}: {error}")
+        port = serve(store, options.port, options.cert_file, options.key_file, options.address)
+    except (OSError, ssl.SSLError, UnicodeError) as error:
+        complain(f"{f'{options.address} ' if options.address else ''}port {options.port}: {error}")
         return 1
     print(f"Running {'HTTPS' if options.cert_file else 'HTTP'} prometheus server at port {port}",
           file=sys.stderr if options.enable_k8s_info else sys.stdout, flush=True)  # fmt: skip

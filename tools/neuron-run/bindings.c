@@ -79,30 +79,35 @@ static bool bind_input(struct bindings *b, struct binding *item, const struct in
 }
 
 /* Which file each input takes; the inputs' items are marked in `taken`, in the order of names. */
-static bool choose_files(const struct input_name *names, unsigned int n, struct input *inputs,
+static bool choose_files(const struct neff_called *names, unsigned int n, struct input *inputs,
 			 unsigned int ninputs, struct input **taken, char *why, size_t size)
 {
+	const char **given = calloc(ninputs + 1, sizeof(*given));
+	int *which = calloc(ninputs + 1, sizeof(*which)), rc = given && which ? 0 : -ENOMEM;
+	unsigned int bad = 0;
 	char all[512];
 
-	for (unsigned int i = 0; i < ninputs; i++) {
-		int at = name_find(names, n, inputs[i].name);
-
-		if (at < 0) {
-			name_list(names, n, all, sizeof(all));
-			snprintf(why, size, "the model has no input '%s': it has %s",
-				 inputs[i].name, all);
-			return false;
-		}
-		if (taken[at]) {
-			snprintf(why, size, "input '%s' is given twice", names[at].name);
-			return false;
-		}
-		taken[at] = &inputs[i];
+	for (unsigned int i = 0; !rc && i < ninputs; i++)
+		given[i] = inputs[i].name;
+	rc = rc ? rc : names_given(names, n, given, ninputs, which, &bad);
+	for (unsigned int i = 0; !rc && i < ninputs; i++)
+		taken[which[i]] = &inputs[i];
+	if (rc == -ENOENT) {
+		name_list(names, n, all, sizeof(all));
+		snprintf(why, size, "the model has no input '%s': it has %s", inputs[bad].name,
+			 all);
+	} else if (rc == -EEXIST) {
+		snprintf(why, size, "input '%s' is given twice, the second time as '%s'",
+			 names[which[bad]].name, inputs[bad].name);
+	} else if (rc) {
+		snprintf(why, size, "%s", strerror(-rc));
 	}
-	return true;
+	free(given);
+	free(which);
+	return !rc;
 }
 
-static bool all_given(const struct input_name *names, const struct sized_input *in, unsigned int n,
+static bool all_given(const struct neff_called *names, const struct sized_input *in, unsigned int n,
 		      char *why, size_t size)
 {
 	char all[512];
@@ -120,7 +125,7 @@ static bool all_given(const struct input_name *names, const struct sized_input *
 static bool bind_inputs(struct bindings *b, struct input *inputs, unsigned int n, char *why,
 			size_t size)
 {
-	struct input_name *names = calloc(b->info->tensor_count + 1, sizeof(*names));
+	struct neff_called *names = calloc(b->info->tensor_count + 1, sizeof(*names));
 	struct input **taken = calloc(b->info->tensor_count + 1, sizeof(struct input *));
 	struct sized_input *in = calloc(b->info->tensor_count + 1, sizeof(*in));
 	struct binding **item = calloc(b->info->tensor_count + 1, sizeof(*item));
@@ -134,7 +139,7 @@ static bool bind_inputs(struct bindings *b, struct input *inputs, unsigned int n
 		b->item[i].info = info;
 		if (info->usage != NRT_TENSOR_USAGE_INPUT)
 			continue;
-		names[nnames] = (struct input_name){ info->name, source };
+		names[nnames] = (struct neff_called){ info->name, source };
 		in[nnames] = (struct sized_input){ .name = info->name, .source = source };
 		item[nnames++] = &b->item[i];
 	}

@@ -152,7 +152,7 @@ refused() {
 }
 refused "int32 (4, 32), expected float32 (4, 32)" infer 10001 -i input0=int.npy -i input1=b4.npy
 refused "(101, 32), expected float32 (4, 32)" infer 10001 -i input0=a.npy -i input1=b4.npy
-refused "0 rows in batches of 4" infer 10001 --rows -i input0=none.npy -i input1=b.npy
+refused "0 rows in batches of 4, expected one at least" infer 10001 --rows -i input0=none.npy -i input1=b.npy
 refused "101 rows in batches of 4, expected 4 in 4" infer 10001 --rows -i input0=a4.npy -i input1=b.npy
 refused "this input of the model is not given" infer 10001 -i input0=a4.npy
 refused "the model has no such input" infer 10001 -i input0=a4.npy -i input1=b4.npy -i x=b4.npy

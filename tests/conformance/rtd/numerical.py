@@ -3,11 +3,14 @@
 """NaN in an output: 1003 (NERR_INFER_COMPLETED_WITH_NUM_ERR) with the outputs, counted as such, as TAP. Whether there
 is one, NumPy says of what was received. A NaN that reaches no output is not told of."""
 
+import json
+import os
+import subprocess
 import sys
 
 import numpy as np
 
-from harness import (Client, Daemon, Module, Shm, compile_hlo, config, in_shm, infer_request, inline, nrt, outputs, tap)
+from harness import (WORK, Client, Daemon, Module, Shm, compile_hlo, config, in_shm, infer_request, inline, nrt, outputs, tap)
 
 NUM_ERR = 1003
 PRED, S32, BF16, F16 = 1, 4, 16, 10
@@ -119,7 +122,21 @@ def forms(client: Client) -> None:
     tap.ok(not outputs(answer)["output0"].any(), "and is right")
 
 
+def by_environment() -> None:
+    """Without the daemon: libnrt tells where the environment says so."""
+    np.save(WORK / "negative.npy", np.full(DIMS, -1, np.float32))
+    model("log")
+    for name, text, told in (("NEURON_FAIL_ON_NAN", "1", True), ("NEURON_FAIL_ON_NAN", "True", True), ("NEURON_FAIL_ON_NAN", "TRUE", True),
+                             ("NEURON_FAIL_ON_NAN", "0", False), ("NEURON_FAIL_ON_NAN", "False", False), ("NEURON_FAIL_ON_NAN", "", False),
+                             ("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY", "critical", True), ("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY", "none", False)):
+        done = subprocess.run([os.environ["NEURON_BENCH"], "exec", "-n", "1", "-w", "none", "--device", "emu:inf1.xlarge", "--json", "--input",
+                               f"input0={WORK / 'negative.npy'}", WORK / "log.neff"], capture_output=True, text=True, check=True,
+                              env={**os.environ, name: text})
+        tap.equal(json.loads(done.stdout)["num_errors"], int(told), f"{name}={text}")
+
+
 def main() -> int:
+    by_environment()
     daemon = Daemon()
     client = Client(daemon)
     for name in ("log", "chosen", "integers", "narrow", "turned", "product"):
