@@ -14,7 +14,7 @@ _neuron() {
 
     case ${program##*/}:$before in
     neuron-ls:--format) mapfile -t COMPREPLY < <(compgen -W 'classic 1.0.11054 1.16 2.9 modern' -- "$word") && return ;;
-    neuron-profile:"$program")
+    neuron-profile:"$program" | neuron-explorer:"$program")
         mapfile -t COMPREPLY < <(compgen -W 'start-session stop-session show-session --help' -- "$word")
         return
         ;;
@@ -56,5 +56,5 @@ _neuron() {
     fi
 }
 
-complete -o filenames -F _neuron neuron-ls neuron-bench neuron-run neuron-as neuron-objdump neuron-cli neuron-custom-op neuron-dump neuron-gatherinfo neuron-monitor neuron-packager neuron-profile neuron-rtd neuron-top neuron-vm \
+complete -o filenames -F _neuron neuron-ls neuron-bench neuron-run neuron-as neuron-objdump neuron-cli neuron-custom-op neuron-dump neuron-explorer neuron-gatherinfo neuron-monitor neuron-packager neuron-profile neuron-rtd neuron-top neuron-vm \
     neuron-monitor-cloudwatch.py neuron-monitor-k8s-info.py neuron-monitor-prometheus.py neuron_export.py neuronx-cc

@@ -30,7 +30,7 @@ static inline struct node_device *node_device(ndl_device_t *dev)
 
 /*
  * ioctl with the errors of this library: for a bad pointer the public driver returns a positive
- * count of bytes, which becomes -EFAULT.
+ * count of bytes, which becomes -EFAULT. A number that the driver is too old for is not passed.
  */
 int node_ioctl(int fd, unsigned long request, void *arg);
 
@@ -43,8 +43,9 @@ int node_read_line(const char *path, char *line, size_t size);
 void node_level_read(void);
 void node_level_set(const char *version);
 bool node_has(unsigned long request); /* true if the loaded driver is new enough for the number */
-/* -ENOTSUP if the driver's age is the reason of err */
-int node_level_error(unsigned long request, int err);
+int node_refused(unsigned long request); /* the same as 0 or -ENOTSUP, for ndl_error_text() */
+/* A NEURON_MEMALLOC_TYPE_*, or the one that a driver before it has for the same */
+uint32_t node_memory_type(uint32_t type);
 
 /* node_wait.c */
 int node_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter);

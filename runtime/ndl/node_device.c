@@ -97,7 +97,7 @@ static int node_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *params
 		.dram_channel = params->channel,
 		.dram_region = params->region,
 		.nc_id = params->nc,
-		.mem_type = params->type,
+		.mem_type = node_memory_type(params->type),
 		.mem_handle = &result,
 	};
 	struct neuron_ioctl_mem_alloc_v2 v2 = { arg.size,	  arg.align,	   arg.host_memory,
@@ -479,11 +479,14 @@ static int node_crwl(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc,
 static int node_reset(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id)
 {
 	struct neuron_ioctl_device_reset arg = { .nc_map = nc_map };
-	int ret = ioctl(node_device(dev)->fd, NEURON_IOCTL_NC_RESET, &arg);
+	int ret = node_refused(NEURON_IOCTL_NC_RESET);
 
+	if (ret)
+		return ret;
+	ret = ioctl(node_device(dev)->fd, NEURON_IOCTL_NC_RESET, &arg);
 	/* +1: this process has asked already, and its request goes on */
 	if (ret < 0)
-		return node_level_error(NEURON_IOCTL_NC_RESET, -errno);
+		return -errno;
 	*request_id = ret ? (uint32_t)getpid() : arg.request_id;
 	return 0;
 }

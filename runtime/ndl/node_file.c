@@ -11,13 +11,15 @@
 
 int node_ioctl(int fd, unsigned long request, void *arg)
 {
-	int ret;
+	int ret = node_refused(request);
 
+	if (ret)
+		return ret;
 	do {
 		ret = ioctl(fd, request, arg);
 	} while (ret < 0 && errno == EINTR && request != NEURON_IOCTL_NC_RESET_READY);
 	if (ret < 0)
-		return node_level_error(request, -errno);
+		return -errno;
 	return ret > 0 ? -EFAULT : 0;
 }
 

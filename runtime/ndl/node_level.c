@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libndl's node backend, the level of the driver: which of the public driver's releases introduced
- * an ioctl number, and whether the loaded driver has it. A call with a predecessor falls back to
- * that (node.c, node_device.c); for the others the caller gets -ENOTSUP, and ndl_error_text() names
- * the release they need.
+ * an ioctl number or a type of memory, and whether the loaded driver has it. What it has not is not
+ * passed to it, because it would complain in the kernel log. A call with a predecessor falls back
+ * to that (node.c, node_device.c); for the others the caller gets -ENOTSUP, and ndl_error_text()
+ * names the release they need.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,14 +51,38 @@ static const struct {
 	{ NEURON_IOCTL_DRIVER_INFO_GET, RELEASE(2, 12, 11) },
 	{ NEURON_IOCTL_CRWL_NC_RANGE_MARK_EXT0, RELEASE(2, 14, 5) },
 	{ NEURON_IOCTL_CRWL_NC_RANGE_UNMARK_EXT0, RELEASE(2, 14, 5) },
+	{ NEURON_IOCTL_RESOURCE_MMAP_INFO, RELEASE(2, 14, 5) },
 	{ NEURON_IOCTL_PRINTK, RELEASE(2, 15, 9) },
+	{ NEURON_IOCTL_MEM_MC_GET_INFO_V2, RELEASE(2, 16, 7) },
+	{ NEURON_IOCTL_HOST_DEVICE_ID, RELEASE(2, 16, 7) },
+	{ NEURON_IOCTL_HOST_DEVICE_ID_TO_RID_MAP, RELEASE(2, 16, 7) },
 	{ NEURON_IOCTL_MEM_ALLOC_V2MT, RELEASE(2, 17, 17) },
+	{ NEURON_IOCTL_DUMP_MEM_CHUNKS, RELEASE(2, 18, 12) },
+	{ NEURON_IOCTL_NC_PID_STATE_DUMP, RELEASE(2, 18, 12) },
+	{ NEURON_IOCTL_HBM_SCRUB_START, RELEASE(2, 19, 64) },
+	{ NEURON_IOCTL_HBM_SCRUB_WAIT, RELEASE(2, 19, 64) },
+	{ NEURON_IOCTL_GET_LOGICAL_TO_PHYSICAL_NC_MAP, RELEASE(2, 19, 64) },
 	{ NEURON_IOCTL_MEM_ALLOC_V2MT64, RELEASE(2, 20, 28) },
 	{ NEURON_IOCTL_MEM_COPY64, RELEASE(2, 20, 28) },
 	{ NEURON_IOCTL_MEM_BUF_COPY64, RELEASE(2, 20, 28) },
 	{ NEURON_IOCTL_MEMSET64, RELEASE(2, 20, 28) },
 	{ NEURON_IOCTL_DMA_COPY_DESCRIPTORS64, RELEASE(2, 20, 28) },
+	{ NEURON_IOCTL_PROGRAM_ENGINE_NC64, RELEASE(2, 20, 28) },
+	{ NEURON_IOCTL_POD_STATUS_V2, RELEASE(2, 23, 9) },
+	{ NEURON_IOCTL_POD_CTRL_V2, RELEASE(2, 23, 9) },
 	{ NEURON_IOCTL_MEM_BUF_ZEROCOPY64, RELEASE(2, 24, 7) },
+};
+
+/* The types of memory that are not in every release that has types, and what an older one has */
+static const struct {
+	uint32_t type, since, before;
+} types[] = {
+	{ NEURON_MEMALLOC_TYPE_DMA_RINGS_HOST, RELEASE(2, 18, 12),
+	  NEURON_MEMALLOC_TYPE_UNKNOWN_HOST },
+	{ NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, RELEASE(2, 18, 12),
+	  NEURON_MEMALLOC_TYPE_UNKNOWN_DEVICE },
+	{ NEURON_MEMALLOC_TYPE_CONTIGUOUS_SCRATCHPAD_DEVICE, RELEASE(2, 24, 7),
+	  NEURON_MEMALLOC_TYPE_SCRATCHPAD_DEVICE },
 };
 
 /*
@@ -119,12 +144,20 @@ bool node_has(unsigned long request)
 	return loaded >= since(request);
 }
 
-int node_level_error(unsigned long request, int err)
+int node_refused(unsigned long request)
 {
-	if ((err != -EINVAL && err != -ENOTTY) || node_has(request))
-		return err;
+	if (node_has(request))
+		return 0;
 	needed = since(request);
 	return -ENOTSUP;
+}
+
+uint32_t node_memory_type(uint32_t type)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (types[i].type == type && loaded < types[i].since)
+			return types[i].before;
+	return type;
 }
 
 bool node_level_text(char *text, size_t size)

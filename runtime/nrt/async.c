@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The explicit asynchronous calls: requests, and what is asked of their completion */
+/*
+ * The explicit asynchronous calls: requests of both levels of the API, and the functions that are
+ * the same in both
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,74 +20,47 @@ static uint32_t core_of(const nrt_tensor_t *tensor)
 
 static NRT_STATUS run_write(struct rt_request *r)
 {
-	RT_HOLD(held);
-
 	return rt_tensor_write(r->tensor, r->buf, r->offset, r->size);
 }
 
 static NRT_STATUS run_read(struct rt_request *r)
 {
-	RT_HOLD(held);
-
 	return rt_tensor_read(r->tensor, r->buf, r->offset, r->size);
 }
 
 static NRT_STATUS run_copy(struct rt_request *r)
 {
-	RT_HOLD(held);
-
 	return rt_tensor_copy(r->tensor, r->offset, r->to, r->to_offset, r->size);
 }
 
-static NRT_STATUS transfer(nrt_tensor_t *tensor, void *buf, uint64_t offset, uint64_t size,
-			   int queue, nrta_error_tracker_t *err, nrta_seq_t *seq, bool write)
+NRT_STATUS rt_order_transfer(const struct rt_transfer *t, const struct rt_order *order)
 {
-	RT_ENTER(status);
+	NRT_STATUS status = rt_tensor_check(t->tensor, t->offset, t->size);
 	struct rt_request *r;
 
-	if (!status)
-		status = rt_tensor_check(tensor, offset, size);
-	if (!status && ((size && !buf) || !seq))
+	if (!status && ((t->size && !t->buf) || !order->seq))
 		status = rt_fail(NRT_INVALID, "NRT", "buffer or place for the number missing");
 	if (status)
 		return status;
-	r = rt_request_new(write ? run_write : run_read, err);
+	r = rt_request_new(t->write ? run_write : run_read, order);
 	if (!r)
 		return NRT_RESOURCE;
-	r->tensor = tensor;
-	r->buf = buf;
-	r->offset = offset;
-	r->size = size;
-	return rt_request_submit(r, core_of(tensor),
-				 write ? NRTA_XU_TENSOR_WRITE : NRTA_XU_TENSOR_READ, queue, seq);
+	r->tensor = t->tensor;
+	r->buf = t->buf;
+	r->offset = t->offset;
+	r->size = t->size;
+	return rt_request_submit(r, core_of(t->tensor));
 }
 
-EXPORT NRT_STATUS nrta_tensor_write(nrt_tensor_t *tensor, const void *buf, uint64_t offset,
-				    uint64_t size, int queue, nrta_error_tracker_t *err,
-				    nrta_seq_t *req_sequence)
+NRT_STATUS rt_order_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t *dst,
+			 uint64_t dst_offset, uint64_t size, const struct rt_order *order)
 {
-	return transfer(tensor, (void *)(uintptr_t)buf, offset, size, queue, err, req_sequence,
-			true);
-}
-
-EXPORT NRT_STATUS nrta_tensor_read(void *buf, nrt_tensor_t *tensor, uint64_t offset, uint64_t size,
-				   int queue, nrta_error_tracker_t *err, nrta_seq_t *req_sequence)
-{
-	return transfer(tensor, buf, offset, size, queue, err, req_sequence, false);
-}
-
-EXPORT NRT_STATUS nrta_tensor_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t *dst,
-				   uint64_t dst_offset, uint64_t size, int queue,
-				   nrta_error_tracker_t *err, nrta_seq_t *req_sequence)
-{
-	RT_ENTER(status);
+	NRT_STATUS status = rt_tensor_check(src, src_offset, size);
 	struct rt_request *r;
 
 	if (!status)
-		status = rt_tensor_check(src, src_offset, size);
-	if (!status)
 		status = rt_tensor_check(dst, dst_offset, size);
-	if (!status && !req_sequence)
+	if (!status && !order->seq)
 		status = rt_fail(NRT_INVALID, "NRT", "no place for the number");
 	if (!status && (!src->storage->core || src->storage->core != dst->storage->core))
 		status = rt_fail(NRT_INVALID, "NRT",
@@ -92,7 +68,7 @@ EXPORT NRT_STATUS nrta_tensor_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_t
 				 dst->name);
 	if (status)
 		return status;
-	r = rt_request_new(run_copy, err);
+	r = rt_request_new(run_copy, order);
 	if (!r)
 		return NRT_RESOURCE;
 	r->tensor = src;
@@ -100,7 +76,7 @@ EXPORT NRT_STATUS nrta_tensor_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_t
 	r->to = dst;
 	r->to_offset = dst_offset;
 	r->size = size;
-	return rt_request_submit(r, core_of(src), NRTA_XU_TENSOR_OP, queue, req_sequence);
+	return rt_request_submit(r, core_of(src));
 }
 
 /* Executions */
@@ -108,60 +84,48 @@ EXPORT NRT_STATUS nrta_tensor_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_t
 static NRT_STATUS run_model(struct rt_request *r)
 {
 	const struct rt_io io = { &r->in, &r->out };
-	NRT_STATUS status;
-	RT_HOLD(held);
 
-	status = rt_execute(r->model, &io, r->repeat);
-	rt_model_unpin(r->model);
-	return status;
+	return rt_execute(r->model, &io, r->repeat);
 }
 
 struct rt_request *rt_execution_new(struct nrt_model *model, const struct rt_io *io, int repeat,
-				    nrta_error_tracker_t *err)
+				    const struct rt_order *order)
 {
-	struct rt_request *r = rt_request_new(run_model, err);
+	struct rt_request *r = rt_request_new(run_model, order);
 
-	if (r && (!rt_set_copy(&r->in, io->inputs) || !rt_set_copy(&r->out, io->outputs))) {
-		rt_fail(NRT_RESOURCE, "NRT", "out of memory");
-		rt_request_free(r);
-		r = NULL;
-	}
 	if (!r) {
 		rt_model_unpin(model);
 		return NULL;
 	}
 	r->model = model;
 	r->repeat = repeat;
+	if (!rt_set_copy(&r->in, io->inputs) || !rt_set_copy(&r->out, io->outputs)) {
+		rt_fail(NRT_RESOURCE, "NRT", "out of memory");
+		rt_request_free(r);
+		return NULL;
+	}
 	return r;
 }
 
-EXPORT NRT_STATUS nrta_execute_schedule(nrt_model_t *model, const nrt_tensor_set_t *input,
-					nrt_tensor_set_t *output, int queue,
-					nrta_error_tracker_t *err, nrta_seq_t *req_sequence)
+NRT_STATUS rt_order_execution(nrt_model_t *model, const struct rt_io *io,
+			      const struct rt_order *order)
 {
-	const struct rt_io io = { input, output };
-	RT_ENTER(status);
+	NRT_STATUS status = NRT_RESOURCE;
 	struct rt_request *r;
 	uint64_t event;
 	uint32_t core;
 
-	if (status)
-		return status;
-	if (!input || !output || queue || !req_sequence)
+	if (!io->inputs || !io->outputs || order->queue || !order->seq)
 		return rt_fail(NRT_INVALID, "NRT", "sets or place missing, or queue %d is not 0",
-			       queue);
+			       order->queue);
 	if (!rt_model_pin(model))
 		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
 	core = model->core->vnc;
 	event = rt_trace_begin(RT_EVENT_nrta_execute_schedule, core,
 			       &(struct rt_event_data){ .model_id = model->id });
-	r = rt_execution_new(model, &io, 1, err);
-	status = NRT_RESOURCE;
-	if (r) {
-		status = rt_request_submit(r, core, NRTA_XU_COMPUTE, 0, req_sequence);
-		if (status)
-			rt_model_unpin(model);
-	}
+	r = rt_execution_new(model, io, 1, order);
+	if (r)
+		status = rt_request_submit(r, core);
 	rt_trace_end(RT_EVENT_nrta_execute_schedule, core, event, &(struct rt_event_data){ 0 });
 	return status;
 }
@@ -171,7 +135,6 @@ EXPORT NRT_STATUS nrta_execute_schedule(nrt_model_t *model, const nrt_tensor_set
 static NRT_STATUS run_cc(struct rt_request *r)
 {
 	NRT_STATUS status = NRT_SUCCESS;
-	RT_HOLD(held);
 
 	for (size_t i = 0; i < r->cc->n && !status; i++) {
 		nrt_tensor_t *in = r->cc->in[i], *out = r->cc->out[i];
@@ -222,9 +185,11 @@ static nrt_tensor_t **list_copy(const nrt_tensor_list_t *list)
 	return copy;
 }
 
-EXPORT NRT_STATUS nrta_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input,
-				  nrt_tensor_list_t *output, nrt_dtype_t dtype, nrt_op_type_t op,
-				  nrt_cc_op_type_t cc_op, nrt_cc_context_t **cc_ctx)
+RT_PUBLISH(nrta_cc_prepare, rt_cc_prepare, "@@NRT_3.0.0");
+RT_PUBLISH(nrta_cc_prepare, rt_cc_prepare, "@NRT_2.0.0");
+NRT_STATUS rt_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input, nrt_tensor_list_t *output,
+			 nrt_dtype_t dtype, nrt_op_type_t op, nrt_cc_op_type_t cc_op,
+			 nrt_cc_context_t **cc_ctx)
 {
 	RT_ENTER(status);
 	nrt_cc_context_t *cc;
@@ -250,28 +215,29 @@ EXPORT NRT_STATUS nrta_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input,
 	return NRT_SUCCESS;
 }
 
-EXPORT NRT_STATUS nrta_cc_schedule(nrt_cc_context_t **cc_ctx, int queue, nrta_error_tracker_t *err,
-				   nrta_seq_t *req_sequence)
+NRT_STATUS rt_order_cc(nrt_cc_context_t **cc, const struct rt_order *order)
 {
-	RT_ENTER(status);
 	struct rt_request *r;
+	NRT_STATUS status;
 
-	if (status)
-		return status;
-	if (!cc_ctx || !*cc_ctx || queue || !req_sequence)
+	if (!cc || !*cc || order->queue || !order->seq)
 		return rt_fail(NRT_INVALID, "NRT", "context or place missing, or queue %d is not 0",
-			       queue);
-	r = rt_request_new(run_cc, err);
+			       order->queue);
+	r = rt_request_new(run_cc, order);
 	if (!r)
 		return NRT_RESOURCE;
-	r->cc = *cc_ctx;
-	*cc_ctx = NULL;
-	return rt_request_submit(r, r->cc->vnc, NRTA_XU_COLLECTIVES, 0, req_sequence);
+	r->cc = *cc;
+	status = rt_request_submit(r, r->cc->vnc);
+	if (!status) /* it is the request's */
+		*cc = NULL;
+	return status;
 }
 
 /* Completions */
 
-EXPORT NRT_STATUS nrta_is_completed(nrta_seq_t seq, bool *is_completed)
+RT_PUBLISH(nrta_is_completed, rt_is_completed, "@@NRT_3.0.0");
+RT_PUBLISH(nrta_is_completed, rt_is_completed, "@NRT_2.0.0");
+NRT_STATUS rt_is_completed(nrta_seq_t seq, bool *is_completed)
 {
 	struct rt_queue *queue;
 
@@ -283,33 +249,15 @@ EXPORT NRT_STATUS nrta_is_completed(nrta_seq_t seq, bool *is_completed)
 	return NRT_SUCCESS;
 }
 
-EXPORT NRT_STATUS nrta_get_sequence(uint32_t lnc, nrta_xu_t xu, int queue, nrta_seq_t *seq)
+NRT_STATUS rt_order_last(uint32_t vnc, enum rt_unit unit, int queue, nrta_seq_t *seq)
 {
-	RT_ENTER(status);
 	struct rt_queue *q;
 	uint32_t id;
 
-	if (status)
-		return status;
-	if (!seq || !rt_core(lnc) || lnc >= RT_QUEUE_CORES || xu >= NRTA_XU_TYPE_NUM || queue < 0 ||
-	    queue >= RT_QUEUES)
-		return rt_fail(NRT_INVALID, "NRT", "core %u unit %d queue %d", lnc, (int)xu, queue);
-	id = RT_QUEUE_ID(lnc, xu, (unsigned int)queue);
+	if (!seq || !rt_core(vnc) || vnc >= RT_QUEUE_CORES)
+		return rt_fail(NRT_INVALID, "NRT", "core %u, or no place", vnc);
+	id = RT_QUEUE_ID(vnc, unit, (unsigned int)queue);
 	q = rt_queue_get(id);
 	*seq = (nrta_seq_t)id << 48 | (q ? rt_queue_completed(q) : 0);
 	return NRT_SUCCESS;
-}
-
-EXPORT NRT_STATUS nrta_get_completion_handle(nrta_seq_t seq, int *fd)
-{
-	struct rt_queue *queue;
-	int err;
-
-	rt_details_clear();
-	queue = rt_queue_of(seq);
-	if (!queue || !fd)
-		return NRT_INVALID;
-	err = rt_queue_handle(queue, NRTA_SEQ_GET_SEQ_NUM(seq), fd);
-	return err ? rt_fail(NRT_RESOURCE, "NRT", "no descriptor: %s", strerror(-err))
-		   : NRT_SUCCESS;
 }

@@ -35,7 +35,8 @@ static void tell(struct rt_request *r, NRT_STATUS status)
 static NRT_STATUS queue_execution(struct nrt_model *model, const struct rt_io *io, int repeat)
 {
 	const uint32_t vnc = model->core->vnc;
-	struct rt_queue *queue = rt_queue_make(RT_QUEUE_ID(vnc, NRTA_XU_COMPUTE, 0));
+	const struct rt_order order = { .vnc = -1, .unit = RT_UNIT_COMPUTE, .done = tell };
+	struct rt_queue *queue = rt_queue_make(RT_QUEUE_ID(vnc, order.unit, order.queue));
 	struct rt_called called;
 	NRT_STATUS status = rt_called_make(model, io, &called);
 	struct rt_request *r;
@@ -47,18 +48,15 @@ static NRT_STATUS queue_execution(struct nrt_model *model, const struct rt_io *i
 		rt_model_unpin(model);
 		return status ? status : rt_fail(NRT_RESOURCE, "NRT", "out of memory");
 	}
-	r = rt_execution_new(model, io, repeat, NULL);
+	r = rt_execution_new(model, io, repeat, &order);
 	if (!r)
 		return NRT_RESOURCE;
-	r->done = tell;
 	r->job.vnc = vnc;
 	r->job.model_id = model->id;
 	rt_queue_wait(queue, rt_async_limit());
 	status = rt_queue_append(queue, r, &r->job.id);
-	if (status) {
+	if (status)
 		rt_request_free(r);
-		rt_model_unpin(model);
-	}
 	return status;
 }
 
@@ -84,7 +82,7 @@ EXPORT NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
 		return rt_fail(NRT_INVALID, "NRT", "core %d of %u", vnc, rt.ncores);
 	if (rt_in_queue)
 		return rt_fail(NRT_INVALID, "NRT", "a callback cannot wait for itself");
-	queue = rt_queue_get(RT_QUEUE_ID((uint32_t)vnc, NRTA_XU_COMPUTE, 0));
+	queue = rt_queue_get(RT_QUEUE_ID((uint32_t)vnc, RT_UNIT_COMPUTE, 0));
 	if (queue)
 		rt_queue_wait(queue, 1);
 	return NRT_SUCCESS;

@@ -1,35 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queues of requests: their threads, numbers, what is told of completions and failures
+ * Queues of requests: their threads, numbers, what is told of completions
  *
  * Locks: a queue's own protects its list and numbers; `starting` the making of queues; none is held
  * while a request is carried out or a callback is called.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "rt_log.h"
+#include "rt_model.h"
 #include "rt_queue.h"
 
-_Static_assert(NRTA_XU_TYPE_NUM <= 8 &&
-		       RT_QUEUE_ID(RT_QUEUE_CORES - 1, 7, RT_QUEUES - 1) <= UINT16_MAX,
+_Static_assert(RT_UNITS <= 8 && RT_QUEUE_ID(RT_QUEUE_CORES - 1, 7, RT_QUEUES - 1) <= UINT16_MAX,
 	       "16 bits");
 
-struct nrta_error_tracker {
-	pthread_mutex_t lock;
-	nrta_error_t *error, *given; /* being collected; the last list that was given out */
-	size_t n, room;
-};
-
+/* An eventfd that is told of one number */
 struct handle {
 	struct handle *next;
 	uint64_t number;
-	int fd;
+	int fd; /* a duplicate: the caller closes its own when it likes */
+	bool given; /* by the caller, who may take it back */
 };
 
 struct rt_queue {
@@ -41,11 +39,14 @@ struct rt_queue {
 	struct rt_request *first, **last;
 	uint64_t issued, completed; /* numbers */
 	struct handle *handles;
+	int event; /* an eventfd that is told of each number, a duplicate; -1: none */
 };
 
 static _Atomic(struct rt_queue *) queues[UINT16_MAX + 1];
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool taking;
+/* Units that a request has ended, by core and unit */
+static atomic_bool lost[RT_QUEUE_CORES << 3];
 
 static void set_pending(const struct rt_set *set, bool on)
 {
@@ -78,12 +79,13 @@ void rt_request_free(struct rt_request *r)
 {
 	rt_set_drop(&r->in);
 	rt_set_drop(&r->out);
-	rt_cc_free(r->cc);
+	if (r->model)
+		rt_model_unpin(r->model);
 	free(r);
 }
 
 struct rt_request *rt_request_new(NRT_STATUS (*run)(struct rt_request *),
-				  nrta_error_tracker_t *tracker)
+				  const struct rt_order *order)
 {
 	struct rt_request *r = calloc(1, sizeof(*r));
 
@@ -92,114 +94,125 @@ struct rt_request *rt_request_new(NRT_STATUS (*run)(struct rt_request *),
 		return NULL;
 	}
 	r->run = run;
-	r->tracker = tracker;
+	r->order = *order;
 	return r;
-}
-
-/* Trackers */
-
-static void track(nrta_error_tracker_t *tracker, nrta_seq_t seq, NRT_STATUS status)
-{
-	pthread_mutex_lock(&tracker->lock);
-	if (tracker->n == tracker->room) {
-		size_t room = tracker->room ? tracker->room * 2 : 16;
-		nrta_error_t *more = reallocarray(tracker->error, room, sizeof(*more));
-
-		if (!more) {
-			pthread_mutex_unlock(&tracker->lock);
-			rt_log(RT_LOG_ERROR, "out of memory: an error of request %#llx is lost",
-			       (unsigned long long)seq);
-			return;
-		}
-		tracker->error = more;
-		tracker->room = room;
-	}
-	tracker->error[tracker->n++] = (nrta_error_t){ seq, status };
-	pthread_mutex_unlock(&tracker->lock);
-}
-
-EXPORT NRT_STATUS nrta_error_tracker_create(uint32_t lnc_idx, nrta_error_tracker_t **error_tracker)
-{
-	RT_ENTER(status);
-
-	if (status)
-		return status;
-	if (!error_tracker || !rt_core(lnc_idx))
-		return rt_fail(NRT_INVALID, "NRT", "core %u of %u", lnc_idx, rt.ncores);
-	*error_tracker = calloc(1, sizeof(**error_tracker));
-	if (!*error_tracker)
-		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
-	pthread_mutex_init(&(*error_tracker)->lock, NULL);
-	return NRT_SUCCESS;
-}
-
-EXPORT void nrta_error_tracker_destroy(nrta_error_tracker_t *error_tracker)
-{
-	if (!error_tracker)
-		return;
-	pthread_mutex_destroy(&error_tracker->lock);
-	free(error_tracker->error);
-	free(error_tracker->given);
-	free(error_tracker);
-}
-
-EXPORT NRT_STATUS nrta_error_tracker_get_list(nrta_error_tracker_t *error_tracker,
-					      const nrta_error_t **list, size_t *error_count)
-{
-	rt_details_clear();
-	if (!error_tracker || !list || !error_count)
-		return rt_fail(NRT_INVALID, "NRT", "tracker or place missing");
-	pthread_mutex_lock(&error_tracker->lock);
-	free(error_tracker->given);
-	*list = error_tracker->given = error_tracker->error;
-	*error_count = error_tracker->n;
-	error_tracker->error = NULL;
-	error_tracker->n = error_tracker->room = 0;
-	pthread_mutex_unlock(&error_tracker->lock);
-	return NRT_SUCCESS;
 }
 
 /* Queues */
 
-/* Tells who waits for requests up to this number; the lock is held. */
-static void complete(struct rt_queue *queue, uint64_t number)
+/* Signals an eventfd. One whose counter is full is readable as it is, and a write would wait. */
+static void signal_event(int fd)
 {
-	struct handle **at = &queue->handles;
+	struct pollfd room = { .fd = fd, .events = POLLOUT };
 	const uint64_t one = 1;
 
-	if (number > queue->completed) /* a request's callback may have drained its queue */
-		queue->completed = number;
+	if (poll(&room, 1, 0) == 1 && write(fd, &one, sizeof(one)) != sizeof(one))
+		rt_log(RT_LOG_ERROR, "a completion is not told: %s", strerror(errno));
+}
+
+/* Forgets the handles that `gone` is true of, and first signals them if told; the lock is held. */
+static void drop_handles(struct rt_queue *queue, uint64_t number, bool told,
+			 bool (*gone)(const struct handle *handle, uint64_t number))
+{
+	struct handle **at = &queue->handles;
+
 	while (*at) {
 		struct handle *handle = *at;
 
-		if (handle->number > number) {
+		if (!gone(handle, number)) {
 			at = &handle->next;
 			continue;
 		}
 		*at = handle->next;
-		/* the caller has a duplicate, and may have closed it */
-		if (write(handle->fd, &one, sizeof(one)) != sizeof(one))
-			rt_log(RT_LOG_ERROR, "a completion is not told: %s", strerror(errno));
+		if (told)
+			signal_event(handle->fd);
 		close(handle->fd);
 		free(handle);
 	}
+}
+
+static bool is_reached(const struct handle *handle, uint64_t number)
+{
+	return handle->number <= number;
+}
+
+static bool is_given(const struct handle *handle, uint64_t number)
+{
+	return handle->given && handle->number == number;
+}
+
+/* Tells who waits for requests up to this number; the lock is held. */
+static void complete(struct rt_queue *queue, uint64_t number)
+{
+	if (number > queue->completed) /* a request's callback may have drained its queue */
+		queue->completed = number;
+	drop_handles(queue, number, true, is_reached);
+	if (queue->event >= 0)
+		signal_event(queue->event);
 	pthread_cond_broadcast(&queue->ended);
+}
+
+/* After these a unit has to be taken for broken: the chip did not answer, or reported itself */
+static bool is_loss(NRT_STATUS status)
+{
+	switch (status) {
+	case NRT_TIMEOUT:
+	case NRT_HW_ERROR:
+	case NRT_EXEC_UNIT_UNRECOVERABLE:
+	case NRT_EXEC_HW_ERR_COLLECTIVES:
+	case NRT_EXEC_HW_ERR_HBM_UE:
+	case NRT_EXEC_HW_ERR_NC_UE:
+	case NRT_EXEC_HW_ERR_DMA_ABORT:
+	case NRT_EXEC_HW_ERR_REPAIRABLE_HBM_UE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static atomic_bool *lost_at(const struct rt_queue *queue)
+{
+	return &lost[queue->id >> 4];
+}
+
+static NRT_STATUS tell_lost(const struct rt_queue *queue)
+{
+	return rt_fail(NRT_EXEC_UNIT_UNRECOVERABLE, "NRT",
+		       "unit %u of core %u had a timeout or an error of the hardware: "
+		       "nrt_close and nrt_init",
+		       queue->id >> 4 & 7, queue->id >> 7);
+}
+
+/* Runs it unless its unit has ended; it has neither tensors nor a model afterwards. */
+static NRT_STATUS perform(struct rt_queue *queue, struct rt_request *r)
+{
+	NRT_STATUS status;
+	RT_HOLD(held);
+
+	rt_details_clear();
+	if (r->order.ends_unit && atomic_load(lost_at(queue)))
+		status = tell_lost(queue);
+	else
+		status = r->run(r);
+	if (r->order.ends_unit && is_loss(status))
+		atomic_store(lost_at(queue), true);
+	request_pending(r, false);
+	if (r->model)
+		rt_model_unpin(r->model);
+	r->model = NULL;
+	return status;
 }
 
 static void carry_out(struct rt_queue *queue, struct rt_request *r)
 {
-	NRT_STATUS status;
+	NRT_STATUS status = perform(queue, r);
 
-	rt_details_clear();
-	status = r->run(r);
-	request_pending(r, false);
-	if (status && r->tracker)
-		track(r->tracker, r->seq, status);
-	if (r->done)
-		r->done(r, status);
+	if (r->order.done)
+		r->order.done(r, status);
 	pthread_mutex_lock(&queue->lock);
 	complete(queue, NRTA_SEQ_GET_SEQ_NUM(r->seq));
 	pthread_mutex_unlock(&queue->lock);
+	rt_cc_free(r->cc);
 	rt_request_free(r);
 }
 
@@ -241,6 +254,7 @@ struct rt_queue *rt_queue_make(uint32_t id)
 		queue = calloc(1, sizeof(*queue));
 		if (queue) {
 			queue->id = id;
+			queue->event = -1;
 			queue->last = &queue->first;
 			pthread_mutex_init(&queue->lock, NULL);
 			pthread_cond_init(&queue->work, NULL);
@@ -273,6 +287,8 @@ static NRT_STATUS append(struct rt_queue *queue, struct rt_request *r)
 {
 	if (!atomic_load(&taking))
 		return rt_fail(NRT_CLOSED, "NRT", "the runtime is being closed");
+	if (r->order.ends_unit && atomic_load(lost_at(queue)))
+		return tell_lost(queue);
 	if (queue->issued - queue->completed >= RT_QUEUE_DEPTH)
 		return rt_fail(NRT_QUEUE_FULL, "NRT", "%d requests are under way", RT_QUEUE_DEPTH);
 	if (queue->issued == NRTA_SEQ_NUM_MAX || queue_run(queue))
@@ -297,17 +313,19 @@ NRT_STATUS rt_queue_append(struct rt_queue *queue, struct rt_request *r, uint64_
 	return status;
 }
 
-NRT_STATUS rt_request_submit(struct rt_request *r, uint32_t vnc, nrta_xu_t unit, int number,
-			     nrta_seq_t *seq)
+NRT_STATUS rt_request_submit(struct rt_request *r, uint32_t vnc)
 {
+	const struct rt_order *order = &r->order;
 	struct rt_queue *queue = NULL;
 	NRT_STATUS status;
 
-	if (number < 0 || number >= RT_QUEUES)
-		status = rt_fail(NRT_INVALID, "NRT", "queue %d of %d", number, RT_QUEUES);
+	if (order->vnc >= 0)
+		vnc = (uint32_t)order->vnc;
+	if (order->queue < 0 || order->queue >= RT_QUEUES)
+		status = rt_fail(NRT_INVALID, "NRT", "queue %d of %d", order->queue, RT_QUEUES);
 	else if (vnc >= RT_QUEUE_CORES)
 		status = rt_fail(NRT_INVALID, "NRT", "core %u", vnc);
-	else if (!(queue = rt_queue_make(RT_QUEUE_ID(vnc, unit, (unsigned int)number))))
+	else if (!(queue = rt_queue_make(RT_QUEUE_ID(vnc, order->unit, (unsigned int)order->queue))))
 		status = rt_fail(NRT_RESOURCE, "NRT", "out of memory");
 	else
 		status = NRT_SUCCESS;
@@ -315,7 +333,7 @@ NRT_STATUS rt_request_submit(struct rt_request *r, uint32_t vnc, nrta_xu_t unit,
 		pthread_mutex_lock(&queue->lock);
 		status = append(queue, r);
 		if (!status)
-			*seq = r->seq;
+			*order->seq = r->seq;
 		pthread_mutex_unlock(&queue->lock);
 	}
 	if (status)
@@ -325,11 +343,13 @@ NRT_STATUS rt_request_submit(struct rt_request *r, uint32_t vnc, nrta_xu_t unit,
 
 void rt_queues_start(void)
 {
+	for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++)
+		atomic_store(&lost[i], false);
 	atomic_store(&taking, true);
 }
 
 /* Ends a queue's thread when it has carried out what is queued. */
-static void queue_stop(struct rt_queue *queue)
+static void queue_end(struct rt_queue *queue)
 {
 	struct rt_request *r;
 	bool runs;
@@ -350,6 +370,22 @@ static void queue_stop(struct rt_queue *queue)
 	pthread_detach(queue->thread);
 	while ((r = next(queue, false)))
 		carry_out(queue, r);
+}
+
+/* The eventfd of all completions becomes this duplicate. */
+static void set_event(struct rt_queue *queue, int fd)
+{
+	if (queue->event >= 0)
+		close(queue->event);
+	queue->event = fd;
+}
+
+static void queue_stop(struct rt_queue *queue)
+{
+	queue_end(queue);
+	pthread_mutex_lock(&queue->lock);
+	set_event(queue, -1);
+	pthread_mutex_unlock(&queue->lock);
 }
 
 void rt_queues_stop(void)
@@ -407,25 +443,86 @@ struct rt_queue *rt_queue_of(nrta_seq_t seq)
 	return known ? queue : NULL;
 }
 
-int rt_queue_handle(struct rt_queue *queue, uint64_t number, int *fd)
+/* Has a duplicate told of the number, which is now the queue's to close; 0 or -ENOMEM */
+static int add_handle(struct rt_queue *queue, uint64_t number, int fd, bool given)
 {
 	struct handle *handle = malloc(sizeof(*handle));
-	int mine = handle ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1, err;
 
-	*fd = mine < 0 ? -1 : fcntl(mine, F_DUPFD_CLOEXEC, 0);
-	if (*fd < 0) {
-		err = handle ? -errno : -ENOMEM;
-		if (mine >= 0)
-			close(mine);
-		free(handle);
-		return err;
-	}
-	*handle = (struct handle){ .number = number, .fd = mine };
+	if (!handle)
+		return -ENOMEM;
+	*handle = (struct handle){ .number = number, .fd = fd, .given = given };
 	pthread_mutex_lock(&queue->lock);
 	handle->next = queue->handles;
 	queue->handles = handle;
-	if (number <= queue->completed)
-		complete(queue, queue->completed);
+	drop_handles(queue, queue->completed, true, is_reached);
+	pthread_mutex_unlock(&queue->lock);
+	return 0;
+}
+
+int rt_queue_handle(struct rt_queue *queue, uint64_t number, int *fd)
+{
+	int mine = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), err;
+
+	*fd = mine < 0 ? -1 : fcntl(mine, F_DUPFD_CLOEXEC, 0);
+	err = *fd < 0 ? -errno : add_handle(queue, number, mine, false);
+	if (!err)
+		return 0;
+	if (*fd >= 0)
+		close(*fd);
+	if (mine >= 0)
+		close(mine);
+	*fd = -1;
+	return err;
+}
+
+/*
+ * A duplicate of the caller's eventfd, or -errno. Where there is no /proc to look at, the caller is
+ * believed.
+ */
+static int event_duplicate(int fd)
+{
+	static const char kind[] = "anon_inode:[eventfd]";
+	char path[32], text[sizeof(kind)];
+	int mine = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	ssize_t n;
+
+	if (mine < 0)
+		return errno == EBADF ? -EINVAL : -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", mine);
+	n = readlink(path, text, sizeof(text));
+	if (n < 0 || (n == sizeof(kind) - 1 && !memcmp(text, kind, sizeof(kind) - 1)))
+		return mine;
+	close(mine);
+	return -EINVAL;
+}
+
+int rt_queue_watch(struct rt_queue *queue, uint64_t number, int fd)
+{
+	int mine, err;
+
+	if (fd < 0) {
+		pthread_mutex_lock(&queue->lock);
+		drop_handles(queue, number, false, is_given);
+		pthread_mutex_unlock(&queue->lock);
+		return 0;
+	}
+	mine = event_duplicate(fd);
+	if (mine < 0)
+		return mine;
+	err = add_handle(queue, number, mine, true);
+	if (err)
+		close(mine);
+	return err;
+}
+
+int rt_queue_watch_all(struct rt_queue *queue, int fd)
+{
+	int mine = fd < 0 ? -1 : event_duplicate(fd);
+
+	if (fd >= 0 && mine < 0)
+		return mine;
+	pthread_mutex_lock(&queue->lock);
+	set_event(queue, mine);
 	pthread_mutex_unlock(&queue->lock);
 	return 0;
 }

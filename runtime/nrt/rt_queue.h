@@ -2,13 +2,26 @@
 /*
  * Requests that a thread of the runtime carries out (queue.c). Every core has execution units, each
  * unit has queues, and a queue has a thread from its first request on. Queues live as long as the
- * process, so that numbers are not given twice.
+ * process, so that numbers are not given twice. The units of the two levels of the API
+ * (nrt_async.h) are different ones, so that each level's numbers are without gaps.
  */
 #ifndef RT_QUEUE_H
 #define RT_QUEUE_H
 
 #include "nrt/nrt_async.h"
 #include "rt_tensor.h"
+
+/* Execution units: nrta_xu_t of level 2.0, and behind them nrta_xu_t of level 3.0 */
+enum rt_unit {
+	RT_UNIT_READ,
+	RT_UNIT_WRITE,
+	RT_UNIT_OP,
+	RT_UNIT_COMPUTE, /* nrt_execute's as well, in the asynchronous mode */
+	RT_UNIT_COLLECTIVES,
+	RT_UNITS_2, /* how many level 2.0 has */
+	RT_UNIT_3 = RT_UNITS_2, /* the first one of level 3.0 */
+	RT_UNITS = RT_UNIT_3 + 3
+};
 
 #define RT_QUEUES 16 /* of a unit */
 #define RT_QUEUE_CORES 512
@@ -25,19 +38,36 @@ struct nrt_cc_context {
 	nrt_tensor_t **in, **out; /* n of each */
 };
 
+struct rt_request;
+
+/* Where a request goes, and who is told how it ended */
+struct rt_order {
+	int vnc; /* -1: the core of the tensors, or the model's */
+	enum rt_unit unit;
+	int queue;
+	nrta_seq_t *seq; /* gets the sequence id */
+	/* Called before the request counts as completed; may be NULL */
+	void (*done)(struct rt_request *request, NRT_STATUS status);
+	void *told; /* done's */
+	/*
+	 * A timeout or an error of the hardware ends the unit: what is queued there ends with
+	 * NRT_EXEC_UNIT_UNRECOVERABLE, and no more is taken until nrt_init.
+	 */
+	bool ends_unit;
+};
+
 struct rt_request {
 	struct rt_request *next;
 	nrta_seq_t seq;
 	NRT_STATUS (*run)(struct rt_request *request);
-	void (*done)(struct rt_request *request, NRT_STATUS status); /* may be NULL */
-	nrta_error_tracker_t *tracker; /* may be NULL */
+	struct rt_order order;
 	nrt_tensor_t *tensor, *to; /* what it has; either may be NULL */
 	void *buf;
 	uint64_t offset, to_offset, size;
-	struct nrt_model *model;
+	struct nrt_model *model; /* pinned until the request has been carried out */
 	struct rt_set in, out; /* copies of the caller's sets */
 	int repeat;
-	nrt_cc_context_t *cc;
+	nrt_cc_context_t *cc; /* its own once it is queued */
 	struct { /* of the asynchronous mode */
 		uint64_t id;
 		uint32_t vnc, model_id;
@@ -52,7 +82,7 @@ void rt_queues_start(void); /* at nrt_init: requests are taken */
 void rt_queues_stop(void); /* at nrt_close: the queued ones are carried out, no more are taken */
 
 struct rt_request *rt_request_new(NRT_STATUS (*run)(struct rt_request *),
-				  nrta_error_tracker_t *tracker); /* NULL, with details */
+				  const struct rt_order *order); /* NULL, with details */
 void rt_request_free(struct rt_request *request);
 void rt_cc_free(nrt_cc_context_t *cc);
 
@@ -64,9 +94,8 @@ struct rt_queue *rt_queue_get(uint32_t id);
  * fails. number, if not NULL, gets its number before it can be carried out.
  */
 NRT_STATUS rt_queue_append(struct rt_queue *queue, struct rt_request *request, uint64_t *number);
-/* Queues the request and says its sequence id, or frees it. */
-NRT_STATUS rt_request_submit(struct rt_request *request, uint32_t vnc, nrta_xu_t unit, int number,
-			     nrta_seq_t *seq);
+/* Queues the request as its order says, for that core if it names none, or frees it. */
+NRT_STATUS rt_request_submit(struct rt_request *request, uint32_t vnc);
 /* Waits until fewer than most requests are under way. */
 void rt_queue_wait(struct rt_queue *queue, uint64_t most);
 /* The last number that was completed */
@@ -75,6 +104,13 @@ uint64_t rt_queue_completed(struct rt_queue *queue);
 struct rt_queue *rt_queue_of(nrta_seq_t seq);
 /* A descriptor that becomes readable once the number is completed; 0 or -errno */
 int rt_queue_handle(struct rt_queue *queue, uint64_t number, int *fd);
+/*
+ * Signals the caller's eventfd when the number is completed, at once if it is; a negative one takes
+ * back all that were given for the number. 0 or -errno; -EINVAL: not an eventfd
+ */
+int rt_queue_watch(struct rt_queue *queue, uint64_t number, int fd);
+/* The same at each completion of the queue until nrt_close; another one takes its place. */
+int rt_queue_watch_all(struct rt_queue *queue, int fd);
 
 /* How many executions of a core nrt_execute queues, when this thread calls it; 0: it does not */
 uint32_t rt_async_limit(void);

@@ -429,6 +429,19 @@ EXPORT size_t nrt_tensor_get_size(const nrt_tensor_t *tensor)
 	return tensor ? tensor->size : 0;
 }
 
+EXPORT NRT_STATUS nrt_tensor_get_lnc_index(const nrt_tensor_t *tensor, int *lnc_idx)
+{
+	RT_ENTER(status);
+
+	if (!status)
+		status = check_range(tensor, 0, 0);
+	if (!status && !lnc_idx)
+		status = rt_fail(NRT_INVALID, "NRT", "no place for the core");
+	if (!status)
+		*lnc_idx = tensor->storage->core ? (int)tensor->storage->core->vnc : -1;
+	return status;
+}
+
 EXPORT void *nrt_tensor_get_va(const nrt_tensor_t *tensor)
 {
 	RT_HOLD(held);

@@ -35,8 +35,8 @@ expect "--module" "$root/scripts/neuron-vm" exec --mo
 expect "dram-ecc-corrected= dram-ecc-uncorrected=" "$root/scripts/neuron-vm" fault nd0 dram
 expect "list logs" "$root/scripts/neuron-vm" l
 
-# each program that has a page, where each shell looks for it
-pages=$(cd "$root/man" && printf '%s\n' *.[18] | sed 's/\.[18]$//' | sort)
+# each program that has a page, under its own name or another's, where each shell looks for it
+pages=$(cd "$root/man" && { printf '%s\n' *.[18] && sed -n "s/^install_symlink('\([^']*\)'.*/\1/p" meson.build; } | sed 's/\.[18]$//' | sort)
 installed=$(grep -o "'neuron[a-z_.0-9-]*'" "$root/completions/meson.build" | tr -d "'" | grep -vx 'neuron\.bash' | sort -u)
 count=$((count + 1))
 if [ "$installed" = "$pages" ]; then

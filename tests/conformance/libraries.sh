@@ -21,7 +21,7 @@ is() {
     fi
 }
 
-echo 1..33
+echo 1..35
 DESTDIR=$stage meson install -C "$build" --no-rebuild --quiet --tags library,devel
 export PKG_CONFIG_PATH=$stage/usr/share/pkgconfig
 prefix=$(pkg-config --variable=prefix nrt)
@@ -55,6 +55,17 @@ for header in "$stage$prefix"/include/nrt/*.h "$stage$prefix"/include/nrt/nds/*.
     is "$(cc -x c -fsyntax-only -Wall -Wextra -Werror $(ask nrt --cflags) "$header" 2>&1
         c++ -x c++ -fsyntax-only -Wall -Wextra -Werror $(ask nrt --cflags) "$header" 2>&1)" "" "${header#"$stage$prefix/include/"} in C and C++"
 done
+# the asynchronous API's level: which symbol a program is bound to, in both languages
+# bound COMPILER LANGUAGE [OPTION]
+bound() {
+    printf '#include <nrt/nrt_async.h>\nint main(void)\n{\n\treturn nrta_is_completed(0, NULL) == nrta_cc_schedule(NULL, 0, NULL, NULL);\n}\n' > "$work/level"
+    # shellcheck disable=SC2046
+    "$1" -x "$2" -Wall -Wextra -Werror "${flags[@]}" "${@:3}" -o "$work/bound" "$work/level" -x none $(ask nrt --cflags) $(ask nrt --libs) 2>&1
+    nm -D --undefined-only "$work/bound" | sed -nE 's/.* nrta_(.*)/\1/p'
+}
+is "$(bound cc c)$(bound c++ c++)" $'cc_schedule@NRT_3.0.0\nis_completed@NRT_3.0.0cc_schedule@NRT_3.0.0\nis_completed@NRT_3.0.0' "level 3.0"
+is "$(bound cc c -DNRTX_ASYNC_2_0)$(bound c++ c++ -DNRTX_ASYNC_2_0)" \
+    $'cc_schedule@NRT_2.0.0\nis_completed@NRT_2.0.0cc_schedule@NRT_2.0.0\nis_completed@NRT_2.0.0' "level 2.0, of a program that says so"
 is "$(find "$stage$prefix/include/nrt" "$stage$prefix/include/ndl" -name '*.h' -printf '%P\n' | sort | tr '\n' ' ')" \
     "$(cut -f 1 "$root/tests/data/nrt/functions.txt" | grep '\.h$' | cat - <(echo ndl/neuron_driver_shared.h; \
         echo ndl/neuron_driver_shared_tensor_batch_op.h) | sed 's,^n[a-z]*/,,' | sort -u | tr '\n' ' ')" "all public headers are installed"

@@ -13,7 +13,8 @@ from pathlib import Path
 
 def main() -> int:
     root = Path(sys.argv[1])
-    rows = [line.split("\t") for line in (root / "tests/data/nrt/functions.txt").read_text(encoding="utf-8").splitlines()]
+    tables = [root / "tests/data/nrt" / name for name in ("functions.txt", "async-3.0.txt")]
+    rows = [line.split("\t") for table in tables for line in table.read_text(encoding="utf-8").splitlines()]
     public = {row[1] for row in rows if len(row) == 4 and not row[1].startswith("(")}
     section = (root / "docs/nrt.md").read_text(encoding="utf-8").partition("\n## Functions\n")[2]
     cells = [cell for line in section.splitlines() if line.startswith("|") for cell in line.split("|")]

@@ -18,7 +18,7 @@ int profile_fail(const char *what, const char *format, ...)
 {
 	va_list args;
 
-	fprintf(stderr, "neuron-profile: %s: ", what);
+	fprintf(stderr, "%s: %s: ", program_invocation_short_name, what);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);

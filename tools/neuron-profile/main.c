@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron-profile: profiles of models that a neuron-rtd has loaded; neuron-profile(1). The exit
- * status is 0, 1 when the daemon refuses, cannot be reached or a file is none, 2 for a wrong
- * command line.
+ * neuron-profile, also under its later name neuron-explorer: profiles of models that a neuron-rtd
+ * has loaded; neuron-profile(1). The exit status is 0, 1 when the daemon refuses, cannot be reached
+ * or a file is none, 2 for a wrong command line.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -23,9 +23,13 @@ static const struct command {
 	{ "show-session", profile_show, 0 },
 };
 
-static const char usage[] = "usage: neuron-profile start-session -s FILE [-a ADDRESS] MODEL\n"
-			    "       neuron-profile stop-session -s FILE [-a ADDRESS]\n"
-			    "       neuron-profile show-session -s FILE\n"
+/* The vendor's, of the generations after the first */
+static const char *const elsewhere[] = { "capture", "view",	 "inspect",
+					 "upload",  "recommend", "analyze" };
+
+static const char usage[] = "usage: %1$s start-session -s FILE [-a ADDRESS] MODEL\n"
+			    "       %1$s stop-session -s FILE [-a ADDRESS]\n"
+			    "       %1$s show-session -s FILE\n"
 			    "\n"
 			    "  start-session  begin a profile of a loaded model\n"
 			    "  stop-session   end it, and write it into the session's file\n"
@@ -41,8 +45,20 @@ static const char usage[] = "usage: neuron-profile start-session -s FILE [-a ADD
 
 static void wrong(const char *what, const char *value)
 {
-	fprintf(stderr, "neuron-profile: %s%s\n", what, value);
+	fprintf(stderr, "%s: %s%s\n", program_invocation_short_name, what, value);
 	exit(2);
+}
+
+static void wrong_command(const char *name)
+{
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		if (!strcmp(elsewhere[i], name))
+			wrong("the vendor's profiles have no public format; here are "
+			      "start-session, "
+			      "stop-session, show-session, and NEURON_RT_INSPECT_ENABLE=1 of "
+			      "libnrt: ",
+			      name);
+	wrong("not a command: ", name);
 }
 
 static void parse_options(int argc, char **argv, struct options *o)
@@ -65,13 +81,13 @@ static void parse_options(int argc, char **argv, struct options *o)
 			o->address = optarg;
 			break;
 		case 'h':
-			fputs(usage, stdout);
+			printf(usage, program_invocation_short_name);
 			exit(0);
 		case 'v':
-			printf("neuron-profile %s\n", NEURON_EMULATOR_BUILD);
+			printf("%s %s\n", program_invocation_short_name, NEURON_EMULATOR_BUILD);
 			exit(0);
 		default:
-			fputs(usage, stderr);
+			fprintf(stderr, usage, program_invocation_short_name);
 			exit(2);
 		}
 	}
@@ -96,12 +112,12 @@ int main(int argc, char **argv)
 
 	parse_options(argc, argv, &o);
 	if (optind == argc)
-		wrong("a command is missing; see ", "neuron-profile --help");
+		wrong("a command is missing; see ", "--help");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[optind], commands[i].name))
 			command = &commands[i];
 	if (!command)
-		wrong("not a command: ", argv[optind]);
+		wrong_command(argv[optind]);
 	if (argc - optind - 1 != command->nargs)
 		wrong(command->nargs ? "expected one model: " : "expected no argument: ",
 		      command->name);

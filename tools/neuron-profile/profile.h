@@ -20,7 +20,7 @@ int profile_start(const struct options *o);
 int profile_stop(const struct options *o);
 int profile_show(const struct options *o);
 
-/* Prints one line on stderr, "neuron-profile: what: detail", and returns 1. */
+/* Prints one line on stderr, "PROGRAM: what: detail", and returns 1. */
 int profile_fail(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* file.c: a session's JSON object; NULL or not 0 after a line on stderr */

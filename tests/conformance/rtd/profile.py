@@ -74,6 +74,12 @@ def refused(daemon: Daemon, client: Client, model: int) -> None:
     fails("no id", "id: x1", 2, "start-session", "-s", FILE, "x1")
     fails("no session", "-s FILE", 2, "stop-session")
     fails("an unknown command", "capture-all", 2, "capture-all")
+    fails("a command of later generations", "no public format", 2, "view", "-s", FILE)
+    later = WORK / "neuron-explorer"
+    later.symlink_to(os.environ["NEURON_PROFILE_TOOL"])
+    said = [subprocess.run([later, *args], capture_output=True, text=True, check=False) for args in (["--version"], ["--help"], ["x"])]
+    tap.ok(said[0].stdout.startswith("neuron-explorer ") and "neuron-explorer show-session" in said[1].stdout and
+           said[2].stderr == "neuron-explorer: not a command: x\n", "the later name", said)
     fails("one argument more", "no argument", 2, "show-session", "-s", FILE, "x")
     before = tool("start-session", "-s", FILE, "-a", daemon.endpoint, model).returncode
     again = tool("start-session", "-s", FILE, "-a", daemon.endpoint, model).returncode

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# libnrt.so.1 as other people's programs meet it: soname, symbol version, a program of the public
-# header, the same program linked against an unversioned stub, and dlopen with dlsym.
+# libnrt.so.1 as other people's programs meet it: soname, symbol versions, a program of the public
+# header, the same program linked against an unversioned stub, programs of both levels of the
+# asynchronous API, and dlopen with dlsym.
 # usage: nrt-library.sh LIBNRT NRT_SMOKE TESTMODEL_WRITE
 set -euo pipefail # so no grep -q at the end of a pipe: it would end the writer by SIGPIPE
 lib=$(realpath "$1")
@@ -12,25 +13,47 @@ export NEURON_EMU=inf1.xlarge
 
 readelf -d "$lib" | grep 'SONAME.*\[libnrt\.so\.1\]' >/dev/null
 nm -D --defined-only "$lib" | grep ' nrt_load@@NRT_2\.0\.0$' >/dev/null
-# what is exported is what the public headers declare, and our own programs' additions
-diff <(nm -D --defined-only "$lib" | sed -nE 's/.* T (n[a-z]+_[a-z0-9_]+)@@NRT_2\.0\.0$/\1/p' | sort) \
-	<(awk -F '\t' '/^n/ && $2 !~ /\(/ { print $2 }' "$top/tests/data/nrt/functions.txt" | sort)
-if nm -D --defined-only "$lib" | grep -vE '@@NRT_2\.0\.0$| (NRT_|nrtx_|NRTX_)'; then
+# what is exported is what the public headers declare, and our own programs' additions; of the asynchronous
+# API at each level what that has, and 3.0 is the default
+names() { awk -F '\t' '/^n/ && $2 !~ /\(/ { print $2 }' "$top/tests/data/nrt/$1" | sort; }
+versioned() { nm -D --defined-only "$lib" | sed -nE "s/.* T (n[a-z]+_[a-z0-9_]+)$1\$/\1/p" | sort; }
+diff <(versioned '@@?NRT_2\.0\.0') <(names functions.txt)
+diff <(versioned '@@NRT_3\.0\.0') <(names async-3.0.txt)
+diff <(versioned '@NRT_2\.0\.0') <(names functions.txt | grep ^nrta_)
+if nm -D --defined-only "$lib" | grep -vE '@(NRT_2\.0\.0|@NRT_2\.0\.0|@NRT_3\.0\.0)$| (NRT_|nrtx_|NRTX_)'; then
 	echo "foreign symbols are exported"
 	exit 1
 fi
 "$3" add "$dir/add.neff"
 "$2" "$dir/add.neff" | grep -x '4 cores, 8192 sums'
 
-# A sanitized library cannot be loaded into programs that are not
-if nm -D --undefined-only "$lib" | grep __asan_init >/dev/null; then exit 0; fi
-
-# An unversioned stub of the same soname, made from the header's names, as a client's build has it
-grep -ohE '\bnrt_[a-z_]+\(' "$top"/include/nrt/*.h | sort -u | sed 's/(/(void) {}/; s/^/void /' > "$dir/stub.c"
-mkdir "$dir/stub" "$dir/run"
-cc -w -shared -fPIC -Wl,-soname,libnrt.so.1 -o "$dir/stub/libnrt.so" "$dir/stub.c"
-cc -I"$top/include" -o "$dir/client" "$src/nrt_smoke.c" -L"$dir/stub" -lnrt
+# programs of a sanitized library have to be sanitized
+flags=()
+if nm -D --undefined-only "$lib" | grep __asan_init >/dev/null; then
+	flags=(-fsanitize=address -fsanitize=undefined)
+fi
+mkdir "$dir/stub" "$dir/old" "$dir/run"
 cp "$lib" "$dir/run/libnrt.so.1"
+ln -s libnrt.so.1 "$dir/run/libnrt.so"
+# Stubs of the same soname, made from the header's names: one without versions, as a client's build has it, and
+# one with all at NRT_2.0.0, as the library was before there was another level
+grep -ohE '\bnrta?_[a-z_]+\(' "$top"/include/nrt/*.h | sort -u | sed 's/(/(void) {}/; s/^/void /' > "$dir/stub.c"
+echo 'NRT_2.0.0 { global: nrt*; local: *; };' > "$dir/old.map"
+cc -w -shared -fPIC -Wl,-soname,libnrt.so.1 -o "$dir/stub/libnrt.so" "$dir/stub.c"
+cc -w -shared -fPIC -Wl,-soname,libnrt.so.1 -Wl,--version-script,"$dir/old.map" -o "$dir/old/libnrt.so" "$dir/stub.c"
+# asynchronous LEVEL LIBRARY [VERSION]: a program of that level, linked with that library, works with this one
+asynchronous() {
+	cc -DLEVEL="$1" "${flags[@]}" -I"$top/include" -o "$dir/async" "$src/nrta_client.c" -L"$dir/$2" -lnrt -Wl,--allow-shlib-undefined
+	diff <(nm -D --undefined-only "$dir/async" | sed -nE 's/.* nrta_tensor_write(@.*)?/\1/p') <(echo "${3-}")
+	LD_LIBRARY_PATH=$dir/run "$dir/async" | grep -x "level $1" >/dev/null
+}
+asynchronous 2 old @NRT_2.0.0
+asynchronous 2 stub # the loader takes the first node
+asynchronous 3 run @NRT_3.0.0
+
+# the rest is not worth a program with sanitizers of its own
+if [ ${#flags[@]} -gt 0 ]; then exit 0; fi
+cc -I"$top/include" -o "$dir/client" "$src/nrt_smoke.c" -L"$dir/stub" -lnrt
 LD_LIBRARY_PATH=$dir/run "$dir/client" "$dir/add.neff" | grep -x '4 cores, 8192 sums' >/dev/null
 
 # the count before nrt_init, by dlsym, as libfabric asks

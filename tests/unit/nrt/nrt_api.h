@@ -14,6 +14,7 @@
 #include "nrt/nrt_profile.h"
 #include "nrt/nrt_sys_trace.h"
 
-extern const char *const nrt_api_names[]; /* NULL behind the last */
+/* NULL behind the last; the second: of level 3.0 of the asynchronous API */
+extern const char *const nrt_api_names[], *const nrt_api_names_3[];
 
 #endif

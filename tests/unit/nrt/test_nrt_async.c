@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Asynchronous requests of libnrt: sequence numbers, completions, errors, the mode in which
- * nrt_execute queues. The oracles are plain C over what was written.
+ * Asynchronous requests of libnrt at level 2.0 of their API: sequence numbers, completions, errors,
+ * the mode in which nrt_execute queues. The oracles are plain C over what was written.
  */
+#define NRTX_ASYNC_2_0
 #include <check.h>
 #include <poll.h>
 #include <pthread.h>
