@@ -3,6 +3,7 @@
  * The activation functions, each a formula in fp32 that takes its attributes from the node. Part of
  * the ONNX front end.
  */
+#include <math.h>
 
 #include "onnx.h"
 
@@ -136,9 +137,21 @@ static void import_relu(struct onnx_node *n)
 	onnx_give(n, 0, positive(n, onnx_in(n, 0)));
 }
 
+static bool is_finite(onnx_op x)
+{
+	double v;
+
+	if (ncc_scalar_value(x, &v))
+		return isfinite(v);
+	for (int64_t i = 0; x->kind == NCC_CONST && i < ncc_elems(&x->shape); i++)
+		if (!isfinite(ncc_get(x->shape.dtype, x->data, i)))
+			return false;
+	return x->kind == NCC_CONST;
+}
+
 /*
  * The slope broadcasts to x, but not x to the slope; before version 7 it is one number for each
- * channel.
+ * channel. One that may be an infinity or NaN counts for negative numbers only.
  */
 static void import_prelu(struct onnx_node *n)
 {
@@ -149,9 +162,13 @@ static void import_prelu(struct onnx_node *n)
 		dim[1] = slope->shape.dim[0];
 		slope = ox_reshape(n, slope, x->shape.ndim, dim);
 	}
-	low = ox_bin(n, NCC_MUL, negative(n, x), slope);
-
-	onnx_give(n, 0, ox_bin(n, NCC_ADD, positive(n, x), low));
+	if (!slope || is_finite(slope)) {
+		low = ox_bin(n, NCC_MUL, negative(n, x), slope);
+		onnx_give(n, 0, ox_bin(n, NCC_ADD, positive(n, x), low));
+		return;
+	}
+	low = ox_bin(n, NCC_MUL, x, slope);
+	onnx_give(n, 0, ox_select(n, ox_binc(n, NCC_LT, x, 0), low, x));
 }
 
 const struct onnx_rule onnx_act[] = {
