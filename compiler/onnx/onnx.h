@@ -351,8 +351,11 @@ void ox_standard(struct onnx_node *n, const char *op_type, struct onnx_value *in
 /* rnn.c: the operator of com.microsoft */
 void onnx_dynamic_lstm(struct onnx_node *n);
 
-/* math.c, act.c: shared with other operators */
+/* act.c: shared with other operators */
+onnx_op ox_relu(struct onnx_node *n, onnx_op x);
 onnx_op ox_leaky(struct onnx_node *n, onnx_op x, double a);
+onnx_op ox_elu(struct onnx_node *n, onnx_op x, double a);
+onnx_op ox_thresholded(struct onnx_node *n, onnx_op x, double a);
 onnx_op ox_hard_sigmoid(struct onnx_node *n, onnx_op x, double a, double b);
 onnx_op ox_softsign(struct onnx_node *n, onnx_op x);
 
