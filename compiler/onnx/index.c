@@ -336,6 +336,14 @@ static void import_top_k(struct onnx_node *n)
 
 	if (n->rc || !onnx_in_scalar(n, 1, &k))
 		return;
+	if (k == 0) {
+		struct ncc_shape s = x->shape;
+
+		s.dim[axis] = 0;
+		onnx_give_empty(n, 0, &s, n->in[0].type);
+		onnx_give_empty(n, 1, &s, ONNX_INT64);
+		return;
+	}
 	if (k < 1 || k > (double)x->shape.dim[axis] ||
 	    !expand_has_order(&x->shape, axis, (int64_t)k)) {
 		onnx_fail(n, -ENOTSUP, "the best %g of %lld, in so many rows", k,
