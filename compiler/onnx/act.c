@@ -3,10 +3,11 @@
  * The activation functions, each a formula in fp32 that takes its attributes from the node. Part of
  * the ONNX front end.
  */
+#include <math.h>
 
 #include "onnx.h"
 
-static onnx_op positive(struct onnx_node *n, onnx_op x)
+onnx_op ox_relu(struct onnx_node *n, onnx_op x)
 {
 	return ox_binc(n, NCC_MAX, x, 0);
 }
@@ -24,7 +25,7 @@ static onnx_op clamp(struct onnx_node *n, onnx_op x, double low, double high)
 /* max(x, 0) + a min(x, 0) */
 onnx_op ox_leaky(struct onnx_node *n, onnx_op x, double a)
 {
-	return ox_bin(n, NCC_ADD, positive(n, x), ox_binc(n, NCC_MUL, negative(n, x), a));
+	return ox_bin(n, NCC_ADD, ox_relu(n, x), ox_binc(n, NCC_MUL, negative(n, x), a));
 }
 
 static onnx_op leaky_relu(struct onnx_node *n, onnx_op x)
@@ -38,12 +39,17 @@ static onnx_op elu_of(struct onnx_node *n, onnx_op x, double a, double c)
 	onnx_op low = negative(n, x);
 
 	low = expand_expm1(&n->b, c == 1 ? low : ox_binc(n, NCC_MUL, low, 1 / c));
-	return ox_bin(n, NCC_ADD, positive(n, x), ox_binc(n, NCC_MUL, low, a));
+	return ox_bin(n, NCC_ADD, ox_relu(n, x), ox_binc(n, NCC_MUL, low, a));
+}
+
+onnx_op ox_elu(struct onnx_node *n, onnx_op x, double a)
+{
+	return elu_of(n, x, a, 1);
 }
 
 static onnx_op elu(struct onnx_node *n, onnx_op x)
 {
-	return elu_of(n, x, onnx_float(n, "alpha", 1), 1);
+	return ox_elu(n, x, onnx_float(n, "alpha", 1));
 }
 
 static onnx_op celu(struct onnx_node *n, onnx_op x)
@@ -107,11 +113,14 @@ onnx_op ox_softsign(struct onnx_node *n, onnx_op x)
 	return ox_bin(n, NCC_DIV, x, ox_binc(n, NCC_ADD, ox_un(n, NCC_ABS, x), 1));
 }
 
+onnx_op ox_thresholded(struct onnx_node *n, onnx_op x, double a)
+{
+	return x ? ox_select(n, ox_binc(n, NCC_GT, x, a), x, ox_scalar(n, &x->shape, 0)) : NULL;
+}
+
 static onnx_op thresholded(struct onnx_node *n, onnx_op x)
 {
-	const double alpha = onnx_float(n, "alpha", 1);
-
-	return x ? ox_select(n, ox_binc(n, NCC_GT, x, alpha), x, ox_scalar(n, &x->shape, 0)) : NULL;
+	return ox_thresholded(n, x, onnx_float(n, "alpha", 1));
 }
 
 /* x + bias where x < -lambd, x - bias where x > lambd, else 0 */
@@ -133,12 +142,24 @@ static void import_act(struct onnx_node *n)
 
 static void import_relu(struct onnx_node *n)
 {
-	onnx_give(n, 0, positive(n, onnx_in(n, 0)));
+	onnx_give(n, 0, ox_relu(n, onnx_in(n, 0)));
+}
+
+static bool is_finite(onnx_op x)
+{
+	double v;
+
+	if (ncc_scalar_value(x, &v))
+		return isfinite(v);
+	for (int64_t i = 0; x->kind == NCC_CONST && i < ncc_elems(&x->shape); i++)
+		if (!isfinite(ncc_get(x->shape.dtype, x->data, i)))
+			return false;
+	return x->kind == NCC_CONST;
 }
 
 /*
  * The slope broadcasts to x, but not x to the slope; before version 7 it is one number for each
- * channel.
+ * channel. One that may be an infinity or NaN counts for negative numbers only.
  */
 static void import_prelu(struct onnx_node *n)
 {
@@ -149,9 +170,13 @@ static void import_prelu(struct onnx_node *n)
 		dim[1] = slope->shape.dim[0];
 		slope = ox_reshape(n, slope, x->shape.ndim, dim);
 	}
-	low = ox_bin(n, NCC_MUL, negative(n, x), slope);
-
-	onnx_give(n, 0, ox_bin(n, NCC_ADD, positive(n, x), low));
+	if (!slope || is_finite(slope)) {
+		low = ox_bin(n, NCC_MUL, negative(n, x), slope);
+		onnx_give(n, 0, ox_bin(n, NCC_ADD, ox_relu(n, x), low));
+		return;
+	}
+	low = ox_bin(n, NCC_MUL, x, slope);
+	onnx_give(n, 0, ox_select(n, ox_binc(n, NCC_LT, x, 0), low, x));
 }
 
 const struct onnx_rule onnx_act[] = {

@@ -326,6 +326,24 @@ static onnx_op line(struct onnx_node *n, onnx_op x, bool column)
 	return ox_insert(n, x, column);
 }
 
+/* Which of x[n] are equal, and which of them (j) are below which (i)? NaNs are equal, and last. */
+static void compare_numbers(struct onnx_node *n, onnx_op x, onnx_op *eq, onnx_op *lt)
+{
+	onnx_op nan, number;
+
+	*eq = x ? ox_bin(n, NCC_EQ, line(n, x, true), line(n, x, false)) : NULL;
+	*lt = x ? ox_bin(n, NCC_LT, line(n, x, false), line(n, x, true)) : NULL;
+	if (!x || !ncc_is_float(x->shape.dtype))
+		return;
+	nan = ox_bin(n, NCC_NE, x, x);
+	number = ox_bin(n, NCC_EQ, x, x);
+	if (!nan || !number)
+		return;
+	*eq = ox_bin(n, NCC_OR, *eq, ox_bin(n, NCC_AND, line(n, nan, true), line(n, nan, false)));
+	*lt = ox_bin(n, NCC_OR, *lt,
+		     ox_bin(n, NCC_AND, line(n, nan, true), line(n, number, false)));
+}
+
 static bool compare_rows(struct onnx_node *n, struct unique *u, onnx_op x)
 {
 	int64_t rows = x->shape.dim[0], columns = x->shape.dim[1];
@@ -338,8 +356,7 @@ static bool compare_rows(struct onnx_node *n, struct unique *u, onnx_op x)
 	for (int64_t c = columns; c-- > 0 && !n->rc;) {
 		onnx_op one = ox_reshape(n, ox_slice(n, x, 1, c, 1, 1), 1, &rows), eq, lt;
 
-		eq = ox_bin(n, NCC_EQ, line(n, one, true), line(n, one, false));
-		lt = ox_bin(n, NCC_LT, line(n, one, false), line(n, one, true));
+		compare_numbers(n, one, &eq, &lt);
 		u->below = u->below ? ox_bin(n, NCC_OR, lt, ox_bin(n, NCC_AND, eq, u->below)) : lt;
 		u->equal = u->equal ? ox_bin(n, NCC_AND, eq, u->equal) : eq;
 	}

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
 /* Matrix products. Part of the ONNX front end. */
 #include <errno.h>
+#include <math.h>
 
 #include "onnx.h"
 
-static bool of_floats(struct onnx_node *n)
+bool ox_multiplies(struct onnx_node *n)
 {
-	for (unsigned int i = 0; i < n->nin && !n->rc; i++)
-		if (n->in[i].op && !ncc_is_float(n->in[i].op->shape.dtype))
-			onnx_fail(n, -ENOTSUP, "of %s is not supported",
-				  ncc_dtype_name(&n->in[i].op->shape));
+	for (unsigned int i = 0; i < n->nin && !n->rc; i++) {
+		const struct ncc_shape *s = n->in[i].op ? &n->in[i].op->shape : NULL;
+
+		if (s && !ncc_is_float(s->dtype) && ncc_dtype_size(s->dtype) < 4)
+			onnx_fail(n, -ENOTSUP, "of %s is not supported", ncc_dtype_name(s));
+		else if (s && s->dtype != n->in[0].op->shape.dtype)
+			onnx_fail(n, -EINVAL, "operands of two types, %s and %s",
+				  ncc_dtype_name(&n->in[0].op->shape), ncc_dtype_name(s));
+	}
 	return !n->rc;
 }
 
@@ -29,7 +35,7 @@ static void import_matmul(struct onnx_node *n)
 {
 	onnx_op a = onnx_in(n, 0), b = onnx_in(n, 1), r;
 
-	if (!of_floats(n))
+	if (!ox_multiplies(n))
 		return;
 	r = quantized_matmul(n, a, b);
 	onnx_give(n, 0, r ? r : ox_matmul(n, a, b, a->shape.dtype));
@@ -43,11 +49,15 @@ static void import_gemm(struct onnx_node *n)
 	struct ncc_dot d = { .ncontract = 1, .lhs_contract = { !ta }, .rhs_contract = { tb } };
 	struct onnx_bytes of;
 
-	if (!of_floats(n))
+	if (!ox_multiplies(n))
 		return;
 	if (a->shape.ndim != 2 || b->shape.ndim != 2) {
 		onnx_fail(n, -EINVAL, "operands of rank %u and %u, expected 2", a->shape.ndim,
 			  b->shape.ndim);
+		return;
+	}
+	if (!ncc_is_float(a->shape.dtype) && (alpha != trunc(alpha) || beta != trunc(beta))) {
+		onnx_fail(n, -ENOTSUP, "of integers, by alpha %g and beta %g", alpha, beta);
 		return;
 	}
 	if (alpha == 1 && (beta == 1 || !c) && ox_bytes(n, a, b, c, !tb, &of)) {

@@ -225,12 +225,10 @@ static void import_einsum(struct onnx_node *n)
 	if (!parse(n, text, t))
 		return;
 
-	for (unsigned int i = 0; i < n->nin && !n->rc; i++) {
-		if (!ncc_is_float(t[i].op->shape.dtype))
-			onnx_fail(n, -ENOTSUP, "of %s is not supported",
-				  ncc_dtype_name(&t[i].op->shape));
+	if (!ox_multiplies(n))
+		return;
+	for (unsigned int i = 0; i < n->nin && !n->rc; i++)
 		take_diagonals(n, &t[i]);
-	}
 
 	for (unsigned int i = 1; i < n->nin && !n->rc; i++)
 		contract(n, &t[0], &t[i], t + i + 1, n->nin - i);

@@ -14,22 +14,38 @@ struct place {
 	const char *location, *offset, *length;
 };
 
-/* The keys that ONNX defines; others (checksum, basepath) say nothing about where the bytes are */
-static struct place place_of(const Ncc__Onnx__Tensor *t)
+/* An entry's value as text; NULL: it has a NUL, or there is no memory */
+static const char *text_of(const struct onnx_import *imp, const Ncc__Onnx__StringStringEntry *e)
 {
-	struct place p = { NULL };
+	char *text = ncc_alloc(imp->m, e->value.len + 1);
 
+	if (text && e->value.len)
+		memcpy(text, e->value.data, e->value.len);
+	return text && strlen(text) == e->value.len ? text : NULL;
+}
+
+/* The keys that ONNX defines; others (checksum, basepath) say nothing about where the bytes are */
+static int find_place(const struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char *name,
+		      struct place *p)
+{
 	for (size_t i = 0; i < t->n_external_data; i++) {
 		const Ncc__Onnx__StringStringEntry *e = t->external_data[i];
+		const char **to = !strcmp(e->key, "location") ? &p->location
+				  : !strcmp(e->key, "offset") ? &p->offset
+				  : !strcmp(e->key, "length") ? &p->length
+							      : NULL;
 
-		if (!strcmp(e->key, "location"))
-			p.location = e->value;
-		else if (!strcmp(e->key, "offset"))
-			p.offset = e->value;
-		else if (!strcmp(e->key, "length"))
-			p.length = e->value;
+		if (!to)
+			continue;
+		*to = text_of(imp, e);
+		if (!*to)
+			return ncc_fail(imp->err, -EINVAL,
+					"constant '%.100s': external data whose %s '%.*s' has a "
+					"NUL at character %zu; expected text",
+					name, e->key, 150, (const char *)e->value.data,
+					strnlen((const char *)e->value.data, e->value.len));
 	}
-	return p;
+	return 0;
 }
 
 /* Relative, and without a component that is empty or leads upward */
@@ -69,7 +85,7 @@ static int fail(const struct onnx_import *imp, const char *name, int code, const
 int onnx_external(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char *name,
 		  size_t size, const uint8_t **raw)
 {
-	const struct place p = place_of(t);
+	struct place p = { NULL };
 	uint64_t offset, length;
 	size_t file_size;
 	const void *file;
@@ -78,6 +94,9 @@ int onnx_external(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const cha
 	if (t->data_location != ONNX_EXTERNAL)
 		return ncc_fail(imp->err, -EINVAL, "constant '%.100s': data location %d is unknown",
 				name, t->data_location);
+	rc = find_place(imp, t, name, &p);
+	if (rc)
+		return rc;
 	if (!p.location)
 		return ncc_fail(imp->err, -EINVAL,
 				"constant '%.100s': external data without a location", name);

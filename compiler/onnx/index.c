@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "onnx.h"
+#include "ir/range.h"
 
 #define MAX_RUNS 64 /* of constant indices: a slice each */
 
@@ -251,17 +252,29 @@ static onnx_op numbers(struct onnx_node *n, onnx_op x, unsigned int axis)
 		 : NULL;
 }
 
-/* The index of the best element, with the dimension kept as 1 */
+/*
+ * The index of the best element, with the dimension kept as 1. As in onnxruntime nothing is better
+ * than a NaN that comes first, whose index is `otherwise`, and other NaNs are passed over.
+ */
 static onnx_op best_place(struct onnx_node *n, onnx_op x, unsigned int axis, enum ncc_kind func,
-			  bool last)
+			  bool last, double otherwise)
 {
-	onnx_op at = numbers(n, x, axis), eq, none;
+	onnx_op at = numbers(n, x, axis), none, there = NULL, y = x, first;
 
 	if (!at)
 		return NULL;
-	eq = ox_bin(n, NCC_EQ, x, ox_reduce(n, x, func, 1u << axis, true));
+	if (ncc_is_float(x->shape.dtype)) {
+		there = ox_bin(n, NCC_EQ, x, x);
+		y = ox_select(n, there, x, ox_scalar(n, &x->shape, ncc_neutral(func, &x->shape)));
+	}
+	y = ox_bin(n, NCC_EQ, x, ox_reduce(n, y, func, 1u << axis, true));
 	none = ox_scalar(n, &at->shape, last ? -1 : (double)at->shape.dim[axis]);
-	return ox_reduce(n, ox_select(n, eq, at, none), last ? NCC_MAX : NCC_MIN, 1u << axis, true);
+	y = ox_select(n, y, at, none);
+	y = ox_reduce(n, y, last ? NCC_MAX : NCC_MIN, 1u << axis, true);
+	if (!there || !y)
+		return y;
+	first = ox_slice(n, there, axis, 0, 1, 1);
+	return ox_select(n, first, y, ox_scalar(n, &y->shape, otherwise));
 }
 
 static void import_arg(struct onnx_node *n)
@@ -272,8 +285,8 @@ static void import_arg(struct onnx_node *n)
 
 	if (n->rc)
 		return;
-	at = best_place(n, x, axis, (enum ncc_kind)onnx_arg(n),
-			onnx_int(n, "select_last_index", 0));
+	at = best_place(n, x, axis, (enum ncc_kind)onnx_arg(n), onnx_int(n, "select_last_index", 0),
+			0);
 	for (unsigned int i = 0; i < x->shape.ndim; i++)
 		if (i != axis)
 			dim[k++] = x->shape.dim[i];
@@ -289,7 +302,7 @@ static void import_hardmax(struct onnx_node *n)
 
 	if (n->rc)
 		return;
-	at = best_place(n, x, axis, NCC_MAX, false);
+	at = best_place(n, x, axis, NCC_MAX, false, -1);
 	at = ox_bin(n, NCC_EQ, numbers(n, x, axis), at);
 	onnx_give(n, 0, ox_cast_like(n, at, x));
 }
@@ -323,6 +336,14 @@ static void import_top_k(struct onnx_node *n)
 
 	if (n->rc || !onnx_in_scalar(n, 1, &k))
 		return;
+	if (k == 0) {
+		struct ncc_shape s = x->shape;
+
+		s.dim[axis] = 0;
+		onnx_give_empty(n, 0, &s, n->in[0].type);
+		onnx_give_empty(n, 1, &s, ONNX_INT64);
+		return;
+	}
 	if (k < 1 || k > (double)x->shape.dim[axis] ||
 	    !expand_has_order(&x->shape, axis, (int64_t)k)) {
 		onnx_fail(n, -ENOTSUP, "the best %g of %lld, in so many rows", k,
@@ -354,7 +375,7 @@ static void import_cum_sum(struct onnx_node *n)
 		if (by < x->shape.dim[axis])
 			moved = ox_pad(n, x, zero, low, high);
 		else
-			moved = ox_binc(n, NCC_MUL, x, 0);
+			moved = ox_expand(n, zero, x->shape.ndim, x->shape.dim);
 		x = step ? ox_bin(n, NCC_ADD, x, moved) : moved;
 		if (!x)
 			return;

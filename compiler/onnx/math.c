@@ -65,6 +65,17 @@ static onnx_op atanh_of(struct onnx_node *n, onnx_op x)
 	return ox_binc(n, NCC_MUL, ox_bin(n, NCC_SUB, a, b), 0.5);
 }
 
+#define MOST_SQUARED 0x1p20 /* above, x^2 + 1 and x^2 - 1 are x^2 as far as their roots go */
+#define LN2 0.69314718055994531
+
+/* ln(2 x) for large x, which may be infinite, else small */
+static onnx_op for_large(struct onnx_node *n, onnx_op x, onnx_op small)
+{
+	onnx_op large = ox_binc(n, NCC_ADD, ox_un(n, NCC_LOG, x), LN2);
+
+	return ox_select(n, ox_binc(n, NCC_GT, x, MOST_SQUARED), large, small);
+}
+
 /* s(x) ln(|x| + sqrt(x^2 + 1)) = s(x) log1p(|x| + x^2 / (1 + sqrt(x^2 + 1))) */
 static onnx_op asinh_of(struct onnx_node *n, onnx_op x)
 {
@@ -72,7 +83,7 @@ static onnx_op asinh_of(struct onnx_node *n, onnx_op x)
 	onnx_op root = ox_un(n, NCC_SQRT, ox_binc(n, NCC_ADD, q, 1));
 
 	q = ox_bin(n, NCC_DIV, q, ox_binc(n, NCC_ADD, root, 1));
-	q = expand_log1p(&n->b, ox_bin(n, NCC_ADD, a, q));
+	q = for_large(n, a, expand_log1p(&n->b, ox_bin(n, NCC_ADD, a, q)));
 	return ox_bin(n, NCC_MUL, q, ox_un(n, NCC_SIGN, x));
 }
 
@@ -82,7 +93,18 @@ static onnx_op acosh_of(struct onnx_node *n, onnx_op x)
 	onnx_op d = ox_binc(n, NCC_SUB, x, 1), r = ox_un(n, NCC_SQRT, d);
 
 	r = ox_bin(n, NCC_MUL, r, ox_un(n, NCC_SQRT, ox_binc(n, NCC_ADD, d, 2)));
-	return expand_log1p(&n->b, ox_bin(n, NCC_ADD, d, r));
+	return for_large(n, x, expand_log1p(&n->b, ox_bin(n, NCC_ADD, d, r)));
+}
+
+#define ONE_EXP 20 /* above, exp(-x) is nothing beside exp(x) */
+
+/* exp(x) / 2 for large x, of which exp(x) may be infinite, else small */
+static onnx_op half_exp(struct onnx_node *n, onnx_op x, onnx_op small)
+{
+	onnx_op root = ox_un(n, NCC_EXP, ox_binc(n, NCC_MUL, x, 0.5));
+	onnx_op large = ox_bin(n, NCC_MUL, ox_binc(n, NCC_MUL, root, 0.5), root);
+
+	return ox_select(n, ox_binc(n, NCC_GT, x, ONE_EXP), large, small);
 }
 
 /* (expm1(x) + expm1(x) / (expm1(x) + 1)) / 2 */
@@ -91,14 +113,16 @@ static onnx_op sinh_of(struct onnx_node *n, onnx_op x)
 	onnx_op a = ox_un(n, NCC_ABS, x), e = expand_expm1(&n->b, a);
 	onnx_op sum = ox_bin(n, NCC_ADD, e, ox_bin(n, NCC_DIV, e, ox_binc(n, NCC_ADD, e, 1)));
 
-	return ox_bin(n, NCC_MUL, ox_binc(n, NCC_MUL, sum, 0.5), ox_un(n, NCC_SIGN, x));
+	sum = half_exp(n, a, ox_binc(n, NCC_MUL, sum, 0.5));
+	return ox_bin(n, NCC_MUL, sum, ox_un(n, NCC_SIGN, x));
 }
 
 static onnx_op cosh_of(struct onnx_node *n, onnx_op x)
 {
 	onnx_op a = ox_un(n, NCC_EXP, x), b = ox_un(n, NCC_EXP, ox_un(n, NCC_NEG, x));
 
-	return ox_binc(n, NCC_MUL, ox_bin(n, NCC_ADD, a, b), 0.5);
+	return half_exp(n, ox_un(n, NCC_ABS, x),
+			ox_binc(n, NCC_MUL, ox_bin(n, NCC_ADD, a, b), 0.5));
 }
 
 /* asin x = atan(x / sqrt((1 - x)(1 + x))) */
@@ -194,6 +218,35 @@ static void import_mod(struct onnx_node *n)
 	onnx_give(n, 0, r);
 }
 
+/* Integers to the power of integers, all their bits */
+static onnx_op whole_power(struct onnx_node *n, onnx_op a, onnx_op b)
+{
+	const uint8_t dtype = a->shape.dtype;
+	onnx_op x = ncc_dtype_size(dtype) < 4 ? ox_cast(n, a, NEURON_DT_INT32, false) : a;
+
+	b = x ? ox_cast(n, b, x->shape.dtype, false) : NULL;
+	if (!ox_common(n, &x, &b))
+		return NULL;
+	x = ox_expanded(n, expand_power_whole(&n->b, x, b), onnx_is_const(x) ? b : x);
+	return ox_cast(n, x, dtype, false);
+}
+
+#define POW_ERROR 0x1p-20 /* of POW, which may fall short of a whole number by less */
+
+/* Integers to the power of floats: of those that are whole as of integers, else towards zero */
+static onnx_op mixed_power(struct onnx_node *n, onnx_op a, onnx_op b)
+{
+	onnx_op whole = ox_cast(n, b, NEURON_DT_INT32, false), r, near, off;
+	onnx_op is_whole = ox_bin(n, NCC_EQ, ox_f32(n, whole), ox_f32(n, b));
+
+	r = ox_bin(n, NCC_POW, ox_f32(n, a), ox_f32(n, b));
+	near = ox_expanded(n, expand_round_even(&n->b, r), r);
+	off = ox_un(n, NCC_ABS, ox_bin(n, NCC_SUB, r, near));
+	off = ox_bin(n, NCC_LE, off, ox_binc(n, NCC_MUL, ox_un(n, NCC_ABS, near), POW_ERROR));
+	r = ox_cast(n, ox_select(n, off, near, r), a->shape.dtype, false);
+	return ox_select(n, is_whole, whole ? whole_power(n, a, whole) : NULL, r);
+}
+
 /* The result has the base's type */
 static void import_pow(struct onnx_node *n)
 {
@@ -202,17 +255,22 @@ static void import_pow(struct onnx_node *n)
 
 	if (!b)
 		return;
-	if (onnx_is_const(a) && onnx_is_const(b)) {
-		r = ox_bin(n, NCC_POW, a, ox_cast_like(n, b, a));
-	} else if (ncc_scalar_value(b, &v) && (v == 2 || v == 3)) {
+	if (ncc_scalar_value(b, &v) && (v == 2 || v == 3)) {
 		r = ox_bin(n, NCC_MUL, a, a);
 		r = v == 3 ? ox_bin(n, NCC_MUL, r, a) : r;
-	} else {
-		r = ox_bin(n, NCC_POW, ox_f32(n, a), ox_f32(n, b));
-		if (r && !ncc_is_float(a->shape.dtype)) /* an integer, but for POW's error */
-			r = ox_cast(n, expand_round_even(&n->b, r), a->shape.dtype, false);
-		r = ox_cast_like(n, r, a);
+		b = ox_cast_like(n, b, a);
+		if (ox_common(n, &r, &b)) /* The exponent's dimensions, too */
+			onnx_give(n, 0, r);
+		return;
 	}
+	if (ncc_is_float(a->shape.dtype))
+		r = ox_cast_like(n, ox_bin(n, NCC_POW, ox_f32(n, a), ox_f32(n, b)), a);
+	else if (!ncc_is_float(b->shape.dtype) || (ncc_scalar_value(b, &v) && v == trunc(v)))
+		r = onnx_is_const(a) && onnx_is_const(b)
+			    ? ox_bin(n, NCC_POW, a, ox_cast_like(n, b, a))
+			    : whole_power(n, a, b);
+	else
+		r = mixed_power(n, a, b);
 	onnx_give(n, 0, r);
 }
 

@@ -5,9 +5,9 @@
  * values, count those for which the comparison holds. A comparison holds if that number is large
  * enough, whichever its value is; a product chooses it for every comparison, less what it has to
  * exceed. Leaves are cut into blocks, in the order of the trees, with all comparisons on their
- * paths; a second product counts for each leaf those that hold as they have to (1: holds, -1: does
- * not), less all but one of those that have to hold, so that it is 1 for a leaf that is reached and
- * at most 0 for others. Part of the ONNX front end.
+ * paths, a leaf that several ways lead to once for each; a second product counts for each leaf those
+ * that hold as they have to (1: holds, -1: does not), less all but one of those that have to hold,
+ * so that it is 1 for a leaf that is reached and at most 0 for others. Part of the ONNX front end.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,6 +20,7 @@
 #define MOST_PATHS (1 << 26) /* numbers of all blocks */
 #define DIGIT 256 /* numbers up to it are exact in bf16 */
 #define MOST_DIGITS 3
+#define MOST_WAYS (1 << 20)
 
 static const enum ncc_kind kind_of[MODES] = {
 	[MODE_LEQ] = NCC_LE, [MODE_LT] = NCC_LT, [MODE_GTE] = NCC_GE,
@@ -222,10 +223,15 @@ static void choose(const struct forest *f, const struct tree_node *x)
 	float *chosen = f->chosen + (size_t)(f->nblocks - 1) * f->compares + x->place;
 	double left = needed(f, x) - 1.0;
 
+	for (const struct tree_node *y = x; y; y = y->also ? &f->node[y->also] : NULL) {
+		/* One of a set has to be the value, or all have to be others. */
+		left += y != x && y->mode == MODE_NEQ && !chosen[y->column * each];
+		for (unsigned int i = 0; i < digits; i++)
+			chosen[(i * f->ncolumns + y->column) * each] = 1;
+	}
 	for (unsigned int i = digits; i-- > 0;) {
 		double digit = i ? nearbyint(left / pow(DIGIT, i)) * pow(DIGIT, i) : left;
 
-		chosen[(i * f->ncolumns + x->column) * each] = 1;
 		chosen[(digits * f->ncolumns + i) * each] = (float)-digit;
 		left -= digit;
 	}
@@ -241,18 +247,44 @@ struct cut {
 	unsigned int compares, leaves;
 };
 
-static float *path_at(const struct forest *f, unsigned int place, const struct tree_node *leaf)
+static float *path_at(const struct forest *f, unsigned int place, const struct tree_way *to)
 {
-	return f->paths + ((size_t)place * f->most_blocks + leaf->block - 1) * f->leaves +
-	       leaf->place;
+	return f->paths + ((size_t)place * f->most_blocks + to->block - 1) * f->leaves + to->place;
+}
+
+/* One more way to a leaf; the second walk finds those of the first */
+static struct tree_way *way_to(struct onnx_node *n, struct forest *f, struct tree_node *leaf)
+{
+	struct tree_way *more = f->way;
+
+	if (f->nways == MOST_WAYS) {
+		onnx_fail(n, -EFBIG, "more than %d ways to leaves", MOST_WAYS);
+		return NULL;
+	}
+	if (!f->paths && !(f->nways & (f->nways - 1)))
+		more = realloc(more, (f->nways ? 2 * (size_t)f->nways : 1) * sizeof(*more));
+	if (!more) {
+		onnx_fail(n, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	f->way = more;
+	more += f->nways++;
+	if (!f->paths) {
+		more->next = leaf->ways;
+		leaf->ways = f->nways;
+	}
+	return more;
 }
 
 /* Puts a leaf into the last block, or into a new one if there is no room. */
-static void put_leaf(struct forest *f, struct cut *c, const unsigned int *which, const bool *hold,
-		     unsigned int depth)
+static void put_leaf(struct onnx_node *n, struct forest *f, struct cut *c,
+		     const unsigned int *which, const bool *hold, unsigned int depth)
 {
-	struct tree_node *leaf = &f->node[which[depth]];
+	struct tree_way *leaf = way_to(n, f, &f->node[which[depth]]);
 	unsigned int more = 0, held = 0;
+
+	if (!leaf)
+		return;
 
 	for (unsigned int i = 0; i < depth; i++)
 		more += f->node[which[i]].block != f->nblocks;
@@ -283,37 +315,45 @@ static void put_leaf(struct forest *f, struct cut *c, const unsigned int *which,
 	f->leaves = c->leaves > f->leaves ? c->leaves : f->leaves;
 }
 
+/* Where x leads to if it holds or does not, behind all that ask for more values */
+static unsigned int next_of(const struct forest *f, const struct tree_node *x, bool holds)
+{
+	const struct tree_node *last = x;
+
+	while (last->also)
+		last = &f->node[last->also];
+	if (x->mode == MODE_EQ)
+		return holds ? x->yes : last->no;
+	return holds ? last->yes : x->no;
+}
+
 /* Walks from a root to every leaf: which[] are the nodes above, hold[] whether they must hold */
 static int walk(struct onnx_node *n, struct forest *f, struct cut *c, unsigned int root)
 {
 	unsigned int which[MOST_DEPTH + 1], depth = 0;
-	const unsigned int seen = f->paths ? 2 : 1;
 	bool hold[MOST_DEPTH + 1];
 
 	which[0] = root;
-	for (;;) {
+	while (!n->rc) {
 		struct tree_node *x = &f->node[which[depth]];
 
-		if (x->seen == seen)
-			return onnx_fail(n, -EINVAL, "tree %lld: two ways lead to node %lld",
-					 (long long)x->tree, (long long)x->id);
-		x->seen = seen;
 		if (x->mode) {
 			hold[depth] = true;
 			if (depth == MOST_DEPTH)
 				return onnx_fail(n, -ENOTSUP, "a tree is deeper than %d",
 						 MOST_DEPTH);
-			which[++depth] = x->yes;
+			which[++depth] = next_of(f, x, true);
 			continue;
 		}
-		put_leaf(f, c, which, hold, depth);
+		put_leaf(n, f, c, which, hold, depth);
 		while (depth && !hold[depth - 1])
 			depth--;
 		if (!depth)
-			return 0;
+			return n->rc;
 		hold[depth - 1] = false;
-		which[depth] = f->node[which[depth - 1]].no;
+		which[depth] = next_of(f, &f->node[which[depth - 1]], false);
 	}
+	return n->rc;
 }
 
 static int walk_all(struct onnx_node *n, struct forest *f)
@@ -321,6 +361,7 @@ static int walk_all(struct onnx_node *n, struct forest *f)
 	struct cut c = { 0 };
 
 	f->nblocks = 0;
+	f->nways = 0;
 	for (unsigned int i = 0; i < f->n; i++) {
 		f->node[i].block = 0;
 		f->node[i].place = 0;

@@ -84,6 +84,61 @@ static int read_nodes(struct onnx_node *n, struct forest *f)
 	return 0;
 }
 
+/* Where x leads to for values that it does not ask for */
+static unsigned int *rest_of(struct tree_node *x)
+{
+	return x->mode == MODE_EQ ? &x->no : &x->yes;
+}
+
+/*
+ * Is x one of several that ask whether a feature has one of some values, as converters write a set
+ * of categories? All lead to the same node then, or on to the next.
+ */
+static void join(struct forest *f, struct tree_node *x)
+{
+	struct tree_node *next;
+
+	if (x->mode != MODE_EQ && x->mode != MODE_NEQ)
+		return;
+	next = &f->node[*rest_of(x)];
+	if (next->mode == x->mode && next->feature == x->feature &&
+	    (x->mode == MODE_EQ ? next->yes == x->yes : next->no == x->no))
+		x->also = *rest_of(x);
+}
+
+/* Does a way lead back to where it came from? */
+static int check_ways(struct onnx_node *n, const struct forest *f)
+{
+	unsigned int *to = calloc(2 * (size_t)f->n, sizeof(*to)), *next = to ? to + f->n : NULL;
+	unsigned int ready = 0;
+
+	if (!to)
+		return onnx_fail(n, -ENOMEM, "out of memory");
+	for (unsigned int i = 0; i < f->n; i++) {
+		if (!f->node[i].mode)
+			continue;
+		to[f->node[i].yes]++;
+		to[f->node[i].no]++;
+	}
+	for (unsigned int i = 0; i < f->n; i++)
+		if (!to[i])
+			next[ready++] = i;
+	for (unsigned int i = 0; i < ready; i++) {
+		const struct tree_node *x = &f->node[next[i]];
+
+		if (x->mode && !--to[x->yes])
+			next[ready++] = x->yes;
+		if (x->mode && !--to[x->no])
+			next[ready++] = x->no;
+	}
+	for (unsigned int i = 0; i < f->n && ready < f->n && !n->rc; i++)
+		if (to[i])
+			onnx_fail(n, -EINVAL, "tree %lld: a way leads back to node %lld",
+				  (long long)f->node[i].tree, (long long)f->node[i].id);
+	free(to);
+	return n->rc;
+}
+
 /* Orders the nodes, and finds their children. */
 static int link(struct onnx_node *n, struct forest *f)
 {
@@ -107,7 +162,9 @@ static int link(struct onnx_node *n, struct forest *f)
 		x->yes = (unsigned int)(a - f->node);
 		x->no = (unsigned int)(b - f->node);
 	}
-	return 0;
+	for (unsigned int i = 0; i < f->n; i++)
+		join(f, &f->node[i]);
+	return check_ways(n, f);
 }
 
 static int read_forest(struct onnx_node *n, struct forest *f)
@@ -118,6 +175,7 @@ static int read_forest(struct onnx_node *n, struct forest *f)
 static void forest_free(struct forest *f)
 {
 	free(f->node);
+	free(f->way);
 	free(f->compare);
 	free(f->size);
 	free(f->paths);
@@ -168,8 +226,10 @@ static onnx_op numbers_of(struct onnx_node *n, const struct forest *f, const str
 
 		if (!leaf || g->id.v[i] < 0 || g->id.v[i] >= targets)
 			onnx_fail(n, -EINVAL, "weight %zu is of no node, or of no target", i);
-		else if (!leaf->mode && leaf->block) /* converters give inner nodes numbers, too */
-			sum[((size_t)leaf->place * f->nblocks + leaf->block - 1) * (size_t)each +
+		/* Converters give inner nodes numbers, too, to which no way is a leaf's. */
+		for (unsigned int w = leaf ? leaf->ways : 0; w && !n->rc; w = f->way[w - 1].next)
+			sum[((size_t)f->way[w - 1].place * f->nblocks + f->way[w - 1].block - 1) *
+				    (size_t)each +
 			    (only < 0 ? (size_t)g->id.v[i] : 0)] += g->weight.v[i];
 	}
 	for (int64_t i = 0; i < all && !n->rc; i++) {

@@ -17,17 +17,29 @@ struct tree_node {
 	float value;
 	enum mode mode;
 	bool missing_is_true;
-	unsigned int seen; /* by which of the two walks */
 	unsigned int yes, no; /* numbers of nodes */
+	unsigned int also; /* one that asks the same of another value, where this one leads on; 0:
+			      none */
 	unsigned int given; /* its place in the file */
 	unsigned int column, rank; /* of a comparison: see ml_leaves.c */
-	unsigned int block, place; /* the last block that has it, and its place there */
+	unsigned int block,
+		place; /* of a comparison: the last block that has it, and its place there */
+	unsigned int ways; /* of a leaf: the last way to it, from 1 on; 0: none leads there */
+};
+
+/* A way to a leaf, which several may lead to: it is a leaf of the blocks */
+struct tree_way {
+	unsigned int block, place;
+	unsigned int next; /* another one to the same leaf, from 1 on; 0: none */
 };
 
 struct forest {
 	struct tree_node *node; /* ordered by tree and id */
 	unsigned int n, ntrees;
 	int64_t features;
+
+	struct tree_way *way; /* in the order of the walk */
+	unsigned int nways;
 
 	struct tree_node **compare; /* those that compare, ordered by column and value */
 	unsigned int ncompares, ncolumns;

@@ -136,19 +136,28 @@ static void import_transpose(struct onnx_node *n)
 static void import_expand(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
-	int64_t dim[NCC_MAX_DIMS], want[NCC_MAX_DIMS];
-	unsigned int count, ndim;
+	struct ncc_shape s = x->shape;
+	int64_t want[NCC_MAX_DIMS];
+	unsigned int count;
+	bool any = true;
 
 	if (!onnx_in_ints(n, 1, want, NCC_MAX_DIMS, &count))
 		return;
-	ndim = count > x->shape.ndim ? count : x->shape.ndim;
-	for (unsigned int i = 0; i < ndim; i++) {
+	s.ndim = count > x->shape.ndim ? count : x->shape.ndim;
+	for (unsigned int i = 0; i < s.ndim; i++) {
 		int64_t p = i < x->shape.ndim ? x->shape.dim[x->shape.ndim - 1 - i] : 1;
 		int64_t q = i < count ? want[count - 1 - i] : 1;
 
-		dim[ndim - 1 - i] = q == 1 ? p : q;
+		if (!q && p != 1)
+			onnx_fail(n, -EINVAL, "dimensions of %lld and 0 do not broadcast",
+				  (long long)p);
+		any = any && q;
+		s.dim[s.ndim - 1 - i] = q == 1 ? p : q;
 	}
-	onnx_give(n, 0, ox_expand(n, x, ndim, dim));
+	if (any)
+		onnx_give(n, 0, ox_expand(n, x, s.ndim, s.dim));
+	else
+		onnx_give_empty(n, 0, &s, n->in[0].type);
 }
 
 /* Of empty operands, whose sizes along the axis count */

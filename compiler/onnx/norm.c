@@ -225,7 +225,11 @@ static void import_lp_norm(struct onnx_node *n)
 		s = ox_reduce(n, ox_un(n, NCC_ABS, x), NCC_ADD, mask, true);
 	else
 		s = ox_un(n, NCC_SQRT, ox_reduce(n, ox_bin(n, NCC_MUL, x, x), NCC_ADD, mask, true));
-	onnx_give(n, 0, ox_bin(n, NCC_DIV, x, s));
+	/* Of a norm of 0 the result is 0. */
+	x = s ? ox_select(n, ox_binc(n, NCC_EQ, s, 0), ox_scalar(n, &s->shape, 0),
+			  ox_bin(n, NCC_DIV, x, s))
+	      : NULL;
+	onnx_give(n, 0, x);
 }
 
 const struct onnx_rule onnx_norm[] = {

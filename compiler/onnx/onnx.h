@@ -351,12 +351,17 @@ void ox_standard(struct onnx_node *n, const char *op_type, struct onnx_value *in
 /* rnn.c: the operator of com.microsoft */
 void onnx_dynamic_lstm(struct onnx_node *n);
 
-/* math.c, act.c: shared with other operators */
+/* act.c: shared with other operators */
+onnx_op ox_relu(struct onnx_node *n, onnx_op x);
 onnx_op ox_leaky(struct onnx_node *n, onnx_op x, double a);
+onnx_op ox_elu(struct onnx_node *n, onnx_op x, double a);
+onnx_op ox_thresholded(struct onnx_node *n, onnx_op x, double a);
 onnx_op ox_hard_sigmoid(struct onnx_node *n, onnx_op x, double a, double b);
 onnx_op ox_softsign(struct onnx_node *n, onnx_op x);
 
-/* dot.c, window.c, reduce.c: the same; operands have the types that are multiplied */
+/* dot.c: are the operands floats, or integers of 32 bits, of one type? false: n->rc is set */
+bool ox_multiplies(struct onnx_node *n);
+/* matmul.c, window.c, reduce.c: the same; operands have the types that are multiplied */
 onnx_op ox_matmul(struct onnx_node *n, onnx_op a, onnx_op b, uint8_t dtype);
 /* The padding has this number, of x's type; NULL: 0 */
 onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op padding, uint8_t dtype);

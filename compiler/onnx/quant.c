@@ -123,6 +123,13 @@ static onnx_op clamped(struct onnx_node *n, onnx_op x, onnx_op low, onnx_op high
 	return ox_bin(n, NCC_MIN, ox_bin(n, NCC_MAX, x, low), high);
 }
 
+/* What is not a number becomes the least one of the type, as in onnxruntime. */
+static onnx_op numbers_of(struct onnx_node *n, onnx_op x)
+{
+	return x ? ox_select(n, ox_bin(n, NCC_EQ, x, x), x, ox_scalar(n, &x->shape, -INFINITY))
+		 : NULL;
+}
+
 static void set_bounds(struct onnx_node *n, onnx_op whole, onnx_op zero, const struct ncc_shape *to)
 {
 	int64_t *bounds = whole ? ncc_alloc(n->imp->m, 2 * sizeof(*bounds)) : NULL;
@@ -231,8 +238,11 @@ static onnx_op quantized_by(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_
 {
 	onnx_op low, high, whole;
 
-	if (ncc_dtype_size(to->dtype) > 1)
+	if (ncc_dtype_size(to->dtype) > 1) {
+		high = ox_binc(n, NCC_MUL, ox_un(n, NCC_ABS, scale), 3 * ox_most(to));
+		x = clamped(n, numbers_of(n, x), ox_un(n, NCC_NEG, high), high);
 		return quantized(n, quotient(n, x, scale), zero, to);
+	}
 	whole = quant_of_bytes(n, x, scale, zero, to);
 	if (whole)
 		return with_zero(n, whole, zero, to);
@@ -241,7 +251,7 @@ static onnx_op quantized_by(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_
 	whole = sum ? NULL : requantized(n, x, scale, low, high);
 	if (whole)
 		return with_zero(n, whole, zero, to);
-	x = clamped(n, x, low, high);
+	x = clamped(n, numbers_of(n, x), low, high);
 	x = sum ? ox_bin(n, NCC_MUL, x, inverse(n, scale)) : short_quotient(n, x, scale);
 	return with_zero(n, quant_rounded(n, x, 1), zero, to);
 }
@@ -391,6 +401,15 @@ static onnx_op dynamic_quotient(struct onnx_node *n, onnx_op x, onnx_op scale, b
 	return sum ? ox_bin(n, NCC_MUL, x, inverse(n, scale)) : short_quotient(n, x, scale);
 }
 
+/* A 255th of the range; of none 1, as in onnxruntime; of an endless one infinity */
+static onnx_op dynamic_scale(struct onnx_node *n, onnx_op range)
+{
+	onnx_op scale = a_255th(n, range), one = ox_number(n, 1);
+
+	scale = ox_select(n, ox_binc(n, NCC_EQ, range, 0), one, scale);
+	return ox_select(n, ox_binc(n, NCC_EQ, range, INFINITY), range, scale);
+}
+
 /* The range is that of the values, and includes 0. */
 static void import_dynamic(struct onnx_node *n)
 {
@@ -402,8 +421,7 @@ static void import_dynamic(struct onnx_node *n)
 	n->exact = true;
 	low = ox_binc(n, NCC_MIN, ox_reduce(n, x, NCC_MIN, all, false), 0);
 	high = ox_binc(n, NCC_MAX, ox_reduce(n, x, NCC_MAX, all, false), 0);
-	scale = ox_bin(n, NCC_SUB, high, low);
-	scale = a_255th(n, scale);
+	scale = dynamic_scale(n, ox_bin(n, NCC_SUB, high, low));
 	zero = quant_rounded(n, dynamic_quotient(n, ox_un(n, NCC_NEG, low), scale, sum), 1);
 	value = quantized_by(n, x, scale, zero, &to, sum);
 	quant_note_dynamic(n, value, dynamic_quotient(n, x, scale, sum));

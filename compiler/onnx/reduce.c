@@ -36,11 +36,13 @@ static double count_of(onnx_op x, uint32_t mask)
 
 enum { SUM, MEAN, MAX, MIN, PROD, L1, L2, LOG_SUM, LOG_SUM_EXP, SUM_SQUARE };
 
-/* ln of the sum of exponentials, with the largest subtracted first */
+/* ln of the sum of exponentials, with the largest subtracted first, unless that is an infinity */
 static onnx_op log_sum_exp(struct onnx_node *n, onnx_op x, uint32_t mask, bool keep)
 {
-	onnx_op top = ox_reduce(n, x, NCC_MAX, mask, true), sum;
+	onnx_op top = ox_reduce(n, x, NCC_MAX, mask, true), sum, endless;
 
+	endless = ox_binc(n, NCC_EQ, ox_un(n, NCC_ABS, top), INFINITY);
+	top = top ? ox_select(n, endless, ox_scalar(n, &top->shape, 0), top) : NULL;
 	sum = ox_un(n, NCC_EXP, ox_bin(n, NCC_SUB, x, top));
 	sum = ox_un(n, NCC_LOG, ox_reduce(n, sum, NCC_ADD, mask, keep));
 	if (sum && !keep)
@@ -48,10 +50,40 @@ static onnx_op log_sum_exp(struct onnx_node *n, onnx_op x, uint32_t mask, bool k
 	return ox_bin(n, NCC_ADD, sum, top);
 }
 
+#define MOST_MEAN 46340 /* integers, of which the sum of rests fits 32 bits */
+
+/*
+ * The mean of integers, towards zero, though their sum may not fit: quotients by their number are
+ * added, and rests from 0 on.
+ */
+static onnx_op whole_mean(struct onnx_node *n, onnx_op x, uint32_t mask, bool keep)
+{
+	const int64_t count = (int64_t)count_of(x, mask);
+	onnx_op q, r, below, rest;
+
+	if (count == 1 || count > MOST_MEAN) {
+		x = ox_reduce(n, x, NCC_ADD, mask, keep);
+		return ox_binc(n, NCC_DIV, x, (double)count);
+	}
+	q = ox_binc(n, NCC_DIV, x, (double)count);
+	r = ox_bin(n, NCC_SUB, x, ox_binc(n, NCC_MUL, q, (double)count));
+	below = ox_cast_like(n, ox_binc(n, NCC_LT, r, 0), x);
+	q = ox_reduce(n, ox_bin(n, NCC_SUB, q, below), NCC_ADD, mask, keep);
+	r = ox_bin(n, NCC_ADD, r, ox_binc(n, NCC_MUL, below, (double)count));
+	r = ox_reduce(n, r, NCC_ADD, mask, keep);
+	x = ox_binc(n, NCC_DIV, r, (double)count);
+	rest = ox_bin(n, NCC_SUB, r, ox_binc(n, NCC_MUL, x, (double)count));
+	q = ox_bin(n, NCC_ADD, q, x);
+	below = ox_bin(n, NCC_AND, ox_binc(n, NCC_LT, q, 0), ox_binc(n, NCC_NE, rest, 0));
+	return ox_bin(n, NCC_ADD, q, ox_cast_like(n, below, q));
+}
+
 static onnx_op reduce_as(struct onnx_node *n, int what, onnx_op x, uint32_t mask, bool keep)
 {
 	switch (what) {
 	case MEAN:
+		if (!ncc_is_float(x->shape.dtype))
+			return whole_mean(n, x, mask, keep);
 		x = ox_reduce(n, x, NCC_ADD, mask, keep);
 		return ox_bin(n, NCC_DIV, x,
 			      x ? ox_scalar(n, &x->shape, count_of(onnx_in(n, 0), mask)) : x);

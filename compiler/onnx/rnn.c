@@ -28,38 +28,83 @@ struct rnn {
 	onnx_op *y; /* each step's */
 };
 
-static onnx_op activate(struct onnx_node *n, onnx_op x, unsigned int which, const char *otherwise)
+static onnx_op affine(struct onnx_node *n, onnx_op x, double alpha, double beta)
+{
+	return ox_binc(n, NCC_ADD, ox_binc(n, NCC_MUL, x, alpha), beta);
+}
+
+static onnx_op scaled_tanh(struct onnx_node *n, onnx_op x, double alpha, double beta)
+{
+	return ox_binc(n, NCC_MUL, ox_un(n, NCC_TANH, ox_binc(n, NCC_MUL, x, beta)), alpha);
+}
+
+/* The functions that gates may have: a kind of the IR, or a formula of as many numbers */
+static const struct activation {
+	const char *name;
+	enum ncc_kind kind;
+	onnx_op (*none)(struct onnx_node *n, onnx_op x);
+	onnx_op (*one)(struct onnx_node *n, onnx_op x, double alpha);
+	onnx_op (*two)(struct onnx_node *n, onnx_op x, double alpha, double beta);
+	double alpha, beta; /* where the node does not say them */
+} activations[] = {
+	{ "Sigmoid", .kind = NCC_LOGISTIC },
+	{ "Tanh", .kind = NCC_TANH },
+	{ "Softplus", .kind = NCC_SOFTPLUS },
+	{ "Relu", .none = ox_relu },
+	{ "Softsign", .none = ox_softsign },
+	{ "Elu", .one = ox_elu, .alpha = 1 },
+	{ "LeakyRelu", .one = ox_leaky, .alpha = (double)0.01f },
+	{ "ThresholdedRelu", .one = ox_thresholded, .alpha = 1 },
+	{ "Affine", .two = affine, .alpha = 1 },
+	{ "HardSigmoid", .two = ox_hard_sigmoid, .alpha = (double)0.2f, .beta = 0.5 },
+	{ "ScaledTanh", .two = scaled_tanh, .alpha = 1, .beta = 1 },
+};
+
+/* The node's activation number i; NULL: another one, and n->rc is set */
+static const struct activation *activation_of(struct onnx_node *n, size_t i, const char *otherwise)
 {
 	const Ncc__Onnx__Attribute *a = onnx_attr(n, "activations");
-	const char *name = otherwise;
-	size_t len;
-	double al = 0.01;
+	const bool given = a && i < a->n_strings;
+	const char *name = given ? (const char *)a->strings[i].data : otherwise;
+	const size_t len = given ? a->strings[i].len : strlen(otherwise);
 
-	if (a && which < a->n_strings)
-		name = (const char *)a->strings[which].data;
-	len = a && which < a->n_strings ? a->strings[which].len : strlen(otherwise);
-	a = onnx_attr(n, "activation_alpha");
-	if (a && which < a->n_floats)
-		al = (double)a->floats[which];
-#define IS(s) (len == strlen(s) && !strncasecmp(name, s, len))
-	if (IS("Sigmoid"))
-		return ox_un(n, NCC_LOGISTIC, x);
-	if (IS("Tanh"))
-		return ox_un(n, NCC_TANH, x);
-	if (IS("Relu"))
-		return ox_binc(n, NCC_MAX, x, 0);
-	if (IS("Softsign"))
-		return ox_softsign(n, x);
-	if (IS("Softplus"))
-		return ox_un(n, NCC_SOFTPLUS, x);
-	if (IS("LeakyRelu"))
-		return ox_leaky(n, x, al);
-	if (IS("HardSigmoid") && !a)
-		return ox_hard_sigmoid(n, x, (double)0.2f, 0.5);
-#undef IS
+	for (size_t k = 0; k < sizeof(activations) / sizeof(activations[0]); k++)
+		if (len == strlen(activations[k].name) &&
+		    !strncasecmp(name, activations[k].name, len))
+			return &activations[k];
 	onnx_fail(n, -ENOTSUP, "activation '%.*s' is not supported", (int)(len < 40 ? len : 40),
 		  name);
 	return NULL;
+}
+
+/* Number i of a list of those activations that take such a number */
+static double number_of(const struct onnx_node *n, const char *list, size_t i, double otherwise)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, list);
+
+	return a && i < a->n_floats ? (double)a->floats[i] : otherwise;
+}
+
+static onnx_op activate(struct onnx_node *n, onnx_op x, unsigned int which, const char *otherwise)
+{
+	const struct activation *f = activation_of(n, which, otherwise), *before;
+	size_t alphas = 0, betas = 0;
+
+	for (unsigned int i = 0; f && i < which; i++) {
+		before = activation_of(n, i, "Tanh");
+		alphas += before && (before->one || before->two);
+		betas += before && before->two;
+	}
+	if (!f || !x || n->rc)
+		return NULL;
+	if (f->none)
+		return f->none(n, x);
+	if (f->one)
+		return f->one(n, x, number_of(n, "activation_alpha", alphas, f->alpha));
+	if (f->two)
+		return f->two(n, x, number_of(n, "activation_alpha", alphas, f->alpha),
+			      number_of(n, "activation_beta", betas, f->beta));
+	return ox_un(n, f->kind, x);
 }
 
 static onnx_op clipped(struct onnx_node *n, onnx_op x)

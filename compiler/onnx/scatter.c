@@ -2,7 +2,7 @@
 /*
  * Operators that write where indices say, and those that reverse sequences. A place that several
  * indices name gets their sum, product, largest or smallest element; without a reduction, where
- * ONNX leaves the winner open, the largest. Part of the ONNX front end.
+ * ONNX leaves the winner open, the last one. Part of the ONNX front end.
  */
 #include <errno.h>
 #include <math.h>
@@ -32,25 +32,57 @@ static struct ncc_combine reduction(struct onnx_node *n)
 	return known[0].combine;
 }
 
+/* Of the updates that hot has for a place along dimension d the last one only */
+static onnx_op last_of(struct onnx_node *n, onnx_op hot, unsigned int d)
+{
+	const uint8_t map = (uint8_t)d;
+	onnx_op at =
+		ox_spread(n, ox_iota(n, NEURON_DT_INT32, hot->shape.dim[d]), &hot->shape, &map);
+	onnx_op last = at ? ox_select(n, hot, at, ox_scalar(n, &at->shape, -1)) : NULL;
+
+	last = ox_reduce(n, last, NCC_MAX, 1u << d, true);
+	return ox_bin(n, NCC_AND, hot, ox_bin(n, NCC_EQ, at, last));
+}
+
 /* x combined with the updates u where hot holds; both have one more dimension, d. */
 static onnx_op merged(struct onnx_node *n, onnx_op x, onnx_op u, onnx_op hot, unsigned int d)
 {
 	const struct ncc_combine c = reduction(n);
-	enum ncc_kind func = c.by == NCC_COMBINE_SECOND ? NCC_MAX : c.kind;
+	const bool replaces = c.by == NCC_COMBINE_SECOND;
+	enum ncc_kind func = !replaces ? c.kind : x && x->shape.pred ? NCC_OR : NCC_MAX;
 	onnx_op any, all;
 
 	if (!x || !u || !hot || n->rc)
 		return NULL;
-	if (x->shape.pred) {
+	if (x->shape.pred && !replaces) {
 		onnx_fail(n, -ENOTSUP, "of predicates is not supported");
 		return NULL;
 	}
+	hot = replaces ? last_of(n, hot, d) : hot;
 	all = ox_scalar(n, &u->shape, ncc_neutral(func, &u->shape));
 	all = ox_reduce(n, ox_select(n, hot, u, all), func, 1u << d, false);
-	if (c.by == NCC_COMBINE_KIND)
+	if (!replaces)
 		return ox_bin(n, c.kind, x, all);
 	any = ox_reduce(n, hot, NCC_OR, 1u << d, false);
 	return ox_select(n, any, all, x);
+}
+
+/* x with the updates u in place of what the indices name, in order; NULL: merged() does it */
+static onnx_op replaced(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_op u,
+			const struct ncc_slices *g)
+{
+	const struct ncc_combine c = reduction(n);
+	onnx_op y = NULL;
+	int rc;
+
+	if (n->rc || !x || !idx || !u || c.by != NCC_COMBINE_SECOND ||
+	    (onnx_is_const(x) && onnx_is_const(idx) && onnx_is_const(u)))
+		return NULL;
+	rc = expand_scatter(&n->b, 1, &x, idx, &u, g, &c, &y);
+	if (rc && !n->rc)
+		n->rc = rc;
+	n->imp->made += 16; /* an estimate */
+	return n->rc ? NULL : y;
 }
 
 /* Replaces the part of x that the indices' other dimensions cover. */
@@ -81,17 +113,15 @@ onnx_op onnx_index_rows(onnx_op idx, unsigned int d)
 /* Whole rows along dimension 0, by their numbers, in order; NULL: they are not that */
 static onnx_op replaced_rows(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_op u)
 {
-	const struct ncc_combine c = reduction(n);
 	struct ncc_slices g = {
 		.nwindow = 1, .window = { 1 }, .dropped = 1, .nmap = 1, .vector = 1
 	};
 	int64_t columns = ncc_elems(&x->shape) / x->shape.dim[0];
 	struct ncc_shape s = x->shape;
-	onnx_op row = onnx_index_rows(idx, 0), y = NULL;
-	int rc;
+	onnx_op row = onnx_index_rows(idx, 0), y;
 
 	s.dim[0] = u->shape.dim[0];
-	if (n->rc || !row || c.by != NCC_COMBINE_SECOND || !ncc_same_dims(&s, &u->shape))
+	if (n->rc || !row || !ncc_same_dims(&s, &u->shape))
 		return NULL;
 	g.size[0] = 1;
 	g.size[1] = columns;
@@ -99,18 +129,54 @@ static onnx_op replaced_rows(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_o
 	u = ox_reshape(n, u, 2, (int64_t[]){ u->shape.dim[0], columns });
 	s = x->shape;
 	x = ox_reshape(n, x, 2, (int64_t[]){ x->shape.dim[0], columns });
-	rc = row && u && x ? expand_scatter(&n->b, 1, &x, row, &u, &g, &c, &y) : 0;
-	if (rc && !n->rc)
-		n->rc = rc;
-	return n->rc ? NULL : ox_reshape(n, y, s.ndim, s.dim);
+	y = replaced(n, x, row, u, &g);
+	return y ? ox_reshape(n, y, s.ndim, s.dim) : NULL;
+}
+
+/* The elements of x along axis that idx, of u's shape, names: each line by itself */
+static onnx_op replaced_elements(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_op u,
+				 unsigned int axis)
+{
+	struct ncc_slices g = { .dropped = 1u << axis, .nmap = 1, .map = { (uint8_t)axis } };
+
+	if (!x || !idx)
+		return NULL;
+	g.vector = idx->shape.ndim;
+	for (unsigned int d = 0; d < x->shape.ndim; d++) {
+		g.size[d] = 1;
+		if (d == axis)
+			continue;
+		g.index_batch[g.nbatch] = (uint8_t)d;
+		g.batch[g.nbatch++] = (uint8_t)d;
+	}
+	return replaced(n, x, idx, u, &g);
+}
+
+/* x with the updates u along axis, at indices from 0 on, of x's rank and u's shape */
+static onnx_op scattered(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_op u, unsigned int axis)
+{
+	onnx_op y = replaced_elements(n, x, idx, u, axis), hot;
+	const uint8_t map = (uint8_t)axis;
+	struct ncc_shape s;
+
+	if (n->rc || y)
+		return y;
+	/* [.., size, k, ..]: the index along axis, then the update */
+	idx = idx ? ox_insert(n, idx, axis) : NULL;
+	u = u ? ox_insert(n, u, axis) : NULL;
+	if (n->rc || !x || !idx || !u)
+		return NULL;
+	s = idx->shape;
+	s.dim[axis] = x->shape.dim[axis];
+	hot = ox_spread(n, ox_iota(n, NEURON_DT_INT32, s.dim[axis]), &s, &map);
+	hot = ox_bin(n, NCC_EQ, hot, idx);
+	return merged(n, x, ox_expand(n, u, s.ndim, s.dim), hot, axis + 1);
 }
 
 static void import_scatter_elements(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0), idx = onnx_in(n, 1), u = onnx_in(n, 2), part, hot;
+	onnx_op x = onnx_in(n, 0), idx = onnx_in(n, 1), u = onnx_in(n, 2), part;
 	unsigned int nd = x->shape.ndim, axis = onnx_axis(n, onnx_int(n, "axis", 0), nd);
-	const uint8_t map = (uint8_t)axis;
-	struct ncc_shape s;
 
 	if (n->rc)
 		return;
@@ -121,23 +187,27 @@ static void import_scatter_elements(struct onnx_node *n)
 	}
 
 	part = axis ? NULL : replaced_rows(n, x, idx, u);
-	if (n->rc || part) {
-		onnx_give_as(n, 0, part, n->in[0].type);
-		return;
+	if (!n->rc && !part) {
+		idx = ox_from_end(n, idx, x->shape.dim[axis]);
+		part = idx ? onnx_covered(n, x, idx, axis) : NULL;
+		part = put_back(n, x, scattered(n, part, idx, u, axis));
 	}
+	onnx_give_as(n, 0, part, n->in[0].type);
+}
 
-	part = onnx_covered(n, x, idx, axis);
-	/* [.., size, k, ..]: the index along axis, then the update */
-	idx = ox_insert(n, ox_from_end(n, idx, x->shape.dim[axis]), axis);
-	u = ox_insert(n, u, axis);
-	if (n->rc || !idx || !u)
-		return;
-	s = idx->shape;
-	s.dim[axis] = x->shape.dim[axis];
-	hot = ox_spread(n, ox_iota(n, NEURON_DT_INT32, s.dim[axis]), &s, &map);
-	hot = ox_bin(n, NCC_EQ, hot, idx);
-	u = ox_expand(n, u, s.ndim, s.dim);
-	onnx_give_as(n, 0, put_back(n, x, merged(n, part, u, hot, axis + 1)), n->in[0].type);
+/* The slices of x that the k coordinates of each index name */
+static onnx_op replaced_slices(struct onnx_node *n, onnx_op x, onnx_op flat, onnx_op u)
+{
+	struct ncc_slices g = {
+		.nwindow = 1, .window = { 1 }, .dropped = 1, .nmap = 1, .vector = 1
+	};
+
+	if (!x || !flat)
+		return NULL;
+	g.size[0] = 1;
+	g.size[1] = x->shape.dim[1];
+	return replaced(n, x, ox_reshape(n, flat, 2, (int64_t[]){ ncc_elems(&flat->shape), 1 }),
+			ox_reshape(n, u, 2, (int64_t[]){ ncc_elems(&flat->shape), g.size[1] }), &g);
 }
 
 static void import_scatter_nd(struct onnx_node *n)
@@ -164,6 +234,12 @@ static void import_scatter_nd(struct onnx_node *n)
 	}
 
 	idx = ox_flat_index(n, idx, (unsigned int)k, x->shape.dim);
+	hot = replaced_slices(n, ox_reshape(n, x, 2, (int64_t[]){ rows, rest }), idx, u);
+	if (n->rc || hot) {
+		onnx_give_as(n, 0, ox_reshape(n, hot, x->shape.ndim, x->shape.dim), n->in[0].type);
+		return;
+	}
+
 	all[0] = many;
 	all[1] = all[2] = 1;
 	idx = ox_reshape(n, idx, 3, all);
@@ -231,9 +307,8 @@ static onnx_op grown(struct onnx_node *n, onnx_op y)
 /* Each plane is unpooled by itself; its indices count from the first plane on. */
 static void import_max_unpool(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0), idx = onnx_in(n, 1), first, hot, u;
+	onnx_op x = onnx_in(n, 0), idx = onnx_in(n, 1), first, y;
 	int64_t dim[NCC_MAX_DIMS] = { 0 }, planes, each, plane = 1;
-	struct ncc_shape s;
 
 	if (!unpooled(n, x, dim + 2))
 		return;
@@ -249,18 +324,12 @@ static void import_max_unpool(struct onnx_node *n)
 	for (unsigned int i = 2; i < x->shape.ndim; i++)
 		plane = plane < NCC_MAX_ELEMS ? plane * dim[i] : plane;
 	first = ox_binc(n, NCC_MUL, ox_iota(n, NEURON_DT_INT32, planes), (double)plane);
-	idx = ox_reshape(n, ox_cast(n, idx, NEURON_DT_INT32, false), 3,
-			 (int64_t[]){ planes, 1, each });
-	idx = ox_bin(n, NCC_SUB, idx, ox_reshape(n, first, 3, (int64_t[]){ planes, 1, 1 }));
-	hot = ox_bin(n, NCC_EQ, idx,
-		     ox_reshape(n, ox_iota(n, NEURON_DT_INT32, plane), 3,
-				(int64_t[]){ 1, plane, 1 }));
-	s = (struct ncc_shape){ x->shape.dtype, x->shape.pred, 3, { planes, plane, each } };
-	u = ox_expand(n, ox_reshape(n, x, 3, (int64_t[]){ planes, 1, each }), 3, s.dim);
-	if (!hot || !u)
-		return;
-	u = ox_reduce(n, ox_select(n, hot, u, ox_scalar(n, &s, 0)), NCC_ADD, 1u << 2, false);
-	onnx_give(n, 0, grown(n, ox_reshape(n, u, x->shape.ndim, dim)));
+	idx = ox_reshape(n, ox_cast(n, idx, NEURON_DT_INT32, false), 2,
+			 (int64_t[]){ planes, each });
+	idx = ox_bin(n, NCC_SUB, idx, ox_reshape(n, first, 2, (int64_t[]){ planes, 1 }));
+	y = ox_expand(n, ox_scalar(n, &x->shape, 0), 2, (int64_t[]){ planes, plane });
+	y = scattered(n, y, idx, ox_reshape(n, x, 2, (int64_t[]){ planes, each }), 1);
+	onnx_give(n, 0, grown(n, ox_reshape(n, y, x->shape.ndim, dim)));
 }
 
 /* The first lens[b] elements of each sequence in reverse order: a gather of whole steps */

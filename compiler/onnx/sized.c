@@ -202,6 +202,20 @@ static onnx_op common_size(struct onnx_node *n, uint32_t mask, unsigned int back
 	return size;
 }
 
+/* Dimension d is not 1, that of another operand has a size. */
+static void refuse_pair(struct onnx_node *n, unsigned int d, int64_t dim, const struct ncc_op *size)
+{
+	double known;
+
+	if (ncc_scalar_value(size, &known))
+		onnx_fail(n, -EINVAL, "dimensions of %lld and %.0f do not broadcast",
+			  (long long)dim, known);
+	else
+		onnx_fail(n, -ENOTSUP,
+			  "dimension %u of an operand is %lld, that of another depends on the data",
+			  d, (long long)dim);
+}
+
 void sized_broadcast(struct onnx_node *n, uint32_t mask, unsigned int but, onnx_op *size)
 {
 	unsigned int ndim = 0;
@@ -222,10 +236,7 @@ void sized_broadcast(struct onnx_node *n, uint32_t mask, unsigned int but, onnx_
 			if (x->size[d])
 				x->op = ox_slice(n, x->op, d, 0, least, 1);
 			else if (x->op->shape.dim[d] != 1)
-				onnx_fail(n, -ENOTSUP,
-					  "dimension %u of an operand is %lld, that of another "
-					  "depends on the data",
-					  d, (long long)x->op->shape.dim[d]);
+				refuse_pair(n, d, x->op->shape.dim[d], common);
 		}
 		size[ndim - 1 - back] = common;
 	}

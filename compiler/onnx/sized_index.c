@@ -174,6 +174,17 @@ static double neutral_of(struct onnx_node *n, onnx_op x)
 	return !strcmp(name, "ReduceProd");
 }
 
+/* Of integers the sum, divided by how many there are */
+static void whole_mean(struct onnx_node *n, const struct onnx_value *v, uint32_t mask)
+{
+	ox_standard(n, "ReduceSum", n->in, n->nin, n->out, n->nout);
+	for (unsigned int d = 0; d < v->op->shape.ndim && !n->rc; d++)
+		if (mask >> d & 1)
+			n->out[0].op =
+				ox_bin(n, NCC_DIV, n->out[0].op,
+				       ox_cast_like(n, onnx_size_or_bound(n, v, d), n->out[0].op));
+}
+
 void sized_reduce(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
@@ -200,10 +211,13 @@ void sized_reduce(struct onnx_node *n)
 	v->op = onnx_filled(n, v, mask, neutral_of(n, v->op));
 	if (!v->op)
 		return;
-	n->rule->import(n);
+	if (!strcmp(n->p->op_type, "ReduceMean") && !ncc_is_float(v->op->shape.dtype))
+		whole_mean(n, v, mask);
+	else
+		n->rule->import(n);
 	if (n->rc)
 		return;
-	if (!strcmp(n->p->op_type, "ReduceMean"))
+	if (!strcmp(n->p->op_type, "ReduceMean") && ncc_is_float(v->op->shape.dtype))
 		n->out[0].op = sized_mean(n, v, mask, n->out[0].op);
 	onnx_give_sizes(n, 0, n->out[0].op, n->out[0].type, size);
 }

@@ -49,7 +49,9 @@ static bool list(struct onnx_node *n, unsigned int i, const char *name, int64_t 
 	if (n->opset < 10)
 		return onnx_ints(n, name, v, NCC_MAX_DIMS, count);
 	*count = 0;
-	return onnx_in(n, i) && onnx_in_ints(n, i, v, NCC_MAX_DIMS, count);
+	if (!onnx_in(n, i)) /* starts and ends may have no elements */
+		return i < 3 && i < n->nin && n->in[i].type;
+	return onnx_in_ints(n, i, v, NCC_MAX_DIMS, count);
 }
 
 static void import_slice(struct onnx_node *n)
@@ -227,6 +229,25 @@ static void import_pad(struct onnx_node *n)
 	onnx_give(n, 0, x);
 }
 
+/* Of no repeats nothing is left. false: there are some of each dimension */
+static bool tiles_nothing(struct onnx_node *n, const int64_t *times)
+{
+	struct ncc_shape s = onnx_in(n, 0)->shape;
+	bool any = true;
+
+	for (unsigned int i = 0; i < s.ndim; i++) {
+		if (times[i] < 0 || times[i] > NCC_MAX_ELEMS) {
+			onnx_fail(n, -ENOTSUP, "%lld repeats", (long long)times[i]);
+			return true;
+		}
+		any = any && times[i];
+		s.dim[i] *= times[i];
+	}
+	if (!any)
+		onnx_give_empty(n, 0, &s, n->in[0].type);
+	return !any;
+}
+
 /* Each dimension gets a new one in front, along which it is repeated. */
 static void import_tile(struct onnx_node *n)
 {
@@ -238,15 +259,13 @@ static void import_tile(struct onnx_node *n)
 		return;
 	if (count != x->shape.ndim)
 		onnx_fail(n, -EINVAL, "%u repeats for rank %u", count, x->shape.ndim);
+	if (n->rc || tiles_nothing(n, times))
+		return;
 
 	for (unsigned int i = 0; i < count && x && !n->rc; i++) {
 		struct ncc_shape s = x->shape;
 		uint8_t map[NCC_MAX_DIMS];
 
-		if (times[i] < 1 || times[i] > NCC_MAX_ELEMS) {
-			onnx_fail(n, -ENOTSUP, "%lld repeats", (long long)times[i]);
-			return;
-		}
 		if (times[i] == 1)
 			continue;
 		if (s.ndim == NCC_MAX_DIMS) {

@@ -35,6 +35,15 @@ static const struct {
 	[ONNX_FLOAT8E4M3FNUZ] = { "float8e4m3fnuz", 0, 1, false },
 	[ONNX_FLOAT8E5M2] = { "float8e5m2", NEURON_DT_BF16, 1, false },
 	[ONNX_FLOAT8E5M2FNUZ] = { "float8e5m2fnuz", 0, 1, false },
+	/* Those of a part of a byte, and a scale: their names only */
+	[21] = { "uint4", 0, 0, false },
+	[22] = { "int4", 0, 0, false },
+	[23] = { "float4e2m1", 0, 0, false },
+	[24] = { "float8e8m0", 0, 1, false },
+	[25] = { "uint2", 0, 0, false },
+	[26] = { "int2", 0, 0, false },
+	[27] = { "float6e2m3", 0, 0, false },
+	[28] = { "float6e3m2", 0, 0, false },
 };
 
 static bool known(int32_t type)

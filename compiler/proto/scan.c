@@ -6,6 +6,7 @@
 #include "scan.h"
 
 #include <errno.h>
+#include <string.h>
 
 struct scan {
 	const uint8_t *base;
@@ -33,15 +34,24 @@ static bool varint(const uint8_t **p, const uint8_t *end, uint64_t *v)
 	return false;
 }
 
-static const ProtobufCMessageDescriptor *submessage(const ProtobufCMessageDescriptor *d,
-						    uint64_t id)
+static const ProtobufCFieldDescriptor *field_of(const ProtobufCMessageDescriptor *d, uint64_t id)
 {
 	for (unsigned int i = 0; i < d->n_fields; i++)
 		if (d->fields[i].id == id)
-			return d->fields[i].type == PROTOBUF_C_TYPE_MESSAGE
-				       ? d->fields[i].descriptor
-				       : NULL;
+			return &d->fields[i];
 	return NULL;
+}
+
+/* A string has no NUL: who reads it as text would take another string for it. */
+static int check_string(struct scan *s, const ProtobufCFieldDescriptor *f, const uint8_t *p,
+			size_t n)
+{
+	const uint8_t *nul = n ? memchr(p, 0, n) : NULL;
+
+	if (!nul)
+		return 0;
+	return ncc_fail(s->err, -EINVAL, "not %s: a NUL in %s '%.100s' at byte %zu", s->what,
+			f->name, (const char *)p, (size_t)(nul - s->base));
 }
 
 static int scan_message(struct scan *s, const ProtobufCMessageDescriptor *d, const uint8_t *p,
@@ -50,10 +60,10 @@ static int scan_message(struct scan *s, const ProtobufCMessageDescriptor *d, con
 	if (depth > NCC_MAX_DEPTH)
 		return bad(s, p, "messages nested too deeply");
 	while (p < end) {
-		const ProtobufCMessageDescriptor *sub;
+		const ProtobufCFieldDescriptor *f;
 		const uint8_t *start = p;
 		uint64_t tag, v;
-		int rc;
+		int rc = 0;
 
 		if (++s->fields > NCC_MAX_FIELDS)
 			return bad(s, p, "too many fields");
@@ -74,8 +84,11 @@ static int scan_message(struct scan *s, const ProtobufCMessageDescriptor *d, con
 		case 2:
 			if (!varint(&p, end, &v) || v > (uint64_t)(end - p))
 				return bad(s, start, "truncated field");
-			sub = submessage(d, tag >> 3);
-			rc = sub ? scan_message(s, sub, p, p + v, depth + 1) : 0;
+			f = field_of(d, tag >> 3);
+			if (f && f->type == PROTOBUF_C_TYPE_MESSAGE)
+				rc = scan_message(s, f->descriptor, p, p + v, depth + 1);
+			else if (f && f->type == PROTOBUF_C_TYPE_STRING)
+				rc = check_string(s, f, p, (size_t)v);
 			if (rc)
 				return rc;
 			p += v;

@@ -52,7 +52,7 @@ def put(tensor: Any, location: str, **where: int) -> None:
     tensor.ClearField("raw_data")
     tensor.data_location = EXTERNAL
     for key, value in {"location": location, **where}.items():
-        tensor.external_data.add(key=key, value=str(value))
+        tensor.external_data.add(key=key, value=str(value).encode())
 
 
 def compile(model: Path, cwd: Path | None = None) -> tuple[dict[str, bytes], str]:

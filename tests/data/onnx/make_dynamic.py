@@ -287,6 +287,14 @@ def without_updates(to: Path) -> None:
                               "no_columns": np.zeros((2, 0), np.float32)}, "y,z")
 
 
+def whole_means(to: Path) -> None:
+    """Of integers the sum counts, divided by how many there are"""
+    x = RND.integers(-1000, 1000, (6, 5)).astype(np.int32)
+    save(to, "dyn_whole_mean", [node("Compress", "x,k", "d", axis=0), node("ReduceMean", "d", "s", axes=[0], keepdims=0),
+                                node("ReduceMean", "d", "t", axes=[0, 1])],
+         {"x": x, "k": np.array([True, False, True, True, False, True])}, {}, "s,t")
+
+
 def main() -> None:
     to = Path(sys.argv[1])
     reductions(to)
@@ -300,6 +308,7 @@ def main() -> None:
     exported(to)
     without_updates(to)
     several(to)
+    whole_means(to)
 
 
 if __name__ == "__main__":

@@ -197,9 +197,21 @@ static void place(Ncc__Onnx__Model *m, const char *const *text)
 		ck_assert_ptr_nonnull(e);
 		ncc__onnx__string_string_entry__init(e);
 		e->key = strdup(text[0]);
-		e->value = strdup(text[1]);
+		e->value.len = strlen(text[1]);
+		e->value.data = (uint8_t *)strdup(text[1]);
 		t->external_data[t->n_external_data++] = e;
 	}
+}
+
+/* A location that a NUL ends too early */
+static void cut_location(Ncc__Onnx__Model *m)
+{
+	static const char *const where[] = { "location", "d...bin", NULL };
+	ProtobufCBinaryData *value;
+
+	place(m, where);
+	value = &constant(m, "w1")->external_data[0]->value;
+	value->data[1] = 0;
 }
 
 static const struct {
@@ -348,8 +360,8 @@ static const struct {
 	{ "ml_trees_missing", "nodes_featureids", 1, -1, "node 1: it compares a feature" },
 	{ "ml_trees_missing", "nodes_nodeids", 1, 0, "another one of its tree has its number" },
 	{ "ml_trees_missing", "nodes_truenodeids", 0, 99, "node 0: a branch leads nowhere" },
-	{ "ml_trees_missing", "nodes_truenodeids", 3, 0, "tree 0: two ways lead to node 0" },
-	{ "ml_trees_missing", "nodes_falsenodeids", 0, 1, "tree 0: two ways lead to node 1" },
+	{ "ml_trees_missing", "nodes_truenodeids", 3, 0, "tree 0: a way leads back to node 0" },
+	{ "ml_trees_missing", "nodes_falsenodeids", 1, 1, "tree 0: a way leads back to node 1" },
 	{ "ml_trees_missing", "target_nodeids", 0, 500, "weight 0 is of no node" },
 	{ "ml_trees_missing", "target_ids", 0, 1, "weight 0 is of no node, or of no target" },
 	{ "ml_trees_missing", "target_ids", -1, 1, "lists of leaves' weights" },
@@ -408,6 +420,8 @@ static const struct {
 	{ "convolutional", string_type, "constant 'w1' (string)" },
 	{ "convolutional", outside, "'w1': external data in 'd': the caller gives the model" },
 	{ "convolutional", elsewhere, "constant 'w1': data location 2 is unknown" },
+	{ "convolutional", cut_location,
+	  "constant 'w1': external data whose location 'd' has a NUL at character 1" },
 	{ "convolutional", pads, "Conv 'a': 3 numbers in 'pads', expected 4" },
 	{ "convolutional", far_pads, "Conv 'a': pads of" },
 	{ "convolutional", strides, "MaxPool 'd': strides of 0" },
@@ -458,6 +472,53 @@ START_TEST(bytes)
 	}
 	deep[n] = 0x3a; /* graph of the model */
 	expect_bytes(deep + n, sizeof(deep) - n, "not an ONNX model");
+}
+END_TEST
+
+/* ONNX's names of types that are not supported, by their numbers */
+static const struct {
+	int32_t type;
+	const char *name;
+} other_types[] = {
+	{ 8, "string" },	  { 14, "complex64" },	    { 15, "complex128" },
+	{ 18, "float8e4m3fnuz" }, { 20, "float8e5m2fnuz" }, { 21, "uint4" },
+	{ 22, "int4" },		  { 23, "float4e2m1" },	    { 24, "float8e8m0" },
+	{ 25, "uint2" },	  { 26, "int2" },	    { 27, "float6e2m3" },
+	{ 28, "float6e3m2" },	  { 29, "unknown" },	    { -1, "unknown" },
+};
+
+START_TEST(types)
+{
+	Ncc__Onnx__Model *m = unpack("convolutional");
+	char text[100];
+
+	options.ninputs = 0;
+	constant(m, "w1")->data_type = other_types[_i].type;
+	snprintf(text, sizeof(text), "constant 'w1' (%s): a type that", other_types[_i].name);
+	expect(m, text);
+	m = unpack("convolutional");
+	m->graph->input[0]->type->tensor_type->elem_type = other_types[_i].type;
+	snprintf(text, sizeof(text), "input 'x': type %s is not supported", other_types[_i].name);
+	expect(m, text);
+}
+END_TEST
+
+/* A name with a NUL would be that of another tensor: the packed model's 'w1' */
+START_TEST(cut_name)
+{
+	Ncc__Onnx__Model *m = unpack("convolutional");
+	size_t size = ncc__onnx__model__get_packed_size(m);
+	uint8_t *buf = malloc(size), *at;
+
+	ck_assert_ptr_nonnull(buf);
+	options.ninputs = 0;
+	ncc__onnx__model__pack(m, buf);
+	at = memmem(buf, size, "\x02w1", 3);
+	ck_assert_ptr_nonnull(at);
+	at[2] = 0;
+	expect_bytes(buf, size, "not an ONNX model: a NUL in input 'w' at byte");
+	free(buf);
+	ncc__onnx__model__free_unpacked(m, NULL);
 }
 END_TEST
 
@@ -540,6 +601,8 @@ int main(void)
 	tcase_add_loop_test(t, changed, 0, (int)(sizeof(changes) / sizeof(changes[0])));
 	tcase_add_loop_test(t, numbers_changed, 0, (int)(sizeof(numbers) / sizeof(numbers[0])));
 	tcase_add_loop_test(t, external, 0, (int)(sizeof(places) / sizeof(places[0])));
+	tcase_add_loop_test(t, types, 0, (int)(sizeof(other_types) / sizeof(other_types[0])));
+	tcase_add_test(t, cut_name);
 	tcase_add_test(t, bytes);
 	tcase_add_test(t, inputs);
 	tcase_add_test(t, bounds);
