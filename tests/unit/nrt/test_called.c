@@ -105,7 +105,6 @@ int main(void)
 	Suite *s = suite_create("called");
 	TCase *tc = tcase_create("names");
 
-	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, names, 0, 2 * (int)EXAMPLES);
 	suite_add_tcase(s, tc);
 	return check_run(s);

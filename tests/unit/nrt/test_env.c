@@ -148,7 +148,6 @@ int main(void)
 	Suite *s = suite_create("env");
 	TCase *tc = tcase_create("env");
 
-	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, boolean, 0, (int)BOOLEANS);
 	tcase_add_loop_test(tc, validate_hash, 0, (int)BOOLEANS);
 	tcase_add_loop_test(tc, log_levels, 0, sizeof(levels) / sizeof(levels[0]));

@@ -776,7 +776,6 @@ int main(void)
 	TCase *open = tcase_create("open"), *own = tcase_create("own");
 
 	tcase_add_checked_fixture(open, setup, teardown);
-	tcase_set_timeout(open, 100);
 	tcase_add_test(open, transfers);
 	tcase_add_test(open, cores);
 	tcase_add_test(open, pipeline);
@@ -790,7 +789,6 @@ int main(void)
 	tcase_add_test(open, recoverable);
 	tcase_add_test(open, threads);
 	suite_add_tcase(s, open);
-	tcase_set_timeout(own, 100);
 	tcase_add_test(own, closing);
 	tcase_add_test(own, unrecoverable);
 	tcase_add_test(own, lost_transfers);
