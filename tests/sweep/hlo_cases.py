@@ -32,6 +32,7 @@ class Group(NamedTuple):
     ops: list
     flags: tuple = ()
     wide: bool = False
+    platform: str = "cpu"
 
 
 def fp32(fn):
@@ -396,6 +397,39 @@ def counted() -> Group:
     ])
 
 
+def others() -> Iterator[Group]:
+    """Decompositions, transforms, convolutions and control flow with NaN, infinities and zeros"""
+    spd = np.stack([np.eye(3), [[4, 1, 0], [1, 3, 1], [0, 1, 2]], np.diag([1, np.nan, 2]), np.diag([1, -1, 2]), np.zeros((3, 3)),
+                    np.diag([np.inf, 1, 1])]).astype(F32)
+    b = np.array([[1, 2], [-0.0, 3], [0, 4]], F32)
+    sides = np.broadcast_to(b, (6, 3, 2)).copy()
+    matrices = [
+        Op("cholesky", lambda a, b: lax.linalg.cholesky(a, symmetrize_input=False), None, 4),
+        Op("triangular-solve", lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True), None, 4),
+        Op("LU", lambda a, b: lax.linalg.lu(a), None, 4),
+        Op("tridiagonal", lambda a, b: lax.linalg.tridiagonal_solve(a[:, 0], a[:, 1] + 1, a[:, 2], b), None, 8)]
+    yield Group("f32 matrices", [spd, sides], matrices)
+    yield Group("f32 matrices elsewhere", [spd, sides], matrices, platform="neuron")
+    x = np.zeros((5, 2, 9), F32) + np.arange(9, dtype=F32)
+    x[1, 0, 4], x[2, 1, 0], x[3, 0, 8], x[4] = np.nan, np.inf, -np.inf, -0.0
+    k = np.array([[[1, 0, -1], [0.5, 2, 1]], [[-0.0, 1, 3], [1, 1, 1]]], F32)
+    yield Group("f32 rows", [x, k, np.array([-3, 0, 1, 2, 9], np.int32)], [
+        Op("convolution", lambda x, k, i: lax.conv_general_dilated(x, k, (1,), "SAME", precision="highest"), None, 4),
+        Op("fft", lambda x, k, i: [f(jnp.fft.fft(x[:3, 0])) for f in (jnp.real, jnp.imag)], None, 64),
+        Op("conditional", lambda x, k, i: [lax.switch(i[n], [lambda v: v + 1, lambda v: v * 2, lambda v: -v], x) for n in range(5)]),
+        Op("conditional of a predicate", lambda x, k, i: [lax.cond(i[n] > 0, lambda v: v + 1, lambda v: v * 2, x) for n in range(5)]),
+        Op("select-and-scatter", lambda x, k, i: jax.grad(lambda v: lax.reduce_window(v, -np.inf, lax.max, (1, 1, 3), (1, 1, 2), "SAME").sum())(x[4:])),
+        Op("map", lambda x, k, i: lax.map(lambda v: lax.max(v, -v), x)),
+        Op("reduce of two", lambda x, k, i: lax.reduce((x, x * 2), (F32(0), F32(1)), lambda a, b: (lax.max(a[0], b[0]), lax.min(a[1], b[1])), (2,))),
+        Op("reduce-window of two", lambda x, k, i: lax.reduce_window((x, x * 2), (F32(0), F32(1)), lambda a, b: (
+            lax.max(a[0], b[0]), lax.min(a[1], b[1])), (1, 1, 3), (1, 1, 1), "VALID")),
+        Op("barrier", lambda x, k, i: lax.optimization_barrier(x)), Op("reshape", lambda x, k, i: x.reshape(9, 10).T),
+        Op("broadcast", lambda x, k, i: jnp.broadcast_to(x[:, :, None], (5, 2, 3, 9))), Op("slice", lambda x, k, i: x[1:4, ::-1, 2::3]),
+        Op("copy", lambda x, k, i: jnp.copy(x)), Op("nothing", lambda x, k, i: jnp.concatenate([x[:0], x, x[3:3]])),
+        Op("sum of nothing", lambda x, k, i: x[:, :, :0].sum(2)), Op("product of nothing", lambda x, k, i: x[:, 0, :0] @ x[0, :0, :2].reshape(0, 2)),
+    ])
+
+
 def groups() -> Iterator[Group]:
     for t in FLOATS:
         for i, group in enumerate(of_floats(t)):
@@ -409,6 +443,7 @@ def groups() -> Iterator[Group]:
                 yield folded(group)
         yield by_numbers(t)
     yield counted()
+    yield from others()
     yield from indices()
     yield truth()
     yield complexes()

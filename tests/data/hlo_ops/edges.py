@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-F32 = np.array([0, 1, 2, 0x7fffff, 0x800000, 0x800001, 0x400000, 0x3f800000, 0x3f800001, 0x3f7fffff, 0x40400000,
+F32 = np.array([0, 1, 2, 7, 0x7fffff, 0x800000, 0x800001, 0x400000, 0x3f800000, 0x3f800001, 0x3f7fffff, 0x40400000,
                 0x40490fdb, 0x461c4000, 0x4b000000, 0x4b7fffff, 0x4b800000, 0x501502f9, 0x7f000000, 0x7f7fffff], np.uint32)
 TYPES = {"f32": (np.float32, np.uint32), "f16": (np.float16, np.uint16), "bf16": (jnp.bfloat16, np.uint16)}
 

@@ -8,10 +8,71 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax._src.lib import hlo
 
 
 def none(x):
     return x[:0]
+
+
+# As XLA may have it; JAX's converter computes most of this itself
+WRITTEN = """HloModule nothing
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+most { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] maximum(a, b) }
+more { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] compare(a, b), direction=GE }
+less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] compare(a, b), direction=LT }
+pair { a = f32[] parameter(0) b = s32[] parameter(1) c = f32[] parameter(2) d = s32[] parameter(3)
+  e = f32[] multiply(a, c) f = s32[] add(b, d) ROOT g = (f32[], s32[]) tuple(e, f) }
+ENTRY main {
+  x = f32[5,2] parameter(0)
+  e = f32[0,2] slice(x), slice={[2:2],[0:2]}
+  joined = f32[10,2] concatenate(e, x, e, x, e), dimensions={0}
+  seven = f32[] constant(7)
+  padded = f32[3,4] pad(e, seven), padding=2_1x1_1
+  wide = f32[5,0] slice(x), slice={[0:5],[1:1]}
+  inside = f32[5,3] pad(wide, seven), padding=0_0x1_2_4
+  all = f32[] reduce(e, seven), dimensions={0,1}, to_apply=add
+  some = f32[2] reduce(e, seven), dimensions={0}, to_apply=most
+  none = f32[0] reduce(e, seven), dimensions={1}, to_apply=add
+  of_none = f32[] reduce(none, seven), dimensions={0}, to_apply=add
+  whole = s32[0,2] convert(e)
+  nine = s32[] constant(9)
+  two = (f32[2], s32[2]) reduce(e, whole, seven, nine), dimensions={0}, to_apply=pair
+  first = f32[2] get-tuple-element(two), index=0
+  second = s32[2] get-tuple-element(two), index=1
+  windows = f32[3,2] reduce-window(e, seven), window={size=2x1 pad=2_2x0_0}, to_apply=most
+  turned = f32[2,0] transpose(e), dimensions={1,0}
+  product = f32[2,2] dot(turned, e), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ints = s32[2,0] convert(turned)
+  whole_product = s32[2,2] dot(ints, whole), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  image = f32[1,0,2] reshape(e)
+  convolved = f32[1,1,3] convolution(image, image), window={size=2 pad=1_1}, dim_labels=bf0_oi0->bf0
+  one = s32[] constant(1)
+  updated = f32[5,2] dynamic-update-slice(x, e, one, one)
+  at = s32[0,1] slice(whole), slice={[0:0],[0:1]}
+  scattered = f32[5,2] scatter(x, at, e), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
+  sources = f32[5,0] slice(wide), slice={[0:5],[0:0]}
+  chosen = f32[5,2] select-and-scatter(x, sources, seven), window={size=1x3}, select=more, scatter=add
+  sorted = f32[0,2] sort(e), dimensions={0}, to_apply=less
+  mapped = f32[0,2] map(sorted, e), dimensions={0,1}, to_apply=most
+  counted = f32[0,2] iota(), iota_dimension=0
+  summed = f32[0,2] add(mapped, counted)
+  compared = pred[0,2] compare(summed, e), direction=LT
+  selected = f32[0,2] select(compared, e, summed)
+  rest = f32[5,2] concatenate(selected, x), dimensions={0}
+  ROOT r = (f32[10,2], f32[3,4], f32[5,3], f32[], f32[2], f32[], f32[2], s32[2], f32[3,2], f32[2,2], s32[2,2], f32[1,1,3], f32[5,2], f32[5,2], f32[5,2], f32[5,2])
+    tuple(joined, padded, inside, all, some, of_none, first, second, windows, product, whole_product, convolved, updated, scattered, chosen, rest)
+}"""
+
+
+def written():
+    return hlo.hlo_module_from_text(WRITTEN).as_serialized_hlo_module_proto()
+
+
+def of_written(x):
+    full = lambda v, *s: np.full(s, v, np.float32)
+    return [np.concatenate([x, x]), full(7, 3, 4), full(7, 5, 3), full(7), full(7, 2), full(7), full(7, 2), np.full(2, 9, np.int32),
+            full(7, 3, 2), full(0, 2, 2), np.zeros((2, 2), np.int32), full(0, 1, 1, 3), x, x, full(7, 5, 2), x]
 
 
 def unknown(fn, *shapes):
@@ -60,6 +121,7 @@ def add(case: Callable) -> None:
 
 def add_written(cases: dict) -> None:
     """Decompositions, with what LAPACK gives in JAX"""
+    cases["nothing_written"] = of_written, lambda d: (d.f32(5, 2),), 0.0, False, written
     square = lambda d: (d.f32(2, 5, 5) + 3 * np.eye(5, dtype=np.float32), d.f32(2, 5, 2))
     solve = lambda a, b: [jnp.linalg.solve(a, b), jnp.linalg.inv(a), jnp.linalg.det(a)]
     cases["solve_unknown"] = solve, square, 8, False, unknown(solve, (2, 5, 5), (2, 5, 2))

@@ -9,6 +9,7 @@
 
 #include "../check_main.h"
 #include "files.h"
+#include "modules.h"
 #include "ncc.h"
 
 #define P "hlo/"
@@ -69,6 +70,82 @@ START_TEST(flipped)
 }
 END_TEST
 
+/* Compiled or refused, never a crash */
+static void compile_any(const Ncc__Hlo__Module *m)
+{
+	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };
+	size_t size = ncc__hlo__module__get_packed_size(m), out_size;
+	uint8_t *buf = malloc(size + 1);
+	struct ncc_error err = { "" };
+	void *out = NULL;
+
+	ck_assert_ptr_nonnull(buf);
+	ncc__hlo__module__pack(m, buf);
+	if (!ncc_compile(buf, size, &opt, &out, &out_size, &err))
+		free(out);
+	else
+		ck_assert_str_ne(err.text, "");
+	free(buf);
+}
+
+/* Each dimension of each shape in turn is 0, alone or wherever that size is */
+static void empty_shape(Ncc__Hlo__Module *m, Ncc__Hlo__Shape *s)
+{
+	for (size_t i = 0; i < s->n_tuple_shapes; i++)
+		empty_shape(m, s->tuple_shapes[i]);
+	for (size_t d = 0; d < s->n_dimensions; d++) {
+		int64_t was = s->dimensions[d];
+
+		s->dimensions[d] = 0;
+		compile_any(m);
+		s->dimensions[d] = was;
+	}
+}
+
+static void replace(Ncc__Hlo__Shape *s, int64_t was, int64_t by)
+{
+	for (size_t i = 0; i < s->n_tuple_shapes; i++)
+		replace(s->tuple_shapes[i], was, by);
+	for (size_t d = 0; d < s->n_dimensions; d++)
+		if (s->dimensions[d] == was)
+			s->dimensions[d] = by;
+}
+
+static void empty_size(Ncc__Hlo__Module *m, int64_t size)
+{
+	for (int undo = 0; undo < 2; undo++) {
+		for (size_t i = 0; i < m->n_computations; i++)
+			for (size_t k = 0; k < m->computations[i]->n_instructions; k++)
+				if (strcmp(m->computations[i]->instructions[k]->opcode, "paramete"
+											"r"))
+					replace(m->computations[i]->instructions[k]->shape,
+						undo ? 0 : size, undo ? size : 0);
+		if (!undo)
+			compile_any(m);
+	}
+}
+
+static const char *const emptied[] = {
+	"hlo_ops/nothing_written", "hlo_ops/scatter_add", "hlo_ops/cond",
+	"hlo_ops/complex_plain",   "hlo/dynamic_update",  "hlo/dot"
+};
+
+START_TEST(no_elements)
+{
+	char path[80];
+	Ncc__Hlo__Module *m;
+
+	snprintf(path, sizeof(path), "%s/module.hlo.pb", emptied[_i]);
+	m = unpack(path);
+	for (size_t i = 0; i < m->n_computations; i++)
+		for (size_t k = 0; k < m->computations[i]->n_instructions; k++)
+			empty_shape(m, m->computations[i]->instructions[k]->shape);
+	for (int64_t size = 2; size < 20; size++)
+		empty_size(m, size);
+	ncc__hlo__module__free_unpacked(m, NULL);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("import-bytes");
@@ -76,6 +153,7 @@ int main(void)
 
 	tcase_add_test(t, truncated);
 	tcase_add_loop_test(t, flipped, 0, 6);
+	tcase_add_loop_test(t, no_elements, 0, sizeof(emptied) / sizeof(emptied[0]));
 	suite_add_tcase(s, t);
 	return check_run(s);
 }
