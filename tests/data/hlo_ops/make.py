@@ -783,6 +783,7 @@ def main():
                    fourier, convolutions, chosen, in_lines):
         family()
     tight.write_refused(HERE)
+    tight.write_many(HERE)
     names = sys.argv[1:] or list(cases)
     lines = {}
     if sys.argv[1:]:
