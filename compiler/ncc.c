@@ -274,6 +274,9 @@ static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
 {
 	int rc = 0;
 
+	if (o->lnc > 1 && parts->nloops > NCC_MAX_LOOPS_SHARED)
+		return ncc_fail(err, -EFBIG, "more than %d loops on two cores",
+				NCC_MAX_LOOPS_SHARED);
 	say(opt, "%u loops in %u parts", parts->nloops, parts->n);
 	if (o->requested > 1)
 		say(opt, "a program with loops is for one core, %u asked for", o->requested);

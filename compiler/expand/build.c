@@ -8,9 +8,14 @@
 
 int build_fail(const struct ncc_build *bl, int code, const char *fmt, ...)
 {
+	const bool nothing = code == -ENOMEM; /* a NULL, wherever it came about */
 	char text[300];
 	va_list ap;
 
+	if (nothing && bl->err->text[0])
+		return -EFBIG;
+	if (nothing && bl->m->made >= NCC_MAX_MADE)
+		return build_fail(bl, -EFBIG, "too large: more than %d operations", NCC_MAX_MADE);
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);

@@ -22,7 +22,11 @@ struct ncc_build {
 	int64_t *const_bytes; /* of all constants of the module so far */
 };
 
-/* Reports one line with the operation's kind, name and place in front; returns code. */
+/*
+ * Reports one line with the operation's kind, name and place in front; returns code. -ENOMEM is
+ * that something is NULL: if err says why, or a module has as many operations as it may, the code
+ * is -EFBIG, and err says that.
+ */
 int build_fail(const struct ncc_build *bl, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -2,6 +2,7 @@
 /* A model's obstacles: noted one by one, equal ones counted, reported together (obstacles.h) */
 #include "obstacles.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Where build_fail's and ncc_fail_op's text gives the reason: behind the name, and the place */
@@ -40,6 +41,11 @@ static void list(struct ncc_obstacles *o, const struct ncc_obstacle *x)
 		o->others++;
 	else
 		o->list[o->n++] = *x;
+}
+
+bool ncc_obstacle_follows(const struct ncc_obstacles *o, const struct ncc_build *b, int rc)
+{
+	return o->noted && (rc == -ENOMEM || b->m->made >= NCC_MAX_MADE);
 }
 
 int ncc_obstacle(struct ncc_obstacles *o, const struct ncc_build *b, const void *of,

@@ -32,6 +32,11 @@ struct ncc_obstacles {
  */
 int ncc_obstacle(struct ncc_obstacles *o, const struct ncc_build *b, const void *of,
 		 const char *kind, int rc);
+/*
+ * Is it a want of room behind an obstacle, whose stand-ins may have taken it? Then the import ends,
+ * and what was noted before is all that is told.
+ */
+bool ncc_obstacle_follows(const struct ncc_obstacles *o, const struct ncc_build *b, int rc);
 /* Reports all: err gets the first, opt->obstacle a line for each. The first's code; 0: none */
 int ncc_obstacles_report(const struct ncc_obstacles *o, const struct ncc_options *opt,
 			 struct ncc_error *err);

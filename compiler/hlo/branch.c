@@ -169,7 +169,7 @@ static bool is_worth(const struct hlo_inst *in, const struct branch *br, const s
 
 	for (unsigned int i = 0; i < br->arg->n; i++)
 		depends = depends || br->arg->op[i]->kind != NCC_CONST;
-	return in->imp->branches && br->p && depends && !v->unknown && loops < NCC_MAX_LOOPS &&
+	return in->imp->branches && br->p && depends && !v->unknown && loops < hlo_most_loops(in->imp) &&
 	       cost_since(v, since) >= WORTH;
 }
 

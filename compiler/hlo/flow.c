@@ -4,6 +4,7 @@
  * other becomes a loop of the IR.
  */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "call.h"
@@ -113,6 +114,7 @@ static bool counts(const struct hlo_value *before, const struct hlo_value *after
 
 #define MOST_ITERATIONS 16 /* of an unrolled loop that data may end earlier: it pays for all */
 #define MOST_UNROLLED 50000 /* operations of the IR, and of HLO */
+#define SHARE 4 /* one loop takes at most a part of so many of what is left for the module */
 
 /*
  * A loop being unrolled. Conditions that depend on data do not stop it: the state goes on as if all
@@ -124,7 +126,8 @@ struct unrolling {
 	struct hlo_value state, result;
 	struct ncc_op *going; /* all conditions so far; NULL: none depends on data */
 	unsigned int iterations; /* since the first one that depends on data */
-	unsigned int loops; /* imp->loops when it began */
+	unsigned int turns;
+	unsigned int made, loops; /* imp->made and imp->loops when it began */
 };
 
 static int condition(struct hlo_inst *in, const Ncc__Hlo__Computation *cond,
@@ -169,6 +172,37 @@ static int goes_on(struct hlo_inst *in, struct unrolling *u)
 	return u->going ? ITERATION : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
+/*
+ * Would the loop, if its counters go on as in the turn from before, still go on when the limit of
+ * operations is reached? It is abandoned early then: an attempt takes memory, and operations of the
+ * module's.
+ */
+static bool goes_far(struct hlo_inst *in, struct unrolling *u, const struct hlo_value *before)
+{
+	const unsigned int each = (in->imp->made - u->made) / u->turns;
+	const double turns = (in->imp->unrolled.made - in->imp->made) / (each ? each : 1) + 1;
+	struct hlo_value far = u->state;
+	struct ncc_op *p;
+	double a, b;
+	bool k;
+
+	far.op = ncc_alloc(in->imp->m, (far.n + 1) * sizeof(struct ncc_op *));
+	for (unsigned int i = 0; far.op && i < far.n; i++) {
+		const struct ncc_shape *s = &u->state.op[i]->shape;
+
+		far.op[i] = u->state.op[i];
+		if (s->ndim || s->dtype != NEURON_DT_INT32 ||
+		    !ncc_scalar_value(before->op[i], &a) || !ncc_scalar_value(far.op[i], &b))
+			continue;
+		b = fmax(fmin(b + (b - a) * turns, INT32_MAX), INT32_MIN);
+		far.op[i] = ncc_const_scalar(in->imp->m, s->dtype, b);
+		if (!far.op[i])
+			return false;
+	}
+	return far.op && !condition(in, u->cond, &u->layout, &far, &p) &&
+	       is_known(p, LOOK_BACK, &k) && k;
+}
+
 static int iterate(struct hlo_inst *in, struct unrolling *u)
 {
 	struct hlo_value before = u->state, chosen = u->result;
@@ -184,9 +218,10 @@ static int iterate(struct hlo_inst *in, struct unrolling *u)
 		return rc;
 	if (!hlo_same_leaves(&before, &u->state))
 		return hlo_fail(in, -EINVAL, "the body changes the shape");
+	u->turns++;
 	if (!u->going) {
 		u->result = u->state;
-		return ITERATION;
+		return u->turns == 2 && goes_far(in, u, &before) ? NOT_UNROLLED : ITERATION;
 	}
 
 	if (u->iterations++ >= MOST_ITERATIONS || !counts(&before, &u->state))
@@ -222,6 +257,11 @@ static int64_t element_of(const Ncc__Hlo__Shape *s, unsigned int leaf)
 			return s->tuple_shapes[i]->element_type == HLO_TUPLE ? -1 : (int64_t)i;
 	}
 	return -1;
+}
+
+unsigned int hlo_most_loops(const struct hlo_import *imp)
+{
+	return imp->opt->lnc > 1 ? NCC_MAX_LOOPS_SHARED : NCC_MAX_LOOPS;
 }
 
 /* A loop being made */
@@ -310,8 +350,8 @@ static int make_loop(struct hlo_inst *in, const struct unrolling *u, const struc
 
 	if (rc)
 		return rc;
-	if (in->imp->loops == NCC_MAX_LOOPS)
-		return hlo_fail(in, -EFBIG, "more than %d loops", NCC_MAX_LOOPS);
+	if (in->imp->loops >= hlo_most_loops(in->imp))
+		return hlo_fail(in, -EFBIG, "more than %u loops", hlo_most_loops(in->imp));
 	p = hlo_both(in, in->imp->guard, p);
 	l.loop = build_loop(&in->b, p);
 	l.held = l.loop ? build_state(&in->b, l.loop, p) : NULL;
@@ -335,11 +375,12 @@ static int unroll(struct hlo_inst *in, struct unrolling *u)
 {
 	struct hlo_import *imp = in->imp;
 	unsigned int made = imp->made, loops = imp->loops;
+	const unsigned int share = made < NCC_MAX_OPS ? (NCC_MAX_OPS - made) / SHARE : 0;
 	bool outermost = !imp->unrolled.made;
 	int rc = ITERATION;
 
 	if (outermost) {
-		imp->unrolled.made = imp->made + MOST_UNROLLED;
+		imp->unrolled.made = made + (share < MOST_UNROLLED ? share : MOST_UNROLLED);
 		imp->unrolled.m_made = imp->m->made + MOST_UNROLLED;
 	}
 
@@ -363,6 +404,7 @@ int hlo_while(struct hlo_inst *in, struct hlo_value *v)
 {
 	struct unrolling u = { .body = hlo_called(in, 0),
 			       .cond = hlo_called(in, 1),
+			       .made = in->imp->made,
 			       .loops = in->imp->loops };
 	struct hlo_value before;
 	int rc;

@@ -14,5 +14,7 @@ int hlo_choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo_va
 struct ncc_op *hlo_both(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b);
 /* Refuses control flow in a computation of scalars that is run on whole tensors. */
 int hlo_is_of_elements(struct hlo_inst *in);
+/* So many loops, branches that are left out among them, a program may have. */
+unsigned int hlo_most_loops(const struct hlo_import *imp);
 
 #endif

@@ -162,6 +162,7 @@ static int import_all(struct hlo_import *imp, struct scope *s)
 		if (++imp->made > NCC_MAX_OPS)
 			return ncc_fail(imp->err, -EFBIG, "more than %d operations", NCC_MAX_OPS);
 		in.b.where = source_of(imp, in.p->metadata) ?: caller;
+		imp->err->text[0] = 0;
 		if (in.p->n_operand_ids > NCC_MAX_OPERANDS)
 			return hlo_fail(&in, -EFBIG, "%zu operands", in.p->n_operand_ids);
 		in.nin = (unsigned int)in.p->n_operand_ids;

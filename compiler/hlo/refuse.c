@@ -76,6 +76,8 @@ int hlo_refuse(struct hlo_inst *in, int rc, struct hlo_value *v)
 	const char *kind = in->rule ? NULL : in->p->opcode;
 	bool within = o->seen != in->seen; /* in its computations, whose results are stand-ins */
 
+	if (ncc_obstacle_follows(o, &in->b, rc))
+		return rc;
 	if (!within && ncc_obstacle(o, &in->b, in->p, kind, rc))
 		return rc;
 	if (o->noted == NCC_OBSTACLES_MOST || (rc == -ENOMEM && !within))

@@ -170,6 +170,7 @@ static int run_nodes(const struct onnx_node *around, struct onnx_import *imp,
 			n.function = around->body ? around->body : around->function;
 		}
 		n.opset = around ? around->opset : imp->opset;
+		imp->err->text[0] = 0;
 		if (++imp->made > NCC_MAX_OPS)
 			return onnx_fail(&n, -EFBIG, "too large: more than %d operations",
 					 NCC_MAX_OPS);

@@ -56,6 +56,8 @@ int onnx_refuse(struct onnx_node *n)
 	bool within = o->seen != n->seen; /* in its graphs, whose results are unknown */
 	const int rc = n->rc;
 
+	if (ncc_obstacle_follows(o, &n->b, rc))
+		return rc;
 	if (!within && (!n->rule || !misses_numbers(n)) && ncc_obstacle(o, &n->b, n->p, kind, rc))
 		return rc;
 	if (o->noted == NCC_OBSTACLES_MOST || (rc == -ENOMEM && !within))

@@ -21,8 +21,8 @@
 
 struct loop {
 	struct ncc_op *op, *end;
-	uint32_t outer; /* the loops around it */
-	uint32_t after; /* the loops whose results it needs */
+	uint64_t outer; /* the loops around it */
+	uint64_t after; /* the loops whose results it needs */
 	int parent;
 	unsigned int before, first, last; /* parts; the one after last has its results */
 	int64_t condition;
@@ -32,8 +32,8 @@ struct cut {
 	struct ncc_module *m;
 	unsigned int n; /* operations */
 	struct ncc_op **line;
-	uint32_t *in; /* by id: the loops on whose state the operation depends */
-	uint32_t *after; /* by id: the loops whose results it needs */
+	uint64_t *in; /* by id: the loops on whose state the operation depends */
+	uint64_t *after; /* by id: the loops whose results it needs */
 	unsigned int *part;
 	int64_t *number;
 	uint8_t *depth; /* of views; 0: a value */
@@ -108,25 +108,25 @@ static void find_dependences(struct cut *c)
 			c->after[i] |= c->after[op->in[k]->id];
 		}
 		if (op->kind == NCC_STATE || op->kind == NCC_LOOP_END)
-			c->in[i] |= 1u << loop_of(c, op);
+			c->in[i] |= 1ull << loop_of(c, op);
 		if (op->kind == NCC_LOOP_RESULT) {
-			c->in[i] &= ~(1u << loop_of(c, op));
-			c->after[i] |= 1u << loop_of(c, op);
+			c->in[i] &= ~(1ull << loop_of(c, op));
+			c->after[i] |= 1ull << loop_of(c, op);
 		}
 	}
 	for (unsigned int l = 0; l < c->nloops; l++) {
-		c->loop[l].outer = c->in[c->loop[l].end->id] & ~(1u << l);
+		c->loop[l].outer = c->in[c->loop[l].end->id] & ~(1ull << l);
 		c->loop[l].after = c->after[c->loop[l].end->id];
 	}
 }
 
 /* The innermost of a set of nested loops */
-static int innermost(const struct cut *c, uint32_t set)
+static int innermost(const struct cut *c, uint64_t set)
 {
 	int found = OUTSIDE;
 
 	for (unsigned int l = 0; l < c->nloops; l++)
-		if (set >> l & 1 && !(set & ~(1u << l) & ~c->loop[l].outer))
+		if (set >> l & 1 && !(set & ~(1ull << l) & ~c->loop[l].outer))
 			found = (int)l;
 	return found;
 }
@@ -166,17 +166,17 @@ static int check_nesting(struct cut *c)
 /* Orders the loops of a level so that each comes after those whose results it needs. */
 static unsigned int inner_loops(const struct cut *c, int level, unsigned int order[NCC_MAX_LOOPS])
 {
-	uint32_t left = 0;
+	uint64_t left = 0;
 	unsigned int n = 0;
 
 	for (unsigned int l = 0; l < c->nloops; l++)
 		if (c->loop[l].parent == level)
-			left |= 1u << l;
+			left |= 1ull << l;
 	for (unsigned int l = 0; left && l < c->nloops; l++) {
-		if (!(left >> l & 1) || c->loop[l].after & left & ~(1u << l))
+		if (!(left >> l & 1) || c->loop[l].after & left & ~(1ull << l))
 			continue;
 		order[n++] = l;
-		left &= ~(1u << l);
+		left &= ~(1ull << l);
 		l = UINT32_MAX; /* starts again from the first one */
 	}
 	return n;

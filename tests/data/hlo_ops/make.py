@@ -784,6 +784,8 @@ def main():
     for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written, linear, decompositions,
                    fourier, convolutions, chosen, in_lines):
         family()
+    tight.write_refused(HERE)
+    tight.write_many(HERE)
     names = sys.argv[1:] or list(cases)
     lines = {}
     if sys.argv[1:]:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Golden modules that need more at one time than comes at once; make.py makes them."""
 
+import pathlib
 from typing import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax._src.lib import _jax
 
 
 def compositing(depth, colour, alpha, scale):
@@ -28,6 +30,40 @@ def nested(x):
             return value, value
         return lax.scan(cell, jnp.float32(0), (now, last))[1], None
     return lax.scan(row, jnp.zeros(x.shape[1]), x)[0][-1]
+
+
+def scans(x, w):
+    """24 scans of 512 turns, one after the other: together they are too many operations to be unrolled"""
+    for scale in w:
+        def cell(h, now, scale=scale):
+            kept, new = jnp.exp(-now), jnp.tanh(now * scale)
+            h = jnp.where(h > 2, h * 0.5, h * kept + new * now)
+            return h, h * new + kept - now * 0.5
+        x = lax.scan(cell, jnp.zeros(16), x)[1]
+    return x
+
+
+def write_refused(here: pathlib.Path) -> None:
+    """70 loops of two turns in each other: calls too deep, and too many operations of what stands in for them"""
+    def turns(depth: int, value: str) -> str:
+        if depth == 70:
+            return f"%r{depth}:2 = stablehlo.optimization_barrier %zero, {value} : tensor<i32>, tensor<f32>\n"
+        return f"""%r{depth}:2 = stablehlo.while(%i{depth} = %zero, %x{depth} = {value}) : tensor<i32>, tensor<f32>
+            cond {{ %c{depth} = stablehlo.compare LT, %i{depth}, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                stablehlo.return %c{depth} : tensor<i1> }}
+            do {{ {turns(depth + 1, f"%x{depth}")}
+                %n{depth} = stablehlo.add %i{depth}, %one : tensor<i32>
+                stablehlo.return %n{depth}, %r{depth + 1}#1 : tensor<i32>, tensor<f32> }}
+            """
+    constants = "\n".join(f"%{name} = stablehlo.constant dense<{n}> : tensor<i32>" for n, name in enumerate(["zero", "one", "two"]))
+    text = f"func.func public @main(%x: tensor<f32>) -> tensor<f32> {{ {constants} {turns(0, '%x')} return %r0#1 : tensor<f32> }}"
+    module = _jax.mlir.mlir_module_to_xla_computation(text, use_tuple_args=False, return_tuple=False)
+    (here / "nested_deep.hlo.pb").write_bytes(module.as_serialized_hlo_module_proto())
+
+
+def write_many(here: pathlib.Path) -> None:
+    many = jax.jit(scans).lower(np.zeros((512, 16), np.float32), np.zeros((24, 16), np.float32)).compiler_ir("hlo")
+    (here / "many_scans.hlo.pb").write_bytes(many.as_serialized_hlo_module_proto())
 
 
 def add(case: Callable) -> None:

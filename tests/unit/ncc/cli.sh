@@ -41,6 +41,9 @@ LC_ALL=C sed 's/Relu/Rxlu/; s/MaxPool/MxxPool/' "$own/test_convolutional/model.o
 refused 1 "odd.onnx: MxxPool 'd': operator not supported" compile --framework ONNX "$dir/odd.onnx" --output "$dir/x.neff"
 grep -qF "neuronx-cc: $dir/odd.onnx: Rxlu 'c': operator not supported" "$dir/err" || fail "one obstacle of two"
 [ "$(wc -l <"$dir/err")" -eq 2 ] || fail "two obstacles in $(wc -l <"$dir/err") lines"
+# what stands in for an obstacle uses up what there is: that is not told
+refused 1 "calls nested more than 64 deep" compile --framework XLA "$data/hlo_ops/nested_deep.hlo.pb" --output "$dir/x.neff"
+[ "$(wc -l <"$dir/err")" -eq 1 ] || fail "nested loops: says '$(cat "$dir/err")'"
 refused 1 "not an ONNX model" compile --framework ONNX "$0" --output "$dir/x.neff"
 refused 1 "of an ONNX model; an HLO module has its own" compile --framework XLA "$data/hlo/add/module.hlo.pb" --input-shape x=2x3 --output "$dir/x.neff"
 refused 2 "--input-shape" compile --framework ONNX "$model" --input-shape x=2,3 --output "$dir/x.neff"

@@ -698,6 +698,25 @@ START_TEST(not_protobuf)
 }
 END_TEST
 
+/* Loops that together would be too many operations: some are unrolled, others stay loops. */
+START_TEST(many_scans)
+{
+	unsigned int loops = 0;
+	struct ncc_error err;
+	struct ncc_module *m;
+	size_t size;
+	void *hlo = read_data("hlo_ops/many_scans.hlo.pb", &size);
+
+	ck_assert_msg(!ncc_import_hlo(hlo, size, &m, &err), "%s", err.text);
+	for (const struct ncc_op *op = m->first; op; op = op->next)
+		loops += op->kind == NCC_LOOP;
+	ck_assert_uint_gt(loops, 0);
+	ck_assert_uint_lt(loops, 24);
+	free(hlo);
+	ncc_module_free(m);
+}
+END_TEST
+
 START_TEST(text_form)
 {
 	static const char want[] = "module \"jit_softmax\"\n"
@@ -731,6 +750,7 @@ int main(void)
 
 	tcase_add_loop_test(t, changed, 0, sizeof(changes) / sizeof(changes[0]));
 	tcase_add_test(t, not_protobuf);
+	tcase_add_test(t, many_scans);
 	tcase_add_test(t, text_form);
 	suite_add_tcase(s, t);
 	return check_run(s);
