@@ -701,6 +701,8 @@ START_TEST(saved)
 	for (unsigned int i = 0; i < 20; i++)
 		copied(&q, HOST(DATA), GEN(TOPSP)(LAST) + INC + 4 * 255, 4, true);
 	put(0, EVENTS + 4 * 17, 0x12345678);
+	/* what the host has seen is part of the state */
+	ck_assert_uint_eq(get(LAST, READ + 4 * 255), 60);
 	buf = save(&size);
 	ncore_chip_reset(f.chip, NCORE_RESET_PCI);
 	ck_assert_uint_eq(get(LAST, READ + 4 * 255), 0);
