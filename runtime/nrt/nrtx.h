@@ -74,12 +74,19 @@ struct nrtx_load_params {
 	 */
 	int (*account)(void *arg, int64_t bytes);
 	void *account_arg;
+	/*
+	 * Whether nobody wants the model any more, or NULL. It is asked every few milliseconds of
+	 * reading and loading, without a lock of the library's; when it returns true, these end with
+	 * NRT_FAILURE and the detail "cancelled".
+	 */
+	bool (*cancelled)(void *arg);
+	void *cancelled_arg;
 	nrtx_neff_t *neff; /* what is loaded in place of neff_bytes; NULL: these */
 };
 NRT_STATUS nrtx_load(const void *neff_bytes, size_t size, const struct nrtx_load_params *params,
 		     nrt_model_t **model);
 /*
- * Reads a NEFF for loads to come; of the parameters the account counts alone. It takes about what
+ * Reads a NEFF for loads to come; of the parameters those who are asked count alone. It takes about what
  * the account was asked for until it is freed. Any number of threads may load it at once.
  */
 NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,

@@ -92,11 +92,33 @@ static uint64_t owner_of(const struct rtd_load *load)
 
 /* The memory of a load in progress, on the account of its client */
 struct load_memory {
+	struct rtd *rtd;
+	const struct rtd_load *load;
 	struct rtd_quota *quota;
 	const struct rtd_peer *peer;
 	uint64_t taken;
 	struct rtd_err *err;
 };
+
+/* Nobody wants the model any more: the client is gone, its session or the daemon ends. */
+static bool load_unwanted(struct rtd *rtd, const struct rtd_load *load)
+{
+	bool unwanted;
+
+	if (load->gone && load->gone(load->gone_arg))
+		return true;
+	pthread_mutex_lock(&rtd->lock);
+	unwanted = rtd->closing || !rtd_session_live(rtd, load->owner.session);
+	pthread_mutex_unlock(&rtd->lock);
+	return unwanted;
+}
+
+static bool load_cancelled(void *arg)
+{
+	const struct load_memory *memory = arg;
+
+	return load_unwanted(memory->rtd, memory->load);
+}
 
 static int load_account(void *arg, int64_t bytes)
 {
@@ -122,9 +144,14 @@ static struct rtd_cached *load_cached(struct rtd *rtd, const struct rtd_load *lo
 	struct rtd_cached *cached;
 	uint8_t key[RTD_CACHE_KEY];
 	struct nrtx_neff *neff;
+	int ret;
 
-	if (!rtd->cache || !load->neff.bytes ||
-	    rtd_cache_key(load->neff.bytes, load->neff.size, key))
+	if (!rtd->cache || !load->neff.bytes)
+		return NULL;
+	ret = rtd_cache_key(load->neff.bytes, load->neff.size, key, account);
+	if (ret == -ECANCELED)
+		rtd_fail(err, NERR_INFER_CANCELLED, "NMGR", "cancelled");
+	if (ret)
 		return NULL;
 	cached = rtd_cache_find(rtd->cache, key);
 	if (cached) {
@@ -140,8 +167,8 @@ static int load_program(struct rtd *rtd, const struct rtd_load *load,
 			const struct rtd_placement *place, struct rtd_program **program,
 			struct rtd_err *err)
 {
-	struct load_memory memory = { rtd->quota, &load->owner.peer, 0, err };
-	struct rtd_account account = { load_account, &memory };
+	struct load_memory memory = { rtd, load, rtd->quota, &load->owner.peer, 0, err };
+	struct rtd_account account = { load_account, load_cancelled, &memory };
 	struct nrtx_neff *own = NULL;
 	struct rtd_cached *cached;
 
@@ -149,7 +176,8 @@ static int load_program(struct rtd *rtd, const struct rtd_load *load,
 	if (!cached && !err->code)
 		rtd_neff_read(&load->neff, &account, &own, err);
 	if (!err->code)
-		rtd_program_load(cached ? rtd_cached_neff(cached) : own, place, program, err);
+		rtd_program_load(cached ? rtd_cached_neff(cached) : own, place, &account, program,
+				 err);
 	rtd_neff_free(own);
 	if (cached)
 		rtd_cache_put(rtd->cache, cached);
@@ -220,7 +248,10 @@ static void load_run(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c)
 	if (rtd_quota_claim(rtd->quota, &load->owner.peer, RTD_QUOTA_MODELS, 1, "a model", err))
 		goto out;
 
-	if (eg->dead || (eg->implicit && load->has_eg))
+	if (load_unwanted(rtd, load))
+		rtd_fail(err, NERR_INFER_CANCELLED, "NMGR",
+			 "the client is gone, or its session or the daemon ends");
+	else if (eg->dead || (eg->implicit && load->has_eg))
 		rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "group %u cannot take models", eg->id);
 	else if (!load_into(rtd, eg, load, &load->info, &model, err) && eg->implicit)
 		model_start(rtd, model, err);
