@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt_clock.h"
 #include "rt_exec.h"
 #include "rt_log.h"
+#include "rt_print.h"
 #include "rt_trace.h"
 
 /*
@@ -238,6 +240,7 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 	model->timeout_given = place->timeout_ms || place->default_timeout_ms;
 	model->timeout_ms = place->timeout_ms;
 	model->owner = place->owner;
+	model->printer = rt_printer_get(place->asked.user, rt_now_us() / 1000);
 	model->cancelled = place->asked.cancelled;
 	model->cancelled_arg = place->asked.cancelled_arg;
 

@@ -65,6 +65,12 @@ struct nrtx_load_params {
 	 * that neither finds what the other left.
 	 */
 	uint64_t owner;
+	/*
+	 * A number for whose model this is: what custom operators of all models of one print goes
+	 * to the log as far as that one's share reaches (docs/nrt.md). 0: this process's own, all
+	 * of it does
+	 */
+	uint64_t user;
 	bool numerical_errors; /* executions tell of NaN in outputs, whatever the environment says */
 	/*
 	 * The caller's account, or NULL. It is asked before reading the NEFF takes host memory,

@@ -45,6 +45,7 @@ struct nrt_model {
 	uint32_t timeout_ms; /* of one execution */
 	bool timeout_given; /* by who loaded it; else NEURON_RT_EXEC_TIMEOUT or the default */
 	uint64_t owner; /* 0: this process */
+	struct rt_printer *printer; /* whose prints are limited together; NULL: they are not */
 	bool numerical; /* executions tell of numerical errors */
 	/* asked while it is loaded, NULL: nobody (struct nrtx_load_params) */
 	bool (*cancelled)(void *arg);

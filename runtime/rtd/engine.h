@@ -125,6 +125,7 @@ struct rtd_placement {
 	uint32_t default_timeout_ms;
 	bool numerical_errors; /* NaN in an output is told */
 	uint64_t owner; /* of what it leaves in a core, which no other owner finds; not 0 */
+	uint64_t user; /* whose share of the log it prints into; not 0 */
 };
 /* The timeout of one execution, in milliseconds */
 uint32_t rtd_program_timeout(const struct rtd_program *program);

@@ -90,6 +90,12 @@ static uint64_t owner_of(const struct rtd_load *load)
 	return load->owner.session ? load->owner.session : atomic_fetch_add(&others, 1) + 1;
 }
 
+/* Not 0; all clients over TCP are one */
+static uint64_t user_of(const struct rtd_peer *peer)
+{
+	return peer->local ? (uint64_t)peer->uid + 1 : UINT64_MAX;
+}
+
 /* The memory of a load in progress, on the account of its client */
 struct load_memory {
 	struct rtd *rtd;
@@ -205,7 +211,8 @@ static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *
 				     .timeout_ms = load->timeout_ms,
 				     .default_timeout_ms = rtd->config->default_timeout_ms,
 				     .numerical_errors = rtd->config->numerical_errors,
-				     .owner = owner_of(load) };
+				     .owner = owner_of(load),
+				     .user = user_of(&load->owner.peer) };
 
 	if (load_program(rtd, load, &at, &model->program, err)) {
 		free(model);
