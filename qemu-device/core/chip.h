@@ -492,7 +492,8 @@ int ncore_route_own(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
 int ncore_ep_rw(struct ncore_chip *chip, const struct ncore_ep *ep, void *buf, uint64_t len,
 		bool write);
 int ncore_device_read32(struct ncore_chip *chip, uint64_t addr, uint32_t *value);
-/* a word of a core (word.h) from outside its lane, or another chip: 0, or -EAGAIN when the inbox is full */
+/* a word of a core (word.h) from outside its lane, or another chip: 0, or -EAGAIN when the inbox is
+ * full */
 int ncore_core_word_post(struct ncore_chip *chip, uint64_t local, uint32_t value, uint64_t time);
 /*
  * Copy up to len bytes as far as they lie together: *done. 0, -EFAULT with *bad the address,

@@ -82,8 +82,8 @@ struct nrtx_load_params {
 	void *account_arg;
 	/*
 	 * Whether nobody wants the model any more, or NULL. It is asked every few milliseconds of
-	 * reading and loading, without a lock of the library's; when it returns true, these end with
-	 * NRT_FAILURE and the detail "cancelled".
+	 * reading and loading, without a lock of the library's; when it returns true, these end
+	 * with NRT_FAILURE and the detail "cancelled".
 	 */
 	bool (*cancelled)(void *arg);
 	void *cancelled_arg;
@@ -92,8 +92,8 @@ struct nrtx_load_params {
 NRT_STATUS nrtx_load(const void *neff_bytes, size_t size, const struct nrtx_load_params *params,
 		     nrt_model_t **model);
 /*
- * Reads a NEFF for loads to come; of the parameters those who are asked count alone. It takes about what
- * the account was asked for until it is freed. Any number of threads may load it at once.
+ * Reads a NEFF for loads to come; of the parameters those who are asked count alone. It takes about
+ * what the account was asked for until it is freed. Any number of threads may load it at once.
  */
 NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,
 			  const struct nrtx_load_params *params, nrtx_neff_t **neff);
