@@ -252,7 +252,7 @@ struct ncore_core {
 	ncore_reg nq_overflows;
 	ncore_reg nq_entries; /* written under nq_lock */
 	bool irq_armed; /* nq_lock: the next entry raises the core's vector */
-	_Atomic uint64_t told; /* latest time of its notifications: the host acts after that */
+	_Atomic uint64_t told; /* latest time of what the host knows of it, who acts after that */
 	_Atomic uint64_t dma_bytes, dma_descs;
 	_Atomic uint64_t streams[NEURON_PERF_STREAMS]; /* in the order of their registers */
 };
@@ -492,17 +492,8 @@ int ncore_route_own(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
 int ncore_ep_rw(struct ncore_chip *chip, const struct ncore_ep *ep, void *buf, uint64_t len,
 		bool write);
 int ncore_device_read32(struct ncore_chip *chip, uint64_t addr, uint32_t *value);
-uint32_t ncore_word_read(struct ncore_chip *chip, uint64_t local);
-/* a word of the executing lane's own core; local device address of a semaphore or event */
-void ncore_core_word_write(struct ncore_lane *lane, uint64_t local, uint32_t value, uint64_t time);
-/* core of a semaphore or event word that may be written, or -1 */
-int ncore_core_word(struct ncore_chip *chip, uint64_t local);
-/* ... or that a TOP_SP with such a word belongs to */
-int ncore_word_owner(struct ncore_chip *chip, uint64_t local);
-/* one of a TOP_SP; host: by the host or its queues. 0, or -EACCES: there is none */
-int ncore_topsp_word_write(struct ncore_chip *chip, uint64_t local, uint32_t value, uint64_t time,
-			   bool host);
-/* one of those words from outside its lane, or another chip: 0, or -EAGAIN when the inbox is full */
+/* a word of a core (word.h) from outside its lane, or another chip: 0, or -EAGAIN when the inbox is
+ * full */
 int ncore_core_word_post(struct ncore_chip *chip, uint64_t local, uint32_t value, uint64_t time);
 /*
  * Copy up to len bytes as far as they lie together: *done. 0, -EFAULT with *bad the address,
@@ -546,10 +537,11 @@ void ncore_topsp_init(struct ncore_chip *chip);
 void ncore_topsp_reset(struct ncore_chip *chip, unsigned int topsp);
 uint32_t ncore_topsp_sem_at(struct ncore_chip *chip, unsigned int topsp, unsigned int index,
 			    uint64_t time);
-void ncore_topsp_update(struct ncore_chip *chip, unsigned int topsp, enum tpb_sem_op op,
-			unsigned int index, uint32_t value, uint64_t time, bool host);
-void ncore_topsp_put(struct ncore_chip *chip, unsigned int topsp, unsigned int index,
-		     uint32_t value, uint64_t time, bool host);
+/* at a time or as tpb_words_sem_when() and tpb_words_event_when() say, which they return */
+uint64_t ncore_topsp_update(struct ncore_chip *chip, unsigned int topsp, enum tpb_sem_op op,
+			    unsigned int index, uint32_t value, uint64_t time);
+uint64_t ncore_topsp_put(struct ncore_chip *chip, unsigned int topsp, unsigned int index,
+			 uint32_t value, uint64_t time);
 
 /* guard.c: what a domain may reach; an executor asks, or a writer of notifications */
 uint8_t ncore_guard_queue_domain(struct ncore_chip *chip, struct ncore_queue *q);
@@ -574,6 +566,8 @@ void ncore_nq_reg_written(struct ncore_chip *chip, unsigned int unit, uint32_t r
 void ncore_nq_reset(struct ncore_chip *chip, unsigned int unit);
 void ncore_irq_arm(struct ncore_chip *chip, unsigned int core, uint32_t seen);
 void ncore_irq_reset(struct ncore_chip *chip);
+/* the host knows what happened on a core up to a time; any thread */
+void ncore_told(struct ncore_chip *chip, unsigned int core, uint64_t time);
 void ncore_notify(struct ncore_chip *chip, unsigned int unit, unsigned int type,
 		  unsigned int engine, uint16_t code, uint32_t id, uint64_t data, uint32_t data2,
 		  uint64_t time);

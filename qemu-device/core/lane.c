@@ -6,8 +6,8 @@
  * serves its queues in turn. A packet may be left at any descriptor and is taken up there before
  * anything else, so stopping a lane changes no order.
  */
-#include "chip.h"
 #include "stream.h"
+#include "word.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ void ncore_lane_drain(struct ncore_lane *lane)
 	unsigned int n = NCORE_INBOX; /* Posters may be as fast as this loop. */
 
 	while (atomic_load(&lane->inbox.count) && n-- && take_post(lane, &post))
-		ncore_core_word_write(lane, post.addr, post.value, post.time);
+		ncore_core_word_write(lane, post.addr, post.value, post.time, NCORE_BY_OTHERS);
 }
 
 /* An instruction's write: only recorded, delivered when it is over */
@@ -173,13 +173,13 @@ static int deliver(struct ncore_lane *lane, const struct ncore_post *post)
 	int core = ncore_core_word(lane->chip, post->addr);
 
 	if (core < 0 &&
-	    !ncore_topsp_word_write(lane->chip, post->addr, post->value, post->time, false))
+	    !ncore_topsp_word_write(lane->chip, post->addr, post->value, post->time, NCORE_BY_LANE))
 		return 0;
 	if (core < 0)
 		return ncore_reg_post(lane->chip, lane, post->addr, post->value, post->time);
 	if ((unsigned int)core != lane->index)
 		return ncore_lane_post(&lane->chip->lane[core], post);
-	ncore_core_word_write(lane, post->addr, post->value, post->time);
+	ncore_core_word_write(lane, post->addr, post->value, post->time, NCORE_BY_LANE);
 	return 0;
 }
 

@@ -3,7 +3,7 @@
  * The chip as the end of a link: what a neighbour may ask of it, and its own ports. The fabric
  * calls the operations with its lock held, from lanes of other chips.
  */
-#include "chip.h"
+#include "word.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static int link_word_write(struct ncore_end *end, uint64_t addr, uint32_t value,
 	struct ncore_chip *chip = ncore_chip_of(end);
 
 	return ncore_core_word(chip, addr) < 0
-		       ? ncore_topsp_word_write(chip, addr, value, time, false)
+		       ? ncore_topsp_word_write(chip, addr, value, time, NCORE_BY_OTHERS)
 		       : ncore_core_word_post(chip, addr, value, time);
 }
 

@@ -3,7 +3,7 @@
  * The BARs: which block a register belongs to. Called by the host's MMIO (ncore.h), by the mailbox
  * and by descriptors that reach APB space.
  */
-#include "chip.h"
+#include "word.h"
 
 #include <errno.h>
 #include <string.h>
@@ -134,6 +134,14 @@ int ncore_reg_post(struct ncore_chip *chip, struct ncore_lane *lane, uint64_t lo
 
 /* The windows of cores and TOP_SPs */
 
+static uint32_t host_read_word(struct ncore_chip *chip, uint64_t local)
+{
+	uint32_t value = ncore_word_read(chip, local);
+
+	ncore_word_seen(chip, local);
+	return value;
+}
+
 static uint64_t core_read(struct ncore_chip *chip, uint64_t local, unsigned int size)
 {
 	uint8_t buf[8] = { 0 };
@@ -153,9 +161,9 @@ static uint64_t core_read(struct ncore_chip *chip, uint64_t local, unsigned int 
 		ncore_lane_sync(&chip->lane[ep.core]);
 		pthread_mutex_unlock(&chip->lock);
 	}
-	word = ncore_word_read(chip, local & ~3ull);
+	word = host_read_word(chip, local & ~3ull);
 	if (size == 8 && ep.len >= 8)
-		word |= (uint64_t)ncore_word_read(chip, (local & ~3ull) + 4) << 32;
+		word |= (uint64_t)host_read_word(chip, (local & ~3ull) + 4) << 32;
 	return word >> 8 * (local & 3);
 }
 
@@ -165,7 +173,7 @@ static void core_write_word(struct ncore_chip *chip, uint64_t local, uint32_t va
 	struct ncore_lane *lane;
 
 	if (core < 0) {
-		if (ncore_topsp_word_write(chip, local, value, 0, true))
+		if (ncore_topsp_word_write(chip, local, value, 0, NCORE_BY_HOST))
 			ncore_guest_error(chip, NCORE_GE_UNDEFINED, local, value);
 		return;
 	}
@@ -173,7 +181,7 @@ static void core_write_word(struct ncore_chip *chip, uint64_t local, uint32_t va
 	pthread_mutex_lock(&chip->lock);
 	ncore_lane_stop(lane);
 	ncore_lane_drain(lane);
-	ncore_core_word_write(lane, local, value, atomic_load(&chip->core[core].told));
+	ncore_core_word_write(lane, local, value, 0, NCORE_BY_HOST);
 	ncore_lane_start(lane);
 	pthread_mutex_unlock(&chip->lock);
 }

@@ -185,6 +185,15 @@ static void report_full(struct ncore_chip *chip, struct ncore_nqs *q, unsigned i
 	put(chip, q, error_queue(chip), entry, &addr);
 }
 
+void ncore_told(struct ncore_chip *chip, unsigned int core, uint64_t time)
+{
+	_Atomic uint64_t *told = &chip->core[core].told;
+	uint64_t before = atomic_load(told);
+
+	while (time > before && !atomic_compare_exchange_weak(told, &before, time))
+		;
+}
+
 void ncore_notify(struct ncore_chip *chip, unsigned int unit, unsigned int type,
 		  unsigned int engine, uint16_t code, uint32_t id, uint64_t data, uint32_t data2,
 		  uint64_t time)
@@ -206,9 +215,8 @@ void ncore_notify(struct ncore_chip *chip, unsigned int unit, unsigned int type,
 	ncore_put64(entry + NEURON_NQ_ENTRY_DATA, data);
 	ncore_put32(entry + NEURON_NQ_ENTRY_DATA2, data2);
 
-	/* This comes before anyone can see it, and only the core's lane does it. */
-	if (type == NEURON_NQ_NOTIFY && time > atomic_load(&c->told))
-		atomic_store(&c->told, time);
+	if (type == NEURON_NQ_NOTIFY) /* before anyone can see it */
+		ncore_told(chip, q->core, time);
 
 	if (n >= 0) {
 		pthread_mutex_lock(&chip->nq_lock);

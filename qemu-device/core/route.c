@@ -4,58 +4,18 @@
  * guest; a hole is -EFAULT. Called by dma.c for descriptors, by the mailbox for reads and by
  * notify.c.
  */
-#include "chip.h"
+#include "word.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define BOUNCE 4096
 
-/* What kind of word lies in a core's window, or a TOP_SP's */
-enum core_word { CW_NONE, CW_EVENT, CW_SEM_READ, CW_SEM_SET, CW_SEM_INC, CW_SEM_DEC };
-
-static bool writable(enum core_word what)
-{
-	return what == CW_EVENT || what > CW_SEM_READ;
-}
-
-/* A TOP_SP's window is what a core's is from its events on */
-static uint64_t core_offset(const struct neuron_gen *gen, const struct neuron_place *at)
-{
-	return at->kind == NEURON_BLOCK_TOPSP ? gen->core.events + at->rel : at->rel;
-}
-
-/* *index: its number; *left: bytes of its array from there on */
-static enum core_word core_word(const struct neuron_gen *gen, const struct neuron_place *at,
-				unsigned int *index, uint64_t *left)
-{
-	const uint32_t events = 4u * gen->target->events, sems = 4u * gen->target->semaphores;
-	uint64_t rel = core_offset(gen, at), off = rel - gen->core.events;
-	unsigned int access;
-
-	*index = 0;
-	if (at->kind != NEURON_BLOCK_CORE && at->kind != NEURON_BLOCK_TOPSP)
-		return CW_NONE;
-	if (off < events) {
-		*index = (unsigned int)(off / 4);
-		*left = events - off;
-		return CW_EVENT;
-	}
-	off = rel - gen->core.semaphores;
-	access = (unsigned int)(off / gen->core.sem_stride);
-	off %= gen->core.sem_stride;
-	if (rel < gen->core.semaphores || access > NEURON_SEM_DEC || off >= sems)
-		return CW_NONE;
-	*index = (unsigned int)(off / 4);
-	*left = sems - off;
-	return CW_SEM_READ + access;
-}
-
 static int route_core(struct ncore_chip *chip, const struct neuron_place *at, struct ncore_ep *ep)
 {
 	const struct neuron_gen *gen = chip->gen;
 	uint64_t fifos = (uint64_t)gen->target->engines * gen->core.fifo_stride;
-	uint64_t off = core_offset(gen, at);
+	uint64_t off = ncore_word_offset(gen, at);
 	unsigned int index;
 
 	ep->core =
@@ -70,7 +30,7 @@ static int route_core(struct ncore_chip *chip, const struct neuron_place *at, st
 		return 0;
 	}
 	ep->kind = NCORE_EP_WORD;
-	return core_word(gen, at, &index, &ep->len) == CW_NONE ? -EFAULT : 0;
+	return ncore_word_kind(gen, at, &index, &ep->len) == NCORE_WORD_NONE ? -EFAULT : 0;
 }
 
 /* Register space is contiguous, whatever its blocks are: a copy runs to its end. */
@@ -256,109 +216,6 @@ int ncore_ep_rw(struct ncore_chip *chip, const struct ncore_ep *ep, void *buf, u
 	}
 }
 
-/* Words: registers, semaphores and events, by local device address */
-
-uint32_t ncore_word_read(struct ncore_chip *chip, uint64_t local)
-{
-	const struct tpb_words *words;
-	struct neuron_place at;
-	unsigned int index;
-	uint64_t left;
-
-	if (!ncore_find(chip, local, &at))
-		return 0;
-	if (at.kind == NEURON_BLOCK_CORE)
-		words = tpb_words(chip->core[at.index].tpb);
-	else if (at.kind == NEURON_BLOCK_TOPSP)
-		words = chip->topsp[at.index].words;
-	else
-		return ncore_reg_read(chip, &at);
-	switch (core_word(chip->gen, &at, &index, &left)) {
-	case CW_EVENT:
-		return tpb_words_event(words, index);
-	case CW_SEM_READ:
-		return tpb_words_sem(words, index);
-	default:
-		return 0;
-	}
-}
-
-/* A word that may be written; CW_NONE: there is none at the address */
-static enum core_word written_word(struct ncore_chip *chip, uint64_t local, struct neuron_place *at,
-				   unsigned int *index)
-{
-	enum core_word what;
-	uint64_t left;
-
-	if (local & 3 || !ncore_find(chip, local, at))
-		return CW_NONE;
-	what = core_word(chip->gen, at, index, &left);
-	return writable(what) ? what : CW_NONE;
-}
-
-int ncore_core_word(struct ncore_chip *chip, uint64_t local)
-{
-	struct neuron_place at;
-	unsigned int index;
-
-	return written_word(chip, local, &at, &index) != CW_NONE && at.kind == NEURON_BLOCK_CORE
-		       ? (int)at.index
-		       : -1;
-}
-
-int ncore_word_owner(struct ncore_chip *chip, uint64_t local)
-{
-	struct neuron_place at;
-	unsigned int index;
-
-	if (written_word(chip, local, &at, &index) == CW_NONE)
-		return -1;
-	return (int)(at.kind == NEURON_BLOCK_CORE ? at.index
-						  : neuron_gen_topsp_core(chip->gen, at.index));
-}
-
-static enum tpb_sem_op sem_op(enum core_word what)
-{
-	return (enum tpb_sem_op)(TPB_SEM_SET + (what - CW_SEM_SET));
-}
-
-int ncore_topsp_word_write(struct ncore_chip *chip, uint64_t local, uint32_t value, uint64_t time,
-			   bool host)
-{
-	struct neuron_place at;
-	unsigned int index;
-	enum core_word what = written_word(chip, local, &at, &index);
-
-	if (what == CW_NONE || at.kind != NEURON_BLOCK_TOPSP)
-		return -EACCES;
-	if (what == CW_EVENT)
-		ncore_topsp_put(chip, at.index, index, value, time, host);
-	else
-		ncore_topsp_update(chip, at.index, sem_op(what), index, value, time, host);
-	return 0;
-}
-
-void ncore_core_word_write(struct ncore_lane *lane, uint64_t local, uint32_t value, uint64_t time)
-{
-	struct neuron_place at;
-	enum core_word what;
-	unsigned int index;
-	uint64_t left;
-	uint32_t old;
-
-	if (!ncore_find(lane->chip, local, &at))
-		return;
-	what = core_word(lane->chip->gen, &at, &index, &left);
-	if (what == CW_EVENT) {
-		tpb_event_write(lane->tpb, index, value, time);
-		return;
-	}
-	old = tpb_sem_read(lane->tpb, index);
-	tpb_sem_write(lane->tpb, sem_op(what), index, value, time);
-	ncore_event(lane->chip, NCORE_EV_SEMAPHORE, lane->index, index, old,
-		    tpb_sem_read(lane->tpb, index));
-}
-
 int ncore_device_read32(struct ncore_chip *chip, uint64_t addr, uint32_t *value)
 {
 	bool remote = ncore_is_remote(chip, addr);
@@ -373,6 +230,8 @@ int ncore_device_read32(struct ncore_chip *chip, uint64_t addr, uint32_t *value)
 	ret = route(chip, addr, &ep);
 	if (!ret && ep.kind == NCORE_EP_WORD) {
 		*value = ep.end->ops->word_read(ep.end, ep.addr);
+		if (!remote)
+			ncore_word_seen(chip, ep.addr);
 	} else if (!ret && ep.kind == NCORE_EP_FIFO) {
 		*value = 0;
 	} else if (!ret) {
@@ -440,13 +299,18 @@ static uint32_t read_word(struct ncore_lane *lane, const struct ncore_ep *src, u
 	unsigned int index;
 	uint64_t left;
 
+	uint32_t value;
+
 	if (src->end == &lane->chip->end && src->core == lane->index &&
 	    ncore_find(lane->chip, addr, &at) &&
-	    core_word(lane->chip->gen, &at, &index, &left) == CW_SEM_READ)
+	    ncore_word_kind(lane->chip->gen, &at, &index, &left) == NCORE_WORD_SEM_READ)
 		return at.kind == NEURON_BLOCK_CORE
 			       ? tpb_sem_at(lane->tpb, index, time)
 			       : ncore_topsp_sem_at(lane->chip, at.index, index, time);
-	return src->end->ops->word_read(src->end, addr);
+	value = src->end->ops->word_read(src->end, addr);
+	if (src->end == &lane->chip->end && !lane->tpb)
+		ncore_word_seen(lane->chip, addr);
+	return value;
 }
 
 static int read_words(struct ncore_lane *lane, struct ncore_ep *src, struct ncore_copy *c,
@@ -464,9 +328,11 @@ static int read_words(struct ncore_lane *lane, struct ncore_ep *src, struct ncor
 }
 
 static int write_word(struct ncore_lane *lane, struct ncore_ep *dst, uint64_t local, uint32_t value,
-		      uint64_t time)
+		      const struct ncore_copy *c)
 {
+	const enum ncore_writer by = c->shares ? NCORE_BY_LANE : NCORE_BY_OTHERS;
 	struct ncore_chip *chip = lane->chip;
+	uint64_t time = c->time;
 	int core;
 
 	if (dst->end != &chip->end)
@@ -474,11 +340,11 @@ static int write_word(struct ncore_lane *lane, struct ncore_ep *dst, uint64_t lo
 	core = ncore_core_word(chip, local);
 	if (core < 0)
 		return dst->core != NCORE_EP_NO_CORE
-			       ? ncore_topsp_word_write(chip, local, value, time, !lane->tpb)
+			       ? ncore_topsp_word_write(chip, local, value, time, by)
 			       : ncore_reg_post(chip, lane, local, value, time);
 	if ((unsigned int)core != lane->index)
 		return ncore_core_word_post(chip, local, value, time);
-	ncore_core_word_write(lane, local, value, time);
+	ncore_core_word_write(lane, local, value, time, by);
 	return 0;
 }
 
@@ -493,7 +359,7 @@ static int copy_to_words(struct ncore_lane *lane, struct ncore_ep *dst, struct n
 	for (i = 0; i < len; i += 4) {
 		if (!dst->end->ops->word_granted(dst->end, c->domain, dst->addr + i))
 			return fail(c, c->dst + i);
-		ret = write_word(lane, dst, dst->addr + i, ncore_get32(buf + i), c->time);
+		ret = write_word(lane, dst, dst->addr + i, ncore_get32(buf + i), c);
 		if (ret == -EAGAIN)
 			return i ? 0 : wait_for(c, NCORE_STEP_RETRY);
 		if (ret)

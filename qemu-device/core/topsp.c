@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * TOP_SPs: semaphores and events of their own, in windows as cores have them. Nothing executes
- * there, so none has a lane: who writes holds chip->topsp_lock, and the time that a core's lane or
- * a neighbour writes with says what comes before what, as of another core's semaphore. What the
- * host writes, and its queues, comes after all that is there: their times are of no lane. Reached
- * through route.c.
+ * there, so none has a lane: who writes holds chip->topsp_lock, and is one of many: each comes
+ * after what the word shows when it comes, as at a core's word who is not its lane. Reached through
+ * word.c.
  */
 #include "chip.h"
 
@@ -46,16 +45,6 @@ uint32_t ncore_topsp_sem_at(struct ncore_chip *chip, unsigned int topsp, unsigne
 	return value;
 }
 
-/* The time of a write from the host: not before what it can have seen */
-static uint64_t after(struct ncore_chip *chip, const struct ncore_topsp *t,
-		      const struct tpb_past *p, uint64_t time)
-{
-	uint64_t told = atomic_load(&chip->core[t->nqs.core].told), since = tpb_past_since(p);
-
-	time = time > told ? time : told;
-	return time > since ? time : since;
-}
-
 static void error(struct ncore_chip *chip, unsigned int topsp, uint16_t code, unsigned int index,
 		  uint32_t data, uint32_t data2, uint64_t time)
 {
@@ -63,8 +52,8 @@ static void error(struct ncore_chip *chip, unsigned int topsp, uint16_t code, un
 		     code, index, data, data2, time);
 }
 
-void ncore_topsp_update(struct ncore_chip *chip, unsigned int topsp, enum tpb_sem_op op,
-			unsigned int index, uint32_t value, uint64_t time, bool host)
+uint64_t ncore_topsp_update(struct ncore_chip *chip, unsigned int topsp, enum tpb_sem_op op,
+			    unsigned int index, uint32_t value, uint64_t time)
 {
 	struct ncore_topsp *t = &chip->topsp[topsp];
 	enum tpb_change change;
@@ -72,8 +61,7 @@ void ncore_topsp_update(struct ncore_chip *chip, unsigned int topsp, enum tpb_se
 
 	pthread_mutex_lock(&chip->topsp_lock);
 	t->used = true;
-	if (host)
-		time = after(chip, t, &t->words->sem_past[index], time);
+	time = tpb_words_sem_when(t->words, op, index, value, time);
 	old = tpb_words_sem(t->words, index);
 	change = tpb_words_update(t->words, op, index, value, time);
 	now = tpb_words_sem(t->words, index);
@@ -81,22 +69,23 @@ void ncore_topsp_update(struct ncore_chip *chip, unsigned int topsp, enum tpb_se
 	if (change == TPB_REFUSED)
 		error(chip, topsp, NEURON_NERR_SEM_OVERFLOW, index, old, value, time);
 	ncore_event(chip, NCORE_EV_SEMAPHORE, chip->gen->cores + topsp, index, old, now);
+	return time;
 }
 
-void ncore_topsp_put(struct ncore_chip *chip, unsigned int topsp, unsigned int index,
-		     uint32_t value, uint64_t time, bool host)
+uint64_t ncore_topsp_put(struct ncore_chip *chip, unsigned int topsp, unsigned int index,
+			 uint32_t value, uint64_t time)
 {
 	struct ncore_topsp *t = &chip->topsp[topsp];
 	enum tpb_change change;
 
 	pthread_mutex_lock(&chip->topsp_lock);
 	t->used = true;
-	if (host)
-		time = after(chip, t, &t->words->event_past[index], time);
+	time = tpb_words_event_when(t->words, index, time);
 	change = tpb_words_put(t->words, index, value, time);
 	pthread_mutex_unlock(&chip->topsp_lock);
 	if (change == TPB_REFUSED)
 		error(chip, topsp,
 		      value ? NEURON_NERR_EVT_DOUBLE_SET : NEURON_NERR_EVT_DOUBLE_CLEAR, index, 0,
 		      0, time);
+	return time;
 }

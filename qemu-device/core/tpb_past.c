@@ -90,16 +90,35 @@ static bool in_range(uint32_t value, int64_t by)
 	return value + by >= 0 && value + by <= UINT32_MAX;
 }
 
+/* From the last of the first n changes on (n 0: from the beginning) every value can be added to */
+static bool can_add(const struct tpb_past *p, unsigned int n, int64_t by)
+{
+	unsigned int i = n ? n - 1 : 0;
+
+	if (!n && !in_range(0, by))
+		return false;
+	for (; i < p->count; i++)
+		if (!in_range(p->value[AT(p, i)], by))
+			return false;
+	return true;
+}
+
+uint64_t tpb_past_first(const struct tpb_past *p, uint64_t time, int64_t by)
+{
+	unsigned int n = until(p, time), first = n;
+
+	while (first < p->count && !can_add(p, first, by))
+		first++;
+	return first == n || !can_add(p, first, by) ? time : p->time[AT(p, first - 1)];
+}
+
 bool tpb_past_add(struct tpb_past *p, uint64_t time, int64_t by)
 {
 	unsigned int n = until(p, time), i;
 	uint32_t before = n ? p->value[AT(p, n - 1)] : 0;
 
-	if (!in_range(before, by))
+	if (!can_add(p, n, by))
 		return false;
-	for (i = n; i < p->count; i++)
-		if (!in_range(p->value[AT(p, i)], by))
-			return false;
 	for (i = n; i < p->count; i++)
 		p->value[AT(p, i)] += (uint32_t)by;
 	insert(p, n, time, before + (uint32_t)by);

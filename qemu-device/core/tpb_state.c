@@ -171,6 +171,8 @@ static void tpb_words_fields(struct tpb_cursor *c, struct tpb_words *w,
 		tpb_past_fields(c, &w->sem_past[i]);
 	for (unsigned int i = 0; i < target->events; i++)
 		tpb_past_fields(c, &w->event_past[i]);
+	if (c->load)
+		tpb_words_loaded(w, target);
 }
 
 static void tpb_gps_vector_fields(struct tpb_cursor *c, struct gps_vector *v)

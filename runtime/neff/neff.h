@@ -266,13 +266,19 @@ struct neff_limits {
 	 */
 	int (*account)(void *arg, int64_t bytes);
 	void *account_arg;
+	/*
+	 * Whether nobody wants the model any more, or NULL. It is asked every few milliseconds of
+	 * work; when it returns true, the reader ends with -ECANCELED.
+	 */
+	bool (*cancelled)(void *arg);
+	void *cancelled_arg;
 };
 
 /*
  * Reads a NEFF from memory. It checks the envelope, every member, every offset and size, every
  * instruction (opcode, reserved bits, operands inside the core's memories), and that triggers and
  * DMAs agree. A file does not say which target it is for; limits do. Returns 0, -EINVAL (content),
- * -ENOTSUP (version or features; err->version) or -ENOMEM.
+ * -ENOTSUP (version or features; err->version), -ENOMEM or -ECANCELED.
  */
 int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
 	      struct neff_model **model, struct neff_error *err);

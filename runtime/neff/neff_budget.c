@@ -54,6 +54,14 @@ void neff_limits_set(struct neff_limits *l, const struct neff_limits *given, uin
 		l->max_members = DEFAULT_MAX_MEMBERS;
 }
 
+int neff_stop(const struct neff_limits *limits, struct neff_error *err)
+{
+	if (!limits || !limits->cancelled || !limits->cancelled(limits->cancelled_arg))
+		return 0;
+	neff_fail(err, "cancelled");
+	return -ECANCELED;
+}
+
 int neff_take(struct neff_reader *r, uint64_t bytes)
 {
 	if (r->limits.account && r->limits.account(r->limits.account_arg, (int64_t)bytes)) {

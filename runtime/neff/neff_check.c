@@ -18,6 +18,7 @@
 #include "neuron/isa/codec.h"
 
 #define MAX_INSTR_SIZE (1ull << 30)
+#define STOP_BYTES (1u << 20) /* of a program: after so many it is asked whether to go on */
 
 /* Variables */
 
@@ -322,7 +323,8 @@ static int begins(struct ctx *c, struct program *p)
 	if (!p->begins)
 		return neff_nomem(c->err);
 	for (; scan.offset < e->instr_size; scan.offset += (size_t)words * NEURON_INSN_WORD) {
-		words = decode(c, &scan, &insn);
+		words = scan.offset % STOP_BYTES ? 0 : neff_stop(c->limits, c->err);
+		words = words ? words : decode(c, &scan, &insn);
 		if (words < 0)
 			return words;
 		p->begins[scan.offset / NEURON_INSN_WORD] = 1;
@@ -350,7 +352,8 @@ static int program_check(struct ctx *c, unsigned int eng)
 
 	ret = begins(c, &p);
 	for (; !ret && p.offset < e->instr_size; p.offset += (size_t)words * NEURON_INSN_WORD) {
-		words = decode(c, &p, &insn);
+		words = p.offset % STOP_BYTES ? 0 : neff_stop(c->limits, c->err);
+		words = words ? words : decode(c, &p, &insn);
 		ret = words < 0 ? words : insn_check(c, &p, &insn);
 		if (!ret && neff_rest_insn(c->rest, eng, &insn, p.offset))
 			ret = neff_nomem(c->err);
@@ -394,8 +397,9 @@ static void count_barriers(const struct neff_model *model, const struct neff_sub
 	}
 }
 
+/* *runs: pieces that the subgraphs before have left it, which it takes its own from */
 static int subgraph_check(const struct neff_subgraph *sg, const struct neff_model *model,
-			  struct neff_error *err)
+			  const struct neff_limits *limits, uint64_t *runs, struct neff_error *err)
 {
 	const struct neuron_target *target = model->target;
 	uint32_t raised[NEURON_SEMAPHORES_MAX];
@@ -406,6 +410,8 @@ static int subgraph_check(const struct neff_subgraph *sg, const struct neff_mode
 			 .part = model->nloops ||
 				 (model->header.lnc_size > 1 && sg != model->subgraphs),
 			 .logical = model->header.lnc_size > 1,
+			 .limits = limits,
+			 .most_runs = *runs < NEFF_MAX_RUNS ? *runs : NEFF_MAX_RUNS,
 			 .err = err };
 	int ret;
 
@@ -435,6 +441,7 @@ static int subgraph_check(const struct neff_subgraph *sg, const struct neff_mode
 	if (!ret && !c.jumps) /* how often what is executed, only an execution shows */
 		ret = neff_rest_check(c.rest, err);
 	neff_rest_free(c.rest);
+	*runs -= c.runs;
 	return ret;
 }
 
@@ -456,8 +463,10 @@ static int logical_check(const struct neff_model *model, struct neff_error *err)
 	return 0;
 }
 
-int neff_check_model(const struct neff_model *model, struct neff_error *err)
+int neff_check_model(const struct neff_model *model, const struct neff_limits *limits,
+		     struct neff_error *err)
 {
+	uint64_t runs = NEFF_MAX_MODEL_RUNS;
 	int ret = logical_check(model, err);
 
 	if (ret)
@@ -472,7 +481,7 @@ int neff_check_model(const struct neff_model *model, struct neff_error *err)
 				 "come together",
 				 NEFF_LIBRARY_MEMBER);
 	for (unsigned int i = 0; !ret && i < model->nsubgraphs; i++)
-		ret = subgraph_check(&model->subgraphs[i], model, err);
+		ret = subgraph_check(&model->subgraphs[i], model, limits, &runs, err);
 	return ret || (model->nsubgraphs == 1 && !model->nloops) ? ret
 								 : neff_check_stages(model, err);
 }

@@ -13,10 +13,11 @@ struct ctx {
 	const struct neff_library *library;
 	/* of a program with loops, or of a logical core's: another one may have the outputs */
 	bool part, logical;
+	const struct neff_limits *limits; /* of who reads, or NULL */
 	struct neff_error *err;
 	struct neff_rest *rest;
 	bool jumps; /* some engine's program does */
-	uint64_t runs;
+	uint64_t runs, most_runs;
 };
 
 /* neff_transfers.c: an engine's DMA; 0 or -errno with the error */

@@ -373,9 +373,9 @@ int neff_def_read(const char *member, const json_t *root, const struct neuron_ta
 
 /* Patterns */
 
-static long var_index(const struct neff_where *w, const char *name)
+static long index_of(const json_t *index, const char *name)
 {
-	const json_t *j = json_object_get(w->var_index, name);
+	const json_t *j = json_object_get(index, name);
 
 	return j ? (long)json_integer_value(j) : -1;
 }
@@ -419,7 +419,7 @@ static int place_read(const struct neff_where *w, const json_t *o, const char *s
 
 	if (!name)
 		return -EINVAL;
-	i = var_index(w, name);
+	i = index_of(w->var_index, name);
 	if (i < 0)
 		return neff_fail(w->err, "%s: %s: '%s' names no variable: '%.64s'", w->member,
 				 w->what, side, name);
@@ -555,11 +555,11 @@ static int descs_read(const struct neff_where *w, const json_t *list, struct nef
 	return 0;
 }
 
-static int dma_read(struct neff_where *w, const json_t *o, const struct neff_subgraph *sg, size_t i,
-		    struct neff_dma *dma)
+static int dma_read(struct neff_where *w, const json_t *o, size_t i, struct neff_dma *dma)
 {
 	const char *queue;
 	uint64_t n = 0;
+	long at;
 	int ret;
 
 	snprintf(w->what, sizeof(w->what), "dma[%zu]", i);
@@ -572,11 +572,10 @@ static int dma_read(struct neff_where *w, const json_t *o, const struct neff_sub
 	queue = string_get(w, o, "queue");
 	if (!queue)
 		return -EINVAL;
-	for (dma->queue = 0; dma->queue < sg->nqueues; dma->queue++)
-		if (!strcmp(sg->queues[dma->queue].name, queue))
-			break;
-	if (dma->queue == sg->nqueues)
+	at = index_of(w->queue_index, queue);
+	if (at < 0)
 		return neff_fail(w->err, "%s: %s: no queue set '%.64s'", w->member, w->what, queue);
+	dma->queue = (uint32_t)at;
 
 	if (json_object_get(o, "event"))
 		return neff_fail(w->err, "%s: %s: 'event' is not supported", w->member, w->what);
@@ -606,20 +605,25 @@ int neff_engine_read(const char *member, const json_t *root, const struct neuron
 
 	e->dma = calloc(n ? n : 1, sizeof(*e->dma));
 	w.var_index = json_object();
-	if (!e->dma || !w.var_index) {
+	w.queue_index = json_object();
+	if (!e->dma || !w.var_index || !w.queue_index) {
 		json_decref(w.var_index);
+		json_decref(w.queue_index);
 		return neff_nomem(err);
 	}
 
 	for (unsigned int i = 0; i < sg->nvars; i++)
 		json_object_set_new(w.var_index, sg->vars[i].name, json_integer(i));
+	for (unsigned int i = 0; i < sg->nqueues; i++)
+		json_object_set_new(w.queue_index, sg->queues[i].name, json_integer(i));
 
 	for (size_t i = 0; !ret && i < n; i++) {
 		e->ndma++;
-		ret = dma_read(&w, json_array_get(list, i), sg, i, &e->dma[i]);
+		ret = dma_read(&w, json_array_get(list, i), i, &e->dma[i]);
 	}
 	if (!ret && eng == NEURON_ENG_GPSIMD)
 		ret = neff_custom_read(member, root, w.var_index, sg, err);
 	json_decref(w.var_index);
+	json_decref(w.queue_index);
 	return ret;
 }

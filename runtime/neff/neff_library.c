@@ -159,12 +159,24 @@ static void section(const struct elf *f, unsigned int i, Elf32_Shdr *s)
 	memcpy(s, f->p + f->head.e_shoff + i * sizeof(*s), sizeof(*s));
 }
 
-/* A string of a string table, which ends inside of it; NULL: none */
-static const char *string(const struct elf *f, const Elf32_Shdr *table, uint32_t at)
+/* A table of strings: each ends inside of it, because its last byte is a 0 */
+struct strings {
+	const char *p;
+	uint32_t size; /* 0: none */
+};
+
+static struct strings strings(const struct elf *f, const Elf32_Shdr *table)
 {
 	const char *p = bytes_at(f, table->sh_offset, table->sh_size);
 
-	return p && at < table->sh_size && memchr(p + at, 0, table->sh_size - at) ? p + at : NULL;
+	return p && table->sh_size && !p[table->sh_size - 1] ? (struct strings){ p, table->sh_size }
+							     : (struct strings){ 0 };
+}
+
+/* NULL: none. However long it is, this takes no time */
+static const char *string(const struct strings *table, uint32_t at)
+{
+	return at < table->size ? table->p + at : NULL;
 }
 
 static int function_read(const struct elf *f, struct neff_library *lib, const Elf32_Sym *sym,
@@ -190,23 +202,28 @@ static int function_read(const struct elf *f, struct neff_library *lib, const El
 
 static int symbols_read(const struct elf *f, struct neff_library *lib, const Elf32_Shdr *s)
 {
-	Elf32_Shdr names;
+	struct strings names;
+	Elf32_Shdr table;
 	Elf32_Sym sym;
 	int ret = 0;
 
 	if (s->sh_entsize != sizeof(sym) || s->sh_link >= f->head.e_shnum ||
 	    !bytes_at(f, s->sh_offset, s->sh_size))
 		return neff_fail(f->err, "library: its symbols are not in the file");
-	section(f, s->sh_link, &names);
+	section(f, s->sh_link, &table);
+	names = strings(f, &table);
 	for (uint32_t i = 0; !ret && i < s->sh_size / sizeof(sym); i++) {
 		const char *name;
 
 		memcpy(&sym, f->p + s->sh_offset + i * sizeof(sym), sizeof(sym));
 		if (ELF32_ST_BIND(sym.st_info) != STB_GLOBAL)
 			continue;
-		name = string(f, &names, sym.st_name);
+		name = string(&names, sym.st_name);
 		if (!name)
-			return neff_fail(f->err, "library: symbol %u has no name", i);
+			return neff_fail(f->err,
+					 "library: symbol %u has no name in a table that ends with "
+					 "a 0",
+					 i);
 		if (!strcmp(name, CORES) && sym.st_shndx == SHN_ABS)
 			lib->cores = sym.st_value;
 		if (ELF32_ST_TYPE(sym.st_info) == STT_FUNC &&
@@ -218,19 +235,25 @@ static int symbols_read(const struct elf *f, struct neff_library *lib, const Elf
 
 static int sections_read(const struct elf *f, struct neff_library *lib)
 {
-	Elf32_Shdr names = { 0 }, s;
+	struct strings names = { 0 };
+	unsigned int tables = 0;
+	Elf32_Shdr s;
 	int ret = 0;
 
-	if (f->head.e_shnum)
-		section(f, f->head.e_shstrndx, &names);
+	if (f->head.e_shnum) {
+		section(f, f->head.e_shstrndx, &s);
+		names = strings(f, &s);
+	}
 	for (unsigned int i = 0; !ret && i < f->head.e_shnum; i++) {
 		const char *name;
 
 		section(f, i, &s);
-		name = string(f, &names, s.sh_name);
+		name = string(&names, s.sh_name);
 		if (s.sh_type == SHT_RELA || s.sh_type == SHT_REL)
 			ret = neff_fail(f->err, "library: it has relocations: expected a linked "
 						"file");
+		else if (s.sh_type == SHT_SYMTAB && tables++)
+			ret = neff_fail(f->err, "library: more than one table of symbols");
 		else if (s.sh_type == SHT_SYMTAB)
 			ret = symbols_read(f, lib, &s);
 		else if (name && !strcmp(name, LINES)) {

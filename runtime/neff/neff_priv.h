@@ -15,6 +15,7 @@
 #define NEFF_MAX_QUEUES 4096u
 #define NEFF_MAX_DMAS (1u << 20) /* of an engine */
 #define NEFF_MAX_RUNS (1u << 24) /* contiguous pieces of all patterns of a subgraph */
+#define NEFF_MAX_MODEL_RUNS (1u << 26) /* ... and of a model */
 
 #define NEFF_HASH_SIZE 32
 
@@ -49,8 +50,11 @@ void neff_header_encode(const struct neff_header *header, uint8_t out[NEFF_HEADE
 /* The bytes of an input or output; 0 if there is no such type or the product overflows */
 uint64_t neff_tensor_size(uint8_t dtype, unsigned int ndim, const uint64_t *shape);
 
-/* Checks programs, patterns and triggers against each other (neff_check.c). */
-int neff_check_model(const struct neff_model *model, struct neff_error *err);
+/* 0, or -ECANCELED with the text if nobody wants the model; limits NULL: somebody does */
+int neff_stop(const struct neff_limits *limits, struct neff_error *err);
+/* Checks programs, patterns and triggers against each other (neff_check.c). limits: of a reader */
+int neff_check_model(const struct neff_model *model, const struct neff_limits *limits,
+		     struct neff_error *err);
 /* Checks several subgraphs against each other (neff_stages.c). */
 int neff_check_stages(const struct neff_model *model, struct neff_error *err);
 /* Subgraphs from and to JSON (neff_def.c, neff_graph.c) */

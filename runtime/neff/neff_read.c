@@ -8,7 +8,6 @@
 #include "neff_read.h"
 
 #include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,202 +17,19 @@
 #include "neuron/isa/codec.h"
 
 #define VERSION_MAJOR_MAX 2
-#define READ_CHUNK (1u << 20)
-#define MEMBER_ROOM 4096u /* bytes that a member's first allocation has */
-
-/* A member's name if it is relative and has no "..", without a leading "./"; else NULL */
-static const char *clean_name(const char *name)
-{
-	const char *p;
-
-	while (name[0] == '.' && name[1] == '/')
-		name += 2;
-	if (name[0] == '/')
-		return NULL;
-	for (p = name; *p; p = strchr(p, '/') ? strchr(p, '/') + 1 : p + strlen(p))
-		if (p[0] == '.' && p[1] == '.' && (p[2] == '/' || !p[2]))
-			return NULL;
-	return name;
-}
-
-static struct neff_member *member_new(struct neff_reader *r, const char *name)
-{
-	struct neff_member *m;
-
-	if (r->count == r->room) {
-		size_t room = r->room ? r->room * 2 : 32;
-
-		m = realloc(r->members, room * sizeof(*m));
-		if (!m)
-			return NULL;
-		r->members = m;
-		r->room = room;
-	}
-	m = &r->members[r->count];
-	memset(m, 0, sizeof(*m));
-	m->name = strdup(name);
-	if (!m->name)
-		return NULL;
-	r->count++;
-	return m;
-}
-
-static bool is_json(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 5 && !strcmp(name + n - 5, ".json");
-}
-
-/* Gives back the memory that a member did not fill. */
-static int member_end(struct neff_reader *r, struct neff_member *m, size_t room)
-{
-	size_t size = m->size ? m->size : 1;
-	uint8_t *p = realloc(m->data, size);
-
-	if (!p)
-		return neff_nomem(r->err);
-	m->data = p;
-	neff_give(r, room - size);
-	return 0;
-}
-
-/* The declared size is only a hint: memory grows with the bytes that arrive. */
-static int member_data(struct neff_reader *r, struct archive *a, struct neff_member *m)
-{
-	size_t room = 0;
-
-	for (;;) {
-		la_ssize_t n;
-
-		if (m->size == room) {
-			uint8_t *p;
-
-			if (neff_take(r, room ? room : MEMBER_ROOM))
-				return -ENOMEM;
-			room = room ? room * 2 : MEMBER_ROOM;
-			p = realloc(m->data, room);
-			if (!p)
-				return neff_nomem(r->err);
-			m->data = p;
-		}
-
-		n = archive_read_data(a, m->data + m->size,
-				      room - m->size < READ_CHUNK ? room - m->size : READ_CHUNK);
-		if (n < 0)
-			return neff_fail(r->err, "%.160s: %.80s", m->name,
-					 archive_error_string(a) ?: "cannot unpack");
-		if (!n)
-			return member_end(r, m, room);
-
-		m->size += (size_t)n;
-		r->unpacked += (uint64_t)n;
-		r->json += is_json(m->name) ? (uint64_t)n : 0;
-
-		if (r->json > r->limits.max_json)
-			return neff_fail(r->err, "%.160s: more than %llu bytes of JSON", m->name,
-					 (unsigned long long)r->limits.max_json);
-		if (r->unpacked > r->limits.max_payload)
-			return neff_fail(r->err, "%.160s: payload unpacks to more than %llu bytes",
-					 m->name, (unsigned long long)r->limits.max_payload);
-	}
-}
-
-static int member_read(struct neff_reader *r, struct archive *a, struct archive_entry *e)
-{
-	const char *raw = archive_entry_pathname(e), *name = raw ? clean_name(raw) : NULL;
-	struct neff_member *m;
-
-	if (!name)
-		return neff_fail(r->err,
-				 "payload: member name '%.160s' is absolute or leaves the "
-				 "archive",
-				 raw ? raw : "");
-
-	if (archive_entry_filetype(e) == AE_IFDIR)
-		return 0;
-	if (archive_entry_filetype(e) != AE_IFREG || archive_entry_hardlink(e) ||
-	    archive_entry_symlink(e))
-		return neff_fail(r->err, "%.160s: not a regular file", name);
-
-	if (!*name)
-		return neff_fail(r->err, "payload: a member has no name");
-	if (archive_entry_size_is_set(e) &&
-	    (archive_entry_size(e) < 0 || (uint64_t)archive_entry_size(e) > r->limits.max_payload))
-		return neff_fail(r->err, "%.160s: size %lld is over the limit", name,
-				 (long long)archive_entry_size(e));
-	m = member_new(r, name);
-	return m ? member_data(r, a, m) : neff_nomem(r->err);
-}
-
-static int payload_read(struct neff_reader *r, struct archive *a, struct neff_source *source,
-			size_t at, size_t end)
-{
-	struct archive_entry *e;
-	unsigned int seen = 0;
-	int ret;
-
-	if (archive_read_support_filter_gzip(a) != ARCHIVE_OK ||
-	    archive_read_support_format_tar(a) != ARCHIVE_OK)
-		return neff_nomem(r->err);
-
-	ret = neff_source_open(source, a, at, end);
-	if (ret != ARCHIVE_OK && archive_errno(a) == ENOMEM)
-		return neff_nomem(r->err);
-	if (ret != ARCHIVE_OK)
-		return neff_fail(r->err, "payload: %.160s",
-				 archive_error_string(a) ?: "cannot unpack");
-
-	for (;;) {
-		ret = archive_read_next_header(a, &e);
-		if (ret == ARCHIVE_EOF)
-			return 0;
-		if (ret != ARCHIVE_OK)
-			return neff_fail(r->err, "payload: after %u members: %.160s", seen,
-					 archive_error_string(a) ?: "cannot unpack");
-		if (++seen > r->limits.max_members)
-			return neff_fail(r->err, "payload: more than %u members",
-					 r->limits.max_members);
-		ret = member_read(r, a, e);
-		if (ret)
-			return ret;
-	}
-}
-
-static int name_order(const void *a, const void *b)
-{
-	return strcmp(((const struct neff_member *)a)->name, ((const struct neff_member *)b)->name);
-}
-
-static int members_index(struct neff_reader *r)
-{
-	if (!r->count)
-		return neff_fail(r->err, "payload: no members");
-	qsort(r->members, r->count, sizeof(*r->members), name_order);
-	for (size_t i = 1; i < r->count; i++)
-		if (!strcmp(r->members[i].name, r->members[i - 1].name))
-			return neff_fail(r->err, "%.160s: two members of this name",
-					 r->members[i].name);
-	return 0;
-}
-
-static struct neff_member *member_find(struct neff_reader *r, const char *name)
-{
-	struct neff_member key = { .name = (char *)name };
-
-	return bsearch(&key, r->members, r->count, sizeof(key), name_order);
-}
 
 /* *cost is what json_done gives back. */
 static int json_member(struct neff_reader *r, const char *name, json_t **root, uint64_t *cost)
 {
-	struct neff_member *m = member_find(r, name);
+	struct neff_member *m = neff_member_find(r, name);
 	json_error_t je;
 	int ret;
 
 	if (!m)
 		return neff_fail(r->err, "%.160s: member is missing", name);
-	ret = neff_json_take(r, name, m->data, m->size, cost);
+	ret = neff_stop(&r->limits, r->err);
+	if (!ret)
+		ret = neff_json_take(r, name, m->data, m->size, cost);
 	if (ret)
 		return ret;
 	*root = json_loadb((const char *)m->data, m->size, JSON_REJECT_DUPLICATES, &je);
@@ -231,7 +47,7 @@ static void json_done(struct neff_reader *r, json_t *root, uint64_t cost)
 /* Moves a member's bytes into the model; a member can be taken once. */
 static int data_take(struct neff_reader *r, const char *name, void **data, size_t *size)
 {
-	struct neff_member *m = member_find(r, name);
+	struct neff_member *m = neff_member_find(r, name);
 
 	if (!m)
 		return neff_fail(r->err, "%.160s: member is missing", name);
@@ -351,7 +167,7 @@ static const struct neuron_target *names_of(struct neff_reader *r,
 
 	if (target->core < 2 || engine_file(r, sg, def, "sp_instr", path))
 		return target;
-	m = member_find(r, path);
+	m = neff_member_find(r, path);
 	if (m && m->data && neuron_isa_decode(m->data, m->size / NEURON_INSN_WORD, &insn) > 0 &&
 	    insn.opcode == NEURON_OP_PROGRAM_START && insn.isa_version == 1)
 		return &neuron_target_inf1;
@@ -475,7 +291,7 @@ static int kelf_load(struct neff_reader *r, struct neff_model *model, const json
 
 static int info_load(struct neff_reader *r, struct neff_model *model)
 {
-	struct neff_member *m = member_find(r, "info.json");
+	struct neff_member *m = neff_member_find(r, "info.json");
 
 	if (!m)
 		return 0;
@@ -492,7 +308,7 @@ static int library_load(struct neff_reader *r, struct neff_model *model)
 	void *elf;
 	int ret;
 
-	if (!member_find(r, NEFF_LIBRARY_MEMBER))
+	if (!neff_member_find(r, NEFF_LIBRARY_MEMBER))
 		return 0;
 	if (neff_take(r, NEURON_GPS_LIB_MAX)) /* its image is no larger */
 		return -ENOMEM;
@@ -530,7 +346,7 @@ static int model_load(struct neff_reader *r, struct neff_model *model)
 		ret = info_load(r, model);
 	if (!ret)
 		ret = library_load(r, model);
-	return ret ? ret : neff_check_model(model, r->err);
+	return ret ? ret : neff_check_model(model, &r->limits, r->err);
 }
 
 static int header_check(struct neff_reader *r, const struct neff_header *h,
@@ -590,13 +406,13 @@ static int read_all(struct neff_reader *r, struct neff_source *source, struct ne
 	if (!a)
 		return neff_nomem(r->err);
 
-	ret = payload_read(r, a, source, h->header_size, end);
+	ret = neff_payload_read(r, a, source, h->header_size, end);
 	archive_read_free(a);
 	neff_source_done(source);
 	if (ret && source->failed)
 		ret = neff_fail(r->err, "file: it cannot be read, or has become shorter");
 	if (!ret)
-		ret = members_index(r);
+		ret = neff_members_index(r);
 	return ret ? ret : model_load(r, model);
 }
 

@@ -15,7 +15,7 @@ struct neff_where {
 	char what[96];
 	struct neff_error *err;
 	const struct neuron_target *target;
-	json_t *var_index; /* maps a name to its index */
+	json_t *var_index, *queue_index; /* map a name to its index */
 };
 
 struct neff_member {
@@ -34,6 +34,12 @@ struct neff_reader {
 	uint64_t json, json_read; /* bytes of all *.json members, and of those that were parsed */
 	uint64_t taken; /* bytes taken from the caller's account */
 };
+
+/* neff_members.c: unpacks [at, end) of a source; sorts by names, which differ; NULL: none */
+int neff_payload_read(struct neff_reader *r, struct archive *a, struct neff_source *source,
+		      size_t at, size_t end);
+int neff_members_index(struct neff_reader *r);
+struct neff_member *neff_member_find(struct neff_reader *r, const char *name);
 
 /* The caller's limits, with defaults that suit a file of this size (neff_budget.c) */
 void neff_limits_set(struct neff_limits *l, const struct neff_limits *given, uint64_t size);

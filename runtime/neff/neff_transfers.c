@@ -12,6 +12,8 @@
 #include "neuron/isa/check.h"
 #include "neuron/isa/compress.h"
 
+#define STOP_DESCS 256 /* after so many it is asked whether to go on */
+
 /* Where an error is: the engine's DMA, its descriptor, and the side */
 struct at {
 	unsigned int eng, dma, desc;
@@ -68,7 +70,7 @@ static int pattern_check(struct ctx *c, const struct at *at, const struct neff_p
 	for (unsigned int d = 1; d < p->ndim; d++)
 		if (__builtin_mul_overflow(runs, p->size[d], &runs))
 			runs = UINT64_MAX;
-	if (runs > NEFF_MAX_RUNS - c->runs)
+	if (runs > c->most_runs - c->runs)
 		return pattern_fail(c, at, "too many pieces");
 	c->runs += runs;
 
@@ -102,7 +104,7 @@ static int indices_check(struct ctx *c, struct at *at, const struct neff_desc *d
 	at->side = "index";
 	if (d->index >= c->sg->nvars)
 		return pattern_fail(c, at, "no such variable");
-	if (n > NEFF_MAX_RUNS - c->runs)
+	if (n > c->most_runs - c->runs)
 		return pattern_fail(c, at, "too many pieces");
 	c->runs += n;
 
@@ -260,8 +262,11 @@ int neff_dma_check(struct ctx *c, unsigned int eng, unsigned int i)
 				 dma->semaphore);
 	if (!dma->ndesc)
 		return neff_fail(c->err, "%s/%s.json: dma[%u]: no descriptors", sg, key, i);
-	for (at.desc = 0; !ret && at.desc < dma->ndesc; at.desc++)
-		ret = desc_check(c, &at, &dma->desc[at.desc]);
+	for (at.desc = 0; !ret && at.desc < dma->ndesc; at.desc++) {
+		ret = (i + at.desc) % STOP_DESCS ? 0 : neff_stop(c->limits, c->err);
+		if (!ret)
+			ret = desc_check(c, &at, &dma->desc[at.desc]);
+	}
 	return ret;
 }
 

@@ -296,7 +296,7 @@ int neff_write(const struct neff_model *model, void **buf, size_t *size, struct 
 	memset(err, 0, sizeof(*err));
 	*buf = NULL;
 	*size = 0;
-	ret = neff_check_model(model, err);
+	ret = neff_check_model(model, NULL, err);
 	if (!ret)
 
 		ret = add_all(&m, model, err);

@@ -9,8 +9,11 @@
 #include <string.h>
 
 #include "neuron/hw/gpsimd.h"
+#include "rt_clock.h"
 #include "rt_custom.h"
 #include "rt_log.h"
+#include "rt_model.h"
+#include "rt_print.h"
 
 #define ALIGN 64
 #define BLOCK \
@@ -166,27 +169,45 @@ static void log_line(const struct rt_subgraph *sg, const char *line, size_t n)
 	rt_log(RT_LOG_OUTPUT, "nd%u nc%u: %.*s", sg->core->device, sg->core->nc, (int)n, line);
 }
 
+/* What limits have dropped, of this execution or of some before that nobody was told of */
+static void tell_dropped(const struct rt_subgraph *sg, struct rt_print *print)
+{
+	uint64_t bytes, lines;
+
+	if (rt_print_dropped(print, &bytes, &lines))
+		rt_log(RT_LOG_OUTPUT,
+		       "nd%u nc%u: %llu lines (%llu bytes) of this model's user were dropped",
+		       sg->core->device, sg->core->nc, (unsigned long long)lines,
+		       (unsigned long long)bytes);
+}
+
 void rt_custom_print(struct rt_subgraph *sg)
 {
+	struct rt_print print = { .printer = sg->model->printer };
 	uint64_t lost = 0;
 	char *text, *p;
 
 	if (!sg->neff->ncustom)
 		return;
+	print.now_ms = rt_now_us() / 1000;
 	text = take_text(sg, &lost);
-	if (!text)
+	if (!text) {
+		tell_dropped(sg, &print);
 		return;
+	}
 	plain(text, strlen(text));
-	if (lost)
+	if (lost && rt_print_line(&print, 0))
 		rt_log(RT_LOG_OUTPUT, "nd%u nc%u: %llu bytes were overwritten before these",
 		       sg->core->device, sg->core->nc, (unsigned long long)lost);
 	for (p = text; *p;) {
 		size_t n = strcspn(p, "\n"), some = n < LINE ? n : LINE;
 
-		log_line(sg, p, some);
+		if (rt_print_line(&print, some))
+			log_line(sg, p, some);
 		p += some;
 		p += *p == '\n';
 	}
+	tell_dropped(sg, &print);
 	free(text);
 }
 

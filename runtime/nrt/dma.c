@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt_model.h"
 #include "rt_subgraph.h"
+
+#define WANTED_DMAS 256 /* after so many it is asked whether to go on */
 
 static int add_compute(struct rt_subgraph *sg, const struct neff_desc *d, struct rt_ring *ring)
 {
@@ -61,7 +64,10 @@ static NRT_STATUS build_engine(struct rt_subgraph *sg, unsigned int e, uint64_t 
 	for (unsigned int i = 0; i < neff->ndma; i++) {
 		struct rt_ring *ring = &sg->queues[neff->dma[i].queue];
 		uint64_t before = rt_ring_chain(ring);
+		NRT_STATUS status = i % WANTED_DMAS ? NRT_SUCCESS : rt_load_wanted(sg->model);
 
+		if (status)
+			return status;
 		if (add_dma(sg, &neff->dma[i], &engine->triggers[i]))
 			return rt_fail(NRT_RESOURCE, "TDRV",
 				       "queue '%s' has more than %u descriptors",

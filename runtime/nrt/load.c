@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt_clock.h"
 #include "rt_env.h"
 #include "rt_exec.h"
 #include "rt_log.h"
+#include "rt_print.h"
 #include "rt_trace.h"
 
 /*
@@ -29,9 +31,7 @@ struct place {
 	uint32_t timeout_ms, default_timeout_ms;
 	uint64_t owner;
 	bool numerical; /* executions tell of numerical errors */
-	/* asked for the memory that reading takes; NULL: nobody */
-	int (*account)(void *arg, int64_t bytes);
-	void *account_arg;
+	struct nrtx_load_params asked; /* who is asked for memory, and whether to go on */
 	struct nrtx_neff *file; /* NULL: the NEFF is to be read */
 };
 
@@ -45,8 +45,7 @@ static NRT_STATUS read_neff(struct nrt_model *model, const void *bytes, size_t s
 		rt_neff_get(place->file);
 		model->file = place->file;
 	} else {
-		status = rt_neff_read(bytes, -1, size, place->account, place->account_arg,
-				      &model->file);
+		status = rt_neff_read(bytes, -1, size, &place->asked, &model->file);
 		if (status)
 			return status;
 	}
@@ -122,7 +121,9 @@ static NRT_STATUS build(struct nrt_model *model)
 	if (!status && model->kind->join)
 		status = model->kind->join(model);
 	for (unsigned int i = 0; i < n && !status; i++) {
-		status = rt_subgraph_build(&model->subgraph[i]);
+		status = rt_load_wanted(model);
+		if (!status)
+			status = rt_subgraph_build(&model->subgraph[i]);
 		if (!status && model->subgraph[i].nparts == 1)
 			status = rt_subgraph_finish(&model->subgraph[i]);
 		model->counters.macs_per_infer += model->subgraph[i].macs;
@@ -240,6 +241,9 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 	model->timeout_given = place->timeout_ms || place->default_timeout_ms;
 	model->timeout_ms = place->timeout_ms;
 	model->owner = place->owner;
+	model->printer = rt_printer_get(place->asked.user, rt_now_us() / 1000);
+	model->cancelled = place->asked.cancelled;
+	model->cancelled_arg = place->asked.cancelled_arg;
 
 	data.model_id = model->id;
 	event = rt_trace_begin(RT_EVENT_nrt_load, place->core ? place->core->vnc : 0, &data);
@@ -250,6 +254,7 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 	}
 	if (!status)
 		status = build(model);
+	model->cancelled = NULL;
 	/* the constants and programs are on the device now; names, shapes and the header stay */
 	if (model->file)
 		rt_neff_loaded(model->file);
@@ -312,8 +317,7 @@ EXPORT NRT_STATUS nrtx_load(const void *neff_bytes, size_t size,
 	place.default_timeout_ms = params->default_timeout_ms;
 	place.owner = params->owner;
 	place.numerical = params->numerical_errors;
-	place.account = params->account;
-	place.account_arg = params->account_arg;
+	place.asked = *params;
 	place.file = params->neff;
 	if (!place.core)
 		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT",

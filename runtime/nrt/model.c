@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "rt_model.h"
+#include "rt_print.h"
 
 struct nrt_model *rt_model_new(void)
 {
@@ -29,6 +30,7 @@ void rt_model_free(struct nrt_model *model)
 	if (model->kind && model->kind->free)
 		model->kind->free(model);
 	rt_neff_put(model->file);
+	rt_printer_put(model->printer);
 	pthread_cond_destroy(&model->idle);
 	pthread_mutex_destroy(&model->count_lock);
 	free(model);

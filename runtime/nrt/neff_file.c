@@ -19,14 +19,15 @@ struct nrtx_neff {
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
 
 NRT_STATUS rt_neff_read(const void *bytes, int fd, size_t size,
-			int (*account)(void *arg, int64_t bytes), void *account_arg,
-			struct nrtx_neff **file)
+			const struct nrtx_load_params *params, struct nrtx_neff **file)
 {
 	struct neff_limits limits = {
 		.target = rt.gen->target,
 		.validate_hash = rt_env_on("NEURON_RT_VALIDATE_HASH", false),
-		.account = account,
-		.account_arg = account_arg,
+		.account = params->account,
+		.account_arg = params->account_arg,
+		.cancelled = params->cancelled,
+		.cancelled_arg = params->cancelled_arg,
 	};
 	struct nrtx_neff *f;
 	struct neff_error error = { 0 };
@@ -114,7 +115,7 @@ static NRT_STATUS read_for_loads(const void *bytes, int fd, size_t size,
 		return status;
 	if (!params || !neff)
 		return rt_fail(NRT_INVALID, "NRT", "no parameters");
-	return rt_neff_read(bytes, fd, size, params->account, params->account_arg, neff);
+	return rt_neff_read(bytes, fd, size, params, neff);
 }
 
 EXPORT NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,

@@ -65,6 +65,12 @@ struct nrtx_load_params {
 	 * that neither finds what the other left.
 	 */
 	uint64_t owner;
+	/*
+	 * A number for whose model this is: what custom operators of all models of one print goes
+	 * to the log as far as that one's share reaches (docs/nrt.md). 0: this process's own, all
+	 * of it does
+	 */
+	uint64_t user;
 	bool numerical_errors; /* executions tell of NaN in outputs, whatever the environment says */
 	/*
 	 * The caller's account, or NULL. It is asked before reading the NEFF takes host memory,
@@ -74,13 +80,20 @@ struct nrtx_load_params {
 	 */
 	int (*account)(void *arg, int64_t bytes);
 	void *account_arg;
+	/*
+	 * Whether nobody wants the model any more, or NULL. It is asked every few milliseconds of
+	 * reading and loading, without a lock of the library's; when it returns true, these end
+	 * with NRT_FAILURE and the detail "cancelled".
+	 */
+	bool (*cancelled)(void *arg);
+	void *cancelled_arg;
 	nrtx_neff_t *neff; /* what is loaded in place of neff_bytes; NULL: these */
 };
 NRT_STATUS nrtx_load(const void *neff_bytes, size_t size, const struct nrtx_load_params *params,
 		     nrt_model_t **model);
 /*
- * Reads a NEFF for loads to come; of the parameters the account counts alone. It takes about what
- * the account was asked for until it is freed. Any number of threads may load it at once.
+ * Reads a NEFF for loads to come; of the parameters those who are asked count alone. It takes about
+ * what the account was asked for until it is freed. Any number of threads may load it at once.
  */
 NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,
 			  const struct nrtx_load_params *params, nrtx_neff_t **neff);

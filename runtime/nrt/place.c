@@ -16,6 +16,7 @@
 /* Constants that may lie elsewhere leave room here for what is placed behind them. */
 #define ROOM_FROM (64ull << 20) /* if they are so many */
 #define ROOM_MORE (32ull << 20) /* besides the programs */
+#define PIECE (16u << 20) /* of a constant that is copied at once */
 
 static uint32_t chunk_type(enum neff_var_type type)
 {
@@ -293,22 +294,35 @@ static void put_twins(struct rt_subgraph *sg)
 	}
 }
 
-static NRT_STATUS copy_constants(struct rt_subgraph *sg)
+static NRT_STATUS copy_constant(const struct rt_subgraph *sg, const struct rt_var *var)
 {
-	for (unsigned int i = 0; i < sg->nvars; i++) {
-		struct rt_var *var = &sg->vars[i];
+	NRT_STATUS status = NRT_SUCCESS;
+
+	for (uint64_t at = 0, n; at < var->neff->size && !status; at += n) {
 		int err;
 
-		if (var->neff->type != NEFF_VAR_FILE || var->twin)
-			continue;
-		err = ndl_memory_buf_copyin(var->chunk->dev, var->chunk->handle, var->neff->data,
-					    var->offset, var->neff->size);
+		n = var->neff->size - at < PIECE ? var->neff->size - at : PIECE;
+		status = rt_load_wanted(sg->model);
+		if (status)
+			return status;
+		err = ndl_memory_buf_copyin(var->chunk->dev, var->chunk->handle,
+					    (uint8_t *)var->neff->data + at, var->offset + at, n);
 		if (err)
-			return rt_fail(rt_status_from_errno(err), "TDRV", "constant '%s', nd%u: %s",
-				       var->neff->name, var->chunk->dev->device_index,
-				       strerror(-err));
+			status = rt_fail(rt_status_from_errno(err), "TDRV",
+					 "constant '%s', nd%u: %s", var->neff->name,
+					 var->chunk->dev->device_index, strerror(-err));
 	}
-	return NRT_SUCCESS;
+	return status;
+}
+
+static NRT_STATUS copy_constants(struct rt_subgraph *sg)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+
+	for (unsigned int i = 0; i < sg->nvars && !status; i++)
+		if (sg->vars[i].neff->type == NEFF_VAR_FILE && !sg->vars[i].twin)
+			status = copy_constant(sg, &sg->vars[i]);
+	return status;
 }
 
 static NRT_STATUS make_one(struct rt_subgraph *sg)
@@ -341,19 +355,28 @@ static void share_constants(struct rt_subgraph *sg)
 	}
 }
 
+static int name_order(const void *a, const void *b)
+{
+	return strcmp((*(struct rt_var *const *)a)->neff->name,
+		      (*(struct rt_var *const *)b)->neff->name);
+}
+
 NRT_STATUS rt_place_begin(struct rt_subgraph *sg)
 {
 	sg->nvars = sg->neff->nvars;
 	sg->vars = calloc(sg->nvars ? sg->nvars : 1, sizeof(*sg->vars));
 	/* at most one chunk for each variable, and the scratchpad */
 	sg->chunks = calloc(sg->nvars + 1, sizeof(*sg->chunks));
-	if (!sg->vars || !sg->chunks)
+	sg->by_name = calloc(sg->nvars + 1, sizeof(struct rt_var *));
+	if (!sg->vars || !sg->chunks || !sg->by_name)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 	for (unsigned int i = 0; i < sg->nvars; i++) {
 		sg->vars[i].neff = &sg->neff->vars[i];
+		sg->by_name[i] = &sg->vars[i];
 		if (sg->vars[i].neff->type == NEFF_VAR_STATE_BUFFER)
 			sg->vars[i].pa = ndl_core_address(sg->core->dev, sg->core->nc);
 	}
+	qsort(sg->by_name, sg->nvars, sizeof(*sg->by_name), name_order);
 	/* custom operators reach the memory of their own chip alone */
 	for (unsigned int i = 0; i < sg->neff->ncustom; i++)
 		for (unsigned int k = 0; k < sg->neff->custom[i].nargs; k++)

@@ -45,7 +45,11 @@ struct nrt_model {
 	uint32_t timeout_ms; /* of one execution */
 	bool timeout_given; /* by who loaded it; else NEURON_RT_EXEC_TIMEOUT or the default */
 	uint64_t owner; /* 0: this process */
+	struct rt_printer *printer; /* whose prints are limited together; NULL: they are not */
 	bool numerical; /* executions tell of numerical errors */
+	/* asked while it is loaded, NULL: nobody (struct nrtx_load_params) */
+	bool (*cancelled)(void *arg);
+	void *cancelled_arg;
 	bool jumps; /* a program of it has jumps of its own */
 	atomic_bool interrupted; /* running executions end, and none begins */
 	atomic_uint_fast64_t seed; /* by which executions that begin round at random */
@@ -60,7 +64,7 @@ struct nrt_model {
  * whoever made it, and each load in progress, needs the bulk: constants and programs.
  */
 NRT_STATUS rt_neff_read(const void *bytes, int fd, size_t size,
-			int (*account)(void *arg, int64_t bytes), void *account_arg,
+			const struct nrtx_load_params *params, /* who is asked */
 			struct nrtx_neff **file); /* bytes, or NULL and an open file */
 /* For a load: a reference, and the bulk until rt_neff_loaded */
 void rt_neff_get(struct nrtx_neff *file);
@@ -82,6 +86,14 @@ static inline void rt_model_release(const struct nrt_model **pinned)
 #define RT_PIN(pinned, model)                                                       \
 	__attribute__((cleanup(rt_model_release))) const struct nrt_model *pinned = \
 		rt_model_pin(model) ? (model) : NULL
+
+/* Returns a failure if nobody wants the model that is being loaded. */
+static inline NRT_STATUS rt_load_wanted(const struct nrt_model *model)
+{
+	return model->cancelled && model->cancelled(model->cancelled_arg)
+		       ? rt_fail(NRT_FAILURE, "NMGR", "cancelled")
+		       : NRT_SUCCESS;
+}
 
 /* Returns a failure if executions of the model are to end (nrtx_interrupt). */
 NRT_STATUS rt_interrupted(const struct nrt_model *model);

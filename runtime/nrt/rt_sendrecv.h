@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensors between cores by TCP: cores, communicators and their requests (sendrecv.c), and the
- * threads that move bytes (sendrecv_link.c). One lock protects everything but the bytes; every
- * thread's work happens outside it.
+ * Tensors between cores by TCP: cores, communicators and their requests (sendrecv.c), the threads
+ * that move bytes (sendrecv_link.c), and those that listen (sendrecv_listen.c). One lock protects
+ * everything but the bytes; every thread's work happens outside it.
  */
 #ifndef RT_SENDRECV_H
 #define RT_SENDRECV_H
@@ -13,6 +13,13 @@
 #include "rt_tensor.h"
 
 #define RT_PARKED 64 /* connections of a core that nobody accepted yet */
+#define RT_CONNECT_MS 60000 /* until a communicator gives up, which may be parked as long */
+
+/* What who connects says first; little-endian, as all hosts of the emulator are */
+#define RT_HELLO_MAGIC 0x3152534eu /* "NSR1" */
+struct rt_hello {
+	uint32_t magic, from, to, zero;
+};
 
 struct nrt_async_sendrecv_request {
 	struct nrt_async_sendrecv_request *next, *next_all;
@@ -40,6 +47,7 @@ struct rt_parked {
 	struct in_addr peer;
 	uint32_t from;
 	int fd; /* -1: free */
+	int64_t until; /* milliseconds: then nobody waits for it any more */
 };
 
 struct rt_endpoint {
@@ -56,6 +64,8 @@ struct rt_endpoint {
 extern pthread_mutex_t rt_sendrecv_lock;
 extern pthread_cond_t rt_sendrecv_changed;
 
+int64_t rt_sendrecv_ms(void);
+uint16_t rt_sendrecv_port(uint32_t core);
 /* The threads of a communicator and of a core's listener */
 void *rt_comm_work(void *comm);
 void *rt_listen_work(void *core);

@@ -57,6 +57,7 @@ struct rt_subgraph {
 	bool ran; /* its queues were set up at least once; protected by the core's exec */
 	unsigned int nvars;
 	struct rt_var *vars;
+	struct rt_var **by_name; /* all of them, whose names differ */
 	unsigned int nchunks;
 	struct rt_chunk *chunks;
 	struct rt_chunk code, one; /* the streams; the word that a completion writes */

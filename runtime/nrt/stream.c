@@ -12,8 +12,11 @@
 #include "neuron/isa/codec.h"
 #include "neuron/isa/cost.h"
 #include "rt_context.h"
+#include "rt_model.h"
 #include "rt_subgraph.h"
 #include "rt_custom.h"
+
+#define WANTED_WORDS 16384 /* after so many it is asked whether to go on */
 
 static void set_write(struct neuron_insn *insn, const struct rt_subgraph *sg,
 		      const struct rt_trigger *trigger)
@@ -46,7 +49,7 @@ static void set_barrier(struct neuron_insn *insn, struct rt_subgraph *sg)
 static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 {
 	struct rt_engine *engine = &sg->engine[e];
-	size_t words = engine->size / NEURON_INSN_WORD, at = 0;
+	size_t words = engine->size / NEURON_INSN_WORD, at = 0, asked = 0;
 	unsigned int next = 0; /* triggers come in the order of the DMAs: libneff checked it */
 	struct neuron_isa_array array = { 0 };
 
@@ -59,6 +62,13 @@ static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 		if (n <= 0)
 			return rt_fail(NRT_INVALID, "TDRV",
 				       "engine %u: bad instruction at word %zu", e, at);
+		if (at >= asked) {
+			NRT_STATUS status = rt_load_wanted(sg->model);
+
+			if (status)
+				return status;
+			asked = at + WANTED_WORDS;
+		}
 		at += (size_t)n;
 		neuron_isa_load_weights(&array, &insn);
 		weights = neuron_isa_weights_for(&array, &insn);

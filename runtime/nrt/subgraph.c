@@ -75,18 +75,24 @@ void rt_subgraph_free(struct rt_subgraph *sg)
 	for (unsigned int i = 0; i < sg->nchunks; i++)
 		rt_chunk_free(&sg->chunks[i]);
 	free(sg->chunks);
+	free(sg->by_name);
 	free(sg->vars);
 	rt_custom_free(sg);
 	rt_chunk_free(&sg->code);
 	rt_chunk_free(&sg->one);
 }
 
+static int name_of(const void *name, const void *var)
+{
+	return strcmp(name, (*(struct rt_var *const *)var)->neff->name);
+}
+
+/* Each of a stage's may be looked for in the one before, so this does not look at all of them. */
 struct rt_var *rt_subgraph_var(struct rt_subgraph *sg, enum neff_var_type type, const char *name)
 {
-	for (unsigned int i = 0; i < sg->nvars; i++)
-		if (sg->vars[i].neff->type == type && !strcmp(sg->vars[i].neff->name, name))
-			return &sg->vars[i];
-	return NULL;
+	struct rt_var **var = bsearch(name, sg->by_name, sg->nvars, sizeof(*sg->by_name), name_of);
+
+	return var && (*var)->neff->type == type ? *var : NULL;
 }
 
 unsigned int rt_subgraph_rings(struct rt_subgraph *sg, struct rt_ring *ring[RT_MAX_QUEUES])

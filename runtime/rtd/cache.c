@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#define PIECE (4u << 20) /* of a NEFF; after that it is asked whether to go on */
+
 struct rtd_cached {
 	TAILQ_ENTRY(rtd_cached) link;
 	uint8_t key[RTD_CACHE_KEY];
@@ -61,11 +63,24 @@ void rtd_cache_free(struct rtd_cache *cache)
 	free(cache);
 }
 
-int rtd_cache_key(const void *neff, size_t size, uint8_t key[RTD_CACHE_KEY])
+int rtd_cache_key(const void *neff, size_t size, uint8_t key[RTD_CACHE_KEY],
+		  const struct rtd_account *account)
 {
-	size_t len;
+	EVP_MD_CTX *digest = EVP_MD_CTX_new();
+	const uint8_t *bytes = neff;
+	bool good = digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1;
+	bool wanted = true;
 
-	return EVP_Q_digest(NULL, "SHA256", NULL, neff, size, key, &len) == 1 ? 0 : -EIO;
+	for (size_t at = 0, n; good && wanted && at < size; at += n) {
+		n = size - at < PIECE ? size - at : PIECE;
+		wanted = !account->cancelled(account->arg);
+		good = EVP_DigestUpdate(digest, bytes + at, n) == 1;
+	}
+	good = good && EVP_DigestFinal_ex(digest, key, NULL) == 1;
+	EVP_MD_CTX_free(digest);
+	if (!wanted)
+		return -ECANCELED;
+	return good ? 0 : -EIO;
 }
 
 /* With the lock held */

@@ -24,8 +24,9 @@ struct rtd_cached;
 /* Of RTD_CACHE_MOST entries at most; NULL if memory is out */
 struct rtd_cache *rtd_cache_new(uint64_t count, uint64_t bytes);
 void rtd_cache_free(struct rtd_cache *cache); /* NULL: nothing; no entry is in use */
-/* Returns 0 or -EIO. */
-int rtd_cache_key(const void *neff, size_t size, uint8_t key[RTD_CACHE_KEY]);
+/* Returns 0, -EIO, or -ECANCELED when the account says that nobody wants it. */
+int rtd_cache_key(const void *neff, size_t size, uint8_t key[RTD_CACHE_KEY],
+		  const struct rtd_account *account);
 /* An entry, to be given back after the load; NULL: there is none */
 struct rtd_cached *rtd_cache_find(struct rtd_cache *cache, const uint8_t key[RTD_CACHE_KEY]);
 /*

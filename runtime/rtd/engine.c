@@ -322,6 +322,8 @@ int rtd_neff_read(const struct rtd_neff *neff, const struct rtd_account *account
 	const struct nrtx_load_params params = {
 		.account = account->ask,
 		.account_arg = account->arg,
+		.cancelled = account->cancelled,
+		.cancelled_arg = account->arg,
 	};
 	NRT_STATUS status = neff->bytes ? nrtx_neff_read(neff->bytes, neff->size, &params, out)
 					: nrtx_neff_read_file(neff->fd, neff->size, &params, out);
@@ -335,7 +337,8 @@ void rtd_neff_free(struct nrtx_neff *neff)
 }
 
 int rtd_program_load(struct nrtx_neff *neff, const struct rtd_placement *at,
-		     struct rtd_program **out, struct rtd_err *err)
+		     const struct rtd_account *account, struct rtd_program **out,
+		     struct rtd_err *err)
 {
 	struct nrtx_load_params params = {
 		.start_core = at->nc,
@@ -343,7 +346,10 @@ int rtd_program_load(struct nrtx_neff *neff, const struct rtd_placement *at,
 		.timeout_ms = at->timeout_ms,
 		.default_timeout_ms = at->default_timeout_ms,
 		.owner = at->owner,
+		.user = at->user,
 		.numerical_errors = at->numerical_errors,
+		.cancelled = account->cancelled,
+		.cancelled_arg = account->arg,
 		.neff = neff,
 	};
 	struct rtd_program *program = calloc(1, sizeof(*program));

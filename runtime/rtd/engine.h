@@ -108,6 +108,7 @@ int rtd_neff_inspect(const struct rtd_neff *neff, struct rtd_neff_info *info, st
  */
 struct rtd_account {
 	int (*ask)(void *arg, int64_t bytes);
+	bool (*cancelled)(void *arg); /* whether nobody wants the model any more */
 	void *arg;
 };
 int rtd_neff_read(const struct rtd_neff *neff, const struct rtd_account *account,
@@ -124,11 +125,14 @@ struct rtd_placement {
 	uint32_t default_timeout_ms;
 	bool numerical_errors; /* NaN in an output is told */
 	uint64_t owner; /* of what it leaves in a core, which no other owner finds; not 0 */
+	uint64_t user; /* whose share of the log it prints into; not 0 */
 };
 /* The timeout of one execution, in milliseconds */
 uint32_t rtd_program_timeout(const struct rtd_program *program);
+/* Of the account it is only asked whether to go on. */
 int rtd_program_load(struct nrtx_neff *neff, const struct rtd_placement *placement,
-		     struct rtd_program **program, struct rtd_err *err);
+		     const struct rtd_account *account, struct rtd_program **program,
+		     struct rtd_err *err);
 void rtd_program_unload(struct rtd_program *program);
 /*
  * With on, no execution of the program begins, and those in progress end soon with an error;

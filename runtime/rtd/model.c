@@ -90,13 +90,41 @@ static uint64_t owner_of(const struct rtd_load *load)
 	return load->owner.session ? load->owner.session : atomic_fetch_add(&others, 1) + 1;
 }
 
+/* Not 0; all clients over TCP are one */
+static uint64_t user_of(const struct rtd_peer *peer)
+{
+	return peer->local ? (uint64_t)peer->uid + 1 : UINT64_MAX;
+}
+
 /* The memory of a load in progress, on the account of its client */
 struct load_memory {
+	struct rtd *rtd;
+	const struct rtd_load *load;
 	struct rtd_quota *quota;
 	const struct rtd_peer *peer;
 	uint64_t taken;
 	struct rtd_err *err;
 };
+
+/* Nobody wants the model any more: the client is gone, its session or the daemon ends. */
+static bool load_unwanted(struct rtd *rtd, const struct rtd_load *load)
+{
+	bool unwanted;
+
+	if (load->gone && load->gone(load->gone_arg))
+		return true;
+	pthread_mutex_lock(&rtd->lock);
+	unwanted = rtd->closing || !rtd_session_live(rtd, load->owner.session);
+	pthread_mutex_unlock(&rtd->lock);
+	return unwanted;
+}
+
+static bool load_cancelled(void *arg)
+{
+	const struct load_memory *memory = arg;
+
+	return load_unwanted(memory->rtd, memory->load);
+}
 
 static int load_account(void *arg, int64_t bytes)
 {
@@ -122,9 +150,14 @@ static struct rtd_cached *load_cached(struct rtd *rtd, const struct rtd_load *lo
 	struct rtd_cached *cached;
 	uint8_t key[RTD_CACHE_KEY];
 	struct nrtx_neff *neff;
+	int ret;
 
-	if (!rtd->cache || !load->neff.bytes ||
-	    rtd_cache_key(load->neff.bytes, load->neff.size, key))
+	if (!rtd->cache || !load->neff.bytes)
+		return NULL;
+	ret = rtd_cache_key(load->neff.bytes, load->neff.size, key, account);
+	if (ret == -ECANCELED)
+		rtd_fail(err, NERR_INFER_CANCELLED, "NMGR", "cancelled");
+	if (ret)
 		return NULL;
 	cached = rtd_cache_find(rtd->cache, key);
 	if (cached) {
@@ -140,8 +173,8 @@ static int load_program(struct rtd *rtd, const struct rtd_load *load,
 			const struct rtd_placement *place, struct rtd_program **program,
 			struct rtd_err *err)
 {
-	struct load_memory memory = { rtd->quota, &load->owner.peer, 0, err };
-	struct rtd_account account = { load_account, &memory };
+	struct load_memory memory = { rtd, load, rtd->quota, &load->owner.peer, 0, err };
+	struct rtd_account account = { load_account, load_cancelled, &memory };
 	struct nrtx_neff *own = NULL;
 	struct rtd_cached *cached;
 
@@ -149,7 +182,8 @@ static int load_program(struct rtd *rtd, const struct rtd_load *load,
 	if (!cached && !err->code)
 		rtd_neff_read(&load->neff, &account, &own, err);
 	if (!err->code)
-		rtd_program_load(cached ? rtd_cached_neff(cached) : own, place, program, err);
+		rtd_program_load(cached ? rtd_cached_neff(cached) : own, place, &account, program,
+				 err);
 	rtd_neff_free(own);
 	if (cached)
 		rtd_cache_put(rtd->cache, cached);
@@ -177,7 +211,8 @@ static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *
 				     .timeout_ms = load->timeout_ms,
 				     .default_timeout_ms = rtd->config->default_timeout_ms,
 				     .numerical_errors = rtd->config->numerical_errors,
-				     .owner = owner_of(load) };
+				     .owner = owner_of(load),
+				     .user = user_of(&load->owner.peer) };
 
 	if (load_program(rtd, load, &at, &model->program, err)) {
 		free(model);
@@ -220,7 +255,10 @@ static void load_run(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c)
 	if (rtd_quota_claim(rtd->quota, &load->owner.peer, RTD_QUOTA_MODELS, 1, "a model", err))
 		goto out;
 
-	if (eg->dead || (eg->implicit && load->has_eg))
+	if (load_unwanted(rtd, load))
+		rtd_fail(err, NERR_INFER_CANCELLED, "NMGR",
+			 "the client is gone, or its session or the daemon ends");
+	else if (eg->dead || (eg->implicit && load->has_eg))
 		rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "group %u cannot take models", eg->id);
 	else if (!load_into(rtd, eg, load, &load->info, &model, err) && eg->implicit)
 		model_start(rtd, model, err);

@@ -260,13 +260,16 @@ void rtd_rpc_load_refused(struct rtd_call *call)
 
 /* ---- the end */
 
-static int read_whole(int fd, uint8_t *buf, size_t size)
+#define PIECE (16u << 20) /* of a file that is read at once */
+
+static int read_whole(struct rtd_call *call, int fd, uint8_t *buf, size_t size)
 {
 	size_t done = 0;
 	ssize_t n;
 
 	while (done < size) {
-		n = pread(fd, buf + done, size - done, done);
+		n = size - done < PIECE ? size - done : PIECE;
+		n = rtd_call_gone(call) ? -1 : pread(fd, buf + done, n, done);
 		if (n <= 0)
 			return -1;
 		done += n;
@@ -290,7 +293,7 @@ static int load_read_file(struct rtd_call *call, struct load_stream *s)
 	s->neff_size = st.st_size;
 	/* without a cache it is read piece by piece (model.c) */
 	if (rtd->cache && !load_reserve(call, s, s->neff_size) &&
-	    read_whole(s->fd, s->neff, s->neff_size))
+	    read_whole(call, s->fd, s->neff, s->neff_size))
 		rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: [%s]", s->file);
 	s->received = s->neff_size;
 	return s->err.code;
@@ -355,6 +358,11 @@ static void load_done(struct rtd_err *err, void *arg)
 	load_answer(call, s->load.id, err);
 }
 
+static bool load_gone(void *call)
+{
+	return rtd_call_gone(call);
+}
+
 void rtd_rpc_load_end(struct rtd_call *call)
 {
 	struct load_stream *s = rtd_call_data(call);
@@ -368,6 +376,8 @@ void rtd_rpc_load_end(struct rtd_call *call)
 	} else {
 		s->load.owner = rtd_rpc_owner(call, s->load.owner.session);
 		s->load.neff = (struct rtd_neff){ s->neff, s->fd, s->received };
+		s->load.gone = load_gone;
+		s->load.gone_arg = call;
 		rtd_model_load(rtd_call_rtd(call), &s->load, load_done, call);
 	}
 }

@@ -325,8 +325,14 @@ struct rtd_load {
 	struct rtd_neff neff;
 	struct rtd_neff_info info; /* from its header, set by rtd_model_load */
 	uint32_t id; /* set by the load */
+	/* Whether who asked for it is gone, with gone_arg; any thread calls it */
+	bool (*gone)(void *arg);
+	void *gone_arg;
 };
-/* load and what it points to live until done is called. */
+/*
+ * load and what it points to live until done is called. Whoever asked being gone, its session's end
+ * and the daemon's are noticed while it is under way, and it ends with an error.
+ */
 void rtd_model_load(struct rtd *rtd, struct rtd_load *load, rtd_done done, void *arg);
 void rtd_model_start(struct rtd *rtd, uint32_t id, rtd_done done, void *arg);
 /* Executions in progress are interrupted. */

@@ -275,6 +275,21 @@ START_TEST(guarded)
 }
 END_TEST
 
+/* A queue that is another domain's, though the core has one of its own */
+START_TEST(guarded_by_queue)
+{
+	ext_write(&f, GEN(GUARD_CORE)(0), 5);
+	for (unsigned int i = 0; i < 8; i++)
+		ext_write(&f, GEN(GUARD_QUEUE)(GEN_ENGINE_OF(0), i),
+			  i == QUEUE ? 5 + _i : NEURON_GUARD_HOST);
+	ext_write(&f, NEURON_EXT_GUARD_CTRL, 1);
+	emit_start(GPSIMD);
+	emit(GPSIMD, (struct neuron_insn[]){ dma(A, B, 64) });
+	run(GPSIMD);
+	ck_assert_uint_eq(!memcmp(mem(&f, A), mem(&f, B), 64), !_i);
+}
+END_TEST
+
 /* Which engines make transfers */
 START_TEST(engines)
 {
@@ -372,6 +387,7 @@ int main(void)
 	tcase_add_loop_test(tc, bounds, 0, 7 * 4);
 	tcase_add_loop_test(tc, refused, 0, 3);
 	tcase_add_test(tc, guarded);
+	tcase_add_loop_test(tc, guarded_by_queue, 0, 2);
 	tcase_add_loop_test(tc, engines, 0, 5);
 	tcase_add_test(tc, nowhere);
 	tcase_add_test(tc, too_many);

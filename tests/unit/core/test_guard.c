@@ -135,6 +135,26 @@ START_TEST(off)
 }
 END_TEST
 
+/* A ring of which only the beginning is the queue's is not read, not even that */
+START_TEST(ring_to_the_border)
+{
+	const uint64_t base = SRC + 64 * PAGE - 512; /* 32 descriptors */
+	uint32_t i;
+
+	guard_on();
+	queue_init(&f, &r, 0, 0, HOST(base), HOST(RX), LEN);
+	for (i = 0; i < 32 + (uint32_t)_i; i++) {
+		push(&f, &r, 0, HOST(SRC), 16, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
+		push(&f, &r, 1, HOST(DST + 16 * i), 16, 0);
+	}
+	doorbell(&f, &r, 1, i);
+	doorbell(&f, &r, 0, i);
+	settle(&f);
+	ck_assert_int_eq(stopped(0, 0), _i);
+	ck_assert_uint_eq(f.host[DST], _i ? 0 : 0x11);
+}
+END_TEST
+
 START_TEST(own_memory)
 {
 	guard_on();
@@ -466,6 +486,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, off);
+	tcase_add_loop_test(t, ring_to_the_border, 0, 2);
 	tcase_add_test(t, own_memory);
 	tcase_add_loop_test(t, foreign_write, 0, FOREIGN * WAYS);
 	tcase_add_loop_test(t, foreign_read, 0, FOREIGN * WAYS);

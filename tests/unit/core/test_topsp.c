@@ -705,12 +705,12 @@ START_TEST(saved)
 	ncore_chip_reset(f.chip, NCORE_RESET_PCI);
 	ck_assert_uint_eq(get(LAST, READ + 4 * 255), 0);
 	ck_assert_int_eq(load(buf, size, &why), 0);
-	ck_assert_uint_eq(get(LAST, READ + 4 * 255), 60);
-	ck_assert_uint_eq(get(0, EVENTS + 4 * 17), 0x12345678);
-	ck_assert_uint_eq(get(1, EVENTS + 4 * 17), 0);
 	again = save(&again_size);
 	ck_assert_uint_eq(size, again_size);
 	ck_assert_mem_eq(buf, again, size);
+	ck_assert_uint_eq(get(LAST, READ + 4 * 255), 60);
+	ck_assert_uint_eq(get(0, EVENTS + 4 * 17), 0x12345678);
+	ck_assert_uint_eq(get(1, EVENTS + 4 * 17), 0);
 	put(LAST, DEC, 1);
 	error_is(LAST, 1, NEURON_NERR_SEM_OVERFLOW, 0, 0, 1);
 	free(again);

@@ -313,6 +313,21 @@ static void short_constant(Ncc__Hlo__Module *m)
 	find(m, "constant")->literal->n_f32s--;
 }
 
+static void short_predicates(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "constant"), *add = find(m, "add");
+	Ncc__Hlo__Literal *l = p->literal;
+
+	for (size_t i = 0; i < add->n_operand_ids; i++) /* nobody else is to complain */
+		add->operand_ids[i] = find(m, "parameter")->id;
+	p->shape->element_type = l->shape->element_type = 1; /* pred */
+	l->n_preds = l->n_f32s - 1;
+	l->preds = calloc(l->n_preds, sizeof(*l->preds));
+	free(l->f32s);
+	l->f32s = NULL;
+	l->n_f32s = 0;
+}
+
 static void no_literal(Ncc__Hlo__Module *m)
 {
 	Ncc__Hlo__Instruction *p = find(m, "constant");
@@ -650,6 +665,7 @@ static const struct {
 	{ P "add/module.hlo.pb", no_entry, "no entry computation" },
 	{ P "add/module.hlo.pb", bad_parameter, "bad parameter number 7" },
 	{ P "constant/module.hlo.pb", short_constant, "elements, its shape 20" },
+	{ P "constant/module.hlo.pb", short_predicates, "19 elements, its shape 20" },
 	{ P "constant/module.hlo.pb", no_literal, "without a literal" },
 	{ P "constant/module.hlo.pb", layout_of_literal, "row-major" },
 	{ P "dot/module.hlo.pb", bad_contract, "dimension number 5" },

@@ -16,6 +16,7 @@
 
 #include "../check_main.h"
 #include "neff.h"
+#include "neuron/hw/target.h"
 #include "neuron/hw/ext.h"
 #include "testmodel.h"
 
@@ -45,7 +46,7 @@ static uint8_t *pack(const struct entry *e, size_t n, size_t *size)
 	memcpy(file, model, 1024);
 	free(model);
 	archive_write_add_filter_gzip(a);
-	archive_write_set_format_ustar(a);
+	archive_write_set_format_pax_restricted(a);
 	archive_write_open_memory(a, file + 1024, room - 1024, &used);
 	for (size_t i = 0; i < n; i++) {
 		struct archive_entry *entry = archive_entry_new();
@@ -348,6 +349,166 @@ START_TEST(long_text_is_not_written)
 }
 END_TEST
 
+START_TEST(name_too_long)
+{
+	char name[257];
+	struct entry e = { name, NULL, 1 };
+
+	memset(name, 'n', sizeof(name));
+	name[sizeof(name) - 1] = 0;
+	refused(&e, 1, NULL, -EINVAL, "a member's name of more than 255 bytes");
+}
+END_TEST
+
+/* ---- pieces of transfers: however small the file is */
+
+START_TEST(pieces_of_a_model)
+{
+	const struct neff_pattern many = { 0, 0, 4, { 1, 256, 256, 128 }, { 1, 0, 0, 0 } };
+	struct neff_subgraph sg[5];
+	struct neff_error err;
+	struct testmodel t;
+	char name[5][5];
+	size_t size;
+	void *file;
+
+	testmodel_add(&t, 16);
+	t.sg.engine[NEURON_ENG_SP].dma[0].desc[0] = (struct neff_desc){ .from = many, .to = many };
+	t.sg.engine[NEURON_ENG_SP].dma[0].desc[0].to.var = 2;
+	/* the others' few: as many as one may have */
+	t.sg.engine[NEURON_ENG_SP].dma[0].desc[0].to.size[1] = 255;
+	t.sg.engine[NEURON_ENG_SP].dma[0].desc[0].from.size[1] = 255;
+	for (unsigned int i = 0; i < 5; i++) {
+		snprintf(name[i], sizeof(name[i]), "sg%02u", i);
+		sg[i] = t.sg;
+		sg[i].name = name[i];
+	}
+	t.model.nsubgraphs = 5;
+	t.model.subgraphs = sg;
+	ck_assert_int_eq(neff_write(&t.model, &file, &size, &err), -EINVAL);
+	ck_assert_msg(strstr(err.text, "sg04/") && strstr(err.text, "too many pieces"), "%s",
+		      err.text);
+	t.model.nsubgraphs = 1;
+	t.model.subgraphs = &t.sg;
+	testmodel_free(&t);
+}
+END_TEST
+
+/* ---- who does not want the model any more */
+
+struct wanted {
+	struct account account;
+	unsigned int asked, until; /* until 0: for ever */
+	unsigned int checked; /* asked since memory was last taken, as only unpacking does */
+};
+
+static bool unwanted(void *arg)
+{
+	struct wanted *w = arg;
+
+	/* when it has said so once, nobody asks again, and nothing is done */
+	ck_assert(!w->until || w->asked < w->until);
+	w->checked++;
+	return ++w->asked == w->until;
+}
+
+static int still_wanted(void *arg, int64_t bytes)
+{
+	struct wanted *w = arg;
+
+	ck_assert(bytes < 0 || !w->until || w->asked < w->until);
+	if (bytes > 0)
+		w->checked = 0;
+	return account(&w->account, bytes);
+}
+
+static unsigned int asks(const void *file, size_t size, unsigned int *checked)
+{
+	struct wanted w = { .until = 0 };
+	struct neff_limits limits = { .account = still_wanted,
+				      .account_arg = &w,
+				      .cancelled = unwanted,
+				      .cancelled_arg = &w };
+	struct neff_model *m;
+	struct neff_error err;
+	unsigned int n;
+	int ret = neff_read(file, size, &limits, &m, &err);
+
+	n = w.asked;
+	*checked = w.checked;
+	if (!ret)
+		neff_free(m);
+	for (unsigned int i = 1; i <= n; i += 1 + n / 6) {
+		w = (struct wanted){ .until = i };
+		ck_assert_int_eq(neff_read(file, size, &limits, &m, &err), -ECANCELED);
+		ck_assert_ptr_null(m);
+		ck_assert_str_eq(err.text, "cancelled");
+		ck_assert_int_eq(w.account.now, 0);
+	}
+	return n;
+}
+
+/* Wherever it is cancelled, nothing more is done; it is asked for each MiB that is unpacked */
+START_TEST(cancelled_unpacking)
+{
+	const struct entry e = { "zeros", NULL, 32u * MIB };
+	size_t size;
+	uint8_t *file = pack(&e, 1, &size);
+	unsigned int checked;
+
+	ck_assert_uint_ge(asks(file, size, &checked), 32);
+	free(file);
+}
+END_TEST
+
+/* Repeats the program's last word, which is an instruction that does nothing */
+static void lengthen(struct neff_engine *e, size_t words)
+{
+	uint8_t *p = realloc(e->instr, e->instr_size + words * 64);
+
+	for (e->instr = p; words--; e->instr_size += 64)
+		memcpy(p + e->instr_size, p + e->instr_size - 64, 64);
+}
+
+/* ... for each 256 descriptors, and for each MiB of a program */
+START_TEST(cancelled_checking)
+{
+	enum { DESCS = 2560, WORDS = 2 << 20 >> 6 };
+	const struct neuron_insn nop = { .opcode = NEURON_OP_NOP };
+	const struct neuron_insn start = { .opcode = NEURON_OP_PROGRAM_START, .isa_version = 1 };
+	struct testmodel t;
+	unsigned int few, many, more;
+	struct neff_dma *dma;
+	struct neff_desc *desc;
+	size_t size;
+	void *file;
+
+	testmodel_add(&t, 16);
+	file = testmodel_write(&t, &size);
+	asks(file, size, &few);
+	free(file);
+	dma = &t.sg.engine[NEURON_ENG_SP].dma[0];
+	desc = calloc(DESCS, sizeof(*desc));
+	for (unsigned int i = 0; i < DESCS; i++)
+		desc[i] = dma->desc[0];
+	free(dma->desc);
+	dma->desc = desc;
+	dma->ndesc = DESCS;
+	file = testmodel_write(&t, &size);
+	asks(file, size, &many);
+	ck_assert_uint_ge(many, few + DESCS / 256 - 1);
+	free(file);
+	testmodel_insn(&t, NEURON_ENG_PE, &start);
+	testmodel_insn(&t, NEURON_ENG_PE, &nop);
+	lengthen(&t.sg.engine[NEURON_ENG_PE], WORDS);
+	file = testmodel_write(&t, &size);
+	asks(file, size, &more);
+	ck_assert_uint_ge(more, many + 2);
+	free(file);
+	testmodel_free(&t);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("neff-budget");
@@ -364,6 +525,10 @@ int main(void)
 	tcase_add_test(tc, unpacks_to_more_than_it_says);
 	tcase_add_test(tc, zeros_can_be_read);
 	tcase_add_test(tc, long_text_is_not_written);
+	tcase_add_test(tc, name_too_long);
+	tcase_add_test(tc, pieces_of_a_model);
+	tcase_add_test(tc, cancelled_unpacking);
+	tcase_add_test(tc, cancelled_checking);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }

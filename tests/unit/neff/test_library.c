@@ -234,6 +234,16 @@ static void symbol_name(void)
 	f.symbol[1].st_name = sizeof(f.names);
 }
 
+static void endless_name(void)
+{
+	memset(f.names + 34, 'x', sizeof(f.names) - 34);
+}
+
+static void two_tables(void)
+{
+	f.section[4] = f.section[1];
+}
+
 static void symbol_value(void)
 {
 	f.symbol[1].st_value = NEURON_GPS_LIB + 72;
@@ -307,6 +317,8 @@ static const struct {
 	{ symbols_behind, "its symbols" },
 	{ symbols_link, "its symbols" },
 	{ symbol_name, "has no name" },
+	{ endless_name, "in a table that ends with a 0" },
+	{ two_tables, "more than one table of symbols" },
 	{ symbol_value, "not in the code" },
 	{ symbol_half, "not in the code" },
 	{ same_names, "two operators" },
@@ -325,6 +337,35 @@ START_TEST(test_spoiled)
 	spoiled[_i].spoil();
 	ck_assert_int_eq(neff_library_read(&f, sizeof(f), &lib, &err), -EINVAL);
 	ck_assert_msg(strstr(err.text, spoiled[_i].says), "%s", err.text);
+}
+END_TEST
+
+/*
+ * Symbols that share a name as long as half of the file: reading it takes as long as there are
+ * symbols. Looked for its end for each of them, the name would be read two million times.
+ */
+START_TEST(test_long_names)
+{
+	const uint32_t names = 16u << 20, symbols = names / sizeof(Elf32_Sym) * 2;
+	size_t size = sizeof(f) + names + symbols * sizeof(Elf32_Sym);
+	struct neff_library *lib;
+	uint8_t *p = malloc(size);
+
+	f.section[1].sh_offset = sizeof(f) + names;
+	f.section[1].sh_size = symbols * (uint32_t)sizeof(Elf32_Sym);
+	f.section[2].sh_offset = sizeof(f);
+	f.section[2].sh_size = names;
+	memcpy(p, &f, sizeof(f));
+	memset(p + sizeof(f), 'A', names);
+	p[sizeof(f) + names - 1] = 0;
+	for (uint32_t i = 0; i < symbols; i++) {
+		const Elf32_Sym s = symbol(0, 0, STT_NOTYPE, 1);
+
+		memcpy(p + sizeof(f) + names + i * sizeof(s), &s, sizeof(s));
+	}
+	ck_assert_int_eq(neff_library_read(p, size, &lib, &err), -EINVAL);
+	ck_assert_msg(strstr(err.text, "no operator"), "%s", err.text);
+	free(p);
 }
 END_TEST
 
@@ -581,6 +622,7 @@ int main(void)
 	tcase_add_checked_fixture(elf, setup, NULL);
 	tcase_add_test(elf, test_read);
 	tcase_add_loop_test(elf, test_spoiled, 0, sizeof(spoiled) / sizeof(spoiled[0]));
+	tcase_add_test(elf, test_long_names);
 	tcase_add_test(elf, test_any_bytes);
 	suite_add_tcase(s, elf);
 	tcase_add_checked_fixture(file, setup_model, teardown_model);

@@ -321,6 +321,97 @@ static void choose_port(void)
 	snprintf(port, sizeof(port), "%u", ntohs(at.sin_port) > 65000 ? 40000 : ntohs(at.sin_port));
 }
 
+#define RUDE 200 /* more than there are places for who is not known, and for who is known */
+
+/* A pair of this process's cores finds each other, whoever else is at the port */
+static void meet(void)
+{
+	nrt_async_sendrecv_comm_t *out, *in;
+
+	ck_assert_int_eq(nrt_async_sendrecv_accept(HERE, 1, 0, &in), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_async_sendrecv_connect(HERE, 0, 1, &out), NRT_SUCCESS);
+	connected(out);
+	connected(in);
+}
+
+/*
+ * Peers that say nothing, half of who they are, or all of it and then nothing: as many as there
+ * are, before others and beside them. Each of them would cost 30 s if it were waited for, at the
+ * close too.
+ */
+START_TEST(rude)
+{
+	const uint32_t hello[4] = { 0x3152534e, 7777, 0, 0 };
+	const size_t said = (const size_t[]){ 0, 7, sizeof(hello) }[_i];
+	nrt_async_sendrecv_comm_t *in;
+	int fd[RUDE];
+	char byte;
+
+	ck_assert_int_eq(nrt_async_sendrecv_init(0), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_async_sendrecv_init(1), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_async_sendrecv_accept(HERE, 3, 0, &in), NRT_SUCCESS);
+	for (int i = 0; i < RUDE; i++) {
+		fd[i] = dial();
+		ck_assert_int_eq(send(fd[i], hello, said, MSG_NOSIGNAL), (ssize_t)said);
+	}
+	meet();
+	for (int i = 0; i < 2; i++) { /* the oldest have gone for others */
+		ck_assert_int_le(read(fd[i], &byte, 1), 0);
+		close(fd[i]);
+		fd[i] = dial();
+	}
+	meet();
+	nrt_close();
+	for (int i = 0; i < RUDE; i++) {
+		ck_assert_int_le(read(fd[i], &byte, 1), 0);
+		close(fd[i]);
+	}
+}
+END_TEST
+
+/* Who says it slowly is heard, and who goes before it is accepted leaves its place to others */
+START_TEST(slow)
+{
+	const uint32_t hello[4] = { 0x3152534e, 2, 0, 0 };
+	nrt_async_sendrecv_comm_t *in;
+	char byte;
+	int fd;
+
+	ck_assert_int_eq(nrt_async_sendrecv_init(0), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_async_sendrecv_accept(HERE, 3, 0, &in), NRT_SUCCESS);
+	for (int i = 0; i < RUDE; i++) {
+		fd = dial();
+		ck_assert_int_eq(send(fd, hello, sizeof(hello), MSG_NOSIGNAL), sizeof(hello));
+		close(fd);
+	}
+	fd = dial();
+	for (size_t i = 0; i < sizeof(hello); i++) {
+		ck_assert_int_eq(send(fd, (const char *)hello + i, 1, MSG_NOSIGNAL), 1);
+		nap();
+	}
+	ck_assert_int_eq(nrt_async_sendrecv_accept(HERE, 2, 0, &in), NRT_SUCCESS);
+	connected(in);
+	ck_assert_int_eq(read(fd, &byte, 1), 1);
+	ck_assert_int_eq(byte, 1);
+	close(fd);
+	fd = dial(); /* and who says nothing is not kept */
+	ck_assert_int_eq(read(fd, &byte, 1), 0);
+	close(fd);
+}
+END_TEST
+
+/* A host that is not there is not waited for when the core is closed */
+START_TEST(nobody_there)
+{
+	nrt_async_sendrecv_comm_t *out;
+
+	ck_assert_int_eq(nrt_async_sendrecv_init(1), NRT_SUCCESS);
+	/* of a net for documentation: nothing answers, or it is unreachable */
+	ck_assert_int_eq(nrt_async_sendrecv_connect("192.0.2.1", 0, 1, &out), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_async_sendrecv_close(1), NRT_FAILURE);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("nrt-sendrecv");
@@ -331,6 +422,9 @@ int main(void)
 	tcase_add_test(open, one_process);
 	tcase_add_test(open, hostile);
 	tcase_add_test(open, strangers);
+	tcase_add_loop_test(open, rude, 0, 3);
+	tcase_add_test(open, slow);
+	tcase_add_test(open, nobody_there);
 	suite_add_tcase(s, open);
 	tcase_add_test(own, two_processes);
 	suite_add_tcase(s, own);
