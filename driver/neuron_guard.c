@@ -55,12 +55,16 @@ u8 neuron_guard_domain_get(pid_t tgid)
 	return i < DOMAINS ? i + 1 : NEURON_GUARD_NONE;
 }
 
-void neuron_guard_domain_put(u8 domain)
+/* True: the process was attached to no other device */
+bool neuron_guard_domain_put(u8 domain)
 {
+	bool last = false;
+
 	mutex_lock(&guard_lock);
 	if (domain)
-		guard_domains[domain - 1].users--;
+		last = !--guard_domains[domain - 1].users;
 	mutex_unlock(&guard_lock);
+	return last;
 }
 
 /* Finds the next level behind an entry, which is made if it is not there and shall be */
