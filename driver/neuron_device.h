@@ -186,6 +186,10 @@ struct neuron_health {
 	struct neuron_ecc ecc[NEURON_ECC_MEMORIES_MAX]; /* enum neuron_ecc_memory */
 	u32 firmware; /* its version */
 	u32 repair; /* NEURON_REPAIR_*, of memories */
+	bool silent; /* the firmware gave no answer to the last look */
+	u32 events; /* looks that found other counts of errors than the one before, or another
+		       repair */
+	u64 looks; /* that were answered */
 };
 
 struct neuron_watch {
@@ -281,6 +285,7 @@ struct neuron_device {
 	struct neuron_stats stats;
 	struct mutex notify_lock; /* sysfs: the tree is there */
 	struct neuron_sysfs *sysfs;
+	struct kobject *hardware; /* of the later chips: stats/hardware, as long as sysfs is there */
 };
 
 /* All cores, as in nc_map */

@@ -12,8 +12,10 @@
 #include "neuron_event.h"
 #include "neuron_guard.h"
 #include "neuron_inject.h"
+#include "neuron_level.h"
 #include "neuron_p2p.h"
 #include "neuron_params.h"
+#include "neuron_pins.h"
 #include "neuron_pm.h"
 #include "neuron_version.h"
 
@@ -64,12 +66,14 @@ static int __init neuron_module_init(void)
 	int ret;
 
 	ret = neuron_params_check();
+	if (!ret)
+		ret = neuron_level_init();
 	if (ret)
 		return ret;
-	pr_info("Neuron Driver Started with Version:%s\n", NEURON_DRIVER_VERSION);
+	pr_info("Neuron Driver Started with Version:%s\n", neuron_level_version());
 	ret = neuron_event_init();
 	if (ret)
-		return ret;
+		goto level_exit;
 	ret = neuron_cdev_init();
 	if (ret)
 		goto event_exit;
@@ -85,6 +89,8 @@ cdev_exit:
 	neuron_cdev_exit();
 event_exit:
 	neuron_event_exit();
+level_exit:
+	neuron_level_exit();
 	return ret;
 }
 
@@ -95,6 +101,8 @@ static void __exit neuron_module_exit(void)
 	neuron_guard_free();
 	neuron_cdev_exit();
 	neuron_event_exit();
+	neuron_pins_exit();
+	neuron_level_exit();
 }
 
 module_init(neuron_module_init);

@@ -17,9 +17,9 @@
 #include "neuron_dump.h"
 #include "neuron_event.h"
 #include "neuron_fwio.h"
+#include "neuron_level.h"
 #include "neuron_log.h"
 #include "neuron_mem.h"
-#include "neuron_version.h"
 #include "uapi/neuron/neuron_dump.h"
 
 #define DUMP_MAX (128 * 1024)
@@ -241,7 +241,7 @@ static void dump_header(struct dump *d, const struct neuron_hang *h)
 	head->pid = h->pid;
 	head->error = -h->error;
 	strscpy(head->bdf, pci_name(d->nd->pdev), sizeof(head->bdf));
-	strscpy(head->driver, NEURON_DRIVER_VERSION, sizeof(head->driver));
+	strscpy(head->driver, neuron_level_version(), sizeof(head->driver));
 }
 
 static void dump_fill(struct dump *d, const struct neuron_hang *h)

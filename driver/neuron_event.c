@@ -240,6 +240,19 @@ void neuron_event_file(struct neuron_device *nd, const char *dir, const char *fi
 	mutex_unlock(&nd->notify_lock);
 }
 
+/**
+ * neuron_event_health() - wake who polls a file of health, whatever info/notify_delay says
+ * @nd: the device
+ * @file: its name
+ */
+void neuron_event_health(struct neuron_device *nd, const char *file)
+{
+	mutex_lock(&nd->notify_lock);
+	if (nd->sysfs && nd->hardware)
+		sysfs_notify(nd->hardware, NEURON_EVENT_HEALTH, file);
+	mutex_unlock(&nd->notify_lock);
+}
+
 static int device_get(struct sk_buff *request, struct genl_info *info)
 {
 	struct neuron_device *nd;

@@ -35,6 +35,8 @@ void neuron_event_link(struct neuron_device *nd, u32 side, bool up);
 void neuron_event_ecc(struct neuron_device *nd, u32 memory, const struct neuron_ecc *now,
 		      const struct neuron_ecc *fresh);
 void neuron_event_hang(struct neuron_device *nd, const struct neuron_hang *h);
+#define NEURON_EVENT_HEALTH "health_status" /* in stats/hardware */
+void neuron_event_health(struct neuron_device *nd, const char *file);
 void neuron_event_file(struct neuron_device *nd, const char *dir, const char *file);
 
 #endif

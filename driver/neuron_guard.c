@@ -14,6 +14,7 @@
 
 #include <linux/gfp.h>
 #include <linux/io.h>
+#include <linux/iommu.h>
 #include <linux/mm.h>
 
 #include "neuron_device.h"
@@ -54,12 +55,16 @@ u8 neuron_guard_domain_get(pid_t tgid)
 	return i < DOMAINS ? i + 1 : NEURON_GUARD_NONE;
 }
 
-void neuron_guard_domain_put(u8 domain)
+/* True: the process was attached to no other device */
+bool neuron_guard_domain_put(u8 domain)
 {
+	bool last = false;
+
 	mutex_lock(&guard_lock);
 	if (domain)
-		guard_domains[domain - 1].users--;
+		last = !--guard_domains[domain - 1].users;
 	mutex_unlock(&guard_lock);
+	return last;
 }
 
 /* Finds the next level behind an entry, which is made if it is not there and shall be */
@@ -153,13 +158,23 @@ void neuron_guard_queue(struct neuron_device *nd, unsigned int eng, unsigned int
 	reg_set(nd, nd->gen->ext.guard_queue + 4 * (QUEUE_COUNT * eng + qid), domain);
 }
 
-/* Called before the first reset. A chip behind an IOMMU has other addresses than the table */
+/* Whether the chip's addresses of host memory are other ones than the table's */
+static bool translated(struct neuron_device *nd)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(&nd->pdev->dev);
+
+	if (domain && domain->type != IOMMU_DOMAIN_IDENTITY)
+		return true;
+	return nd->dummy_dma != virt_to_phys(nd->dummy_ring);
+}
+
+/* Called before the first reset */
 void neuron_guard_init(struct neuron_device *nd)
 {
 	INIT_LIST_HEAD(&nd->guard_link);
 	if (!(nd->hal.features & NEURON_CAP_F_GUARD))
 		return;
-	if (nd->dummy_dma != virt_to_phys(nd->dummy_ring)) {
+	if (translated(nd)) {
 		nd_info(nd, "behind an IOMMU: queues are not guarded\n");
 		return;
 	}

@@ -9,7 +9,7 @@ struct neuron_device;
 struct neuron_mc;
 
 u8 neuron_guard_domain_get(pid_t tgid);
-void neuron_guard_domain_put(u8 domain);
+bool neuron_guard_domain_put(u8 domain);
 int neuron_guard_grant(struct neuron_mc *mc, u8 domain);
 void neuron_guard_revoke(struct neuron_mc *mc);
 void neuron_guard_core(struct neuron_device *nd, unsigned int nc, u8 domain);

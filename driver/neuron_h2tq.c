@@ -14,6 +14,7 @@
 #include "neuron_gate.h"
 #include "neuron_guard.h"
 #include "neuron_h2tq.h"
+#include "neuron_level.h"
 
 struct neuron_ring {
 	struct neuron_h2t h2t;
@@ -67,8 +68,7 @@ static int queue_find(struct neuron_device *nd, unsigned int nc)
 		if (!neuron_gen_is_copy_queue(nd->gen, eng, qid) && !nd->queues[eng][qid].used &&
 		    !nd->queues[eng][qid].asked.by)
 			return qid;
-	/* as the public driver says it */
-	return -EPERM;
+	return neuron_level_errno(-EPERM, -EBUSY);
 }
 
 /* nd->lock held; ring: NULL for a service queue */
@@ -162,8 +162,8 @@ static int queues_give(struct neuron_device *nd, unsigned int nc, struct neuron_
 }
 
 /*
- * Gives all the queues or none. -EPERM: there are not as many, -EACCES: the core is another
- * process's. reset_sem is held
+ * Gives all the queues or none. -EPERM or -EBUSY: there are not as many, -EACCES: the core is
+ * another process's. reset_sem is held
  */
 int neuron_h2tq_ask(struct neuron_device *nd, unsigned int nc, unsigned int copies,
 		    unsigned int services, struct neuron_h2tq_maps *maps)

@@ -50,7 +50,7 @@ static const struct neuron_ioctl_entry *entry_find(unsigned int cmd)
 		e = table_find(neuron_ioctl_core, neuron_ioctl_core_count, cmd);
 	if (!e)
 		e = table_find(neuron_ioctl_info, neuron_ioctl_info_count, cmd);
-	return e;
+	return e && e->since <= neuron_level ? e : NULL;
 }
 
 static int gates_check(const struct neuron_file *nf, const struct neuron_ioctl_entry *e)

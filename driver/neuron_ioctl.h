@@ -5,6 +5,7 @@
 
 #include <linux/fs.h>
 
+#include "neuron_level.h"
 #include "uapi/neuron/neuron_ioctl.h"
 
 struct neuron_call;
@@ -14,6 +15,7 @@ struct neuron_ioctl_entry {
 	unsigned int cmd;
 	unsigned short size; /* of the argument structure */
 	unsigned short flags;
+	unsigned short since; /* enum neuron_level */
 	int (*fn)(struct neuron_device *nd, void *arg, struct neuron_call *call);
 	const char *name;
 };
@@ -26,6 +28,12 @@ struct neuron_ioctl_entry {
 #define NEURON_IOC(c, s, f, h)                                                      \
 	{                                                                           \
 		.cmd = NEURON_IOCTL_##c, .size = s, .flags = f, .fn = h, .name = #c \
+	}
+/* Of a later level; below it the number is none */
+#define NEURON_IOC_SINCE(l, c, s, f, h)                                              \
+	{                                                                            \
+		.cmd = NEURON_IOCTL_##c, .size = s, .flags = f, .fn = h, .name = #c, \
+		.since = NEURON_LEVEL_##l                                            \
 	}
 #define NEURON_IOC_ARG_MAX 288
 

@@ -14,6 +14,7 @@
 #include "neuron_h2tq.h"
 #include "neuron_ioctl.h"
 #include "neuron_mem.h"
+#include "neuron_pins.h"
 #include "neuron_user.h"
 #include "neuron_trace.h"
 
@@ -54,10 +55,12 @@ static int buf_copy(struct neuron_device *nd, struct neuron_call *call,
 		    const struct neuron_ioctl_mem_buf_copy64 *a)
 {
 	struct neuron_mc *mc;
-	int ret = -EINVAL;
+	int ret = neuron_level_errno(-EINVAL, -E2BIG);
 
 	mc = neuron_mc_lookup(nd, a->mem_handle,
 			      a->copy_to_mem_handle ? NEURON_MAY_WRITE : NEURON_MAY_READ);
+	if (mc == ERR_PTR(-EINVAL))
+		return neuron_level_errno(-EINVAL, -ENOENT);
 	if (IS_ERR(mc))
 		return PTR_ERR(mc);
 	if (!call->again && a->copy_to_mem_handle)
@@ -185,6 +188,26 @@ static int do_zerocopy64_v2(struct neuron_device *nd, void *arg, struct neuron_c
 	return ret;
 }
 
+/*
+ * The form of 2.29, whose number of an asynchronous copy is taken as none: the copy is done when
+ * the call returns, and there are no queues of completions
+ */
+static int do_zerocopy64_v3(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_mem_buf_copy64zc_async *a = arg;
+	struct neuron_ioctl_mem_buf_copy64zc sync = {
+		.mem_handle = a->mem_handle,
+		.buffer = a->buffer,
+		.size = a->size,
+		.offset = a->offset,
+		.is_copy_to_device = a->is_copy_to_device,
+		.bar4_wr_threshold = a->bar4_wr_threshold,
+		.h2t_qid = a->h2t_qid,
+	};
+
+	return do_zerocopy64_v2(nd, &sync, call);
+}
+
 /* The form of 2.24, which the public driver refuses since */
 static int do_zerocopy64(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
@@ -287,16 +310,38 @@ static int do_zerocopy_batches(struct neuron_device *nd, void *arg, struct neuro
 	return ret;
 }
 
+/* The chip's address of it is nobody's to know: such memory is not said to be contiguous */
+static int do_host_pin(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_host_mem_pin *a = arg;
+
+	a->pa = U64_MAX;
+	return neuron_pins_add(call, a->va, a->size);
+}
+
+static int do_host_unpin(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_host_mem_unpin *a = arg;
+
+	return neuron_pins_remove(a->va);
+}
+
 #define S(name) sizeof(struct neuron_ioctl_##name)
 #define HWA (NIOC_HW | NIOC_ATTACHED)
 
 const struct neuron_ioctl_entry neuron_ioctl_copy[] = {
 	NEURON_IOC(MEM_BUF_ZEROCOPY64_BATCHES, S(mem_buf_copy64zc_batches), HWA,
 		   do_zerocopy_batches),
+	NEURON_IOC_SINCE(2_29, MEM_BUF_ZEROCOPY64_V3, S(mem_buf_copy64zc_async), HWA,
+			 do_zerocopy64_v3),
 	NEURON_IOC(MEM_BUF_ZEROCOPY64_V2, S(mem_buf_copy64zc), HWA, do_zerocopy64_v2),
 	NEURON_IOC(MEM_BUF_ZEROCOPY64, S(mem_buf_copy64), HWA, do_zerocopy64),
 	NEURON_IOC(MEM_BUF_COPY64, S(mem_buf_copy64), HWA, do_buf_copy64),
 	NEURON_IOC(MEM_BUF_COPY, S(mem_buf_copy), HWA, do_buf_copy),
+	NEURON_IOC_SINCE(2_28, HOST_MEM_PIN, S(host_mem_pin), NIOC_FREE | NIOC_ATTACHED | NIOC_OUT,
+			 do_host_pin),
+	NEURON_IOC_SINCE(2_28, HOST_MEM_UNPIN, S(host_mem_unpin), NIOC_FREE | NIOC_ATTACHED,
+			 do_host_unpin),
 };
 
 const unsigned int neuron_ioctl_copy_count = ARRAY_SIZE(neuron_ioctl_copy);

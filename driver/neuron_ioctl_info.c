@@ -20,7 +20,6 @@
 #include "neuron_mmap.h"
 #include "neuron_user.h"
 #include "neuron_view.h"
-#include "neuron_version.h"
 #include "neuron_trace.h"
 
 #ifndef ENOTSUPP
@@ -28,7 +27,6 @@
 #endif
 
 #define NC_MAP_MAX 128 /* entries that a program may ask for */
-#define FEATURE_FLAGS 0x1ffull /* level 2.26 */
 
 static int do_nothing(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
@@ -78,7 +76,7 @@ static int do_driver_info(struct neuron_device *nd, void *arg, struct neuron_cal
 	info->architecture = nd->gen->arch;
 	info->revision = nd->pdev->revision;
 	info->size = sizeof(*info);
-	info->feature_flags1 = FEATURE_FLAGS;
+	info->feature_flags1 = neuron_level_features();
 	return 0;
 }
 
@@ -212,7 +210,9 @@ static int do_nc_map(struct neuron_device *nd, void *arg, struct neuron_call *ca
 	ret = neuron_call_read(call, &a, call->user, sizeof(a), sizeof(a));
 	if (ret)
 		return ret;
-	if (a.max_map_entries > NC_MAP_MAX || a.mapping_version)
+	/* version 1 is for UltraServers, and the same here */
+	if (a.max_map_entries > NC_MAP_MAX ||
+	    a.mapping_version > (neuron_level >= NEURON_LEVEL_2_29))
 		return -EINVAL;
 	n = min_t(u32, a.max_map_entries, NEURON_ROUTES * cores);
 	map = kzalloc(sizeof(*map) + n * sizeof(*entry), GFP_KERNEL);
@@ -486,6 +486,67 @@ static int do_power_profile(struct neuron_device *nd, void *arg, struct neuron_c
 	return firmware_ask(nd, NEURON_FWIO_CMD_POWER_PROFILE, payload, sizeof(payload));
 }
 
+/* Asks for data of a type, and reads what the firmware answers */
+static int firmware_data(struct neuron_device *nd, u8 type, void *answer, unsigned int len)
+{
+	int ret = firmware_words(nd);
+
+	if (ret)
+		return ret;
+	mutex_lock(&nd->fwio_lock);
+	ret = nhal_words_call(&nd->hal, NEURON_FWIO_CMD_GET_DATA, &type, sizeof(type));
+	if (!ret)
+		nhal_words_answer(&nd->hal, answer, len);
+	mutex_unlock(&nd->fwio_lock);
+	return ret;
+}
+
+static int do_get_profile(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_power_profile *a = arg;
+	u8 answer[8];
+	int ret;
+
+	if (a->sz != sizeof(*a))
+		return -ENXIO;
+	if (a->ctrl != 1)
+		return -ENOTSUPP;
+	a->profile = 0;
+	if (!nd->gen->profiles)
+		return 0;
+	ret = firmware_data(nd, NEURON_FWIO_DATA_PROFILE, answer, sizeof(answer));
+	if (!ret)
+		a->profile = answer[4];
+	return ret;
+}
+
+/* None has a feature of its own to be asked for by */
+static int do_profiles(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_available_perf_profiles *a = arg;
+	u8 answer[1 + sizeof(a->bitmap)] = {};
+	int ret = 0;
+
+	if (nd->gen->profiles)
+		ret = firmware_data(nd, NEURON_FWIO_DATA_PROFILES, answer, sizeof(answer));
+	if (a->requested_feature)
+		memset(answer, 0, sizeof(answer));
+	a->num_profiles = answer[0];
+	memcpy(a->bitmap, answer + 1, sizeof(a->bitmap));
+	return ret;
+}
+
+/* There are none: copies are done when their call returns */
+static int do_completions(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_get_async_h2t_dma_compl_queues *a = arg;
+
+	if (a->nc_id >= nd->gen->cores || a->qid_bitmap & GENMASK(15, 0))
+		return -EINVAL;
+	memset(a->compl_queue_info, 0, sizeof(a->compl_queue_info));
+	return 0;
+}
+
 static int do_throttling(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_throttling_notifications *a = arg;
@@ -547,6 +608,12 @@ const struct neuron_ioctl_entry neuron_ioctl_info[] = {
 	NEURON_IOC(READ_HW_COUNTERS, S(read_hw_counters), NIOC_HW, do_hw_counters),
 	NEURON_IOC(POST_METRIC, S(post_metric), NIOC_HW | NIOC_ATTACHED, do_post_metric),
 	NEURON_IOC(POWER_PROFILE, S(power_profile), NIOC_HW | NIOC_ATTACHED, do_power_profile),
+	NEURON_IOC_SINCE(2_27, GET_PERFORMANCE_PROFILE, S(power_profile), NIOC_HW | NIOC_OUT,
+			 do_get_profile),
+	NEURON_IOC_SINCE(2_27, AVAILABLE_PERF_PROFILES, S(available_perf_profiles),
+			 NIOC_HW | NIOC_OUT, do_profiles),
+	NEURON_IOC_SINCE(2_27, GET_ASYNC_H2T_DMA_COMPL_QUEUES, S(get_async_h2t_dma_compl_queues),
+			 NIOC_OUT, do_completions),
 	NEURON_IOC(METRICS_CTRL, S(metrics_ctrl), NIOC_ATTACHED, do_metrics_ctrl),
 	NEURON_IOC(THROTTLING_NOTIFICATIONS, S(throttling_notifications), NIOC_HW | NIOC_ATTACHED,
 		   do_throttling),

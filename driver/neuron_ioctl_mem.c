@@ -28,8 +28,9 @@ static struct neuron_h2t *mc_h2t(const struct neuron_mc *mc)
 	return &mc->nd->h2t[mc->nc];
 }
 
-static int mem_alloc(struct neuron_device *nd, struct neuron_call *call,
-		     const struct neuron_mc_args *args, u64 __user *uhandle)
+/* upa: where its address goes, or NULL */
+static int mem_alloc_pa(struct neuron_device *nd, struct neuron_call *call,
+			const struct neuron_mc_args *args, u64 __user *uhandle, u64 __user *upa)
 {
 	struct neuron_mc *mc;
 	u64 handle;
@@ -41,12 +42,20 @@ static int mem_alloc(struct neuron_device *nd, struct neuron_call *call,
 	/* 0 when another thread guessed the handle and freed it */
 	handle = READ_ONCE(mc->handle);
 	ret = neuron_call_write(call, uhandle, &handle, sizeof(handle), sizeof(handle));
+	if (!ret && upa)
+		ret = neuron_call_write(call, upa, &mc->pa, sizeof(mc->pa), sizeof(mc->pa));
 	if (ret)
 		neuron_mc_free(mc);
 	else
 		trace_ioctl_mem_alloc(nd->index, handle, mc->pa, mc->size, mc->host);
 	neuron_mc_put(mc);
 	return ret;
+}
+
+static int mem_alloc(struct neuron_device *nd, struct neuron_call *call,
+		     const struct neuron_mc_args *args, u64 __user *uhandle)
+{
+	return mem_alloc_pa(nd, call, args, uhandle, NULL);
 }
 
 static u32 default_type(u32 host)
@@ -100,10 +109,29 @@ static int do_alloc_v2mt64(struct neuron_device *nd, void *arg, struct neuron_ca
 	return mem_alloc(nd, call, &args, a->mem_handle);
 }
 
+static int do_alloc_v2mt64_pa(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_mem_alloc_v2_mem_type64_pa *a = arg;
+	struct neuron_ioctl_mem_alloc_v2_mem_type64_pa __user *u = call->user;
+	struct neuron_mc_args args = { a->size,	       a->align, a->host_memory, a->dram_channel,
+				       a->dram_region, a->nc_id, a->mem_type };
+
+	return mem_alloc_pa(nd, call, &args, a->mem_handle, &u->pa);
+}
+
+/* For the calls whose errno got exact with 2.29: no such chunk */
+static struct neuron_mc *chunk_named(struct neuron_device *nd, u64 handle,
+				     enum neuron_access access)
+{
+	struct neuron_mc *mc = neuron_mc_lookup(nd, handle, access);
+
+	return mc == ERR_PTR(-EINVAL) ? ERR_PTR(neuron_level_errno(-EINVAL, -ENOENT)) : mc;
+}
+
 static int do_free(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_free *a = arg;
-	struct neuron_mc *mc = neuron_mc_lookup(nd, a->mem_handle, NEURON_MAY_WRITE);
+	struct neuron_mc *mc = chunk_named(nd, a->mem_handle, NEURON_MAY_WRITE);
 	int ret = -EACCES;
 
 	if (IS_ERR(mc))
@@ -203,11 +231,11 @@ static int pair_get(struct neuron_device *nd, const struct neuron_ioctl_mem_copy
 {
 	int ret;
 
-	*src = neuron_mc_lookup(nd, a->src_mem_handle, NEURON_MAY_READ);
+	*src = chunk_named(nd, a->src_mem_handle, NEURON_MAY_READ);
 	ret = PTR_ERR_OR_ZERO(*src);
 	if (ret)
 		return ret;
-	*dst = neuron_mc_lookup(nd, a->dst_mem_handle, NEURON_MAY_WRITE);
+	*dst = chunk_named(nd, a->dst_mem_handle, NEURON_MAY_WRITE);
 	ret = PTR_ERR_OR_ZERO(*dst);
 	if (ret) {
 		neuron_mc_put(*src);
@@ -218,7 +246,7 @@ static int pair_get(struct neuron_device *nd, const struct neuron_ioctl_mem_copy
 		return 0;
 	neuron_mc_put(*src);
 	neuron_mc_put(*dst);
-	return -EINVAL;
+	return neuron_level_errno(-EINVAL, -E2BIG);
 }
 
 static int do_copy64(struct neuron_device *nd, void *arg, struct neuron_call *call)
@@ -302,13 +330,13 @@ static int do_copy_async_wait(struct neuron_device *nd, void *arg, struct neuron
 static int do_memset64(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_memset64 *a = arg;
-	struct neuron_mc *mc = neuron_mc_lookup(nd, a->mem_handle, NEURON_MAY_WRITE);
+	struct neuron_mc *mc = chunk_named(nd, a->mem_handle, NEURON_MAY_WRITE);
 	int ret = 0;
 
 	if (IS_ERR(mc))
 		return PTR_ERR(mc);
 	if (!neuron_mc_range(mc, a->offset, a->size))
-		ret = -EINVAL;
+		ret = neuron_level_errno(-EINVAL, -E2BIG);
 	else if (mc->host)
 		memset(mc->va + a->offset, (u8)a->value, a->size);
 	else
@@ -423,17 +451,23 @@ static int do_dump_mem_chunks(struct neuron_device *nd, void *arg, struct neuron
 	return ret;
 }
 
-static int do_dmabuf_fd(struct neuron_device *nd, void *arg, struct neuron_call *call)
+/* uoffset: where the place of va in its first page goes, or NULL: it must be the first */
+static int dmabuf_fd(struct neuron_call *call, u64 va, u64 size, s32 __user *ufd,
+		     u64 __user *uoffset)
 {
-	struct neuron_ioctl_dmabuf_fd *a = arg;
+	u64 offset = uoffset ? offset_in_page(va) : 0;
 	struct dma_buf *buf;
 	int fd, ret;
 
-	buf = neuron_dmabuf_export(a->va, a->size);
+	if (uoffset && check_add_overflow(size, offset, &size))
+		return -EINVAL;
+	buf = neuron_dmabuf_export(va - offset, uoffset ? PAGE_ALIGN(size) : size);
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);
 	fd = get_unused_fd_flags(O_CLOEXEC);
-	ret = fd < 0 ? fd : neuron_call_write(call, a->fd, &fd, sizeof(fd), sizeof(fd));
+	ret = fd < 0 ? fd : neuron_call_write(call, ufd, &fd, sizeof(fd), sizeof(fd));
+	if (!ret && uoffset)
+		ret = neuron_call_write(call, uoffset, &offset, sizeof(offset), sizeof(offset));
 	if (!ret) {
 		fd_install(fd, buf->file);
 		return 0;
@@ -442,6 +476,23 @@ static int do_dmabuf_fd(struct neuron_device *nd, void *arg, struct neuron_call 
 		put_unused_fd(fd);
 	dma_buf_put(buf);
 	return ret;
+}
+
+static int do_dmabuf_fd(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_dmabuf_fd *a = arg;
+
+	return dmabuf_fd(call, a->va, a->size, a->fd, NULL);
+}
+
+/* Any place in a mapping, and any size in it that is not 0 */
+static int do_dmabuf_fd_v2(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_dmabuf_fd_v2 *a = arg;
+
+	if (!a->fd || !a->offset || !a->size)
+		return -EINVAL;
+	return dmabuf_fd(call, a->va, a->size, a->fd, a->offset);
 }
 
 #define S(name) sizeof(struct neuron_ioctl_##name)
@@ -459,6 +510,8 @@ const struct neuron_ioctl_entry neuron_ioctl_mem[] = {
 	NEURON_IOC(MEM_ALLOC_V2, S(mem_alloc_v2), HWA, do_alloc_v2),
 	NEURON_IOC(MEM_ALLOC_V2MT, S(mem_alloc_v2_mem_type), HWA, do_alloc_v2mt),
 	NEURON_IOC(MEM_ALLOC_V2MT64, S(mem_alloc_v2_mem_type64), HWA, do_alloc_v2mt64),
+	NEURON_IOC_SINCE(2_28, MEM_ALLOC_V2MT64_PA, S(mem_alloc_v2_mem_type64_pa), HWA,
+			 do_alloc_v2mt64_pa),
 	NEURON_IOC(MEM_FREE, S(mem_free), NIOC_ATTACHED, do_free),
 	NEURON_IOC(MEM_GET_PA, S(mem_get_pa), NIOC_ATTACHED, do_get_pa),
 	NEURON_IOC(MEM_GET_INFO, S(mem_get_info), NIOC_ATTACHED, do_get_info),
@@ -469,6 +522,7 @@ const struct neuron_ioctl_entry neuron_ioctl_mem[] = {
 	NEURON_IOC(PROGRAM_ENGINE_NC, S(program_engine_nc), HWA, do_program_engine_nc),
 	NEURON_IOC(PROGRAM_ENGINE_NC64, S(program_engine_nc64), HWA, do_program_engine_nc64),
 	NEURON_IOC(DMABUF_FD, S(dmabuf_fd), NIOC_FREE, do_dmabuf_fd),
+	NEURON_IOC_SINCE(2_29, DMABUF_FD_V2, S(dmabuf_fd_v2), NIOC_FREE, do_dmabuf_fd_v2),
 	NEURON_IOC(DUMP_MEM_CHUNKS, S(dump_mem_chunks), NIOC_OUT | NIOC_OUT_ERR,
 		   do_dump_mem_chunks),
 };

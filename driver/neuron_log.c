@@ -20,7 +20,7 @@ static const char *refusal_reason(int err)
 	case -EFAULT:
 		return "a bad pointer";
 	case -E2BIG:
-		return "too much at once, or no such core";
+		return "too much at once, a range that is not in its chunk, or no such core";
 	case -ENOMEM:
 		return "no memory";
 	case -EBUSY:

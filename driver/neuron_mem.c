@@ -18,8 +18,11 @@
 
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/dma-map-ops.h>
 #include <linux/dma-mapping.h>
 #include <linux/genalloc.h>
+#include <linux/io.h>
+#include <linux/iommu.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -65,6 +68,21 @@ static void host_unmap(struct neuron_mc *mc)
 	dma_unmap_single(&mc->nd->pdev->dev, mc->dma, mc->size, DMA_BIDIRECTIONAL);
 }
 
+/*
+ * Whether the chip would work on other memory than these pages: a bounce buffer, or the memory
+ * below a cache that it does not look into. Behind an IOMMU dma_need_sync() says less: before
+ * Linux 6.10 yes to every address, and later to all of them once one went through a buffer.
+ */
+static bool host_apart(struct device *dev, dma_addr_t dma, phys_addr_t phys, size_t size)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
+
+	if (!domain)
+		return dma_need_sync(dev, dma);
+	return !dev_is_dma_coherent(dev) || iommu_iova_to_phys(domain, dma) != phys ||
+	       iommu_iova_to_phys(domain, dma + size - 1) != phys + size - 1;
+}
+
 /* Program and chip work on it at once, so that nothing may lie between them */
 static int host_map(struct neuron_mc *mc)
 {
@@ -73,7 +91,7 @@ static int host_map(struct neuron_mc *mc)
 	mc->dma = dma_map_single(dev, mc->va, mc->size, DMA_BIDIRECTIONAL);
 	if (dma_mapping_error(dev, mc->dma))
 		return -ENOMEM;
-	if (dma_need_sync(dev, mc->dma)) {
+	if (host_apart(dev, mc->dma, virt_to_phys(mc->va), mc->size)) {
 		dma_unmap_single(dev, mc->dma, mc->size, DMA_BIDIRECTIONAL);
 		nd_err(mc->nd, "host memory that needs bounce buffers cannot be shared\n");
 		return -ENOMEM;

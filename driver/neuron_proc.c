@@ -20,6 +20,7 @@
 #include "neuron_mem.h"
 #include "neuron_nds.h"
 #include "neuron_nq.h"
+#include "neuron_pins.h"
 #include "neuron_proc.h"
 #include "neuron_queue.h"
 #include "neuron_reset.h"
@@ -152,7 +153,8 @@ void neuron_proc_detach(struct neuron_device *nd, pid_t tgid)
 		neuron_exit(nd, idx);
 	}
 	mutex_lock(&nd->lock);
-	neuron_guard_domain_put(proc->domain);
+	if (neuron_guard_domain_put(proc->domain))
+		neuron_pins_drop(tgid);
 	proc->domain = NEURON_GUARD_NONE;
 	proc->tgid = 0;
 	proc->exiting = false;

@@ -25,7 +25,7 @@
 
 #define FILES_MAX 3
 /* Directories of a device, and of each of its cores */
-#define DEVICE_KOBJS 5
+#define DEVICE_KOBJS 6
 #define CORE_KOBJS 7
 #define KOBJS_MAX (DEVICE_KOBJS + CORE_KOBJS * NEURON_CORES_MAX)
 
@@ -395,8 +395,10 @@ static void device_add_tree(struct neuron_sysfs *s)
 		add_file(s, info, ND_FILE_WEST);
 	}
 	stats = add_kobj(s, root, "stats");
+	if (s->nd->gen->array)
+		s->nd->hardware = add_kobj(s, stats, "hardware");
 	if (!s->error)
-		s->error = neuron_sysfs_chip_add(s->nd, info, stats);
+		s->error = neuron_sysfs_chip_add(s->nd, info);
 	usage = add_kobj(s, stats, "memory_usage");
 	host = add_kobj(s, usage, "host_mem");
 	for (i = 0; i < NEURON_HOST_KINDS; i++)
@@ -487,7 +489,7 @@ void neuron_sysfs_scan(struct neuron_device *nd)
 	mutex_unlock(&nd->notify_lock);
 }
 
-/* neuronN/: files of the device itself */
+/* neuronN/: files of the device itself. Since 2.28 the public driver lets everybody count and list */
 static ssize_t reset_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct neuron_device *nd = dev_get_drvdata(dev);
@@ -528,7 +530,7 @@ static ssize_t core_count_show(struct device *dev, struct device_attribute *attr
 
 	return sysfs_emit(buf, "%d", nd->gen->cores); /* no newline, as programs know it */
 }
-static DEVICE_ATTR(core_count, 0400, core_count_show, NULL);
+static DEVICE_ATTR(core_count, 0444, core_count_show, NULL);
 
 static ssize_t connected_devices_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -548,7 +550,7 @@ static ssize_t connected_devices_show(struct device *dev, struct device_attribut
 			n += sysfs_emit_at(buf, n, n ? ", %d" : "%d", id[port]);
 	return n + sysfs_emit_at(buf, n, "\n");
 }
-static DEVICE_ATTR(connected_devices, 0400, connected_devices_show, NULL);
+static DEVICE_ATTR(connected_devices, 0444, connected_devices_show, NULL);
 
 static struct attribute *neuron_device_attrs[] = {
 	&dev_attr_reset.attr,

@@ -17,7 +17,7 @@ void neuron_sysfs_scan(struct neuron_device *nd);
 #define NEURON_SYSFS_CORE "neuron_core%u"
 
 /* neuron_sysfs_chip.c */
-int neuron_sysfs_chip_add(struct neuron_device *nd, struct kobject *info, struct kobject *stats);
+int neuron_sysfs_chip_add(struct neuron_device *nd, struct kobject *info);
 int neuron_sysfs_chip_core_add(struct neuron_device *nd, struct kobject *stats);
 
 #endif

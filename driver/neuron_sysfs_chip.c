@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Files of sysfs that later chips have: the serial number, errors of memories, what the array of a
- * core did. All of them ask the chip, so that a read enters the device like an ioctl does. Paths,
- * contents and modes are the public driver's.
+ * core did. All of them ask the chip, so that a read enters the device like an ioctl does, but for
+ * those of health_status, which show what the last look found. Paths, contents and modes are the
+ * public driver's; docs/driver.md says which are not.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
@@ -46,21 +47,17 @@ static ssize_t serial_number_show(struct kobject *kobj, struct kobj_attribute *k
 
 static struct kobj_attribute serial_number = __ATTR(serial_number, 0644, serial_number_show, NULL);
 
-static ssize_t sram_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
+/* In stats/hardware of a device */
+static struct neuron_device *hardware_nd(struct kobject *kobj)
 {
-	struct neuron_health h;
-	int ret = look(dev_get_drvdata(kobj_to_dev(kobj->parent)), &h);
-
-	return ret ?: sysfs_emit(buf, "%u\n", h.ecc[NEURON_ECC_MEMORY_SRAM].uncorrected);
+	return dev_get_drvdata(kobj_to_dev(kobj->parent->parent));
 }
 
 /*
  * Errors of all memories that were not corrected: those that the firmware can repair, or the
- * others. Firmware before version 6 counts them together, and its state says which they are. A
- * state that has no errors to be of counts as none, as in the public drivers; so does, later, a
- * repair that is pending with nothing to repair.
+ * others. Firmware before version 6 counts them together, and its state says which they are.
  */
-static u32 memory_errors(struct neuron_device *nd, const struct neuron_health *h, bool repairable)
+static u32 memory_sum(struct neuron_device *nd, const struct neuron_health *h, bool repairable)
 {
 	u32 all = 0, part = 0, i;
 
@@ -70,36 +67,120 @@ static u32 memory_errors(struct neuron_device *nd, const struct neuron_health *h
 	}
 	if (h->firmware < NEURON_FIRMWARE_ECC)
 		part = h->repair == NEURON_REPAIR_PENDING ? all : 0;
-	else if (h->repair && (all == part || (h->repair == NEURON_REPAIR_PENDING && !part)))
-		return 0;
 	return repairable ? part : all - part;
 }
 
-static ssize_t memory_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
+/*
+ * A state that has no errors to be of counts as none, as in the public drivers up to 2.27; so does,
+ * under firmware that counts them apart, a repair that is pending with nothing to repair.
+ */
+static u32 memory_errors(struct neuron_device *nd, const struct neuron_health *h, bool repairable)
 {
-	struct neuron_device *nd = dev_get_drvdata(kobj_to_dev(kobj->parent));
-	struct neuron_health h;
-	int ret = look(nd, &h);
+	u32 part = memory_sum(nd, h, true), rest = memory_sum(nd, h, false);
 
-	return ret ?: sysfs_emit(buf, "%u\n", memory_errors(nd, &h, false));
+	if (h->firmware >= NEURON_FIRMWARE_ECC && h->repair &&
+	    (!rest || (h->repair == NEURON_REPAIR_PENDING && !part)))
+		return 0;
+	return repairable ? part : rest;
 }
 
-static ssize_t repairable_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
+static u32 corrected_sum(struct neuron_device *nd, const struct neuron_health *h)
 {
-	struct neuron_device *nd = dev_get_drvdata(kobj_to_dev(kobj->parent));
-	struct neuron_health h;
-	int ret = look(nd, &h);
+	u32 sum = 0, i;
 
-	return ret ?: sysfs_emit(buf, "%u\n", memory_errors(nd, &h, true));
+	for (i = 1; i <= nd->gen->memories; i++)
+		sum += h->ecc[i].corrected;
+	return sum;
 }
 
-static struct kobj_attribute sram = __ATTR(sram_ecc_uncorrected, 0644, sram_show, NULL);
-static struct kobj_attribute memory = __ATTR(mem_ecc_uncorrected, 0644, memory_show, NULL);
-static struct kobj_attribute repairable =
-	__ATTR(mem_ecc_repairable_uncorrected, 0644, repairable_show, NULL);
-static struct attribute *hardware_attrs[] = { &sram.attr, &memory.attr, &repairable.attr, NULL };
-static const struct attribute_group hardware_group = { .name = "hardware",
-						       .attrs = hardware_attrs };
+#define SRAM NEURON_ECC_MEMORY_SRAM
+
+/* Asks the chip */
+#define HARDWARE_FILE(var, value)                                                             \
+	static ssize_t var##_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf) \
+	{                                                                                     \
+		struct neuron_device *nd = hardware_nd(kobj);                                 \
+		struct neuron_health h;                                                       \
+		int ret = look(nd, &h);                                                       \
+                                                                                              \
+		return ret ?: sysfs_emit(buf, "%u\n", value);                                 \
+	}                                                                                     \
+	static struct kobj_attribute var = __ATTR(var, 0644, var##_show, NULL)
+
+HARDWARE_FILE(sram_ecc_uncorrected, h.ecc[SRAM].uncorrected);
+HARDWARE_FILE(mem_ecc_uncorrected, memory_errors(nd, &h, false));
+HARDWARE_FILE(mem_ecc_repairable_uncorrected, memory_errors(nd, &h, true));
+HARDWARE_FILE(sram_ecc_corrected, h.ecc[SRAM].corrected);
+HARDWARE_FILE(mem_ecc_corrected, corrected_sum(nd, &h));
+
+static struct attribute *hardware_attrs[] = {
+	&sram_ecc_uncorrected.attr, &mem_ecc_uncorrected.attr, &mem_ecc_repairable_uncorrected.attr,
+	&sram_ecc_corrected.attr,   &mem_ecc_corrected.attr,   NULL
+};
+static const struct attribute_group hardware_group = { .attrs = hardware_attrs };
+
+/* What the last look found; a state of repairs is one error more of its kind */
+static u32 health_memory(struct neuron_device *nd, const struct neuron_health *h, bool repairable)
+{
+	u32 state = repairable ? NEURON_REPAIR_PENDING : NEURON_REPAIR_FAILED;
+
+	return memory_sum(nd, h, repairable) + (h->repair == state);
+}
+
+#define HEALTH_FILE(var, format, value)                                                       \
+	static ssize_t var##_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf) \
+	{                                                                                     \
+		struct neuron_device *nd = hardware_nd(kobj);                                 \
+		struct neuron_health h;                                                       \
+                                                                                              \
+		neuron_watch_last(nd, &h);                                                    \
+		return sysfs_emit(buf, format "\n", value);                                   \
+	}                                                                                     \
+	static struct kobj_attribute var = __ATTR(var, 0444, var##_show, NULL)
+
+HEALTH_FILE(hbm_ecc_err_count, "%u", health_memory(nd, &h, false));
+HEALTH_FILE(repairable_hbm_ecc_err_count, "%u", health_memory(nd, &h, true));
+HEALTH_FILE(sram_ecc_err_count, "%u", h.ecc[SRAM].uncorrected);
+HEALTH_FILE(hw_error_event, "%u", h.events);
+HEALTH_FILE(healthcheck_heartbeat, "%llu", h.looks);
+
+/*
+ * Names that the vendor's firmware has for its parts. Where it tells of them is not public: these
+ * are what the module itself has found
+ */
+static ssize_t unhealthy_components_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
+{
+	struct neuron_device *nd = hardware_nd(kobj);
+	struct neuron_health h;
+	const char *comma = "";
+	int n = 0;
+
+	neuron_watch_last(nd, &h);
+	if (health_memory(nd, &h, false)) {
+		n += sysfs_emit_at(buf, n, "hbm");
+		comma = ",";
+	}
+	if (h.ecc[SRAM].uncorrected) {
+		n += sysfs_emit_at(buf, n, "%ssram", comma);
+		comma = ",";
+	}
+	if (h.silent)
+		n += sysfs_emit_at(buf, n, "%sfirmware_service_api", comma);
+	return n + sysfs_emit_at(buf, n, "\n");
+}
+
+static struct kobj_attribute unhealthy_components =
+	__ATTR(unhealthy_components, 0444, unhealthy_components_show, NULL);
+
+static struct attribute *health_attrs[] = { &hbm_ecc_err_count.attr,
+					    &repairable_hbm_ecc_err_count.attr,
+					    &sram_ecc_err_count.attr,
+					    &hw_error_event.attr,
+					    &unhealthy_components.attr,
+					    &healthcheck_heartbeat.attr,
+					    NULL };
+static const struct attribute_group health_group = { .name = NEURON_EVENT_HEALTH,
+						     .attrs = health_attrs };
 
 /* One group of rows: the first set's address to three sums */
 static int rows_read(struct neuron_device *nd, u64 first, u64 *products, u64 *weights, u64 *idle)
@@ -171,15 +252,19 @@ static struct attribute *array_attrs[] = { &array.attr, NULL };
 static const struct attribute_group array_group = { .name = "tensor_engine",
 						    .attrs = array_attrs };
 
-/* In info/ and stats/ of a device */
-int neuron_sysfs_chip_add(struct neuron_device *nd, struct kobject *info, struct kobject *stats)
+/* In info/ and stats/hardware of a device; the public driver has health_status on the same chips */
+int neuron_sysfs_chip_add(struct neuron_device *nd, struct kobject *info)
 {
 	int ret;
 
 	if (!nd->gen->array)
 		return 0;
 	ret = sysfs_create_file(info, &serial_number.attr);
-	return ret ?: sysfs_create_group(stats, &hardware_group);
+	if (!ret)
+		ret = sysfs_create_group(nd->hardware, &hardware_group);
+	if (!ret && nd->gen->repairs)
+		ret = sysfs_create_group(nd->hardware, &health_group);
+	return ret;
 }
 
 /* In stats/ of a core */

@@ -128,8 +128,8 @@ static u32 grown(u32 old, u32 now)
 	return now >= old ? now - old : now;
 }
 
-/* The SRAM's word is the same whatever the firmware */
-static void ecc_look(struct neuron_device *nd, unsigned int memory, u32 firmware, u32 word)
+/* The SRAM's word is the same whatever the firmware. Returns whether it changed */
+static bool ecc_look(struct neuron_device *nd, unsigned int memory, u32 firmware, u32 word)
 {
 	struct neuron_ecc *last = &nd->watch.last.ecc[memory];
 	struct nhal_errors e =
@@ -139,6 +139,7 @@ static void ecc_look(struct neuron_device *nd, unsigned int memory, u32 firmware
 		.corrected = grown(last->corrected, now.corrected),
 		.uncorrected = grown(last->uncorrected, now.uncorrected),
 	};
+	bool changed = memcmp(last, &now, sizeof(now));
 
 	*last = now;
 	if (fresh.corrected || fresh.uncorrected)
@@ -148,6 +149,28 @@ static void ecc_look(struct neuron_device *nd, unsigned int memory, u32 firmware
 			     memory == NEURON_ECC_MEMORY_SRAM ? NEURON_HWERR_SRAM :
 								NEURON_HWERR_DRAM,
 			     -1);
+	return changed;
+}
+
+/* What the health files tell of; who polls them is told at once, as by the public driver */
+static void health_look(struct neuron_device *nd, const u32 *word, u32 repair)
+{
+	struct neuron_health *h = &nd->watch.last;
+	bool changed = h->repair != repair;
+	unsigned int i;
+
+	for (i = 0; i <= nd->gen->memories; i++)
+		changed |= ecc_look(nd, i, word[WORD_API], word[WORD_ECC + i]);
+	h->firmware = word[WORD_API];
+	h->repair = repair;
+	h->looks++;
+	if (changed || h->silent)
+		neuron_event_health(nd, "unhealthy_components");
+	h->silent = false;
+	if (!changed)
+		return;
+	h->events++;
+	neuron_event_health(nd, "hw_error_event");
 }
 
 /* Returns how many there are */
@@ -177,7 +200,6 @@ static unsigned int words_list(const struct neuron_gen *gen, u64 addr[WORDS_MAX]
  */
 int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health)
 {
-	unsigned int memories = 1 + nd->gen->memories, i;
 	u64 addr[WORDS_MAX];
 	u32 word[WORDS_MAX];
 	unsigned int n = words_list(nd->gen, addr);
@@ -185,14 +207,15 @@ int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health)
 
 	mutex_lock(&nd->watch.lock);
 	ret = neuron_reg_read(nd, addr, word, n);
+	if (ret == -ETIMEDOUT && !nd->watch.last.silent) {
+		nd->watch.last.silent = true;
+		neuron_event_health(nd, "unhealthy_components");
+	}
 	if (ret)
 		goto unlock;
 	WRITE_ONCE(nd->serial, (u64)word[WORD_SERIAL_HI] << 32 | word[WORD_SERIAL_LO]);
 	links_look(nd, word[WORD_STATUS]);
-	for (i = 0; i < memories; i++)
-		ecc_look(nd, i, word[WORD_API], word[WORD_ECC + i]);
-	nd->watch.last.firmware = word[WORD_API];
-	nd->watch.last.repair = nd->gen->repairs ? word[n - 1] & NEURON_REPAIR_MASK : 0;
+	health_look(nd, word, nd->gen->repairs ? word[n - 1] & NEURON_REPAIR_MASK : 0);
 	power_look(nd, word);
 	nd->watch.known = true;
 	if (health)

@@ -52,10 +52,13 @@ static int window_pin(struct window *w, unsigned long uaddr, u64 len)
 
 static int window_map(struct neuron_device *nd, struct window *w, unsigned long uaddr, u64 len)
 {
+	/* a bounce buffer holds no more than so many bytes in a row */
+	size_t most = min_t(size_t, dma_max_mapping_size(&nd->pdev->dev), UINT_MAX);
 	int ret;
 
-	ret = sg_alloc_table_from_pages(&w->sgt, w->pages, w->pinned, offset_in_page(uaddr), len,
-					GFP_KERNEL);
+	ret = sg_alloc_table_from_pages_segment(&w->sgt, w->pages, w->pinned,
+						offset_in_page(uaddr), len,
+						round_down(most, PAGE_SIZE), GFP_KERNEL);
 	if (ret)
 		return ret;
 	ret = dma_map_sgtable(&nd->pdev->dev, &w->sgt, w->to_user ? DMA_FROM_DEVICE : DMA_TO_DEVICE,

@@ -158,6 +158,8 @@ int nhal_reg_read1(struct nhal *hal, uint64_t addr, uint32_t *value);
  * that it refuses
  */
 int nhal_words_call(struct nhal *hal, uint8_t cmd, const void *payload, unsigned int len);
+/* What the last such request was answered with, from its first byte on */
+void nhal_words_answer(struct nhal *hal, void *answer, unsigned int len);
 /* Copy the blob to misc RAM and announce it; at most NEURON_MISC_METRIC_SIZE bytes */
 int nhal_metric_post(struct nhal *hal, const void *blob, unsigned int len);
 

@@ -252,6 +252,18 @@ int nhal_words_call(struct nhal *hal, uint8_t cmd, const void *payload, unsigned
 	return ret == -EAGAIN ? -EIO : ret;
 }
 
+void nhal_words_answer(struct nhal *hal, void *answer, unsigned int len)
+{
+	uint8_t word[4], *at = answer;
+	unsigned int i, n;
+
+	for (i = 0; i < len; i += 4) {
+		n = len - i < 4 ? len - i : 4;
+		nhal_put32(word, misc_read(hal, NEURON_MISC_METRIC + i));
+		memcpy(at + i, word, n);
+	}
+}
+
 int nhal_metric_post(struct nhal *hal, const void *blob, unsigned int len)
 {
 	if (len > NEURON_MISC_METRIC_SIZE)

@@ -7,6 +7,26 @@
 # later_table ID <FILE: the lines of answers-2.26.txt that are for a type of chip
 later_table() { sed -n "s/^\[$1\] //p; t; /^\[/!p"; }
 
+# level_table LEVEL <FILE: the lines of answers-2.29.txt that are for a level of the module; what comes later is an
+# unknown ioctl
+level_table() {
+    awk -F '\t' -v level="$1" '
+/^#/ || NF == 0 { next }
+{
+    range = substr($0, 2, index($0, "]") - 2)
+    line = substr($0, index($0, "]") + 2)
+    split(range, ends, "-")
+    question = line
+    sub(/\t.*/, "", question)
+    if (level + 0 < ends[1] + 0) later[question] = 1
+    else if (ends[2] == "" || level + 0 <= ends[2] + 0) { print line; said[question] = 1 }
+}
+END { for (q in later) if (!(q in said)) print q "\t-22" }'
+}
+
+# asked FILE... <TABLE: the lines of a table that the files have questions of
+asked() { awk -F '\t' 'NR == FNR && FILENAME != "-" { sub(/ = .*/, ""); asked[$0] = 1; next } $1 in asked' <(cat "$@") -; }
+
 answers() {
     # a question's answer: this module's if the list has one, else the public driver's
     awk -F '\t' '

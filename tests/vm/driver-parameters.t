@@ -4,12 +4,12 @@
 # later: one
 # data: tests/data/abi/parameters.txt
 # copy: tests/vm/driver/driver-tool
-# The module takes every parameter of the public driver, with its default.
+# The module takes every parameter of the public driver, with its default, and has one more.
 . ./tap.sh
 
 here=$PWD
 cd /sys/module/neuron/parameters || exit 1
-wanted=$(grep -v '^#' "$here"/parameters.txt)
+wanted=$(echo "abi_level 2.24"; grep -v '^#' "$here"/parameters.txt)
 is "$(for name in *; do echo "$name $(cat "$name")"; done)" "$wanted" "names and defaults"
 is "$(stat -c %a -- * | sort -u)" 440 "all are read-only"
 all=${wanted// /=}

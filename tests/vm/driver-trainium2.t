@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # vm: --instance trn2.3xlarge
 # copy: tests/vm/driver/driver-answers tests/vm/driver/driver-chips tests/vm/driver/driver-notify
-# data: tests/vm/module.sh tests/vm/answers.sh tests/data/abi/answers.txt tests/data/abi/answers-trainium2.txt tests/data/abi/answers-2.26.txt
+# data: tests/vm/module.sh tests/vm/answers.sh tests/data/abi/answers.txt tests/data/abi/answers-trainium2.txt tests/data/abi/answers-2.26.txt tests/data/abi/answers-2.29.txt
 # monitor:
 # The module on Trainium2: tests/vm/module.sh; errors of memories that can be repaired
 . ./module.sh

@@ -34,7 +34,7 @@ MANY = {"inferentia": "inf1.6xlarge", "trainium": "trn1.32xlarge", "inferentia2"
 PROGRAMS = CHIP == "inferentia"
 sys.path.insert(0, str(TOP / "scripts"))
 
-from neuronvm import VmError  # noqa: E402
+from neuronvm import VmError, micro, paths  # noqa: E402
 from neuronvm.qmp import Qmp  # noqa: E402
 
 DEADLINE = 1200.0  # of one thing that has to happen; only a failure waits for it
@@ -197,3 +197,13 @@ def wait_for(condition: Callable[[], Any], what: str, pause: float = 0.01) -> An
             raise VmError(f"waited in vain for {what}")
         time.sleep(pause)
     return answer
+
+
+def next_kernel(directory: Path, command: list[str], copies: list[Path]) -> list[Path]:
+    """The guest's kernel and an initramfs with a command, and what jumps there."""
+    kernel = paths.kernel(None)
+    stage = paths.make_stage(BUILD, kernel.version)
+    module = Path(os.environ["NEURON_MODULE"]) if "NEURON_MODULE" in os.environ else micro.staged_module(stage, kernel)
+    micro.build(directory / "initrd", kernel, module, stage, micro.command_archive(command, copies))
+    (directory / "vmlinuz").write_bytes(kernel.image.read_bytes())
+    return [directory / "vmlinuz", directory / "initrd", BUILD / "tests" / "vm" / "kexec"]

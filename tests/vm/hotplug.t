@@ -80,6 +80,12 @@ def test_q35() -> None:
     check(["--machine", "q35", "--memory", "768M"], 0, {"bus": "port0"})
 
 
+def test_iommu() -> None:
+    """Behind one that translates; idle and in DMA."""
+    iommu = ["--qemu-arg=-device", "--qemu-arg=intel-iommu,intremap=off"]
+    check(["--machine", "q35", "--memory", "768M", *iommu], 0, {"bus": "port0"})
+
+
 def test_q35_native() -> None:
     """Without ACPI the root port tells the guest itself."""
     bridges = "--qemu-arg=ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"
@@ -116,7 +122,7 @@ def test_no_room() -> None:
     is_(vm.rest()[-2:], [copied, "1"], "a chip for whose memory there is no room is plugged: copies are right, the log says so")
 
 
-TESTS = [test_pc, test_q35, *([test_q35_native] if LONG else [])] if PROGRAMS else [test_later]
+TESTS = [test_pc, test_q35, test_iommu, *([test_q35_native] if LONG else [])] if PROGRAMS else [test_later]
 if CHIP == "trainium2":
     TESTS.append(test_no_room)
 sys.exit(guest.run_tests(TESTS))

@@ -17,7 +17,7 @@ module_answers() {
     point $? "what has to be refused"
     ./driver-answers later >later.txt
     point $? "what came after 2.24"
-    cat answers.txt "$1" <(later_table "$2" <answers-2.26.txt) >table.txt
+    cat answers.txt "$1" <(later_table "$2" <answers-2.26.txt) <(level_table 2.24 <answers-2.29.txt | asked refused.txt) >table.txt
     answers table.txt used.txt refused.txt later.txt
 }
 

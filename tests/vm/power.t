@@ -12,8 +12,7 @@ from pathlib import Path
 import guest
 from guest import BUILD, LONG, ONE, PROGRAMS, Guest, Model, is_, program
 
-from neuronvm import cpio, micro, paths  # guest has put scripts/ on the path
-from neuronvm.cli import MICRO_CMDLINE
+from neuronvm.cli import MICRO_CMDLINE  # guest has put scripts/ on the path
 
 TIMES = 5 if LONG else 1
 STREAM = BUILD / "tests" / "vm" / "stream"
@@ -96,22 +95,12 @@ def test_suspend() -> None:
         is_(vm.line() is None, False, "after it, an inference is right and all goes on")
 
 
-def next_kernel(directory: Path, work: Model | Copies) -> list[Path]:
-    """A kernel and an initramfs that does the same once more, and what jumps there."""
-    kernel = paths.kernel(None)
-    stage = paths.make_stage(BUILD, kernel.version)
-    command = micro.command_archive(["sh", "-c", BUSY], [*work.copies, STREAM])
-    micro.build(directory / "initrd", kernel, micro.staged_module(stage, kernel), stage, command)
-    (directory / "vmlinuz").write_bytes(kernel.image.read_bytes())
-    return [directory / "vmlinuz", directory / "initrd", BUILD / "tests" / "vm" / "kexec"]
-
-
 def test_kexec() -> None:
     """Another kernel takes the machine over; the old one's queues must not write into its memory."""
     with tempfile.TemporaryDirectory() as name:
         work = WORK(Path(name))
         jump = f"./kexec vmlinuz initrd '{MICRO_CMDLINE}'"
-        vm = busy(work, THEN % (BUSY, jump), next_kernel(Path(name), work))
+        vm = busy(work, THEN % (BUSY, jump), guest.next_kernel(Path(name), ["sh", "-c", BUSY], [*work.copies, STREAM]))
         both(vm, work, "copies and inferences")
         both(vm, work, "and again in the kernel that kexec started")
         vm.qmp("query-status")

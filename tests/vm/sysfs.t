@@ -39,7 +39,7 @@ is "$count" "$wanted" "as many character devices have it as there are chips"
 # a scheduler's list of links: at most 99 bytes, ", " between ids, the higher neighbour first
 is "$(cat $root/neuron[0-3]/connected_devices)" "$neighbours" "connected_devices"
 is "$(cat $node/core_count)" "$cores" "core_count"
-is "$(stat -c %a $node/connected_devices $node/core_count $node/reset | tr '\n' ' ')" "400 400 600 " "root alone reads these"
+is "$(stat -c %a $node/connected_devices $node/core_count $node/reset | tr '\n' ' ')" "444 444 600 " "everybody counts and lists, root alone resets"
 if [ "$links" ]; then
     is "$(cat $root/neuron[0-3]/info/link_east $root/neuron[0-3]/info/link_west | tr -d '\n')" 11100111 "link flags"
     is "$(stat -c %a $node/info/link_east)" 444 "link flags are read-only"
@@ -92,5 +92,6 @@ is "$(cat $counter)" 0 "a write clears a counter"
 like "$(cat $node/stats/power/utilization)" '^POWER_STATUS_[A-Z_]+,[0-9]+,[0-9]+\.[0-9][0-9],[0-9]+\.[0-9][0-9],[0-9]+\.[0-9][0-9]$' \
     "the power line"
 
-is "$(su user -c "cat $node/info/architecture/device_name" 2>&1)" "$product" "a user reads info"
+is "$(su user -c "cat $node/info/architecture/device_name $node/core_count $node/connected_devices" 2>&1)" \
+    "$product"$'\n'"$cores${neighbours%%$'\n'*}" "a user reads info, the number of cores and the neighbours"
 done_testing

@@ -107,6 +107,9 @@ enum neuron_memalloc_type {
 #define NEURON_FEATURE_MEM_ALLOC64 (1u << 6)
 #define NEURON_FEATURE_CONTIGUOUS_SCRATCHPAD (1u << 7)
 #define NEURON_FEATURE_ZEROCOPY (1u << 8)
+#define NEURON_FEATURE_PINNED_HOST_MEM (1u << 9)
+#define NEURON_FEATURE_ALLOC_WITH_PA (1u << 10)
+#define NEURON_FEATURE_ASYNC_IO (1u << 11)
 
 /* POD_STATUS state */
 #define NEURON_POD_STATE_SINGLE_NODE 4
@@ -785,6 +788,67 @@ struct neuron_ioctl_get_va_placement { /* 16 bytes */
 	__s32 hbm_index; /* out */
 };
 
+/* 2.27.4.0 */
+struct neuron_ioctl_available_perf_profiles { /* 36 bytes */
+	__u16 requested_feature; /* in: 0, all */
+	__u8 num_profiles; /* out */
+	__u8 bitmap[32]; /* out */
+};
+
+struct neuron_ioctl_get_async_h2t_dma_compl_queues { /* 264 bytes */
+	__u32 nc_id; /* in */
+	__u32 qid_bitmap; /* in */
+	struct {
+		__u64 mmap_offset;
+		__u32 mmap_size;
+	} compl_queue_info[16]; /* out */
+};
+
+/* 2.28.0.0 */
+struct neuron_ioctl_mem_alloc_v2_mem_type64_pa { /* 64 bytes */
+	__u64 size; /* in */
+	__u64 align; /* in */
+	__u32 host_memory; /* in */
+	__u32 dram_channel; /* in */
+	__u32 dram_region; /* in */
+	__u32 nc_id; /* in */
+	__u32 mem_type; /* in */
+	__u64 *mem_handle; /* out */
+	__u32 pad;
+	__u64 pa; /* out */
+};
+
+struct neuron_ioctl_host_mem_pin { /* 24 bytes */
+	__u64 va; /* in */
+	__u64 size; /* in */
+	__u64 pa; /* out: ~0, it is not contiguous */
+};
+
+struct neuron_ioctl_host_mem_unpin { /* 8 bytes */
+	__u64 va; /* in */
+};
+
+/* 2.29.0.0 */
+struct neuron_ioctl_mem_buf_copy64zc_async { /* 64 bytes */
+	__u64 mem_handle; /* in */
+	void *buffer; /* in/out */
+	__u64 size; /* in */
+	__u64 offset; /* in */
+	__u32 is_copy_to_device; /* in */
+	__u32 bar4_wr_threshold; /* in */
+	__s32 h2t_qid; /* in */
+	__u32 dummy;
+	__u64 sequence_num; /* in */
+	void *context; /* in */
+};
+
+struct neuron_ioctl_dmabuf_fd_v2 { /* 32 bytes */
+	__u64 va; /* in */
+	__u64 size; /* in */
+	__s32 *fd; /* out */
+	__u64 *offset; /* out: of va in the buffer, whose pages are whole */
+};
+
 /*
  * Numbers: nr, encoded size, and the argument behind the pointer.
  * M: also accepted on an O_WRONLY descriptor; A: the process must be attached in the public
@@ -859,6 +923,7 @@ struct neuron_ioctl_get_va_placement { /* 16 bytes */
 #define NEURON_IOCTL_MEM_ALLOC_V2 NEURON_IOR(102, 8) /* mem_alloc_v2 */
 #define NEURON_IOCTL_MEM_ALLOC_V2MT NEURON_IOR(102, 48) /* mem_alloc_v2_mem_type */
 #define NEURON_IOCTL_MEM_ALLOC_V2MT64 NEURON_IOR(102, 56) /* mem_alloc_v2_mem_type64 */
+#define NEURON_IOCTL_MEM_ALLOC_V2MT64_PA NEURON_IOWR(102, 64) /* mem_alloc_v2_mem_type64_pa */
 #define NEURON_IOCTL_NC_RESET NEURON_IOR(103, 8) /* device_reset */
 #define NEURON_IOCTL_NC_RESET_READY NEURON_IOR(104, 8) /* device_ready */
 #define NEURON_IOCTL_PROGRAM_ENGINE_NC NEURON_IOWR(105, 8) /* program_engine_nc */
@@ -889,6 +954,7 @@ struct neuron_ioctl_get_va_placement { /* 16 bytes */
 #define NEURON_IOCTL_POD_CTRL_V2 NEURON_IOWR(123, 20) /* pod_ctrl_v2, M */
 #define NEURON_IOCTL_MEM_BUF_ZEROCOPY64 NEURON_IOWR(124, 40) /* mem_buf_copy64; in 2.24 alone */
 #define NEURON_IOCTL_MEM_BUF_ZEROCOPY64_V2 NEURON_IOWR(124, 48) /* mem_buf_copy64zc */
+#define NEURON_IOCTL_MEM_BUF_ZEROCOPY64_V3 NEURON_IOWR(124, 64) /* mem_buf_copy64zc_async */
 #define NEURON_IOCTL_H2T_DMA_ALLOC_QUEUES NEURON_IOWR(125, 20) /* h2t_dma_alloc_queues */
 #define NEURON_IOCTL_H2T_DMA_FREE_QUEUES NEURON_IOWR(126, 8) /* h2t_dma_free_queues */
 #define NEURON_IOCTL_POWER_PROFILE NEURON_IOW(127, 8) /* power_profile */
@@ -896,6 +962,12 @@ struct neuron_ioctl_get_va_placement { /* 16 bytes */
 #define NEURON_IOCTL_MEM_BUF_ZEROCOPY64_BATCHES NEURON_IOWR(129, 32) /* mem_buf_copy64zc_batches */
 #define NEURON_IOCTL_THROTTLING_NOTIFICATIONS NEURON_IOW(130, 4) /* throttling_notifications */
 #define NEURON_IOCTL_GET_VA_PLACEMENT NEURON_IOW(131, 16) /* get_va_placement, M */
+#define NEURON_IOCTL_GET_PERFORMANCE_PROFILE NEURON_IOWR(132, 8) /* power_profile */
 #define NEURON_IOCTL_DMA_QUEUE_INIT_BATCH NEURON_IOR(133, 12296) /* dma_queue_init_batch */
+#define NEURON_IOCTL_AVAILABLE_PERF_PROFILES NEURON_IOWR(134, 36) /* available_perf_profiles */
+#define NEURON_IOCTL_GET_ASYNC_H2T_DMA_COMPL_QUEUES NEURON_IOWR(135, 264)
+#define NEURON_IOCTL_HOST_MEM_PIN NEURON_IOWR(136, 24) /* host_mem_pin, M */
+#define NEURON_IOCTL_HOST_MEM_UNPIN NEURON_IOW(137, 8) /* host_mem_unpin, M */
+#define NEURON_IOCTL_DMABUF_FD_V2 NEURON_IOR(138, 8) /* dmabuf_fd_v2, M */
 
 #endif

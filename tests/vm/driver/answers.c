@@ -110,6 +110,8 @@ int main(int argc, char **argv)
 		return later(answers_later);
 	if (argc == 2 && !strcmp(argv[1], "firmware"))
 		return later(answers_firmware);
-	fprintf(stderr, "usage: driver-answers used|refused|later|firmware\n");
+	if (argc == 2 && !strcmp(argv[1], "newest"))
+		return later(answers_newest);
+	fprintf(stderr, "usage: driver-answers used|refused|later|newest|firmware\n");
 	return 2;
 }

@@ -49,5 +49,7 @@ void answers_gates(void);
 void answers_firmware(int fd);
 /* What came after 2.24; closes fd */
 void answers_later(int fd);
+/* What came after 2.26; closes fd */
+void answers_newest(int fd);
 
 #endif
