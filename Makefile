@@ -12,9 +12,12 @@ SOAK_TIME ?= 600
 # whose chip the networks are compiled for
 TARGET ?= inf1
 SOAK_SEED ?=
-# The guests' kernel: the newest cloud kernel of Debian 12 whose headers are here
-KVER ?= $(shell ls /lib/modules | grep -E '^6\.1\..*-cloud-amd64$$' | sort -V | tail -n 1)
-KDIR ?= /lib/modules/$(KVER)/build
+# on what other Debian, and what of this file there
+SUITE ?= trixie
+STEPS ?=
+# The guests' kernel: the newest cloud kernel of this machine's Debian whose headers are here
+KVER ?= $(shell scripts/fetch-kernel --have)
+KDIR ?= $(shell scripts/fetch-kernel --headers $(KVER))
 
 REL := $(BUILD)/release
 SAN := $(BUILD)/sanitized
@@ -130,6 +133,12 @@ check-packages: | deps ## the Debian packages: built, under lintian, installed, 
 check-system: guest ## a Debian guest with only our packages: installed, used by an ordinary client, purged
 	@scripts/install-deps --packages
 	@scripts/check-system $(BUILD)/system
+
+.PHONY: check-host
+check-host: ## `make run` on a bare Debian of another suite (SUITE=trixie); STEPS="demo check-quick" for more
+	@mkdir -p $(BUILD)/tap
+	@scripts/check-host $(SUITE) $(BUILD)/host-$(SUITE) $(STEPS) >$(BUILD)/tap/host-$(SUITE).tap; \
+		status=$$?; cat $(BUILD)/tap/host-$(SUITE).tap; exit $$status
 
 check-module-builds: ## the module against the newest kernels of Debian's suites (downloads)
 	@scripts/check-module-builds $(BUILD)/module-builds

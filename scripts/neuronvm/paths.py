@@ -13,7 +13,6 @@ from . import VmError
 
 TOP = Path(__file__).resolve().parents[2]
 GUEST = TOP / "scripts" / "guest"
-DEFAULT_LINE = r"6\.1\..*-cloud-amd64"  # what Debian 12 runs
 PREFIX = "opt/aws/neuron"
 INSTALLED = (TOP / "files").is_file()  # by scripts/stage-vm, in share/neuron-vm of the prefix
 
@@ -73,7 +72,7 @@ def _rsync(*arguments: str, given: str = "") -> None:
 
 def _build_module(out: Path, kver: str) -> None:
     """neuron.ko for the guest's kernel, from the source that is installed; needs the kernel's headers."""
-    headers = Path("/lib/modules") / kver / "build"
+    headers = headers_dir(kver)
     source = TOP / "module"
     built = out / "neuron.ko"
     newest = max(path.stat().st_mtime for path in source.rglob("*"))
@@ -86,6 +85,20 @@ def _build_module(out: Path, kver: str) -> None:
     done = subprocess.run(argv, env={**os.environ, "NEURON_SOURCE": str(source)}, capture_output=True, text=True)
     if done.returncode:
         raise VmError(f"the module could not be built for {kver}\n{done.stdout[-1000:]}{done.stderr[-2000:]}")
+
+
+def suite(field: str) -> str:
+    """What scripts/suite says of this machine's Debian."""
+    done = subprocess.run([str(TOP / "scripts" / "suite"), field], capture_output=True, text=True)
+    if done.returncode:
+        raise VmError(done.stderr.strip())
+    return done.stdout.strip()
+
+
+def headers_dir(kver: str) -> Path:
+    """What modules for that kernel are built against; need not be there."""
+    argv = [str(TOP / "scripts" / "fetch-kernel"), "--headers", kver]
+    return Path(subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
 
 
 def qemu_dir() -> Path:
@@ -119,6 +132,12 @@ class Kernel:
         self.modules = root / "lib" / "modules" / version
 
     @property
+    def compressed(self) -> bool:
+        """Its modules are, as Debian 13 installs them: the guests' first programs do not read them so."""
+        index = self.modules / "modules.dep"
+        return index.exists() and ".ko.xz:" in index.read_text()
+
+    @property
     def debug(self) -> bool:
         """One of scripts/build-debug-kernel: its checkers cost time and memory."""
         return "-neuron-" in self.version
@@ -129,29 +148,26 @@ def _kernels() -> list[Kernel]:
     for root in [Path("/"), *sorted((cache() / "kernel").glob("*"))]:
         for image in sorted((root / "boot").glob("vmlinuz-*")):
             kernel = Kernel(image.name.removeprefix("vmlinuz-"), root)
-            if (kernel.modules / "kernel").is_dir():
+            if (kernel.modules / "kernel").is_dir() and not kernel.compressed:
                 found.append(kernel)
     return found
 
 
 def _version_key(kernel: Kernel) -> list[int]:
-    return [int(part) for part in kernel.version.replace("-", ".").split(".") if part.isdigit()]
+    return [int(part) for part in re.findall(r"[0-9]+", kernel.version)]
 
 
 def kernel(version: str | None) -> Kernel:
-    """The named kernel, that of $NEURON_KERNEL, or the newest cloud kernel of the 6.1 line."""
+    """The named kernel, that of $NEURON_KERNEL, or the newest cloud kernel of this machine's Debian."""
     version = version or os.environ.get("NEURON_KERNEL")
+    line = re.escape(version) if version else suite("versions") + "-cloud-amd64"
     kernels = _kernels()
-    if INSTALLED and not version and not any(re.fullmatch(DEFAULT_LINE, k.version) for k in kernels):
+    if INSTALLED and not version and not any(re.fullmatch(line, k.version) for k in kernels):
         # unpacked into the cache; the machine's own boot menu stays as it is
         subprocess.run([str(TOP / "scripts" / "fetch-kernel")], stdout=subprocess.DEVNULL, check=False)
         kernels = _kernels()
-    if version:
-        kernels = [k for k in kernels if k.version == version]
-        wanted = f"linux-image-{version}"
-    else:
-        kernels = [k for k in kernels if re.fullmatch(DEFAULT_LINE, k.version)]
-        wanted = "linux-image-cloud-amd64"
+    kernels = [k for k in kernels if re.fullmatch(line, k.version)]
     if not kernels:
-        raise VmError(f"no kernel for the guest: package {wanted} (scripts/install-deps)")
+        wanted = f"linux-image-{version}" if version else "linux-image-cloud-amd64"
+        raise VmError(f"no kernel for the guest: package {wanted} (scripts/fetch-kernel)")
     return max(kernels, key=_version_key)

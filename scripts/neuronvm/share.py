@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""--share: a host directory in the guest, served by the virtiofsd of our QEMU build."""
+"""--share: a host directory in the guest, served by virtiofsd: that of our QEMU build, or where QEMU has none, the machine's."""
 
 import contextlib
 import os
@@ -9,6 +9,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import VmError
+
+PACKAGED = Path("/usr/libexec/virtiofsd")  # written in Rust; its options are others
+
+
+def server(qemu_dir: Path, directory: Path, descriptor: int) -> list[str]:
+    own = qemu_dir / "virtiofsd"
+    # a mount namespace, the default, cannot be had in every container or chroot
+    sandbox = ["sandbox=chroot"] if os.geteuid() == 0 else []
+    if own.exists():
+        options = [f"source={directory}", "cache=auto", *sandbox]
+        return [str(own), f"--fd={descriptor}", *(word for option in options for word in ("-o", option))]
+    if PACKAGED.exists():
+        return [str(PACKAGED), f"--fd={descriptor}", f"--shared-dir={directory}", "--cache=auto", "--log-level=warn",
+                *(f"--{option}" for option in sandbox)]
+    raise VmError(f"no {PACKAGED} for --share: package virtiofsd (scripts/install-deps)")
 
 
 @contextlib.contextmanager
@@ -24,12 +39,8 @@ def serve(directory: Path | None, qemu_dir: Path, work: Path) -> Iterator[Path |
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(path))
     listener.listen(1)
-    argv = [str(qemu_dir / "virtiofsd"), f"--fd={listener.fileno()}"]
-    argv += ["-o", f"source={directory.resolve()}", "-o", "cache=auto"]
-    if os.geteuid() == 0:
-        # a mount namespace, its default, cannot be had in every container or chroot
-        argv += ["-o", "sandbox=chroot"]
-    else:
+    argv = server(qemu_dir, directory.resolve(), listener.fileno())
+    if os.geteuid() != 0:
         # root of a user namespace of its own may make a mount namespace
         argv = ["unshare", "--user", "--map-root-user", "--map-auto", *argv]
     log = open(work / "virtiofsd.log", "w+")

@@ -9,12 +9,13 @@
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/src" "$dir/tree"
-kernel=$(printf '%s\n' /lib/modules/6.1.*-cloud-amd64 | sort -V | tail -n 1)
-kernel=${kernel##*/}
+kernel=$("$NEURON_TOP/scripts/fetch-kernel" --have)
+headers=$("$NEURON_TOP/scripts/fetch-kernel" --headers "$kernel")
 version=$("$NEURON_TOP/scripts/dkms-source" "$dir/src")
 build() {
     unshare --mount bash -c 'mount -t tmpfs tmpfs /var/lib/dkms && exec "$@"' _ \
-        dkms build --sourcetree "$dir/src" --dkmstree "$dir/tree" -m neuron -v "$version" -k "$kernel"
+        dkms build --sourcetree "$dir/src" --dkmstree "$dir/tree" -m neuron -v "$version" -k "$kernel" \
+        --kernelsourcedir "$headers"
 }
 ok "dkms build" build
 module=$dir/tree/neuron/$version/$kernel/x86_64/module/neuron.ko
