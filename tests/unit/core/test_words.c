@@ -387,7 +387,6 @@ int main(void)
 	Suite *s = suite_create("words");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_loop_test(t, pairs, 0, PAIRS);
 	tcase_add_loop_test(t, in_turns, 1, 3);

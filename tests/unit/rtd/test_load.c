@@ -177,7 +177,6 @@ int main(void)
 	Suite *s = suite_create("rtd-load");
 	TCase *t = tcase_create("all");
 
-	tcase_set_timeout(t, 120);
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_loop_test(t, ends_where_it_is, CLIENT, DAEMON + 1);
 	tcase_add_test(t, does_not_begin);
