@@ -74,6 +74,11 @@ check-networks: programs ## whole networks on the chip in process against float6
 	@scripts/install-deps --networks
 	@tests/networks/run --build $(REL) --output $(BUILD)/networks --target $(TARGET)
 
+.PHONY: check-sweep
+check-sweep: programs ## operators on the ends of their types, against onnxruntime and JAX (from PyPI; TARGET=trn1: its chip)
+	@scripts/install-deps --networks
+	@set -e; for s in $(wildcard tests/sweep/onnx.py tests/sweep/hlo.py); do $$s --build $(REL) --target $(TARGET); done
+
 check-generic-kernel: programs qemu ## what the cloud kernel has not: hwmon, device coredumps
 	@tests/vm/generic-kernel --build $(REL) --output $(BUILD)/tap-generic
 
