@@ -312,11 +312,13 @@ def scatters() -> Iterator[Case]:
     i, u = np.array([[1], [1], [2], [-3], [1]]), np.array([[1, -4, 7], [-1, 4, 2], [5, 5, 5], [NAN, -INF, -0.0], [0.5, INF, NAN]], F)
     for kind in ("none", "add", "mul", "max", "min"):
         yield Case(f"ScatterND_{kind}", "ScatterND", {"x": x, "i": i, "u": u}, {"reduction": kind}, near=1e-6, golden=kind == "none")
+        yield Case(f"ScatterND_rows_{kind}", "ScatterND", {"x": x, "i": i, "u": np.nan_to_num(u, nan=4, posinf=6, neginf=-6)}, {"reduction": kind},
+                   near=1e-6, golden=True)
         finite = np.where(np.isfinite(u), u, 2).astype(F)
         for axis in (0, 1):
             at = np.array([[1, 1, 0], [1, -1, 0], [-3, 1, 0]])
             yield Case(f"ScatterElements_{axis}_{kind}", "ScatterElements", {"x": x, "i": at, "u": finite[:3]}, {"axis": axis, "reduction": kind},
-                       near=1e-6, golden=kind == "none")
+                       near=1e-6, golden=True)
         yield Case(f"ScatterND_int32_{kind}", "ScatterND", {"x": x.astype(np.int32), "i": i[:3], "u": np.array(
             [[2147483647, 1, -5], [16777217, 7, 9], [1, -2147483648, 3]], np.int32)}, {"reduction": kind})
     for dtype in (np.float16, np.int8, np.uint8, np.bool_, np.int64):
@@ -568,6 +570,37 @@ WITHOUT = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "Rand
            "QLinearReduceMean", "DynamicQuantizeLSTM", "SVMClassifier")
 
 
+HALVES = ("Add_float", "Sub_float", "Mul_float", "Div_float", "Min_float", "Max_float", "Pow_float", "Equal_float", "Less_float", "PRelu_float",
+          "Where_float", "Clip_0_1", "ReduceMax_float", "ReduceSum_float", "ReduceMean_float", "ReduceLogSumExp_float", "ReduceL2_float",
+          "Softmax_float", "LogSoftmax_float", "ArgMax_1_0", "Hardmax_rows", "TopK_1", "CumSum_00", "LpNormalization_zero_1",
+          "LpNormalization_zero_2", "MaxPool_image", "AveragePool_image", "MatMul_float", "Gemm_float", "Unique_1", "ScatterElements_1_add",
+          "ScatterND_rows_none", "Resize_nearest", "LayerNormalization_rows", "IsNaN_float", "IsInf_float", "Round_float", "Ceil_float", "Relu_float",
+          "Sigmoid_float", "Tanh_float", "Gelu_float", "Softplus_float", "Reciprocal_float", "Log_float", "Erf_float", "Sin_float", "HardSigmoid_float",
+          "Elu_float", "LeakyRelu_float", "Trilu_float32", "GlobalMaxPool_image", "ReduceProd_float", "Sinh_large", "Asinh_large")
+
+
+def sums() -> Iterator[Case]:
+    """Of fp16, which hold what they lead to but not the sums themselves"""
+    x = np.linspace(500, 1500, 240).astype(np.float16).reshape(1, 2, 10, 12)
+    for op in ("ReduceMean", "ReduceL2", "ReduceLogSum"):
+        yield Case(f"{op}_sum", op, {"x": x, "a": np.array([2, 3])}, {}, constants=("a",), near=1e-3, golden=True)
+    yield Case("GlobalAveragePool_sum", "GlobalAveragePool", {"x": x}, near=1e-3, golden=True)
+    yield Case("AveragePool_sum", "AveragePool", {"x": x}, {"kernel_shape": [9, 9]}, near=1e-3, golden=True)
+    yield Case("LpPool_sum", "LpPool", {"x": x}, {"kernel_shape": [3, 3]}, near=1e-3, golden=True)
+    for p in (1, 2):
+        yield Case(f"LpNormalization_sum_{p}", "LpNormalization", {"x": x.reshape(2, 120)}, {"p": p}, near=1e-3, golden=True)
+    yield Case("Mean_sum", "Mean", {"x": x[0, 0] * 40, "z": x[0, 1] * 40, "w": x[0, 0] * 40}, near=1e-3, golden=True)
+
+
+def halves(given: list[Case]) -> Iterator[Case]:
+    """The same in fp16, of what it holds"""
+    for case in given:
+        if case.name in HALVES:
+            narrow = {k: v if v.dtype != F or k in ("r", "s") and case.op == "Resize" else np.clip(v, -65504, 65504, where=np.isfinite(v), out=v.copy())
+                      .astype(np.float16) for k, v in case.inputs.items()}
+            yield case._replace(name=f"{case.name}_half", inputs=narrow, near=max(case.near, 2e-3 if case.near else 0), golden=False)
+
+
 def held(case: Case) -> Case:
     """With its operands without elements as constants: such an input of the model is refused"""
     return case._replace(constants=case.constants + tuple(k for k, v in case.inputs.items() if not v.size and k not in case.constants))
@@ -575,5 +608,6 @@ def held(case: Case) -> Case:
 
 def cases() -> list[Case]:
     given = [Case("input_without_elements", "Abs", {"x": np.zeros((0, 3), F)})]
-    return given + [held(c) for group in (unary, binary, casts, reductions, normalizations, windows, products, moves, scatters, quantized, contributed, samples, learned, forests,
-                            recurrent, activations, empty) for c in group()]
+    given += [held(c) for group in (unary, binary, casts, reductions, normalizations, windows, products, moves, scatters, quantized, contributed,
+                                    samples, learned, forests, recurrent, activations, empty, sums) for c in group()]
+    return given + list(halves(given))
