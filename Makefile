@@ -78,9 +78,9 @@ check-networks: programs ## whole networks on the chip in process against float6
 	@tests/networks/run --build $(REL) --output $(BUILD)/networks --target $(TARGET)
 
 .PHONY: check-sweep
-check-sweep: programs ## HLO's operations on the ends of their types against NumPy and JAX (from PyPI; TARGET=trn1: its chip)
+check-sweep: programs ## operators on the ends of their types, against onnxruntime, NumPy and JAX (from PyPI; TARGET=trn1: its chip)
 	@scripts/install-deps --networks
-	@tests/sweep/hlo.py --build $(REL) --target $(TARGET)
+	@set -e; for s in tests/sweep/onnx.py tests/sweep/hlo.py; do $$s --build $(REL) --target $(TARGET); done
 
 check-generic-kernel: programs qemu ## what the cloud kernel has not: hwmon, device coredumps
 	@tests/vm/generic-kernel --build $(REL) --output $(BUILD)/tap-generic

@@ -252,12 +252,8 @@ static onnx_op numbers(struct onnx_node *n, onnx_op x, unsigned int axis)
 		 : NULL;
 }
 
-/*
- * The index of the best element, with the dimension kept as 1. As in onnxruntime nothing is better
- * than a NaN that comes first, whose index is `otherwise`, and other NaNs are passed over.
- */
-static onnx_op best_place(struct onnx_node *n, onnx_op x, unsigned int axis, enum ncc_kind func,
-			  bool last, double otherwise)
+onnx_op ox_best_place(struct onnx_node *n, onnx_op x, unsigned int axis, enum ncc_kind func,
+		      bool last, double otherwise)
 {
 	onnx_op at = numbers(n, x, axis), none, there = NULL, y = x, first;
 
@@ -285,8 +281,8 @@ static void import_arg(struct onnx_node *n)
 
 	if (n->rc)
 		return;
-	at = best_place(n, x, axis, (enum ncc_kind)onnx_arg(n), onnx_int(n, "select_last_index", 0),
-			0);
+	at = ox_best_place(n, x, axis, (enum ncc_kind)onnx_arg(n),
+			   onnx_int(n, "select_last_index", 0), 0);
 	for (unsigned int i = 0; i < x->shape.ndim; i++)
 		if (i != axis)
 			dim[k++] = x->shape.dim[i];
@@ -302,7 +298,7 @@ static void import_hardmax(struct onnx_node *n)
 
 	if (n->rc)
 		return;
-	at = best_place(n, x, axis, NCC_MAX, false, -1);
+	at = ox_best_place(n, x, axis, NCC_MAX, false, -1);
 	at = ox_bin(n, NCC_EQ, numbers(n, x, axis), at);
 	onnx_give(n, 0, ox_cast_like(n, at, x));
 }

@@ -285,13 +285,14 @@ static void import_shift(struct onnx_node *n)
 /* Max, Min, Sum and Mean of any number of operands */
 static void import_many(struct onnx_node *n)
 {
-	enum ncc_kind kind = onnx_arg(n) == NCC_DIV ? NCC_ADD : (enum ncc_kind)onnx_arg(n);
-	onnx_op r = onnx_in(n, 0);
+	const bool mean = onnx_arg(n) == NCC_DIV; /* of a sum that need not fit 16 bits */
+	enum ncc_kind kind = mean ? NCC_ADD : (enum ncc_kind)onnx_arg(n);
+	onnx_op r = mean ? ox_f32(n, onnx_in(n, 0)) : onnx_in(n, 0);
 
 	for (unsigned int i = 1; i < n->nin; i++)
-		r = ox_bin(n, kind, r, onnx_in(n, i));
-	if (onnx_arg(n) == NCC_DIV)
-		r = ox_binc(n, NCC_MUL, r, 1.0 / n->nin);
+		r = ox_bin(n, kind, r, mean ? ox_f32(n, onnx_in(n, i)) : onnx_in(n, i));
+	if (mean)
+		r = ox_cast_like(n, ox_binc(n, NCC_MUL, r, 1.0 / n->nin), onnx_in(n, 0));
 	onnx_give(n, 0, r);
 }
 

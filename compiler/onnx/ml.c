@@ -130,18 +130,9 @@ onnx_op ml_two_scores(struct onnx_node *n, onnx_op s, bool one_minus)
 
 onnx_op ml_largest(struct onnx_node *n, onnx_op scores)
 {
-	struct ncc_shape s = { .dtype = NEURON_DT_INT32 };
-	const uint8_t map = 1;
-	int64_t rows;
-	onnx_op best, at;
+	onnx_op at = scores ? ox_best_place(n, scores, 1, NCC_MAX, false, 0) : NULL;
 
-	if (!scores)
-		return NULL;
-	rows = scores->shape.dim[0];
-	best = ox_bin(n, NCC_EQ, scores, ox_reduce(n, scores, NCC_MAX, 1u << 1, true));
-	at = ox_spread(n, ox_iota(n, NEURON_DT_INT32, scores->shape.dim[1]), &scores->shape, &map);
-	at = ox_select(n, best, at, ox_scalar(n, &s, (double)scores->shape.dim[1]));
-	return ox_reshape(n, ox_reduce(n, at, NCC_MIN, 1u << 1, false), 1, &rows);
+	return at ? ox_reshape(n, at, 1, &scores->shape.dim[0]) : NULL;
 }
 
 void ml_give_label(struct onnx_node *n, onnx_op number, const char *ints, const char *strings)

@@ -217,8 +217,8 @@ static void import_mvn(struct onnx_node *n)
 
 static void import_lp_norm(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0), s = x;
-	uint32_t mask = 1u << onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim);
+	onnx_op x = ox_f32(n, onnx_in(n, 0)), s = x;
+	uint32_t mask = 1u << onnx_axis(n, onnx_int(n, "axis", -1), onnx_in(n, 0)->shape.ndim);
 	int64_t p = onnx_int(n, "p", 2);
 
 	if (p == 1)
@@ -229,7 +229,7 @@ static void import_lp_norm(struct onnx_node *n)
 	x = s ? ox_select(n, ox_binc(n, NCC_EQ, s, 0), ox_scalar(n, &s->shape, 0),
 			  ox_bin(n, NCC_DIV, x, s))
 	      : NULL;
-	onnx_give(n, 0, x);
+	onnx_give(n, 0, ox_cast_like(n, x, onnx_in(n, 0)));
 }
 
 const struct onnx_rule onnx_norm[] = {

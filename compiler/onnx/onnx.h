@@ -325,7 +325,14 @@ onnx_op ox_expand(struct onnx_node *n, onnx_op a, unsigned int ndim, const int64
 onnx_op ox_spread(struct onnx_node *n, onnx_op a, const struct ncc_shape *s, const uint8_t *map);
 onnx_op ox_reshape(struct onnx_node *n, onnx_op a, unsigned int ndim, const int64_t *dim);
 onnx_op ox_insert(struct onnx_node *n, onnx_op x, unsigned int at); /* a dimension of 1 */
-/* index.c: the part of x that idx's dimensions cover, all of axis */
+/*
+ * index.c: the index of the best element along axis, by NCC_MAX or NCC_MIN, with that dimension as
+ * 1. As in onnxruntime nothing is better than a NaN that comes first, whose index is `otherwise`,
+ * and other NaNs are passed over.
+ */
+onnx_op ox_best_place(struct onnx_node *n, onnx_op x, unsigned int axis, enum ncc_kind func,
+		      bool last, double otherwise);
+/* The part of x that idx's dimensions cover, all of axis */
 onnx_op onnx_covered(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
 /* The list of which idx has number i at index i of dimension d, whatever the others; or NULL */
 onnx_op onnx_index_rows(onnx_op idx, unsigned int d);

@@ -120,18 +120,28 @@ static void import_reduce(struct onnx_node *n)
 		return;
 	if (what >= L2 && what <= LOG_SUM_EXP && !ncc_is_float(x->shape.dtype))
 		onnx_fail(n, -ENOTSUP, "of %s is not supported", ncc_dtype_name(&x->shape));
-	onnx_give(n, 0, noop ? x : reduce_as(n, what, x, mask, keep));
+	if (noop) {
+		onnx_give(n, 0, x);
+		return;
+	}
+	/* What is added up need not fit 16 bits before it is divided, or its root taken. */
+	if (ncc_is_float(x->shape.dtype) && what != MAX && what != MIN)
+		x = ox_f32(n, x);
+	onnx_give(n, 0, ox_cast_like(n, reduce_as(n, what, x, mask, keep), onnx_in(n, 0)));
 }
 
 onnx_op ox_softmax(struct onnx_node *n, onnx_op x, unsigned int axis, bool log)
 {
 	const uint32_t mask = 1u << axis;
-	onnx_op e = ox_bin(n, NCC_SUB, x, ox_reduce(n, x, NCC_MAX, mask, true)), sum;
+	onnx_op f = ox_f32(n, x);
+	onnx_op e = ox_bin(n, NCC_SUB, f, ox_reduce(n, f, NCC_MAX, mask, true)), sum;
 
 	sum = ox_reduce(n, ox_un(n, NCC_EXP, e), NCC_ADD, mask, true);
 	if (log)
-		return ox_bin(n, NCC_SUB, e, ox_un(n, NCC_LOG, sum));
-	return ox_bin(n, NCC_DIV, ox_un(n, NCC_EXP, e), sum);
+		e = ox_bin(n, NCC_SUB, e, ox_un(n, NCC_LOG, sum));
+	else
+		e = ox_bin(n, NCC_DIV, ox_un(n, NCC_EXP, e), sum);
+	return ox_cast_like(n, e, x);
 }
 
 static void import_softmax(struct onnx_node *n)

@@ -67,15 +67,21 @@ static onnx_op merged(struct onnx_node *n, onnx_op x, onnx_op u, onnx_op hot, un
 	return ox_select(n, any, all, x);
 }
 
-/* x with the updates u in place of what the indices name, in order; NULL: merged() does it */
-static onnx_op replaced(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_op u,
+/* Does POOL combine elements of x so? Predicates are only replaced. */
+static bool combines(const struct ncc_combine *c, const struct ncc_op *x)
+{
+	return c->by == NCC_COMBINE_SECOND || (c->kind != NCC_MUL && !x->shape.pred);
+}
+
+/* x with the updates u combined with what the indices name, in order; NULL: merged() does it */
+static onnx_op combined(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_op u,
 			const struct ncc_slices *g)
 {
 	const struct ncc_combine c = reduction(n);
 	onnx_op y = NULL;
 	int rc;
 
-	if (n->rc || !x || !idx || !u || c.by != NCC_COMBINE_SECOND ||
+	if (n->rc || !x || !idx || !u || !combines(&c, x) ||
 	    (onnx_is_const(x) && onnx_is_const(idx) && onnx_is_const(u)))
 		return NULL;
 	rc = expand_scatter(&n->b, 1, &x, idx, &u, g, &c, &y);
@@ -111,7 +117,7 @@ onnx_op onnx_index_rows(onnx_op idx, unsigned int d)
 }
 
 /* Whole rows along dimension 0, by their numbers, in order; NULL: they are not that */
-static onnx_op replaced_rows(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_op u)
+static onnx_op combined_rows(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_op u)
 {
 	struct ncc_slices g = {
 		.nwindow = 1, .window = { 1 }, .dropped = 1, .nmap = 1, .vector = 1
@@ -129,12 +135,12 @@ static onnx_op replaced_rows(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_o
 	u = ox_reshape(n, u, 2, (int64_t[]){ u->shape.dim[0], columns });
 	s = x->shape;
 	x = ox_reshape(n, x, 2, (int64_t[]){ x->shape.dim[0], columns });
-	y = replaced(n, x, row, u, &g);
+	y = combined(n, x, row, u, &g);
 	return y ? ox_reshape(n, y, s.ndim, s.dim) : NULL;
 }
 
 /* The elements of x along axis that idx, of u's shape, names: each line by itself */
-static onnx_op replaced_elements(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_op u,
+static onnx_op combined_elements(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_op u,
 				 unsigned int axis)
 {
 	struct ncc_slices g = { .dropped = 1u << axis, .nmap = 1, .map = { (uint8_t)axis } };
@@ -149,13 +155,13 @@ static onnx_op replaced_elements(struct onnx_node *n, onnx_op x, onnx_op idx, on
 		g.index_batch[g.nbatch] = (uint8_t)d;
 		g.batch[g.nbatch++] = (uint8_t)d;
 	}
-	return replaced(n, x, idx, u, &g);
+	return combined(n, x, idx, u, &g);
 }
 
 /* x with the updates u along axis, at indices from 0 on, of x's rank and u's shape */
 static onnx_op scattered(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_op u, unsigned int axis)
 {
-	onnx_op y = replaced_elements(n, x, idx, u, axis), hot;
+	onnx_op y = combined_elements(n, x, idx, u, axis), hot;
 	const uint8_t map = (uint8_t)axis;
 	struct ncc_shape s;
 
@@ -186,7 +192,7 @@ static void import_scatter_elements(struct onnx_node *n)
 		return;
 	}
 
-	part = axis ? NULL : replaced_rows(n, x, idx, u);
+	part = axis ? NULL : combined_rows(n, x, idx, u);
 	if (!n->rc && !part) {
 		idx = ox_from_end(n, idx, x->shape.dim[axis]);
 		part = idx ? onnx_covered(n, x, idx, axis) : NULL;
@@ -196,7 +202,7 @@ static void import_scatter_elements(struct onnx_node *n)
 }
 
 /* The slices of x that the k coordinates of each index name */
-static onnx_op replaced_slices(struct onnx_node *n, onnx_op x, onnx_op flat, onnx_op u)
+static onnx_op combined_slices(struct onnx_node *n, onnx_op x, onnx_op flat, onnx_op u)
 {
 	struct ncc_slices g = {
 		.nwindow = 1, .window = { 1 }, .dropped = 1, .nmap = 1, .vector = 1
@@ -206,7 +212,7 @@ static onnx_op replaced_slices(struct onnx_node *n, onnx_op x, onnx_op flat, onn
 		return NULL;
 	g.size[0] = 1;
 	g.size[1] = x->shape.dim[1];
-	return replaced(n, x, ox_reshape(n, flat, 2, (int64_t[]){ ncc_elems(&flat->shape), 1 }),
+	return combined(n, x, ox_reshape(n, flat, 2, (int64_t[]){ ncc_elems(&flat->shape), 1 }),
 			ox_reshape(n, u, 2, (int64_t[]){ ncc_elems(&flat->shape), g.size[1] }), &g);
 }
 
@@ -234,7 +240,7 @@ static void import_scatter_nd(struct onnx_node *n)
 	}
 
 	idx = ox_flat_index(n, idx, (unsigned int)k, x->shape.dim);
-	hot = replaced_slices(n, ox_reshape(n, x, 2, (int64_t[]){ rows, rest }), idx, u);
+	hot = combined_slices(n, ox_reshape(n, x, 2, (int64_t[]){ rows, rest }), idx, u);
 	if (n->rc || hot) {
 		onnx_give_as(n, 0, ox_reshape(n, hot, x->shape.ndim, x->shape.dim), n->in[0].type);
 		return;

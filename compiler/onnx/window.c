@@ -510,9 +510,10 @@ static void import_average_pool(struct onnx_node *n)
 	if (!of_floats(n) || !take_spatial(n, x, NULL, &s) || !take_out(n, &s))
 		return;
 	take_window(&s, w);
-	r = ox_reduce_window(n, x, NCC_ADD, 0, w);
+	r = ox_reduce_window(n, ox_f32(n, x), NCC_ADD, 0, w);
 	if (r)
-		onnx_give(n, 0, ox_bin(n, NCC_MUL, r, weights(n, r, &s, padding)));
+		r = ox_bin(n, NCC_MUL, r, weights(n, r, &s, padding));
+	onnx_give(n, 0, ox_cast_like(n, r, x));
 }
 
 /* (sum of |x|^p)^(1/p) */
@@ -533,21 +534,22 @@ static onnx_op powered(struct onnx_node *n, onnx_op x, int64_t p)
 static void import_lp_pool(struct onnx_node *n)
 {
 	int64_t p = onnx_int(n, "p", 2);
-	onnx_op x = onnx_in(n, 0);
+	onnx_op x = onnx_in(n, 0), r;
 	struct ncc_window w[NCC_MAX_DIMS];
 	struct spatial s;
 
 	if (!of_floats(n) || !take_spatial(n, x, NULL, &s) || !take_out(n, &s))
 		return;
 	take_window(&s, w);
-	onnx_give(n, 0, root(n, ox_reduce_window(n, powered(n, x, p), NCC_ADD, 0, w), p));
+	r = root(n, ox_reduce_window(n, powered(n, ox_f32(n, x), p), NCC_ADD, 0, w), p);
+	onnx_give(n, 0, ox_cast_like(n, r, x));
 }
 
 enum { GLOBAL_AVERAGE, GLOBAL_MAX, GLOBAL_LP };
 
 static void import_global(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0);
+	onnx_op x = onnx_in(n, 0), f;
 	int64_t p = onnx_int(n, "p", 2), count = 1;
 	uint32_t mask;
 
@@ -561,13 +563,14 @@ static void import_global(struct onnx_node *n)
 	mask = (1u << x->shape.ndim) - 4;
 	for (unsigned int i = 2; i < x->shape.ndim; i++)
 		count *= x->shape.dim[i];
+	f = ox_f32(n, x);
 	if (onnx_arg(n) == GLOBAL_MAX)
-		x = ox_reduce(n, x, NCC_MAX, mask, true);
+		f = ox_reduce(n, x, NCC_MAX, mask, true);
 	else if (onnx_arg(n) == GLOBAL_LP)
-		x = root(n, ox_reduce(n, powered(n, x, p), NCC_ADD, mask, true), p);
+		f = root(n, ox_reduce(n, powered(n, f, p), NCC_ADD, mask, true), p);
 	else
-		x = ox_binc(n, NCC_MUL, ox_reduce(n, x, NCC_ADD, mask, true), 1.0 / (double)count);
-	onnx_give(n, 0, x);
+		f = ox_binc(n, NCC_MUL, ox_reduce(n, f, NCC_ADD, mask, true), 1.0 / (double)count);
+	onnx_give(n, 0, ox_cast_like(n, f, x));
 }
 
 const struct onnx_rule onnx_window[] = {
