@@ -292,9 +292,6 @@ int hlo_of_empty(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 
 	if (rc)
 		return rc;
-	if (hlo_is_dynamic(in))
-		return hlo_fail(in, -ENOTSUP,
-				"a dynamic dimension of a value that has no elements");
 	for (unsigned int i = 0; l.without == l.n && i < l.n; i++) {
 		v->op[i] = placeholder(in, &l.shape[i]);
 		if (!v->op[i])
