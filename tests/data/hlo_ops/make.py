@@ -772,10 +772,9 @@ def chosen():
 
 
 def in_lines():
-    for family in (dynamics, lines, orders, randoms):
+    for family in (dynamics, lines, orders, randoms, tight):
         family.add(case)
         family.add_written(cases)
-    tight.add(case)
 
 
 def main():
