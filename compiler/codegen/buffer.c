@@ -87,16 +87,18 @@ void gen_sbuf_leave(struct ncc_gen *g, struct ncc_buf *buf)
 	g->sbuf_live -= align_up(buf->bytes ? buf->bytes : 1);
 }
 
+#define REGIONS 4 /* of a memory; a loader puts a variable into one of them (docs/nrt.md) */
+
 int gen_var(struct ncc_gen *g, enum neff_var_type type, const char *name, uint64_t size)
 {
 	const struct neuron_gen *gen = g->prog.target->gen;
-	const uint64_t channel = gen->memory[0].size, all = neuron_gen_memory(gen);
+	const uint64_t region = gen->memory[0].size / REGIONS, all = neuron_gen_memory(gen);
 	int id;
 
-	if (size > channel)
+	if (size > region)
 		return ncc_fail_op(g->err, -EFBIG, g->op,
-				   "too large: %llu bytes, a channel of DRAM has %llu",
-				   (unsigned long long)size, (unsigned long long)channel);
+				   "too large: %llu bytes, a region of DRAM has %llu",
+				   (unsigned long long)size, (unsigned long long)region);
 	if (size > all - g->dram)
 		return ncc_fail_op(g->err, -EFBIG, g->op,
 				   "too large: with it the model needs %llu bytes of DRAM, a chip "

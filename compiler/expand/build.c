@@ -87,7 +87,9 @@ struct ncc_op *build_const(struct ncc_build *bl, const struct ncc_shape *s)
 	struct ncc_op *op;
 
 	if (bytes > NCC_MAX_CONST - *bl->const_bytes) {
-		build_fail(bl, -EFBIG, "too large: the module's constants exceed %lld bytes",
+		build_fail(bl, -EFBIG,
+			   "too large: the constants that are made for the module exceed %lld "
+			   "bytes",
 			   (long long)NCC_MAX_CONST);
 		return NULL;
 	}

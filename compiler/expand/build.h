@@ -10,7 +10,7 @@
 #include "ir/ir.h"
 
 #define NCC_MANY 16 /* operands of an operation with any number of them */
-#define NCC_MAX_CONST (1ll << 30) /* bytes, all constants of a module */
+#define NCC_MAX_CONST (1ll << 30) /* bytes, all constants of a module that its file has not */
 
 /* The operation being read: a front end fills this in once and hands it to everything here. */
 struct ncc_build {

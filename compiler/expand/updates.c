@@ -339,17 +339,118 @@ static int one_by_one(const struct scatter *s, struct ncc_op **out)
 	return rc;
 }
 
+/* Many, two by two */
+
+#define MOST_SPREAD (1ll << 24) /* elements of the updates of some slices, spread over all rows */
+
+/* What updates make together: of every row, if one of them hits it */
+struct together {
+	struct ncc_op *hit, *u[NCC_MANY]; /* [shared, rows, updates, columns] */
+};
+
+/* The updates of n slices from lo on, each for every row */
+static int spread_slices(const struct scatter *s, struct ncc_op *hit, int64_t lo, int64_t n,
+			 struct together *t)
+{
+	static const uint8_t of_hit[3] = { 0, 1, 2 }, of_update[3] = { 0, 2, 3 };
+	struct ncc_shape to = { .ndim = 4,
+				.dim = { s->x[0]->shape.dim[0], rows_of(s), n, columns_of(s) } };
+
+	to.dtype = NEURON_DT_INT8;
+	to.pred = true;
+	hit = build_slice(s->bl, hit, 2, lo, n);
+	t->hit = hit ? build_spread(s->bl, &to, hit, of_hit) : NULL;
+	for (unsigned int i = 0; t->hit && i < s->n; i++) {
+		struct ncc_op *u = build_slice(s->bl, s->u[i], 1, lo, n);
+
+		to.dtype = u ? u->shape.dtype : 0;
+		to.pred = u && u->shape.pred;
+		t->u[i] = u ? build_spread(s->bl, &to, u, of_update) : NULL;
+		if (!t->u[i])
+			return -ENOMEM;
+	}
+	return t->hit ? 0 : -ENOMEM;
+}
+
+/* Every second of n updates, from lo on */
+static struct ncc_op *every_second(const struct scatter *s, struct ncc_op *x, int64_t lo, int64_t n)
+{
+	struct ncc_op *r = x && x->shape.dim[2] > 1 ? build_slice(s->bl, x, 2, lo, n) : NULL;
+
+	if (r)
+		r->stride[2] = n > 1 ? 2 : 1;
+	return r;
+}
+
+/* Each update with the one behind it; the last one of an odd number stays. */
+static int combine_pairs(const struct scatter *s, struct together *t)
+{
+	const int64_t all = t->hit->shape.dim[2], n = all / 2;
+	struct ncc_op *a[NCC_MANY], *b[NCC_MANY], *both[NCC_MANY], *hit[2], *last[2];
+	int rc;
+
+	hit[0] = every_second(s, t->hit, 0, n);
+	hit[1] = every_second(s, t->hit, 1, n);
+	for (unsigned int i = 0; i < s->n; i++) {
+		both[i] = a[i] = every_second(s, t->u[i], 0, n);
+		b[i] = every_second(s, t->u[i], 1, n);
+		if (!a[i] || !b[i])
+			return -ENOMEM;
+	}
+	rc = hit[0] && hit[1] ? updates_combine(s, both, b) : -ENOMEM;
+	for (unsigned int i = 0; !rc && i < s->n; i++) {
+		last[0] = build_select(s->bl, hit[1], build_select(s->bl, hit[0], both[i], b[i]),
+				       a[i]);
+		last[1] = build_slice(s->bl, t->u[i], 2, all - 1, 1);
+		t->u[i] = build_concat(s->bl, last, 1 + all % 2, 2);
+		rc = t->u[i] ? 0 : -ENOMEM;
+	}
+	last[0] = rc ? NULL : build_binary(s->bl, NCC_OR, hit[0], hit[1]);
+	last[1] = build_slice(s->bl, t->hit, 2, all - 1, 1);
+	t->hit = build_concat(s->bl, last, 1 + all % 2, 2);
+	return t->hit ? 0 : -ENOMEM;
+}
+
+static int in_trees(const struct scatter *s, int64_t each, struct ncc_op **out)
+{
+	struct ncc_op *all = compare_with_all(s), *r[NCC_MANY];
+	struct together t;
+	int rc = all ? 0 : -ENOMEM;
+
+	memcpy(out, s->x, s->n * sizeof(out[0]));
+	for (int64_t lo = 0; !rc && lo < s->slices; lo += each) {
+		rc = spread_slices(s, all, lo, s->slices - lo < each ? s->slices - lo : each, &t);
+		while (!rc && t.hit->shape.dim[2] > 1)
+			rc = combine_pairs(s, &t);
+		memcpy(r, out, s->n * sizeof(r[0]));
+		for (unsigned int i = 0; !rc && i < s->n; i++)
+			t.u[i] = build_reshape(s->bl, t.u[i], &s->x[i]->shape);
+		t.hit = rc ? NULL : build_reshape(s->bl, t.hit, &s->x[0]->shape);
+		rc = t.hit ? updates_combine(s, r, t.u) : -ENOMEM;
+		for (unsigned int i = 0; !rc && i < s->n; i++) {
+			out[i] = build_select(s->bl, t.hit, r[i], out[i]);
+			rc = out[i] ? 0 : -ENOMEM;
+		}
+	}
+	return rc;
+}
+
 int updates_apply(const struct scatter *s, struct ncc_op **out)
 {
+	int64_t each = MOST_SPREAD / (ncc_elems(&s->x[0]->shape));
 	int rc = all_at_once(s, out);
 
 	if (rc || *out)
 		return rc;
-	if (s->slices > MOST)
-		return build_fail(s->bl, -ENOTSUP,
-				  "%lld updates, at most %d are supported of this operation",
-				  (long long)s->slices, MOST);
-	return one_by_one(s, out);
+	if (s->slices <= MOST)
+		return one_by_one(s, out);
+	each = each > 1 ? each : 1;
+	if (s->slices / each <= MOST)
+		return in_trees(s, each, out);
+	return build_fail(s->bl, -ENOTSUP,
+			  "%lld updates of %lld elements are more than are supported of this "
+			  "operation",
+			  (long long)s->slices, (long long)ncc_elems(&s->x[0]->shape));
 }
 
 /* One part of a tensor */

@@ -397,6 +397,7 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 	}
 	imp.proto = proto;
 	imp.opt = opt;
+	imp.const_bytes = -(int64_t)size; /* what is in the file is no more than it has */
 	fits = hlo_wide_fits(proto);
 	imp.narrow = opt->narrow_64bit || fits;
 	/* a program with jumps is for one core, and no stage of a pipeline */

@@ -298,11 +298,7 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 		return rc;
 	r.n = ncc_elems(&r.op->shape);
 	bytes = r.n * ncc_dtype_size(r.op->shape.dtype);
-	if (bytes > NCC_MAX_CONST - imp->const_bytes)
-		return fail(&r, -EFBIG, "too large: the model's constants exceed 1 GiB");
-	imp->const_bytes += bytes;
-
-	rc = find_elements(&r);
+	rc = find_elements(&r); /* in the file, and so no more than it has */
 	if (rc)
 		return rc;
 	v->op = r.op;

@@ -774,10 +774,13 @@ def chosen():
 
 
 def in_lines():
+<<<<<<< HEAD
     for family in (dynamics, edges, lines, nothing, orders, randoms):
+=======
+    for family in (dynamics, lines, orders, randoms, tight):
+>>>>>>> limits
         family.add(case)
         family.add_written(cases)
-    tight.add(case)
 
 
 def main():

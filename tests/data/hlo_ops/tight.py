@@ -10,6 +10,8 @@ import numpy as np
 from jax import lax
 from jax._src.lib import _jax
 
+from lines import scatter_text, scattered
+
 
 def compositing(depth, colour, alpha, scale):
     """120 layers in the order of their depth, each over those behind it: its numbers come from many gathered rows"""
@@ -78,3 +80,19 @@ def add(case: Callable) -> None:
     case("small_products", lambda a, b, c, d: (jnp.einsum("nij,nj->ni", a, b), jnp.einsum("nji,njk->nki", a, c), jnp.einsum("ni,nj->nij", b, b),
          jnp.einsum("nijk,nkjl->lni", a.reshape(250, 3, 1, 3), c.reshape(250, 3, 1, 2)), jnp.einsum("nij,nj->ni", d, d[:, 0]).astype(jnp.float32)), lambda d: (
              d.f32(250, 3, 3), d.f32(250, 3), d.f32(250, 3, 2), d.f32(130, 4, 4).astype(np.float16)), ulps=2)
+    case("multiply_many", lambda x, y, i, u, v: (x.at[i].multiply(u), y.at[:, i].multiply(v)), lambda d: (
+        d.edges(np.int32, 40, 3), d.edges(np.int32, 2, 7), d.ints(np.int32, 2501, low=-41, high=45), d.edges(np.int32, 2501, 3), d.edges(np.int32, 2, 2501)))
+
+
+def add_written(cases: dict) -> None:
+    """2,500 updates by a computation: of two numbers the larger, with its label, the first of equal ones"""
+    body = """%p = stablehlo.compare GE, %a0, %b0 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %v = stablehlo.select %p, %a0, %b0 : tensor<i1>, tensor<f32> %k = stablehlo.select %p, %a1, %b1 : tensor<i1>, tensor<i32>
+        stablehlo.return %v, %k : tensor<f32>, tensor<i32>"""
+
+    def larger(a, b):
+        kept = a[0] >= b[0]
+        return np.where(kept, a[0], b[0]), np.where(kept, a[1], b[1])
+    cases["largest_of_many"] = (scattered(larger), lambda d: (
+        d.f32(30, 4), d.ints(np.int32, 30, 4), d.ints(np.int32, 2500, 1, low=-2, high=33), np.round(d.f32(2500, 4), 1), d.ints(np.int32, 2500, 4)),
+            0.0, False, scatter_text(("f32", "i32"), 30, 2500, 4, body))

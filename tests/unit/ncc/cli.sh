@@ -81,6 +81,11 @@ awk '/^\/\/ after/ { n++ } n == 1' "$dir/ir" >"$dir/first.ir"
     --output "$dir/e.neff" >"$dir/loops.ir"
 "$cc" compile --framework IR "$dir/loops.ir" --dump-ir-after loops --output "$dir/f.neff" >"$dir/parts"
 [ "$(grep -c '^// after loops' "$dir/parts")" -eq 5 ] || fail "the parts of a program with loops"
+# what no loader has a place for
+printf '%s\n' 'module "m"' '%0 = f32[400000,1000] parameter index=0 "x"' '%1 = f32[400000,1000] add %0, %0 "y"' \
+    '%2 = f32[1,1000] slice %1 start={7,0} stride={1,1} "s"' 'return %2' >"$dir/large.ir"
+refused 1 "1600000000 bytes, a region of DRAM has 1073741824" compile --framework IR "$dir/large.ir" --output "$dir/x.neff"
+"$cc" compile --framework IR "$dir/large.ir" --target trn1 --output "$dir/f.neff" || fail "a large variable for trn1"
 refused 2 "takes a pass" compile --framework XLA "$model" --dump-ir-after nothing --output "$dir/x.neff"
 refused 2 "-O takes" compile --framework XLA "$model" -O7 --output "$dir/x.neff"
 refused 1 "not the tensor IR but an HLO module: give --framework XLA" compile --framework IR "$model" --output "$dir/x.neff"
