@@ -774,11 +774,7 @@ def chosen():
 
 
 def in_lines():
-<<<<<<< HEAD
-    for family in (dynamics, edges, lines, nothing, orders, randoms):
-=======
-    for family in (dynamics, lines, orders, randoms, tight):
->>>>>>> limits
+    for family in (dynamics, edges, lines, nothing, orders, randoms, tight):
         family.add(case)
         family.add_written(cases)
 
