@@ -164,7 +164,10 @@ struct neuron_stats {
 	struct neuron_counter reset_fail[NEURON_CORES_MAX];
 };
 
+#define NEURON_DIES_MAX 2
+
 struct neuron_power {
+	u32 word[NEURON_DIES_MAX]; /* what the last look found */
 	unsigned int samples, min, max;
 	u64 sum;
 	u32 last;

@@ -49,7 +49,7 @@ struct counter_dir {
 	u64 told[FILES_MAX]; /* what pollers were last woken for */
 };
 
-enum nd_file_id { ND_FILE_NOTIFY, ND_FILE_EAST, ND_FILE_WEST, ND_FILE_POWER, ND_FILES };
+enum nd_file_id { ND_FILE_NOTIFY, ND_FILE_EAST, ND_FILE_WEST, ND_FILE_POWER, ND_FILE_RAW, ND_FILES };
 
 struct nd_file {
 	struct kobj_attribute ka;
@@ -263,6 +263,29 @@ static ssize_t power_show(struct kobject *kobj, struct kobj_attribute *ka, char 
 	return n;
 }
 
+/* As the last look found it, whether it is a new sample or not */
+static ssize_t power_raw_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
+{
+	struct neuron_device *nd = file_nd(ka);
+	ssize_t n = sysfs_emit(buf, "die,util_bips,counter\n");
+	unsigned int die;
+	u32 word;
+	int ret;
+
+	for (die = 0; die < nd->gen->dies; die++) {
+		ret = neuron_power_word(nd, die, &word);
+		if (ret)
+			n += sysfs_emit_at(buf, n, "%u,%s\n", die,
+					   ret == -EIO ? "read_error" : "unavailable");
+		else
+			n += sysfs_emit_at(buf, n,
+					   (word & 0xffff) > POWER_MAX_BP ? "%u,bogus(%u),%u\n" :
+									    "%u,%u,%u\n",
+					   die, word & 0xffff, word >> 16);
+	}
+	return n;
+}
+
 /* -1: poll() on counters does not wake; 0: it does, at the next look after a change */
 static ssize_t notify_delay_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
 {
@@ -293,6 +316,7 @@ static const struct {
 	[ND_FILE_EAST] = { "link_east", 0444, link_east_show, NULL },
 	[ND_FILE_WEST] = { "link_west", 0444, link_west_show, NULL },
 	[ND_FILE_POWER] = { "utilization", 0644, power_show, NULL },
+	[ND_FILE_RAW] = { "utilization_raw", 0644, power_raw_show, NULL },
 };
 
 static void add_file(struct neuron_sysfs *s, struct kobject *parent, enum nd_file_id id)
@@ -405,6 +429,7 @@ static void device_add_tree(struct neuron_sysfs *s)
 		add_dir(s, host, neuron_host_kinds[i], &s->nd->stats.host_mem[i], true);
 	power = add_kobj(s, stats, "power");
 	add_file(s, power, ND_FILE_POWER);
+	add_file(s, power, ND_FILE_RAW);
 	for (i = 0; i < s->nd->gen->cores; i++)
 		core_add(s, i);
 	/* the node has no parent, so this is the way to the PCI device */

@@ -43,12 +43,25 @@ changed "corrected ones" "set_sensor sram-ecc-corrected 5 && set_sensor dram0-ec
 is "$(cat $hardware/sram_ecc_corrected $hardware/mem_ecc_corrected | paste -sd' ')" "5 16" "are sums of their own"
 is "$(cat $health/unhealthy_components)" hbm,sram "and nobody's harm"
 
+# both dies have the one reading, and its number goes on with every look
+raw() { sed 's/,[0-9]*$//' $hardware/../power/utilization_raw | paste -sd' '; }
+set_sensor power 1234 >>qmp.txt
+until [ "$(raw)" = "die,util_bips,counter 0,1234 1,1234" ]; do usleep 10000; done
+point 0 "the power of each die"
+before=$(cat $hardware/../power/utilization_raw)
+until [ "$(cat $hardware/../power/utilization_raw)" != "$before" ]; do usleep 10000; done
+point 0 "and its number goes on"
+fault power-reading 20000 >>qmp.txt
+until [ "$(raw)" = "die,util_bips,counter 0,bogus(20000) 1,bogus(20000)" ]; do usleep 10000; done
+point 0 "what is none is said to be so"
+fault power-reading off >>qmp.txt
+
 before=$(beat)
 until [ "$(beat)" -gt "$before" ]; do usleep 10000; done
 point 0 "the heart beats"
 ok "without an answer of the firmware: who polls is woken" ./driver-tool poll $health/unhealthy_components \
     "fault mailbox-silence always >>qmp.txt"
-is "$(cat $health/unhealthy_components)" hbm,sram,firmware_service_api "it says so"
+is "$(cat $health/unhealthy_components) $(raw)" "hbm,sram,firmware_service_api die,util_bips,counter 0,read_error 1,read_error" "it says so"
 before=$(beat)
 usleep 1500000
 is "$(beat)" "$before" "the heart stands"
