@@ -49,7 +49,14 @@ struct counter_dir {
 	u64 told[FILES_MAX]; /* what pollers were last woken for */
 };
 
-enum nd_file_id { ND_FILE_NOTIFY, ND_FILE_EAST, ND_FILE_WEST, ND_FILE_POWER, ND_FILE_RAW, ND_FILES };
+enum nd_file_id {
+	ND_FILE_NOTIFY,
+	ND_FILE_EAST,
+	ND_FILE_WEST,
+	ND_FILE_POWER,
+	ND_FILE_RAW,
+	ND_FILES
+};
 
 struct nd_file {
 	struct kobj_attribute ka;
@@ -514,7 +521,7 @@ void neuron_sysfs_scan(struct neuron_device *nd)
 	mutex_unlock(&nd->notify_lock);
 }
 
-/* neuronN/: files of the device itself. Since 2.28 the public driver lets everybody count and list */
+/* neuronN/: files of the device itself. The public driver lets all count and list since 2.28 */
 static ssize_t reset_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct neuron_device *nd = dev_get_drvdata(dev);
@@ -555,7 +562,7 @@ static ssize_t core_count_show(struct device *dev, struct device_attribute *attr
 
 	return sysfs_emit(buf, "%d", nd->gen->cores); /* no newline, as programs know it */
 }
-static DEVICE_ATTR(core_count, 0444, core_count_show, NULL);
+static DEVICE_ATTR_RO(core_count);
 
 static ssize_t connected_devices_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -575,7 +582,7 @@ static ssize_t connected_devices_show(struct device *dev, struct device_attribut
 			n += sysfs_emit_at(buf, n, n ? ", %d" : "%d", id[port]);
 	return n + sysfs_emit_at(buf, n, "\n");
 }
-static DEVICE_ATTR(connected_devices, 0444, connected_devices_show, NULL);
+static DEVICE_ATTR_RO(connected_devices);
 
 static struct attribute *neuron_device_attrs[] = {
 	&dev_attr_reset.attr,
