@@ -164,7 +164,10 @@ struct neuron_stats {
 	struct neuron_counter reset_fail[NEURON_CORES_MAX];
 };
 
+#define NEURON_DIES_MAX 2
+
 struct neuron_power {
+	u32 word[NEURON_DIES_MAX]; /* what the last look found */
 	unsigned int samples, min, max;
 	u64 sum;
 	u32 last;
@@ -187,8 +190,7 @@ struct neuron_health {
 	u32 firmware; /* its version */
 	u32 repair; /* NEURON_REPAIR_*, of memories */
 	bool silent; /* the firmware gave no answer to the last look */
-	u32 events; /* looks that found other counts of errors than the one before, or another
-		       repair */
+	u32 events; /* looks that found other errors or another repair than the one before */
 	u64 looks; /* that were answered */
 };
 
@@ -285,7 +287,7 @@ struct neuron_device {
 	struct neuron_stats stats;
 	struct mutex notify_lock; /* sysfs: the tree is there */
 	struct neuron_sysfs *sysfs;
-	struct kobject *hardware; /* of the later chips: stats/hardware, as long as sysfs is there */
+	struct kobject *hardware; /* stats/hardware of later chips, as long as sysfs is there */
 };
 
 /* All cores, as in nc_map */

@@ -201,7 +201,7 @@ static int do_nc_map(struct neuron_device *nd, void *arg, struct neuron_call *ca
 	struct neuron_ioctl_get_logical_to_physical_nc_map a;
 	struct neuron_ioctl_nc_map_entry *entry;
 	struct neuron_ioctl_nc_map *map;
-	u32 cores = nd->gen->cores, n, i;
+	u32 cores = nd->gen->cores, newest, n, i;
 	int ret;
 
 	/* known before the argument is looked at */
@@ -211,8 +211,8 @@ static int do_nc_map(struct neuron_device *nd, void *arg, struct neuron_call *ca
 	if (ret)
 		return ret;
 	/* version 1 is for UltraServers, and the same here */
-	if (a.max_map_entries > NC_MAP_MAX ||
-	    a.mapping_version > (neuron_level >= NEURON_LEVEL_2_29))
+	newest = neuron_level >= NEURON_LEVEL_2_29;
+	if (a.max_map_entries > NC_MAP_MAX || a.mapping_version > newest)
 		return -EINVAL;
 	n = min_t(u32, a.max_map_entries, NEURON_ROUTES * cores);
 	map = kzalloc(sizeof(*map) + n * sizeof(*entry), GFP_KERNEL);

@@ -33,8 +33,7 @@ static const char *built; /* the version that the kernel gave the module */
 
 static char *abi_level = "2.24";
 module_param(abi_level, charp, 0440);
-MODULE_PARM_DESC(abi_level, "release of the public driver to be to programs: 2.24, 2.27, 2.28, "
-			    "2.29 (default 2.24)");
+MODULE_PARM_DESC(abi_level, "release to be to programs: 2.24, 2.27, 2.28, 2.29 (default 2.24)");
 
 const char *neuron_level_version(void)
 {

@@ -49,7 +49,14 @@ struct counter_dir {
 	u64 told[FILES_MAX]; /* what pollers were last woken for */
 };
 
-enum nd_file_id { ND_FILE_NOTIFY, ND_FILE_EAST, ND_FILE_WEST, ND_FILE_POWER, ND_FILES };
+enum nd_file_id {
+	ND_FILE_NOTIFY,
+	ND_FILE_EAST,
+	ND_FILE_WEST,
+	ND_FILE_POWER,
+	ND_FILE_RAW,
+	ND_FILES
+};
 
 struct nd_file {
 	struct kobj_attribute ka;
@@ -263,6 +270,29 @@ static ssize_t power_show(struct kobject *kobj, struct kobj_attribute *ka, char 
 	return n;
 }
 
+/* As the last look found it, whether it is a new sample or not */
+static ssize_t power_raw_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
+{
+	struct neuron_device *nd = file_nd(ka);
+	ssize_t n = sysfs_emit(buf, "die,util_bips,counter\n");
+	unsigned int die;
+	u32 word;
+	int ret;
+
+	for (die = 0; die < nd->gen->dies; die++) {
+		ret = neuron_power_word(nd, die, &word);
+		if (ret)
+			n += sysfs_emit_at(buf, n, "%u,%s\n", die,
+					   ret == -EIO ? "read_error" : "unavailable");
+		else
+			n += sysfs_emit_at(buf, n,
+					   (word & 0xffff) > POWER_MAX_BP ? "%u,bogus(%u),%u\n" :
+									    "%u,%u,%u\n",
+					   die, word & 0xffff, word >> 16);
+	}
+	return n;
+}
+
 /* -1: poll() on counters does not wake; 0: it does, at the next look after a change */
 static ssize_t notify_delay_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
 {
@@ -293,6 +323,7 @@ static const struct {
 	[ND_FILE_EAST] = { "link_east", 0444, link_east_show, NULL },
 	[ND_FILE_WEST] = { "link_west", 0444, link_west_show, NULL },
 	[ND_FILE_POWER] = { "utilization", 0644, power_show, NULL },
+	[ND_FILE_RAW] = { "utilization_raw", 0644, power_raw_show, NULL },
 };
 
 static void add_file(struct neuron_sysfs *s, struct kobject *parent, enum nd_file_id id)
@@ -405,6 +436,7 @@ static void device_add_tree(struct neuron_sysfs *s)
 		add_dir(s, host, neuron_host_kinds[i], &s->nd->stats.host_mem[i], true);
 	power = add_kobj(s, stats, "power");
 	add_file(s, power, ND_FILE_POWER);
+	add_file(s, power, ND_FILE_RAW);
 	for (i = 0; i < s->nd->gen->cores; i++)
 		core_add(s, i);
 	/* the node has no parent, so this is the way to the PCI device */
@@ -489,7 +521,7 @@ void neuron_sysfs_scan(struct neuron_device *nd)
 	mutex_unlock(&nd->notify_lock);
 }
 
-/* neuronN/: files of the device itself. Since 2.28 the public driver lets everybody count and list */
+/* neuronN/: files of the device itself. The public driver lets all count and list since 2.28 */
 static ssize_t reset_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct neuron_device *nd = dev_get_drvdata(dev);
@@ -530,7 +562,7 @@ static ssize_t core_count_show(struct device *dev, struct device_attribute *attr
 
 	return sysfs_emit(buf, "%d", nd->gen->cores); /* no newline, as programs know it */
 }
-static DEVICE_ATTR(core_count, 0444, core_count_show, NULL);
+static DEVICE_ATTR_RO(core_count);
 
 static ssize_t connected_devices_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -550,7 +582,7 @@ static ssize_t connected_devices_show(struct device *dev, struct device_attribut
 			n += sysfs_emit_at(buf, n, n ? ", %d" : "%d", id[port]);
 	return n + sysfs_emit_at(buf, n, "\n");
 }
-static DEVICE_ATTR(connected_devices, 0444, connected_devices_show, NULL);
+static DEVICE_ATTR_RO(connected_devices);
 
 static struct attribute *neuron_device_attrs[] = {
 	&dev_attr_reset.attr,

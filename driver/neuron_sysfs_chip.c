@@ -102,7 +102,7 @@ static u32 corrected_sum(struct neuron_device *nd, const struct neuron_health *h
 		struct neuron_device *nd = hardware_nd(kobj);                                 \
 		struct neuron_health h;                                                       \
 		int ret = look(nd, &h);                                                       \
-                                                                                              \
+											      \
 		return ret ?: sysfs_emit(buf, "%u\n", value);                                 \
 	}                                                                                     \
 	static struct kobj_attribute var = __ATTR(var, 0644, var##_show, NULL)
@@ -117,6 +117,7 @@ static struct attribute *hardware_attrs[] = {
 	&sram_ecc_uncorrected.attr, &mem_ecc_uncorrected.attr, &mem_ecc_repairable_uncorrected.attr,
 	&sram_ecc_corrected.attr,   &mem_ecc_corrected.attr,   NULL
 };
+
 static const struct attribute_group hardware_group = { .attrs = hardware_attrs };
 
 /* What the last look found; a state of repairs is one error more of its kind */
@@ -132,7 +133,7 @@ static u32 health_memory(struct neuron_device *nd, const struct neuron_health *h
 	{                                                                                     \
 		struct neuron_device *nd = hardware_nd(kobj);                                 \
 		struct neuron_health h;                                                       \
-                                                                                              \
+											      \
 		neuron_watch_last(nd, &h);                                                    \
 		return sysfs_emit(buf, format "\n", value);                                   \
 	}                                                                                     \

@@ -23,15 +23,14 @@
 #define WATCH_PERIOD (HZ / 2)
 #define POWER_SAMPLES_VALID 60
 #define POWER_API_MIN 3
-#define POWER_MAX_BP 10000
 
 enum {
 	WORD_API,
 	WORD_STATUS,
 	WORD_SERIAL_LO,
 	WORD_SERIAL_HI,
-	WORD_POWER,
-	WORD_ECC, /* of the SRAM, then of each memory */
+	WORD_POWER, /* of each die */
+	WORD_ECC = WORD_POWER + NEURON_DIES_MAX, /* of the SRAM, then of each memory */
 	/* behind them, where there is such a word: how repairs of memories went */
 	WORDS_MAX = WORD_ECC + NEURON_ECC_MEMORIES_MAX + 1
 };
@@ -86,6 +85,28 @@ int neuron_power_last(struct neuron_device *nd)
 	return bp;
 }
 
+/**
+ * neuron_power_word() - what the firmware said of a die at the last look
+ * @nd: the device
+ * @die: which
+ * @word: the utilization in basis points, which may be none, and above it the sample's number
+ *
+ * Return: 0, -EIO if it did not answer, -ENODATA if it never said anything.
+ */
+int neuron_power_word(struct neuron_device *nd, unsigned int die, u32 *word)
+{
+	int ret = 0;
+
+	mutex_lock(&nd->watch.lock);
+	*word = nd->power.word[die];
+	if (!nd->power.supported)
+		ret = -ENODATA;
+	else if (nd->watch.last.silent)
+		ret = -EIO;
+	mutex_unlock(&nd->watch.lock);
+	return ret;
+}
+
 static void power_look(struct neuron_device *nd, const u32 *word)
 {
 	time64_t now = ktime_get_real_seconds();
@@ -96,6 +117,7 @@ static void power_look(struct neuron_device *nd, const u32 *word)
 		nd->power.refused = true;
 		return;
 	}
+	memcpy(nd->power.word, word + WORD_POWER, sizeof(nd->power.word));
 	nd->power.supported = true;
 	power_sample(nd, word[WORD_POWER]);
 	if (now - nd->power.minute >= 60)
@@ -182,7 +204,8 @@ static unsigned int words_list(const struct neuron_gen *gen, u64 addr[WORDS_MAX]
 	addr[WORD_STATUS] = nhal_misc_addr(gen, gen->ready_word);
 	addr[WORD_SERIAL_LO] = nhal_misc_addr(gen, NEURON_MISC_SERIAL_LO);
 	addr[WORD_SERIAL_HI] = nhal_misc_addr(gen, NEURON_MISC_SERIAL_HI);
-	addr[WORD_POWER] = nhal_misc_addr(gen, NEURON_MISC_POWER(0));
+	for (i = 0; i < NEURON_DIES_MAX; i++)
+		addr[WORD_POWER + i] = nhal_misc_addr(gen, NEURON_MISC_POWER(i % gen->dies));
 	addr[WORD_ECC] = nhal_misc_addr(gen, NEURON_MISC_ECC_SRAM);
 	for (i = 0; i < gen->memories; i++)
 		addr[WORD_ECC + 1 + i] = nhal_misc_addr(gen, NEURON_MISC_ECC_DRAM(i));

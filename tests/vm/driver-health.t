@@ -12,6 +12,18 @@ health=$hardware/health_status
 # errors that stay, that can be repaired, of the SRAM, events
 counts() { (cd $health && cat hbm_ecc_err_count repairable_hbm_ecc_err_count sram_ecc_err_count hw_error_event | paste -sd' '); }
 beat() { cat $health/healthcheck_heartbeat; }
+# becomes COMMAND TEXT NAME, moves COMMAND NAME: within a minute
+becomes() {
+    local tries=0
+    until [ "$("$1")" = "$2" ] || [ $((tries++)) -gt 600 ]; do usleep 100000; done
+    is "$("$1")" "$2" "$3"
+}
+moves() {
+    local tries=0 before
+    before=$("$1")
+    until [ "$("$1")" != "$before" ] || [ $((tries++)) -gt 600 ]; do usleep 100000; done
+    point $((tries > 600)) "$2"
+}
 # changed NAME COMMAND: and somebody polls for it
 changed() { ok "$1: who polls is woken" ./driver-tool poll "$health/hw_error_event" "$2 >>qmp.txt"; }
 export hardware health
@@ -43,12 +55,20 @@ changed "corrected ones" "set_sensor sram-ecc-corrected 5 && set_sensor dram0-ec
 is "$(cat $hardware/sram_ecc_corrected $hardware/mem_ecc_corrected | paste -sd' ')" "5 16" "are sums of their own"
 is "$(cat $health/unhealthy_components)" hbm,sram "and nobody's harm"
 
-before=$(beat)
-until [ "$(beat)" -gt "$before" ]; do usleep 10000; done
-point 0 "the heart beats"
+# both dies have the one reading, and its number goes on with every look
+number() { tail -n 1 $hardware/../power/utilization_raw; }
+raw() { sed 's/,[0-9]*$//' $hardware/../power/utilization_raw | paste -sd' '; }
+set_sensor power 1234 >>qmp.txt
+becomes raw "die,util_bips,counter 0,1234 1,1234" "the power of each die"
+moves number "its number goes on"
+fault power-reading 20000 >>qmp.txt
+becomes raw "die,util_bips,counter 0,bogus(20000) 1,bogus(20000)" "what is none is said to be so"
+fault power-reading off >>qmp.txt
+
+moves beat "the heart beats"
 ok "without an answer of the firmware: who polls is woken" ./driver-tool poll $health/unhealthy_components \
     "fault mailbox-silence always >>qmp.txt"
-is "$(cat $health/unhealthy_components)" hbm,sram,firmware_service_api "it says so"
+is "$(cat $health/unhealthy_components) $(raw)" "hbm,sram,firmware_service_api die,util_bips,counter 0,read_error 1,read_error" "it says so"
 before=$(beat)
 usleep 1500000
 is "$(beat)" "$before" "the heart stands"

@@ -17,6 +17,7 @@ if [ ! "$links" ]; then recorded+=$'\n'$(cat "$here"/sysfs-tree-later.txt); fi
 wanted=$(grep -v -e '^#' -e ' ./power/' -e ' ./neuron_core' <<<"$recorded"; echo '600 ./hang_dump'
     for ((i = 0; i < cores; i++)); do sed -n "s, ./neuron_core0/, ./neuron_core$i/,p" <<<"$recorded"; done
     if [ "$links" ]; then echo '444 ./info/link_east'; echo '444 ./info/link_west'; fi
+    echo '644 ./stats/power/utilization_raw'
     if [ ! "$links" ]; then printf '644 ./stats/hardware/%s_ecc_corrected\n' sram mem; fi
     if [ "$memories" -gt 2 ]; then
         printf '444 ./stats/hardware/health_status/%s\n' {repairable_hbm,hbm,sram}_ecc_err_count hw_error_event \

@@ -813,7 +813,7 @@ struct neuron_ioctl_mem_alloc_v2_mem_type64_pa { /* 64 bytes */
 	__u32 dram_region; /* in */
 	__u32 nc_id; /* in */
 	__u32 mem_type; /* in */
-	__u64 *mem_handle; /* out */
+	__u64 __user *mem_handle; /* out */
 	__u32 pad;
 	__u64 pa; /* out */
 };
@@ -831,7 +831,7 @@ struct neuron_ioctl_host_mem_unpin { /* 8 bytes */
 /* 2.29.0.0 */
 struct neuron_ioctl_mem_buf_copy64zc_async { /* 64 bytes */
 	__u64 mem_handle; /* in */
-	void *buffer; /* in/out */
+	void __user *buffer; /* in/out */
 	__u64 size; /* in */
 	__u64 offset; /* in */
 	__u32 is_copy_to_device; /* in */
@@ -839,14 +839,14 @@ struct neuron_ioctl_mem_buf_copy64zc_async { /* 64 bytes */
 	__s32 h2t_qid; /* in */
 	__u32 dummy;
 	__u64 sequence_num; /* in */
-	void *context; /* in */
+	void __user *context; /* in */
 };
 
 struct neuron_ioctl_dmabuf_fd_v2 { /* 32 bytes */
 	__u64 va; /* in */
 	__u64 size; /* in */
-	__s32 *fd; /* out */
-	__u64 *offset; /* out: of va in the buffer, whose pages are whole */
+	__s32 __user *fd; /* out */
+	__u64 __user *offset; /* out: of va in the buffer, whose pages are whole */
 };
 
 /*
