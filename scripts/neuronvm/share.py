@@ -13,7 +13,7 @@ from . import VmError
 PACKAGED = Path("/usr/libexec/virtiofsd")  # written in Rust; its options are others
 
 
-def server(qemu_dir: Path, directory: Path, descriptor: int) -> list[str]:
+def command(qemu_dir: Path, directory: Path, descriptor: int) -> list[str]:
     own = qemu_dir / "virtiofsd"
     # a mount namespace, the default, cannot be had in every container or chroot
     sandbox = ["sandbox=chroot"] if os.geteuid() == 0 else []
@@ -39,7 +39,7 @@ def serve(directory: Path | None, qemu_dir: Path, work: Path) -> Iterator[Path |
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(path))
     listener.listen(1)
-    argv = server(qemu_dir, directory.resolve(), listener.fileno())
+    argv = command(qemu_dir, directory.resolve(), listener.fileno())
     if os.geteuid() != 0:
         # root of a user namespace of its own may make a mount namespace
         argv = ["unshare", "--user", "--map-root-user", "--map-auto", *argv]

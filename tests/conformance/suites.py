@@ -107,7 +107,7 @@ def shared() -> None:
             for path in make:
                 path.touch()
             try:
-                said = " ".join(share.server(qemu, Path("/what"), 7))
+                said = " ".join(share.command(qemu, Path("/what"), 7))
             except VmError as error:
                 said = str(error)
             tap.ok(want in said and (not make or said.startswith(f"{make[0]} ")), f"virtiofsd: {name}", said)
