@@ -163,7 +163,11 @@ static void test_descriptor_addresses(int fd)
 	is(descs_write(fd, tx, d, 1, 0, 0), -EINVAL, "one byte beyond it");
 	desc(d, true, chunk_pa(fd, host), 0, 1);
 	is(descs_write(fd, tx, d, 1, 0, 0), -EINVAL, "length 0 is 64 KiB");
+	desc(d, true, chunk_pa(fd, host), 64, 1); /* nothing is wrong with it but where it goes */
+	is(descs_write(fd, tx, d, 1, 4096 - sizeof(d), 0), 0, "the last place of the ring's chunk");
 	is(descs_write(fd, tx, d, 1, 4096, 0), -EINVAL, "beyond the ring's chunk");
+	is(descs_write(fd, tx, d, 1, 4096 - sizeof(d) / 2, 0), -EINVAL, "half of it beyond");
+	is(descs_write(fd, tx, d, 1, -(uint64_t)sizeof(d), 0), -EINVAL, "before it");
 	is(descs_write(fd, tx, d, UINT32_MAX, 0, 0), -E2BIG, "too many");
 	is(descs_write(fd, tx, NULL, 1, 0, 0), -EFAULT, "from nowhere");
 	chunk_free(fd, host);
