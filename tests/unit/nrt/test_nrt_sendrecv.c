@@ -5,6 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <check.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,18 +308,32 @@ START_TEST(strangers)
 }
 END_TEST
 
-/* A range of ports that is free now */
+static bool is_free(unsigned int number)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)number) };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	bool is = !bind(fd, (struct sockaddr *)&at, sizeof(at));
+
+	close(fd);
+	return is;
+}
+
+#define PORTS 8 /* of the cores in this test */
+
+/* A range of ports that are free now, of those that no connection takes by itself */
 static void choose_port(void)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	socklen_t size = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	unsigned int first = 10000 + (unsigned int)getpid() % 2048 * PORTS, n = 0;
 
-	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) ||
-	    getsockname(fd, (struct sockaddr *)&at, &size))
-		exit(2);
-	close(fd);
-	snprintf(port, sizeof(port), "%u", ntohs(at.sin_port) > 65000 ? 40000 : ntohs(at.sin_port));
+	while (n < PORTS) {
+		if (is_free(first + n)) {
+			n++;
+			continue;
+		}
+		first += n + 1;
+		n = 0;
+	}
+	snprintf(port, sizeof(port), "%u", first);
 }
 
 #define RUDE 200 /* more than there are places for who is not known, and for who is known */
@@ -400,6 +415,140 @@ START_TEST(slow)
 }
 END_TEST
 
+static int dial_by(const char *from, const char *host)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)) };
+	struct sockaddr_in own = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	inet_pton(AF_INET, from, &own.sin_addr);
+	inet_pton(AF_INET, host, &to.sin_addr);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&own, sizeof(own)), 0);
+	if (!connect(fd, (struct sockaddr *)&to, sizeof(to)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Who says all but one word as the peer does is none, nor who says all of it at another address */
+START_TEST(almost)
+{
+	const uint32_t hello[][4] = { { 0x3152534f, 5, 0, 0 },
+				      { 0x3152534e, 5, 0, 1 },
+				      { 0x3152534e, 5, 0, 0 } };
+	nrt_async_sendrecv_comm_t *in;
+	int fd, other;
+	char byte;
+
+	ck_assert_int_eq(nrt_async_sendrecv_init(0), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_async_sendrecv_accept(HERE, 5, 0, &in), NRT_SUCCESS);
+	for (int i = 0; i < 2; i++) {
+		fd = dial();
+		ck_assert_int_eq(write(fd, hello[i], 16), 16);
+		ck_assert_int_le(read(fd, &byte, 1), 0);
+		close(fd);
+	}
+	other = dial_by("127.0.0.2", HERE);
+	ck_assert_int_ge(other, 0);
+	ck_assert_int_eq(write(other, hello[2], 16), 16);
+	fd = dial();
+	ck_assert_int_eq(write(fd, hello[2], 16), 16);
+	connected(in);
+	ck_assert_int_eq(recv(other, &byte, 1, MSG_DONTWAIT), -1);
+	ck_assert_int_eq(read(fd, &byte, 1), 1);
+	close(fd);
+	close(other);
+}
+END_TEST
+
+/* The port is open at the loopback address alone until a peer of another host is to come */
+START_TEST(loopback)
+{
+	nrt_async_sendrecv_comm_t *in;
+	int fd = -1;
+
+	ck_assert_int_eq(nrt_async_sendrecv_init(0), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_async_sendrecv_accept(HERE, 5, 0, &in), NRT_SUCCESS);
+	close(dial());
+	ck_assert_int_eq(dial_by("127.0.0.2", "127.0.0.2"), -1);
+	ck_assert_int_eq(nrt_async_sendrecv_accept("192.0.2.1", 5, 0, &in), NRT_SUCCESS);
+	for (int i = 0; i < CHECK_WAIT_MS && fd < 0; i++) {
+		fd = dial_by("127.0.0.2", "127.0.0.2");
+		nap();
+	}
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+}
+END_TEST
+
+/* A port that answers as no core does is tried again, until it answers as one */
+START_TEST(answers)
+{
+	const uint32_t said[4] = { 0x3152534e, 0, 6, 0 };
+	const struct timeval patience = { .tv_sec = 10 };
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	int listener = socket(AF_INET, SOCK_STREAM, 0), one = 1, fd;
+	nrt_async_sendrecv_comm_t *out;
+	uint32_t heard[4];
+	bool done;
+
+	at.sin_port = htons((uint16_t)(atoi(port) + 6));
+	inet_pton(AF_INET, HERE, &at.sin_addr);
+	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	ck_assert_int_eq(listen(listener, 1), 0);
+	ck_assert_int_eq(nrt_async_sendrecv_init(0), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_async_sendrecv_connect(HERE, 6, 0, &out), NRT_SUCCESS);
+	for (int i = 0; i < 2; i++) {
+		const char answer = i ? 1 : 2;
+
+		fd = accept(listener, NULL, NULL);
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+		ck_assert_int_eq(recv(fd, heard, 16, MSG_WAITALL), 16);
+		ck_assert_mem_eq(heard, said, 16);
+		ck_assert_int_eq(nrt_async_sendrecv_test_comm(out, &done), NRT_SUCCESS);
+		ck_assert(!done);
+		ck_assert_int_eq(send(fd, &answer, 1, MSG_NOSIGNAL), 1);
+		if (!i) {
+			ck_assert_int_eq(recv(fd, heard, 1, 0), 0);
+			close(fd);
+		}
+	}
+	connected(out);
+	close(fd);
+	close(listener);
+}
+END_TEST
+
+/* As many requests as are said to be possible, and a close that tells of those under way */
+START_TEST(requests)
+{
+	nrt_async_sendrecv_request_t *r, *first, *s;
+	nrt_async_sendrecv_comm_t *out, *in;
+	nrt_tensor_t *t = tensor(0);
+	int most;
+
+	ck_assert_int_eq(nrt_async_sendrecv_get_max_num_pending_request(&most), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_async_sendrecv_init(0), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_async_sendrecv_init(1), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_async_sendrecv_accept(HERE, 1, 0, &in), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_async_sendrecv_connect(HERE, 0, 1, &out), NRT_SUCCESS);
+	connected(out);
+	connected(in);
+	ck_assert_int_eq(nrt_async_sendrecv_recv_tensor(t, 0, 1, in, &first), NRT_SUCCESS);
+	for (int i = 1; i < most; i++)
+		ck_assert_int_eq(nrt_async_sendrecv_recv_tensor(t, 0, 1, in, &r), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_async_sendrecv_recv_tensor(t, 0, 1, in, &r), NRT_RESOURCE);
+	ck_assert_int_eq(nrt_async_sendrecv_send_tensor(t, 0, 1, out, &s), NRT_SUCCESS);
+	ck_assert_uint_eq(finished(first), 1);
+	finished(s);
+	ck_assert_int_eq(nrt_async_sendrecv_recv_tensor(t, 0, 1, in, &r), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_async_sendrecv_close(0), NRT_FAILURE);
+	ck_assert_int_eq(nrt_async_sendrecv_close(1), NRT_SUCCESS);
+	nrt_tensor_free(&t);
+}
+END_TEST
+
 /* A host that is not there is not waited for when the core is closed */
 START_TEST(nobody_there)
 {
@@ -425,6 +574,10 @@ int main(void)
 	tcase_add_loop_test(open, rude, 0, 3);
 	tcase_add_test(open, slow);
 	tcase_add_test(open, nobody_there);
+	tcase_add_test(open, almost);
+	tcase_add_test(open, loopback);
+	tcase_add_test(open, answers);
+	tcase_add_test(open, requests);
 	suite_add_tcase(s, open);
 	tcase_add_test(own, two_processes);
 	suite_add_tcase(s, own);

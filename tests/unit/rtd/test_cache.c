@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The cache of NEFFs: what is found is what has the same SHA-256, of all its bits; what goes is the
- * oldest of the user who has the most. Entries are numbers here, and freeing them is written down.
+ * oldest of the user who has the most, and nothing that is in use. Entries are numbers here, and
+ * freeing them is written down.
  */
 #include <check.h>
 #include <openssl/evp.h>
@@ -93,6 +94,55 @@ START_TEST(victims)
 }
 END_TEST
 
+static struct rtd_cached *hold(struct rtd_cache *cache, unsigned int number, uintptr_t neff)
+{
+	uint8_t key[RTD_CACHE_KEY];
+
+	key_of(number, key);
+	return rtd_cache_add(cache, key, (struct nrtx_neff *)neff, 10, &users[0]);
+}
+
+/* So many and no more; one that is larger than the whole cache puts nothing out */
+START_TEST(bounds)
+{
+	struct rtd_cache *cache = rtd_cache_new(2, 40);
+	uint8_t key[RTD_CACHE_KEY];
+
+	add(cache, 1, 0, 10);
+	add(cache, 2, 0, 10);
+	add(cache, 3, 0, 10);
+	ck_assert_uint_eq(ngone, 1);
+	ck_assert_uint_eq(gone[0], 1);
+	add(cache, 4, 0, 41);
+	ck_assert_uint_eq(ngone, 2);
+	ck_assert_uint_eq(gone[1], 4);
+	key_of(2, key);
+	ck_assert(found(cache, key));
+	rtd_cache_free(cache);
+	ck_assert_uint_eq(ngone, 4);
+}
+END_TEST
+
+/* What is in use is there until it is given back; who comes second has what the first one read */
+START_TEST(held)
+{
+	struct rtd_cache *cache = rtd_cache_new(1, 40);
+	struct rtd_cached *first = hold(cache, 1, 1), *second = hold(cache, 1, 9);
+
+	ck_assert_uint_eq(ngone, 1);
+	ck_assert_uint_eq(gone[0], 9);
+	ck_assert_uint_eq((uintptr_t)rtd_cached_neff(second), 1);
+	rtd_cache_put(cache, second);
+	add(cache, 2, 0, 10); /* puts it out */
+	ck_assert_uint_eq(ngone, 1);
+	ck_assert_uint_eq((uintptr_t)rtd_cached_neff(first), 1);
+	rtd_cache_put(cache, first);
+	ck_assert_uint_eq(ngone, 2);
+	ck_assert_uint_eq(gone[1], 1);
+	rtd_cache_free(cache);
+}
+END_TEST
+
 struct asked {
 	unsigned int n, until;
 };
@@ -133,6 +183,8 @@ int main(void)
 
 	tcase_add_test(t, every_bit);
 	tcase_add_test(t, victims);
+	tcase_add_test(t, bounds);
+	tcase_add_test(t, held);
 	tcase_add_test(t, keys);
 	suite_add_tcase(s, t);
 	return check_run(s);
