@@ -169,8 +169,8 @@ static bool is_worth(const struct hlo_inst *in, const struct branch *br, const s
 
 	for (unsigned int i = 0; i < br->arg->n; i++)
 		depends = depends || br->arg->op[i]->kind != NCC_CONST;
-	return in->imp->branches && br->p && depends && !v->unknown && loops < hlo_most_loops(in->imp) &&
-	       cost_since(v, since) >= WORTH;
+	return in->imp->branches && br->p && depends && !v->unknown &&
+	       loops < hlo_most_loops(in->imp) && cost_since(v, since) >= WORTH;
 }
 
 /* A value of the same leaves, whatever they are */

@@ -11,7 +11,7 @@
 #include "call.h"
 #include "operations.h"
 
-#define MOST_POSITIONS 1024
+#define MOST_POSITIONS 4096
 
 struct selecting {
 	struct hlo_inst *in;

@@ -9,6 +9,7 @@
  * that nothing granted before it is used after it.
  */
 #include "chip.h"
+#include "word.h"
 
 #include <errno.h>
 

@@ -5,6 +5,7 @@
  * hostile as a guest: every index is checked before it is used.
  */
 #include "chip.h"
+#include "word.h"
 
 #include "neuron/isa/check.h"
 

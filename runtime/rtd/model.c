@@ -264,8 +264,12 @@ static void load_run(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c)
 		model_start(rtd, model, err);
 
 	pthread_mutex_lock(&rtd->lock);
-	if (!err->code && !rtd_session_live(rtd, load->owner.session))
+	/* one answer, wherever the load was when it ended */
+	if (!rtd_session_live(rtd, load->owner.session) &&
+	    (!err->code || err->code == NERR_INFER_CANCELLED)) {
+		*err = (struct rtd_err){ 0 };
 		rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "the session has ended");
+	}
 	pthread_mutex_unlock(&rtd->lock);
 
 	if (!err->code)

@@ -780,8 +780,7 @@ def in_lines():
 
 
 def main():
-    for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written, linear, decompositions,
-                   fourier, convolutions, chosen, in_lines):
+    for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written, linear, decompositions, fourier, convolutions, chosen, in_lines):
         family()
     tight.write_refused(HERE)
     tight.write_many(HERE)
