@@ -44,8 +44,8 @@ def product(w, dtype=None):
     return lambda x: jax.lax.dot(x.astype(dtype), w, preferred_element_type=jnp.float32)
 
 
-def conv(w, order):
-    return lambda x: jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=order)
+def conv(w, order, stride=1, padding="SAME"):
+    return lambda x: jax.lax.conv_general_dilated(x, w, (stride, stride), padding, dimension_numbers=order)
 
 
 def cases():
@@ -84,6 +84,16 @@ def cases():
     yield "infinity", "2:4", product(pruned), x, pruned
     one, other = weights(4, 8, 256, 13), weights(4, 16, 512, 13)  # dense is faster; sparse is
     yield "two", "4:8", lambda x: jnp.concatenate([x[:, :, :256] @ one, x @ other], 2), halves(3, 5, 512)
+    # what looks like such a product and is none
+    rows = weights(2, 4, 256, 20).T.copy()
+    yield "batched", "-", lambda x: jnp.einsum("bk,bk->b", x, rows), halves(20, 256)
+    both = weights(2, 4, 256, 13)
+    yield "both", "-", lambda x: jnp.einsum("ijk,jk->i", x, both), halves(5, 256, 13)
+    k = np.stack([weights(2, 4, 256, 13)] * 3).reshape(3, 1, 256, 13)
+    yield "conv_wide", "-", conv(k, ("NHWC", "HWIO", "NHWC"), padding="VALID"), halves(2, 5, 3, 256)
+    yield "conv_stride", "-", conv(k[:1], ("NHWC", "HWIO", "NHWC"), 2, "VALID"), halves(2, 5, 3, 256)
+    near = weights(4, 16, 512, 9, True)
+    yield "near_square", "-", lambda x: (x.T @ x) @ near, rng.integers(-1, 2, (4, 512)).astype(np.float32)
 
 
 def without_zeros(x, w):

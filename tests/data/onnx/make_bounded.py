@@ -178,6 +178,13 @@ def refused(to: Path) -> None:
          {"x": (normal(2, 4, 5), ["B", 4, "L"])}, {}, "y")
     save(to, "bounded_no_norm", [node("LayerNormalization", "x,g", "y", axis=-1)],
          {"x": (normal(2, 5), ["B", "S"])}, {"g": np.ones(1, np.float32)}, "y")
+    image = {"x": (normal(2, 4, 6), ["B", 4, "L"])}
+    save(to, "bounded_no_padded_mean", [node("AveragePool", "x", "y", kernel_shape=[3], pads=[1, 1])], image, {}, "y")
+    save(to, "bounded_no_upper", [node("MaxPool", "x", "y", kernel_shape=[2], auto_pad="SAME_UPPER")], image, {}, "y")
+    save(to, "bounded_no_places", [node("MaxPool", "x", "y,i", kernel_shape=[2])], image, {}, "y,i")
+    corners = np.array([[0, 0, 2, 2], [1, 1, 3, 3], [0, 1, 3, 2]], np.float32)
+    save(to, "bounded_no_regions", [node("RoiAlign", "x,r,i", "y", output_height=2, output_width=2)],
+         {"x": (normal(1, 1, 4, 4), [1, 1, 4, 4]), "r": (corners, ["R", 4]), "i": (whole(0, 0, 0), ["I"])}, {}, "y")
 
 
 def main() -> None:

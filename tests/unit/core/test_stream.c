@@ -21,6 +21,7 @@
 #define NQ 0x700000
 #define BYTES 6000u
 #define WORD(op, type) NEURON_DMA_COMPUTE(NEURON_DMA_##op, NEURON_DT_##type, NEURON_DT_##type, 1)
+#define TURN(type, first, middle) NEURON_DMA_COMPUTE_TRANSPOSE(NEURON_DT_##type, first, middle)
 
 static struct fixture f;
 static struct ring q;
@@ -270,6 +271,10 @@ START_TEST(refused)
 		  0 },
 		{ WORD(COMPRESS, BF16), { BYTES }, { FIRST | LAST }, NEURON_NERR_DMA_ABORT, 1 },
 		{ WORD(COMPRESS, BF16), { BYTES }, { FIRST | LAST }, NEURON_NERR_DMA_ABORT, 2 },
+		{ WORD(COMPRESS, BF16), { BYTES }, { LAST }, NEURON_NERR_DMA_DESC, 0 },
+		{ TURN(BF16, 4, 1), { BYTES }, { LAST }, NEURON_NERR_DMA_DESC, 0 },
+		{ TURN(BF16, 4, 1), { BYTES }, { FIRST | LAST }, NEURON_NERR_DMA_ABORT, 1 },
+		{ TURN(BF16, 4, 1), { BYTES }, { FIRST | LAST }, NEURON_NERR_DMA_ABORT, 2 },
 	};
 	const uint64_t nothing =
 		GEN(TPB)(0) + NEURON_PSUM_OFFSET + NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE;
@@ -297,6 +302,22 @@ START_TEST(not_alone)
 	push(&f, &q, RX, HOST(OUT + 0x20000), 8, 0);
 	push_rx(HOST(OUT), BYTES, WORD(DECOMPRESS, BF16));
 	ring(2, 1);
+	ck_assert(queue_stopped(&f, &q));
+	ck_assert_uint_eq(get32(f.host + NQ) >> 16, NEURON_NERR_DMA_DESC);
+	nothing_written();
+}
+END_TEST
+
+/* Nor is the rest of a packet whose beginning was only copied */
+START_TEST(not_begun)
+{
+	static const uint32_t words[] = { WORD(COMPRESS, BF16), TURN(BF16, 4, 1) };
+
+	push(&f, &q, TX, HOST(IN), 8, FIRST);
+	push(&f, &q, TX, HOST(IN + 8), BYTES, LAST);
+	push(&f, &q, RX, HOST(OUT + 0x20000), 8, 0);
+	push_rx(HOST(OUT), BYTES, words[_i]);
+	ring(2, 2);
 	ck_assert(queue_stopped(&f, &q));
 	ck_assert_uint_eq(get32(f.host + NQ) >> 16, NEURON_NERR_DMA_DESC);
 	nothing_written();
@@ -362,6 +383,24 @@ START_TEST(times)
 }
 END_TEST
 
+/* The same of a transpose, at nine tenths of the rate of a copy: to a byte's time */
+START_TEST(transpose_time)
+{
+	const struct neuron_costs *cost = &GEN_CHIP.target->cost;
+	const uint64_t want = cost->descriptor + 0x10000ull * cost->dma_kib * 10 / (9 << 10);
+	const uint64_t byte = (cost->dma_kib >> 10) + 1;
+
+	push(&f, &q, TX, HOST(IN), 0x10000, FIRST | LAST);
+	push_rx(HOST(OUT), 0x10000, TURN(FP32, 128, 1));
+	push(&f, &q, TX, HOST(OUT + 0x20000), 32, FIRST | LAST);
+	push_rx(HOST(OUT), 64, WORD(DECOMPRESS, BF16));
+	ring(2, 2);
+	stopped_with(NEURON_NERR_DMA_STREAM, HOST(OUT + 0x20000), NEURON_STREAM_BAD_HEADER);
+	ck_assert_uint_le(get64(f.host + NQ + NEURON_NQ_ENTRY_TIME), want + byte);
+	ck_assert_uint_ge(get64(f.host + NQ + NEURON_NQ_ENTRY_TIME) + byte, want);
+}
+END_TEST
+
 /* Elements [first, middle, last] of every kind of shape, with the first and the last exchanged */
 static const struct {
 	uint32_t first, middle, last;
@@ -408,8 +447,6 @@ START_TEST(transposes)
 }
 END_TEST
 
-#define TURN(type, first, middle) NEURON_DMA_COMPUTE_TRANSPOSE(NEURON_DT_##type, first, middle)
-
 /* What cannot be transposed: bytes, types that differ, other numbers of elements, other room */
 START_TEST(not_transposed)
 {
@@ -446,12 +483,14 @@ int main(void)
 	tcase_add_loop_test(t, lies, 0, 7);
 	tcase_add_loop_test(t, room, 0, 5);
 	tcase_add_test(t, no_room);
-	tcase_add_loop_test(t, refused, 0, 13);
+	tcase_add_loop_test(t, refused, 0, 17);
 	tcase_add_loop_test(t, transposes, 0, 8);
 	tcase_add_loop_test(t, not_transposed, 0, 9);
 	tcase_add_test(t, not_alone);
+	tcase_add_loop_test(t, not_begun, 0, 2);
 	tcase_add_test(t, goes_on);
 	tcase_add_loop_test(t, times, 0, 2);
+	tcase_add_test(t, transpose_time);
 	suite_add_tcase(s, t);
 	return check_run(s);
 }

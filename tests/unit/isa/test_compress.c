@@ -417,6 +417,8 @@ START_TEST(cut)
 	size++; /* or one that speaks of a byte more */
 	memcpy(stream + 12, &size, 4);
 	ck_assert_int_eq(read_back(stream, size, 2), NEURON_STREAM_BAD_SIZE);
+	memset(stream + 8, 0, 4); /* or of no elements */
+	ck_assert_int_eq(read_back(stream, size, 2), NEURON_STREAM_BAD_RAW);
 }
 END_TEST
 

@@ -112,6 +112,68 @@ START_TEST(test_print)
 }
 END_TEST
 
+/* The last words of one that fails are kept, whichever it is */
+START_TEST(test_last_words)
+{
+	uint64_t head;
+
+	call(NEURON_GPS_CPU_ID);
+	bnez(A0, 3);
+	call(NEURON_GPS_EXIT);
+	li(A0, NEURON_GPS_LIB + 128);
+	addi(A1, 0, 8);
+	call(NEURON_GPS_FAIL);
+	while (words < 32)
+		put(0);
+	memcpy(program + words, "no room!", 8);
+	words += 2;
+	run(0x14);
+	assert_fault(NEURON_GPS_FAILED, 4);
+	memcpy(&head, m.dram + RING, 8);
+	ck_assert_uint_eq(head, 8);
+	ck_assert_int_eq(memcmp(m.dram + RING + 64, "no room!", 8), 0);
+}
+END_TEST
+
+/* What an operator leaves in the TCM, no other one sees */
+START_TEST(test_cleared)
+{
+	li(S0, 0x1000);
+	li(T0, 0x5ec4e7);
+	sw(T0, S0, 0);
+	call(NEURON_GPS_EXIT);
+	run(1);
+	words = 0;
+	move_call(NEURON_GPS_WRITE, 1, 0, 1, 0x1000);
+	call(NEURON_GPS_EXIT);
+	memset(m.dram + RESULT, 0xff, 4);
+	run(1);
+	ck_assert_uint_eq(m.notes, 0);
+	ck_assert_uint_eq(*(uint32_t *)(m.dram + RESULT), 0);
+}
+END_TEST
+
+/* A processor is told all of an argument but where it lies; of a scalar that is its value */
+START_TEST(test_described)
+{
+	struct neuron_gps_arg want[2], *scalar = add_arg(0x1234, NEURON_DT_FP32, 1, 0);
+
+	scalar->kind = NEURON_GPS_SCALAR;
+	for (uint32_t i = 0; i < 2; i++) {
+		want[i] = *arg(2 * i);
+		li(A0, 2 * i);
+		li(A1, 0x1000 + 72 * i);
+		call(NEURON_GPS_ARG);
+	}
+	want[0].place = 0;
+	move_call(NEURON_GPS_WRITE, 1, 0, 36, 0x1000);
+	call(NEURON_GPS_EXIT);
+	run(1);
+	ck_assert_uint_eq(m.notes, 0);
+	ck_assert_int_eq(memcmp(m.dram + RESULT, want, sizeof(want)), 0);
+}
+END_TEST
+
 /* A loop without end is ended by the instruction's limit, or by a reset */
 START_TEST(test_endless)
 {
@@ -245,6 +307,9 @@ int main(void)
 	tcase_add_test(tc, test_pattern_on_chip);
 	tcase_add_loop_test(tc, test_processors, 0, 2);
 	tcase_add_test(tc, test_print);
+	tcase_add_test(tc, test_last_words);
+	tcase_add_test(tc, test_cleared);
+	tcase_add_test(tc, test_described);
 	tcase_add_test(tc, test_endless);
 	tcase_add_test(tc, test_time);
 	tcase_add_loop_test(tc, test_save_and_load, 0, 8);

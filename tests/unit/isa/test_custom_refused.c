@@ -351,6 +351,50 @@ static void pattern_outside(struct neuron_insn *insn)
 	arg(1)->partitions = 128;
 }
 
+static void written_scalar(struct neuron_insn *insn)
+{
+	arg(1)->kind = NEURON_GPS_SCALAR;
+}
+
+/* Twelve elements in each of eight partitions, which are to be n of fp32 */
+static void on_chip(uint32_t dtype, uint32_t n)
+{
+	const uint32_t first = dtype << 26;
+	const uint16_t step_num[8] = { 0, 0, 20, 2, 1, 1, 4, 3 };
+
+	arg(1)->kind = NEURON_GPS_ONCHIP;
+	arg(1)->place = 0;
+	arg(1)->partitions = 8;
+	arg(1)->size[0] = n;
+	memcpy(arg(1)->pattern, &first, 4);
+	memcpy(arg(1)->pattern + 4, step_num, sizeof(step_num));
+}
+
+static void pattern_more(struct neuron_insn *insn)
+{
+	on_chip(NEURON_DT_FP32, 95);
+}
+
+static void pattern_less(struct neuron_insn *insn)
+{
+	on_chip(NEURON_DT_FP32, 97);
+}
+
+static void pattern_type(struct neuron_insn *insn)
+{
+	on_chip(NEURON_DT_INT32, 96);
+}
+
+static void reserved(struct neuron_insn *insn)
+{
+	arg(1)->zero = 1;
+}
+
+static void ring_of_nothing(struct neuron_insn *insn)
+{
+	block()->ring = 0;
+}
+
 static const struct {
 	void (*spoil)(struct neuron_insn *insn);
 	enum neuron_gps_cause cause;
@@ -372,6 +416,12 @@ static const struct {
 	{ outside, NEURON_GPS_ARGUMENT, 1 },
 	{ wrapped, NEURON_GPS_ARGUMENT, 1 },
 	{ pattern_outside, NEURON_GPS_ARGUMENT, 1 },
+	{ written_scalar, NEURON_GPS_ARGUMENT, 1 },
+	{ pattern_more, NEURON_GPS_ARGUMENT, 1 },
+	{ pattern_less, NEURON_GPS_ARGUMENT, 1 },
+	{ pattern_type, NEURON_GPS_ARGUMENT, 1 },
+	{ reserved, NEURON_GPS_ARGUMENT, 1 },
+	{ ring_of_nothing, NEURON_GPS_ARGUMENT, NEURON_GPS_ARGS },
 };
 
 START_TEST(test_refused)

@@ -124,6 +124,40 @@ static void groups(Ncc__Hlo__Module *m)
 	p->convolution_dimension_numbers->input_feature_dimension = 1;
 }
 
+static void batches(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "convolution");
+
+	p->batch_group_count = 2;
+	p->convolution_dimension_numbers->input_batch_dimension = 1;
+}
+
+static void filled_by_array(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "pad");
+
+	p->operand_ids[1] = p->operand_ids[0];
+}
+
+/* The updates' dynamic dimension is one of their windows, the operand's is not. */
+static void dynamic_window(Ncc__Hlo__Module *m)
+{
+	find(m, "scatter")->scatter_dimension_numbers->update_window_dims[0] = 0;
+}
+
+/* All of 8 bits are valid indices of something. */
+static void small_indices(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Computation *c = entry(m);
+
+	for (size_t i = 0; i < c->n_instructions; i++) {
+		Ncc__Hlo__Shape *s = c->instructions[i]->shape;
+
+		if (s->n_dimensions == 2 && s->dimensions[1] == 1)
+			s->element_type = HLO_U8;
+	}
+}
+
 static void huge_window(Ncc__Hlo__Module *m)
 {
 	find(m, "reduce-window")->window->dimensions[1]->padding_high = INT64_MAX;
@@ -158,6 +192,10 @@ static const struct {
 	{ P "reshape_5_3", none_of_one, "dimension 0 of the operand is dynamic, and none of" },
 	{ P "flow_5", static_branches, "of a computation is dynamic, that of its shape is not" },
 	{ P "others_7_4", groups, "dimension 1 of operand 0 is dynamic, which" },
+	{ P "others_7_4", batches, "dimension 1 of operand 0 is dynamic, which" },
+	{ P "moves_4_2", filled_by_array, "what fills operand 0 is no scalar of its type" },
+	{ P "indexed_5_4", dynamic_window, "dimension 0 of operand 2 is dynamic, which" },
+	{ P "indexed_5_4", small_indices, "dimension 0 of operand 1 is dynamic, and its type" },
 	{ P "windows_7", huge_window, "bad window of dimension 1" },
 	{ P "moves_4_2", huge_padding, "bad padding of dimension 0" },
 };

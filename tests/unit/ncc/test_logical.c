@@ -96,11 +96,18 @@ END_TEST
 
 START_TEST(refused)
 {
+	const struct ncc_options opt = { .target = neuron_target_of_name("trn2"),
+					 .lnc = 2,
+					 .pipeline_cores = 2 };
 	struct ncc_error err;
-	size_t size;
+	size_t size, hlo_size;
+	void *hlo = read_data("hlo/dense/module.hlo.pb", &hlo_size), *neff;
 
 	build("hlo/dense/module.hlo.pb", "trn1", 2, &size, -EINVAL, &err);
 	ck_assert_ptr_nonnull(strstr(err.text, "logical cores of 2: the target"));
+	ck_assert_int_eq(ncc_compile(hlo, hlo_size, &opt, &neff, &size, &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "a pipeline of 2 cores: with logical cores"));
+	free(hlo);
 }
 END_TEST
 

@@ -345,6 +345,17 @@ static void has_a_dma_that_nobody_triggers(struct testmodel *t)
 	sp->instr_size -= NEURON_INSN_WORD; /* its trigger */
 }
 
+static void is_for_two_cores(struct testmodel *t)
+{
+	t->model.header.lnc_size = 2;
+}
+
+static void has_one_program_for_two(struct testmodel *t)
+{
+	t->model.target = neuron_target_of_name("trn2");
+	t->model.header.lnc_size = 2;
+}
+
 static const struct {
 	void (*change)(struct testmodel *t);
 	const char *text;
@@ -363,6 +374,8 @@ static const struct {
 	{ has_steps_around_the_world, "dma[0] desc[0]: 'from': outside its variable" },
 	{ copies_behind_psum, "dma[0] desc[0]: 'to': outside a partition of the core" },
 	{ has_a_dma_that_nobody_triggers, "sg00/sp.json: dma[3] is never triggered" },
+	{ is_for_two_cores, "header: lnc_size 2, a logical core of inf1 has up to 1" },
+	{ has_one_program_for_two, "1 subgraphs and 0 loops, lnc_size 2 has 2" },
 };
 
 START_TEST(model)

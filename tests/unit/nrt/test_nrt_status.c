@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "../check_main.h"
-#include "nrt/nrt.h"
+#include "nrt_api.h"
 #include "nrtx.h"
 
 /* nrt_status.h's values as the public record has them */
@@ -126,6 +126,28 @@ START_TEST(logical)
 }
 END_TEST
 
+/* What is left of a logical core of which another process has a half is none */
+START_TEST(half_taken)
+{
+	ndl_device_init_param_t params = { .initialize_device = false };
+	uint32_t device, core, left;
+	uint64_t bitmap[8];
+	ndl_device_t *dev;
+
+	ck_assert_int_eq(nrtx_machine_set("emu:trn2.3xlarge"), NRT_SUCCESS);
+	ck_assert_int_eq(ndl_open_device(0, &params, &dev), 0);
+	ck_assert_int_eq(ndl_crwl_nc_range_mark(1, 0, 0, &left, bitmap, sizeof(bitmap)), 0);
+	setenv("NEURON_RT_NUM_CORES", "2", 1);
+	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+	for (uint32_t i = 0; i < 2; i++) {
+		ck_assert_int_eq(nrtx_core_location(i, &device, &core), NRT_SUCCESS);
+		ck_assert_uint_eq(core, i + 1);
+	}
+	nrt_close();
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+}
+END_TEST
+
 /* What is no number of cores, and a chip that has no logical ones */
 START_TEST(not_logical)
 {
@@ -152,6 +174,7 @@ int main(void)
 	tcase_add_loop_test(tc, instances, 0, INSTANCES);
 	tcase_add_loop_test(tc, logical, 0, LOGICAL);
 	tcase_add_loop_test(tc, not_logical, 0, REFUSED);
+	tcase_add_test(tc, half_taken);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
