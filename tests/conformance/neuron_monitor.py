@@ -124,6 +124,7 @@ def check_first(tap: Tap, program: str) -> None:
 
 def check_ended(tap: Tap, program: str) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)  # nohup's children ignore SIGHUP
         monitor = start(program)
         assert monitor.stdout
         monitor.stdout.readline()
