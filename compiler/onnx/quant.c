@@ -25,8 +25,8 @@ static onnx_op along(struct onnx_node *n, onnx_op v, onnx_op x, int64_t axis)
 		return NULL;
 	if (ncc_elems(&v->shape) == 1)
 		return ox_reshape(n, quant_unpacked(n, v), 0, NULL);
-	if (v->shape.ndim == x->shape.ndim && v->shape.ndim > 1)
-		return ox_f32(n, v);
+	if (quant_has_blocks(n) || (v->shape.ndim == x->shape.ndim && v->shape.ndim > 1))
+		return ox_f32(n, quant_of_blocks(n, v, &x->shape, axis));
 	if (v->shape.ndim != 1) {
 		onnx_fail(n, -ENOTSUP, "scales or zero points of rank %u", v->shape.ndim);
 		return NULL;
@@ -358,7 +358,7 @@ onnx_op quant_value(struct onnx_node *n, unsigned int i, unsigned int scale, uns
 	r = scaled(n, dequantized(n, x, z), along(n, s, x, axis));
 	r = ox_cast_like(n, r, s);
 	n->exact = exact;
-	if (r)
+	if (r && !quant_has_blocks(n))
 		quant_remember(n, r, whole, s,
 			       ncc_elems(&s->shape) == 1 ? 0 : onnx_axis(n, axis, x->shape.ndim));
 	return r;

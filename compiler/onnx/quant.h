@@ -26,6 +26,9 @@ onnx_op quant_packed(struct onnx_node *n, onnx_op whole, uint8_t dtype);
 
 /* x in fp32: of quantized numbers what they were rounded to */
 onnx_op quant_unpacked(struct onnx_node *n, onnx_op x);
+/* Scales or zero points of the blocks along an axis (block_size), each for every element of x */
+bool quant_has_blocks(const struct onnx_node *n);
+onnx_op quant_of_blocks(struct onnx_node *n, onnx_op v, const struct ncc_shape *x, int64_t axis);
 /* A sum that is exact in fp32, as s32 */
 onnx_op quant_word(struct onnx_node *n, onnx_op sum);
 

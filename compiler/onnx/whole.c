@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Whole numbers in fp32, as quantized values are computed in. Part of the ONNX front end. */
+/*
+ * Whole numbers in fp32, as quantized values are computed in, and the scales of blocks. Part of the
+ * ONNX front end.
+ */
+#include <errno.h>
 #include <math.h>
 
 #include "quant.h"
@@ -72,4 +76,41 @@ onnx_op quant_word(struct onnx_node *n, onnx_op sum)
 	if (sum && sum->kind != NCC_CONST)
 		sum->bounds = bounds;
 	return quant_packed(n, sum, NEURON_DT_INT32);
+}
+
+bool quant_has_blocks(const struct onnx_node *n)
+{
+	return onnx_int(n, "block_size", 0);
+}
+
+onnx_op quant_of_blocks(struct onnx_node *n, onnx_op v, const struct ncc_shape *x, int64_t axis)
+{
+	int64_t size = onnx_int(n, "block_size", 0), flat[3] = { 1, 1, 1 };
+	struct ncc_shape all = v->shape;
+	unsigned int d;
+
+	if (!size)
+		return v;
+	d = onnx_axis(n, axis, x->ndim);
+	if (n->rc)
+		return NULL;
+	for (unsigned int i = 0; i < x->ndim && size > 0 && v->shape.ndim == x->ndim; i++) {
+		int64_t want = i == d ? (x->dim[i] - 1) / size + 1 : x->dim[i];
+
+		if (v->shape.dim[i] != want)
+			size = -1;
+		flat[i <= d ? 0 : 2] *= v->shape.dim[i];
+	}
+	if (size < 0 || v->shape.ndim != x->ndim) {
+		onnx_fail(n, -EINVAL,
+			  "block_size %lld does not divide the operand as its scales or zero "
+			  "points are",
+			  (long long)onnx_int(n, "block_size", 0));
+		return NULL;
+	}
+	v = ox_reshape(n, v, 3, flat);
+	flat[1] = size < x->dim[d] ? size : x->dim[d];
+	all.dim[d] *= flat[1];
+	v = ox_reshape(n, ox_expand(n, v, 3, flat), all.ndim, all.dim);
+	return ox_slice(n, v, d, 0, x->dim[d], 1);
 }

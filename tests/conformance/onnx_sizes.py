@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""ONNX models with a dimension of which there are up to a maximum (--input-shape x=<=5x16), as TAP.
+"""ONNX models with a dimension of which there are up to a maximum (--input-shape x=<=5x16), or none (c=0x16), as TAP.
 
 usage: onnx_sizes.py ROOT NEURONX_CC NEURON_RUN
 
@@ -158,6 +158,34 @@ def check_case(tap: Tap, work: Path, name: str, target: str) -> None:
         tap.ok(bool(same) and all(same), f"{name}, {target}: {asked} of up to {MOST}", done.stderr)
 
 
+def step(to: Path) -> None:
+    """A step of a decoder, which attends to the steps before it too, and hands them on"""
+    write(to, value("input", "x", 2, "new", 16), value("input", "past", 2, "old", 16), value("output", "y", 2, "new", 16), value("output", "present", 2, "all", 16),
+          node("Concat", "past x", "present", number("axis", 1)), node("Transpose", "present", "t", ints("perm", 0, 2, 1)), node("MatMul", "x t", "scores"),
+          node("Softmax", "scores", "p", number("axis", -1)), node("MatMul", "p present", "y"))
+
+
+def check_cache(tap: Tap, work: Path, target: str) -> None:
+    """The first step, which has no steps before it, and the second"""
+    model = work / "step.onnx"
+    step(model)
+    past = np.zeros((2, 0, 16), np.float32)
+    for title in ("first", "second"):
+        x = RNG.standard_normal((2, 3, 16)).astype(np.float32)
+        np.save(work / "x.npy", x)
+        np.save(work / "past.npy", past)
+        shapes = ["--input-shape", "x=2x3x16", "--input-shape", f"past=2x{past.shape[1]}x16"]
+        done = compile_model(model, target, *shapes, *([] if past.size else ["--input-value", "past="]))
+        tap.ok(done.returncode == 0, f"the {title} step compiles for {target}", done.stderr)
+        words = [NEURON_RUN, model.with_suffix(".neff"), "--device", DEVICES[target], "--input", f"input0={work / 'x.npy'}", "--output-dir", work]
+        done = subprocess.run([*words, *(["--input", f"input1={work / 'past.npy'}"] if past.size else [])], capture_output=True, text=True, check=False)
+        past = np.concatenate([past, x], 1)
+        want = softmax(x.astype(np.float64) @ past.transpose(0, 2, 1)) @ past
+        got = [np.load(work / f"output{i}.npy") for i in range(2)] if not done.returncode else []
+        tap.ok(bool(got) and got[0].shape == want.shape and np.allclose(got[0], want, rtol=1e-4, atol=1e-5) and np.array_equal(got[1], past),
+               f"the {title} step, {target}", done.stderr)
+
+
 def check_refused(tap: Tap, work: Path) -> None:
     model = work / "refused.onnx"
 
@@ -169,7 +197,9 @@ def check_refused(tap: Tap, work: Path) -> None:
     refused("two maxima of one name", 1, "'steps' has two bounds, 5 and 6", "x=2x<=5x16", "m=2x<=6x16")
     refused("a dimension that is not open", 1, "dimension 0 is always 2", "x=<=2x5x16", "m=2x5x16")
     refused("no number", 2, "NAME=1x3x<=224", "x=2x<=x16", "m=2x5x16")
-    refused("nothing", 2, "NAME=1x3x<=224", "x=2x<=0x16", "m=2x5x16")
+    refused("at most nothing", 2, "NAME=1x3x<=224", "x=2x<=0x16", "m=2x5x16")
+    refused("less than nothing", 2, "NAME=1x3x<=224", "x=2x-1x16", "m=2x5x16")
+    refused("nothing", 1, "input 'x' is empty: it must be a constant (--input-value)", "x=2x0x16", "m=2x5x16")
 
 
 def main() -> int:
@@ -178,6 +208,7 @@ def main() -> int:
         for target in DEVICES:
             for case in CASES:
                 check_case(tap, Path(name), case, target)
+            check_cache(tap, Path(name), target)
         check_refused(tap, Path(name))
     tap.done()
     return 0

@@ -349,6 +349,14 @@ def quantized() -> Iterator[Case]:
     for dtype in (np.int8, np.uint8, np.int16, np.uint16, np.int32):
         yield Case(f"DequantizeLinear_{name_of(dtype)}", "DequantizeLinear", {"x": ends(dtype), "s": np.array(0.1, F)} |
                    ({} if dtype is np.int32 else {"z": ends(dtype)[-1]}), near=1e-7)
+    g = np.random.default_rng(11)
+    for name, shape, axis, size, blocks in (("first", (7, 5), 0, 3, (3, 5)), ("middle", (2, 8, 3), 1, 4, (2, 2, 3)), ("last", (3, 6), -1, 4, (3, 2)),
+                                            ("line", (9,), 0, 2, (5,)), ("whole", (4, 3), 0, 9, (1, 3))):
+        of = {"s": g.uniform(0.01, 0.2, blocks).astype(F), "z": g.integers(-9, 9, blocks).astype(np.int8)}
+        yield Case(f"DequantizeLinear_blocks_{name}", "DequantizeLinear", {"x": g.integers(-128, 128, shape).astype(np.int8)} | of,
+                   {"axis": axis, "block_size": size}, constants=("s", "z"), near=1e-7, golden=True)
+        yield Case(f"QuantizeLinear_blocks_{name}", "QuantizeLinear", {"x": g.standard_normal(shape).astype(F)} | of,
+                   {"axis": axis, "block_size": size}, constants=("s", "z"), golden=True)
     for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2):
         yield Case(f"QuantizeLinear_{name_of(dtype)}", "QuantizeLinear", {"x": some, "s": np.array(1, F), "z": np.array(0, dtype)}, constants=("z",))
     for dtype in (np.int8, np.uint8):  # what a quantized number stands for

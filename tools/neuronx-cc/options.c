@@ -305,9 +305,12 @@ static int take_input_shape(struct args *a, char *text)
 	for (in->ndim = 0; *p && in->ndim < NCC_MAX_DIMS; p = *end ? end + 1 : end) {
 		in->bounded[in->ndim] = !strncmp(p, "<=", 2);
 		p += in->bounded[in->ndim] ? 2 : 0;
-		in->dim[in->ndim++] = strtoll(p, &end, 10);
-		if (end == p || (*end && (*end != 'x' || !end[1])) || in->dim[in->ndim - 1] < 1)
+		in->dim[in->ndim] = strtoll(p, &end, 10);
+		/* of a constant, such as the cache of a decoder's first step, 0 */
+		if (end == p || (*end && (*end != 'x' || !end[1])) ||
+		    in->dim[in->ndim] < (in->bounded[in->ndim] ? 1 : 0))
 			return options_refuse("--input-shape takes NAME=1x3x<=224", p);
+		in->ndim++;
 	}
 	return *p ? options_refuse("--input-shape takes up to 8 dimensions", p) : 0;
 }

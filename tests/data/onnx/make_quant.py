@@ -30,14 +30,15 @@ def drawn(kind: type, *shape: int) -> np.ndarray:
     return RND.integers(np.iinfo(kind).min, np.iinfo(kind).max, shape, endpoint=True).astype(kind)
 
 
-def save(to: Path, name: str, nodes: list, inputs: dict, constants: dict, expected: list, *, held: float | None = 0.0) -> None:
+def save(to: Path, name: str, nodes: list, inputs: dict, constants: dict, expected: list, *, held: float | None = 0.0,
+         opset: int = 17) -> None:
     """held: how far onnxruntime may be off; None: it is not asked"""
     values = [helper.make_tensor_value_info(k, TYPES[v.dtype], v.shape) for k, v in inputs.items()]
     kept = [numpy_helper.from_array(np.array(v), k) for k, v in constants.items()]
     outputs = [o for o in nodes[-1].output if o]
     given = [helper.make_tensor_value_info(o, TYPES[v.dtype], v.shape) for o, v in zip(outputs, expected)]
     graph = helper.make_graph(nodes, name, values, given, kept)
-    opsets = [helper.make_opsetid("", 17)] + ([helper.make_opsetid(MICROSOFT, 1)] if any(n.domain for n in nodes) else [])
+    opsets = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(MICROSOFT, 1)] if any(n.domain for n in nodes) else [])
     model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     if held is not None:
         options = onnxruntime.SessionOptions()
@@ -374,6 +375,16 @@ def recurrent(to: Path) -> None:
         save(to, f"microsoft_lstm_{name}", [one], {"x": x}, c, [y.astype(f), np.stack(ends).astype(f), np.stack(cells).astype(f)], held=1e-2)
 
 
+def blocks(to: Path) -> None:
+    """Weights whose scales are those of blocks, as many as the channels that a convolution gives; all are powers of two"""
+    x, w = RND.standard_normal((1, 4, 3, 3)).astype(np.float32), drawn(np.int8, 4, 4, 1, 1)
+    c = {"w": w, "ws": np.exp2([-3, 0, -5, -1]).astype(np.float32).reshape(1, 4, 1, 1), "s": np.float32(2**-5), "z": np.int8(3)}
+    nodes = [node("QuantizeLinear", "x,s,z", "q"), node("DequantizeLinear", "q,s,z", "v"),
+             node("DequantizeLinear", "w,ws", "k", axis=0, block_size=4), node("Conv", "v,k")]
+    v = (np.clip(np.rint(x * 32) + 3, -128, 127) - 3) / 32
+    save(to, "quantize_blocks", nodes, {"x": x}, c, [np.einsum("ncij,oc->noij", v, (w * c["ws"])[:, :, 0, 0]).astype(np.float32)], opset=21)
+
+
 def main() -> None:
     to = Path(sys.argv[1])
     integers(to)
@@ -385,6 +396,7 @@ def main() -> None:
     recurrent(to)
     channels_last(to)
     dynamic_convolutions(to)
+    blocks(to)
 
 
 if __name__ == "__main__":

@@ -380,6 +380,10 @@ static const struct {
 	{ "ml_svr_rbf", "n_supports", 0, -1, "of -1 support vectors" },
 	{ "ml_labelencoder_ints", "values_int64s", -1, 1, "3 keys and 1 values" },
 	{ "ml_onehotencoder", "cats_int64s", -1, 0, "0 categories" },
+	{ "ends_dequantizelinear_blocks_first", "block_size", 0, 2, "block_size 2 does not" },
+	{ "ends_dequantizelinear_blocks_first", "block_size", 0, 1l << 62, "block_size 461168" },
+	{ "ends_quantizelinear_blocks_line", "block_size", 0, -2, "block_size -2 does not" },
+	{ "ends_quantizelinear_blocks_line", "axis", 0, 1, "axis" },
 };
 
 START_TEST(numbers_changed)
