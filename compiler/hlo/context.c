@@ -227,6 +227,16 @@ int hlo_take_results(struct hlo_inst *in, struct ncc_op *const *x, unsigned int 
 	return 0;
 }
 
+int hlo_check_steps(struct hlo_inst *in)
+{
+	if (in->imp->steps <= NCC_MAX_STEPS)
+		return 0;
+	return hlo_fail(in, -EFBIG,
+			"too large: what the instructions up to here refer to takes more than %llu "
+			"steps to look at",
+			NCC_MAX_STEPS);
+}
+
 int hlo_unsupported(struct hlo_inst *in)
 {
 	if (in->p->custom_call_target && *in->p->custom_call_target)

@@ -357,6 +357,11 @@ static int make_loop(struct hlo_inst *in, const struct unrolling *u, const struc
 	l.held = l.loop ? build_state(&in->b, l.loop, p) : NULL;
 	if (!l.held || !state)
 		return hlo_fail(in, -ENOMEM, "out of memory");
+	/* where each leaf is in the state's shape, and in the body */
+	in->imp->steps += before->n * (before->n / 2 + 3 * u->body->n_instructions);
+	rc = hlo_check_steps(in);
+	if (rc)
+		return rc;
 	for (unsigned int i = 0; i < before->n; i++) {
 		int64_t element = element_of(in->p->shape, i);
 		bool same = hlo_is_empty(before->op[i]) ||

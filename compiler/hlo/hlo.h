@@ -89,6 +89,7 @@ struct hlo_import {
 	bool narrowed; /* some type did */
 	unsigned int depth;
 	unsigned int made;
+	uint64_t steps; /* of searches; NCC_MAX_STEPS */
 	int64_t const_bytes;
 };
 
@@ -113,6 +114,8 @@ struct hlo_inst {
 
 int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Has the import searched for too long? -EFBIG then, and nothing goes on. */
+int hlo_check_steps(struct hlo_inst *in);
 int hlo_unsupported(struct hlo_inst *in); /* -ENOTSUP, with the name */
 /* A complex array's is that of each of its parts. */
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s);

@@ -135,6 +135,39 @@ static int take_operands(const struct scope *s, struct hlo_inst *in, size_t inde
 	return 0;
 }
 
+static uint64_t shape_steps(const Ncc__Hlo__Shape *s)
+{
+	uint64_t n = 1 + s->n_dimensions + s->n_is_dynamic_dimension;
+
+	n += s->layout ? s->layout->n_minor_to_major : 0;
+	for (size_t i = 0; i < s->n_tuple_shapes; i++)
+		n += shape_steps(s->tuple_shapes[i]);
+	return n;
+}
+
+#define LOOKS 16 /* for an instruction in a computation that another calls */
+
+/*
+ * What an instruction refers to is walked through each time that it is imported: in a small file
+ * many may refer to the same much, and be imported many times.
+ */
+static int take_steps(struct hlo_inst *in)
+{
+	struct hlo_import *imp = in->imp;
+
+	imp->steps += in->nin + shape_steps(in->p->shape);
+	if (in->first && !strcmp(in->p->opcode, "get-tuple-element"))
+		imp->steps += shape_steps(in->first);
+	for (size_t i = 0; i < in->p->n_called_computation_ids && imp->steps <= NCC_MAX_STEPS;
+	     i++) {
+		const Ncc__Hlo__Computation *c =
+			hlo_computation(imp, in->p->called_computation_ids[i]);
+
+		imp->steps += imp->proto->n_computations + (c ? LOOKS * c->n_instructions : 0);
+	}
+	return hlo_check_steps(in);
+}
+
 static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index)
 {
 	struct hlo_value *v = &s->value[index];
@@ -143,7 +176,7 @@ static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index
 
 	if (!in->p->shape)
 		return hlo_fail(in, -EINVAL, "no shape");
-	rc = take_operands(s, in, index, &unknown);
+	rc = take_operands(s, in, index, &unknown) ?: take_steps(in);
 	if (rc)
 		return rc;
 	in->rule = hlo_find(in->p->opcode);
@@ -177,7 +210,8 @@ static int import_all(struct hlo_import *imp, struct scope *s)
 		imp->where = in.b.where;
 		rc = import_instruction(s, &in, i);
 		imp->where = caller;
-		rc = rc ? hlo_refuse(&in, rc, &s->value[i]) : 0;
+		if (imp->steps <= NCC_MAX_STEPS)
+			rc = rc ? hlo_refuse(&in, rc, &s->value[i]) : 0;
 		free(in.in);
 		if (rc)
 			return rc;

@@ -20,6 +20,7 @@
 #define NCC_MAX_OPS 200000
 #define NCC_MAX_MADE (1 << 20) /* operations made for a module, swept ones too */
 #define NCC_MAX_OPERANDS 4096
+#define NCC_MAX_STEPS (1ull << 30) /* of an importer's searches, in the whole file */
 #define NCC_EDGE (1ll << 32) /* parameters and outputs from here on pass between stages */
 #define NCC_KEPT (1ll << 33) /* and from here on between the parts of a program with loops */
 #define NCC_MAX_LOOPS 63 /* a NEFF has room for two parts for each and one more */

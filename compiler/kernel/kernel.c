@@ -101,8 +101,10 @@ static int cut(char *text, size_t size, struct kernel_text *t)
 	for (size_t i = 0; i < size; i++)
 		n += text[i] == '\n';
 	t->line = calloc(n, sizeof(char *));
-	if (!t->line)
+	t->end = calloc(2 * (size_t)n, sizeof(*t->end));
+	if (!t->line || !t->end)
 		return -ENOMEM;
+	t->middle = t->end + n;
 	for (char *p = text, *end = text + size; p <= end; p += strlen(p) + 1) {
 		char *newline = memchr(p, '\n', (size_t)(end - p));
 
@@ -123,13 +125,14 @@ static int add_text(struct ncc_kernels *all, char *text, size_t size, struct ncc
 	int rc = cut(text, size, &t);
 
 	if (rc)
-		return ncc_no_memory(err);
-	while ((rc = kernel_read(&t, &at, &k, err)) > 0) {
+		ncc_no_memory(err);
+	while (!rc && (rc = kernel_read(&t, &at, &k, err)) > 0) {
 		rc = add(all, k, err);
 		if (rc)
 			break;
 	}
 	free(t.line);
+	free(t.end);
 	if (!rc && all->n == before)
 		return ncc_fail(err, -EINVAL, "%.80s: no kernel is in it", t.file);
 	return rc;

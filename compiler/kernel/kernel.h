@@ -70,6 +70,8 @@ struct kernel_text {
 	const char *file;
 	char **line; /* without newline; [0] is line 1 */
 	unsigned int nlines;
+	/* of a line that begins something: 1 + the line of its .end, or .else, once it was found */
+	unsigned int *end, *middle;
 };
 int kernel_read(const struct kernel_text *text, unsigned int *at, struct ncc_kernel **kernel,
 		struct ncc_error *err);

@@ -39,8 +39,8 @@ static bool begins_with(const char *line, const char *word)
  * The line with the .end of what begins before first, or with or_else its .else; close: there is
  * none
  */
-static unsigned int find_end(const struct kernel_text *t, unsigned int first, unsigned int close,
-			     bool or_else)
+static unsigned int search_end(const struct kernel_text *t, unsigned int first, unsigned int close,
+			       bool or_else)
 {
 	unsigned int open = 1;
 
@@ -55,6 +55,17 @@ static unsigned int find_end(const struct kernel_text *t, unsigned int first, un
 			return i;
 	}
 	return close;
+}
+
+/* The same, which is searched for once, however often a loop comes by */
+static unsigned int find_end(const struct kernel_text *t, unsigned int first, unsigned int close,
+			     bool or_else)
+{
+	unsigned int *known = or_else ? &t->middle[first - 1] : &t->end[first - 1];
+
+	if (!*known)
+		*known = 1 + search_end(t, first, close, or_else);
+	return *known - 1;
 }
 
 /* The next word, or "" */

@@ -35,8 +35,8 @@ static const struct onnx_multiple *multiple_of(const struct onnx_node *n, const 
 {
 	const struct onnx_multiple *m = x ? n->imp->multiples : NULL;
 
-	while (m && m->value != x)
-		m = m->next;
+	for (; m && m->value != x; m = m->next)
+		n->imp->steps++;
 	return m;
 }
 

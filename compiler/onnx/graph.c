@@ -3,6 +3,7 @@
 #include "graph.h"
 
 #include <errno.h>
+#include <string.h>
 
 static bool enter(struct onnx_node *n)
 {
@@ -30,6 +31,7 @@ static int run_function(struct onnx_node *n, const Ncc__Onnx__Function *f, struc
 	for (size_t i = 0; i < f->n_input; i++) {
 		struct onnx_value none = { 0 };
 
+		n->imp->steps += strlen(f->input[i]);
 		if (!onnx_bind(s, f->input[i], i < n->nin ? n->in[i] : none))
 			return onnx_fail(n, -EINVAL, "the function has '%.80s' twice", f->input[i]);
 	}
@@ -39,6 +41,7 @@ static int run_function(struct onnx_node *n, const Ncc__Onnx__Function *f, struc
 	for (size_t i = 0; i < f->n_output && !rc && i < n->nout; i++) {
 		struct onnx_binding *b = onnx_lookup(s, f->output[i]);
 
+		n->imp->steps += strlen(f->output[i]);
 		if (!b || b->tensor)
 			return onnx_fail(n, -EINVAL, "the function gives no '%.80s'", f->output[i]);
 		n->out[i] = b->v;
@@ -54,6 +57,9 @@ void onnx_call(struct onnx_node *n, const Ncc__Onnx__Function *f)
 
 	for (size_t i = 0; i < f->n_node; i++)
 		names += f->node[i]->n_output;
+	n->imp->steps += ONNX_NAME_STEPS * names + f->n_node + f->n_opset_import + f->n_output;
+	if (onnx_check_steps(n))
+		return;
 	if (n->nin > f->n_input || n->nout > f->n_output) {
 		onnx_fail(n, -EINVAL, "%u operands and %u results, the function has %zu and %zu",
 			  n->nin, n->nout, f->n_input, f->n_output);
@@ -86,7 +92,8 @@ void onnx_run_graph(struct onnx_node *n, const Ncc__Onnx__Graph *g, const struct
 		return;
 	}
 
-	if (!enter(n))
+	n->imp->steps += ONNX_NAME_STEPS * onnx_names_in(g) + g->n_node + g->n_output;
+	if (onnx_check_steps(n) || !enter(n))
 		return;
 	rc = onnx_graph_scope(n->imp, g, n->scope, &s);
 	for (unsigned int i = 0; i < nin && !rc; i++)

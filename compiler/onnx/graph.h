@@ -22,7 +22,10 @@ struct onnx_scope {
 	size_t n, slots;
 };
 
+#define ONNX_NAME_STEPS 32 /* of a name in a scope, and more for its length */
+
 int onnx_scope_init(struct onnx_scope *s, const struct onnx_scope *outer, size_t names);
+size_t onnx_names_in(const Ncc__Onnx__Graph *g); /* that it binds itself */
 void onnx_scope_free(struct onnx_scope *s);
 struct onnx_binding *onnx_lookup(const struct onnx_scope *s, const char *name);
 /* NULL: the name is taken. */

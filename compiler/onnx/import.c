@@ -24,6 +24,7 @@ static int take_inputs(struct onnx_node *n, struct onnx_scope *s)
 
 		if (!*name)
 			continue;
+		n->imp->steps += strlen(name) * (n->imp->depth + 1);
 		b = onnx_lookup(s, name);
 		if (!b)
 			return onnx_fail(n, -EINVAL,
@@ -63,9 +64,9 @@ static int check_outputs(struct onnx_node *n)
 	return n->rc;
 }
 
-static const Ncc__Onnx__Function *find_function(const struct onnx_import *imp,
-						const Ncc__Onnx__Node *p)
+static const Ncc__Onnx__Function *find_function(struct onnx_import *imp, const Ncc__Onnx__Node *p)
 {
+	imp->steps += imp->proto->n_functions * (1 + strlen(p->op_type) / 16);
 	for (size_t i = 0; i < imp->proto->n_functions; i++) {
 		const Ncc__Onnx__Function *f = imp->proto->functions[i];
 
@@ -145,9 +146,11 @@ static int import_node(struct onnx_node *n, struct onnx_scope *s)
 
 static int bind_outputs(struct onnx_node *n, struct onnx_scope *s)
 {
-	for (unsigned int i = 0; i < n->nout; i++)
+	for (unsigned int i = 0; i < n->nout; i++) {
+		n->imp->steps += strlen(n->p->output[i]);
 		if (*n->p->output[i] && !onnx_bind(s, n->p->output[i], n->out[i]))
 			return onnx_fail(n, -EINVAL, "'%.80s' is defined twice", n->p->output[i]);
+	}
 	return 0;
 }
 
@@ -174,6 +177,8 @@ static int run_nodes(const struct onnx_node *around, struct onnx_import *imp,
 		if (++imp->made > NCC_MAX_OPS)
 			return onnx_fail(&n, -EFBIG, "too large: more than %d operations",
 					 NCC_MAX_OPS);
+		if (onnx_check_steps(&n))
+			return n.rc;
 		if (n.p->n_output > ONNX_MAX_OUTPUTS || n.p->n_input > NCC_MAX_OPERANDS)
 			return onnx_fail(&n, -EINVAL, "%zu operands and %zu results", n.p->n_input,
 					 n.p->n_output);
@@ -183,7 +188,8 @@ static int run_nodes(const struct onnx_node *around, struct onnx_import *imp,
 		n.out = n.in + n.nin;
 		n.seen = imp->obstacles->seen;
 		rc = n.in ? import_node(&n, s) : onnx_fail(&n, -ENOMEM, "out of memory");
-		rc = rc ? onnx_refuse(&n) : 0;
+		if (imp->steps <= NCC_MAX_STEPS)
+			rc = rc ? onnx_refuse(&n) : 0;
 		rc = rc ? rc : bind_outputs(&n, s);
 		free(n.in);
 	}
@@ -293,6 +299,7 @@ int ncc_import_onnx(const void *buf, size_t size, const struct ncc_options *opt,
 	if (!proto)
 		return ncc_fail(err, -EINVAL, "not an ONNX model");
 	imp.proto = proto;
+	imp.const_bytes = -(int64_t)size; /* what is in the file is no more than it has */
 	rc = find_opset(&imp);
 	if (!rc) {
 		imp.m = ncc_module_new(*proto->graph->name ? proto->graph->name : "model");

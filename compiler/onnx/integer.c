@@ -29,7 +29,7 @@ void quant_note_dynamic(struct onnx_node *n, onnx_op value, onnx_op quotient)
 /* What rounding makes x's integers of, without limits that a byte has too; NULL: it is not known */
 static onnx_op rounded_from(const struct onnx_node *n, onnx_op x, onnx_op whole)
 {
-	for (const struct onnx_dynamic *d = n->imp->dynamics; d; d = d->next)
+	for (const struct onnx_dynamic *d = n->imp->dynamics; d; d = d->next, n->imp->steps++)
 		if (d->value == x)
 			return d->quotient;
 	return quant_is_rounded(whole) ? whole->in[0]->in[0] : NULL;

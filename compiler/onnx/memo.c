@@ -12,8 +12,8 @@ const struct onnx_taken *onnx_taken_before(const struct onnx_node *n, const stru
 {
 	const struct onnx_taken *t = n->imp->taken;
 
-	while (t && t->rows != rows)
-		t = t->next;
+	for (; t && t->rows != rows; t = t->next)
+		n->imp->steps++;
 	return t;
 }
 

@@ -20,6 +20,16 @@ int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)
 	return n->rc;
 }
 
+int onnx_check_steps(struct onnx_node *n)
+{
+	if (n->imp->steps <= NCC_MAX_STEPS)
+		return 0;
+	return onnx_fail(n, -EFBIG,
+			 "too large: what the nodes up to here refer to takes more than %llu steps "
+			 "to look at",
+			 NCC_MAX_STEPS);
+}
+
 void onnx_unsupported(struct onnx_node *n)
 {
 	onnx_fail(n, -ENOTSUP, "operator not supported%s%.60s%s", *n->p->domain ? " (domain '" : "",
@@ -36,6 +46,7 @@ const Ncc__Onnx__Attribute *onnx_attr(const struct onnx_node *n, const char *nam
 	const Ncc__Onnx__Attribute *a = NULL, *given;
 	const char *ref;
 
+	n->imp->steps += n->p->n_attribute;
 	for (size_t i = 0; i < n->p->n_attribute && !a; i++)
 		if (!strcmp(n->p->attribute[i]->name, name))
 			a = n->p->attribute[i];
@@ -45,6 +56,7 @@ const Ncc__Onnx__Attribute *onnx_attr(const struct onnx_node *n, const char *nam
 	if (!n->caller || !n->function)
 		return NULL;
 	given = onnx_attr(n->caller, ref);
+	n->imp->steps += n->function->n_attribute_proto;
 	for (size_t i = 0; i < n->function->n_attribute_proto && !given; i++)
 		if (!strcmp(n->function->attribute_proto[i]->name, ref))
 			given = n->function->attribute_proto[i];

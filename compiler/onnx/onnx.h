@@ -85,6 +85,7 @@ struct onnx_import {
 	struct ncc_obstacles *obstacles;
 	int64_t opset;
 	unsigned int depth, made;
+	uint64_t steps; /* of searches; NCC_MAX_STEPS */
 	uint32_t randoms; /* nodes whose random numbers have no seed */
 	int64_t const_bytes, folded;
 	struct ncc_op *guard; /* the result counts only if this holds; NULL: always */
@@ -173,6 +174,8 @@ void onnx_pass_unknown(struct onnx_node *n);
 /* node.c */
 int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Has the import searched for too long? -EFBIG then, and nothing goes on. */
+int onnx_check_steps(struct onnx_node *n);
 void onnx_unsupported(struct onnx_node *n);
 int onnx_arg(const struct onnx_node *n); /* its rule's */
 const Ncc__Onnx__Attribute *onnx_attr(const struct onnx_node *n, const char *name);

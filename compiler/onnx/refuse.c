@@ -24,6 +24,9 @@ static void make_unknown(struct onnx_node *n, unsigned int i)
 	onnx_op op;
 
 	n->out[i] = (struct onnx_value){ .unknown = true };
+	if (!n->imp->depth)
+		n->imp->steps +=
+			n->imp->proto->graph->n_value_info + n->imp->proto->graph->n_output;
 	if (n->imp->depth || !onnx_told_shape(n->imp, n->p->output[i], &s, &type))
 		return;
 	op = ncc_op_new(n->imp->m, NCC_PARAM, n->p->output[i], 0);

@@ -70,7 +70,7 @@ int onnx_value_of(struct onnx_import *imp, const char *name, struct onnx_binding
 	return rc;
 }
 
-static size_t names_in(const Ncc__Onnx__Graph *g)
+size_t onnx_names_in(const Ncc__Onnx__Graph *g)
 {
 	size_t names = g->n_input + g->n_initializer;
 
@@ -82,7 +82,7 @@ static size_t names_in(const Ncc__Onnx__Graph *g)
 int onnx_graph_scope(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
 		     const struct onnx_scope *outer, struct onnx_scope *s)
 {
-	if (onnx_scope_init(s, outer, names_in(g)))
+	if (onnx_scope_init(s, outer, onnx_names_in(g)))
 		return ncc_no_memory(imp->err);
 	if (g->n_sparse_initializer)
 		return ncc_fail(imp->err, -ENOTSUP,
@@ -91,6 +91,7 @@ int onnx_graph_scope(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
 		const Ncc__Onnx__Tensor *t = g->initializer[i];
 		struct onnx_binding *b = onnx_bind(s, t->name, (struct onnx_value){ 0 });
 
+		imp->steps += strlen(t->name);
 		if (!b)
 			return ncc_fail(imp->err, -EINVAL, "constant '%.100s' is defined twice",
 					t->name);
@@ -107,6 +108,7 @@ int onnx_graph_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
 		struct onnx_binding *b = onnx_lookup(s, name);
 		int rc;
 
+		imp->steps += strlen(name) * (imp->depth + 1);
 		if (!b)
 			return ncc_fail(imp->err, -EINVAL,
 					"output '%.100s' of graph '%.80s' is "

@@ -308,6 +308,12 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 		return 0;
 	}
 
+	/* A function or a loop's body may have it, which is imported often. */
+	if (imp->depth && bytes > NCC_MAX_CONST - imp->const_bytes)
+		return fail(&r, -EFBIG,
+			    "too large: the module's constants, each as often as it is "
+			    "read, exceed the limit");
+	imp->const_bytes += imp->depth ? bytes : 0;
 	r.op->data = ncc_alloc_data(imp->m, (size_t)bytes);
 	if (!r.op->data)
 		return fail(&r, -ENOMEM, "out of memory");

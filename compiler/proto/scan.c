@@ -42,6 +42,24 @@ static const ProtobufCFieldDescriptor *field_of(const ProtobufCMessageDescriptor
 	return NULL;
 }
 
+/*
+ * Does it give a message again that it has one of? The parser merges the two, and copies the lists
+ * of what came before each time.
+ */
+static bool is_again(const ProtobufCMessageDescriptor *d, const ProtobufCFieldDescriptor *f,
+		     uint64_t seen[2])
+{
+	const size_t i = (size_t)(f - d->fields);
+	const uint64_t bit = 1ull << i % 64;
+	const bool again = i >= 128 || seen[i / 64] & bit;
+
+	if (f->label == PROTOBUF_C_LABEL_REPEATED)
+		return false;
+	if (i < 128)
+		seen[i / 64] |= bit;
+	return again;
+}
+
 /* A string has no NUL: who reads it as text would take another string for it. */
 static int check_string(struct scan *s, const ProtobufCFieldDescriptor *f, const uint8_t *p,
 			size_t n)
@@ -57,6 +75,9 @@ static int check_string(struct scan *s, const ProtobufCFieldDescriptor *f, const
 static int scan_message(struct scan *s, const ProtobufCMessageDescriptor *d, const uint8_t *p,
 			const uint8_t *end, unsigned int depth)
 {
+	unsigned int again = 0;
+	uint64_t seen[2] = { 0 };
+
 	if (depth > NCC_MAX_DEPTH)
 		return bad(s, p, "messages nested too deeply");
 	while (p < end) {
@@ -85,6 +106,9 @@ static int scan_message(struct scan *s, const ProtobufCMessageDescriptor *d, con
 			if (!varint(&p, end, &v) || v > (uint64_t)(end - p))
 				return bad(s, start, "truncated field");
 			f = field_of(d, tag >> 3);
+			if (f && f->type == PROTOBUF_C_TYPE_MESSAGE && is_again(d, f, seen) &&
+			    ++again > NCC_MAX_AGAIN)
+				return bad(s, start, "a message in too many parts");
 			if (f && f->type == PROTOBUF_C_TYPE_MESSAGE)
 				rc = scan_message(s, f->descriptor, p, p + v, depth + 1);
 			else if (f && f->type == PROTOBUF_C_TYPE_STRING)

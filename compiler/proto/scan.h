@@ -12,6 +12,7 @@
 
 #define NCC_MAX_FILE (2000ll << 20)
 #define NCC_MAX_DEPTH 32 /* depth of messages in messages */
+#define NCC_MAX_AGAIN 64 /* times that a message gives again what it has one of */
 #define NCC_MAX_FIELDS (1 << 24) /* in the whole file; a packed list counts once */
 
 /* 0, -EINVAL or -EFBIG; what: "an HLO module", for the message */
