@@ -156,6 +156,7 @@ lint: ## style: clang-format, shellcheck, SPDX lines
 # The module's run in guests, the others need no VM
 .PHONY: mutate
 mutate: $(if $(filter module,$(AREAS)),guest) | deps ## take checks away one by one: the named tests must fail (AREAS, MUTATIONS; RESUME=1: what is left)
+	@scripts/install-deps --custom-ops
 	@set -f; KDIR=$(KDIR) tests/mutate/run --build $(BUILD) $(if $(RESUME),--resume) $(addprefix --area ,$(AREAS)) $(MUTATIONS)
 
 bench: guest ## the measures, as ratios of one run
