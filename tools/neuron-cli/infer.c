@@ -84,7 +84,7 @@ static bool find_targets(struct run *run)
 	Nrtx__ListModelsResponse *list = cli_models(run->cli);
 	const struct cli_options *o = run->cli->options;
 	const char *uuid = NULL;
-	bool bad = false, mixed = false;
+	bool bad = false, mixed = false, found = false;
 
 	if (!list)
 		return false;
@@ -104,9 +104,9 @@ static bool find_targets(struct run *run)
 	else if (mixed)
 		cli_fail("infer", "the models come from different NEFFs");
 	else
-		uuid = "";
+		found = true;
 	protobuf_c_message_free_unpacked(&list->base, NULL);
-	return uuid && !*uuid;
+	return found;
 }
 
 static bool bind_works(struct run *run)
