@@ -7,6 +7,8 @@ INSTANCE ?= inf1.6xlarge
 DESTDIR ?=
 FUZZ_TIME ?= 600
 AREAS ?= $(basename $(notdir $(wildcard tests/mutate/*.list)))
+# whose rows name tests in guests
+GUEST_AREAS := $(basename $(notdir $(shell grep -l '^tests:.*vm/' tests/mutate/*.list)))
 FUZZ_ENGINE ?= libfuzzer
 SOAK_TIME ?= 600
 # whose chip the networks are compiled for
@@ -155,7 +157,7 @@ lint: ## style: clang-format, shellcheck, SPDX lines
 
 # The module's run in guests, the others need no VM
 .PHONY: mutate
-mutate: $(if $(filter module,$(AREAS)),guest) | deps ## take checks away one by one: the named tests must fail (AREAS, MUTATIONS; RESUME=1: what is left)
+mutate: $(if $(filter $(GUEST_AREAS),$(AREAS)),guest test-modules) | deps ## take checks away one by one: the named tests must fail (AREAS, MUTATIONS; RESUME=1: what is left)
 	@scripts/install-deps --custom-ops
 	@set -f; KDIR=$(KDIR) tests/mutate/run --build $(BUILD) $(if $(RESUME),--resume) $(addprefix --area ,$(AREAS)) $(MUTATIONS)
 
