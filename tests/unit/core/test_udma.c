@@ -445,6 +445,30 @@ START_TEST(ring_at_the_end_of_memory)
 }
 END_TEST
 
+/* Behind a queue's registers there are none: such a word keeps nothing, and nothing lies under it. */
+START_TEST(register_holes)
+{
+	static const uint32_t block[] = {
+		NEURON_UDMA_M2S_Q(0),
+		NEURON_UDMA_M2S_Q(15),
+		NEURON_UDMA_S2M_Q(0),
+		NEURON_UDMA_S2M_Q(15),
+	};
+	uint64_t errors = 0, at;
+
+	for (unsigned int b = 0; b < 4; b++)
+		for (uint32_t reg = 0x100; reg < 0x1000; reg += 4) {
+			at = GEN(APB_UDMA)(2) + block[b] + reg;
+			apb_write(&f, at, 0x5a5a5a5a);
+			ck_assert_uint_eq(apb_read(&f, at), 0);
+			ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), ++errors);
+		}
+	put32(f.host + 0x800000, 42);
+	copy(&f, &q, HOST(0x800000), HOST(0x800004), 4);
+	ck_assert_uint_eq(get32(f.host + 0x800004), 42);
+}
+END_TEST
+
 /* A doorbell beyond the ring is cut: those descriptors were never written. */
 START_TEST(overrun)
 {
@@ -641,6 +665,7 @@ int main(void)
 	tcase_add_test(t, shrunk_ring);
 	tcase_add_test(t, another_ring);
 	tcase_add_test(t, ring_at_the_end_of_memory);
+	tcase_add_test(t, register_holes);
 	tcase_add_test(t, overrun);
 	tcase_add_test(t, engine_states);
 	tcase_add_test(t, tpb_reset_drops);
