@@ -691,6 +691,18 @@ static bool works_alone(struct ring *q, unsigned int i)
 	return alone;
 }
 
+/* Work that finds nothing ends the loan: what is rung behind it is not left to a thread that went */
+static void works_no_more(struct ring *q, unsigned int i)
+{
+	ncore_core_lend(f.chip, 0);
+	while (ncore_core_work(f.chip, 0))
+		;
+	fetch_next(q);
+	settle(&f);
+	ck_assert(noted(i));
+	ncore_core_leave(f.chip, 0);
+}
+
 /* A thread that lent itself to a core executes what it starts there; workers do when it leaves */
 START_TEST(lent)
 {
@@ -716,7 +728,10 @@ START_TEST(lent)
 	ck_assert(noted(i++));
 	fetch_next(&q);
 	settle(&f);
-	ck_assert(noted(i));
+	ck_assert(noted(i++));
+	/* a worker that is still awake would hide it once */
+	for (unsigned int n = 0; n < 4; n++)
+		works_no_more(&q, i++);
 }
 END_TEST
 
