@@ -235,16 +235,22 @@ START_TEST(reduces)
 }
 END_TEST
 
-/* Pieces of one length in a row: copies, conversions and copies again are not taken for each other */
+/*
+ * Pieces of one length in a row, in the chip's memory: copies, conversions and copies again are not
+ * taken for each other, nor conversions that write as much as they read for copies
+ */
 START_TEST(mixed)
 {
+	static const uint8_t types_to[] = { NEURON_DT_BF16, NEURON_DT_INT32 };
+	const uint8_t to = types_to[_i], size = neuron_isa_dtypes[to].size;
+
 	fill(IN, 0x1000, 5);
+	copy(&f, &q, HOST(IN), 0x8000, 24 * 8);
 	for (unsigned int i = 0; i < 24; i++) {
-		push(&f, &q, TX, HOST(IN + i * 8), 8, FIRST | LAST);
+		push(&f, &q, TX, 0x8000 + i * 8, 8, FIRST | LAST);
 		if (i / 8 == 1)
-			push_compute(0x2000 + i * 8, 4,
-				     NEURON_DMA_COMPUTE(NEURON_DMA_CAST, NEURON_DT_FP32,
-							NEURON_DT_BF16, 1));
+			push_compute(0x2000 + i * 8, 2 * size,
+				     NEURON_DMA_COMPUTE(NEURON_DMA_CAST, NEURON_DT_FP32, to, 1));
 		else
 			push(&f, &q, RX, 0x2000 + i * 8, 8, 0);
 	}
@@ -258,11 +264,10 @@ START_TEST(mixed)
 			ck_assert_int_eq(memcmp(src, dst, 8), 0);
 			continue;
 		}
-		ck_assert_uint_eq(element(dst, 2),
-				  encoded(NEURON_DT_BF16, value(NEURON_DT_FP32, src)));
-		ck_assert_uint_eq(element(dst + 2, 2),
-				  encoded(NEURON_DT_BF16, value(NEURON_DT_FP32, src + 4)));
-		ck_assert_uint_eq(get32(dst + 4), 0);
+		ck_assert_uint_eq(element(dst, size), encoded(to, value(NEURON_DT_FP32, src)));
+		ck_assert_uint_eq(element(dst + size, size),
+				  encoded(to, value(NEURON_DT_FP32, src + 4)));
+		ck_assert(size == 4 || !get32(dst + 4));
 	}
 }
 END_TEST
@@ -277,27 +282,32 @@ START_TEST(refused)
 		uint32_t word, tx, rx;
 		unsigned int sources, rung;
 		uint16_t code;
-		uint64_t hole;
+		uint8_t hole; /* source behind which nothing lies */
+		bool source; /* whose descriptor is at fault, not the destination's */
 	} cases[] = {
-		{ WORD(CAST, FP32, BF16, 1) | 1u << 15, 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0 },
-		{ WORD(CAST, FP32, BF16, 1) | 1u << 20, 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0 },
-		{ WORD(CAST, FP32, BF16, 1) | 1u << 31, 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0 },
-		{ NEURON_DT_FP32 | NEURON_DT_BF16 << 6, 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0 },
-		{ WORD(MAX, FP32, BF16, 1) + 0x1000, 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0 },
-		{ WORD(CAST, FP32, BF16, 2), 64, 32, 2, 2, NEURON_NERR_DMA_DESC, 0 },
-		{ WORD(CAST, INVALID, BF16, 1), 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0 },
-		{ WORD(CAST, FP32, INVALID, 1), 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0 },
-		{ WORD(CAST, FP32, BF16, 1) | 0x3f, 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0 },
+		{ WORD(CAST, FP32, BF16, 1) | 1u << 15, 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0,
+		  false },
+		{ WORD(CAST, FP32, BF16, 1) | 1u << 20, 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0,
+		  false },
+		{ WORD(CAST, FP32, BF16, 1) | 1u << 31, 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0,
+		  false },
+		{ NEURON_DT_FP32 | NEURON_DT_BF16 << 6, 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0,
+		  false },
+		{ WORD(MAX, FP32, BF16, 1) + 0x1000, 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0, false },
+		{ WORD(CAST, FP32, BF16, 2), 64, 32, 2, 2, NEURON_NERR_DMA_DESC, 0, false },
+		{ WORD(CAST, INVALID, BF16, 1), 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0, false },
+		{ WORD(CAST, FP32, INVALID, 1), 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0, false },
+		{ WORD(CAST, FP32, BF16, 1) | 0x3f, 64, 32, 1, 1, NEURON_NERR_DMA_DESC, 0, false },
 		/* lengths: no whole elements; others than the operation has; more than 64 KiB */
-		{ WORD(CAST, FP32, BF16, 1), 64, 31, 1, 1, NEURON_NERR_DMA_DESC, 0 },
-		{ WORD(CAST, FP32, BF16, 1), 60, 32, 1, 1, NEURON_NERR_DMA_DESC, 0 },
-		{ WORD(ADD, FP32, FP32, 2), 64, 32, 2, 2, NEURON_NERR_DMA_DESC, 0 },
-		{ WORD(CAST, FP32, INT8, 1), 0, 0x4001, 1, 1, NEURON_NERR_DMA_DESC, 0 },
+		{ WORD(CAST, FP32, BF16, 1), 64, 31, 1, 1, NEURON_NERR_DMA_DESC, 0, false },
+		{ WORD(CAST, FP32, BF16, 1), 60, 32, 1, 1, NEURON_NERR_DMA_DESC, 0, true },
+		{ WORD(ADD, FP32, FP32, 2), 64, 32, 2, 2, NEURON_NERR_DMA_DESC, 0, true },
+		{ WORD(CAST, FP32, INT8, 1), 0, 0x4001, 1, 1, NEURON_NERR_DMA_DESC, 0, false },
 		/* sources that are not there, of another packet, or behind which nothing lies */
-		{ WORD(ADD, FP32, FP32, 3), 64, 64, 3, 2, NEURON_NERR_DMA_DESC, 0 },
-		{ WORD(ADD, FP32, FP32, 3), 64, 64, 2, 3, NEURON_NERR_DMA_DESC, 0 },
-		{ WORD(CAST, FP32, BF16, 1), 64, 32, 1, 1, NEURON_NERR_DMA_ABORT, 1 },
-		{ WORD(ADD, FP32, FP32, 2), 64, 64, 2, 2, NEURON_NERR_DMA_ABORT, 2 },
+		{ WORD(ADD, FP32, FP32, 3), 64, 64, 3, 2, NEURON_NERR_DMA_DESC, 0, false },
+		{ WORD(ADD, FP32, FP32, 3), 64, 64, 2, 3, NEURON_NERR_DMA_DESC, 0, true },
+		{ WORD(CAST, FP32, BF16, 1), 64, 32, 1, 1, NEURON_NERR_DMA_ABORT, 1, false },
+		{ WORD(ADD, FP32, FP32, 2), 64, 64, 2, 2, NEURON_NERR_DMA_ABORT, 2, false },
 	};
 	const uint64_t nothing =
 		GEN(TPB)(0) + NEURON_PSUM_OFFSET + NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE;
@@ -313,6 +323,8 @@ START_TEST(refused)
 	settle(&f);
 	ck_assert(queue_stopped(&f, &q));
 	ck_assert_uint_eq(error_code(), cases[_i].code);
+	ck_assert_uint_eq(get64(f.host + NQ + NEURON_NQ_ENTRY_DATA),
+			  cases[_i].hole ? nothing : HOST(cases[_i].source ? IN : OUT));
 	for (unsigned int i = 0; i < 64; i++)
 		ck_assert_uint_eq(f.host[OUT + i], 0);
 	/* a reset of the queue, and it works */
@@ -323,6 +335,25 @@ START_TEST(refused)
 }
 END_TEST
 #define REFUSED 17
+
+/* Sources that would be taken, were they rung, or were the second not the packet's last */
+START_TEST(missing)
+{
+	static const uint32_t flags[][3] = { { FIRST, 0, LAST }, { FIRST, LAST, LAST } };
+
+	for (unsigned int i = 0; i < 3; i++)
+		push(&f, &q, TX, HOST(IN + 64 * i), 64, flags[_i][i]);
+	push_compute(HOST(OUT), 64, WORD(ADD, FP32, FP32, 3));
+	fill(IN, 3 * 64, 9);
+	doorbell(&f, &q, RX, 1);
+	doorbell(&f, &q, TX, _i ? 3 : 2);
+	settle(&f);
+	ck_assert(queue_stopped(&f, &q));
+	ck_assert_uint_eq(error_code(), NEURON_NERR_DMA_DESC);
+	for (unsigned int i = 0; i < 64; i++)
+		ck_assert_uint_eq(f.host[OUT + i], 0);
+}
+END_TEST
 
 /* Sums take twice as long for their bytes, and a descriptor for each source */
 START_TEST(times)
@@ -346,8 +377,9 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, casts, 0, TYPES * TYPES);
 	tcase_add_loop_test(t, reduces, 0, 15);
-	tcase_add_test(t, mixed);
+	tcase_add_loop_test(t, mixed, 0, 2);
 	tcase_add_loop_test(t, refused, 0, REFUSED);
+	tcase_add_loop_test(t, missing, 0, 2);
 	tcase_add_test(t, times);
 	suite_add_tcase(s, t);
 	return check_run(s);
