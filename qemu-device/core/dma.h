@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What dma.c and series.c know of a queue's descriptors and turn. Private to them */
+/*
+ * What dma.c, series.c, what they compute with and state.c know of a queue's descriptors and turn.
+ * Private to them
+ */
 #ifndef NCORE_DMA_H
 #define NCORE_DMA_H
 

@@ -150,8 +150,7 @@ enum ncore_step ncore_compute(struct ncore_turn *t, struct ncore_copy *c)
 	bool last = false;
 	uint64_t extra;
 
-	if (!parse(t->lane->chip->gen->target, &s->cur, &k) || s->done ||
-	    ncore_ring_credit(m) < k.sources) {
+	if (!parse(t->lane->chip->gen->target, &s->cur, &k) || ncore_ring_credit(m) < k.sources) {
 		ncore_stop_queue(t->lane->chip, t->q, NEURON_NERR_DMA_DESC, s->cur.addr);
 		return NCORE_STEP_STARVED;
 	}

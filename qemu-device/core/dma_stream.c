@@ -31,14 +31,13 @@ static enum ncore_step refuse(struct ncore_turn *t, uint64_t addr, enum neuron_s
 	return NCORE_STEP_STARVED;
 }
 
-/* Bytes of an element; 0: a word that asks for something else */
+/* Bytes of an element; 0: a word that asks for something else than a stream */
 static unsigned int width_of(const struct neuron_target *target, uint32_t word)
 {
 	uint32_t dtype = word & NEURON_DMA_COMPUTE_FROM;
 	uint32_t op = (word & NEURON_DMA_COMPUTE_OP) >> 12;
 
-	if (word != NEURON_DMA_COMPUTE(op, dtype, dtype, 1) || op > NEURON_DMA_DECOMPRESS ||
-	    !(target->dtypes >> dtype & 1))
+	if (word != NEURON_DMA_COMPUTE(op, dtype, dtype, 1) || !(target->dtypes >> dtype & 1))
 		return 0;
 	return neuron_isa_dtypes[dtype].size;
 }
@@ -258,14 +257,13 @@ static enum ncore_step transpose(struct ncore_turn *t, struct ncore_copy *c)
 enum ncore_step ncore_stream(struct ncore_turn *t, struct ncore_copy *c)
 {
 	const struct ncore_desc *rx = &t->q->ring[NCORE_S2M].cur;
-	unsigned int width = width_of(t->lane->chip->gen->target, ncore_desc_meta(rx));
+	const uint32_t op = (ncore_desc_meta(rx) & NEURON_DMA_COMPUTE_OP) >> 12;
+	unsigned int width;
 
-	if ((ncore_desc_meta(rx) & NEURON_DMA_COMPUTE_OP) >> 12 == NEURON_DMA_TRANSPOSE &&
-	    !t->q->ring[NCORE_S2M].done)
+	if (op == NEURON_DMA_TRANSPOSE)
 		return transpose(t, c);
-	if (!width || t->q->ring[NCORE_S2M].done)
+	width = width_of(t->lane->chip->gen->target, ncore_desc_meta(rx));
+	if (!width)
 		return stop(t, NEURON_NERR_DMA_DESC, rx->addr);
-	if ((ncore_desc_meta(rx) & NEURON_DMA_COMPUTE_OP) >> 12 == NEURON_DMA_COMPRESS)
-		return compress(t, c, width);
-	return decompress(t, c, width);
+	return op == NEURON_DMA_COMPRESS ? compress(t, c, width) : decompress(t, c, width);
 }

@@ -4,7 +4,7 @@
  * order, little-endian. One walk serves both ways, so they cannot drift apart. A loaded state is as
  * hostile as a guest: every index is checked before it is used.
  */
-#include "chip.h"
+#include "dma.h"
 #include "word.h"
 
 #include "neuron/isa/check.h"
@@ -230,6 +230,8 @@ static void queue_state(struct state *s, struct ncore_queue *q)
 			"a packet is too long");
 		ring_state(s, &q->ring[half]);
 	}
+	if (s->load && q->ring[NCORE_S2M].done && ncore_computes(s->chip, &q->ring[NCORE_S2M].cur))
+		fail(s, -EINVAL, "a descriptor whose bytes are computed is done in part");
 }
 
 /* Lists are saved as the numbers of their queues, in order. */

@@ -4,6 +4,7 @@
  * a stream is, is tests/unit/isa/test_compress.c's: here it is where its bytes go, and what becomes
  * of one that lies.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -358,6 +359,33 @@ START_TEST(goes_on)
 }
 END_TEST
 
+/* A packet is done in one go: a state that has one in the middle is refused */
+START_TEST(begun)
+{
+	static const uint32_t words[] = { WORD(DECOMPRESS, BF16), TURN(BF16, 4, 1),
+					  WORD(CAST, BF16) };
+	const char *why = NULL;
+	uint8_t *rx, *state;
+	size_t bytes;
+	void *buf;
+
+	push(&f, &q, TX, HOST(IN), 8, FIRST);
+	push_rx(HOST(OUT), BYTES, 0);
+	ring(1, 1);
+	ncore_chip_pause(f.chip);
+	ck_assert_int_eq(ncore_chip_save(f.chip, &buf, &bytes), 0);
+	state = buf;
+	rx = memmem(state, bytes, mem(&f, q.base[RX]), NEURON_UDMA_DESC_SIZE);
+	ck_assert_ptr_nonnull(rx);
+	ck_assert_int_eq(ncore_chip_load(f.chip, state, bytes, &why), 0);
+	put32(rx + 4, words[_i]);
+	ck_assert_int_eq(ncore_chip_load(f.chip, state, bytes, &why), -EINVAL);
+	ck_assert_str_eq(why, "a descriptor whose bytes are computed is done in part");
+	free(buf);
+	ncore_chip_resume(f.chip);
+}
+END_TEST
+
 /* A queue's time, as the refusal of what follows tells: that of the stream, or of half its elements
  */
 START_TEST(times)
@@ -489,6 +517,7 @@ int main(void)
 	tcase_add_test(t, not_alone);
 	tcase_add_loop_test(t, not_begun, 0, 2);
 	tcase_add_test(t, goes_on);
+	tcase_add_loop_test(t, begun, 0, 3);
 	tcase_add_loop_test(t, times, 0, 2);
 	tcase_add_test(t, transpose_time);
 	suite_add_tcase(s, t);
