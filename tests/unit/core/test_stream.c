@@ -231,6 +231,21 @@ START_TEST(room)
 }
 END_TEST
 
+/* Too much room is said to be that, however many descriptors more than a packet has are behind it */
+START_TEST(more_room)
+{
+	uint32_t n = 1 + GEN_CHIP.target->packet_max;
+
+	push(&f, &q, TX, HOST(STREAM), make(BYTES, 2), FIRST | LAST);
+	push_rx(HOST(OUT), BYTES + 2, WORD(DECOMPRESS, BF16));
+	for (uint32_t i = 1; i < n; i++)
+		push_rx(HOST(OUT) + 2 * BYTES + i, 1, WORD(DECOMPRESS, BF16));
+	ring(n, 1);
+	stopped_with(NEURON_NERR_DMA_STREAM, HOST(STREAM), NEURON_STREAM_BAD_ROOM);
+	nothing_written();
+}
+END_TEST
+
 /* No room for the stream: nothing of it is written */
 START_TEST(no_room)
 {
@@ -510,6 +525,7 @@ int main(void)
 	tcase_add_loop_test(t, round_trip, 0, 3);
 	tcase_add_loop_test(t, lies, 0, 7);
 	tcase_add_loop_test(t, room, 0, 5);
+	tcase_add_test(t, more_room);
 	tcase_add_test(t, no_room);
 	tcase_add_loop_test(t, refused, 0, 17);
 	tcase_add_loop_test(t, transposes, 0, 8);
