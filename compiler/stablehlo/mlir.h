@@ -133,6 +133,9 @@ struct mlir {
  */
 int mlir_read_bytecode(const void *buf, size_t size, struct mlir *m, struct ncc_error *err);
 bool mlir_is_bytecode(const void *buf, size_t size); /* by its first bytes */
+/* text.c: the same of text, pretty or generic, of a module of StableHLO or of its functions */
+int mlir_read_text(const void *buf, size_t size, struct mlir *m, struct ncc_error *err);
+bool mlir_is_text(const void *buf, size_t size); /* by how it begins */
 void mlir_free(struct mlir *m);
 
 /* mlir.c: NULL: the operation has no such attribute, or the dictionary */
