@@ -88,6 +88,7 @@ struct draft {
 	struct list attrs; /* struct named_attr */
 	struct list regions; /* struct mlir_region */
 	struct list out; /* const struct mlir_type * */
+	struct mlir_block *made; /* what it applies, which is where it is itself; or NULL */
 };
 
 /* text_token.c */

@@ -9,7 +9,6 @@
 #include "text.h"
 
 #define UNARY "$ {} :same"
-#define BINARY "$ , $ {} :same"
 #define SHAPED "$ {} :fn"
 #define CHLO_UNARY "$ {} :arrow"
 #define CHLO_BINARY "$ , $ {} :arrow"
@@ -18,6 +17,9 @@
 #define RETURN "{} $* {} :operands"
 #define NOTHING "{} :out"
 #define CALL "callee ( $* ) {} :fn"
+
+/* One object, by which what is applied in a reduction is known */
+static const char binary[] = "$ , $ {} :same";
 
 static const struct form forms[] = {
 	/* clang-format off */
@@ -81,10 +83,10 @@ static const struct form forms[] = {
 	{ "sdy.return", RETURN, NULL },
 	{ "sdy.sharding_constraint", NULL, form_sharding },
 	{ "stablehlo.abs", UNARY, NULL },
-	{ "stablehlo.add", BINARY, NULL },
+	{ "stablehlo.add", binary, NULL },
 	{ "stablehlo.after_all", "$* {} :same", NULL },
-	{ "stablehlo.and", BINARY, NULL },
-	{ "stablehlo.atan2", BINARY, NULL },
+	{ "stablehlo.and", binary, NULL },
+	{ "stablehlo.atan2", binary, NULL },
 	{ "stablehlo.bitcast_convert", SHAPED, NULL },
 	{ "stablehlo.broadcast", "$ , sizes = l:broadcast_sizes {} :fn", NULL },
 	{ "stablehlo.broadcast_in_dim", "$ , dims = l:broadcast_dimensions {} :fn", NULL },
@@ -103,7 +105,7 @@ static const struct form forms[] = {
 	{ "stablehlo.count_leading_zeros", UNARY, NULL },
 	{ "stablehlo.create_token", NOTHING, NULL },
 	{ "stablehlo.custom_call", NULL, form_custom_call },
-	{ "stablehlo.divide", BINARY, NULL },
+	{ "stablehlo.divide", binary, NULL },
 	{ "stablehlo.dot", "$ , $ ?( , precision = p:precision_config )? {} :fn", NULL },
 	{ "stablehlo.dot_general", NULL, form_dot_general },
 	{ "stablehlo.dynamic_broadcast_in_dim", "$ , $ , dims = l:broadcast_dimensions {} :fn", NULL },
@@ -125,22 +127,22 @@ static const struct form forms[] = {
 	{ "stablehlo.log", UNARY, NULL },
 	{ "stablehlo.log_plus_one", UNARY, NULL },
 	{ "stablehlo.logistic", UNARY, NULL },
-	{ "stablehlo.maximum", BINARY, NULL },
-	{ "stablehlo.minimum", BINARY, NULL },
-	{ "stablehlo.multiply", BINARY, NULL },
+	{ "stablehlo.maximum", binary, NULL },
+	{ "stablehlo.minimum", binary, NULL },
+	{ "stablehlo.multiply", binary, NULL },
 	{ "stablehlo.negate", UNARY, NULL },
 	{ "stablehlo.not", UNARY, NULL },
 	{ "stablehlo.optimization_barrier", "{} $* {} ?( ( ) )? :pairs", NULL },
-	{ "stablehlo.or", BINARY, NULL },
+	{ "stablehlo.or", binary, NULL },
 	{ "stablehlo.pad", "$ , $ , low = l:edge_padding_low , high = l:edge_padding_high , interior = l:interior_padding {} :fn", NULL },
 	{ "stablehlo.partition_id", NOTHING, NULL },
 	{ "stablehlo.popcnt", UNARY, NULL },
-	{ "stablehlo.power", BINARY, NULL },
+	{ "stablehlo.power", binary, NULL },
 	{ "stablehlo.real", UNARY, NULL },
 	{ "stablehlo.real_dynamic_slice", "$ , $ , $ , $ {} :fn", NULL },
 	{ "stablehlo.reduce", NULL, form_reduce },
 	{ "stablehlo.reduce_precision", "$ , format = <format> {} :same", NULL },
-	{ "stablehlo.remainder", BINARY, NULL },
+	{ "stablehlo.remainder", binary, NULL },
 	{ "stablehlo.replica_id", NOTHING, NULL },
 	{ "stablehlo.reshape", SHAPED, NULL },
 	{ "stablehlo.return", RETURN, NULL },
@@ -152,14 +154,14 @@ static const struct form forms[] = {
 	{ "stablehlo.rsqrt", UNARY, NULL },
 	{ "stablehlo.select", "$ , $ , $ {} :select", NULL },
 	{ "stablehlo.set_dimension_size", "$ , $ , dim = i:dimension {} :fn", NULL },
-	{ "stablehlo.shift_left", BINARY, NULL },
-	{ "stablehlo.shift_right_arithmetic", BINARY, NULL },
-	{ "stablehlo.shift_right_logical", BINARY, NULL },
+	{ "stablehlo.shift_left", binary, NULL },
+	{ "stablehlo.shift_right_arithmetic", binary, NULL },
+	{ "stablehlo.shift_right_logical", binary, NULL },
 	{ "stablehlo.sign", UNARY, NULL },
 	{ "stablehlo.sine", UNARY, NULL },
 	{ "stablehlo.slice", NULL, form_slice },
 	{ "stablehlo.sqrt", UNARY, NULL },
-	{ "stablehlo.subtract", BINARY, NULL },
+	{ "stablehlo.subtract", binary, NULL },
 	{ "stablehlo.tan", UNARY, NULL },
 	{ "stablehlo.tanh", UNARY, NULL },
 	{ "stablehlo.transpose", "$ , dims = l:permutation {} :fn", NULL },
@@ -168,7 +170,7 @@ static const struct form forms[] = {
 	{ "stablehlo.uniform_dequantize", UNARY, NULL },
 	{ "stablehlo.uniform_quantize", UNARY, NULL },
 	{ "stablehlo.while", NULL, form_while },
-	{ "stablehlo.xor", BINARY, NULL },
+	{ "stablehlo.xor", binary, NULL },
 	/* clang-format on */
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Numbers in MLIR's text as elements of tensors: see text.h */
 #include <errno.h>
+#include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,22 +59,40 @@ static int64_t small_bits(const struct small *s, double v)
 	return sign | (n + ((int64_t)(e + s->bias - 1) << s->fraction));
 }
 
-static bool parse_double(struct text *x, double *v)
+/* An unsigned number's digits with a NUL behind them; false: there is none */
+static bool take_digits(struct text *x, char digits[MOST_DIGITS + 1])
 {
-	const bool negative = text_take(x, '-');
-	char digits[MOST_DIGITS + 1];
-
 	if ((x->t.kind != TOKEN_FLOAT && x->t.kind != TOKEN_INTEGER) || x->t.n > MOST_DIGITS) {
 		text_expected(x, "a number");
 		return false;
 	}
 	memcpy(digits, x->t.p, x->t.n);
 	digits[x->t.n] = 0;
-	*v = strtod(digits, NULL);
-	if (negative)
-		*v = -*v;
 	text_next(x);
 	return !text_bad(x);
+}
+
+/*
+ * A double with which a number that is between two doubles is rounded again as if it was itself:
+ * the one nearer to zero with its last bit set
+ */
+static double rounded_to_odd(const char *digits)
+{
+	const int mode = fegetround();
+	union {
+		double d;
+		uint64_t u;
+	} v;
+	double above;
+
+	fesetround(FE_TOWARDZERO);
+	v.d = strtod(digits, NULL);
+	fesetround(FE_UPWARD);
+	above = strtod(digits, NULL);
+	fesetround(mode);
+	if (v.d < above)
+		v.u |= 1;
+	return v.d;
 }
 
 static bool is_hex(const struct text *x)
@@ -124,27 +143,29 @@ static int take_float(struct text *x, const char *name, uint8_t *out)
 	const struct small *s = small_of(name);
 	const unsigned int bits = bits_of(name);
 	const char *at = x->t.p;
+	char digits[MOST_DIGITS + 1];
 	union {
 		double d;
 		float f;
 		uint64_t u;
 	} v = { .u = 0 };
+	bool negative;
 	int64_t b;
-	double d;
 
 	if (is_hex(x))
 		return take_bits(x, bits, out);
-	if (!parse_double(x, &d))
+	negative = text_take(x, '-');
+	if (!take_digits(x, digits))
 		return x->r.rc;
 	if (s) {
-		b = small_bits(s, d);
+		b = small_bits(s, negative ? -rounded_to_odd(digits) : rounded_to_odd(digits));
 		if (b < 0)
 			return text_fail_at(x, at, -EINVAL, "a number that no %s is", name);
 		v.u = (uint64_t)b;
 	} else if (bits == 32) {
-		v.f = (float)d;
+		v.f = negative ? -strtof(digits, NULL) : strtof(digits, NULL);
 	} else if (bits == 64) {
-		v.d = d;
+		v.d = negative ? -strtod(digits, NULL) : strtod(digits, NULL);
 	} else {
 		return text_fail_at(x, at, -ENOTSUP, "a number of the type %s that is no 0x...",
 				    name);

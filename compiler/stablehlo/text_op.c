@@ -187,7 +187,8 @@ static void block(struct text *x, struct mlir_block *b)
 {
 	struct list ops = { 0 };
 
-	while (!text_bad(x) && !text_is(x, '}') && x->t.kind != TOKEN_BLOCK)
+	while (!text_bad(x) && !text_is(x, '}') && x->t.kind != TOKEN_BLOCK &&
+	       x->t.kind != TOKEN_END)
 		text_op(x, &ops);
 	b->ops = ops.p;
 	b->nops = ops.n;
@@ -366,6 +367,10 @@ void text_op(struct text *x, struct list *ops)
 	else
 		text_expected(x, "an operation");
 	text_location(x, &d.op);
+	for (size_t i = 0; d.made && i < d.made->nops; i++) {
+		d.made->ops[i].file = d.op.file;
+		d.made->ops[i].line = d.op.line;
+	}
 	if (!text_bad(x))
 		text_to_vhlo(x, &d);
 	results(x, &d);

@@ -93,10 +93,10 @@ static void applied(struct text *x, struct draft *d, struct token t)
 
 	if (!region || !b || !ops || !operands || !args || !out || !type)
 		return;
-	if (d->in.n != 2 || !form || strncmp(form->name, "stablehlo.", 10)) {
+	if (d->in.n != 2 || !form || form->form != text_form_of("stablehlo.add", 13)->form) {
 		text_fail_at(x, t.p, -ENOTSUP,
-			     "expected an operation of StableHLO that is "
-			     "applied to one operand");
+			     "expected an operation of StableHLO of two operands, and one to "
+			     "reduce");
 		return;
 	}
 	for (int i = 0; i < 2; i++) {
@@ -115,6 +115,7 @@ static void applied(struct text *x, struct draft *d, struct token t)
 	};
 	*b = (struct mlir_block){ 2, 2, args, ops };
 	*region = (struct mlir_region){ 1, b };
+	d->made = b;
 }
 
 /* reducer(%a: t, %b: t) (%c: t, %d: t) {...}: of each operand two; those of the first ones first */

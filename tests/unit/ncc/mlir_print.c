@@ -2,7 +2,7 @@
 /*
  * See mlir_print.h. Values are numbered in the order in which they are defined; attributes are
  * sorted; of a tensor's elements each is there, also where one stands for all, as a sum when they
- * are many. How operations were spelled, and where, is left out.
+ * are many. How operations were spelled is left out.
  */
 #include "mlir_print.h"
 
@@ -15,6 +15,7 @@
 struct printer {
 	FILE *f;
 	uintptr_t values;
+	bool places;
 };
 
 static void print_type(struct printer *p, const struct mlir_type *t)
@@ -157,6 +158,8 @@ static void print_op(struct printer *p, const struct mlir_op *op, int depth)
 		return;
 	}
 	fprintf(p->f, "%*s%s", depth, "", op->name);
+	if (p->places && op->file)
+		fprintf(p->f, " (%s:%u)", op->file, op->line);
 	for (size_t i = 0; i < op->nin; i++)
 		fprintf(p->f, " %%%zu", (size_t)(uintptr_t)op->in[i]->note);
 	print_sorted(p, op->nattrs, op->names, op->attrs);
@@ -171,9 +174,9 @@ static void print_op(struct printer *p, const struct mlir_op *op, int depth)
 	}
 }
 
-char *mlir_printed(const struct mlir *m)
+char *mlir_printed(const struct mlir *m, bool places)
 {
-	struct printer p = { 0 };
+	struct printer p = { .places = places };
 	char *text = NULL;
 	size_t size;
 

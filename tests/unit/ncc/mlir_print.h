@@ -5,7 +5,7 @@
 
 #include "stablehlo/mlir.h"
 
-/* The caller frees it. */
-char *mlir_printed(const struct mlir *m);
+/* places: with those where operations were written. The caller frees it. */
+char *mlir_printed(const struct mlir *m, bool places);
 
 #endif
