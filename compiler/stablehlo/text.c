@@ -81,6 +81,23 @@ static void take_top(struct text *x, struct list *ops)
 	}
 }
 
+/* Functions that were made are behind the file's own. */
+static bool add_made(struct text *x, struct mlir_op *module)
+{
+	struct mlir_block *b = &module->regions[0].blocks[0];
+	struct mlir_op *all = reader_alloc(&x->r, b->nops + x->made.n + 1, sizeof(*all));
+
+	if (!all)
+		return false;
+	if (b->nops)
+		memcpy(all, b->ops, b->nops * sizeof(*all));
+	if (x->made.n)
+		memcpy(all + b->nops, x->made.p, x->made.n * sizeof(*all));
+	b->ops = all;
+	b->nops += x->made.n;
+	return true;
+}
+
 /* A file of functions alone is the module that they are in. */
 static struct mlir_op *module_of(struct text *x, const struct list *ops)
 {
@@ -124,6 +141,8 @@ int mlir_read_text(const void *buf, size_t size, struct mlir *m, struct ncc_erro
 	if (module->nregions != 1 || module->regions[0].nblocks != 1)
 		return text_fail_at(&x, x.base, -EINVAL, "a module without anything in it");
 	text_resolve_locations(&x, module);
+	if (!add_made(&x, module))
+		return x.r.rc;
 	m->module = module;
 	return x.r.rc;
 }

@@ -65,6 +65,8 @@ struct text {
 	size_t things; /* operations, blocks and regions so far */
 	size_t nvalues;
 	struct list resources; /* struct resource: data that follows the module */
+	struct list made; /* struct mlir_op: functions that the text has not */
+	struct names makings; /* of those */
 };
 
 /* An attribute whose data is named here and follows the module */
@@ -217,5 +219,6 @@ void form_while(struct text *x, struct draft *d);
 
 /* text_vhlo.c: gives the operation the names and attributes of mlir.h */
 void text_to_vhlo(struct text *x, struct draft *d);
+void text_chlo(struct text *x, struct draft *d); /* text_chlo.c: the same of chlo's */
 
 #endif

@@ -455,44 +455,6 @@ static void apply_rules(struct text *x, struct draft *d)
 	}
 }
 
-/* chlo's operations that portable artifacts have as composites, whose names say what they are */
-static void composite(struct text *x, struct draft *d)
-{
-	const struct mlir_attr *fields = text_dictionary_of(x, "", &d->attrs);
-	const char *name = d->op.spelled;
-
-	d->attrs = (struct list){ 0 };
-	d->op.name = "composite";
-	text_set(x, d, "name", attr_of_text(&x->r, MLIR_STRING, name));
-	text_set(x, d, "composite_attributes", fields);
-	text_set(x, d, "version", text_int(x, "i32", 1));
-}
-
-static void from_chlo(struct text *x, struct draft *d)
-{
-	static const char *const composites[] = {
-		"acos", "acosh",   "asin", "asinh",	 "atan", "atanh", "cosh",
-		"erf",	"erf_inv", "erfc", "ragged_dot", "sinh", "tan",	  "top_k",
-	};
-	const char *name = d->op.spelled + strlen("chlo.");
-	struct mlir_value **v;
-
-	d->op.name = d->op.spelled;
-	for (size_t i = 0; i < sizeof(composites) / sizeof(composites[0]); i++)
-		if (!strcmp(composites[i], name)) {
-			composite(x, d);
-			return;
-		}
-	if (!strcmp(name, "constant"))
-		d->op.name = "constant";
-	if (!strcmp(name, "square") && d->in.n == 1) {
-		d->op.name = "multiply";
-		v = list_add(x, &d->in, sizeof(*v));
-		if (v)
-			*v = ((struct mlir_value **)d->in.p)[0];
-	}
-}
-
 void text_to_vhlo(struct text *x, struct draft *d)
 {
 	static const char *const dialects[] = { "stablehlo.", "func." };
@@ -510,7 +472,7 @@ void text_to_vhlo(struct text *x, struct draft *d)
 	if (!strcmp(d->op.spelled, "arith.constant"))
 		d->op.name = "constant";
 	if (!strncmp(d->op.spelled, "chlo.", strlen("chlo.")))
-		from_chlo(x, d);
+		text_chlo(x, d);
 	else
 		apply_rules(x, d);
 	d->op.nattrs = d->attrs.n;
