@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Is a portable artifact the program that jaxlib takes it for? As TAP.
 
-usage: stablehlo.py DIRECTORY NEURONX_CC NEURON_RUN [NAME...]
+usage: stablehlo.py [--part=I/N] DIRECTORY NEURONX_CC NEURON_RUN [NAME...]
 
 DIRECTORY has NAME.mlirbc and NAME.hlo.pb, the module that jaxlib's own conversion makes of the same
 bytes. Both are compiled; the tensor IR after the passes has to be the same, whatever its order and
@@ -21,7 +21,9 @@ from pathlib import Path
 import numpy as np
 
 COMMUTE = {"add", "multiply", "maximum", "minimum", "and", "or", "xor", "compare-eq", "compare-ne"}
+PASSED = 1 << 32
 LINE = re.compile(r"%(\d+) = (\S+) (\S+)(.*)")
+PARAMETER = re.compile(r"= (\w+)\[([\d,]*)\] parameter index=(\d+)(?: io=(\w+))?")
 TYPES = {"f32": np.float32, "f16": np.float16, "bf16": "bf16", "pred": "pred", "s8": np.int8, "u8": np.uint8, "s16": np.int16,
          "u16": np.uint16, "s32": np.int32, "u32": np.uint32}
 
@@ -55,7 +57,10 @@ def meaning(ir: str) -> list[str]:
 def inputs_of(ir: str, work: Path, name: str) -> list[str]:
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     options = []
-    for dims, index, kind in re.findall(r"= \w+\[([\d,]*)\] parameter index=(\d+) io=(\w+)", ir):
+    parameters = {int(index): (dims, io or kind) for kind, dims, index, io in PARAMETER.findall(ir)}
+    for index, (dims, kind) in parameters.items():
+        if index >= PASSED:  # between the parts of a program with loops
+            continue
         shape = [int(d) for d in dims.split(",") if d]
         if TYPES[kind] == "pred":
             x = rng.integers(0, 2, shape, dtype=np.int8)
@@ -72,7 +77,9 @@ def inputs_of(ir: str, work: Path, name: str) -> list[str]:
 
 def outputs_of(run: str, neff: Path, inputs: list[str], out: Path) -> dict[str, bytes]:
     out.mkdir()
-    subprocess.run([run, str(neff), *inputs, "--output-dir", str(out)], check=True, capture_output=True)
+    done = subprocess.run([run, str(neff), *inputs, "--output-dir", str(out)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        return {done.stderr: neff.name.encode()}
     return {p.name: p.read_bytes() for p in out.iterdir()}
 
 
@@ -100,8 +107,11 @@ def is_refused(cc: str, directory: Path, name: str) -> tuple[str, str]:
 
 
 def main() -> int:
-    directory, cc, run = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-    names = sys.argv[4:] or sorted(p.name.removesuffix(".mlirbc") for p in directory.glob("*.mlirbc"))
+    args = sys.argv[1:]
+    part, parts = map(int, args.pop(0).removeprefix("--part=").split("/")) if args[0].startswith("--part=") else (1, 1)
+    directory, cc, run = Path(args[0]), args[1], args[2]
+    names = args[3:] or sorted(p.name.removesuffix(".mlirbc") for p in directory.glob("*.mlirbc"))
+    names = names[part - 1::parts]
     print(f"1..{len(names)}", flush=True)
     for number, name in enumerate(names, 1):
         refused = name.endswith(".refused")
