@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The StableHLO front end, for the compiler that drives it: a portable artifact (MLIR bytecode of
- * VHLO), or one in jax.export's envelope, becomes a module of HLO, which hlo/ imports.
+ * VHLO), one in jax.export's envelope, or text, becomes a module of HLO, which hlo/ imports.
  */
 #ifndef NCC_STABLEHLO_H
 #define NCC_STABLEHLO_H

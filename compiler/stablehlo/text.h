@@ -158,6 +158,7 @@ const struct mlir_attr *text_shardings(struct text *x); /* [<...>, ...] */
 const struct mlir_attr *text_axes(struct text *x); /* {"x", "y"} */
 
 /* text_dense.c: dense<...> : type, array<...>, dense_resource<...> : type */
+extern const uint8_t text_nothing[1];
 const struct mlir_attr *text_dense(struct text *x);
 const struct mlir_attr *text_array(struct text *x);
 const struct mlir_attr *text_dense_resource(struct text *x);

@@ -24,7 +24,7 @@ const struct mlir_attr *text_dense_of(struct text *x, const int64_t *v, size_t n
 	if (!a)
 		return NULL;
 	a->type = text_tensor_of(x, "i64", (int64_t)n);
-	a->data = (const uint8_t *)v;
+	a->data = v ? (const uint8_t *)v : text_nothing;
 	a->size = n * sizeof(*v);
 	return a->type ? a : NULL;
 }

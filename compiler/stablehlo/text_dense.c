@@ -8,6 +8,9 @@
 
 #include "text.h"
 
+/* Where no elements are: there is an address */
+const uint8_t text_nothing[1];
+
 #define MOST_DENSE (2000ll << 20) /* bytes */
 
 static int hex_of(char c)
@@ -115,6 +118,7 @@ static void take_elements(struct text *x, struct mlir_attr *a)
 	uint8_t *data;
 
 	if (text_is(x, '>')) {
+		a->data = text_nothing;
 		if (n)
 			text_fail_at(x, at, -EINVAL, "no elements for %s",
 				     text_type_name(x, a->type));

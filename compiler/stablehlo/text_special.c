@@ -240,7 +240,7 @@ static const struct mlir_attr *reversal(struct text *x)
 	if (!a || text_bad(x))
 		return NULL;
 	a->type = text_tensor_of(x, "i1", (int64_t)list.n);
-	a->data = list.p;
+	a->data = list.n ? list.p : text_nothing;
 	a->size = list.n;
 	return a;
 }
@@ -275,7 +275,7 @@ static const struct mlir_attr *padding(struct text *x)
 	t->ndim = 2;
 	t->dim = dim;
 	a->type = t;
-	a->data = list.p;
+	a->data = list.n ? list.p : text_nothing;
 	a->size = 2 * sizeof(int64_t) * list.n;
 	return a;
 }

@@ -3,6 +3,8 @@
  * StableHLO as text: any bytes are read or refused with the place where they are wrong, and what is
  * read is compiled (model.h).
  */
+#include <errno.h>
+
 #include "model.h"
 #include "stablehlo/mlir.h"
 

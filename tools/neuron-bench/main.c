@@ -226,7 +226,7 @@ static const char *framework_of(const struct bench *bench)
 		return bench->framework;
 	if (ends(bench->model, ".onnx"))
 		return "ONNX";
-	if (ends(bench->model, ".mlirbc"))
+	if (ends(bench->model, ".mlirbc") || ends(bench->model, ".mlir"))
 		return "StableHLO";
 	return ends(bench->model, ".pb") || ends(bench->model, ".hlo") ? "XLA" : NULL;
 }
