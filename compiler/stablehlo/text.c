@@ -30,6 +30,7 @@ static bool begins(const struct token t)
 static struct text text_of(const void *buf, size_t size, struct mlir *m, struct ncc_error *err)
 {
 	return (struct text){ .r = { .m = m, .err = err, .base = buf, .size = size },
+			      .form_of = text_form_of,
 			      .base = buf,
 			      .at = buf,
 			      .end = (const char *)buf + size };

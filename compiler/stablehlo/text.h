@@ -58,6 +58,8 @@ struct names {
 
 struct text {
 	struct reader r; /* of it the error, the arena, the depth */
+	/* text_forms.c's, whose forms have operations in them */
+	const struct form *(*form_of)(const char *name, size_t n);
 	const char *base, *at, *end; /* at: behind the token */
 	struct token t;
 	struct names values, aliases, types, blobs;
@@ -140,6 +142,10 @@ const struct mlir_type *text_tensor_of(struct text *x, const char *number, int64
 const struct mlir_attr *text_attr(struct text *x);
 void text_attrs(struct text *x, struct list *attrs); /* {...}: to the list's end */
 const struct mlir_attr *text_dictionary(struct text *x);
+/* #stablehlo.x<a = 1, ...>, behind the kind, which is a name that stays */
+const struct mlir_attr *text_fields(struct text *x, const char *kind);
+
+/* text_values.c */
 const struct mlir_attr *text_words(struct text *x); /* [HIGH, DEFAULT] */
 const struct mlir_attr *text_numbers(struct text *x); /* [1, 2], one dimension */
 const struct mlir_attr *text_dictionary_of(struct text *x, const char *kind,
@@ -148,8 +154,7 @@ const struct mlir_attr *text_dense_of(struct text *x, const int64_t *v, size_t n
 const struct mlir_attr *text_array_of(struct text *x, const struct list *list);
 const struct mlir_attr *text_int(struct text *x, const char *type, int64_t v);
 
-/* text_fields.c: #stablehlo.x<a = 1, ...>, behind the kind, which is a name that stays */
-const struct mlir_attr *text_fields(struct text *x, const char *kind);
+/* text_conv.c: [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1] */
 const struct mlir_attr *text_conv_dims(struct text *x);
 
 /* text_sdy.c: #sdy.x<...>, behind the kind */
@@ -176,17 +181,20 @@ void text_skip_location(struct text *x);
 void text_location_alias(struct text *x, struct token name);
 void text_resolve_locations(struct text *x, struct mlir_op *op);
 
-/* text_op.c */
-void text_op(struct text *x, struct list *ops);
-/* Arguments are types' and, if names is given, of those names */
-void text_region(struct text *x, struct draft *d, const struct list *args, bool isolated);
+/* text_draft.c */
 void text_operand(struct text *x, struct draft *d);
 void text_operands(struct text *x, struct draft *d); /* any number, with commas between them */
 /* Types of operands as they are written, which begin at first */
 void text_check_operands(struct text *x, const struct draft *d, const struct list *types);
 void text_set(struct text *x, struct draft *d, const char *name, const struct mlir_attr *attr);
 const struct mlir_attr *text_get(const struct draft *d, const char *name);
+/* Reads types and compares those of operands; what results have are d->out */
+void text_signature(struct text *x, struct draft *d, const char *kind);
 
+/* text_op.c */
+void text_op(struct text *x, struct list *ops);
+/* Arguments are types' and, if names is given, of those names */
+void text_region(struct text *x, struct draft *d, const struct list *args, bool isolated);
 /* An argument of a block or a function */
 struct argument {
 	struct token name; /* of no length: none */
@@ -202,7 +210,6 @@ struct form {
 };
 const struct form *text_form_of(const char *name, size_t n);
 void text_pretty(struct text *x, struct draft *d, const char *form); /* text_pretty.c */
-void text_signature(struct text *x, struct draft *d, const char *kind);
 
 /* text_special.c, text_func.c: forms that are not like others */
 void form_composite(struct text *x, struct draft *d);

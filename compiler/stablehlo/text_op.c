@@ -56,91 +56,6 @@ static struct mlir_value *new_values(struct text *x, size_t n)
 	return text_bad(x) ? NULL : reader_alloc(&x->r, n + 1, sizeof(struct mlir_value));
 }
 
-/* Operands */
-
-void text_operand(struct text *x, struct draft *d)
-{
-	struct mlir_value **v = list_add(x, &d->in, sizeof(*v));
-	const struct token t = x->t;
-	const struct name *e;
-	int64_t i = 0;
-
-	if (t.kind != TOKEN_VALUE) {
-		text_expected(x, "a value, such as %0");
-		return;
-	}
-	e = names_find(&x->values, t.p, t.n, x->floor);
-	text_next(x);
-	/* %0#1: the next token is #1 */
-	if (x->t.kind == TOKEN_HASH && x->t.p == t.p + t.n) {
-		for (size_t k = 1; k < x->t.n && i < MOST_VALUES; k++)
-			i = x->t.p[k] >= '0' && x->t.p[k] <= '9' ? 10 * i + x->t.p[k] - '0'
-								 : MOST_VALUES;
-		text_next(x);
-	}
-	if (!e)
-		text_fail_at(x, t.p, -EINVAL, "the value '%.*s' is not defined before it is used",
-			     shown(t), t.p);
-	else if ((size_t)i >= e->count)
-		text_fail_at(x, t.p, -EINVAL,
-			     "'%.*s' has %zu results: there is none of this number", shown(t), t.p,
-			     e->count);
-	else if (v)
-		*v = (struct mlir_value *)e->what + i;
-}
-
-void text_operands(struct text *x, struct draft *d)
-{
-	if (x->t.kind != TOKEN_VALUE)
-		return;
-	text_operand(x, d);
-	while (!text_bad(x) && text_is(x, ',') && text_peek(x).kind == TOKEN_VALUE) {
-		text_next(x);
-		text_operand(x, d);
-	}
-}
-
-void text_check_operands(struct text *x, const struct draft *d, const struct list *types)
-{
-	struct mlir_value *const *in = d->in.p;
-	const struct mlir_type *const *t = types->p;
-
-	if (!text_bad(x) && types->n != d->in.n)
-		text_fail_at(x, d->at.p, -EINVAL, "%zu operands, and types of %zu", d->in.n,
-			     types->n);
-	for (size_t i = 0; !text_bad(x) && i < types->n; i++)
-		if (!text_same_type(in[i]->type, t[i]))
-			text_fail_at(x, d->at.p, -EINVAL, "operand %zu is a %s, not a %s", i,
-				     text_type_name(x, in[i]->type), text_type_name(x, t[i]));
-}
-
-/* Attributes */
-
-const struct mlir_attr *text_get(const struct draft *d, const char *name)
-{
-	const struct named_attr *e = d->attrs.p;
-
-	for (size_t i = 0; i < d->attrs.n; i++)
-		if (!strcmp(e[i].name, name))
-			return e[i].attr;
-	return NULL;
-}
-
-void text_set(struct text *x, struct draft *d, const char *name, const struct mlir_attr *attr)
-{
-	struct named_attr *e;
-
-	if (text_bad(x))
-		return;
-	if (text_get(d, name)) {
-		text_fail_at(x, d->at.p, -EINVAL, "the attribute '%s' is given twice", name);
-		return;
-	}
-	e = list_add(x, &d->attrs, sizeof(*e));
-	if (e)
-		*e = (struct named_attr){ name, attr };
-}
-
 /* Regions */
 
 void text_arguments(struct text *x, struct list *args)
@@ -335,7 +250,7 @@ static void result_names(struct text *x, struct draft *d)
 
 static void pretty(struct text *x, struct draft *d)
 {
-	const struct form *form = text_form_of(x->t.p, x->t.n);
+	const struct form *form = x->form_of(x->t.p, x->t.n);
 
 	if (!form) {
 		text_fail_at(x, x->t.p, -ENOTSUP, "the operation '%.*s' is not known", shown(x->t),

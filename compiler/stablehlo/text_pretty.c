@@ -21,144 +21,6 @@
 
 #include "text.h"
 
-/* Types */
-
-static void add_type(struct text *x, struct list *list, const struct mlir_type *t)
-{
-	const struct mlir_type **e = list_add(x, list, sizeof(*e));
-
-	if (e)
-		*e = t;
-}
-
-static void function_types(struct text *x, struct draft *d)
-{
-	const struct mlir_type *t = text_function_type(x);
-	struct list in;
-
-	if (!t)
-		return;
-	in = (struct list){ t->in, t->nin, 0 };
-	text_check_operands(x, d, &in);
-	d->out = (struct list){ t->out, t->nout, t->nout };
-}
-
-/* Types with commas between them, without brackets */
-static void plain_types(struct text *x, struct list *types)
-{
-	do {
-		add_type(x, types, text_type(x));
-	} while (!text_bad(x) && text_take(x, ','));
-}
-
-/* One type for all operands and results, or a function's */
-static void same_types(struct text *x, struct draft *d)
-{
-	struct list in = { 0 };
-	const struct mlir_type *t;
-
-	if (text_is(x, '(')) {
-		function_types(x, d);
-		return;
-	}
-	t = text_type(x);
-	for (size_t i = 0; !text_bad(x) && i < d->in.n; i++)
-		add_type(x, &in, t);
-	add_type(x, &d->out, t);
-	text_check_operands(x, d, &in);
-}
-
-static void tuple_types(struct text *x, struct draft *d)
-{
-	const char *at = x->t.p;
-	const struct mlir_type *t = text_type(x);
-	struct list in;
-
-	if (!t)
-		return;
-	if (t->kind != MLIR_TUPLE) {
-		text_fail_at(x, at, -EINVAL, "expected a tuple's type");
-		return;
-	}
-	in = (struct list){ t->in, t->nin, 0 };
-	text_check_operands(x, d, &in);
-	add_type(x, &d->out, t);
-}
-
-/* The predicate's type and that of the other two, or a function's */
-static void select_types(struct text *x, struct draft *d)
-{
-	struct list in = { 0 };
-	const struct mlir_type *t;
-
-	if (text_is(x, '(')) {
-		function_types(x, d);
-		return;
-	}
-	add_type(x, &in, text_type(x));
-	text_expect(x, ',');
-	t = text_type(x);
-	add_type(x, &in, t);
-	add_type(x, &in, t);
-	add_type(x, &d->out, t);
-	text_check_operands(x, d, &in);
-}
-
-/* type, type -> type, as chlo has it */
-static void arrow_types(struct text *x, struct draft *d)
-{
-	struct list in = { 0 };
-
-	if (text_is(x, '(')) {
-		function_types(x, d);
-		return;
-	}
-	plain_types(x, &in);
-	if (x->t.kind == TOKEN_ARROW)
-		text_next(x);
-	else
-		text_expected(x, "'->'");
-	text_types(x, &d->out);
-	text_check_operands(x, d, &in);
-}
-
-/* Of operands alone; and where there are none, nothing */
-static void operand_types(struct text *x, struct draft *d, bool results)
-{
-	struct list in = { 0 };
-
-	if (!d->in.n)
-		return;
-	text_expect(x, ':');
-	plain_types(x, &in);
-	text_check_operands(x, d, &in);
-	if (results)
-		d->out = (struct list){ in.p, in.n, in.n };
-}
-
-void text_signature(struct text *x, struct draft *d, const char *kind)
-{
-	if (!strcmp(kind, "operands") || !strcmp(kind, "pairs")) {
-		operand_types(x, d, !strcmp(kind, "pairs"));
-		return;
-	}
-	text_expect(x, ':');
-	if (text_bad(x))
-		return;
-	if (!strcmp(kind, "fn"))
-		function_types(x, d);
-	else if (!strcmp(kind, "same"))
-		same_types(x, d);
-	else if (!strcmp(kind, "out"))
-		add_type(x, &d->out, text_type(x));
-	else if (!strcmp(kind, "tuple"))
-		tuple_types(x, d);
-	else if (!strcmp(kind, "select"))
-		select_types(x, d);
-	else if (!strcmp(kind, "arrow"))
-		arrow_types(x, d);
-}
-
 /* Attributes */
 
 static const struct mlir_attr *word(struct text *x)
@@ -254,14 +116,14 @@ static void value(struct text *x, struct draft *d)
 {
 	const char *at = x->t.p;
 	const struct mlir_attr *a = text_attr(x);
+	const struct mlir_type **t = list_add(x, &d->out, sizeof(*t));
 
-	if (!a)
+	if (!a || !t)
 		return;
 	text_set(x, d, "value", a);
 	if (!a->type)
 		text_fail_at(x, at, -EINVAL, "expected a tensor's value");
-	else
-		add_type(x, &d->out, a->type);
+	*t = a->type;
 }
 
 static void callee(struct text *x, struct draft *d)

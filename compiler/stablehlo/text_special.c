@@ -89,11 +89,11 @@ static void applied(struct text *x, struct draft *d, struct token t)
 	struct mlir_value **operands = reader_alloc(&x->r, 3, sizeof(struct mlir_value *));
 	struct mlir_value *args = reader_alloc(&x->r, 2, sizeof(*args));
 	struct mlir_value *out = reader_alloc(&x->r, 1, sizeof(*out));
-	const struct form *form = text_form_of(t.p, t.n);
+	const struct form *form = x->form_of(t.p, t.n);
 
 	if (!region || !b || !ops || !operands || !args || !out || !type)
 		return;
-	if (d->in.n != 2 || !form || form->form != text_form_of("stablehlo.add", 13)->form) {
+	if (d->in.n != 2 || !form || form->form != x->form_of("stablehlo.add", 13)->form) {
 		text_fail_at(x, t.p, -ENOTSUP,
 			     "expected an operation of StableHLO of two operands, and one to "
 			     "reduce");

@@ -1,50 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Attributes of StableHLO that have several fields, in MLIR's text: see text.h */
+/* Where a convolution's dimensions are, in MLIR's text: see text.h */
 #include <errno.h>
 #include <string.h>
 
 #include "text.h"
-
-/* A number without a type of its own, a list of such, or any other attribute */
-static const struct mlir_attr *field(struct text *x)
-{
-	struct token next;
-
-	if (text_is(x, '[')) {
-		next = text_peek(x);
-		if (next.kind == TOKEN_INTEGER || token_is(next, "]") || token_is(next, "-"))
-			return text_numbers(x);
-	}
-	if (x->t.kind == TOKEN_INTEGER || text_is(x, '-')) {
-		next = text_is(x, '-') ? text_peek(x) : x->t;
-		if (next.kind == TOKEN_INTEGER)
-			return attr_of_int(&x->r, MLIR_INTEGER, text_integer(x));
-	}
-	return text_attr(x);
-}
-
-const struct mlir_attr *text_fields(struct text *x, const char *kind)
-{
-	struct list attrs = { 0 };
-
-	text_expect(x, '<');
-	while (!text_bad(x) && !text_is(x, '>')) {
-		struct named_attr *e = list_add(x, &attrs, sizeof(*e));
-
-		if (x->t.kind != TOKEN_WORD)
-			text_expected(x, "a field's name");
-		if (!e || text_bad(x))
-			return NULL;
-		e->name = text_copy(x, x->t.p, x->t.n);
-		text_next(x);
-		text_expect(x, '=');
-		e->attr = field(x);
-		if (!text_take(x, ','))
-			break;
-	}
-	text_expect(x, '>');
-	return text_bad(x) ? NULL : text_dictionary_of(x, kind, &attrs);
-}
 
 #define MOST_SPATIAL 16
 
