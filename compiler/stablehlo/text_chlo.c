@@ -12,10 +12,11 @@
 #include "text.h"
 
 /*
- * From x to r, in steps with semicolons between them: an operation of StableHLO, and values or
- * numbers that it takes. Identities of real functions as any table has them, arranged so that
- * neither small nor large numbers lose what they have. erf_inv: M. Giles, "Approximating the erfinv
- * function" (GPU Computing Gems, Jade Edition, 2011), its single-precision polynomials
+ * From x, or x and y, to r, in steps with semicolons between them: an operation of StableHLO, and
+ * values or numbers that it takes; a value with a capital letter is of integers as wide. Identities
+ * of real functions as any table has them, arranged so that neither small nor large numbers lose
+ * what they have. erf_inv: M. Giles, "Approximating the erfinv function" (GPU Computing Gems, Jade
+ * Edition, 2011), its single-precision polynomials
  */
 #define HALF_CHORD "u=add 1 x; d=subtract 1 x; q=multiply u d; s=sqrt q; "
 #define HALF_EXPONENTIALS                                            \
@@ -25,20 +26,29 @@
 
 static const struct formula {
 	const char *name, *steps;
+	size_t nin; /* operands; two are of f32 */
 } formulas[] = {
-	{ "chlo.acos", HALF_CHORD "t=atan2 s u; y=multiply 2 t; p=compare_EQ x -1; "
-				  "r=select p 3.141592653589793 y" },
-	{ "chlo.acosh", "u=add x 1; d=subtract x 1; a=sqrt u; b=sqrt d; s=multiply a b; "
-			"q=add d s; y=log_plus_one q; g=log x; z=add g 0.6931471805599453; "
-			"p=compare_GE x 1.0e18; r=select p z y" },
-	{ "chlo.asin", HALF_CHORD "v=add 1 s; t=atan2 x v; r=multiply 2 t" },
-	{ "chlo.asinh", "a=abs x; q=multiply a a; b=add q 1; s=sqrt b; c=add s 1; f=divide q c; "
-			"z=add a f; y=log_plus_one z; g=log a; l=add g 0.6931471805599453; "
-			"p=compare_GE a 1.0e18; w=select p l y; i=sign x; r=multiply i w" },
-	{ "chlo.atan", "r=atan2 x 1" },
-	{ "chlo.atanh", "n=negate x; a=log_plus_one x; b=log_plus_one n; d=subtract a b; "
-			"r=multiply 0.5 d" },
-	{ "chlo.cosh", HALF_EXPONENTIALS "r=add e f" },
+	{ "chlo.acos",
+	  HALF_CHORD "t=atan2 s u; y=multiply 2 t; p=compare_EQ x -1; "
+		     "r=select p 3.141592653589793 y",
+	  1 },
+	{ "chlo.acosh",
+	  "u=add x 1; d=subtract x 1; a=sqrt u; b=sqrt d; s=multiply a b; "
+	  "q=add d s; y=log_plus_one q; g=log x; z=add g 0.6931471805599453; "
+	  "p=compare_GE x 1.0e18; r=select p z y",
+	  1 },
+	{ "chlo.asin", HALF_CHORD "v=add 1 s; t=atan2 x v; r=multiply 2 t", 1 },
+	{ "chlo.asinh",
+	  "a=abs x; q=multiply a a; b=add q 1; s=sqrt b; c=add s 1; f=divide q c; "
+	  "z=add a f; y=log_plus_one z; g=log a; l=add g 0.6931471805599453; "
+	  "p=compare_GE a 1.0e18; w=select p l y; i=sign x; r=multiply i w",
+	  1 },
+	{ "chlo.atan", "r=atan2 x 1", 1 },
+	{ "chlo.atanh",
+	  "n=negate x; a=log_plus_one x; b=log_plus_one n; d=subtract a b; "
+	  "r=multiply 0.5 d",
+	  1 },
+	{ "chlo.cosh", HALF_EXPONENTIALS "r=add e f", 1 },
 	{ "chlo.erf_inv",
 	  "n=negate x; q=multiply n x; g=log_plus_one q; w=negate g; p=compare_LT w 5; "
 	  "c=subtract w 2.5; s=sqrt w; d=subtract s 3; v=select p c d; "
@@ -51,19 +61,29 @@ static const struct formula {
 	  "k6=select p -0.00417768164 0.00943887047; m6=multiply a5 v; a6=add k6 m6; "
 	  "k7=select p 0.246640727 1.00167406; m7=multiply a6 v; a7=add k7 m7; "
 	  "k8=select p 1.50140941 2.83297682; m8=multiply a7 v; a8=add k8 m8; "
-	  "y=multiply a8 x; a=abs x; one=compare_EQ a 1; i=divide x 0; r=select one i y" },
-	{ "chlo.is_inf", INFINITE "r=and i i" },
-	{ "chlo.is_neg_inf", INFINITE "m=compare_LT x 0; r=and i m" },
-	{ "chlo.is_pos_inf", INFINITE "m=compare_GT x 0; r=and i m" },
-	{ "chlo.sinh", HALF_EXPONENTIALS "y=subtract e f; t=exponential_minus_one x; c=add t 1; "
-					 "k=divide t c; z=add t k; i=multiply 0.5 z; g=abs x; "
-					 "p=compare_LT g 1; r=select p i y" },
+	  "y=multiply a8 x; a=abs x; one=compare_EQ a 1; i=divide x 0; r=select one i y",
+	  1 },
+	{ "chlo.is_inf", INFINITE "r=and i i", 1 },
+	{ "chlo.is_neg_inf", INFINITE "m=compare_LT x 0; r=and i m", 1 },
+	{ "chlo.is_pos_inf", INFINITE "m=compare_GT x 0; r=and i m", 1 },
+	{ "chlo.next_after",
+	  "X=bitcast_convert x; Y=bitcast_convert y; A=and X 2147483647; B=and Y 2147483647; "
+	  "S=xor X Y; p=compare_LT S 0; g=compare_GT A B; t=or p g; D=select t -1 1; "
+	  "N=add X D; M=and Y -2147483648; Z=or M 1; z=compare_EQ x 0; R=select z Z N; "
+	  "q=bitcast_convert R; e=compare_EQ x y; w=select e y q; a=compare_NE x x; "
+	  "b=compare_NE y y; n=or a b; s=add x y; r=select n s w",
+	  2 },
+	{ "chlo.sinh",
+	  HALF_EXPONENTIALS "y=subtract e f; t=exponential_minus_one x; c=add t 1; "
+			    "k=divide t c; z=add t k; i=multiply 0.5 z; g=abs x; "
+			    "p=compare_LT g 1; r=select p i y",
+	  1 },
 };
 
 /* A function while it is made */
 struct maker {
 	struct text *x;
-	const struct mlir_type *real, *truth;
+	const struct mlir_type *real, *truth, *integer;
 	struct names values;
 	struct list ops;
 };
@@ -105,23 +125,34 @@ static bool set_attr(struct maker *m, struct mlir_op *op, const char *name,
 	return true;
 }
 
-/* A number for all elements */
-static struct mlir_value *constant(struct maker *m, const char *number)
+static bool is_integer(const char *name)
 {
-	struct mlir_op *op = add_op(m, "constant", m->real);
+	return *name >= 'A' && *name <= 'Z';
+}
+
+/* A number for all elements, of the type of reals or of 32-bit integers */
+static struct mlir_value *constant(struct maker *m, const char *number,
+				   const struct mlir_type *type)
+{
+	struct mlir_op *op = add_op(m, "constant", type);
 	struct mlir_attr *a = new_attr(&m->x->r, MLIR_DENSE);
 	uint8_t *bytes = reader_alloc(&m->x->r, 8, 1);
 	const double d = strtod(number, NULL);
 	const float f = strtof(number, NULL);
-	const bool wide = !strcmp(m->real->name, "f64");
+	const int32_t i = (int32_t)strtol(number, NULL, 10);
+	const bool wide = !strcmp(type->name, "f64");
 
 	if (!op || !a || !bytes)
 		return NULL;
-	memcpy(bytes, wide ? (const void *)&d : &f, wide ? sizeof(d) : sizeof(f));
-	a->type = m->real;
+	memcpy(bytes,
+	       type == m->integer ? (const void *)&i
+	       : wide		  ? (const void *)&d
+				  : &f,
+	       wide ? sizeof(d) : sizeof(f));
+	a->type = type;
 	a->data = bytes;
 	a->size = wide ? sizeof(d) : sizeof(f);
-	a->one = mlir_elems(m->real) != 1;
+	a->one = mlir_elems(type) != 1;
 	return set_attr(m, op, "value", a) ? op->out : NULL;
 }
 
@@ -143,21 +174,28 @@ static void define(struct maker *m, const char *name, struct mlir_value *v)
 		e->what = v;
 }
 
+#define MOST_OPERANDS 3
+
 /* "name=op a b" */
 static void step(struct maker *m, char *text)
 {
-	char *save = NULL, *name = strtok_r(text, "=", &save), *word = strtok_r(NULL, " ", &save);
-	struct mlir_value *in[3];
-	const struct mlir_type *type = m->real;
+	char *save = NULL, *name = strtok_r(text, "=", &save), *kind = strtok_r(NULL, " ", &save);
+	char *word[MOST_OPERANDS + 1] = { NULL };
+	struct mlir_value *in[MOST_OPERANDS];
+	const struct mlir_type *type = is_integer(name) ? m->integer : m->real, *numbers = type;
 	struct mlir_op *op;
-	const char *kind = word;
 	size_t n = 0;
 
-	while (n < 3 && (word = strtok_r(NULL, " ", &save))) {
-		if (!n && gives_truth(m, kind, word))
-			type = m->truth;
-		in[n] = strchr("-0123456789", *word) ? constant(m, word) : value_of(m, word);
-		if (!in[n++])
+	while (n < MOST_OPERANDS && (word[n] = strtok_r(NULL, " ", &save)))
+		n++;
+	if (is_integer(word[0]))
+		numbers = m->integer;
+	if (!is_integer(name) && gives_truth(m, kind, word[0]))
+		type = m->truth;
+	for (size_t i = 0; i < n; i++) {
+		in[i] = strchr("-0123456789", *word[i]) ? constant(m, word[i], numbers)
+							: value_of(m, word[i]);
+		if (!in[i])
 			return;
 	}
 	op = add_op(m, kind, type);
@@ -212,12 +250,13 @@ static void body(struct maker *m, const struct formula *f, const struct mlir_typ
 	char *steps = (char *)(uintptr_t)text_copy(m->x, f->steps, strlen(f->steps)), *save = NULL;
 	struct mlir_op *op;
 
-	b->nargs = 1;
-	b->args = reader_alloc(&m->x->r, 1, sizeof(*b->args));
+	b->nargs = f->nin;
+	b->args = reader_alloc(&m->x->r, 2, sizeof(*b->args));
 	if (!steps || !b->args)
 		return;
-	b->args->type = in;
+	b->args[0].type = b->args[1].type = in;
 	define(m, "argument", b->args);
+	define(m, "y", &b->args[1]);
 	convert_to(m, "argument", "x", m->real);
 	for (char *s = strtok_r(steps, ";", &save); s && !text_bad(m->x);
 	     s = strtok_r(NULL, ";", &save))
@@ -245,7 +284,8 @@ static void make_function(struct text *x, const struct formula *f, const char *n
 
 	m.real = !strcmp(in->name, "f32") || wide ? in : of_number(x, in, "f32");
 	m.truth = of_number(x, in, "i1");
-	if (!op || !region || !b || !m.real || !m.truth)
+	m.integer = of_number(x, in, "i32");
+	if (!op || !region || !b || !m.real || !m.truth || !m.integer)
 		return;
 	*region = (struct mlir_region){ 1, b };
 	op->name = "func";
@@ -264,18 +304,25 @@ static void make_function(struct text *x, const struct formula *f, const char *n
 	body(&m, f, in, *(const struct mlir_type **)d->out.p, b);
 }
 
-static const struct formula *formula_of(const struct draft *d)
+static bool takes(const struct formula *f, const struct draft *d)
 {
-	static const char *const types[] = { "bf16", "f16", "f32", "f64" };
-	const struct mlir_type *t =
-		d->in.n == 1 && d->out.n == 1 ? (*(struct mlir_value **)d->in.p)->type : NULL;
+	static const char *const types[] = { "f32", "bf16", "f16", "f64" };
+	struct mlir_value *const *in = d->in.p;
+	const size_t n = f->nin == 2 ? 1 : sizeof(types) / sizeof(types[0]);
 	bool known = false;
 
-	for (size_t i = 0; t && i < sizeof(types) / sizeof(types[0]); i++)
-		known |= !strcmp(t->name, types[i]) && t->kind == MLIR_TENSOR;
-	for (size_t i = 0; known && i < sizeof(formulas) / sizeof(formulas[0]); i++)
+	if (d->in.n != f->nin || d->out.n != 1 || in[0]->type->kind != MLIR_TENSOR)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		known |= !strcmp(in[0]->type->name, types[i]);
+	return known && text_same_type(in[0]->type, in[d->in.n - 1]->type);
+}
+
+static const struct formula *formula_of(const struct draft *d)
+{
+	for (size_t i = 0; i < sizeof(formulas) / sizeof(formulas[0]); i++)
 		if (!strcmp(formulas[i].name, d->op.spelled))
-			return &formulas[i];
+			return takes(&formulas[i], d) ? &formulas[i] : NULL;
 	return NULL;
 }
 
