@@ -48,6 +48,17 @@ bool mlir_is_text(const void *buf, size_t size)
 	return x.t.kind != TOKEN_WORD || text_peek(&x).kind != TOKEN_STRING;
 }
 
+/* A type of an alias is one without others in it, so that what has many of them is as long as that */
+static const struct mlir_type *alias_type(struct text *x)
+{
+	const char *at = x->t.p;
+	const struct mlir_type *t = text_type(x);
+
+	if (t && (t->kind == MLIR_TUPLE || t->kind == MLIR_FUNCTION))
+		text_fail_at(x, at, -ENOTSUP, "an alias of %s", t->name);
+	return text_bad(x) ? NULL : t;
+}
+
 /* #name = ... or !name = ...: it may be used from here on, a location's everywhere */
 static void take_alias(struct text *x)
 {
@@ -64,7 +75,9 @@ static void take_alias(struct text *x)
 		text_location_alias(x, name);
 		return;
 	}
-	what = name.kind == TOKEN_TYPE ? (const void *)text_type(x) : (const void *)text_attr(x);
+	x->in_alias = true;
+	what = name.kind == TOKEN_TYPE ? (const void *)alias_type(x) : (const void *)text_attr(x);
+	x->in_alias = false;
 	e = what ? names_add(x, &x->aliases, name) : NULL;
 	if (e)
 		e->what = (void *)(uintptr_t)what;

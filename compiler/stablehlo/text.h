@@ -66,6 +66,8 @@ struct text {
 	size_t floor; /* values before this one are outside of an isolated region */
 	size_t things; /* operations, blocks and regions so far */
 	size_t nvalues;
+	bool in_alias; /* no alias is in another one: they could say how large one is in a few lines
+			*/
 	struct list resources; /* struct resource: data that follows the module */
 	struct list made; /* struct mlir_op: functions that the text has not */
 	struct names makings; /* of those */
@@ -76,6 +78,8 @@ struct resource {
 	struct mlir_attr *attr;
 	struct token name;
 };
+
+#define TEXT_MOST_ATTRS 1024 /* of an operation */
 
 /* An attribute of an operation, with its name */
 struct named_attr {

@@ -210,6 +210,8 @@ static const struct mlir_attr *dialect_attr(struct text *x)
 	text_next(x);
 	if (alias && alias->count)
 		return attr_of_text(&x->r, MLIR_UNKNOWN, "location");
+	if (alias && x->in_alias)
+		text_fail_at(x, t.p, -ENOTSUP, "an alias of what has aliases in it");
 	if (alias)
 		return alias->what;
 	if (!kind || text_bad(x))

@@ -88,6 +88,11 @@ void text_set(struct text *x, struct draft *d, const char *name, const struct ml
 
 	if (text_bad(x))
 		return;
+	if (d->attrs.n >= TEXT_MOST_ATTRS) {
+		text_fail_at(x, d->at.p, -EFBIG, "an operation of more than %d attributes",
+			     TEXT_MOST_ATTRS);
+		return;
+	}
 	if (text_get(d, name)) {
 		text_fail_at(x, d->at.p, -EINVAL, "the attribute '%s' is given twice", name);
 		return;

@@ -10,8 +10,6 @@
 
 #include "text.h"
 
-#define MOST_ATTRS 1024 /* of an operation */
-
 static const struct rules {
 	const char *name, *rules;
 } rules[] = {
@@ -460,9 +458,9 @@ void text_to_vhlo(struct text *x, struct draft *d)
 	static const char *const dialects[] = { "stablehlo.", "func." };
 	const struct named_attr *e;
 
-	if (d->attrs.n > MOST_ATTRS) {
+	if (d->attrs.n > TEXT_MOST_ATTRS) {
 		text_fail_at(x, d->at.p, -EFBIG, "an operation of more than %d attributes",
-			     MOST_ATTRS);
+			     TEXT_MOST_ATTRS);
 		return;
 	}
 	d->op.name = d->op.spelled;

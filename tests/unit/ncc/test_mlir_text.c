@@ -95,6 +95,8 @@ static const struct {
 	{ "module attributes {a = #b} {}", "column 24: the attribute '#b' is not defined" },
 	{ "module attributes {a = !b} {}", "column 24: the type '!b' is not defined" },
 	{ "module attributes {a = <} {}", "column 24: expected an attribute, found '<'" },
+	{ "#a = 1\n#b = [#a]\nmodule {}", "line 2, column 7: an alias of what has aliases in it" },
+	{ "!a = tuple<i32>\nmodule {}", "line 1, column 6: an alias of tuple" },
 	{ "#a = 1\n#a = 2\nmodule {}", "line 2, column 1: '#a' is defined twice" },
 	{ MAIN "return %b : tensor<4xf32> }", "line 2, column 8: the value '%b' is not defined "
 					      "before it is used" },
@@ -306,6 +308,27 @@ START_TEST(deep)
 }
 END_TEST
 
+/* Attributes are looked for one after the other, so they may not be many. */
+START_TEST(many_attributes)
+{
+	struct ncc_error err;
+	struct mlir m;
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	fputs("\"x.y\"() <{a", f);
+	for (int i = 0; i < 1200; i++)
+		fprintf(f, ", a%d", i);
+	fputs("}> : () -> ()", f);
+	fclose(f);
+	ck_assert_int_eq(read_string(text, &m, &err), -EFBIG);
+	ck_assert_ptr_nonnull(strstr(err.text, "line 1, column 1: an operation of more than 1024"));
+	mlir_free(&m);
+	free(text);
+}
+END_TEST
+
 /* Values of a name that was dropped with its region may be defined again; those around are seen. */
 START_TEST(scopes)
 {
@@ -335,6 +358,38 @@ START_TEST(scopes)
 			 &m, &err);
 	ck_assert_int_eq(rc, -EINVAL);
 	ck_assert_ptr_nonnull(strstr(err.text, "line 3, column 24: the value '%x' is not defined"));
+	mlir_free(&m);
+}
+END_TEST
+
+/* Where an operation is from, as MLIR's language reference says of each kind of location */
+static const struct {
+	const char *loc, *file;
+	unsigned int line;
+} located[] = {
+	{ "loc(\"a.py\":3:4)", "a.py", 3 },
+	{ "loc(\"a.py\":3:4 to :9)", "a.py", 3 },
+	{ "loc(\"f\"(\"a.py\":3:4))", "a.py", 3 },
+	{ "loc(\"f\")", NULL, 0 },
+	{ "loc(unknown)", NULL, 0 },
+	{ "loc(fused[\"a.py\":3:4, \"b.py\":5:6])", "a.py", 3 },
+	{ "loc(fused<{x = 1}>[\"a.py\":3:4])", "a.py", 3 },
+	{ "loc(callsite(\"a.py\":3:4 at \"b.py\":5:6))", "a.py", 3 },
+	{ "loc(#x)\n#x = loc(\"f\"(#y))\n#y = loc(\"a.py\":3:4 to 5:6)", "a.py", 3 },
+	{ "loc(#x)\n#x = loc(#x)", NULL, 0 },
+	{ "loc(#x)", NULL, 0 },
+};
+
+START_TEST(locations)
+{
+	struct ncc_error err;
+	struct mlir m;
+	char text[200];
+
+	snprintf(text, sizeof(text), "module {} %s", located[_i].loc);
+	ck_assert_msg(!read_string(text, &m, &err), "%s", err.text);
+	ck_assert_pstr_eq(m.module->file, located[_i].file);
+	ck_assert_uint_eq(m.module->line, located[_i].line);
 	mlir_free(&m);
 }
 END_TEST
@@ -374,6 +429,8 @@ int main(void)
 	tcase_add_loop_test(t, generic, 0, sizeof(golden) / sizeof(golden[0]));
 	tcase_add_loop_test(t, refused, 0, sizeof(wrong) / sizeof(wrong[0]));
 	tcase_add_test(t, deep);
+	tcase_add_loop_test(t, locations, 0, sizeof(located) / sizeof(located[0]));
+	tcase_add_test(t, many_attributes);
 	tcase_add_test(t, scopes);
 	tcase_add_test(t, blobs);
 	suite_add_tcase(s, t);
