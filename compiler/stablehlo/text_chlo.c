@@ -115,12 +115,15 @@ static struct mlir_op *add_op(struct maker *m, const char *name, const struct ml
 static bool set_attr(struct maker *m, struct mlir_op *op, const char *name,
 		     const struct mlir_attr *a)
 {
-	op->names = reader_alloc(&m->x->r, 1, sizeof(*op->names));
-	op->attrs = reader_alloc(&m->x->r, 1, sizeof(*op->attrs));
-	if (!op->names || !op->attrs || !a)
+	const char **names = reader_alloc(&m->x->r, 1, sizeof(*names));
+	const struct mlir_attr **attrs = reader_alloc(&m->x->r, 1, sizeof(*attrs));
+
+	if (!names || !attrs || !a)
 		return false;
-	op->names[0] = name;
-	op->attrs[0] = a;
+	names[0] = name;
+	attrs[0] = a;
+	op->names = names;
+	op->attrs = attrs;
 	op->nattrs = 1;
 	return true;
 }
@@ -276,7 +279,9 @@ static void make_function(struct text *x, const struct formula *f, const char *n
 			  const struct draft *d)
 {
 	const struct mlir_type *in = (*(struct mlir_value **)d->in.p)->type;
+	static const char *const names[] = { "sym_name", "sym_visibility" };
 	const bool wide = !strcmp(in->name, "f64");
+	const struct mlir_attr **attrs;
 	struct mlir_op *op = list_add(x, &x->made, sizeof(*op));
 	struct mlir_region *region = reader_alloc(&x->r, 1, sizeof(*region));
 	struct mlir_block *b = reader_alloc(&x->r, 1, sizeof(*b));
@@ -292,15 +297,14 @@ static void make_function(struct text *x, const struct formula *f, const char *n
 	op->spelled = f->name;
 	op->nregions = 1;
 	op->regions = region;
-	op->names = reader_alloc(&x->r, 2, sizeof(*op->names));
-	op->attrs = reader_alloc(&x->r, 2, sizeof(*op->attrs));
-	if (!op->names || !op->attrs)
+	attrs = reader_alloc(&x->r, 2, sizeof(*attrs));
+	if (!attrs)
 		return;
+	attrs[0] = attr_of_text(&x->r, MLIR_STRING, name);
+	attrs[1] = attr_of_text(&x->r, MLIR_STRING, "private");
 	op->nattrs = 2;
-	op->names[0] = "sym_name";
-	op->attrs[0] = attr_of_text(&x->r, MLIR_STRING, name);
-	op->names[1] = "sym_visibility";
-	op->attrs[1] = attr_of_text(&x->r, MLIR_STRING, "private");
+	op->names = names;
+	op->attrs = attrs;
 	body(&m, f, in, *(const struct mlir_type **)d->out.p, b);
 }
 

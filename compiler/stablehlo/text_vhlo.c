@@ -456,7 +456,9 @@ static void apply_rules(struct text *x, struct draft *d)
 void text_to_vhlo(struct text *x, struct draft *d)
 {
 	static const char *const dialects[] = { "stablehlo.", "func." };
+	const struct mlir_attr **attrs;
 	const struct named_attr *e;
+	const char **names;
 
 	if (d->attrs.n > TEXT_MOST_ATTRS) {
 		text_fail_at(x, d->at.p, -EFBIG, "an operation of more than %d attributes",
@@ -474,11 +476,13 @@ void text_to_vhlo(struct text *x, struct draft *d)
 	else
 		apply_rules(x, d);
 	d->op.nattrs = d->attrs.n;
-	d->op.names = reader_alloc(&x->r, d->attrs.n + 1, sizeof(*d->op.names));
-	d->op.attrs = reader_alloc(&x->r, d->attrs.n + 1, sizeof(*d->op.attrs));
+	names = reader_alloc(&x->r, d->attrs.n + 1, sizeof(*names));
+	attrs = reader_alloc(&x->r, d->attrs.n + 1, sizeof(*attrs));
+	d->op.names = names;
+	d->op.attrs = attrs;
 	e = d->attrs.p;
 	for (size_t i = 0; i < d->attrs.n && !text_bad(x); i++) {
-		d->op.names[i] = e[i].name;
-		d->op.attrs[i] = e[i].attr;
+		names[i] = e[i].name;
+		attrs[i] = e[i].attr;
 	}
 }

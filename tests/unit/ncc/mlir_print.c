@@ -150,6 +150,31 @@ static void print_block(struct printer *p, const struct mlir_block *b, int depth
 		print_op(p, &b->ops[i], depth + 1);
 }
 
+/* Its own attributes, and those that it may share with others */
+static void print_attrs(struct printer *p, const struct mlir_op *op)
+{
+	const size_t more = op->others ? op->others->n : 0;
+	const bool is_module = !strcmp(op->name, "builtin.module");
+	size_t n = 0;
+	const char **names = calloc(op->nattrs + more + 1, sizeof(*names));
+	const struct mlir_attr **list = calloc(op->nattrs + more + 1, sizeof(*list));
+
+	for (size_t i = 0; i < op->nattrs + more; i++) {
+		const char *name =
+			i < op->nattrs ? op->names[i] : op->others->names[i - op->nattrs];
+		const struct mlir_attr *a =
+			i < op->nattrs ? op->attrs[i] : op->others->list[i - op->nattrs];
+
+		if (is_module && a->kind == MLIR_STRING && !a->size)
+			continue; /* a module without a name */
+		names[n] = name;
+		list[n++] = a;
+	}
+	print_sorted(p, n, names, list);
+	free(names);
+	free(list);
+}
+
 static void print_op(struct printer *p, const struct mlir_op *op, int depth)
 {
 	/* Artifacts have these between dialects, text has not. */
@@ -162,7 +187,7 @@ static void print_op(struct printer *p, const struct mlir_op *op, int depth)
 		fprintf(p->f, " (%s:%u)", op->file, op->line);
 	for (size_t i = 0; i < op->nin; i++)
 		fprintf(p->f, " %%%zu", (size_t)(uintptr_t)op->in[i]->note);
-	print_sorted(p, op->nattrs, op->names, op->attrs);
+	print_attrs(p, op);
 	fputs(op->nout ? " ->" : "", p->f);
 	for (size_t i = 0; i < op->nout; i++)
 		define(p, &op->out[i]);
