@@ -96,7 +96,6 @@ static const struct field {
 	{ "HloModuleProto", 23, "pjrt_id", IGNORED },
 	{ "HloModuleProto", 24, "debug_attributes", IGNORED },
 	{ "HloModuleProto", 25, "backend_config", IGNORED },
-	{ "HloInputOutputAliasProto.AliasEntryProto", 4, "kind", IGNORED },
 	{ "LayoutProto", 6, "tiles", IGNORED },
 	{ "LayoutProto", 7, "element_size_in_bits", IGNORED },
 	{ "LayoutProto", 8, "memory_space", IGNORED },

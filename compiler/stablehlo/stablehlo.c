@@ -13,6 +13,8 @@
 #include "convert.h"
 #include "export.h"
 
+#define MAY_ALIAS 1 /* HloInputOutputAliasProto's Kind */
+
 /* What lives as long as the module */
 struct source {
 	struct mlir m;
@@ -105,6 +107,7 @@ static int add_alias(struct convert *v, size_t in, int64_t out, bool tuple)
 		return -ENOMEM;
 	ncc__hlo__alias_entry__init(e);
 	e->parameter_number = (int64_t)in;
+	e->kind = MAY_ALIAS;
 	e->n_output_shape_index = tuple;
 	e->output_shape_index = tuple ? path_of(v, out) : NULL;
 	if (tuple && !e->output_shape_index)

@@ -142,6 +142,12 @@ return %0 : tensor<4x5xf32>""",
 %p = stablehlo.compare GT, %r, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
 %0 = "stablehlo.if"(%p) ({ stablehlo.return %a : tensor<4x1xf32> }, { %m = stablehlo.constant dense<3.0> : tensor<4x1xf32>
 stablehlo.return %m : tensor<4x1xf32> }) : (tensor<i1>) -> tensor<4x1xf32> return %0 : tensor<4x1xf32>""",
+    "loop_outer": """%z = stablehlo.constant dense<0> : tensor<i32> %n = stablehlo.constant dense<3> : tensor<i32>
+%one = stablehlo.constant dense<1> : tensor<i32> %m = stablehlo.multiply %a, %a : tensor<4x1xf32>
+%0:2 = stablehlo.while(%i = %z, %v = %a) : tensor<i32>, tensor<4x1xf32> cond {
+%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1> stablehlo.return %c : tensor<i1> } do {
+%j = stablehlo.add %i, %one : tensor<i32> %w = stablehlo.add %v, %m : tensor<4x1xf32>
+stablehlo.return %j, %w : tensor<i32>, tensor<4x1xf32> } return %0#1 : tensor<4x1xf32>""",
     "tuples": """%t = stablehlo.tuple %a, %a : tuple<tensor<4x1xf32>, tensor<4x1xf32>>
 %0 = stablehlo.get_tuple_element %t[1] : (tuple<tensor<4x1xf32>, tensor<4x1xf32>>) -> tensor<4x1xf32> return %0 : tensor<4x1xf32>""",
     "reals": """%0 = stablehlo.constant dense<[[1.0], [2.0], [3.0], [4.0]]> : tensor<4x1xf64>
