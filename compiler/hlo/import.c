@@ -12,8 +12,8 @@
 
 #include "complex.h"
 #include "empty.h"
+#include "file.h"
 #include "operations.h"
-#include "proto/scan.h"
 #include "sizes.h"
 
 /* "file:line" from the metadata, or from the module's stack frames */
@@ -379,69 +379,32 @@ static int import_entry(struct hlo_import *imp)
 	return rc;
 }
 
-int ncc_import_hlo(const void *buf, size_t size, struct ncc_module **module, struct ncc_error *err)
-{
-	return ncc_import_hlo_opt(buf, size, &(struct ncc_options){ 0 }, module, err);
-}
-
-/*
- * XLA's own dumps are an HloProto. Its first field is the module, which in turn begins with its
- * name; no module has a name that begins with a line feed.
- */
-static void unwrap(const void **buf, size_t *size)
-{
-	const uint8_t name = 1 << 3 | 2; /* the tag of field 1, of both messages */
-	const uint8_t *p = *buf, *end = p + *size;
-	size_t n = 0;
-
-	if (p == end || *p++ != name)
-		return;
-	for (unsigned int shift = 0; p < end && shift < 35; shift += 7) {
-		n |= (size_t)(*p & 0x7f) << shift;
-		if (*p++ & 0x80)
-			continue;
-		if (n && n <= (size_t)(end - p) && *p == name) {
-			*buf = p;
-			*size = n;
-		}
-		return;
-	}
-}
-
-int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *opt,
-		       struct ncc_module **module, struct ncc_error *err)
+int hlo_import_file(const struct hlo_file *f, const struct ncc_options *opt,
+		    struct ncc_module **module, struct ncc_error *err)
 {
 	struct ncc_obstacles obstacles = { 0 };
-	struct hlo_import imp = { .err = err, .obstacles = &obstacles, .run = run_computation };
-	Ncc__Hlo__Module *proto;
+	struct hlo_import imp = { .proto = f->proto,
+				  .opt = opt,
+				  .err = err,
+				  .obstacles = &obstacles,
+				  .run = run_computation };
+	const char *name = f->proto->name;
+	int rc = hlo_check_fields(f->proto, opt, err);
 	bool fits;
-	int rc;
 
-	unwrap(&buf, &size);
-	rc = ncc_proto_scan(&ncc__hlo__module__descriptor, "an HLO module", buf, size, err);
 	if (rc)
 		return rc;
-	proto = ncc__hlo__module__unpack(NULL, size, buf);
-	if (!proto)
-		return ncc_fail(err, -EINVAL, "not an HLO module");
-	rc = hlo_check_fields(proto, opt, err);
-	if (rc) {
-		ncc__hlo__module__free_unpacked(proto, NULL);
-		return rc;
-	}
-	imp.proto = proto;
-	imp.opt = opt;
-	imp.const_bytes = -(int64_t)size; /* what is in the file is no more than it has */
-	fits = hlo_wide_fits(proto);
+	fits = hlo_wide_fits(f->proto);
+	/* what is in the file is no more than it has */
+	imp.const_bytes = -(int64_t)f->size;
 	imp.narrow = opt->narrow_64bit || fits;
 	/* a program with jumps is for one core, and no stage of a pipeline */
 	imp.branches = opt->target && opt->target->core >= 2 && opt->pipeline_cores <= 1;
-	imp.m = ncc_module_new(proto->name && *proto->name ? proto->name : "module");
+	imp.m = ncc_module_new(name && *name ? name : "module");
 	if (imp.m)
 		imp.m->hardware_rng = opt->hardware_rng;
 	rc = imp.m ? import_entry(&imp) : ncc_no_memory(err);
 	rc = ncc_obstacles_report(&obstacles, opt, err) ?: rc;
-	ncc__hlo__module__free_unpacked(proto, NULL);
 	if (rc) {
 		ncc_module_free(imp.m);
 		return rc;
@@ -452,4 +415,20 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 	ncc_sweep(imp.m);
 	*module = imp.m;
 	return 0;
+}
+
+int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *opt,
+		       struct ncc_module **module, struct ncc_error *err)
+{
+	struct hlo_file f;
+	int rc = hlo_read(buf, size, &f, err);
+
+	rc = rc ? rc : hlo_import_file(&f, opt, module, err);
+	hlo_file_free(&f);
+	return rc;
+}
+
+int ncc_import_hlo(const void *buf, size_t size, struct ncc_module **module, struct ncc_error *err)
+{
+	return ncc_import_hlo_opt(buf, size, &(struct ncc_options){ 0 }, module, err);
 }

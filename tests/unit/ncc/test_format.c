@@ -35,10 +35,10 @@ static const struct {
 } others[] = {
 	FILE_OF("HloModule jit_f\n", "not an HLO module but HLO as text: export it with"),
 	FILE_OF("// a comment\n\n  HloModule jit_f\n", "HLO as text"),
-	FILE_OF("module @jit_f {\n}\n", "MLIR as text"),
-	FILE_OF("#loc = loc(unknown)\nmodule @jit_f {\n}\n", "MLIR as text"),
-	FILE_OF("ML\xefR\x0dStableHLO_v1.0.0", "MLIR bytecode, such as StableHLO"),
-	FILE_OF("\x3c\0\0\0\x38\0\x60\0ML\xefR", "an artifact of jax.export"),
+	FILE_OF("module @jit_f {\n}\n", "not a program of StableHLO: it has no function 'main'"),
+	FILE_OF("#loc = loc(unknown)\nmodule @jit_f {\n", "line 3, column 1: expected '}'"),
+	FILE_OF("ML\xefR\x0dStableHLO_v1.0.0", "not a portable artifact of StableHLO: a producer"),
+	FILE_OF("\x3c\0\0\0\x38\0\x60\0ML\xefR", "an artifact of jax.export without"),
 	FILE_OF("// after read\nmodule \"m\"\n", "the tensor IR as text: give --framework IR"),
 	FILE_OF("\x08\x08\x12\x07pytorch", "an ONNX model: give --framework ONNX"),
 	FILE_OF("PK\x03\x04\0\0", "a ZIP archive"),
@@ -50,6 +50,22 @@ static const struct {
 	FILE_OF("// only a comment", "not an HLO module: bad"),
 	FILE_OF("HloMod", "not an HLO module: bad"),
 };
+
+/* Another framework's is named with the option for it. */
+START_TEST(other_framework)
+{
+	static const char text[] = "// a comment\nmodule @jit_f {\n}\n";
+	const struct ncc_options opt = { .framework = NCC_ONNX };
+	struct ncc_error err = { "" };
+	void *out = NULL;
+	size_t out_size = 0;
+
+	ck_assert_int_lt(ncc_compile(text, strlen(text), &opt, &out, &out_size, &err), 0);
+	ck_assert_ptr_nonnull(strstr(err.text, "not an ONNX model but StableHLO as text: give "
+					       "--framework StableHLO"));
+	ck_assert_ptr_null(out);
+}
+END_TEST
 
 START_TEST(other_formats)
 {
@@ -103,6 +119,7 @@ int main(void)
 	TCase *t = tcase_create("format");
 
 	tcase_add_loop_test(t, other_formats, 0, sizeof(others) / sizeof(others[0]));
+	tcase_add_test(t, other_framework);
 	tcase_add_test(t, dumped);
 	suite_add_tcase(s, t);
 	return check_run(s);

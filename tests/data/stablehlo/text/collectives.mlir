@@ -1,0 +1,37 @@
+#loc2 = loc("-":1:17)
+#loc4 = loc("-":3:14)
+#loc5 = loc("-":3:31)
+#loc12 = loc("-":11:14)
+#loc13 = loc("-":11:31)
+module {
+  func.func @main(%arg0: tensor<4xf32> loc("-":1:17)) -> (tensor<4xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<4xf32>) {
+    %0 = "stablehlo.all_reduce"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
+    ^bb0(%arg1: tensor<f32> loc("-":3:14), %arg2: tensor<f32> loc("-":3:31)):
+      %6 = stablehlo.add %arg1, %arg2 : tensor<f32> loc(#loc6)
+      stablehlo.return %6 : tensor<f32> loc(#loc7)
+    }) : (tensor<4xf32>) -> tensor<4xf32> loc(#loc3)
+    %1 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<8xf32> loc(#loc8)
+    %2 = "stablehlo.all_to_all"(%arg0) <{concat_dimension = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, split_count = 2 : i64, split_dimension = 0 : i64}> : (tensor<4xf32>) -> tensor<4xf32> loc(#loc9)
+    %3 = "stablehlo.collective_permute"(%arg0) <{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32> loc(#loc10)
+    %4 = "stablehlo.reduce_scatter"(%arg0) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, scatter_dimension = 0 : i64}> ({
+    ^bb0(%arg1: tensor<f32> loc("-":11:14), %arg2: tensor<f32> loc("-":11:31)):
+      %6 = stablehlo.add %arg1, %arg2 : tensor<f32> loc(#loc14)
+      stablehlo.return %6 : tensor<f32> loc(#loc15)
+    }) : (tensor<4xf32>) -> tensor<2xf32> loc(#loc11)
+    %5 = "stablehlo.collective_broadcast"(%arg0) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32> loc(#loc16)
+    return %0, %1, %2, %3, %4, %5 : tensor<4xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<4xf32> loc(#loc17)
+  } loc(#loc1)
+} loc(#loc)
+#loc = loc("-":0:0)
+#loc1 = loc("-":1:1)
+#loc3 = loc("-":2:14)
+#loc6 = loc("-":4:16)
+#loc7 = loc("-":5:11)
+#loc8 = loc("-":7:14)
+#loc9 = loc("-":8:14)
+#loc10 = loc("-":9:14)
+#loc11 = loc("-":10:14)
+#loc14 = loc("-":12:16)
+#loc15 = loc("-":13:11)
+#loc16 = loc("-":15:14)
+#loc17 = loc(unknown)
