@@ -182,7 +182,7 @@ static int convert_module(struct convert *v)
 	struct scope s = { .v = v };
 	const hlo_computation_message *entry;
 	const struct function *f;
-	const char *name = "module";
+	const char *name = "";
 	int rc = find_functions(&s);
 
 	f = rc ? NULL : find_main(&s);
@@ -191,7 +191,8 @@ static int convert_module(struct convert *v)
 		return -ENOTSUP;
 	s.at = f->op;
 	rc = take_donations(&s, f->op) ?: attr_text(&s, v->m->module, "sym_name", &name);
-	v->proto->name = (char *)(uintptr_t)name;
+	/* XLA reads none without a name, and jaxlib calls it this way, too. */
+	v->proto->name = (char *)(uintptr_t)(*name ? name : f->name);
 	v->proto->entry_computation_name = entry->name;
 	v->proto->entry_computation_id = entry->id;
 	v->proto->host_program_shape = entry->program_shape;
