@@ -84,6 +84,9 @@ PJRT_Error *npj_Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMem
 	PJRT_Error *e;
 
 	NPJ_NEED(x, "executable");
+	*a = (PJRT_Executable_GetCompiledMemoryStats_Args){ .struct_size = a->struct_size,
+							    .extension_start = a->extension_start,
+							    .executable = x };
 	e = scratch(x, &a->temp_size_in_bytes);
 	if (e)
 		return e;
@@ -115,36 +118,87 @@ static size_t varint(unsigned char *p, uint64_t v)
 
 #define FIELD(number, wire) ((number) << 3 | (wire))
 
-/* HloModuleProtoWithConfig: the module (1) and a configuration (2) of replicas (4), partitions (5) */
+/* A text that grows: protobuf's fields one after the other */
+static size_t field(unsigned char *p, unsigned int number, const void *bytes, size_t size)
+{
+	size_t n = 1;
+
+	p[0] = (unsigned char)FIELD(number, 2);
+	n += varint(p + n, size);
+	if (size)
+		memcpy(p + n, bytes, size);
+	return n + size;
+}
+
+static bool take_varint(const struct npj_blob *b, size_t *at, uint64_t *v)
+{
+	*v = 0;
+	for (unsigned int shift = 0; *at < b->size && shift < 64; shift += 7) {
+		unsigned char c = ((const unsigned char *)b->data)[(*at)++];
+
+		*v |= (uint64_t)(c & 0x7f) << shift;
+		if (!(c & 0x80))
+			return true;
+	}
+	return false;
+}
+
+/* The bytes of a message's first field of that number; none of a message that is none */
+static struct npj_blob find_field(const struct npj_blob *b, unsigned int number)
+{
+	uint64_t key, n;
+	size_t at = 0;
+
+	while (at < b->size && take_varint(b, &at, &key)) {
+		bool bytes = (key & 7) == 2;
+
+		if (((key & 7) == 0 || bytes) && !take_varint(b, &at, &n))
+			break;
+		if (!bytes) {
+			at += (key & 7) == 1 ? 8 : (key & 7) == 5 ? 4 : 0;
+			continue;
+		}
+		if (n > b->size - at)
+			break;
+		if (key >> 3 == number)
+			return npj_blob((const char *)b->data + at, n);
+		at += n;
+	}
+	return npj_blob(NULL, 0);
+}
+
+/*
+ * HloModuleProtoWithConfig: the module (1) and its configuration (2): the entry's layout (1), which
+ * is the module's program shape (4), replicas (4), partitions (5)
+ */
 static PJRT_Error *with_config(PJRT_Executable *x)
 {
-	unsigned char config[32], head[16], middle[16];
+	struct npj_blob module = { NULL, 0 }, shape;
+	unsigned char *bytes, *config;
 	struct ncc_error err;
-	size_t n = 0, nhead, nmiddle, size;
-	void *module;
-	char *bytes;
-	int r = ncc_program_hlo(x->code.data, x->code.size, &module, &size, &err);
+	size_t n, size;
+	int r = ncc_program_hlo(x->code.data, x->code.size, &module.data, &module.size, &err);
 
 	if (r)
 		return npj_compiler_error(r, &err);
-	config[n++] = FIELD(4, 0);
-	n += varint(config + n, x->options.replicas);
-	config[n++] = FIELD(5, 0);
-	n += varint(config + n, x->options.partitions);
-	head[0] = FIELD(1, 2);
-	nhead = 1 + varint(head + 1, size);
-	middle[0] = FIELD(2, 2);
-	nmiddle = 1 + varint(middle + 1, n);
-	bytes = malloc(nhead + size + nmiddle + n);
-	if (bytes) {
-		memcpy(bytes, head, nhead);
-		memcpy(bytes + nhead, module, size);
-		memcpy(bytes + nhead + size, middle, nmiddle);
-		memcpy(bytes + nhead + size + nmiddle, config, n);
-		x->hlo = npj_blob(bytes, nhead + size + nmiddle + n);
+	shape = find_field(&module, 4);
+	config = malloc(shape.size + 64);
+	bytes = malloc(module.size + shape.size + 128);
+	if (config && bytes) {
+		n = field(config, 1, shape.data, shape.size);
+		config[n++] = FIELD(4, 0);
+		n += varint(config + n, x->options.replicas);
+		config[n++] = FIELD(5, 0);
+		n += varint(config + n, x->options.partitions);
+		size = field(bytes, 1, module.data, module.size);
+		size += field(bytes + size, 2, config, n);
+		x->hlo = npj_blob(bytes, size);
+	} else {
+		free(bytes);
 	}
-	free(module);
-	return bytes ? NULL : npj_no_memory();
+	free(config);
+	free(module.data);
+	return x->hlo.data ? NULL : npj_no_memory();
 }
 
 /* The program as it went into the compiler: what comes out of it is no HLO. */

@@ -61,6 +61,9 @@ void npj_client_unref(PJRT_Client *c)
 {
 	if (atomic_fetch_sub(&c->refs, 1) != 1)
 		return;
+	for (unsigned int i = 0; c->device && i < c->n; i++)
+		for (int k = 0; k < NPJ_KINDS; k++)
+			npj_memory_end(&c->device[i].memory[k]);
 	npj_topology_unref(c->topology);
 	free(c->device);
 	free(c->devices);
@@ -129,6 +132,7 @@ static PJRT_Error *make_devices(PJRT_Client *c)
 		for (int k = 0; k < NPJ_KINDS; k++) {
 			PJRT_Memory *m = &d->memory[k];
 
+			m->functions = &npj_memory_functions;
 			m->device = d;
 			m->kind = k;
 			m->id = (int)i * NPJ_KINDS + k;

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Devices, which are the cores that this process has, their descriptions and their memories */
+/* Devices, which are the cores that this process has, and their descriptions */
 #include <stdlib.h>
 #include <string.h>
 
 #include "pjrt.h"
-
-const char *const npj_kind_name[NPJ_KINDS] = {
-	[NPJ_DEVICE] = "device", [NPJ_PINNED] = "pinned_host", [NPJ_UNPINNED] = "unpinned_host"
-};
 
 #define TEXT(result, size, value)        \
 	do {                             \
@@ -107,11 +103,18 @@ PJRT_Error *npj_Device_MemoryStats(PJRT_Device_MemoryStats_Args *a)
 	NPJ_NEED(d, "device");
 	if (npj_forked())
 		return npj_forked_error();
-	a->bytes_in_use = atomic_load(&d->in_use);
-	a->peak_bytes_in_use = atomic_load(&d->peak);
-	a->num_allocs = atomic_load(&d->allocations);
-	a->largest_alloc_size = atomic_load(&d->largest);
-	a->peak_bytes_in_use_is_set = a->num_allocs_is_set = a->largest_alloc_size_is_set = true;
+	*a = (PJRT_Device_MemoryStats_Args){
+		.struct_size = a->struct_size,
+		.extension_start = a->extension_start,
+		.device = d,
+		.bytes_in_use = atomic_load(&d->in_use),
+		.peak_bytes_in_use = atomic_load(&d->peak),
+		.peak_bytes_in_use_is_set = true,
+		.num_allocs = atomic_load(&d->allocations),
+		.num_allocs_is_set = true,
+		.largest_alloc_size = atomic_load(&d->largest),
+		.largest_alloc_size_is_set = true,
+	};
 	if (nrt_get_vnc_memory_stats(d->vnc, &stats, sizeof(stats), &size) == NRT_SUCCESS) {
 		a->bytes_limit = (int64_t)stats.bytes_limit;
 		a->bytes_limit_is_set = true;
@@ -142,48 +145,5 @@ PJRT_Error *npj_Device_GetAttributes(PJRT_Device_GetAttributes_Args *a)
 	a->num_attributes = NPJ_DEVICE_ATTRIBUTES;
 	a->device_attributes = a->device->description;
 	a->attributes_deleter = nothing;
-	return NULL;
-}
-
-PJRT_Error *npj_Memory_Id(PJRT_Memory_Id_Args *a)
-{
-	NPJ_NEED(a->memory, "memory");
-	a->id = a->memory->id;
-	return NULL;
-}
-
-PJRT_Error *npj_Memory_Kind(PJRT_Memory_Kind_Args *a)
-{
-	NPJ_NEED(a->memory, "memory");
-	TEXT(a->kind, a->kind_size, npj_kind_name[a->memory->kind]);
-	return NULL;
-}
-
-PJRT_Error *npj_Memory_Kind_Id(PJRT_Memory_Kind_Id_Args *a)
-{
-	NPJ_NEED(a->memory, "memory");
-	a->kind_id = (int)a->memory->kind;
-	return NULL;
-}
-
-PJRT_Error *npj_Memory_DebugString(PJRT_Memory_DebugString_Args *a)
-{
-	NPJ_NEED(a->memory, "memory");
-	TEXT(a->debug_string, a->debug_string_size, a->memory->text);
-	return NULL;
-}
-
-PJRT_Error *npj_Memory_ToString(PJRT_Memory_ToString_Args *a)
-{
-	NPJ_NEED(a->memory, "memory");
-	TEXT(a->to_string, a->to_string_size, a->memory->text);
-	return NULL;
-}
-
-PJRT_Error *npj_Memory_AddressableByDevices(PJRT_Memory_AddressableByDevices_Args *a)
-{
-	NPJ_NEED(a->memory, "memory");
-	a->devices = &a->memory->device->client->devices[a->memory->device->vnc];
-	a->num_devices = 1;
 	return NULL;
 }

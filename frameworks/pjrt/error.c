@@ -8,7 +8,38 @@
 #include "nrtx.h"
 #include "pjrt.h"
 
-static PJRT_Error no_memory = { .code = PJRT_Error_Code_RESOURCE_EXHAUSTED,
+static void destroy(PJRT_Error *e)
+{
+	npj_error_free(e);
+}
+
+static void message(const PJRT_Error *e, const char **text, size_t *size)
+{
+	*text = e->message;
+	*size = e->size;
+}
+
+static PJRT_Error_Code get_code(const PJRT_Error *e)
+{
+	return e->code;
+}
+
+/* Errors have no payloads here: the visitor is not called. */
+static void for_each_payload(const PJRT_Error *e, PJRT_Error_PayloadVisitor visitor, void *arg)
+{
+}
+
+static const PJRT_Error_FunctionTable functions = {
+	.struct_size = sizeof(functions),
+	.instance_size = sizeof(PJRT_Error),
+	.destroy = destroy,
+	.message = message,
+	.get_code = get_code,
+	.for_each_payload = for_each_payload,
+};
+
+static PJRT_Error no_memory = { .functions = &functions,
+				.code = PJRT_Error_Code_RESOURCE_EXHAUSTED,
 				.size = sizeof("out of host memory") - 1,
 				.message = (char[]){ "out of host memory" } };
 
@@ -23,7 +54,9 @@ PJRT_Error *npj_error_sized(PJRT_Error_Code code, const char *text, size_t size)
 
 	if (!e)
 		return &no_memory;
-	*e = (PJRT_Error){ .code = code, .size = size, .message = (char *)(e + 1) };
+	*e = (PJRT_Error){
+		.functions = &functions, .code = code, .size = size, .message = (char *)(e + 1)
+	};
 	if (size)
 		memcpy(e->message, text, size);
 	e->message[size] = 0;
@@ -120,7 +153,6 @@ PJRT_Error *npj_Error_GetCode(PJRT_Error_GetCode_Args *a)
 	return NULL;
 }
 
-/* Errors have no payloads here: the visitor is not called. */
 PJRT_Error *npj_Error_ForEachPayload(PJRT_Error_ForEachPayload_Args *a)
 {
 	NPJ_NEED(a->error, "error");

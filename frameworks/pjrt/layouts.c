@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The extension for layouts. Each is row-major; as text it is the dimensions from the innermost one
- * out: {2,1,0}.
+ * The extensions for layouts and shardings. Each layout is row-major; as text it is the dimensions
+ * from the innermost one out: {2,1,0}.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,4 +106,39 @@ npj_Layouts_PJRT_Executable_GetOutputLayouts(PJRT_Layouts_PJRT_Executable_GetOut
 	a->num_outputs = x->program->nout;
 	a->layouts = given(x->layouts + x->program->nin, x->program->nout);
 	return NULL;
+}
+
+/*
+ * What runs on one device is not sharded. Of another program the framework works it out from the
+ * HLO (OptimizedProgram).
+ */
+static PJRT_Error *no_shardings(const PJRT_Executable *x)
+{
+	NPJ_NEED(x, "executable");
+	if (x->options.partitions == 1)
+		return NULL;
+	return npj_error(PJRT_Error_Code_UNIMPLEMENTED, "shardings of a program of %u partitions",
+			 x->options.partitions);
+}
+
+PJRT_Error *npj_Shardings_PJRT_Executable_ParameterShardings(
+	PJRT_Shardings_PJRT_Executable_ParameterShardings_Args *a)
+{
+	PJRT_Error *e = no_shardings(a->executable);
+
+	a->num_parameters = e ? 0 : a->executable->program->nin;
+	a->shardings = NULL;
+	a->sharding_sizes = NULL;
+	return e;
+}
+
+PJRT_Error *npj_Shardings_PJRT_Executable_OutputShardings(
+	PJRT_Shardings_PJRT_Executable_OutputShardings_Args *a)
+{
+	PJRT_Error *e = no_shardings(a->executable);
+
+	a->num_outputs = e ? 0 : a->executable->program->nout;
+	a->shardings = NULL;
+	a->sharding_sizes = NULL;
+	return e;
 }

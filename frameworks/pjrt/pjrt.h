@@ -28,12 +28,13 @@
 #define PJRT_FUNCTION(name) PJRT_Error *npj_##name(PJRT_##name##_Args *a);
 #include "pjrt_functions.h"
 PJRT_LAYOUTS_FUNCTIONS(PJRT_FUNCTION)
+PJRT_SHARDINGS_FUNCTIONS(PJRT_FUNCTION)
 #undef PJRT_FUNCTION
 
 /* ---- errors (error.c) ---- */
 
 struct PJRT_Error {
-	const void *functions; /* later minors have a table of functions here */
+	const PJRT_Error_FunctionTable *functions;
 	PJRT_Error_Code code;
 	size_t size;
 	char *message; /* behind the struct */
@@ -126,7 +127,11 @@ PJRT_Error *npj_event_then(PJRT_Event *e, PJRT_Event_OnReadyCallback call, void 
 
 enum npj_kind { NPJ_DEVICE, NPJ_PINNED, NPJ_UNPINNED, NPJ_KINDS };
 
+struct npj_user_data;
+
 struct PJRT_Memory {
+	const PJRT_Memory_FunctionTable *functions;
+	struct npj_user_data *data;
 	PJRT_Device *device;
 	enum npj_kind kind;
 	int id;
@@ -192,6 +197,8 @@ PJRT_Error *npj_client_open(const PJRT_Client *c); /* NULL: it is */
 PJRT_Device *npj_client_device(const PJRT_Client *c, int id);
 const char *npj_platform_version(void);
 extern const char *const npj_kind_name[NPJ_KINDS];
+extern const PJRT_Memory_FunctionTable npj_memory_functions;
+void npj_memory_end(PJRT_Memory *m); /* of its client: what frameworks kept with it goes */
 
 /* ---- work in order (queue.c) ---- */
 

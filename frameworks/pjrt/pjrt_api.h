@@ -15,10 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * The last minor whose structs are all here. What came behind it, errors and memories with tables
- * of functions of their own, frameworks ask only of those who report it.
- */
+/* The last minor whose structs are all here */
 #define PJRT_MAJOR 0
 #define PJRT_MINOR 112
 
@@ -117,6 +114,7 @@ typedef enum {
 typedef enum {
 	PJRT_Extension_Type_Profiler = 1,
 	PJRT_Extension_Type_Layouts = 4,
+	PJRT_Extension_Type_Shardings = 19,
 } PJRT_Extension_Type;
 
 typedef struct PJRT_Extension_Base {
@@ -219,6 +217,33 @@ typedef struct PJRT_Buffer_DonateWithControlDependency_Callback_Args {
 	size_t error_message_size;
 } PJRT_Buffer_DonateWithControlDependency_Callback_Args;
 static_assert(sizeof(PJRT_Buffer_DonateWithControlDependency_Callback_Args) == 40, "public layout");
+
+/*
+ * Errors and memories begin with a pointer to a table of functions, which frameworks call beside
+ * those of PJRT_Api from minor 105 on.
+ */
+typedef struct PJRT_Error_FunctionTable {
+	size_t struct_size;
+	size_t instance_size;
+	PJRT_Extension_Base *extension_start;
+	void (*destroy)(PJRT_Error *error);
+	void (*message)(const PJRT_Error *error, const char **message, size_t *message_size);
+	PJRT_Error_Code (*get_code)(const PJRT_Error *error);
+	void (*for_each_payload)(const PJRT_Error *error, PJRT_Error_PayloadVisitor visitor,
+				 void *user_arg);
+} PJRT_Error_FunctionTable;
+static_assert(sizeof(PJRT_Error_FunctionTable) == 56, "public layout");
+
+typedef struct PJRT_Memory_FunctionTable {
+	size_t struct_size;
+	PJRT_Extension_Base *extension_start;
+	size_t instance_struct_size;
+	/* what a framework keeps with a memory, by a key; the destructor is called at the end */
+	void *(*get_user_data)(PJRT_Memory *memory, const void *key);
+	void (*set_user_data)(PJRT_Memory *memory, const void *key, void *data,
+			      void (*destructor)(void *data));
+} PJRT_Memory_FunctionTable;
+static_assert(sizeof(PJRT_Memory_FunctionTable) == 40, "public layout");
 
 #include "pjrt_args.h"
 

@@ -352,13 +352,13 @@ PJRT_ARGS(Layouts_PJRT_Executable_GetParameterLayouts, 40, layouts, PJRT_Executa
 	  size_t num_parameters; PJRT_Layouts_MemoryLayout *const *layouts;);
 
 /* Its functions in order */
-#define PJRT_LAYOUTS_FUNCTIONS(X)                                                   \
-	X(Layouts_MemoryLayout_Destroy)                                             \
-	X(Layouts_MemoryLayout_Serialize)                                           \
-	X(Layouts_PJRT_Client_GetDefaultLayout) X(Layouts_PJRT_Buffer_MemoryLayout) \
-		X(Layouts_PJRT_Topology_GetDefaultLayout)                           \
-			X(Layouts_PJRT_Executable_GetOutputLayouts)                 \
-				X(Layouts_PJRT_Executable_GetParameterLayouts)
+#define PJRT_LAYOUTS_FUNCTIONS(X)                                                             \
+	X(Layouts_MemoryLayout_Destroy)                                                       \
+	X(Layouts_MemoryLayout_Serialize)                                                     \
+	X(Layouts_PJRT_Client_GetDefaultLayout)                                               \
+	X(Layouts_PJRT_Buffer_MemoryLayout)                                                   \
+	X(Layouts_PJRT_Topology_GetDefaultLayout) X(Layouts_PJRT_Executable_GetOutputLayouts) \
+		X(Layouts_PJRT_Executable_GetParameterLayouts)
 
 typedef struct PJRT_Layouts_Extension {
 	PJRT_Extension_Base base;
@@ -367,5 +367,25 @@ typedef struct PJRT_Layouts_Extension {
 #undef PJRT_FUNCTION
 } PJRT_Layouts_Extension;
 static_assert(sizeof(PJRT_Layouts_Extension) == 80, "seven functions");
+
+/* The extension for shardings: serialized OpShardings, or NULL for none */
+PJRT_ARGS(Shardings_PJRT_Executable_ParameterShardings, 48, sharding_sizes,
+	  PJRT_Executable *executable;
+	  size_t num_parameters; const char *const *shardings; const size_t *sharding_sizes;);
+PJRT_ARGS(Shardings_PJRT_Executable_OutputShardings, 48, sharding_sizes,
+	  PJRT_Executable *executable;
+	  size_t num_outputs; const char *const *shardings; const size_t *sharding_sizes;);
+
+#define PJRT_SHARDINGS_FUNCTIONS(X)                     \
+	X(Shardings_PJRT_Executable_ParameterShardings) \
+	X(Shardings_PJRT_Executable_OutputShardings)
+
+typedef struct PJRT_Shardings_Extension {
+	PJRT_Extension_Base base;
+#define PJRT_FUNCTION(name) PJRT_Error *(*PJRT_##name)(PJRT_##name##_Args * args);
+	PJRT_SHARDINGS_FUNCTIONS(PJRT_FUNCTION)
+#undef PJRT_FUNCTION
+} PJRT_Shardings_Extension;
+static_assert(sizeof(PJRT_Shardings_Extension) == 40, "two functions");
 
 #endif

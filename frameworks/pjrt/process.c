@@ -3,7 +3,7 @@
  * The process: whether it is a child of one that used the plug-in, and the runtime, which begins
  * with the first client and ends with the last.
  */
-#include <unistd.h>
+#include <stdlib.h>
 
 #include "process.h"
 #include "nrt/nrt.h"
@@ -47,14 +47,28 @@ PJRT_Error *npj_forked_error(void)
 							      "\"spawn\")");
 }
 
+/* Where there are no chips at all, the runtime's own status says less than that. */
+static PJRT_Error *begin(void)
+{
+	const char *emu = getenv("NEURON_EMU");
+	NRT_STATUS status = nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
+	uint32_t cores = 0;
+
+	if (status && !(emu && *emu) && (nrt_get_total_vnc_count(&cores) || !cores))
+		return npj_error(PJRT_Error_Code_UNAVAILABLE, "no Neuron device: there is no "
+							      "/dev/neuron0, and NEURON_EMU (for "
+							      "example trn1.2xlarge) does not ask "
+							      "for emulated ones");
+	return npj_runtime_error(status, "the Neuron runtime");
+}
+
 PJRT_Error *npj_runtime_begin(void)
 {
 	PJRT_Error *e = NULL;
 
 	pthread_mutex_lock(&lock);
 	if (!users)
-		e = npj_runtime_error(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), "the Neuron "
-										  "runtime");
+		e = begin();
 	if (!e)
 		users++;
 	pthread_mutex_unlock(&lock);

@@ -54,12 +54,21 @@ static void leave(void *args, const void *own, size_t size, const char *name)
 	}
 #include "pjrt_functions.h"
 PJRT_LAYOUTS_FUNCTIONS(PJRT_FUNCTION)
+PJRT_SHARDINGS_FUNCTIONS(PJRT_FUNCTION)
 #undef PJRT_FUNCTION
 
-static PJRT_Layouts_Extension layouts = {
-	.base = { .struct_size = sizeof(layouts), .type = PJRT_Extension_Type_Layouts },
+static PJRT_Shardings_Extension shardings = {
+	.base = { .struct_size = sizeof(shardings), .type = PJRT_Extension_Type_Shardings },
 #define PJRT_FUNCTION(name) .PJRT_##name = call_##name,
-	PJRT_LAYOUTS_FUNCTIONS(PJRT_FUNCTION)
+	PJRT_SHARDINGS_FUNCTIONS(PJRT_FUNCTION)
+#undef PJRT_FUNCTION
+};
+
+static PJRT_Layouts_Extension layouts = { .base = { .struct_size = sizeof(layouts),
+						    .type = PJRT_Extension_Type_Layouts,
+						    .next = &shardings.base },
+#define PJRT_FUNCTION(name) .PJRT_##name = call_##name,
+					  PJRT_LAYOUTS_FUNCTIONS(PJRT_FUNCTION)
 #undef PJRT_FUNCTION
 };
 

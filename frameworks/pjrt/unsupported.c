@@ -7,11 +7,11 @@
 
 #include "pjrt.h"
 
-#define UNSUPPORTED(name, why)                                                                    \
-	PJRT_Error *npj_##name(PJRT_##name##_Args *a)                                             \
-	{                                                                                         \
-		return npj_error(PJRT_Error_Code_UNIMPLEMENTED, "PJRT_" #name " is not "          \
-									      "supported: " why); \
+#define UNSUPPORTED(name, why)                                                           \
+	PJRT_Error *npj_##name(PJRT_##name##_Args *a)                                    \
+	{                                                                                \
+		return npj_error(PJRT_Error_Code_UNIMPLEMENTED, "PJRT_" #name " is not " \
+								"supported: " why);      \
 	}
 
 /* Streams come with receive callbacks, which programs here do not have. */
