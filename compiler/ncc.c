@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "codegen/gen.h"
-#include "hlo/import.h"
 #include "ir/sparse.h"
 #include "machine/report.h"
 #include "neuron/hw/gen.h"
@@ -18,6 +17,7 @@
 #include "passes/passes.h"
 #include "passes/pipeline.h"
 #include "proto/format.h"
+#include "read.h"
 
 static void say(const struct ncc_options *opt, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -385,7 +385,7 @@ static int import(const void *model, size_t size, const struct ncc_options *opt,
 				opt->input[0].name, expected[opt->framework]);
 	rc = opt->framework == NCC_IR	  ? ncc_import_ir(model, size, m, err)
 	     : opt->framework == NCC_ONNX ? ncc_import_onnx(model, size, opt, m, err)
-					  : ncc_import_hlo_opt(model, size, opt, m, err);
+					  : ncc_import_xla(model, size, opt, m, err);
 	found = rc == -EINVAL ? ncc_format(model, size, opt->framework) : NULL;
 	return found ? ncc_fail(err, rc, "not %s but %s", expected[opt->framework], found) : rc;
 }

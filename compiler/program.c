@@ -1,12 +1,34 @@
 // SPDX-License-Identifier: MIT
-/* What a framework asks of a program before it is compiled (ncc_program.h) */
+/*
+ * Models of NCC_XLA: which format they are in, and what a framework asks of them before they are
+ * compiled (ncc_program.h)
+ */
 #include "ncc_program.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hlo/file.h"
+#include "hlo/import.h"
+#include "read.h"
+#include "stablehlo/stablehlo.h"
+
+int ncc_read_xla(const void *buf, size_t size, struct hlo_file *f, struct ncc_error *err)
+{
+	return stablehlo_is(buf, size) ? stablehlo_read(buf, size, f, err)
+				       : hlo_read(buf, size, f, err);
+}
+
+int ncc_import_xla(const void *buf, size_t size, const struct ncc_options *opt,
+		   struct ncc_module **m, struct ncc_error *err)
+{
+	struct hlo_file f;
+	int rc = ncc_read_xla(buf, size, &f, err);
+
+	rc = rc ? rc : hlo_import_file(&f, opt, m, err);
+	hlo_file_free(&f);
+	return rc;
+}
 
 int ncc_program_read(const void *model, size_t size, struct ncc_program **p, struct ncc_error *err)
 {
@@ -15,7 +37,7 @@ int ncc_program_read(const void *model, size_t size, struct ncc_program **p, str
 
 	err->text[0] = 0;
 	*p = NULL;
-	rc = hlo_read(model, size, &f, err);
+	rc = ncc_read_xla(model, size, &f, err);
 	rc = rc ? rc : hlo_program(&f, p, err);
 	hlo_file_free(&f);
 	return rc;
@@ -34,7 +56,9 @@ int ncc_program_hlo(const void *model, size_t size, void **out, size_t *out_size
 
 	err->text[0] = 0;
 	*out = NULL;
-	rc = hlo_read(model, size, &f, err);
+	rc = ncc_read_xla(model, size, &f, err);
+	if (!rc && f.partly)
+		rc = ncc_fail(err, -ENOTSUP, "%s: not supported as HLO", f.partly);
 	if (!rc) {
 		*out_size = f.bytes ? f.size : ncc__hlo__module__get_packed_size(f.proto);
 		*out = malloc(*out_size + 1);

@@ -53,6 +53,9 @@ struct mlir_type {
 	/* Of a tuple its elements, of a function what it takes and gives */
 	unsigned int nin, nout;
 	const struct mlir_type **in, **out;
+	/* convert.c's: the shape that it is, of a tuple how many arrays and how deep */
+	void *note;
+	unsigned int leaves, depth;
 };
 
 enum mlir_attr_kind {
@@ -92,7 +95,10 @@ struct mlir_attr {
 
 struct mlir_value {
 	const struct mlir_type *type;
-	void *note; /* convert.c's */
+	/* convert.c's: the instruction that has it, of which computation, and a mark */
+	void *note;
+	const void *owner;
+	unsigned int mark;
 };
 
 struct mlir_op {

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Private to the compiler: a model of NCC_XLA, in any of its formats, as a module of HLO */
+#ifndef NCC_READ_H
+#define NCC_READ_H
+
+#include "hlo/file.h"
+
+/* By its first bytes a portable artifact of StableHLO, else a protobuf: see hlo_read */
+int ncc_read_xla(const void *buf, size_t size, struct hlo_file *f, struct ncc_error *err);
+/* The same, imported: see ncc_import_hlo_opt */
+int ncc_import_xla(const void *buf, size_t size, const struct ncc_options *opt,
+		   struct ncc_module **m, struct ncc_error *err);
+
+#endif
