@@ -18,6 +18,7 @@
 #include "passes/pipeline.h"
 #include "proto/format.h"
 #include "read.h"
+#include "stablehlo/stablehlo.h"
 
 static void say(const struct ncc_options *opt, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -386,6 +387,8 @@ static int import(const void *model, size_t size, const struct ncc_options *opt,
 	rc = opt->framework == NCC_IR	  ? ncc_import_ir(model, size, m, err)
 	     : opt->framework == NCC_ONNX ? ncc_import_onnx(model, size, opt, m, err)
 					  : ncc_import_xla(model, size, opt, m, err);
+	if (opt->framework == NCC_XLA && stablehlo_is(model, size))
+		return rc;
 	found = rc == -EINVAL ? ncc_format(model, size, opt->framework) : NULL;
 	return found ? ncc_fail(err, rc, "not %s but %s", expected[opt->framework], found) : rc;
 }

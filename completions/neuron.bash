@@ -20,7 +20,7 @@ _neuron() {
         ;;
     neuron-bench:"$program") mapfile -t COMPREPLY < <(compgen -W 'exec --help --version' -- "$word") && return ;;
     neuron-bench:-f | neuron-bench:--fill) mapfile -t COMPREPLY < <(compgen -W 'random zeros' -- "$word") && return ;;
-    neuron-bench:--framework) mapfile -t COMPREPLY < <(compgen -W 'XLA ONNX IR' -- "$word") && return ;;
+    neuron-bench:--framework) mapfile -t COMPREPLY < <(compgen -W 'XLA StableHLO ONNX IR' -- "$word") && return ;;
     neuron-vm:--accel) mapfile -t COMPREPLY < <(compgen -W 'auto kvm tcg' -- "$word") && return ;;
     neuron-vm:--machine) mapfile -t COMPREPLY < <(compgen -W 'pc q35' -- "$word") && return ;;
     neuron-vm:--instance)

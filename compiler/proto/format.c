@@ -8,6 +8,8 @@
 #define FROM_JAX                                                                          \
 	"export it with neuron_export.py, or with jax.jit(f).lower(x).compiler_ir('hlo')" \
 	".as_serialized_hlo_module_proto()"
+#define OR_ARTIFACT "; or give a portable artifact of StableHLO"
+#define GIVE_XLA ": give --framework StableHLO"
 #define FROM_TORCH "export it with torch.onnx.export() and give --framework ONNX"
 #define FROM_KERAS "convert it with tf2onnx and give --framework ONNX"
 
@@ -20,13 +22,13 @@ static const struct {
 	const char *magic, *text;
 } formats[] = {
 	{ 0, "HloModule",               "HLO as text: " FROM_JAX ", or run XLA with --xla_dump_hlo_as_proto" },
-	{ 0, MLIR_BYTECODE,             "MLIR bytecode, such as StableHLO: " FROM_JAX },
+	{ 0, MLIR_BYTECODE,             "a portable artifact of StableHLO" GIVE_XLA },
 	{ 0, IR_TEXT,                   "the tensor IR as text: give --framework IR" },
-	{ 0, "module ",                 "MLIR as text, such as StableHLO: " FROM_JAX },
-	{ 0, "module{",                 "MLIR as text, such as StableHLO: " FROM_JAX },
-	{ 0, "builtin.module",          "MLIR as text, such as StableHLO: " FROM_JAX },
-	{ 0, "func.func",               "MLIR as text, such as StableHLO: " FROM_JAX },
-	{ 0, "#loc",                    "MLIR as text, such as StableHLO: " FROM_JAX },
+	{ 0, "module ",                 "MLIR as text, such as StableHLO: " FROM_JAX OR_ARTIFACT },
+	{ 0, "module{",                 "MLIR as text, such as StableHLO: " FROM_JAX OR_ARTIFACT },
+	{ 0, "builtin.module",          "MLIR as text, such as StableHLO: " FROM_JAX OR_ARTIFACT },
+	{ 0, "func.func",               "MLIR as text, such as StableHLO: " FROM_JAX OR_ARTIFACT },
+	{ 0, "#loc",                    "MLIR as text, such as StableHLO: " FROM_JAX OR_ARTIFACT },
 	{ 0, "PK\x03\x04",              "a ZIP archive, such as PyTorch's .pt: " FROM_TORCH },
 	{ 0, "\x80\x02",                "a Python pickle, such as PyTorch's .pth: " FROM_TORCH },
 	{ 0, "\x89HDF",                 "an HDF5 file, such as Keras's .h5: " FROM_KERAS },
@@ -93,7 +95,8 @@ const char *ncc_format(const uint8_t *buf, size_t size, enum ncc_framework frame
 	if (framework != NCC_XLA && is_hlo(buf, size))
 		return "an HLO module: give --framework XLA";
 	if (is_jax_export(buf, size))
-		return "an artifact of jax.export: " FROM_JAX;
+		return framework == NCC_XLA ? "an artifact of jax.export without one of StableHLO"
+					    : "an artifact of jax.export" GIVE_XLA;
 
 	skip = comments(buf, size);
 	if (framework == NCC_IR && has(buf, size, skip, IR_TEXT))

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "convert.h"
+#include "export.h"
 
 /* What lives as long as the module */
 struct source {
@@ -204,7 +205,7 @@ static void release(struct hlo_file *f)
 
 bool stablehlo_is(const void *buf, size_t size)
 {
-	return mlir_is_bytecode(buf, size);
+	return mlir_is_bytecode(buf, size) || export_find(buf, size, &buf, &size);
 }
 
 /* Which operation it is that a message of HLO's would lack something of */
@@ -228,6 +229,7 @@ int stablehlo_read(const void *buf, size_t size, struct hlo_file *f, struct ncc_
 	if (!s)
 		return ncc_no_memory(err);
 	v.m = &s->m;
+	export_find(buf, size, &buf, &size);
 	rc = mlir_read_bytecode(buf, size, &s->m, err);
 	if (!rc) {
 		v.proto = arena_alloc(&s->m.arena, 1, sizeof(*v.proto));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The StableHLO front end, for the compiler that drives it: a portable artifact (MLIR bytecode of
- * VHLO) becomes a module of HLO, which hlo/ imports.
+ * VHLO), or one in jax.export's envelope, becomes a module of HLO, which hlo/ imports.
  */
 #ifndef NCC_STABLEHLO_H
 #define NCC_STABLEHLO_H
 
 #include "hlo/file.h"
 
-/* By its first bytes */
+/* By its first bytes, or what its envelope says */
 bool stablehlo_is(const void *buf, size_t size);
 /*
  * As hlo_read: buf is kept for as long as the file. 0, -EINVAL, -ENOTSUP, -EFBIG or -ENOMEM. What

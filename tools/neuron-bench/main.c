@@ -80,7 +80,8 @@ static const char help[] =
 	"  -c, --core N              first core of the device (default 0)\n"
 	"      --daemon              through neuron-rtd\n"
 	"  -a, --address ADDRESS     through the daemon at this address\n"
-	"      --framework {XLA,ONNX,IR}  what the model is (default: by the end of its name)\n"
+	"      --framework {XLA,StableHLO,ONNX,IR}  what the model is (default: by the end of its "
+	"name)\n"
 	"  -o, --output-directory DIR  write info.json, latency_data.json, nc_latency_data.json\n"
 	"      --json                print info.json and no table\n"
 	"      --enable-only-latency  no effect: nothing else is measured\n"
@@ -225,6 +226,8 @@ static const char *framework_of(const struct bench *bench)
 		return bench->framework;
 	if (ends(bench->model, ".onnx"))
 		return "ONNX";
+	if (ends(bench->model, ".mlirbc"))
+		return "StableHLO";
 	return ends(bench->model, ".pb") || ends(bench->model, ".hlo") ? "XLA" : NULL;
 }
 

@@ -12,14 +12,17 @@
 #include "neuron_version.h"
 
 static const char help_text[] =
-	"Usage: neuronx-cc compile --framework XLA|ONNX|IR MODEL --target TARGET --output "
+	"Usage: neuronx-cc compile --framework XLA|StableHLO|ONNX|IR MODEL --target TARGET "
+	"--output "
 	"MODEL.neff\n"
 	"                          [OPTION]...\n"
 	"       neuronx-cc list-operators --framework XLA|ONNX\n"
 	"Compile an HLO module or an ONNX model to a NEFF file for one NeuronCore\n"
 	"or a pipeline of them.\n"
 	"\n"
-	"  --framework XLA|ONNX       the input is a serialized HloModuleProto or ModelProto\n"
+	"  --framework XLA|StableHLO  the input is a serialized HloModuleProto, or a portable\n"
+	"                             artifact of StableHLO: its first bytes say which\n"
+	"  --framework ONNX           the input is a serialized ModelProto\n"
 	"  --framework IR             the input is the tensor IR as --print-ir prints it\n"
 	"  --target TARGET            inf1 (default), inf2, trn1, trn1n or trn2: the chip to "
 	"compile for\n"
@@ -340,8 +343,9 @@ static int take_input_value(struct args *a, char *text)
 static int take_framework(struct args *a, const char *v)
 {
 	a->framework = true;
-	if (strcasecmp(v, "XLA") && strcasecmp(v, "ONNX") && strcasecmp(v, "IR"))
-		return options_refuse("--framework takes XLA, ONNX or IR", v);
+	if (strcasecmp(v, "XLA") && strcasecmp(v, "StableHLO") && strcasecmp(v, "ONNX") &&
+	    strcasecmp(v, "IR"))
+		return options_refuse("--framework takes XLA, StableHLO, ONNX or IR", v);
 	a->opt.framework = !strcasecmp(v, "IR")	    ? NCC_IR
 			   : !strcasecmp(v, "ONNX") ? NCC_ONNX
 						    : NCC_XLA;
