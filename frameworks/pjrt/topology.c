@@ -228,11 +228,11 @@ PJRT_Error *npj_TopologyDescription_Attributes(PJRT_TopologyDescription_Attribut
 }
 
 /* Serialized it is a line of text: what npj_topology_new takes, behind the version of the line. */
-static const char line[] = "neuron-topology 1 %15s lnc %u cores %u devices %u %n";
+static const char line[] = "neuron-topology 1 %15s lnc %u cores %u devices %u.";
 
 static int print(const PJRT_TopologyDescription *t, char *text, size_t room)
 {
-	return snprintf(text, room, "neuron-topology 1 %s lnc %u cores %u devices %u ", t->arch,
+	return snprintf(text, room, "neuron-topology 1 %s lnc %u cores %u devices %u.", t->arch,
 			t->lnc, t->cores, t->n);
 }
 
@@ -250,17 +250,24 @@ PJRT_Error *npj_TopologyDescription_Serialize(PJRT_TopologyDescription_Serialize
 PJRT_Error *npj_TopologyDescription_Deserialize(PJRT_TopologyDescription_Deserialize_Args *a)
 {
 	unsigned int lnc, cores, n;
-	char text[128], arch[16];
-	int end = 0;
+	char text[128], again[128], arch[16];
+	PJRT_Error *e;
 
 	if (!a->serialized_topology || a->serialized_topology_size >= sizeof(text))
 		return NPJ_INVALID("not a topology of this plug-in");
 	memcpy(text, a->serialized_topology, a->serialized_topology_size);
 	text[a->serialized_topology_size] = 0;
-	if (sscanf(text, line, arch, &lnc, &cores, &n, &end) != 4 ||
-	    (size_t)end != a->serialized_topology_size)
+	if (sscanf(text, line, arch, &lnc, &cores, &n) != 4)
 		return NPJ_INVALID("not a topology of this plug-in");
-	return npj_topology_new(arch, lnc, cores, n, &a->topology);
+	e = npj_topology_new(arch, lnc, cores, n, &a->topology);
+	if (e)
+		return e;
+	/* what is behind it, or missing */
+	print(a->topology, again, sizeof(again));
+	if (!strcmp(text, again))
+		return NULL;
+	npj_topology_unref(a->topology);
+	return NPJ_INVALID("not a topology of this plug-in");
 }
 
 /* Programs of one fingerprint are exchangeable: chips, logical cores, their number, the compiler */
