@@ -50,6 +50,10 @@ $(SAN)/build.ninja:
 programs: $(REL)/build.ninja ## build the programs and libraries
 	@$(STEP) 1/4 "programs and libraries" ninja -C $(REL)
 
+.PHONY: wheel
+wheel: programs ## the wheel of the JAX plug-in, in build/wheel (setuptools and auditwheel from PyPI)
+	@$(STEP) 1/1 "wheel" frameworks/python/wheel $(REL) $(BUILD)/wheel
+
 modules: | deps ## build neuron.ko for KVER
 	@$(STEP) 2/4 "kernel module for $(KVER)" $(MAKE) -C $(KDIR) M=$(CURDIR) modules
 
