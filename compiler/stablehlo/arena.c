@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Small programs are many, and clearing memory takes longer than reading them. */
+#define FIRST (16u << 10)
 #define BLOCK (256u << 10)
 #define ALIGN 16u
 
@@ -33,11 +35,13 @@ void *arena_alloc(struct arena *a, size_t n, size_t size)
 	if (__builtin_mul_overflow(n, size, &size) || size > SIZE_MAX / 2)
 		return NULL;
 	size = (size + ALIGN - 1) / ALIGN * ALIGN;
-	if (size > BLOCK / 4)
+	if (size > FIRST / 4)
 		return new_block(a, size);
 	if (size > a->left) {
-		a->at = new_block(a, BLOCK);
-		a->left = a->at ? BLOCK : 0;
+		const size_t n = a->blocks ? BLOCK : FIRST;
+
+		a->at = new_block(a, n);
+		a->left = a->at ? n : 0;
 		if (!a->at)
 			return NULL;
 	}

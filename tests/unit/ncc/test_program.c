@@ -5,6 +5,7 @@
  * themselves
  */
 #include <check.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,16 +85,21 @@ static void is_donated(const struct ncc_program *p)
 
 START_TEST(donated)
 {
-	struct ncc_program *p = read_file("stablehlo/donated.hlo.pb");
+	static const char *const files[] = { "stablehlo/donated.hlo.pb", "stablehlo/"
+									 "donated.mlirbc" };
 
-	is_donated(p);
-	ncc_program_free(p);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct ncc_program *p = read_file(files[i]);
+
+		is_donated(p);
+		ncc_program_free(p);
+	}
 }
 END_TEST
 
-START_TEST(donors)
+static void is_donors(const char *path, unsigned int partitions)
 {
-	struct ncc_program *p = read_file("stablehlo/donors.hlo.pb");
+	struct ncc_program *p = read_file(path);
 
 	ck_assert_uint_eq(p->nin, 2);
 	ck_assert_uint_eq(p->nout, 1);
@@ -101,7 +107,63 @@ START_TEST(donors)
 	ck_assert(!p->donor[1]);
 	ck_assert_int_eq(p->alias[0], -1);
 	ck_assert_int_eq(p->same[0], -1);
+	ck_assert_uint_eq(p->replicas, 1);
+	ck_assert_uint_eq(p->partitions, partitions);
 	ncc_program_free(p);
+}
+
+static char *ir_of(const void *model, size_t size)
+{
+	struct ncc_options opt = { .auto_cast = NCC_CAST_NONE, .print_elements = 16 };
+	struct ncc_error err;
+	size_t n, out_size;
+	char *text = NULL;
+	void *out;
+
+	opt.print_ir = open_memstream(&text, &n);
+	ck_assert_msg(!ncc_compile(model, size, &opt, &out, &out_size, &err), "%s", err.text);
+	fclose(opt.print_ir);
+	free(out);
+	return text;
+}
+
+static void same_program(const void *a, size_t na, const void *b, size_t nb)
+{
+	char *x = ir_of(a, na), *y = ir_of(b, nb);
+
+	ck_assert_str_eq(x, y);
+	free(x);
+	free(y);
+}
+
+/* Only the artifact says on how many devices it runs. */
+START_TEST(donors)
+{
+	is_donors("stablehlo/donors.hlo.pb", 1);
+	is_donors("stablehlo/donors.mlirbc", 4);
+}
+END_TEST
+
+/* The HLO of an artifact is the program that the artifact is */
+START_TEST(as_hlo)
+{
+	size_t size, hlo_size, again_size;
+	void *file = read_data("stablehlo/flow.mlirbc", &size), *hlo, *again;
+	struct ncc_error err;
+
+	ck_assert_msg(!ncc_program_hlo(file, size, &hlo, &hlo_size, &err), "%s", err.text);
+	ck_assert_msg(!ncc_program_hlo(hlo, hlo_size, &again, &again_size, &err), "%s", err.text);
+	ck_assert_uint_eq(hlo_size, again_size);
+	ck_assert_mem_eq(hlo, again, hlo_size);
+	same_program(file, size, hlo, hlo_size);
+	free(file);
+	free(hlo);
+	free(again);
+
+	file = read_data("stablehlo/all_reduce.refused.mlirbc", &size);
+	ck_assert_int_eq(ncc_program_hlo(file, size, &hlo, &hlo_size, &err), -ENOTSUP);
+	ck_assert_msg(strstr(err.text, "vhlo.all_reduce_v2") != NULL, "%s", err.text);
+	free(file);
 }
 END_TEST
 
@@ -219,6 +281,7 @@ int main(void)
 
 	tcase_add_test(tc, donated);
 	tcase_add_test(tc, donors);
+	tcase_add_test(tc, as_hlo);
 	tcase_add_test(tc, with_config);
 	tcase_add_test(tc, identity);
 	tcase_add_test(tc, contradictions);
