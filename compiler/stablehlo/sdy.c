@@ -65,7 +65,7 @@ static const struct mlir_attr *dimension(struct cursor *c)
 	uint64_t priority;
 	bool present;
 
-	v[1] = attr_of_int(c->r, MLIR_BOOL, cursor_number(c) != 0);
+	v[1] = attr_of_int(c->r, MLIR_BOOL, cursor_byte(c) != 0);
 	priority = cursor_flagged(c, &present);
 	if (present)
 		v[2] = attr_of_int(c->r, MLIR_INTEGER, (int64_t)priority);
