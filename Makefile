@@ -9,6 +9,7 @@ FUZZ_TIME ?= 600
 AREAS ?= $(basename $(notdir $(wildcard tests/mutate/*.list)))
 FUZZ_ENGINE ?= libfuzzer
 SOAK_TIME ?= 600
+JAX ?=
 # whose chip the networks are compiled for
 TARGET ?= inf1
 SOAK_SEED ?=
@@ -85,6 +86,10 @@ check-networks: programs ## whole networks on the chip in process against float6
 check-sweep: programs ## operators on the ends of their types, against onnxruntime, NumPy and JAX (from PyPI; TARGET=trn1: its chip)
 	@scripts/install-deps --networks
 	@set -e; for s in tests/sweep/onnx.py tests/sweep/hlo.py; do $$s --build $(REL) --target $(TARGET); done
+
+.PHONY: check-frameworks
+check-frameworks: wheel ## JAX on the wheel of the plug-in, against its CPU (JAX from PyPI; JAX="0.6.2 0.12.0.1": these)
+	@tests/frameworks/run $(BUILD)/wheel $(JAX)
 
 check-generic-kernel: programs qemu ## what the cloud kernel has not: hwmon, device coredumps
 	@tests/vm/generic-kernel --build $(REL) --output $(BUILD)/tap-generic

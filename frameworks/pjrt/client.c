@@ -11,7 +11,6 @@
 #include "nrt/nec.h"
 #include "nrtx.h"
 #include "pjrt.h"
-#include "process.h"
 
 PJRT_Error *npj_Plugin_Initialize(PJRT_Plugin_Initialize_Args *a)
 {

@@ -65,6 +65,9 @@ PJRT_Error *npj_runtime_error(NRT_STATUS status, const char *what);
 bool npj_forked(void);
 PJRT_Error *npj_forked_error(void); /* NULL: it is not */
 void npj_process_init(void); /* at the first call */
+/* Each begin that succeeds has an end; the runtime is there between the first and the last. */
+PJRT_Error *npj_runtime_begin(void);
+void npj_runtime_end(void);
 
 /* ---- types (types.c) ---- */
 

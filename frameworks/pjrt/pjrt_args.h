@@ -352,13 +352,13 @@ PJRT_ARGS(Layouts_PJRT_Executable_GetParameterLayouts, 40, layouts, PJRT_Executa
 	  size_t num_parameters; PJRT_Layouts_MemoryLayout *const *layouts;);
 
 /* Its functions in order */
-#define PJRT_LAYOUTS_FUNCTIONS(X)                                                             \
-	X(Layouts_MemoryLayout_Destroy)                                                       \
-	X(Layouts_MemoryLayout_Serialize)                                                     \
-	X(Layouts_PJRT_Client_GetDefaultLayout)                                               \
-	X(Layouts_PJRT_Buffer_MemoryLayout)                                                   \
-	X(Layouts_PJRT_Topology_GetDefaultLayout) X(Layouts_PJRT_Executable_GetOutputLayouts) \
-		X(Layouts_PJRT_Executable_GetParameterLayouts)
+#define PJRT_LAYOUTS_FUNCTIONS(X)                 \
+	X(Layouts_MemoryLayout_Destroy)           \
+	X(Layouts_MemoryLayout_Serialize)         \
+	X(Layouts_PJRT_Client_GetDefaultLayout)   \
+	X(Layouts_PJRT_Buffer_MemoryLayout)       \
+	X(Layouts_PJRT_Topology_GetDefaultLayout) \
+	X(Layouts_PJRT_Executable_GetOutputLayouts) X(Layouts_PJRT_Executable_GetParameterLayouts)
 
 typedef struct PJRT_Layouts_Extension {
 	PJRT_Extension_Base base;

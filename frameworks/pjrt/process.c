@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "process.h"
+#include "pjrt.h"
 #include "nrt/nrt.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
