@@ -158,6 +158,7 @@ END_TEST
 START_TEST(refused)
 {
 	const int64_t dims[] = { 2, 3 }, negative[] = { -1 }, huge[] = { INT64_MAX, 16 };
+	const int64_t round[] = { (int64_t)1 << 62, 4 }; /* 2^64 in all */
 	const int64_t wide[] = { 2 };
 	const int16_t data[6] = { 0 };
 	PJRT_Buffer *b;
@@ -168,6 +169,8 @@ START_TEST(refused)
 	expect_error("a dimension below 0", put_strided(data, negative, 1, NULL, 0, &b),
 		     PJRT_Error_Code_INVALID_ARGUMENT, "dimension 0 is -1");
 	expect_error("too many elements", put_strided(data, huge, 2, NULL, 0, &b),
+		     PJRT_Error_Code_INVALID_ARGUMENT, "more elements than");
+	expect_error("no elements, by overflow", put_strided(data, round, 2, NULL, 0, &b),
 		     PJRT_Error_Code_INVALID_ARGUMENT, "more elements than");
 	expect_error("strides", put_strided(data, dims, 2, dims, 1, &b),
 		     PJRT_Error_Code_INVALID_ARGUMENT, "1 strides for 2");
