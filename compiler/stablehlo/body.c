@@ -190,7 +190,7 @@ static int take_block(struct body *b, struct cursor *c, struct mlir_block *block
 		if (located)
 			cursor_number(c);
 		if (!r->rc)
-			block->args[i].type = reader_type(r, type);
+			block->args[i].type = r->type(r, type);
 	}
 	if (s && !r->rc)
 		s->defined += block->nargs;

@@ -130,7 +130,7 @@ static bool place_in_file(struct cursor *c, uint64_t code, struct place *p)
 	if (code == LOC_RANGE)
 		n = cursor_number(c);
 	if (name < c->r->nattrs) {
-		const struct mlir_attr *file = reader_attr(c->r, name);
+		const struct mlir_attr *file = c->r->attr(c->r, name);
 
 		if (file && file->kind == MLIR_STRING && file->size)
 			p->file = file->text;

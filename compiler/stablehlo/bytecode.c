@@ -8,40 +8,10 @@
 #include "bytecode.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define MAGIC "ML\xefR"
 #define MOST_BYTES (2000ll << 20) /* proto/scan.h has the same for HLO */
-
-int reader_fail(struct reader *r, int code, const char *fmt, ...)
-{
-	char text[300];
-	va_list ap;
-
-	if (r->rc)
-		return r->rc;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	r->rc = ncc_fail(r->err, code, "%s", text);
-	return r->rc;
-}
-
-int reader_bad(struct reader *r, const uint8_t *at, const char *what)
-{
-	return reader_fail(r, -EINVAL, "not a portable artifact of StableHLO: %s at byte %zu", what,
-			   (size_t)(at - r->base));
-}
-
-void *reader_alloc(struct reader *r, size_t n, size_t size)
-{
-	void *p = r->rc ? NULL : arena_alloc(&r->m->arena, n, size);
-
-	if (!p && !r->rc)
-		r->rc = ncc_no_memory(r->err);
-	return p;
-}
 
 bool mlir_is_bytecode(const void *buf, size_t size)
 {

@@ -94,12 +94,15 @@ struct reader {
 	struct op_name *names;
 	struct entry *attrs, *types;
 	struct place *places; /* of each attribute that is a location */
+	/* tables.c: attribute or type number i; NULL: there is none, or it cannot be read */
+	const struct mlir_attr *(*attr)(struct reader *r, uint64_t i);
+	const struct mlir_type *(*type)(struct reader *r, uint64_t i);
 	size_t values; /* slots for values of all regions so far */
 	unsigned int depth;
 	int rc; /* the first error, which err says */
 };
 
-/* bytecode.c */
+/* reader.c */
 int reader_fail(struct reader *r, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int reader_bad(struct reader *r, const uint8_t *at, const char *what); /* -EINVAL */
@@ -126,8 +129,6 @@ const struct mlir_attr *cursor_optional_attr(struct cursor *c);
 
 /* tables.c: strings, dialects, names of operations, properties, where attributes and types are */
 int reader_tables(struct reader *r);
-const struct mlir_attr *reader_attr(struct reader *r, uint64_t i);
-const struct mlir_type *reader_type(struct reader *r, uint64_t i);
 struct place reader_place(struct reader *r, uint64_t attr); /* of a location */
 
 /* values.c: attributes and types that dialects share */

@@ -397,7 +397,7 @@ hlo_instruction **convert_block(struct scope *s, const struct mlir_block *b, siz
 	for (size_t i = 0; i < b->nops; i++) {
 		s->at = &b->ops[i];
 		if (strcmp(s->at->name, "return") && strcmp(s->at->name, "sdy.return")) {
-			if (convert_op(s, s->at))
+			if (s->v->op(s, s->at))
 				return NULL;
 			continue;
 		}

@@ -20,6 +20,8 @@ struct function {
 	bool open; /* being converted: it calls itself if it is called */
 };
 
+struct scope;
+
 struct convert {
 	struct mlir *m;
 	struct ncc_error *err;
@@ -30,6 +32,8 @@ struct convert {
 	int64_t next_id;
 	unsigned int mark, depth;
 	unsigned int partitions;
+	/* operations.c: converts an operation; how what is below reaches the others */
+	int (*op)(struct scope *s, const struct mlir_op *op);
 	/* The first operation that HLO's message here does not say whole; NULL: none */
 	const struct mlir_op *partly;
 };

@@ -135,14 +135,14 @@ const struct mlir_attr *cursor_attr(struct cursor *c)
 {
 	const uint64_t i = cursor_number(c);
 
-	return cursor_bad(c) ? NULL : reader_attr(c->r, i);
+	return cursor_bad(c) ? NULL : c->r->attr(c->r, i);
 }
 
 const struct mlir_type *cursor_type(struct cursor *c)
 {
 	const uint64_t i = cursor_number(c);
 
-	return cursor_bad(c) ? NULL : reader_type(c->r, i);
+	return cursor_bad(c) ? NULL : c->r->type(c->r, i);
 }
 
 const struct mlir_attr *cursor_optional_attr(struct cursor *c)
@@ -150,5 +150,5 @@ const struct mlir_attr *cursor_optional_attr(struct cursor *c)
 	bool present;
 	const uint64_t i = cursor_flagged(c, &present);
 
-	return cursor_bad(c) || !present ? NULL : reader_attr(c->r, i);
+	return cursor_bad(c) || !present ? NULL : c->r->attr(c->r, i);
 }

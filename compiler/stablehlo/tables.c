@@ -210,11 +210,6 @@ static int read_properties(struct reader *r)
 	return at_end(&c);
 }
 
-int reader_tables(struct reader *r)
-{
-	return read_strings(r) ?: read_dialects(r) ?: read_offsets(r) ?: read_properties(r);
-}
-
 /* Begins to read an entry: its cursor and its code. false: it cannot be */
 static bool open_entry(struct reader *r, struct entry *e, struct cursor *c, uint64_t *code)
 {
@@ -247,7 +242,7 @@ static const void *close_entry(struct reader *r, struct entry *e, const struct c
 	return e->value;
 }
 
-const struct mlir_attr *reader_attr(struct reader *r, uint64_t i)
+static const struct mlir_attr *read_attr(struct reader *r, uint64_t i)
 {
 	struct entry *e;
 	struct cursor c;
@@ -269,7 +264,7 @@ const struct mlir_attr *reader_attr(struct reader *r, uint64_t i)
 	return NULL;
 }
 
-const struct mlir_type *reader_type(struct reader *r, uint64_t i)
+static const struct mlir_type *read_type(struct reader *r, uint64_t i)
 {
 	struct entry *e;
 	struct cursor c;
@@ -288,6 +283,13 @@ const struct mlir_type *reader_type(struct reader *r, uint64_t i)
 	reader_fail(r, -ENOTSUP, "a type of the dialect '%.80s', which is not known",
 		    e->dialect->name);
 	return NULL;
+}
+
+int reader_tables(struct reader *r)
+{
+	r->attr = read_attr;
+	r->type = read_type;
+	return read_strings(r) ?: read_dialects(r) ?: read_offsets(r) ?: read_properties(r);
 }
 
 #define MOST_FRAMES 64 /* calls in calls, and names around them */

@@ -52,7 +52,7 @@ void fuzz_model(const uint8_t *data, size_t size, const struct ncc_options *opt)
 	struct ncc_module *m;
 	bool fits;
 	int ret = opt->framework == NCC_ONNX ? ncc_import_onnx(data, size, opt, &m, &err)
-					     : ncc_import_hlo_opt(data, size, opt, &m, &err);
+					     : ncc_import_xla(data, size, opt, &m, &err);
 
 	if (ret) {
 		refused(ret, &err);

@@ -9,7 +9,7 @@
 #define FUZZ_MODEL_H
 
 #include "fuzz.h"
-#include "hlo/import.h"
+#include "read.h"
 #include "onnx/import.h"
 
 void fuzz_model(const uint8_t *data, size_t size, const struct ncc_options *opt);

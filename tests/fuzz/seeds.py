@@ -37,6 +37,12 @@ def hlo() -> dict[str, bytes]:
     return seeds | dynamic()
 
 
+def stablehlo() -> dict[str, bytes]:
+    """Artifacts of every version, and of every kind of operation"""
+    artifacts = sorted((TOP / "tests/data/stablehlo").glob("*.mlirbc"))
+    return {p.stem: b"\1" + p.read_bytes() for p in artifacts if p.stat().st_size < 4096}
+
+
 def dynamic() -> dict[str, bytes]:
     """Dynamic dimensions that are wrong: one without a bound or with a negative one, sizes of other types"""
     def encode(bound: int = 9, size_type: int = 4) -> bytes:
@@ -309,7 +315,7 @@ def noise(target: str) -> dict[str, bytes]:
 def main() -> int:
     build, output = Path(sys.argv[1]), Path(sys.argv[2])
     neff, asm = programs(build)
-    seeds = {"hlo": hlo(), "mmio": mmio() | noise("mmio"), "neff": neff, "asm": asm, "ir": ir(build), "rtd": rtd(), "calls": calls(), "npy": npy(), "onnx": onnx(), "kernel": kernels()}
+    seeds = {"hlo": hlo(), "mmio": mmio() | noise("mmio"), "neff": neff, "asm": asm, "ir": ir(build), "rtd": rtd(), "calls": calls(), "npy": npy(), "onnx": onnx(), "stablehlo": stablehlo(), "kernel": kernels()}
     seeds |= {target: noise(target) for target in ("gps", "insn", "mailbox", "rings", "state", "stream")}
     for target, inputs in seeds.items():
         (output / target).mkdir(parents=True, exist_ok=True)
