@@ -21,8 +21,8 @@ static void copy_now(void *arg)
 		e = npj_value_allocate(c->to);
 	if (!e)
 		e = npj_value_copy(c->to, c->from);
-	npj_event_set(c->to->ready, e);
 	npj_value_unref(c->from);
+	npj_event_set(c->to->ready, e);
 	npj_value_unref(c->to);
 	free(c);
 }
@@ -86,8 +86,8 @@ static void raw_now(void *arg)
 
 	if (!e)
 		e = npj_value_read(r->value, r->dst, r->offset, r->size);
-	npj_event_set(r->event, e);
 	npj_value_unref(r->value);
+	npj_event_set(r->event, e);
 	npj_event_unref(r->event);
 	free(r);
 }

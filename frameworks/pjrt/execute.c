@@ -180,12 +180,16 @@ static void run_now(void *arg)
 	struct run *r = arg;
 	PJRT_Error *e = arguments(r);
 	int64_t start = now_ns();
+	PJRT_Event *done;
 
 	if (!e)
 		e = r->program->executable->neff.size ? run_model(r) : hand_on(r);
 	atomic_store(&r->program->duration, now_ns() - start);
-	npj_event_set(r->done, e);
+	/* who sees that it is ready sees its arguments' memory free */
+	done = npj_event_ref(r->done);
 	run_free(r);
+	npj_event_set(done, e);
+	npj_event_unref(done);
 }
 
 /* ---- the call ---- */

@@ -161,13 +161,6 @@ static PJRT_Error *deliver(const struct npj_value *v, const struct npj_shape *s,
 	return e;
 }
 
-static void reading_free(struct reading *r)
-{
-	npj_value_unref(r->value);
-	npj_event_unref(r->event);
-	free(r);
-}
-
 static void read_now(void *arg)
 {
 	struct reading *r = arg;
@@ -175,8 +168,10 @@ static void read_now(void *arg)
 
 	if (!e)
 		e = deliver(r->value, &r->shape, r->dst, r->stride);
+	npj_value_unref(r->value);
 	npj_event_set(r->event, e);
-	reading_free(r);
+	npj_event_unref(r->event);
+	free(r);
 }
 
 /* Takes v. */
