@@ -48,7 +48,7 @@ done
 
 # exported LIBRARY and declared HEADER: names of functions
 exported() { nm -D --defined-only "$lib/lib$1.so" | awk '$2 == "T" { sub(/@.*/, "", $3); sub(/^ndlx_/, "ndl_", $3); print $3 }' | sort; }
-declared() { grep -v "^static inline" "$stage$prefix/include/neuron/$1.h" | grep -oE "\b$1_[a-z0-9_]+\(" | tr -d '(' | sort -u; }
+declared() { cat "$stage$prefix/include/neuron/$1"{.h,_*.h} 2>/dev/null | grep -v "^static inline" | grep -oE "\b$1_[a-z0-9_]+\(" | tr -d '(' | sort -u; }
 # every public header by itself, in both languages, and with what it says it needs
 for header in "$stage$prefix"/include/nrt/*.h "$stage$prefix"/include/nrt/nds/*.h "$stage$prefix"/include/ndl/*.h; do
     # shellcheck disable=SC2046

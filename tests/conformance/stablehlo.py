@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Is a portable artifact the program that jaxlib takes it for? As TAP.
 
-usage: stablehlo.py [--part=I/N] DIRECTORY NEURONX_CC NEURON_RUN [NAME...]
+usage: [TEST_PART=I/N] stablehlo.py DIRECTORY NEURONX_CC NEURON_RUN [NAME...]
 
 DIRECTORY has NAME.mlirbc and NAME.hlo.pb, the module that jaxlib's own conversion makes of the same
 bytes. Both are compiled; the tensor IR after the passes has to be the same, whatever its order and
@@ -11,6 +11,7 @@ inputs drawn here. NAME.refused.mlirbc has to be refused, with what NAME.refused
 """
 
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -107,10 +108,9 @@ def is_refused(cc: str, directory: Path, name: str) -> tuple[str, str]:
 
 
 def main() -> int:
-    args = sys.argv[1:]
-    part, parts = map(int, args.pop(0).removeprefix("--part=").split("/")) if args[0].startswith("--part=") else (1, 1)
-    directory, cc, run = Path(args[0]), args[1], args[2]
-    names = args[3:] or sorted(p.name.removesuffix(".mlirbc") for p in directory.glob("*.mlirbc"))
+    part, parts = map(int, os.environ.get("TEST_PART", "1/1").split("/"))
+    directory, cc, run = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    names = sys.argv[4:] or sorted(p.name.removesuffix(".mlirbc") for p in directory.glob("*.mlirbc"))
     names = names[part - 1::parts]
     print(f"1..{len(names)}", flush=True)
     for number, name in enumerate(names, 1):
