@@ -143,17 +143,30 @@ static PJRT_Error *make_devices(PJRT_Client *c)
 	return NULL;
 }
 
+static bool is_named(const PJRT_NamedValue *v, const char *name)
+{
+	return v->name_size == strlen(name) && !memcmp(v->name, name, v->name_size);
+}
+
 static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v)
 {
-	static const char narrow[] = "narrow_64bit";
+	if (is_named(v, "narrow_64bit")) {
+		if (v->type != PJRT_NamedValue_kBool)
+			return NPJ_INVALID("the option narrow_64bit is true or false");
+		c->narrow_64bit = v->bool_value;
+		return NULL;
+	}
+	/* of jax.distributed */
+	if (is_named(v, "node_id") || is_named(v, "num_nodes")) {
+		int64_t alone = is_named(v, "num_nodes");
 
-	if (v->name_size != sizeof(narrow) - 1 || memcmp(v->name, narrow, v->name_size))
-		return NPJ_INVALID("a client has no option \"%.*s\": narrow_64bit",
-				   (int)v->name_size, v->name ? v->name : "");
-	if (v->type != PJRT_NamedValue_kBool)
-		return NPJ_INVALID("the option narrow_64bit is true or false");
-	c->narrow_64bit = v->bool_value;
-	return NULL;
+		if (v->type == PJRT_NamedValue_kInt64 && v->int64_value == alone)
+			return NULL;
+		return npj_error(PJRT_Error_Code_UNIMPLEMENTED, "several processes: each has its "
+								"own devices here");
+	}
+	return NPJ_INVALID("a client has no option \"%.*s\": narrow_64bit, node_id, num_nodes",
+			   (int)v->name_size, v->name ? v->name : "");
 }
 
 PJRT_Error *npj_Client_Create(PJRT_Client_Create_Args *a)

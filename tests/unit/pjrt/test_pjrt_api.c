@@ -162,10 +162,20 @@ START_TEST(client_options)
 				   .name_size = strlen("no_such_option"),
 				   .type = PJRT_NamedValue_kInt64,
 				   .value_size = 1 };
+	PJRT_Client_Create_Args *c =
+		ARGS(Client_Create, .create_options = &option, .num_options = 1);
 
 	FAIL(Client_Create, ARGS(Client_Create, .create_options = &option, .num_options = 1),
 	     INVALID_ARGUMENT, "no_such_option");
 	FAIL(Client_Create, ARGS(Client_Create, .num_options = 1), INVALID_ARGUMENT, "NULL");
+	option.name = "num_nodes";
+	option.name_size = strlen("num_nodes");
+	option.int64_value = 2;
+	FAIL(Client_Create, ARGS(Client_Create, .create_options = &option, .num_options = 1),
+	     UNIMPLEMENTED, "several processes");
+	option.int64_value = 1;
+	CALL(Client_Create, c);
+	CALL(Client_Destroy, ARGS(Client_Destroy, .client = c->client));
 }
 END_TEST
 
