@@ -253,8 +253,12 @@ int hlo_unsupported(struct hlo_inst *in)
 
 void hlo_fold(struct hlo_inst *in, struct ncc_op *op)
 {
-	if (op->kind != NCC_CONST && ncc_elems(&op->shape) <= FOLD_MOST &&
-	    !ncc_fold(in->imp->m, op))
+	if (op->kind == NCC_CONST || ncc_elems(&op->shape) > FOLD_MOST)
+		return;
+	/* JAX puts indices together from scalars that it broadcasts. */
+	if (op->kind == NCC_CONCAT && !ncc_is_float(op->shape.dtype))
+		ncc_eval(in->imp->m, op);
+	else if (!ncc_fold(in->imp->m, op))
 		ncc_fold_elementwise(in->imp->m, op);
 }
 

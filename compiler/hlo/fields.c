@@ -57,7 +57,6 @@ static const struct field {
 	{ "HloInstructionProto", 74, "output_operand_aliasing", IGNORED },
 	{ "HloInstructionProto", 75, "padding_type", REFUSED },
 	{ "HloInstructionProto", 76, "custom_call_schedule", IGNORED },
-	{ "HloInstructionProto", 77, "custom_call_api_version", IGNORED },
 	{ "HloInstructionProto", 78, "async_group_id", IGNORED },
 	{ "HloInstructionProto", 79, "async_execution_thread", IGNORED },
 	{ "HloInstructionProto", 80, "cross_program_prefetch_index", IGNORED },

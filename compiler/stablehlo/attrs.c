@@ -7,7 +7,7 @@
 #include "convert.h"
 
 #define MOST_TEXT (1 << 16) /* bytes: one may be in another many times, and that in others */
-#define MOST_NUMBERS (1 << 16) /* in a list of dimensions, sizes or devices */
+#define MOST_NUMBERS 64 /* in a list, which has one or two for each dimension */
 
 static int wrong(struct scope *s, const char *name, const char *expected)
 {

@@ -89,21 +89,11 @@ static void skip_use_lists(struct cursor *c, size_t nvalues)
 	}
 }
 
-static int take_dictionary(struct cursor *c, struct mlir_op *op, size_t more)
+static int take_dictionary(struct cursor *c, struct mlir_op *op)
 {
-	const struct mlir_attr *d = cursor_attr(c);
-
-	if (d && d->kind != MLIR_DICTIONARY)
+	op->others = cursor_attr(c);
+	if (op->others && op->others->kind != MLIR_DICTIONARY)
 		return reader_bad(c->r, c->p, "attributes that are no dictionary");
-	if (!d)
-		return c->r->rc;
-	op->names = reader_alloc(c->r, d->n + more + 1, sizeof(*op->names));
-	op->attrs = reader_alloc(c->r, d->n + more + 1, sizeof(*op->attrs));
-	for (size_t i = 0; i < d->n && !c->r->rc; i++) {
-		op->names[i] = d->names[i];
-		op->attrs[i] = d->list[i];
-	}
-	op->nattrs = d->n;
 	return c->r->rc;
 }
 
@@ -120,17 +110,14 @@ static int take_properties(struct cursor *c, const struct op_name *name, struct 
 	if (r->rc || !name->known)
 		return r->rc;
 	p = (struct cursor){ r, r->properties[i].p, r->properties[i].p + r->properties[i].size };
-	if (!op->names) {
-		op->names = reader_alloc(r, name->nproperties + 1, sizeof(*op->names));
-		op->attrs = reader_alloc(r, name->nproperties + 1, sizeof(*op->attrs));
-	}
+	op->names = name->property;
+	op->attrs = reader_alloc(r, name->nproperties + 1, sizeof(*op->attrs));
 	for (size_t k = 0; k < name->nproperties && !r->rc; k++) {
 		const bool optional = !strncmp(name->spelled, "builtin.", strlen("builtin."));
 		const struct mlir_attr *a = optional ? cursor_optional_attr(&p) : cursor_attr(&p);
 
-		if (!a)
-			continue;
-		op->names[op->nattrs] = name->property[k];
+		if (!a && optional)
+			a = attr_of_text(r, MLIR_STRING, "");
 		op->attrs[op->nattrs++] = a;
 	}
 	if (!r->rc && p.p != p.end)
@@ -277,7 +264,7 @@ static int take_op(struct body *b, struct cursor *c, struct mlir_op *op, struct 
 	op->file = place.file;
 	op->line = place.line;
 	if (mask & OP_ATTRS)
-		take_dictionary(c, op, mask & OP_PROPERTIES ? name->nproperties : 0);
+		take_dictionary(c, op);
 	if (mask & OP_PROPERTIES)
 		take_properties(c, name, op);
 	if (mask & OP_RESULTS)

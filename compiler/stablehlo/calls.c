@@ -5,6 +5,9 @@
 
 #include "convert.h"
 
+#define MOST_CALLED 64
+#define TYPED_FFI 4 /* CustomCallApiVersion */
+
 static int call(struct scope *s, const struct mlir_op *op, const char *name)
 {
 	hlo_instruction **in = convert_operands(s, op), *p;
@@ -92,6 +95,8 @@ static int take_called(struct scope *s, const struct mlir_op *op, hlo_instructio
 	const struct mlir_attr *a = mlir_attr_of(op, "called_computations");
 	int rc = 0;
 
+	if (a && a->n > MOST_CALLED)
+		return convert_fail(s, -EFBIG, "it calls more than %d computations", MOST_CALLED);
 	for (size_t i = 0; a && a->kind == MLIR_ARRAY && !rc && i < a->n; i++) {
 		const hlo_computation_message *c = NULL;
 
@@ -164,6 +169,18 @@ static int approximate(struct scope *s, const struct mlir_op *op, hlo_instructio
 	return rc;
 }
 
+/* A dictionary is what the newest way of calling takes. */
+static int take_version(struct scope *s, const struct mlir_op *op, hlo_instruction *p)
+{
+	static const char *const versions[] = { "UNSPECIFIED", "ORIGINAL",  "STATUS_RETURNING",
+						"UNIFIED",     "TYPED_FFI", NULL };
+	const int version =
+		mlir_attr_of(op, "api_version") ? fields_word(s, op, "api_version", versions) : 0;
+
+	p->custom_call_api_version = mlir_attr_of(op, "mhlo.backend_config") ? TYPED_FFI : version;
+	return version < 0 ? version : 0;
+}
+
 int whole_custom_call(struct scope *s, const struct mlir_op *op)
 {
 	hlo_instruction **in = convert_operands(s, op), *p;
@@ -178,6 +195,6 @@ int whole_custom_call(struct scope *s, const struct mlir_op *op)
 	if (!p)
 		return -ENOTSUP;
 	p->custom_call_target = (char *)(uintptr_t)target;
-	rc = take_config(s, op, p) ?: take_called(s, op, p);
+	rc = take_config(s, op, p) ?: take_version(s, op, p) ?: take_called(s, op, p);
 	return rc ? rc : convert_results(s, op, p);
 }

@@ -13,6 +13,7 @@
 
 #define MOST_LEAVES 65536
 #define MOST_TUPLES 8
+#define MOST_RANK 64 /* the importer says more of those that it does not take */
 #define ROOM 16 /* of a list that grows, at first */
 
 int convert_fail(struct scope *s, int code, const char *fmt, ...)
@@ -84,6 +85,11 @@ static Ncc__Hlo__Shape *array_shape(struct scope *s, const struct mlir_type *t)
 {
 	Ncc__Hlo__Shape *p = new_shape(s->v, t->number);
 
+	if (t->ndim > MOST_RANK) {
+		convert_fail(s, -ENOTSUP, "rank %u, at most %d is supported", t->ndim,
+			     NCC_MAX_DIMS);
+		return NULL;
+	}
 	if (!p)
 		return NULL;
 	p->n_dimensions = t->ndim;
@@ -183,9 +189,15 @@ hlo_instruction *convert_add(struct scope *s, const char *opcode, const Ncc__Hlo
 			     hlo_instruction *const *in, size_t n)
 {
 	hlo_computation_message *c = s->c;
+	const bool many = ++s->v->made > NCC_MAX_OPS || n > NCC_MAX_OPERANDS;
 	hlo_instruction *p = shape ? convert_alloc(s->v, 1, sizeof(*p)) : NULL;
 	int64_t *ids = p && n ? convert_alloc(s->v, n, sizeof(*ids)) : NULL;
 
+	if (many) {
+		convert_fail(s, -EFBIG, "more than %d operations, or %d operands", NCC_MAX_OPS,
+			     NCC_MAX_OPERANDS);
+		return NULL;
+	}
 	c->instructions = grow(s->v, c->instructions, c->n_instructions, &s->room, sizeof(p));
 	if (!p || (n && !ids) || !c->instructions)
 		return NULL;
@@ -413,14 +425,19 @@ hlo_instruction **convert_block(struct scope *s, const struct mlir_block *b, siz
 
 int convert_calls(hlo_instruction *p, struct convert *v, const hlo_computation_message *c)
 {
-	int64_t *ids = convert_alloc(v, p->n_called_computation_ids + 1, sizeof(*ids));
+	const size_t n = p->n_called_computation_ids;
+	int64_t *ids = p->called_computation_ids;
 
-	if (!ids)
-		return -ENOMEM;
-	if (p->n_called_computation_ids)
-		memcpy(ids, p->called_computation_ids, p->n_called_computation_ids * sizeof(*ids));
-	ids[p->n_called_computation_ids++] = c->id;
-	p->called_computation_ids = ids;
+	if (!(n & (n - 1))) { /* there is room for a power of two */
+		ids = convert_alloc(v, n ? 2 * n : 1, sizeof(*ids));
+		if (!ids)
+			return -ENOMEM;
+		if (n)
+			memcpy(ids, p->called_computation_ids, n * sizeof(*ids));
+		p->called_computation_ids = ids;
+	}
+	ids[n] = c->id;
+	p->n_called_computation_ids++;
 	return 0;
 }
 

@@ -30,7 +30,7 @@ struct convert {
 	struct function *functions; /* by name */
 	size_t nfunctions;
 	int64_t next_id;
-	unsigned int mark, depth;
+	unsigned int mark, depth, made; /* made: instructions */
 	unsigned int partitions;
 	/* operations.c: converts an operation; how what is below reaches the others */
 	int (*op)(struct scope *s, const struct mlir_op *op);
@@ -108,6 +108,8 @@ const struct conversion *conversion_of(const char *name);
 int convert_op(struct scope *s, const struct mlir_op *op);
 
 /* fields.c: what an instruction has besides its operands */
+int fields_word(struct scope *s, const struct mlir_op *op, const char *name,
+		const char *const *words);
 int fields_broadcast(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 int fields_cholesky(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 int fields_compare(struct scope *s, const struct mlir_op *op, hlo_instruction *p);

@@ -11,7 +11,7 @@ static int no_memory(struct scope *s)
 }
 
 /* The index of a word in a list that ends with NULL; -EINVAL and an error: it is not there */
-static int word(struct scope *s, const struct mlir_op *op, const char *name,
+int fields_word(struct scope *s, const struct mlir_op *op, const char *name,
 		const char *const *words)
 {
 	const char *text = "";
@@ -98,7 +98,7 @@ int fields_triangular_solve(struct scope *s, const struct mlir_op *op, hlo_instr
 	bool left = false, lower = false, unit = false;
 	int rc = attr_bool(s, op, "left_side", &left) ?: attr_bool(s, op, "lower", &lower)
 		 ?: attr_bool(s, op, "unit_diagonal", &unit);
-	const int kind = rc ? 0 : word(s, op, "transpose_a", kinds);
+	const int kind = rc ? 0 : fields_word(s, op, "transpose_a", kinds);
 
 	if (rc || kind < 0 || !o)
 		return rc ? rc : kind < 0 ? kind : no_memory(s);
@@ -292,7 +292,7 @@ int fields_fft(struct scope *s, const struct mlir_op *op, hlo_instruction *p)
 {
 	static const char *const kinds[] = { "FFT", "IFFT", "RFFT", "IRFFT", NULL };
 
-	p->fft_type = word(s, op, "fft_type", kinds);
+	p->fft_type = fields_word(s, op, "fft_type", kinds);
 	if (p->fft_type < 0)
 		return p->fft_type;
 	return attr_list(s, op, "fft_length", &p->n_fft_length, &p->fft_length);
@@ -316,7 +316,7 @@ int fields_rng(struct scope *s, const struct mlir_op *op, hlo_instruction *p)
 {
 	static const char *const kinds[] = { "", "UNIFORM", "NORMAL", NULL };
 
-	p->distribution = word(s, op, "rng_distribution", kinds);
+	p->distribution = fields_word(s, op, "rng_distribution", kinds);
 	return p->distribution < 0 ? p->distribution : 0;
 }
 
@@ -324,6 +324,6 @@ int fields_rng_bits(struct scope *s, const struct mlir_op *op, hlo_instruction *
 {
 	static const char *const kinds[] = { "DEFAULT", "THREE_FRY", "PHILOX", NULL };
 
-	p->rng_algorithm = word(s, op, "rng_algorithm", kinds);
+	p->rng_algorithm = fields_word(s, op, "rng_algorithm", kinds);
 	return p->rng_algorithm < 0 ? p->rng_algorithm : 0;
 }

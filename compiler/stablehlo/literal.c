@@ -80,18 +80,27 @@ static int fill(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Literal *l
 	}
 }
 
+/* Many operations may have one attribute: its literal is made once. */
 static hlo_instruction *add_constant(struct scope *s, const struct mlir_attr *a,
 				     Ncc__Hlo__Shape *shape)
 {
-	Ncc__Hlo__Literal *l = convert_alloc(s->v, 1, sizeof(*l));
+	struct mlir_attr *made = (struct mlir_attr *)(uintptr_t)a;
 	hlo_instruction *p = shape ? convert_add(s, "constant", shape, NULL, 0) : NULL;
+	Ncc__Hlo__Literal *l = a->note;
 
-	if (!l || !p)
-		return NULL;
-	ncc__hlo__literal__init(l);
-	l->shape = shape;
-	p->literal = l;
-	return fill(s, a, l) ? NULL : p;
+	if (!l && p) {
+		l = convert_alloc(s->v, 1, sizeof(*l));
+		if (!l)
+			return NULL;
+		ncc__hlo__literal__init(l);
+		l->shape = shape;
+		if (fill(s, a, l))
+			return NULL;
+		made->note = l;
+	}
+	if (p)
+		p->literal = l;
+	return p;
 }
 
 hlo_instruction *literal_add(struct scope *s, const struct mlir_attr *dense)

@@ -10,14 +10,6 @@ void mlir_free(struct mlir *m)
 	m->module = NULL;
 }
 
-const struct mlir_attr *mlir_attr_of(const struct mlir_op *op, const char *name)
-{
-	for (size_t i = 0; i < op->nattrs; i++)
-		if (!strcmp(op->names[i], name))
-			return op->attrs[i];
-	return NULL;
-}
-
 const struct mlir_attr *mlir_entry_of(const struct mlir_attr *dictionary, const char *name)
 {
 	if (!dictionary || dictionary->kind != MLIR_DICTIONARY)
@@ -26,6 +18,14 @@ const struct mlir_attr *mlir_entry_of(const struct mlir_attr *dictionary, const 
 		if (!strcmp(dictionary->names[i], name))
 			return dictionary->list[i];
 	return NULL;
+}
+
+const struct mlir_attr *mlir_attr_of(const struct mlir_op *op, const char *name)
+{
+	for (size_t i = 0; i < op->nattrs; i++)
+		if (!strcmp(op->names[i], name))
+			return op->attrs[i];
+	return op->others ? mlir_entry_of(op->others, name) : NULL;
 }
 
 int64_t mlir_elems(const struct mlir_type *type)

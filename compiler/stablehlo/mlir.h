@@ -91,6 +91,7 @@ struct mlir_attr {
 	 */
 	const uint8_t *data;
 	bool one;
+	void *note; /* literal.c's: what was made of it */
 };
 
 struct mlir_value {
@@ -107,8 +108,10 @@ struct mlir_op {
 	const char *file; /* where the program's author wrote it; NULL: not known */
 	unsigned int line;
 	size_t nattrs; /* in no order */
-	const char **names;
+	const char *const *names;
 	const struct mlir_attr **attrs;
+	const struct mlir_attr
+		*others; /* a dictionary of more, which operations may share; or NULL */
 	size_t nin, nout, nregions;
 	struct mlir_value **in, *out;
 	struct mlir_region *regions;

@@ -6,6 +6,9 @@
 #include "bytecode.h"
 #include "hlo/hlo.h"
 
+/* of a dictionary: it is looked through each time that something refers to it */
+#define MOST_ENTRIES 256
+
 struct mlir_attr *new_attr(struct reader *r, enum mlir_attr_kind kind)
 {
 	struct mlir_attr *a = reader_alloc(r, 1, sizeof(*a));
@@ -199,11 +202,16 @@ const struct mlir_attr *attr_of_array(struct cursor *c)
 
 const struct mlir_attr *attr_of_dictionary(struct cursor *c)
 {
+	const uint8_t *at = c->p;
 	const size_t n = cursor_count(c);
 	struct mlir_attr *a = new_attr(c->r, MLIR_DICTIONARY);
 
 	if (!a)
 		return NULL;
+	if (n > MOST_ENTRIES) {
+		reader_bad(c->r, at, "a dictionary of more entries than are looked through");
+		return NULL;
+	}
 	a->n = n;
 	a->text = "";
 	a->names = reader_alloc(c->r, n + 1, sizeof(*a->names));
