@@ -11,6 +11,7 @@ AREAS ?= $(basename $(notdir $(wildcard tests/mutate/*.list)))
 GUEST_AREAS := $(basename $(notdir $(shell grep -l '^tests:.*vm/' tests/mutate/*.list)))
 FUZZ_ENGINE ?= libfuzzer
 SOAK_TIME ?= 600
+JAX ?=
 # whose chip the networks are compiled for
 TARGET ?= inf1
 SOAK_SEED ?=
@@ -52,6 +53,10 @@ $(SAN)/build.ninja:
 programs: $(REL)/build.ninja ## build the programs and libraries
 	@$(STEP) 1/4 "programs and libraries" ninja -C $(REL)
 
+.PHONY: wheel
+wheel: programs ## the wheel of the JAX plug-in, in build/wheel (setuptools and auditwheel from PyPI)
+	@$(STEP) 1/1 "wheel" frameworks/python/wheel $(REL) $(BUILD)/wheel
+
 modules: | deps ## build neuron.ko for KVER
 	@$(STEP) 2/4 "kernel module for $(KVER)" $(MAKE) -C $(KDIR) M=$(CURDIR) modules
 
@@ -83,6 +88,10 @@ check-networks: programs ## whole networks on the chip in process against float6
 check-sweep: programs ## operators on the ends of their types, against onnxruntime, NumPy and JAX (from PyPI; TARGET=trn1: its chip)
 	@scripts/install-deps --networks
 	@set -e; for s in tests/sweep/onnx.py tests/sweep/hlo.py; do $$s --build $(REL) --target $(TARGET); done
+
+.PHONY: check-frameworks
+check-frameworks: wheel ## JAX on the wheel of the plug-in, against its CPU (JAX from PyPI; JAX="0.6.2 0.12.0.1": these)
+	@tests/frameworks/run $(BUILD)/wheel $(JAX)
 
 check-generic-kernel: programs qemu ## what the cloud kernel has not: hwmon, device coredumps
 	@tests/vm/generic-kernel --build $(REL) --output $(BUILD)/tap-generic

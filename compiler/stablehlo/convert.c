@@ -84,7 +84,6 @@ static Ncc__Hlo__Layout *row_major(struct convert *v, size_t n)
 static Ncc__Hlo__Shape *array_shape(struct scope *s, const struct mlir_type *t)
 {
 	Ncc__Hlo__Shape *p = new_shape(s->v, t->number);
-	bool dynamic = false;
 
 	if (t->ndim > MOST_RANK) {
 		convert_fail(s, -ENOTSUP, "rank %u, at most %d is supported", t->ndim,
@@ -104,7 +103,7 @@ static Ncc__Hlo__Shape *array_shape(struct scope *s, const struct mlir_type *t)
 		if (t->dim[i] != MLIR_DYNAMIC)
 			continue;
 		p->dimensions[i] = t->bound ? t->bound[i] : -1;
-		p->is_dynamic_dimension[i] = dynamic = true;
+		p->is_dynamic_dimension[i] = true;
 		if (p->dimensions[i] < 0) {
 			convert_fail(s, -ENOTSUP,
 				     "a dimension of any size (%u of tensor<...x%s>): only "
@@ -113,7 +112,7 @@ static Ncc__Hlo__Shape *array_shape(struct scope *s, const struct mlir_type *t)
 			return NULL;
 		}
 	}
-	p->n_is_dynamic_dimension = dynamic ? t->ndim : 0;
+	p->n_is_dynamic_dimension = t->ndim; /* jaxlib 0.4 complains of a shape without */
 	return p;
 }
 

@@ -22,6 +22,7 @@ from layers import Graph, circle
 LAYERS: dict[str, list[str]] = {
     "programs": ["neuron-ls", "tools/neuron-bench", "tools/neuron-cli", "tools/neuron-monitor", "tools/neuron-profile", "tools/neuron-run", "tools/neuron-top", "tools/neuronx-cc", "examples/custom_op", "examples/digits", "scripts/guest"],
     "what custom operators are made of": ["custom-op/*"],
+    "what frameworks load": ["frameworks/pjrt"],
     "what programs share": ["tools/common", "tools/telemetry"],
     "the daemon": ["runtime/rtd"],
     "runtime and compiler": ["runtime/nrt", "compiler", "compiler/*"],

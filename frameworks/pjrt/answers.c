@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+/* What is worked out only if a framework asks: costs, memory, the program as HLO */
+#include <stdlib.h>
+#include <string.h>
+
+#include "digest.h"
+#include "executable.h"
+#include "neff.h"
+
+static size_t bytes_of(const struct npj_shape *s, unsigned int n)
+{
+	size_t sum = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		sum += npj_device_bytes(&s[i]);
+	return sum;
+}
+
+static PJRT_NamedValue cost(const char *name, double value)
+{
+	return (PJRT_NamedValue){ .struct_size = PJRT_NamedValue_SIZE,
+				  .name = name,
+				  .name_size = strlen(name),
+				  .type = PJRT_NamedValue_kFloat,
+				  .float_value = (float)value,
+				  .value_size = 1 };
+}
+
+/*
+ * flops are those of the tensor engine, two for each multiply-accumulate of the compiled program;
+ * bytes accessed are the arguments and results, once each.
+ */
+PJRT_Error *npj_Executable_GetCostAnalysis(PJRT_Executable_GetCostAnalysis_Args *a)
+{
+	PJRT_Executable *x = a->executable;
+
+	NPJ_NEED(x, "executable");
+	pthread_mutex_lock(&x->lock);
+	if (!x->cost[0].struct_size) {
+		const struct ncc_program *p = x->program;
+		double in = (double)bytes_of(x->in, p->nin),
+		       out = (double)bytes_of(x->out, p->nout);
+
+		x->cost[0] = cost("flops", 2.0 * (double)x->macs);
+		x->cost[1] = cost("bytes accessed", in + out);
+		x->cost[2] = cost("bytes accessedout{}", out);
+	}
+	pthread_mutex_unlock(&x->lock);
+	a->properties = x->cost;
+	a->num_properties = NPJ_COSTS;
+	return NULL;
+}
+
+/* The scratch memory that a NEFF's programs have beside arguments, results and constants */
+static PJRT_Error *scratch(const PJRT_Executable *x, int64_t *bytes)
+{
+	struct neff_limits limits = { .target = x->topology->target };
+	struct neff_model *model;
+	struct neff_error err;
+	uint64_t shared = 0;
+
+	*bytes = 0;
+	if (!x->neff.size)
+		return NULL;
+	if (neff_read(x->neff.data, x->neff.size, &limits, &model, &err))
+		return npj_error(PJRT_Error_Code_INTERNAL, "the compiled program: %s", err.text);
+	for (unsigned int g = 0; g < model->nsubgraphs; g++)
+		for (unsigned int i = 0; i < model->subgraphs[g].nvars; i++) {
+			const struct neff_var *v = &model->subgraphs[g].vars[i];
+
+			if (v->type == NEFF_VAR_TMP_BUF)
+				*bytes += (int64_t)v->size;
+			if (v->type == NEFF_VAR_VIRTUAL && v->backing_off + v->size > shared)
+				shared = v->backing_off + v->size;
+		}
+	*bytes += (int64_t)shared;
+	neff_free(model);
+	return NULL;
+}
+
+PJRT_Error *npj_Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMemoryStats_Args *a)
+{
+	PJRT_Executable *x = a->executable;
+	PJRT_Error *e;
+
+	NPJ_NEED(x, "executable");
+	*a = (PJRT_Executable_GetCompiledMemoryStats_Args){ .struct_size = a->struct_size,
+							    .extension_start = a->extension_start,
+							    .executable = x };
+	e = scratch(x, &a->temp_size_in_bytes);
+	if (e)
+		return e;
+	a->generated_code_size_in_bytes = (int64_t)x->neff.size;
+	a->argument_size_in_bytes = (int64_t)bytes_of(x->in, x->program->nin);
+	a->output_size_in_bytes = (int64_t)bytes_of(x->out, x->program->nout);
+	for (unsigned int k = 0; k < x->program->nout; k++)
+		if (x->takes[k] >= 0)
+			a->alias_size_in_bytes += (int64_t)npj_device_bytes(&x->out[k]);
+	a->peak_memory_in_bytes = a->argument_size_in_bytes + a->output_size_in_bytes -
+				  a->alias_size_in_bytes + a->temp_size_in_bytes;
+	a->total_size_in_bytes = a->peak_memory_in_bytes + a->generated_code_size_in_bytes;
+	a->total_allocation_bytes = a->peak_memory_in_bytes;
+	a->peak_unpadded_heap_bytes = a->peak_memory_in_bytes;
+	return NULL;
+}
+
+/* A varint of protobuf's at p; its bytes */
+static size_t varint(unsigned char *p, uint64_t v)
+{
+	size_t n = 0;
+
+	do {
+		p[n++] = (unsigned char)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
+		v >>= 7;
+	} while (v);
+	return n;
+}
+
+#define FIELD(number, wire) ((number) << 3 | (wire))
+
+/* A text that grows: protobuf's fields one after the other */
+static size_t field(unsigned char *p, unsigned int number, const void *bytes, size_t size)
+{
+	size_t n = 1;
+
+	p[0] = (unsigned char)FIELD(number, 2);
+	n += varint(p + n, size);
+	if (size)
+		memcpy(p + n, bytes, size);
+	return n + size;
+}
+
+static bool take_varint(const struct npj_blob *b, size_t *at, uint64_t *v)
+{
+	*v = 0;
+	for (unsigned int shift = 0; *at < b->size && shift < 64; shift += 7) {
+		unsigned char c = ((const unsigned char *)b->data)[(*at)++];
+
+		*v |= (uint64_t)(c & 0x7f) << shift;
+		if (!(c & 0x80))
+			return true;
+	}
+	return false;
+}
+
+/* The bytes of a message's first field of that number; none of a message that is none */
+static struct npj_blob find_field(const struct npj_blob *b, unsigned int number)
+{
+	uint64_t key, n;
+	size_t at = 0;
+
+	while (at < b->size && take_varint(b, &at, &key)) {
+		bool bytes = (key & 7) == 2;
+
+		if (((key & 7) == 0 || bytes) && !take_varint(b, &at, &n))
+			break;
+		if (!bytes) {
+			at += (key & 7) == 1 ? 8 : (key & 7) == 5 ? 4 : 0;
+			continue;
+		}
+		if (n > b->size - at)
+			break;
+		if (key >> 3 == number)
+			return npj_blob((const char *)b->data + at, n);
+		at += n;
+	}
+	return npj_blob(NULL, 0);
+}
+
+/*
+ * HloModuleProtoWithConfig: the module (1) and its configuration (2): the entry's layout (1), which
+ * is the module's program shape (4), replicas (4), partitions (5)
+ */
+static PJRT_Error *with_config(PJRT_Executable *x)
+{
+	struct npj_blob module = { NULL, 0 }, shape;
+	unsigned char *bytes, *config;
+	struct ncc_error err;
+	size_t n, size;
+	int r = ncc_program_hlo(x->code.data, x->code.size, &module.data, &module.size, &err);
+
+	if (r)
+		return npj_compiler_error(r, &err);
+	shape = find_field(&module, 4);
+	config = malloc(shape.size + 64);
+	bytes = malloc(module.size + shape.size + 128);
+	if (config && bytes) {
+		n = field(config, 1, shape.data, shape.size);
+		config[n++] = FIELD(4, 0);
+		n += varint(config + n, x->options.replicas);
+		config[n++] = FIELD(5, 0);
+		n += varint(config + n, x->options.partitions);
+		size = field(bytes, 1, module.data, module.size);
+		size += field(bytes + size, 2, config, n);
+		x->hlo = npj_blob(bytes, size);
+	} else {
+		free(bytes);
+	}
+	free(config);
+	free(module.data);
+	return x->hlo.data ? NULL : npj_no_memory();
+}
+
+/* The program as it went into the compiler: what comes out of it is no HLO. */
+PJRT_Error *npj_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args *a)
+{
+	static const char format[] = "hlo_with_config";
+	PJRT_Executable *x = a->executable;
+	PJRT_Program *p = a->program;
+	PJRT_Error *e = NULL;
+
+	NPJ_NEED(x, "executable");
+	NPJ_NEED(p, "program");
+	pthread_mutex_lock(&x->lock);
+	if (!x->hlo.data)
+		e = with_config(x);
+	pthread_mutex_unlock(&x->lock);
+	if (e)
+		return e;
+	p->format = format;
+	p->format_size = sizeof(format) - 1;
+	if (p->code && p->code_size < x->hlo.size)
+		return NPJ_INVALID("room for %zu bytes, the program has %zu", p->code_size,
+				   x->hlo.size);
+	if (p->code)
+		memcpy(p->code, x->hlo.data, x->hlo.size);
+	p->code_size = x->hlo.size;
+	return NULL;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Compilation in this process, by the thread that asks. What is compiled is kept on disk (cache.c).
+ * A program that only hands on its arguments is not compiled at all.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cache.h"
+#include "digest.h"
+#include "executable.h"
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* All that cannot be imported, a line each: more than the first reason helps who wrote the program.
+ */
+struct obstacles {
+	char text[4096];
+	size_t n;
+};
+
+static void obstacle(void *opaque, const char *line)
+{
+	struct obstacles *o = opaque;
+	int n = snprintf(o->text + o->n, sizeof(o->text) - o->n, "\n  %s", line);
+
+	if (n > 0 && (size_t)n < sizeof(o->text) - o->n)
+		o->n += (size_t)n;
+	else
+		o->text[o->n] = 0;
+}
+
+static struct ncc_options compiler_options(const PJRT_Executable *x, struct obstacles *o)
+{
+	struct ncc_options opt = {
+		.framework = NCC_XLA,
+		.target = x->topology->target,
+		.auto_cast = x->options.cast,
+		.auto_cast_type = x->options.cast_type,
+		.level = x->options.level,
+		.lnc = x->options.lnc,
+		.compress_constants = x->options.compress,
+		.hardware_rng = x->options.hardware_rng,
+		.structured_sparsity = x->options.sparsity,
+		.narrow_64bit = x->options.narrow_64bit,
+		.obstacle = obstacle,
+		.opaque = o,
+	};
+
+	/* the NEFF's: the same program has the same one, whoever compiles it */
+	for (unsigned int i = 0; i < sizeof(opt.uuid); i++)
+		sscanf(x->fingerprint + 2 * i, "%2hhx", &opt.uuid[i]);
+	return opt;
+}
+
+static int attempt(PJRT_Executable *x, bool narrow, struct obstacles *o, struct ncc_error *err)
+{
+	struct ncc_options opt = compiler_options(x, o);
+
+	opt.narrow_64bit = opt.narrow_64bit || narrow;
+	o->n = 0;
+	o->text[0] = 0;
+	return ncc_compile(x->code.data, x->code.size, &opt, &x->neff.data, &x->neff.size, err);
+}
+
+PJRT_Error *npj_compile(PJRT_Executable *x, bool anew)
+{
+	struct obstacles o;
+	struct ncc_error err;
+	PJRT_Error *e, *more;
+	int64_t start = now_ms();
+	int r;
+
+	x->cached = false;
+	if (npj_executable_trivial(x))
+		return NULL;
+	if (!anew && npj_cache_read(x, &x->neff)) {
+		x->cached = true;
+		return NULL;
+	}
+	r = attempt(x, false, &o, &err);
+	/* 64-bit numbers inside of a program whose ends are not cannot be told to stay in 32 */
+	if (r == -ENOTSUP && !x->options.narrow_64bit) {
+		struct obstacles again;
+		struct ncc_error why;
+		int second = attempt(x, true, &again, &why);
+
+		if (!second)
+			r = 0;
+	}
+	if (!r) {
+		npj_cache_write(x, now_ms() - start);
+		return NULL;
+	}
+	e = npj_compiler_error(r, &err);
+	/* the first obstacle is what the error says; more of them follow it */
+	if (!strchr(o.text + (o.n ? 1 : 0), '\n'))
+		return e;
+	more = npj_error(e->code, "%s: cannot be compiled for %s%s", x->program->name,
+			 x->topology->arch, o.text);
+	npj_error_free(e);
+	return more;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Executables: a program that was compiled for a topology, and one that is loaded on devices of a
+ * client. Both are counted; a handle is one reference.
+ */
+#ifndef NPJ_EXECUTABLE_H
+#define NPJ_EXECUTABLE_H
+
+#include "options.h"
+#include "pjrt.h"
+
+struct npj_blob {
+	void *data;
+	size_t size;
+};
+static inline struct npj_blob npj_blob(const void *data, size_t size)
+{
+	return (struct npj_blob){ (void *)data, size };
+}
+/* A copy of b's own; false: no memory */
+bool npj_blob_copy(struct npj_blob *to, struct npj_blob from);
+
+#define NPJ_COSTS 3
+
+struct PJRT_Executable {
+	atomic_int refs;
+	PJRT_TopologyDescription *topology;
+	struct npj_options options;
+	struct npj_blob code; /* as the framework gave it */
+	struct npj_blob options_bytes;
+	struct npj_blob neff; /* none of a program that only hands on what it gets */
+	bool cached; /* the NEFF is one that was found on disk */
+	bool narrow_64bit; /* its client takes 64-bit types */
+	char fingerprint[65];
+	struct ncc_program *program;
+	struct npj_shape *in, *out;
+	bool *donated; /* of each input: does an output take its memory? */
+	int *takes; /* of each output: whose memory it takes, or -1 */
+	/* what is answered of the outputs: arrays that live as long as this */
+	PJRT_Buffer_Type *out_type;
+	int64_t *out_dims;
+	size_t *out_ndims;
+	const char **kinds; /* of inputs and outputs, whichever are more */
+	size_t *kind_sizes;
+	PJRT_Layouts_MemoryLayout **layouts; /* of the inputs, then of the outputs */
+	/* on the first question */
+	pthread_mutex_t lock; /* of both */
+	struct npj_blob hlo;
+	PJRT_NamedValue cost[NPJ_COSTS];
+	uint64_t macs; /* of one execution, known once it is loaded */
+};
+
+/*
+ * What a program is, with neither a NEFF nor a place. Takes the options; code and their bytes are
+ * copied.
+ */
+PJRT_Error *npj_executable_new(PJRT_TopologyDescription *t, bool narrow_64bit, struct npj_blob code,
+			       struct npj_blob options_bytes, struct npj_options *o,
+			       PJRT_Executable **result);
+PJRT_Executable *npj_executable_ref(PJRT_Executable *x);
+void npj_executable_unref(PJRT_Executable *x); /* NULL: nothing */
+/* Does it compute nothing, so that there is no NEFF? */
+bool npj_executable_trivial(const PJRT_Executable *x);
+/* Compiles it, or takes what was compiled before from the cache; anew: not from there */
+PJRT_Error *npj_compile(PJRT_Executable *x, bool anew);
+PJRT_Error *npj_program_check(const PJRT_Program *p, struct npj_blob *code);
+
+/* An input or output of a model that is loaded */
+struct npj_binding {
+	char name[24]; /* the NEFF's; "": it has none, as of an array without elements */
+};
+
+struct PJRT_LoadedExecutable {
+	atomic_int refs;
+	atomic_bool deleted;
+	PJRT_Client *client;
+	PJRT_Executable *executable;
+	unsigned int n; /* devices, replica by replica */
+	PJRT_Device **device;
+	PJRT_LogicalDeviceIds *logical;
+	nrt_model_t **model; /* n of them; none of a trivial program */
+	struct npj_binding *in, *out;
+	atomic_llong duration; /* of the last execution, ns; 0: none was */
+};
+PJRT_LoadedExecutable *npj_loaded_ref(PJRT_LoadedExecutable *l);
+void npj_loaded_unref(PJRT_LoadedExecutable *l);
+/* Loads it on the devices that its options name; takes the reference to x */
+PJRT_Error *npj_load(PJRT_Client *c, PJRT_Executable *x, PJRT_LoadedExecutable **result);
+
+PJRT_Layouts_MemoryLayout *npj_layout_new(unsigned int ndim); /* row-major (layouts.c) */
+void npj_layout_unref(PJRT_Layouts_MemoryLayout *l);
+
+#endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Executables on devices: which devices a program runs on, its model on each, and the names that
+ * the model has for the program's arguments and results.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bytes.h"
+#include "cache.h"
+#include "compile_options.pb-c.h"
+#include "executable.h"
+#include "nrt/nrt_experimental.h"
+#include "nrtx.h"
+
+PJRT_LoadedExecutable *npj_loaded_ref(PJRT_LoadedExecutable *l)
+{
+	atomic_fetch_add(&l->refs, 1);
+	return l;
+}
+
+static void unload(PJRT_LoadedExecutable *l)
+{
+	for (unsigned int i = 0; l->model && i < l->n; i++)
+		if (l->model[i] && !npj_forked())
+			nrt_unload(l->model[i]);
+	free(l->model);
+	l->model = NULL;
+}
+
+void npj_loaded_unref(PJRT_LoadedExecutable *l)
+{
+	PJRT_Client *c;
+
+	if (!l || atomic_fetch_sub(&l->refs, 1) != 1)
+		return;
+	c = l->client;
+	unload(l);
+	npj_executable_unref(l->executable);
+	free(l->device);
+	free(l->logical);
+	free(l->in);
+	free(l->out);
+	free(l);
+	npj_client_unref(c);
+}
+
+/* The devices, by the options' ids, or the first ones */
+static PJRT_Error *assign(PJRT_LoadedExecutable *l)
+{
+	const struct npj_options *o = &l->executable->options;
+
+	l->n = o->replicas * o->partitions;
+	if (l->n > l->client->n)
+		return NPJ_INVALID("a program for %u devices (%u replicas of %u partitions): there "
+				   "are %u",
+				   l->n, o->replicas, o->partitions, l->client->n);
+	l->device = calloc(l->n, sizeof(*l->device));
+	l->logical = calloc(l->n, sizeof(*l->logical));
+	l->model = calloc(l->n, sizeof(nrt_model_t *));
+	l->in = calloc(l->executable->program->nin + 1, sizeof(*l->in));
+	l->out = calloc(l->executable->program->nout + 1, sizeof(*l->out));
+	if (!l->device || !l->logical || !l->model || !l->in || !l->out)
+		return npj_no_memory();
+	for (unsigned int i = 0; i < l->n; i++) {
+		PJRT_Device *d = o->assigned ? npj_client_device(l->client, o->assigned[i])
+					     : &l->client->device[i];
+
+		if (!d)
+			return NPJ_INVALID("the program is assigned to device %d, which is not "
+					   "there",
+					   o->assigned[i]);
+		for (unsigned int j = 0; j < i; j++)
+			if (l->device[j] == d)
+				return NPJ_INVALID("the program is assigned to device %d twice",
+						   d->description->id);
+		l->device[i] = d;
+		l->logical[i] = (PJRT_LogicalDeviceIds){ (int)(i / o->partitions),
+							 (int)(i % o->partitions) };
+	}
+	return NULL;
+}
+
+/* Finds the model's tensors of one usage, which have the compiler's names, and checks their sizes. */
+static PJRT_Error *bind(const nrt_tensor_info_array_t *all, nrt_tensor_usage_t usage,
+			const struct npj_shape *shape, unsigned int n, struct npj_binding *binding)
+{
+	const char *base = usage == NRT_TENSOR_USAGE_INPUT ? "input" : "output";
+
+	for (unsigned int i = 0; i < n; i++) {
+		size_t bytes = npj_device_bytes(&shape[i]), size = 0;
+		char name[sizeof(binding->name)];
+
+		snprintf(name, sizeof(name), "%s%u", base, i);
+		for (uint64_t k = 0; k < all->tensor_count; k++)
+			if (all->tensor_array[k].usage == usage &&
+			    !strcmp(all->tensor_array[k].name, name))
+				size = all->tensor_array[k].size;
+		if (size != bytes)
+			return npj_error(PJRT_Error_Code_INTERNAL,
+					 "the compiled program's %s has %zu bytes, the program's "
+					 "%zu",
+					 name, size, bytes);
+		if (size)
+			memcpy(binding[i].name, name, sizeof(name));
+	}
+	return NULL;
+}
+
+static PJRT_Error *load_models(PJRT_LoadedExecutable *l)
+{
+	PJRT_Executable *x = l->executable;
+	struct nrtx_load_params params = { .core_count = 1 };
+	nrt_tensor_info_array_t *all = NULL;
+	struct nrtx_model_counters counters;
+	NRT_STATUS status;
+	PJRT_Error *e;
+
+	status = nrtx_neff_read(x->neff.data, x->neff.size, &params, &params.neff);
+	for (unsigned int i = 0; i < l->n && !status; i++) {
+		params.start_core = l->device[i]->vnc;
+		status = nrtx_load(NULL, 0, &params, &l->model[i]);
+	}
+	e = npj_runtime_error(status, "loading the program");
+	if (params.neff)
+		nrtx_neff_free(params.neff);
+	if (e)
+		return e;
+	status = nrt_get_model_tensor_info(l->model[0], &all);
+	if (status)
+		return npj_runtime_error(status, "the program's tensors");
+	e = bind(all, NRT_TENSOR_USAGE_INPUT, x->in, x->program->nin, l->in);
+	if (!e)
+		e = bind(all, NRT_TENSOR_USAGE_OUTPUT, x->out, x->program->nout, l->out);
+	nrt_free_model_tensor_info(all);
+	if (!e && nrtx_model_counters(l->model[0], &counters) == NRT_SUCCESS)
+		x->macs = counters.macs_per_infer;
+	return e;
+}
+
+/* A file of the cache that cannot be loaded is none: the program is compiled as if it was not
+ * there. */
+static PJRT_Error *load(PJRT_LoadedExecutable *l)
+{
+	PJRT_Error *e;
+
+	if (!l->executable->neff.size)
+		return NULL;
+	e = load_models(l);
+	if (!e || !l->executable->cached)
+		return e;
+	npj_error_free(e);
+	npj_cache_drop(l->executable);
+	unload(l);
+	l->model = calloc(l->n, sizeof(nrt_model_t *));
+	free(l->executable->neff.data);
+	l->executable->neff = npj_blob(NULL, 0);
+	e = l->model ? npj_compile(l->executable, true) : npj_no_memory();
+	return e ? e : load_models(l);
+}
+
+PJRT_Error *npj_load(PJRT_Client *c, PJRT_Executable *x, PJRT_LoadedExecutable **result)
+{
+	PJRT_LoadedExecutable *l;
+	PJRT_Error *e = npj_client_open(c);
+
+	if (!e && (x->topology->target != c->topology->target || x->options.lnc > c->topology->lnc))
+		e = npj_error(PJRT_Error_Code_FAILED_PRECONDITION,
+			      "a program for %s with logical cores of %u: here are %s, of %u",
+			      x->topology->arch, x->options.lnc, c->topology->arch,
+			      c->topology->lnc);
+	l = e ? NULL : calloc(1, sizeof(*l));
+	if (!l) {
+		npj_executable_unref(x);
+		return e ? e : npj_no_memory();
+	}
+	l->refs = 1;
+	l->client = npj_client_ref(c);
+	l->executable = x;
+	e = assign(l);
+	if (!e)
+		e = load(l);
+	if (e) {
+		npj_loaded_unref(l);
+		return e;
+	}
+	*result = l;
+	return NULL;
+}
+
+PJRT_Error *npj_LoadedExecutable_Destroy(PJRT_LoadedExecutable_Destroy_Args *a)
+{
+	npj_loaded_unref(a->executable);
+	return NULL;
+}
+
+/* What is under way goes on. */
+PJRT_Error *npj_LoadedExecutable_Delete(PJRT_LoadedExecutable_Delete_Args *a)
+{
+	NPJ_NEED(a->executable, "executable");
+	atomic_store(&a->executable->deleted, true);
+	return NULL;
+}
+
+PJRT_Error *npj_LoadedExecutable_IsDeleted(PJRT_LoadedExecutable_IsDeleted_Args *a)
+{
+	NPJ_NEED(a->executable, "executable");
+	a->is_deleted = atomic_load(&a->executable->deleted);
+	return NULL;
+}
+
+PJRT_Error *npj_LoadedExecutable_GetExecutable(PJRT_LoadedExecutable_GetExecutable_Args *a)
+{
+	NPJ_NEED(a->loaded_executable, "loaded_executable");
+	a->executable = npj_executable_ref(a->loaded_executable->executable);
+	return NULL;
+}
+
+PJRT_Error *
+npj_LoadedExecutable_AddressableDevices(PJRT_LoadedExecutable_AddressableDevices_Args *a)
+{
+	NPJ_NEED(a->executable, "executable");
+	a->addressable_devices = a->executable->device;
+	a->num_addressable_devices = a->executable->n;
+	return NULL;
+}
+
+PJRT_Error *npj_LoadedExecutable_AddressableDeviceLogicalIds(
+	PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args *a)
+{
+	NPJ_NEED(a->executable, "executable");
+	a->addressable_device_logical_ids = a->executable->logical;
+	a->num_addressable_device_logical_ids = a->executable->n;
+	return NULL;
+}
+
+PJRT_Error *npj_LoadedExecutable_Fingerprint(PJRT_LoadedExecutable_Fingerprint_Args *a)
+{
+	NPJ_NEED(a->executable, "executable");
+	a->executable_fingerprint = a->executable->executable->fingerprint;
+	a->executable_fingerprint_size = strlen(a->executable_fingerprint);
+	return NULL;
+}
+
+/* The proto has for each partition the devices of its replicas. */
+PJRT_Error *
+npj_LoadedExecutable_GetDeviceAssignment(PJRT_LoadedExecutable_GetDeviceAssignment_Args *a)
+{
+	Npj__DeviceAssignment proto = NPJ__DEVICE_ASSIGNMENT__INIT;
+	PJRT_LoadedExecutable *l = a->executable;
+	unsigned int replicas, partitions;
+	Npj__ComputationDevice *c, **cs;
+	int64_t *ids;
+	char *packed;
+	size_t size;
+
+	NPJ_NEED(l, "executable");
+	replicas = l->executable->options.replicas;
+	partitions = l->executable->options.partitions;
+	proto.replica_count = (int32_t)replicas;
+	proto.computation_count = (int32_t)partitions;
+	c = calloc(partitions, sizeof(*c));
+	cs = calloc(partitions, sizeof(*cs));
+	ids = calloc(l->n, sizeof(*ids));
+	for (unsigned int p = 0; c && cs && ids && p < partitions; p++) {
+		npj__computation_device__init(&c[p]);
+		cs[p] = &c[p];
+		c[p].n_replica_device_ids = replicas;
+		c[p].replica_device_ids = &ids[p * replicas];
+		for (unsigned int r = 0; r < replicas; r++)
+			ids[p * replicas + r] = l->device[r * partitions + p]->description->id;
+	}
+	proto.n_computation_devices = partitions;
+	proto.computation_devices = cs;
+	size = c && cs && ids ? npj__device_assignment__get_packed_size(&proto) : 0;
+	packed = size ? malloc(size) : NULL;
+	if (packed) {
+		npj__device_assignment__pack(&proto, (uint8_t *)packed);
+		a->serialized_bytes = packed;
+		a->serialized_bytes_size = size;
+		a->serialized_device_assignment = packed;
+		a->serialized_device_assignment_deleter = free;
+	}
+	free(ids);
+	free(cs);
+	free(c);
+	return packed ? NULL : npj_no_memory();
+}
