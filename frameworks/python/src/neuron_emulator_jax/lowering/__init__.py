@@ -10,19 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
+import numpy as np
+
 from . import callbacks, decompose, orthogonal, private, spectrum
 from .private import Missing
 
 PLATFORM = "neuron"
 
-# Primitives whose arrays a function of ours makes. "complex": where the first operand is; JAX's common rule does the rest
+# Primitives whose arrays a function of ours makes. "complex": where the first operand is; JAX's common rule does the rest.
+# "info": an older JAX takes LAPACK's info as one more result
 FUNCTIONS: tuple[tuple[str, Callable, str], ...] = (
     ("eigh", decompose.eigh, "any"),
     ("svd", decompose.svd, "any"),
     ("eig", spectrum.eig, "any"),
     ("schur", spectrum.schur, "any"),
     ("hessenberg", orthogonal.hessenberg, "any"),
-    ("tridiagonal", orthogonal.tridiagonal, "any"),
+    ("tridiagonal", orthogonal.tridiagonal, "info"),
     ("tridiagonal_solve", decompose.tridiagonal_solve, "any"),
     ("cholesky", decompose.cholesky, "any"),
     ("lu", decompose.lu, "real"),
@@ -31,6 +35,7 @@ FUNCTIONS: tuple[tuple[str, Callable, str], ...] = (
     ("householder_product", orthogonal.householder_product, "complex"),
     ("triangular_solve", decompose.triangular_solve, "complex"),
     ("sort", decompose.sort, "complex"),
+    ("mulhi", decompose.mulhi, "any"),
     ("approx_top_k", decompose.approx_top_k, "any"),
 )
 
@@ -43,10 +48,20 @@ CALLS: tuple[tuple[str, Callable], ...] = (
 )
 
 
+def with_info(impl: Callable, count: int) -> Callable:
+    """impl with as many results, of which the last one says that nothing failed"""
+    def informed(*operands: Any, **params: Any) -> tuple[Any, ...]:
+        results = impl(*operands, **params)
+        return results if len(results) == count else (*results, jnp.zeros(operands[0].shape[:-2], np.int32))
+    return informed
+
+
 def rule_of(prim: Any, impl: Callable, kind: str) -> Callable:
     ours, common = private.from_function(impl, prim), private.common_rule(prim)
     if kind == "any":
         return ours
+    if kind == "info":
+        return lambda ctx, *x, **params: private.from_function(with_info(impl, len(ctx.avals_out)), prim)(ctx, *x, **params)
     if common is None:
         raise Missing(f"no common rule for '{prim}', which has the operands that are not {kind}")
 

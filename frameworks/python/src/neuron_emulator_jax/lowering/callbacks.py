@@ -15,6 +15,7 @@ type is PJRT_Buffer_Type's number, data is row-major in memory of the caller's; 
 from __future__ import annotations
 
 import ctypes
+import inspect
 import itertools
 import logging
 import threading
@@ -178,11 +179,13 @@ def debug_callback(ctx: Any, *operands: Any, callback: Callable, effect: Any, pa
     return rule(ctx, *operands, function=callback, ordered=effect if ordered else None)
 
 
-def debug_print(ctx: Any, *operands: Any, fmt: str, ordered: bool, in_tree: Any, static_args: Any, np_printoptions: Any,
-                has_placeholders: bool, logging_record: Any, **more: Any) -> Sequence[Any]:
-    """JAX's own formatting, as a debug.callback"""
+def debug_print(ctx: Any, *operands: Any, ordered: bool, in_tree: Any, static_args: Any, partitioned: bool = False,
+                **layout: Any) -> Sequence[Any]:
+    """A debug.callback of JAX's own formatting, which takes the first of its arguments from the primitive."""
     write = private.need("jax._src.debugging", "_format_print_callback")
     flat = private.need("jax._src.debugging", "_make_flat_callback")
     effect = private.need("jax._src.debugging", "ordered_debug_effect" if ordered else "debug_effect")
-    callback = flat(in_tree, partial(write, fmt, dict(np_printoptions), has_placeholders, logging_record), static_args)
-    return debug_callback(ctx, *operands, callback=callback, effect=effect, **more)
+    given = {**layout, "np_printoptions": dict(layout.get("np_printoptions", ()))}
+    first = [given[name] for name in inspect.signature(write).parameters if name in given]
+    callback = flat(in_tree, partial(write, *first), static_args)
+    return debug_callback(ctx, *operands, callback=callback, effect=effect, partitioned=partitioned)

@@ -244,6 +244,22 @@ def sort(*operands: Array, dimension: int, is_stable: bool, num_keys: int) -> tu
     return tuple(lax.complex(done.pop(0), done.pop(0)) if is_complex(x) else done.pop(0) for x in operands)
 
 
+def mulhi(x: Array, y: Array) -> Array:
+    """The upper half of the products of 32-bit integers, from those of their halves; narrower ones fit into 32 bits"""
+    bits = 8 * x.dtype.itemsize
+    if bits > 32:
+        raise NotImplementedError(f"mulhi of {x.dtype}: a NeuronCore computes in 32 bits")
+    if bits < 32:
+        wide = np.int32 if jnp.issubdtype(x.dtype, jnp.signedinteger) else np.uint32
+        return ((x.astype(wide) * y.astype(wide)) >> bits).astype(x.dtype)
+    low = (x & 0xFFFF).astype(np.uint32) * (y & 0xFFFF).astype(np.uint32)
+    # of signed ones the shift keeps the sign; each product fits into 32 bits
+    one, two = (x >> 16) * (y & 0xFFFF), (x & 0xFFFF) * (y >> 16)
+    middle = (low >> 16) + (one.astype(np.uint32) & 0xFFFF) + (two.astype(np.uint32) & 0xFFFF)
+    high = (x >> 16) * (y >> 16) + (one >> 16) + (two >> 16)
+    return high + (middle >> 16).astype(x.dtype)
+
+
 def approx_top_k(x: Array, *, k: int, reduction_dimension: int, is_max_k: bool, aggregate_to_topk: bool = True,
                  recall_target: float = 0.95, reduction_input_size_override: int = -1, **_: Any) -> tuple[Array, Array]:
     """The exact ones, which no recall target is above"""

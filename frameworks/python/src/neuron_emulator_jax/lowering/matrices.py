@@ -85,11 +85,21 @@ def greatest(x: Array) -> Array:
     return jnp.maximum(jnp.max(jnp.abs(jnp.real(x))), jnp.max(jnp.abs(jnp.imag(x)))) if is_complex(x) else jnp.max(jnp.abs(x))
 
 
+def over(x: Array, real: Array) -> Array:
+    """x divided by a real number: of complex ones each part, since the square of what divides may be out of range"""
+    return lax.complex(jnp.real(x) / real, jnp.imag(x) / real) if is_complex(x) else x / real
+
+
+def scale_of(x: Array) -> Array:
+    """The greatest part of any element, 1 if there is none to divide by"""
+    scale = greatest(x)
+    return jnp.where((scale > 0) & (scale < np.inf), scale, jnp.ones((), real_type(x)))
+
+
 def length(x: Array) -> Array:
     """The 2-norm of all elements, which neither overflows nor vanishes on the way"""
-    scale = greatest(x)
-    scale = jnp.where((scale > 0) & (scale < np.inf), scale, jnp.ones((), real_type(x)))
-    return scale * jnp.sqrt(jnp.sum(square(x / scale)))
+    scale = scale_of(x)
+    return scale * jnp.sqrt(jnp.sum(square(over(x, scale))))
 
 
 def column(a: Array, k: Array) -> Array:
@@ -102,14 +112,16 @@ def reflection(x: Array, first: Array) -> tuple[Array, Array, Array]:
     H = I - tau v v', v[first] = 1, and H' makes of them beta, which is real, and zeros. tau is 0 where nothing is left to do.
     """
     index = lax.iota(np.int32, x.shape[0])
+    scale = scale_of(jnp.where(index >= first, x, 0))
+    x = over(x, scale)
     alpha = jnp.sum(jnp.where(index == first, x, 0))
     rest = jnp.where(index > first, x, 0)
     norm = length(jnp.where(index >= first, x, 0))
     beta = jnp.where(jnp.real(alpha) < 0, norm, -norm)
     idle = (greatest(rest) == 0) & (jnp.imag(alpha) == 0 if is_complex(x) else True)
-    tau = jnp.where(idle, 0, (beta - alpha) / jnp.where(beta == 0, 1, beta))
+    tau = jnp.where(idle, 0, over(beta - alpha, jnp.where(beta == 0, 1, beta)))
     v = jnp.where(index == first, 1, jnp.where(idle, 0, rest / jnp.where(idle, 1, alpha - beta)))
-    return jnp.where(idle, alpha, beta).astype(x.dtype), v.astype(x.dtype), tau.astype(x.dtype)
+    return (scale * jnp.where(idle, alpha, beta)).astype(x.dtype), v.astype(x.dtype), tau.astype(x.dtype)
 
 
 def from_left(a: Array, v: Array, tau: Array) -> Array:
@@ -120,6 +132,13 @@ def from_left(a: Array, v: Array, tau: Array) -> Array:
 def from_right(a: Array, v: Array, tau: Array) -> Array:
     """a (I - tau v v')"""
     return a - tau * jnp.sum(a * v[None, :], axis=1)[:, None] * jnp.conj(v)[None, :]
+
+
+def times(a: Array, b: Array) -> Array:
+    """The product of two matrices, one column of a at a time"""
+    def body(k: Array, sum_: Array) -> Array:
+        return sum_ + column(a, k)[:, None] * lax.dynamic_index_in_dim(b, k, 0)
+    return lax.fori_loop(0, a.shape[1], body, jnp.zeros((a.shape[0], b.shape[1]), a.dtype))
 
 
 def with_column(a: Array, k: Array, x: Array) -> Array:

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .matrices import (Array, column, computed, from_left, from_right, is_complex, matrices, product, real_type, reflection,
-                       square, unit_lower, with_column, with_element)
+from .matrices import (Array, column, computed, from_left, from_right, is_complex, matrices, over, product, real_type, reflection,
+                       scale_of, square, unit_lower, with_column, with_element)
 
 
 def reduced_column(old: Array, first: Array, beta: Array, v: Array) -> Array:
@@ -60,9 +60,8 @@ def geqp3(a: Array, pivots: Array, **_) -> tuple[Array, Array, Array]:
     def body(k: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         a, order, taus = state
         row, col = (lax.broadcasted_iota(np.int32, a.shape, d) for d in (0, 1))
-        left = jnp.max(jnp.where((row >= k) & (col >= k), jnp.abs(a), 0))
-        scale = jnp.where((left > 0) & (left < np.inf), left, 1)
-        norms = jnp.sum(jnp.where(row >= k, square(a / scale), 0), axis=0)
+        left = jnp.where((row >= k) & (col >= k), a, 0)
+        norms = jnp.sum(square(over(left, scale_of(left))), axis=0)
         p = jnp.argmax(jnp.where(lax.iota(np.int32, n) >= k, norms, -1)).astype(np.int32)
         a, order = swapped(a, k, p), swapped(order[None, :], k, p)[0]
         x = column(a, k)

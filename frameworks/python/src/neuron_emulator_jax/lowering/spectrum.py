@@ -14,13 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .matrices import (Array, column, computed, from_left, from_right, is_complex, length, matrices, product, real_type,
-                       unit_lower, where_good)
+from .matrices import (Array, column, computed, from_left, from_right, is_complex, length, matrices, over, product, real_type,
+                       scale_of, square, times, unit_lower, where_good)
 from .orthogonal import hessenberg
 
 SWEEPS = 30  # for each eigenvalue, as LAPACK's
 UNUSUAL = 10  # sweeps after which other shifts are tried
-LONG = 2.0**40  # a step of triangular_vectors makes a vector at most 2^24 times as long
+LONG = 2.0**20  # a step of triangular_vectors makes a vector at most 2^24 n times as long, whose square is still a number
+USUAL = 1e-8, 1e8  # matrices of these sizes are not scaled
 
 
 class State(NamedTuple):
@@ -65,10 +66,10 @@ def towards(x: Array, first: Array) -> tuple[Array, Array]:
     norm = length(x)
     head = at(x, first)
     size = jnp.abs(head)
-    phase = jnp.where(size > 0, head / jnp.where(size > 0, size, 1), 1)
+    phase = jnp.where(size > 0, over(head, jnp.where(size > 0, size, 1)), 1)
     idle = (norm == 0) | ~jnp.isfinite(norm)
     scale = jnp.where(idle, 1, norm)
-    v = jnp.where(lax.iota(np.int32, x.shape[0]) == first, x + phase * norm, x) / scale
+    v = over(jnp.where(lax.iota(np.int32, x.shape[0]) == first, x + phase * norm, x), scale)
     return v, jnp.where(idle, 0, 1 / (1 + size / scale))
 
 
@@ -110,9 +111,10 @@ def shift_of_complex(h: Array, low: Array, high: Array, corner: Corner, unusual:
     d, below, _ = diagonals(h)
     half = (corner.a - corner.d) / 2
     scale = jnp.maximum(jnp.maximum(jnp.abs(half), jnp.abs(corner.b)), jnp.maximum(jnp.abs(corner.c), jnp.finfo(np.float32).tiny))
-    root = scale * jnp.sqrt((half / scale) ** 2 + (corner.b / scale) * (corner.c / scale))
+    b, c = over(corner.b, scale), over(corner.c, scale)
+    root = scale * jnp.sqrt(over(half, scale) ** 2 + b * c)
     far = jnp.where(jnp.real(half * jnp.conj(root)) < 0, half - root, half + root)
-    near = jnp.where(jnp.abs(far) > 0, -(corner.b / scale) * (corner.c / jnp.where(far == 0, 1, far)) * scale, 0)
+    near = jnp.where(jnp.abs(far) > 0, -b * (corner.c / jnp.where(far == 0, 1, far)) * scale, 0)
     shift = corner.d + near
     shift = jnp.where(unusual, corner.d + 0.75 * jnp.abs(at(below, high - 1)), shift)
     return vector(h.shape[0], low, at(d, low) - shift, at(below, low))
@@ -179,9 +181,12 @@ def turn(s: State) -> State:
                  s.turns + 1, begins & ~any_left)
 
 
-def schur_form(a: Array) -> tuple[Array, Array, Array, Array]:
-    """(t, z, pairs, good): a = z t z'"""
+def schur_form(a: Array) -> tuple[Array, Array, Array, Array, Array]:
+    """(t, z, pairs, scale, good): a = scale z t z'"""
     n = a.shape[0]
+    scale = scale_of(a)
+    scale = jnp.where((scale < USUAL[0]) | (scale > USUAL[1]), scale, 1)
+    a = over(a, scale)
     packed, taus = hessenberg(a) if n > 2 else (a, jnp.zeros((max(n - 1, 0),), a.dtype))
     row, col = (lax.broadcasted_iota(np.int32, a.shape, d) for d in (0, 1))
     h = jnp.where(row <= col + 1, packed, 0)
@@ -192,7 +197,7 @@ def schur_form(a: Array) -> tuple[Array, Array, Array, Array]:
     zero = jnp.zeros((), np.int32)
     start = State(jnp.where(finite, h, 0), z, jnp.zeros((n,), bool), zero - 1, zero, zero, zero, zero, ~finite)
     end = lax.while_loop(lambda s: ~s.ready & (s.turns < limit), turn, start)
-    return end.h, end.z, end.pairs, end.ready & finite
+    return end.h, end.z, end.pairs, scale, end.ready & finite
 
 
 @computed
@@ -202,8 +207,8 @@ def schur(a: Array, *, compute_schur_vectors: bool, sort_eig_vals: bool = False,
         raise NotImplementedError("schur: eigenvalues in an order of the caller's are not implemented")
     if not a.size:
         return (a, a) if compute_schur_vectors else (a,)
-    t, z, _, good = schur_form(a)
-    t, z = where_good(good, t), where_good(good, z)
+    t, z, _, scale, good = schur_form(a)
+    t, z = where_good(good, t * scale), where_good(good, z)
     return (t, z) if compute_schur_vectors else (t,)
 
 
@@ -240,7 +245,7 @@ def triangular_vectors(t: Array) -> Array:
         apart = jnp.where(jnp.abs(apart) < least, least, apart)
         x = jnp.where((row == k) & (col > k), (above / apart)[None, :], x)
         long = jnp.max(jnp.abs(x), axis=0)
-        return x / jnp.where(long > LONG, long, 1)[None, :]
+        return over(x, jnp.where(long > LONG, long, 1)[None, :])
     return lax.fori_loop(0, n, body, jnp.eye(n, dtype=t.dtype))
 
 
@@ -251,8 +256,8 @@ def normalized(x: Array) -> Array:
     row = lax.broadcasted_iota(np.int32, x.shape, 0)
     first = jnp.min(jnp.where(size == top[None, :], row, x.shape[0]), axis=0)
     head = jnp.sum(jnp.where(row == first[None, :], x, 0), axis=0)
-    x = x / top[None, :] * (jnp.conj(head) / top)[None, :]
-    return x / jnp.sqrt(jnp.sum(jnp.abs(x) ** 2, axis=0))[None, :]
+    x = over(x, top[None, :]) * over(jnp.conj(head), top)[None, :]
+    return over(x, jnp.sqrt(jnp.sum(square(x), axis=0))[None, :])
 
 
 def of_real(x: Array, w: Array) -> Array:
@@ -269,7 +274,7 @@ def eig(a: Array, *, compute_left_eigenvectors: bool, compute_right_eigenvectors
     if not a.size:
         empty = a.astype(np.complex64)
         return (empty[:, 0] if a.shape[1] else jnp.zeros((0,), np.complex64), *[empty] * count)
-    t, z, pairs, good = schur_form(a)
+    t, z, pairs, scale, good = schur_form(a)
     real = not is_complex(a)
     if real:
         t, z, w = triangular_from_real(t, z, pairs)
@@ -277,11 +282,11 @@ def eig(a: Array, *, compute_left_eigenvectors: bool, compute_right_eigenvectors
         w, _, _ = diagonals(t)
     row, col = (lax.broadcasted_iota(np.int32, t.shape, d) for d in (0, 1))
     t = jnp.where(row == col, w[None, :], jnp.where(row < col, t, 0))
-    result = [where_good(good, w)]
+    result = [where_good(good, w * scale)]
     sides = [jnp.conj(t).T[::-1, ::-1]] * compute_left_eigenvectors + [t] * compute_right_eigenvectors
     for i, side in enumerate(sides):
         x = triangular_vectors(side)
         x = x[::-1, ::-1] if i < compute_left_eigenvectors else x
-        x = normalized(jnp.sum(z[:, :, None] * x[None, :, :], axis=1))
+        x = normalized(times(z, x))
         result.append(where_good(good, of_real(x, w) if real else x))
     return tuple(result)
