@@ -110,8 +110,9 @@ def _entry(index: int, nin: int, inputs: Any, nout: int, outputs: Any, message: 
             np.copyto(array_of(outputs[i]), x, casting="no")
     except BaseException as e:  # nothing may pass a C frame
         logging.getLogger(__name__).exception("a callback failed")
-        text = f"{type(e).__name__}: {e}".encode()[: max(size - 1, 0)] + b"\0"
         if size:
+            text = f"{type(e).__name__}: {e}".encode(errors="replace")[: size - 1]
+            text = text.decode(errors="ignore").encode() + b"\0"  # no half of a character at the end
             ctypes.memmove(message, text, len(text))
         return 1
     return 0
