@@ -103,7 +103,7 @@ def schur(a: np.ndarray, t: np.ndarray, z: np.ndarray) -> Iterator[str]:
         return
     yield from zero("below t's blocks", np.tril(t, -2))
     for i in np.flatnonzero(np.diagonal(t, -1)):
-        if t[i, i] != t[i + 1, i + 1] or t[i, i + 1] * t[i + 1, i] >= 0:
+        if t[i, i] != t[i + 1, i + 1] or np.sign(t[i, i + 1]) == np.sign(t[i + 1, i]):
             yield f"block {i} is not in LAPACK's standard form: {t[i:i + 2, i:i + 2].tolist()}"
         if i + 2 < len(t) and t[i + 2, i + 1] != 0:
             yield f"block {i} has three rows"

@@ -64,7 +64,7 @@ def has(fn: Callable, *names: str) -> bool:
 def traces(fn: Callable, *args: np.ndarray) -> bool:
     try:
         jax.eval_shape(fn, *args)
-    except TypeError:
+    except (TypeError, NotImplementedError):
         return False
     return True
 
@@ -187,6 +187,15 @@ def factors(kind: str, t: Any) -> Iterator[Case]:
     yield Case(f"tridiagonal_solve {kind}", lambda l, x, u, y: L.tridiagonal_solve(l, x, u, y),
                ((d[0] * edge).astype(t), d[1], (d[2] * edge[::-1]).astype(t), a), lambda x: near("m x", m @ wide(x), a, 500),
                t == np.float32 or has(L.tridiagonal_solve, "perturb_singular"))
+    sym = np.diag(d[1].real) + np.diag(d[0, 1:].real, -1) + np.diag(d[0, 1:].real, 1)
+    w, v = np.linalg.eigh(wide(sym))
+    shifted = [np.r_[0, d[0, 1:].real].astype(t), (d[1].real - w[2]).astype(t), np.r_[d[0, 1:].real, 0].astype(t), np.ones((6, 1), t)]
+    yield Case(f"tridiagonal_solve {kind} perturbed", lambda *x: L.tridiagonal_solve(*x, perturb_singular=True), shifted,
+               lambda x: near("eigenvector", np.abs(x[:, 0]) / np.linalg.norm(wide(x)), np.abs(v[:, 2]), 1e4),
+               has(L.tridiagonal_solve, "perturb_singular"))
+    exact = [np.zeros(3, t), np.array([1, 0, 2], t), np.zeros(3, t), np.ones((3, 1), t)]
+    yield Case(f"tridiagonal_solve {kind} perturbed, singular", lambda *x: jnp.isfinite(jnp.abs(L.tridiagonal_solve(*x, perturb_singular=True))),
+               exact, lambda x: near("finite", x, np.ones((3, 1)), 0), has(L.tridiagonal_solve, "perturb_singular"))
     z = np.array([1, 0, np.nan, -1, 1, 3], np.float32).astype(t) + (1j * random(37, 6) if np.dtype(t).kind == "c" else 0)
     yield Case(f"sort {kind}", jnp.sort, (z.astype(t),), lambda x: near("sorted", x, np.sort(z.astype(t)), 0))
 

@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from . import private
-from .matrices import (Array, column, computed, from_left, from_right, is_complex, lapack, matrices, product, reflection,
+from .matrices import (Array, column, computed, from_left, from_right, greatest, is_complex, lapack, matrices, product, reflection,
                        unless_bad, where_good, with_column, with_element)
 from .orthogonal import from_triangle, tridiagonal_of
 
@@ -189,9 +189,18 @@ def triangular_solve(a: Array, b: Array, *, left_side: bool, lower: bool, transp
 
 
 @matrices(1)
-def complex_tridiagonal(dl: Array, d: Array, du: Array, b: Array) -> Array:
-    """Elimination with pivots among neighbours, as gtsv's: a row that was exchanged has a second element right of the diagonal."""
+def tridiagonal_elimination(dl: Array, d: Array, du: Array, b: Array, *, perturb: bool) -> Array:
+    """Elimination with pivots among neighbours, as gtsv's: a row that was exchanged has a second element right of the diagonal.
+
+    perturb: pivots that are nothing beside the matrix are made as large as its rounding errors, so that x is finite.
+    """
     n = d.shape[0]
+    real = jnp.real(d).dtype
+    most = jnp.maximum(greatest(d), jnp.maximum(greatest(dl[1:]), greatest(du[:-1]))) if n > 1 else greatest(d)
+    least = jnp.maximum(most * jnp.finfo(real).eps, jnp.finfo(real).tiny)
+
+    def pivot(x: Array) -> Array:
+        return jnp.where(size(x) < least, jnp.where(jnp.real(x) < 0, -least, least), x) if perturb else x
     rows = jnp.stack([d, du, jnp.zeros_like(d)], axis=1)
     table = jnp.concatenate([rows, b], axis=1)
 
@@ -207,7 +216,7 @@ def complex_tridiagonal(dl: Array, d: Array, du: Array, b: Array) -> Array:
         below = jnp.concatenate([jnp.stack([low, below[0], below[1]]), below[3:]])
         swap = size(here[0]) < size(below[0])
         top, other = jnp.where(swap, below, here), jnp.where(swap, here, below)
-        other = other - other[0] / top[0] * top
+        other = other - other[0] / pivot(top[0]) * top
         other = jnp.concatenate([other[1:3], jnp.zeros((1,), table.dtype), other[3:]])
         return put(put(table, k, top), k + 1, other)
 
@@ -215,19 +224,17 @@ def complex_tridiagonal(dl: Array, d: Array, du: Array, b: Array) -> Array:
         k = n - 1 - i
         row = lax.dynamic_index_in_dim(table, k, 0, keepdims=False)
         one, two = (lax.dynamic_index_in_dim(x, k + j, 0, keepdims=False) for j in (1, 2))
-        return put(x, k, (row[3:] - row[1] * one - row[2] * two) / row[0])
+        return put(x, k, (row[3:] - row[1] * one - row[2] * two) / pivot(row[0]))
     table = lax.fori_loop(0, n - 1, down, table) if n > 1 else table
     return lax.fori_loop(0, n, up, jnp.zeros((n + 2, b.shape[1]), b.dtype))[:n]
 
 
 @computed
 def tridiagonal_solve(dl: Array, d: Array, du: Array, b: Array, *, perturb_singular: bool = False, **_: Any) -> Array:
-    if perturb_singular:
-        raise NotImplementedError("tridiagonal_solve with perturb_singular is not supported on this platform")
     if not b.size:
         return b
-    if is_complex(b):
-        return complex_tridiagonal(dl, d, du, b)
+    if is_complex(b) or perturb_singular:
+        return tridiagonal_elimination(dl, d, du, b, perturb=perturb_singular)
     shapes = [(x.shape, x.dtype) for x in (dl, d, du, b)]
     *_, x, info = lapack("sgtsv", [*shapes, (b.shape[:-2], np.int32)], dl, d, du, b)
     return unless_bad(info, x)
