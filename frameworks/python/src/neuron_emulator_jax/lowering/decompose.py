@@ -16,7 +16,7 @@ from jax import lax
 
 from . import private
 from .matrices import (Array, column, computed, from_left, from_right, greatest, is_complex, lapack, matrices, product, reflection,
-                       unless_bad, where_good, with_column, with_element)
+                       size, unless_bad, where_good, with_column, with_element)
 from .orthogonal import from_triangle, tridiagonal_of
 
 
@@ -206,9 +206,6 @@ def tridiagonal_elimination(dl: Array, d: Array, du: Array, b: Array, *, perturb
 
     def put(table: Array, k: Array, row: Array) -> Array:
         return jnp.where(lax.broadcasted_iota(np.int32, table.shape, 0) == k, row[None, :], table)
-
-    def size(x: Array) -> Array:
-        return jnp.abs(jnp.real(x)) + jnp.abs(jnp.imag(x))
 
     def down(k: Array, table: Array) -> Array:
         here, below = (lax.dynamic_index_in_dim(table, k + i, 0, keepdims=False) for i in (0, 1))

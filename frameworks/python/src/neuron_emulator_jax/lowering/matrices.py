@@ -80,6 +80,11 @@ def square(x: Array) -> Array:
     return jnp.real(x) ** 2 + jnp.imag(x) ** 2 if is_complex(x) else x * x
 
 
+def size(x: Array) -> Array:
+    """The sum of both parts' sizes, as LAPACK compares complex numbers; their abs is NaN on the chip where they are subnormal"""
+    return jnp.abs(jnp.real(x)) + jnp.abs(jnp.imag(x)) if is_complex(x) else jnp.abs(x)
+
+
 def greatest(x: Array) -> Array:
     """The greatest part of any element"""
     return jnp.maximum(jnp.max(jnp.abs(jnp.real(x))), jnp.max(jnp.abs(jnp.imag(x)))) if is_complex(x) else jnp.max(jnp.abs(x))

@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from .matrices import (Array, column, computed, from_left, from_right, is_complex, length, matrices, over, product, real_type,
-                       scale_of, square, times, unit_lower, where_good)
+                       scale_of, size, square, times, unit_lower, where_good)
 from .orthogonal import hessenberg
 
 SWEEPS = 30  # for each eigenvalue, as LAPACK's
@@ -64,13 +64,13 @@ def vector(n: int, first: Array, *values: Array) -> Array:
 def towards(x: Array, first: Array) -> tuple[Array, Array]:
     """(v, tau) of the reflection I - tau v v' that takes x, which is 0 before first, to a multiple of first's unit vector"""
     norm = length(x)
-    head = at(x, first)
-    size = jnp.abs(head)
-    phase = jnp.where(size > 0, over(head, jnp.where(size > 0, size, 1)), 1)
     idle = (norm == 0) | ~jnp.isfinite(norm)
-    scale = jnp.where(idle, 1, norm)
-    v = over(jnp.where(lax.iota(np.int32, x.shape[0]) == first, x + phase * norm, x), scale)
-    return v, jnp.where(idle, 0, 1 / (1 + size / scale))
+    x = over(x, jnp.where(idle, 1, norm))
+    head = at(x, first)
+    part = jnp.sqrt(square(head))
+    phase = jnp.where(part > 0, over(head, jnp.where(part > 0, part, 1)), 1)
+    v = jnp.where(lax.iota(np.int32, x.shape[0]) == first, x + phase, x)
+    return v, jnp.where(idle, 0, 1 / (1 + part))
 
 
 def sign(x: Array) -> Array:
@@ -82,9 +82,9 @@ def block(h: Array, pairs: Array) -> tuple[Array, Array, Array, Array]:
     n = h.shape[0]
     index = lax.iota(np.int32, n)
     d, below, _ = diagonals(h)
-    near = jnp.abs(d) + jnp.abs(jnp.roll(d, -1))
-    near = jnp.where(near == 0, jnp.max(jnp.abs(h)), near)
-    small = (jnp.abs(below) <= jnp.finfo(real_type(h)).eps * near) | (index == n - 1)
+    near = size(d) + size(jnp.roll(d, -1))
+    near = jnp.where(near == 0, jnp.max(size(h)), near)
+    small = (size(below) <= jnp.finfo(real_type(h)).eps * near) | (index == n - 1)
     row, col = (lax.broadcasted_iota(np.int32, h.shape, d) for d in (0, 1))
     h = jnp.where((row == col + 1) & small[None, :], 0, h)
     live = ~small & ~pairs
@@ -110,13 +110,13 @@ def shifts_of_real(h: Array, low: Array, high: Array, corner: Corner, unusual: A
 def shift_of_complex(h: Array, low: Array, high: Array, corner: Corner, unusual: Array) -> Array:
     d, below, _ = diagonals(h)
     half = (corner.a - corner.d) / 2
-    scale = jnp.maximum(jnp.maximum(jnp.abs(half), jnp.abs(corner.b)), jnp.maximum(jnp.abs(corner.c), jnp.finfo(np.float32).tiny))
+    scale = jnp.maximum(jnp.maximum(size(half), size(corner.b)), jnp.maximum(size(corner.c), jnp.finfo(np.float32).tiny))
     b, c = over(corner.b, scale), over(corner.c, scale)
     root = scale * jnp.sqrt(over(half, scale) ** 2 + b * c)
     far = jnp.where(jnp.real(half * jnp.conj(root)) < 0, half - root, half + root)
-    near = jnp.where(jnp.abs(far) > 0, -b * (corner.c / jnp.where(far == 0, 1, far)) * scale, 0)
+    near = jnp.where(size(far) > 0, -b * (corner.c / jnp.where(far == 0, 1, far)) * scale, 0)
     shift = corner.d + near
-    shift = jnp.where(unusual, corner.d + 0.75 * jnp.abs(at(below, high - 1)), shift)
+    shift = jnp.where(unusual, corner.d + 0.75 * size(at(below, high - 1)), shift)
     return vector(h.shape[0], low, at(d, low) - shift, at(below, low))
 
 
@@ -216,12 +216,12 @@ def triangular_from_real(t: Array, z: Array, pairs: Array) -> tuple[Array, Array
     """The complex Schur form of a real one, and the eigenvalues, which are exactly real or conjugate."""
     n = t.shape[0]
     d, below, above = diagonals(t)
-    size = jnp.where(pairs, jnp.sqrt(jnp.abs(below)) * jnp.sqrt(jnp.abs(above)), 0)
-    w = lax.complex(d, size - jnp.roll(size, 1))
+    high = jnp.where(pairs, jnp.sqrt(jnp.abs(below)) * jnp.sqrt(jnp.abs(above)), 0)
+    w = lax.complex(d, high - jnp.roll(high, 1))
 
     def body(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         t, z = state
-        imaginary = at(size, k)
+        imaginary = at(high, k)
         x = vector(n, k, lax.complex(jnp.zeros_like(imaginary), imaginary), at(below, k).astype(t.dtype))
         v, tau = towards(x, k)
         tau = jnp.where(imaginary != 0, tau, 0)
@@ -235,26 +235,27 @@ def triangular_vectors(t: Array) -> Array:
     n = t.shape[0]
     row, col = (lax.broadcasted_iota(np.int32, t.shape, d) for d in (0, 1))
     w, _, _ = diagonals(t)
-    least = jnp.maximum(jnp.finfo(np.float32).eps * jnp.max(jnp.abs(t)), jnp.finfo(np.float32).tiny)
+    least = jnp.maximum(jnp.finfo(np.float32).eps * jnp.max(size(t)), jnp.finfo(np.float32).tiny)
 
     def body(i: Array, x: Array) -> Array:
         k = n - 1 - i
         line = lax.dynamic_index_in_dim(t, k, 0, keepdims=False)
         above = jnp.sum(jnp.where(lax.iota(np.int32, n) > k, line, 0)[:, None] * x, axis=0)
         apart = w - at(w, k)
-        apart = jnp.where(jnp.abs(apart) < least, least, apart)
+        apart = jnp.where(size(apart) < least, least, apart)
         x = jnp.where((row == k) & (col > k), (above / apart)[None, :], x)
-        long = jnp.max(jnp.abs(x), axis=0)
+        long = jnp.max(size(x), axis=0)
         return over(x, jnp.where(long > LONG, long, 1)[None, :])
     return lax.fori_loop(0, n, body, jnp.eye(n, dtype=t.dtype))
 
 
 def normalized(x: Array) -> Array:
     """Columns of length 1, whose greatest element is real and positive"""
-    size = jnp.abs(x)
-    top = jnp.max(size, axis=0)
+    x = over(x, jnp.max(size(x), axis=0)[None, :])
+    squares = square(x)
+    top = jnp.sqrt(jnp.max(squares, axis=0))
     row = lax.broadcasted_iota(np.int32, x.shape, 0)
-    first = jnp.min(jnp.where(size == top[None, :], row, x.shape[0]), axis=0)
+    first = jnp.min(jnp.where(squares == jnp.max(squares, axis=0)[None, :], row, x.shape[0]), axis=0)
     head = jnp.sum(jnp.where(row == first[None, :], x, 0), axis=0)
     x = over(x, top[None, :]) * over(jnp.conj(head), top)[None, :]
     return over(x, jnp.sqrt(jnp.sum(square(x), axis=0))[None, :])
