@@ -97,7 +97,9 @@ static struct ncc_op *excess(const struct jacobi *t, struct ncc_op *a, struct nc
 		most = build_binary(bl, NCC_MAX, rows_unary(bl, NCC_ABS, a),
 				    rows_unary(bl, NCC_ABS, b));
 		most = build_binary(bl, NCC_ADD, most, floor);
-		return build_binary(bl, NCC_DIV, g, build_number(bl, NCC_MUL, most, 2 * EPSILON));
+		most = build_number(bl, NCC_MAX, build_number(bl, NCC_MUL, most, 2 * EPSILON),
+				    TINY);
+		return build_binary(bl, NCC_DIV, g, most);
 	}
 	most = rows_unary(bl, NCC_SQRT, build_binary(bl, NCC_MUL, a, b));
 	most = build_number(bl, NCC_MAX, build_number(bl, NCC_MUL, most, 4 * EPSILON), TINY);
@@ -289,12 +291,17 @@ static struct ncc_op *made_even(struct ncc_build *bl, struct ncc_op *x, int64_t 
 	return rows_as(bl, op, batch * to.dim[1], to.dim[2]);
 }
 
-/* Scales each matrix by a power of two, so that its largest element is 1 to 2; *scale: [batch, 1] */
+/*
+ * Scales each matrix by a power of two, so that its largest element is 1 to 2; *scale: [batch, 1].
+ * What is not finite is left out: all matrices of a batch are rotated until nothing is left in any,
+ * which NaN would end.
+ */
 static struct ncc_op *scaled(struct ncc_build *bl, struct ncc_op *x, int64_t batch,
 			     struct ncc_op **scale)
 {
 	struct ncc_op *one;
 
+	x = x ? rows_else(bl, expand_is_finite(bl, x), x, 0) : NULL;
 	*scale = rows_power(bl, rows_largest(bl, by_matrix(bl, x, batch)));
 	if (!*scale)
 		return NULL;

@@ -49,6 +49,14 @@ def add(case: Callable) -> None:
     case("iota_wraps", lambda x: [lax.broadcasted_iota(t, (2, 300), 1) + x[0].astype(t) for t in (np.int8, np.uint8, np.int16)] + [
          lax.iota(np.uint16, 66000) + x.astype(np.uint16)], lambda d: d.ints(np.int8, 1, low=0, high=0))
 
+    # one matrix of zeros, or with NaN, beside others
+    def beside(d, n, middle):
+        x = d.f32(3, n, n)
+        return (x + np.swapaxes(x, 1, 2)) * np.array([1, middle, 1], np.float32)[:, None, None]
+    case("decomposed_batch", lambda *a: [jnp.nan_to_num(x) for b in a for x in (
+        jnp.linalg.eigh(b)[0], jnp.linalg.eigh(b, UPLO="U", symmetrize_input=False)[0], jnp.linalg.svd(b, compute_uv=False))],
+         lambda d: (beside(d, 5, 0), beside(d, 6, np.nan)), ulps=64)
+
 
 def add_written(cases: dict) -> None:
     """HLO's remainder of any two finite numbers, of infinities and of zeros"""

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""Rules for what only the host can do: pure_callback, io_callback, debug.callback, debug.print.
+
+Each call becomes a custom call of the target neuron_python_callback, with the callable's number as its attribute `index`.
+Whoever executes the program (the plug-in) hands the operands to entry(), a C function, and takes the results from it:
+
+    int entry(uint64_t index, uint32_t nin, const struct tensor *in, uint32_t nout, const struct tensor *out,
+              char *message, size_t size);
+    struct tensor { void *data; const int64_t *dims; uint32_t ndim; int32_t type; };
+
+type is PJRT_Buffer_Type's number, data is row-major in memory of the caller's; that of results is theirs to fill. 0: done;
+1: an exception was raised, and message has its text. It may be called from any thread; Python's lock is taken inside.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import itertools
+import logging
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import ml_dtypes
+import numpy as np
+
+from . import private
+
+TARGET = "neuron_python_callback"
+
+# PJRT_Buffer_Type of what an array may be of; 4-bit types have one byte an element
+TYPES = {1: np.bool_, 2: np.int8, 3: np.int16, 4: np.int32, 5: np.int64, 6: np.uint8, 7: np.uint16, 8: np.uint32, 9: np.uint64,
+         10: np.float16, 11: np.float32, 12: np.float64, 13: ml_dtypes.bfloat16, 14: np.complex64, 15: np.complex128,
+         16: ml_dtypes.float8_e5m2, 17: ml_dtypes.float8_e4m3fn, 21: ml_dtypes.int4, 22: ml_dtypes.uint4}
+
+
+class Callback:
+    """A callable with what it gives; the executable keeps it (and so its number), the table below does not."""
+
+    def __init__(self, function: Callable[..., Sequence[Any]], results: Sequence[Any]) -> None:
+        self.function = function
+        self.results = [(tuple(r.shape), np.dtype(r.dtype)) for r in results]
+
+    def __call__(self, *operands: np.ndarray) -> list[np.ndarray]:
+        given = [np.asarray(x) for x in self.function(*operands)]
+        if len(given) != len(self.results):
+            raise RuntimeError(f"Mismatched number of outputs from callback. Expected: {len(self.results)}, Actual: {len(given)}")
+        return [fitting(i, x, *wanted) for i, (x, wanted) in enumerate(zip(given, self.results))]
+
+
+def fitting(i: int, x: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """JAX's checks, in its words; what JAX itself would narrow is narrowed."""
+    if x.shape != shape:
+        raise RuntimeError(f"Incorrect output shape for return value #{i}: Expected: {shape}, Actual: {x.shape}")
+    narrow = jax.dtypes.canonicalize_dtype(x.dtype)
+    if narrow != dtype:
+        raise RuntimeError(f"Incorrect output dtype for return value #{i}: Expected: {dtype}, Actual: {x.dtype}")
+    return x.astype(dtype, copy=False)
+
+
+_numbers = itertools.count(1)
+_lock = threading.Lock()
+_table: weakref.WeakValueDictionary[int, Callback] = weakref.WeakValueDictionary()
+
+
+def enter(callback: Callback) -> int:
+    with _lock:
+        number = next(_numbers)
+        _table[number] = callback
+    return number
+
+
+def call(index: int, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The results of callable number index"""
+    with _lock:
+        callback = _table.get(index)
+    if callback is None:
+        raise LookupError(f"callback {index} is not one of this process: was the program compiled by another one?")
+    return callback(*operands)
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("dims", ctypes.POINTER(ctypes.c_int64)), ("ndim", ctypes.c_uint32),
+                ("type", ctypes.c_int32)]
+
+
+def array_of(t: Tensor) -> np.ndarray:
+    """The caller's memory as an array; nothing is copied"""
+    if t.type not in TYPES:
+        raise TypeError(f"an array of PJRT_Buffer_Type {t.type} in a callback")
+    shape = tuple(t.dims[i] for i in range(t.ndim))
+    dtype = np.dtype(TYPES[t.type])
+    size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+    if not size:
+        return np.empty(shape, dtype)
+    return np.frombuffer((ctypes.c_char * size).from_address(t.data), dtype).reshape(shape)
+
+
+def _entry(index: int, nin: int, inputs: Any, nout: int, outputs: Any, message: int, size: int) -> int:
+    try:
+        # the callable may keep its operands, and the caller's memory is not its own
+        results = call(index, [array_of(inputs[i]).copy() for i in range(nin)])
+        if len(results) != nout:
+            raise RuntimeError(f"callback {index} has {len(results)} results, the program takes {nout}")
+        for i, x in enumerate(results):
+            np.copyto(array_of(outputs[i]), x, casting="no")
+    except BaseException as e:  # nothing may pass a C frame
+        logging.getLogger(__name__).exception("a callback failed")
+        if size:
+            text = f"{type(e).__name__}: {e}".encode(errors="replace")[: size - 1]
+            text = text.decode(errors="ignore").encode() + b"\0"  # no half of a character at the end
+            ctypes.memmove(message, text, len(text))
+        return 1
+    return 0
+
+
+ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_uint32, ctypes.POINTER(Tensor), ctypes.c_uint32,
+                              ctypes.POINTER(Tensor), ctypes.c_void_p, ctypes.c_size_t)
+_c_entry = ENTRY_TYPE(_entry)  # as long as the module, so that a client may keep its address
+
+
+def entry() -> int:
+    """entry()'s address, for the plug-in"""
+    return ctypes.cast(_c_entry, ctypes.c_void_p).value or 0
+
+
+def on_host(function: Callable[..., Any]) -> Callable[..., Sequence[Any]]:
+    """Gives function JAX's arrays on the CPU, as JAX does, or NumPy's where JAX_PLATFORMS leaves no CPU."""
+    def called(*operands: np.ndarray) -> Sequence[Any]:
+        try:
+            cpu = jax.local_devices(backend="cpu")[0]
+        except RuntimeError:
+            return jax.tree.leaves(function(*operands))
+        with jax.default_device(cpu):
+            return jax.tree.leaves(function(*(jax.device_put(x, cpu) for x in operands)))
+    return called
+
+
+def rule(ctx: Any, *operands: Any, function: Callable[..., Any], ordered: Any = None, pure: bool = False) -> Sequence[Any]:
+    """Writes the call. An ordered one, whose effect is given, takes the token of the one before and gives it on."""
+    mlir = private.need("jax._src.interpreters", "mlir")
+    if len(ctx.module_context.platforms) > 1:
+        raise NotImplementedError("a callback in a program that is lowered for several platforms")
+    callback = Callback(on_host(function), ctx.avals_out)
+    ctx.module_context.add_keepalive(callback)
+    context = (ctx.module_context,) if mlir.aval_to_ir_type.__code__.co_argcount > 1 else ()
+    types = [mlir.aval_to_ir_type(*context, x) for x in ctx.avals_out]
+    if ordered is not None:
+        token = ctx.tokens_in.get(ordered)
+        token = token[0] if isinstance(token, (tuple, list)) else token
+        operands, types = [token, *operands], [mlir.token_type(), *types]
+    attributes = {"index": mlir.ir.IntegerAttr.get(mlir.ir.IntegerType.get_unsigned(64), enter(callback))}
+    op = mlir.custom_call(TARGET, result_types=types, operands=list(operands), backend_config=attributes,
+                          has_side_effect=not pure, api_version=4)
+    results = list(op.results)
+    if ordered is not None:
+        given = results.pop(0)
+        kept = (given,) if isinstance(ctx.tokens_in.get(ordered), tuple) else given
+        ctx.set_tokens_out(ctx.tokens_in.update_tokens(mlir.TokenSet({ordered: kept})))
+    return results
+
+
+def pure_callback(ctx: Any, *operands: Any, callback: Callable, **_: Any) -> Sequence[Any]:
+    return rule(ctx, *operands, function=callback, pure=True)
+
+
+def io_callback(ctx: Any, *operands: Any, callback: Callable, ordered: bool, **_: Any) -> Sequence[Any]:
+    effect = private.need("jax._src.callback", "_OrderedIOEffect") if ordered else None
+    return rule(ctx, *operands, function=callback, ordered=effect)
+
+
+def debug_callback(ctx: Any, *operands: Any, callback: Callable, effect: Any, partitioned: bool = False, **_: Any) -> Sequence[Any]:
+    if partitioned:
+        raise NotImplementedError("debug.callback of each device's part (partitioned=True) is not supported on this platform")
+    ordered = private.need("jax._src.effects", "ordered_effects").contains(effect)
+    return rule(ctx, *operands, function=callback, ordered=effect if ordered else None)
+
+
+def debug_print(ctx: Any, *operands: Any, ordered: bool, in_tree: Any, static_args: Any, partitioned: bool = False,
+                **layout: Any) -> Sequence[Any]:
+    """A debug.callback of JAX's own formatting, which takes the first of its arguments from the primitive."""
+    write = private.need("jax._src.debugging", "_format_print_callback")
+    flat = private.need("jax._src.debugging", "_make_flat_callback")
+    effect = private.need("jax._src.debugging", "ordered_debug_effect" if ordered else "debug_effect")
+    given = {**layout, "np_printoptions": dict(layout.get("np_printoptions", ()))}
+    first = [given[name] for name in inspect.signature(write).parameters if name in given]
+    callback = flat(in_tree, partial(write, *first), static_args)
+    return debug_callback(ctx, *operands, callback=callback, effect=effect, partitioned=partitioned)
