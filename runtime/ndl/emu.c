@@ -369,6 +369,8 @@ static int bar_read(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
 	for (uint32_t i = 0; !ret && i < count; i++) {
 		ret = nhal_bar_to_addr(dev->gen, bar, offset[i], &addr);
 		if (!ret)
+			ret = emu_reg_check(emu_chip(dev), emu_user(dev), &addr, 1);
+		if (!ret)
 			ret = emu_reg_read(emu_chip(dev), &addr, &data[i], 1);
 	}
 	return ret;
@@ -446,7 +448,9 @@ static int bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset
 
 static int read_hw_counters(ndl_device_t *dev, const uint64_t *addr, uint32_t *data, uint32_t count)
 {
-	return emu_reg_read(emu_chip(dev), addr, data, count);
+	int ret = emu_reg_check(emu_chip(dev), emu_user(dev), addr, count);
+
+	return ret ? ret : emu_reg_read(emu_chip(dev), addr, data, count);
 }
 
 static bool others_use(struct emu_chip *chip, uint8_t user, uint32_t nc_map)
@@ -540,6 +544,11 @@ const struct ndl_ops emu_ops = {
 	.printk = emu_printk,
 };
 
+/* The threads that would work are the parent's. */
+static void machine_forked(void *state)
+{
+}
+
 const struct ndl_machine_ops ndl_emu_machine = {
 	.open = machine_open,
 	.close = machine_close,
@@ -555,4 +564,5 @@ const struct ndl_machine_ops ndl_emu_machine = {
 	.range_mark = machine_mark,
 	.range_unmark = machine_unmark,
 	.fault = machine_fault,
+	.forked = machine_forked,
 };

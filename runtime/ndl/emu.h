@@ -17,6 +17,7 @@
 
 #include <pthread.h>
 
+#include "emu_bell.h"
 #include "hal.h"
 #include "ncore.h"
 #include "ndl_priv.h"
@@ -121,11 +122,6 @@ struct emu_nq {
 	void *ptr; /* NULL: none */
 	uint64_t addr;
 	uint32_t size;
-};
-
-/* Lies in memory of a user, who sleeps on the first word and is woken when the second is not 0. */
-struct emu_bell {
-	uint32_t rings, sleepers;
 };
 
 /* What one user has of one chip beside what lies in the tables */
@@ -248,6 +244,8 @@ void emu_chip_released(struct emu_chip *chip, uint8_t user); /* called after its
 /* A register of the emulator's own, which real chips lack */
 uint32_t emu_ext_read(struct emu_chip *chip, uint32_t reg);
 void emu_ext_write(struct emu_chip *chip, uint32_t reg, uint32_t value);
+/* What a core keeps in its memories is for its owner alone to read, who becomes whoever is first. */
+int emu_reg_check(struct emu_chip *chip, uint8_t user, const uint64_t *addr, unsigned int n);
 int emu_reg_read(struct emu_chip *chip, const uint64_t *addr, uint32_t *value, unsigned int n);
 
 /* emu_mem.c */
@@ -322,7 +320,7 @@ void emu_nq_drop(struct emu_chip *chip, uint32_t nc_map); /* with the lock held 
 int emu_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size);
 int emu_nds_close(ndl_device_t *dev, int pid, void *data, size_t size);
 /* Another descriptor of a served user's datastore, which is the caller's to close */
-int emu_nds_fd(ndl_device_t *dev, int pid, bool sealed, int *fd);
+int emu_nds_fd(ndl_device_t *dev, int pid, bool seal, int *fd);
 void emu_nds_drop(struct emu_chip *chip, uint8_t user);
 int emu_crwl(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc, const struct neuron_uuid *uuid);
 int emu_cinit(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state);

@@ -204,8 +204,11 @@ int emu_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size)
 	return ret;
 }
 
-/* Its owner maps it to write before it is sealed; nobody can after that. */
-int emu_nds_fd(ndl_device_t *dev, int pid, bool sealed, int *fd)
+/*
+ * Its owner maps it to write, and has it sealed then: nobody can after that. Until then others have
+ * not seen it.
+ */
+int emu_nds_fd(ndl_device_t *dev, int pid, bool seal, int *fd)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_seat *seat;
@@ -215,7 +218,10 @@ int emu_nds_fd(ndl_device_t *dev, int pid, bool sealed, int *fd)
 	seat = nds_seat(chip, emu_user(dev), pid);
 	if (!seat || !seat->nds)
 		ret = -ENOENT;
-	else if (sealed && fcntl(seat->nds_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE))
+	else if (seat != &chip->seat[emu_user(dev)] &&
+		 !(fcntl(seat->nds_fd, F_GET_SEALS) & F_SEAL_FUTURE_WRITE))
+		ret = -ENOENT;
+	else if (seal && fcntl(seat->nds_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE))
 		ret = -errno;
 	if (!ret)
 		*fd = fcntl(seat->nds_fd, F_DUPFD_CLOEXEC, 0);
@@ -382,7 +388,8 @@ static void app_fill(const struct emu_chip *chip, uint8_t user, uint16_t flags,
 		    !(c->writer || c->readers))
 			continue;
 		app->nc_lock_map |= (uint8_t)(1u << nc);
-		app->uuid_data[nc] = c->uuid;
+		if (nc < sizeof(app->uuid_data) / sizeof(app->uuid_data[0]))
+			app->uuid_data[nc] = c->uuid;
 	}
 	for (uint32_t h = 1; flags & NEURON_APP_INFO_MEM_USAGE && h < chip->chunks; h++)
 		if (chip->chunk[h].size && chip->chunk[h].user == user)

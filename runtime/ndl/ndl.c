@@ -14,7 +14,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_once_t once;
 	bool forked; /* this process is a child of the one that opened the machine */
-	char name[32];
+	char name[128];
 	const struct ndl_machine_ops *ops; /* NULL: no machine is in use yet */
 	void *state;
 	unsigned int devices;
@@ -22,8 +22,10 @@ static struct {
 
 static void after_fork(void)
 {
-	if (machine.ops == &ndl_emu_machine)
-		machine.forked = true;
+	if (!machine.ops || !machine.ops->forked)
+		return;
+	machine.forked = true;
+	machine.ops->forked(machine.state);
 }
 
 static void once(void)
@@ -31,13 +33,18 @@ static void once(void)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* Parses "node", "emu:X", or "X" where bare names mean instances. Returns 0 or -EINVAL. */
+/* Parses "node", "unix:X", "emu:X", or "X" where bare names mean instances. Returns 0 or -EINVAL. */
 static int parse(const char *name, const struct ndl_machine_ops **ops, const char **instance)
 {
 	*instance = "";
 	if (!strcmp(name, "node")) {
 		*ops = &ndl_node_machine;
 		return 0;
+	}
+	if (!strncmp(name, "unix:", 5)) {
+		*ops = &ndl_served_machine;
+		*instance = name + 5;
+		return **instance ? 0 : -EINVAL;
 	}
 	*ops = &ndl_emu_machine;
 	*instance = strncmp(name, "emu:", 4) ? name : name + 4;
@@ -99,8 +106,8 @@ int ndl_machine_set(const char *name)
 		strcpy(machine.name, name);
 	machine_put();
 
-	/* an instance that does not exist is refused here and not at the first use */
-	if (!ret && ops == &ndl_emu_machine) {
+	/* an instance that does not exist, or is not served, is refused here, not at the first use */
+	if (!ret && ops != &ndl_node_machine) {
 		ret = machine_get();
 		if (!ret)
 			machine_put();
@@ -145,9 +152,20 @@ bool ndl_machine_is_emu(void)
 
 	if (machine_get())
 		return false;
-	emu = machine.ops == &ndl_emu_machine;
+	emu = machine.ops != &ndl_node_machine;
 	machine_put();
 	return emu;
+}
+
+bool ndl_machine_is_own(void)
+{
+	bool own;
+
+	if (machine_get())
+		return false;
+	own = machine.ops == &ndl_emu_machine;
+	machine_put();
+	return own;
 }
 
 const char *ndl_machine_instance(void)
