@@ -255,6 +255,24 @@ const char *ndl_error_text(int err)
 	return err == -ENOTSUP && node_level_text(text, sizeof(text)) ? text : strerror(-err);
 }
 
+const char *ndl_machine_error(int err)
+{
+	const char *name = *machine.name ? machine.name : getenv("NEURON_EMU");
+
+	if (!name || strncmp(name, "unix:", 5))
+		return strerror(-err);
+	switch (err) {
+	case -ENODEV:
+		return "no neuron-emud is there";
+	case -EBUSY:
+		return "neuron-emud has as many processes as it serves";
+	case -EPROTO:
+		return "neuron-emud is of another version";
+	default:
+		return strerror(-err);
+	}
+}
+
 int ndl_crwl_nc_range_mark(uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
 			   uint32_t *available)
 {
