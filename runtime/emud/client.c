@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,7 +18,6 @@
 
 #include "emud.h"
 
-#define LOOKS 100 /* before a thread sleeps; about what the next call of a busy process takes */
 #define STACK (256u << 10)
 #define STOP_STEP_NS 200000
 
@@ -118,13 +116,13 @@ int emud_client_welcome(const struct emud_client *c)
 /* Whether there is a call, now or after some looks; a core that was lent is executed meanwhile. */
 static bool call_waits(struct emud_channel *ch, uint32_t tail)
 {
-	for (unsigned int look = 0; look < LOOKS; look++) {
+	for (unsigned int look = 0; look < WIRE_LOOKS; look++) {
 		if (__atomic_load_n(&ch->shared->head, __ATOMIC_ACQUIRE) != tail)
 			return true;
 		if (atomic_load_explicit(&ch->client->stop, memory_order_relaxed))
 			return false;
 		if (!ch->lent)
-			sched_yield();
+			wire_look_pause(look);
 		else if (ncore_core_work(ch->lent_chip, ch->lent_core))
 			look = 0;
 		else

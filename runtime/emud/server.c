@@ -34,8 +34,7 @@ struct emud_server {
 	const struct emud_server_config *config;
 	int epoll;
 	struct conn *conns;
-	unsigned int strangers, clients;
-	bool paused; /* the listener is not looked at: there are too many strangers */
+	unsigned int strangers;
 	/* clients that are being taken down */
 	pthread_mutex_t lock;
 	pthread_cond_t over;
@@ -112,7 +111,6 @@ static void conn_end(struct emud_server *s, struct conn *conn)
 	/* who still has the other end, a child or nobody, sees that it is over */
 	shutdown(conn->fd, SHUT_RDWR);
 	if (conn->client) {
-		s->clients--;
 		client_end(s, conn->client);
 	} else {
 		s->strangers--;
@@ -139,15 +137,16 @@ static void sweep(struct emud_server *s)
 	}
 }
 
-static void listener_set(struct emud_server *s)
+/* Who connects and says nothing gives way to the next: a process says hello at once. */
+static void oldest_end(struct emud_server *s)
 {
-	struct epoll_event ev = { .events = s->strangers < STRANGERS ? EPOLLIN : 0,
-				  .data.u64 = (uintptr_t)&s->config->listener };
+	struct conn *oldest = NULL;
 
-	if (s->paused == (s->strangers >= STRANGERS))
-		return;
-	s->paused = !s->paused;
-	epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->config->listener, &ev);
+	for (struct conn *conn = s->conns; conn; conn = conn->next)
+		if (!conn->client && !conn->gone)
+			oldest = conn; /* the newest is the first of the list */
+	if (oldest)
+		conn_end(s, oldest);
 }
 
 static void conn_new(struct emud_server *s, int fd)
@@ -176,10 +175,12 @@ static void accept_some(struct emud_server *s)
 {
 	int fd;
 
-	while (s->strangers < STRANGERS) {
+	for (unsigned int i = 0; i < STRANGERS / 2; i++) {
 		fd = accept4(s->config->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			break;
+		if (s->strangers == STRANGERS)
+			oldest_end(s);
 		conn_new(s, fd);
 	}
 }
@@ -217,7 +218,6 @@ static int hello(struct emud_server *s, struct conn *conn, const struct wire_hel
 		return ret;
 	}
 	s->strangers--;
-	s->clients++;
 	return emud_client_welcome(conn->client);
 }
 
@@ -291,7 +291,6 @@ static void serve(struct emud_server *s)
 		for (int i = 0; on && i < n; i++)
 			on = event(s, &ev[i]);
 		sweep(s);
-		listener_set(s);
 	}
 }
 

@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -20,7 +19,6 @@
 
 #include "served.h"
 
-#define LOOKS 200 /* before a thread sleeps; about what a short call takes */
 #define HELLO_MS 10000
 
 static void futex_wait(uint32_t *word, uint32_t seen)
@@ -31,18 +29,6 @@ static void futex_wait(uint32_t *word, uint32_t seen)
 static void futex_wake(uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-/* One more look: others want the processor as well. */
-static void look_pause(unsigned int look)
-{
-#ifdef __x86_64__
-	if (look % 8 != 7) {
-		__builtin_ia32_pause();
-		return;
-	}
-#endif
-	sched_yield();
 }
 
 /* Receives a packet, and a file with it if one comes; the length or -errno */
@@ -302,8 +288,8 @@ static int wait_left(struct served *m, struct served_channel *ch, uint32_t left)
 			return -ENODEV;
 		if (ch->head - tail <= left)
 			return 0;
-		if (look < LOOKS) {
-			look_pause(look);
+		if (look < WIRE_LOOKS) {
+			wire_look_pause(look);
 			continue;
 		}
 		__atomic_store_n(&s->process_sleeps, 1, __ATOMIC_SEQ_CST);
@@ -426,12 +412,12 @@ bool served_works(struct served *m)
 	if (!ch)
 		return false;
 	publish(ch);
-	for (unsigned int look = 0; look < LOOKS; look++) {
+	for (unsigned int look = 0; look < WIRE_LOOKS; look++) {
 		works = __atomic_load_n(&ch->shared->tail, __ATOMIC_ACQUIRE) != ch->head ||
 			__atomic_load_n(&ch->shared->working, __ATOMIC_ACQUIRE);
 		if (!works || atomic_load_explicit(&m->dead, memory_order_relaxed))
 			break;
-		look_pause(look);
+		wire_look_pause(look);
 	}
 	pthread_mutex_unlock(&ch->lock);
 	return works;

@@ -19,6 +19,7 @@
 #define NDL_WIRE_H
 
 #include <assert.h>
+#include <sched.h>
 #include <stdint.h>
 
 #include "emu_bell.h"
@@ -32,6 +33,22 @@
 #define WIRE_ARGS 8
 #define WIRE_DATA (1u << 20) /* bytes that a call brings, or that its answer brings */
 #define WIRE_PIECE (16u << 20) /* what one call copies or sets in memory at most */
+
+/*
+ * Who looks for the other's word looks so often before it sleeps, some 25 us in all, and lets
+ * others have the processor now and then: the other may be waiting for just that one.
+ */
+#define WIRE_LOOKS 512
+static inline void wire_look_pause(unsigned int look)
+{
+#ifdef __x86_64__
+	if (look % 16 != 15) {
+		__builtin_ia32_pause();
+		return;
+	}
+#endif
+	sched_yield();
+}
 
 /* Calls. What each has in its words, and as data, is said beside it: in -> out */
 enum wire_op {
