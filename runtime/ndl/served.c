@@ -179,7 +179,7 @@ static int device_open(void *state, int index, const ndl_device_init_param_t *pa
 	struct served_chip *chip;
 	int ret;
 
-	if (!is_chip(m, index))
+	if (!is_chip(m, index) || atomic_load(&m->dead))
 		return -ENODEV;
 	d = calloc(1, sizeof(*d));
 	if (!d)
@@ -284,7 +284,8 @@ static int dram_chunks(ndl_device_t *dev, uint32_t channel,
 
 	if (!ret || ret == -EAGAIN) {
 		*count = (uint32_t)c->arg[0];
-		memcpy(info, list, (*count < room ? *count : room) * sizeof(*list));
+		for (uint32_t i = 0; i < room && i < *count; i++)
+			info[i] = list[i];
 	}
 	free(list);
 	return ret;

@@ -31,6 +31,15 @@ static void futex_wake(uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* The ways in which a server that is not there shows */
+static int gone_or(int error)
+{
+	return error == ENOENT || error == ENOTDIR || error == ECONNREFUSED ||
+			       error == ECONNRESET || error == EPIPE
+		       ? -ENODEV
+		       : -error;
+}
+
 /* Receives a packet, and a file with it if one comes; the length or -errno */
 static ssize_t receive(int fd, void *buf, size_t size, int *file)
 {
@@ -51,7 +60,7 @@ static ssize_t receive(int fd, void *buf, size_t size, int *file)
 		n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
 	if (n <= 0)
-		return n ? -errno : -ENODEV;
+		return n ? gone_or(errno) : -ENODEV;
 	c = CMSG_FIRSTHDR(&msg);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 		memcpy(file, CMSG_DATA(c), sizeof(*file));
@@ -71,7 +80,7 @@ static int connect_to(const char *path)
 		return -errno;
 	if (!connect(fd, (const struct sockaddr *)&sun, sizeof(sun)))
 		return fd;
-	ret = errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR ? -ENODEV : -errno;
+	ret = gone_or(errno);
 	close(fd);
 	return ret;
 }
@@ -108,7 +117,7 @@ static int say_hello(struct served *m, char instance[32])
 	int file, ret;
 
 	if (send(m->fd, &hello, sizeof(hello), MSG_NOSIGNAL) < 0)
-		return errno == EPIPE || errno == ECONNRESET ? -ENODEV : -errno;
+		return gone_or(errno);
 	if (poll(&pfd, 1, HELLO_MS) <= 0)
 		return -ETIMEDOUT;
 	ret = welcome_check(&w, receive(m->fd, &w, sizeof(w), &file));
