@@ -208,55 +208,6 @@ static const char *machine_instance(void *state)
 	return ((struct emu_machine *)state)->name;
 }
 
-/* The longest run of free cores from i on, up to end */
-static uint32_t run_at(const struct emu_machine *m, uint32_t i, uint32_t end)
-{
-	uint32_t n = 0;
-
-	while (i + n <= end && !m->mark[i + n])
-		n++;
-	return n;
-}
-
-int emu_mark(struct emu_machine *m, uint8_t user, uint32_t count, uint32_t start, uint32_t end,
-	     uint32_t *first, uint32_t *available)
-{
-	uint32_t total = (uint32_t)m->nchips * m->gen->cores, n, best = 0;
-	int ret = -EBUSY;
-
-	if (!count || start > end || end >= total)
-		return -EINVAL;
-	pthread_mutex_lock(&m->mark_lock);
-	for (uint32_t i = start; ret && i <= end; i++) {
-		n = run_at(m, i, end);
-		if (n < count) {
-			best = n > best ? n : best;
-			continue;
-		}
-		memset(&m->mark[i], user, count);
-		*first = i;
-		ret = 0;
-	}
-	pthread_mutex_unlock(&m->mark_lock);
-	*available = best;
-	return ret;
-}
-
-/* Others' marks are left alone without an error. */
-int emu_unmark(struct emu_machine *m, uint8_t user, uint32_t first, uint32_t count)
-{
-	uint32_t total = (uint32_t)m->nchips * m->gen->cores;
-
-	if (!ndl_range_ok(first, count, total))
-		return -EINVAL;
-	pthread_mutex_lock(&m->mark_lock);
-	for (uint32_t i = first; i < first + count; i++)
-		if (m->mark[i] == user)
-			m->mark[i] = EMU_NOBODY;
-	pthread_mutex_unlock(&m->mark_lock);
-	return 0;
-}
-
 static int machine_mark(void *state, uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
 			uint32_t *available)
 {

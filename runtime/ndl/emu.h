@@ -194,9 +194,6 @@ struct emu_device {
 
 /* emu.c */
 int emu_device_open(struct emu_machine *m, int index, uint8_t user, ndl_device_t *dev);
-int emu_mark(struct emu_machine *m, uint8_t user, uint32_t count, uint32_t start, uint32_t end,
-	     uint32_t *first, uint32_t *available);
-int emu_unmark(struct emu_machine *m, uint8_t user, uint32_t first, uint32_t count);
 
 /* emu_user.c */
 struct emu_user_config {
@@ -213,8 +210,13 @@ int emu_user_new(struct emu_machine *m, const struct emu_user_config *config, ui
 void emu_user_interrupt(struct emu_machine *m, uint8_t user);
 /* Takes everything back; no thread works for the user any more. */
 void emu_user_end(struct emu_machine *m, uint8_t user);
+int emu_mark(struct emu_machine *m, uint8_t user, uint32_t count, uint32_t start, uint32_t end,
+	     uint32_t *first, uint32_t *available);
+int emu_unmark(struct emu_machine *m, uint8_t user, uint32_t first, uint32_t count);
 int emu_claim(struct emu_chip *chip, uint8_t user, unsigned int nc); /* with the lock held */
 void emu_unclaim(struct emu_chip *chip, unsigned int nc); /* with the lock held */
+/* What a core keeps in its memories is for its owner alone to read, who becomes whoever is first. */
+int emu_reg_check(struct emu_chip *chip, uint8_t user, const uint64_t *addr, unsigned int n);
 /* What the guard lets a queue reach: what is the user's */
 void emu_guard_queue(struct emu_chip *chip, uint32_t eng, uint32_t qid, uint8_t user);
 
@@ -244,8 +246,6 @@ void emu_chip_released(struct emu_chip *chip, uint8_t user); /* called after its
 /* A register of the emulator's own, which real chips lack */
 uint32_t emu_ext_read(struct emu_chip *chip, uint32_t reg);
 void emu_ext_write(struct emu_chip *chip, uint32_t reg, uint32_t value);
-/* What a core keeps in its memories is for its owner alone to read, who becomes whoever is first. */
-int emu_reg_check(struct emu_chip *chip, uint8_t user, const uint64_t *addr, unsigned int n);
 int emu_reg_read(struct emu_chip *chip, const uint64_t *addr, uint32_t *value, unsigned int n);
 
 /* emu_mem.c */

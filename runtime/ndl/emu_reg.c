@@ -2,9 +2,6 @@
 /* Registers of an in-process chip: the emulator's own, and any register through the mailbox */
 #include "emu.h"
 
-/* SBUF and PSUM lie in front of a core's registers. */
-#define CORE_MEMORY (NEURON_PSUM_OFFSET + NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE)
-
 static uint64_t ext_offset(const struct emu_chip *chip, uint32_t reg)
 {
 	return neuron_gen_offset(chip->gen, NEURON_BLOCK_EXT, 0) + reg;
@@ -23,22 +20,6 @@ uint32_t emu_ext_read(struct emu_chip *chip, uint32_t reg)
 void emu_ext_write(struct emu_chip *chip, uint32_t reg, uint32_t value)
 {
 	ncore_mmio_write(chip->core, ext_bar(chip), ext_offset(chip, reg), 4, value);
-}
-
-int emu_reg_check(struct emu_chip *chip, uint8_t user, const uint64_t *addr, unsigned int n)
-{
-	unsigned int nc;
-	int ret = 0;
-
-	if (user == EMU_OWN)
-		return 0;
-	pthread_mutex_lock(&chip->lock);
-	for (unsigned int i = 0; !ret && i < n; i++)
-		if (!nhal_addr_to_core(chip->gen, addr[i], 1, &nc) &&
-		    addr[i] - nhal_core_addr(chip->gen, nc) < CORE_MEMORY)
-			ret = emu_claim(chip, user, nc);
-	pthread_mutex_unlock(&chip->lock);
-	return ret;
 }
 
 int emu_reg_read(struct emu_chip *chip, const uint64_t *addr, uint32_t *value, unsigned int n)

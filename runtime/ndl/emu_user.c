@@ -57,6 +57,25 @@ void emu_unclaim(struct emu_chip *chip, unsigned int nc)
 	bell_set(chip, nc, EMU_NOBODY);
 }
 
+/* SBUF and PSUM lie in front of a core's registers. */
+#define CORE_MEMORY (NEURON_PSUM_OFFSET + NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE)
+
+int emu_reg_check(struct emu_chip *chip, uint8_t user, const uint64_t *addr, unsigned int n)
+{
+	unsigned int nc;
+	int ret = 0;
+
+	if (user == EMU_OWN)
+		return 0;
+	pthread_mutex_lock(&chip->lock);
+	for (unsigned int i = 0; !ret && i < n; i++)
+		if (!nhal_addr_to_core(chip->gen, addr[i], 1, &nc) &&
+		    addr[i] - nhal_core_addr(chip->gen, nc) < CORE_MEMORY)
+			ret = emu_claim(chip, user, nc);
+	pthread_mutex_unlock(&chip->lock);
+	return ret;
+}
+
 static void guard_on(struct emu_chip *chip, uint64_t root)
 {
 	const struct neuron_gen *gen = chip->gen;
@@ -100,6 +119,55 @@ static int table_write(struct emu_machine *m, uint8_t user)
 		directory[i] = addr;
 	for (unsigned int i = 0; i < ROOTS_OF_USER; i++)
 		__atomic_store_n(&root[i], addr + EMU_PAGE, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* The longest run of free cores from i on, up to end */
+static uint32_t run_at(const struct emu_machine *m, uint32_t i, uint32_t end)
+{
+	uint32_t n = 0;
+
+	while (i + n <= end && !m->mark[i + n])
+		n++;
+	return n;
+}
+
+int emu_mark(struct emu_machine *m, uint8_t user, uint32_t count, uint32_t start, uint32_t end,
+	     uint32_t *first, uint32_t *available)
+{
+	uint32_t total = (uint32_t)m->nchips * m->gen->cores, n, best = 0;
+	int ret = -EBUSY;
+
+	if (!count || start > end || end >= total)
+		return -EINVAL;
+	pthread_mutex_lock(&m->mark_lock);
+	for (uint32_t i = start; ret && i <= end; i++) {
+		n = run_at(m, i, end);
+		if (n < count) {
+			best = n > best ? n : best;
+			continue;
+		}
+		memset(&m->mark[i], user, count);
+		*first = i;
+		ret = 0;
+	}
+	pthread_mutex_unlock(&m->mark_lock);
+	*available = best;
+	return ret;
+}
+
+/* Others' marks are left alone without an error. */
+int emu_unmark(struct emu_machine *m, uint8_t user, uint32_t first, uint32_t count)
+{
+	uint32_t total = (uint32_t)m->nchips * m->gen->cores;
+
+	if (!ndl_range_ok(first, count, total))
+		return -EINVAL;
+	pthread_mutex_lock(&m->mark_lock);
+	for (uint32_t i = first; i < first + count; i++)
+		if (m->mark[i] == user)
+			m->mark[i] = EMU_NOBODY;
+	pthread_mutex_unlock(&m->mark_lock);
 	return 0;
 }
 

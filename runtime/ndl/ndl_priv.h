@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to libndl: what a backend provides. Argument checks that all backends need are in ndl.c.
+ * Private to libndl: what a backend provides. Argument checks that all backends need are in
+ * ndl_device.c.
  */
 #ifndef NDL_PRIV_H
 #define NDL_PRIV_H
@@ -134,6 +135,10 @@ static inline bool ndl_range_ok(uint64_t offset, uint64_t size, uint64_t limit)
 {
 	return offset <= limit && size <= limit - offset;
 }
+
+/* In ndl.c: 0, or -EOWNERDEAD in a child of the process that has the machine */
+int machine_usable(void);
+#define NDL_CALL(fn, ...) (machine_usable() ?: dev->ops->fn(dev, __VA_ARGS__))
 
 /* A channel's regions have one size. */
 static inline uint64_t region_size(const struct neuron_gen *gen)

@@ -23,7 +23,7 @@ LAYERS: dict[str, list[str]] = {
     "programs": ["neuron-ls", "tools/neuron-bench", "tools/neuron-cli", "tools/neuron-monitor", "tools/neuron-profile", "tools/neuron-run", "tools/neuron-top", "tools/neuronx-cc", "examples/custom_op", "examples/digits", "scripts/guest"],
     "what custom operators are made of": ["custom-op/*"],
     "what programs share": ["tools/common", "tools/telemetry"],
-    "the daemon": ["runtime/rtd"],
+    "servers": ["runtime/rtd", "runtime/emud"],
     "runtime and compiler": ["runtime/nrt", "compiler", "compiler/*"],
     "ways to a chip": ["runtime/ndl", "runtime/neff", "driver", "qemu-device/qemu"],
     "the chip": ["qemu-device/core"],
