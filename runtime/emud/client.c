@@ -93,6 +93,7 @@ int emud_client_welcome(const struct emud_client *c)
 		.user = c->user,
 		.size = c->machine->host.arena[c->user].size,
 		.base = emu_host_base(c->user),
+		.direct = !getenv("NEURON_EMU_FAULTS"),
 	};
 	union {
 		char buf[CMSG_SPACE(sizeof(int))];

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -135,6 +136,17 @@ static int signals_take(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* A client has three descriptors, and one for each chunk of device memory that it maps. */
+static void files_take(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static bool server_signal(void *opaque, uint32_t signal, bool by_terminal)
 {
 	return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT;
@@ -160,6 +172,7 @@ static int serve(const struct options *o, struct emu_machine *m, int signals)
 		config.opaque = &command;
 		ret = emud_command_start(&command, at.path);
 	}
+	files_take(); /* not the command's */
 	if (!ret)
 		ret = emud_server_run(&config);
 	if (ret)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -35,6 +36,7 @@ struct emud_server {
 	int epoll;
 	struct conn *conns;
 	unsigned int strangers;
+	int spare; /* a descriptor to refuse with when there are no more */
 	/* clients that are being taken down */
 	pthread_mutex_t lock;
 	pthread_cond_t over;
@@ -171,14 +173,27 @@ static void conn_new(struct emud_server *s, int fd)
 	s->strangers++;
 }
 
+/* Out of descriptors: the next one is refused, as it would else wait, and be told of, for ever. */
+static void refuse_one(struct emud_server *s)
+{
+	close(s->spare);
+	s->spare = accept4(s->config->listener, NULL, NULL, SOCK_CLOEXEC);
+	if (s->spare >= 0)
+		close(s->spare);
+	s->spare = eventfd(0, EFD_CLOEXEC);
+}
+
 static void accept_some(struct emud_server *s)
 {
 	int fd;
 
 	for (unsigned int i = 0; i < STRANGERS / 2; i++) {
 		fd = accept4(s->config->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0)
+		if (fd < 0) {
+			if (errno == EMFILE || errno == ENFILE)
+				refuse_one(s);
 			break;
+		}
 		if (s->strangers == STRANGERS)
 			oldest_end(s);
 		conn_new(s, fd);
@@ -304,6 +319,7 @@ int emud_server_run(const struct emud_server_config *config)
 	s.epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s.epoll < 0)
 		return -errno;
+	s.spare = eventfd(0, EFD_CLOEXEC);
 	ret = watch(&s, config->listener, (void *)(uintptr_t)&config->listener, false);
 	if (!ret)
 		ret = watch(&s, config->signals, (void *)(uintptr_t)&config->signals, false);
@@ -316,6 +332,7 @@ int emud_server_run(const struct emud_server_config *config)
 	while (s.ending)
 		pthread_cond_wait(&s.over, &s.lock);
 	pthread_mutex_unlock(&s.lock);
+	close(s.spare);
 	close(s.epoll);
 	return ret;
 }

@@ -24,6 +24,7 @@
 
 #define EMU_MAX_CHIPS 16
 #define EMU_PAGE 4096u
+#define EMU_USER_FILES 1024u /* of a chip */
 #define EMU_USER_HANDLES 65536u
 #define EMU_HANDLES (EMU_USER_HANDLES * NEURON_MAX_PROCESS_PER_DEVICE)
 #define EMU_STAGING_SIZE NDL_ZEROCOPY_MIN
@@ -132,6 +133,7 @@ struct emu_seat {
 	unsigned int nds_users;
 	uint32_t reset_result;
 	uint32_t chunks;
+	uint32_t files; /* of chunks that it has mapped */
 };
 
 struct emu_chip {

@@ -68,7 +68,7 @@ static int place_host(struct emu_chip *chip, struct emu_chunk *c)
 }
 
 /* Puts the process's own memory in the place of a chunk's file, which its last user may still have */
-static void file_drop(struct emu_chunk *c)
+static void file_drop(struct emu_chip *chip, struct emu_chunk *c)
 {
 	if (!c->fd)
 		return;
@@ -76,6 +76,7 @@ static void file_drop(struct emu_chunk *c)
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	close(c->fd);
 	c->fd = 0;
+	chip->seat[c->user].files--;
 }
 
 static void unplace(struct emu_chip *chip, struct emu_chunk *c)
@@ -87,7 +88,7 @@ static void unplace(struct emu_chip *chip, struct emu_chunk *c)
 			      c->size);
 		return;
 	}
-	file_drop(c);
+	file_drop(chip, c);
 	/*
 	 * the next owner must find zeros; the kernel module clears a chunk before another process
 	 * gets it

@@ -9,14 +9,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+/* Half of the descriptors are kept for connections. */
 static int file_new(uint64_t size)
 {
 	int fd = memfd_create("neuron-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
+	struct rlimit files;
 
 	if (fd < 0)
 		return -errno;
+	if (!getrlimit(RLIMIT_NOFILE, &files) && (rlim_t)fd >= files.rlim_cur / 2) {
+		close(fd);
+		return -EMFILE;
+	}
 	if (!ftruncate(fd, (off_t)size) &&
 	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return fd;
@@ -62,14 +69,18 @@ int emu_mem_share(ndl_device_t *dev, uint64_t handle, int *fd)
 	c = emu_chunk_find(chip, emu_user(dev), handle, &ret);
 	if (c && c->host)
 		ret = -EINVAL;
+	if (!ret && !c->fd && chip->seat[c->user].files == EMU_USER_FILES)
+		ret = -EMFILE;
 	if (!ret && !c->fd) {
 		int made = file_new(c->size);
 
 		ret = made < 0 ? made : move_at_rest(chip->machine, c, made);
-		if (!ret)
+		if (!ret) {
 			c->fd = made;
-		else if (made >= 0)
+			chip->seat[c->user].files++;
+		} else if (made >= 0) {
 			close(made);
+		}
 	}
 	if (!ret)
 		*fd = c->fd;

@@ -217,10 +217,8 @@ static int device_close(ndl_device_t *dev)
 	pthread_mutex_lock(&chip->lock);
 	if (!--chip->opens) {
 		call(dev, CALL(dev, .op = WIRE_CLOSE));
-		free(chip->chunk);
+		served_chunks_drop(chip);
 		free(chip->queue);
-		chip->chunk = NULL;
-		chip->chunks = 0;
 		chip->queue = NULL;
 	}
 	pthread_mutex_unlock(&chip->lock);

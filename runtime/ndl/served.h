@@ -23,8 +23,18 @@ struct served_channel {
 	bool kept; /* calls are kept back, to be seen at once */
 };
 
+/* A chunk of device memory that is copied to and from again and again, mapped to do it without
+ * calls */
+struct served_view {
+	uint8_t *va;
+	uint64_t size;
+	unsigned int users; /* copies under way, and the chunk */
+};
+
 struct served_chunk {
 	uint64_t addr, size; /* 0: none of the process's */
+	unsigned int copies; /* by calls */
+	struct served_view *view; /* may be NULL */
 };
 
 struct served_queue {
@@ -39,6 +49,7 @@ struct served_chip {
 	struct wire_device info;
 	struct served_chunk *chunk; /* by handle */
 	uint64_t chunks;
+	unsigned int views;
 	struct served_queue (*queue)[NEURON_DMA_QUEUES_PER_ENG];
 	void *nds; /* its own datastore */
 	unsigned int nds_users;
@@ -48,6 +59,7 @@ struct served {
 	int fd;
 	uint8_t *base; /* of the file */
 	uint64_t size, physical; /* of it, and where the chips see it */
+	bool direct; /* copies need not go through the chip */
 	const struct neuron_instance *instance;
 	atomic_bool dead; /* the server is gone */
 	pthread_t watcher;
@@ -117,6 +129,7 @@ int served_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const vo
 		      uint64_t size);
 bool served_chunk_known(struct served_chip *chip, uint64_t handle);
 void served_unmap_all(ndl_device_t *dev);
+void served_chunks_drop(struct served_chip *chip); /* its lock is held */
 int served_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size);
 int served_nds_close(ndl_device_t *dev, int pid, void *data, size_t size);
 

@@ -131,6 +131,7 @@ static int say_hello(struct served *m, char instance[32])
 	memcpy(instance, w.instance, sizeof(w.instance));
 	m->size = w.size;
 	m->physical = w.base;
+	m->direct = w.direct;
 	return map_file(m, file);
 }
 

@@ -2,7 +2,8 @@
 /*
  * libndl's served backend, memory. Host memory lies in the file that the process shares with the
  * server, where it reads and writes it itself; what a chip's memory takes and gives goes through a
- * channel's data. A chunk of device memory that is mapped is a file of its own.
+ * channel's data. A chunk of device memory that is mapped is a file of its own; those that are
+ * copied to and from many times are mapped for that, so that an execution's tensors take no call.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +13,10 @@
 
 #include "hal.h"
 #include "served.h"
+
+#define VIEW_COPIES 16 /* after so many a chunk is mapped; it takes the chips a short rest */
+#define VIEW_SIZE_MAX (64ull << 20)
+#define VIEWS_MAX 512 /* of a chip: each is a mapping here and two in the server */
 
 #define CALL(dev, ...) (&(struct wire_call){ .device = (dev)->device_index, __VA_ARGS__ })
 
@@ -37,27 +42,56 @@ bool served_chunk_known(struct served_chip *chip, uint64_t handle)
 	return chunk_get(chip, handle).size;
 }
 
+/* One user less; the last one ends the mapping. The chip's lock is held. */
+static void view_put(struct served_view *view)
+{
+	if (!view || --view->users)
+		return;
+	munmap(view->va, view->size);
+	free(view);
+}
+
+/* Room for a handle's chunk; the chip's lock is held. */
+static int chunk_room(struct served_chip *chip, uint64_t handle)
+{
+	const uint64_t room = (handle + 1) * 2;
+	struct served_chunk *list;
+
+	if (handle < chip->chunks)
+		return 0;
+	list = realloc(chip->chunk, room * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	memset(list + chip->chunks, 0, (room - chip->chunks) * sizeof(*list));
+	chip->chunk = list;
+	chip->chunks = room;
+	return 0;
+}
+
 static int chunk_put(struct served_chip *chip, uint64_t handle, struct served_chunk c)
 {
-	struct served_chunk *list;
-	uint64_t room;
 	int ret = 0;
 
 	pthread_mutex_lock(&chip->lock);
-	if (handle >= chip->chunks) {
-		room = (handle + 1) * 2;
-		list = c.size ? realloc(chip->chunk, room * sizeof(*list)) : NULL;
-		ret = list || !c.size ? 0 : -ENOMEM;
-		if (list) {
-			memset(list + chip->chunks, 0, (room - chip->chunks) * sizeof(*list));
-			chip->chunk = list;
-			chip->chunks = room;
-		}
-	}
-	if (handle < chip->chunks)
+	if (c.size)
+		ret = chunk_room(chip, handle);
+	if (!ret && handle < chip->chunks) {
+		chip->views -= !!chip->chunk[handle].view;
+		view_put(chip->chunk[handle].view);
 		chip->chunk[handle] = c;
+	}
 	pthread_mutex_unlock(&chip->lock);
 	return ret;
+}
+
+void served_chunks_drop(struct served_chip *chip)
+{
+	for (uint64_t h = 0; h < chip->chunks; h++)
+		view_put(chip->chunk[h].view);
+	free(chip->chunk);
+	chip->chunk = NULL;
+	chip->chunks = 0;
+	chip->views = 0;
 }
 
 int served_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle)
@@ -70,7 +104,7 @@ int served_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t
 	if (ret)
 		return ret;
 	ret = chunk_put(served_device(dev)->chip, c->arg[0],
-			(struct served_chunk){ c->arg[1], c->arg[2] });
+			(struct served_chunk){ .addr = c->arg[1], .size = c->arg[2] });
 	if (ret)
 		call(dev, CALL(dev, .op = WIRE_FREE, .arg = { c->arg[0] }));
 	else
@@ -108,25 +142,35 @@ static uint8_t *host_of(const ndl_device_t *dev, const struct served_chunk *c)
 	return ndl_range_ok(off, c->size, m->size) ? m->base + off : NULL;
 }
 
+/* Has the server put a file in the place of a chunk of device memory, and maps it. */
+static int share(ndl_device_t *dev, uint64_t handle, uint64_t size, void **va)
+{
+	int fd, ret;
+
+	ret = served_call_fd(served_device(dev)->m, CALL(dev, .op = WIRE_SHARE, .arg = { handle }),
+			     &fd);
+	if (ret)
+		return ret;
+	*va = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ret = *va == MAP_FAILED ? -errno : 0;
+	close(fd);
+	if (ret)
+		*va = NULL;
+	else
+		madvise(*va, size, MADV_DONTFORK);
+	return ret;
+}
+
 static int map_shared(ndl_device_t *dev, uint64_t handle, uint64_t size, void **va)
 {
 	struct served_device *d = served_device(dev);
 	struct served_mapping *mapping = malloc(sizeof(*mapping));
-	int fd, ret = -ENOMEM;
+	int ret = mapping ? share(dev, handle, size, va) : -ENOMEM;
 
-	if (mapping)
-		ret = served_call_fd(d->m, CALL(dev, .op = WIRE_SHARE, .arg = { handle }), &fd);
-	if (!ret) {
-		*va = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		ret = *va == MAP_FAILED ? -errno : 0;
-		close(fd);
-	}
 	if (ret) {
 		free(mapping);
-		*va = NULL;
 		return ret;
 	}
-	madvise(*va, size, MADV_DONTFORK);
 	pthread_mutex_lock(&d->lock);
 	*mapping = (struct served_mapping){ d->mappings, *va, size };
 	d->mappings = mapping;
@@ -200,6 +244,73 @@ int served_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_
 	return ret;
 }
 
+/* The view of a chunk, with one user more; NULL: there is none (yet) */
+static struct served_view *view_get(ndl_device_t *dev, uint64_t handle, bool *wanted)
+{
+	struct served_chip *chip = served_device(dev)->chip;
+	struct served_view *view = NULL;
+	struct served_chunk *c;
+
+	*wanted = false;
+	pthread_mutex_lock(&chip->lock);
+	if (handle < chip->chunks) {
+		c = &chip->chunk[handle];
+		view = c->view;
+		if (view)
+			view->users++;
+		else
+			*wanted = served_device(dev)->m->direct && ++c->copies == VIEW_COPIES &&
+				  c->size <= VIEW_SIZE_MAX && chip->views < VIEWS_MAX;
+	}
+	pthread_mutex_unlock(&chip->lock);
+	return view;
+}
+
+/* Makes a view of a chunk that is still what it was; without one copies go on by calls. */
+static void view_make(ndl_device_t *dev, uint64_t handle, const struct served_chunk *was)
+{
+	struct served_chip *chip = served_device(dev)->chip;
+	struct served_view *view = malloc(sizeof(*view));
+	void *va;
+
+	if (!view || share(dev, handle, was->size, &va)) {
+		free(view);
+		return;
+	}
+	*view = (struct served_view){ va, was->size, 1 };
+	pthread_mutex_lock(&chip->lock);
+	if (handle < chip->chunks && chip->chunk[handle].addr == was->addr &&
+	    chip->chunk[handle].size == was->size && !chip->chunk[handle].view) {
+		chip->chunk[handle].view = view;
+		chip->views++;
+	} else {
+		view_put(view);
+	}
+	pthread_mutex_unlock(&chip->lock);
+}
+
+static bool copy_by_view(ndl_device_t *dev, uint64_t handle, const struct served_chunk *c,
+			 uint8_t *buf, uint64_t offset, uint64_t size, bool to_device)
+{
+	struct served_chip *chip = served_device(dev)->chip;
+	struct served_view *view;
+	bool wanted;
+
+	view = view_get(dev, handle, &wanted);
+	if (wanted)
+		view_make(dev, handle, c);
+	if (!view)
+		return false;
+	if (to_device)
+		memcpy(view->va + offset, buf, size);
+	else
+		memcpy(buf, view->va + offset, size);
+	pthread_mutex_lock(&chip->lock);
+	view_put(view);
+	pthread_mutex_unlock(&chip->lock);
+	return true;
+}
+
 static int buf_piece(ndl_device_t *dev, struct wire_call *c, uint8_t *buf, bool to_device)
 {
 	const struct served_data data = {
@@ -224,12 +335,17 @@ int served_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offs
 		return call(dev, CALL(dev, .op = WIRE_INFO, .arg = { handle })) ?: -EINVAL;
 	if (!ndl_range_ok(offset, size, c.size))
 		return -EINVAL;
+	/* what is mapped stays when the server is gone */
+	if (atomic_load_explicit(&served_device(dev)->m->dead, memory_order_relaxed))
+		return -ENODEV;
 	host = host_of(dev, &c);
 	if (host) {
 		host += offset;
 		memcpy(to_device ? (void *)host : buf, to_device ? buf : (void *)host, size);
 		return 0;
 	}
+	if (copy_by_view(dev, handle, &c, buf, offset, size, to_device))
+		return 0;
 	for (; !ret && done < size; done += n) {
 		n = size - done < WIRE_DATA ? size - done : WIRE_DATA;
 		ret = buf_piece(dev,

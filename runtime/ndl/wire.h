@@ -142,6 +142,8 @@ struct wire_welcome { /* with the file, if there is no error */
 	uint32_t user;
 	uint64_t size; /* of the file */
 	uint64_t base; /* where the chips see it: a host physical address */
+	uint32_t direct; /* copies need not go through the chips, none of which has a fault */
+	uint32_t pad;
 	char instance[32];
 };
 

@@ -200,6 +200,14 @@ static void owner_with_child(int fd, const void *arg)
 	pid_t pid;
 
 	MUST_BE(ndl_nc_semaphore_write(dev, 0, 3, 7), 0);
+	/* one that has its socket: libndl is not told of it */
+	pid = _Fork();
+	MUST(pid >= 0);
+	if (!pid) {
+		while (read(fd, &n, 1) > 0)
+			;
+		_exit(0);
+	}
 	pid = fork();
 	MUST(pid >= 0);
 	if (!pid) {
@@ -383,8 +391,25 @@ static void mapper(int fd, const void *arg)
 	MUST_BE(again[5], 0x7f7f7f7f);
 	MUST_BE(ndl_memory_unmap(dev, a, again), 0);
 	MUST_BE(ndl_memory_unmap(dev, a, again), -EINVAL);
-	MUST_BE(ndl_memory_free(dev, a), 0);
+	/* copies that no call is made for, once there have been many, between those by the chip */
+	for (uint32_t i = 0; i < 100; i++) {
+		MUST_BE(ndl_memory_buf_copyin(dev, b, &i, 4 * i, 4), 0);
+		MUST_BE(ndl_memory_copy(dev, b, a, 4 * i, 4 * i, 4), 0);
+		MUST_BE(ndl_memory_buf_copyout(dev, a, &v, 4 * i, 4), 0);
+		MUST_BE(v, i);
+		MUST_BE(va[i], i);
+		MUST_BE(ndl_memset(dev, b, 4 * i, 0x22, 4), 0);
+		MUST_BE(ndl_memory_buf_copyout(dev, b, &v, 4 * i, 4), 0);
+		MUST_BE(v, 0x22222222);
+	}
+	MUST_BE(ndl_memory_buf_copyin(dev, b, &v, 1 << 20, 4), -EINVAL);
+	MUST_BE(ndl_memory_free(dev, b), 0);
+	MUST_BE(ndl_memory_buf_copyin(dev, b, &v, 0, 4), -EINVAL);
+	b = peer_memory(dev, 1 << 20, false, &pa);
+	MUST_BE(ndl_memory_buf_copyout(dev, b, &v, 396, 4), 0);
+	MUST_BE(v, 0);
 	/* who has it next has other pages */
+	MUST_BE(ndl_memory_free(dev, a), 0);
 	a = peer_memory(dev, 1 << 20, false, &pa);
 	va[0] = 0x66;
 	MUST_BE(ndl_memory_buf_copyout(dev, a, &v, 0, 4), 0);
