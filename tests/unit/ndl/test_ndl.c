@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libndl's suite, the same for all backends: test_ndl emu:inf1.6xlarge, in a guest test_ndl node, or
- * test_ndl unix:PATH. Results and errors are the contract, so every expectation holds for each.
+ * libndl's suite, the same for all backends: test_ndl emu:inf1.6xlarge, in a guest test_ndl node,
+ * or test_ndl unix:PATH. Results and errors are the contract, so every expectation holds for each.
  */
 #include <check.h>
 #include <errno.h>
