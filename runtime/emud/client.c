@@ -18,7 +18,7 @@
 
 #include "emud.h"
 
-#define STACK (256u << 10)
+#define STACK (8u << 20) /* it executes cores, as a program's main thread does in process */
 #define STOP_STEP_NS 200000
 
 static void futex_wait(uint32_t *word, uint32_t seen)
