@@ -56,5 +56,5 @@ _neuron() {
     fi
 }
 
-complete -o filenames -F _neuron neuron-ls neuron-bench neuron-run neuron-as neuron-objdump neuron-cli neuron-custom-op neuron-dump neuron-explorer neuron-gatherinfo neuron-monitor neuron-packager neuron-profile neuron-rtd neuron-top neuron-vm \
+complete -o filenames -F _neuron neuron-ls neuron-bench neuron-run neuron-as neuron-objdump neuron-cli neuron-custom-op neuron-dump neuron-emud neuron-explorer neuron-gatherinfo neuron-monitor neuron-packager neuron-profile neuron-rtd neuron-top neuron-vm \
     neuron-monitor-cloudwatch.py neuron-monitor-k8s-info.py neuron-monitor-prometheus.py neuron_export.py neuronx-cc

@@ -52,7 +52,7 @@ static int explain_none(int err, char *why, size_t size)
 	if (getenv("NEURON_EMU") && err == -EINVAL)
 		explain_instance(why, size);
 	else if (getenv("NEURON_EMU"))
-		snprintf(why, size, "NEURON_EMU: %s", strerror(-err));
+		snprintf(why, size, "NEURON_EMU: %s", ndl_machine_error(err));
 	else if (err == -EPERM)
 		snprintf(why, size,
 			 "%u on the PCI bus, but this process's control group allows no "

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "instance.h"
 
@@ -23,7 +24,7 @@ static void machine_close(void *state)
 		ncore_pool_free(m->pool);
 	if (m->fabric)
 		ncore_fabric_free(m->fabric);
-	if (m->host.arena)
+	if (m->host.arena[EMU_OWN].base)
 		emu_host_fini(&m->host);
 	free(m->chip);
 	free(m);
@@ -37,6 +38,8 @@ static int machine_build(struct emu_machine *m, const struct neuron_instance *in
 	snprintf(m->name, sizeof(m->name), "%s", inst->name);
 	m->instance = inst;
 	m->gen = inst->gen;
+	m->user[EMU_OWN] = (struct emu_user){ .used = true, .pid = getpid() };
+	pthread_mutex_init(&m->users_lock, NULL);
 	pthread_mutex_init(&m->mark_lock, NULL);
 	pthread_rwlock_init(&m->ids, NULL);
 	m->chip = calloc(inst->chips, sizeof(*m->chip));
@@ -205,65 +208,58 @@ static const char *machine_instance(void *state)
 	return ((struct emu_machine *)state)->name;
 }
 
-/* The longest run of free cores from i on, up to end */
-static uint32_t run_at(const struct emu_machine *m, uint32_t i, uint32_t end)
-{
-	uint32_t n = 0;
-
-	while (i + n <= end && !m->mark[i + n])
-		n++;
-	return n;
-}
-
 static int machine_mark(void *state, uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
 			uint32_t *available)
 {
-	struct emu_machine *m = state;
-	uint32_t total = (uint32_t)m->nchips * m->gen->cores, n, best = 0;
-	int ret = -EBUSY;
-
-	if (!count || start > end || end >= total)
-		return -EINVAL;
-	pthread_mutex_lock(&m->mark_lock);
-	for (uint32_t i = start; ret && i <= end; i++) {
-		n = run_at(m, i, end);
-		if (n < count) {
-			best = n > best ? n : best;
-			continue;
-		}
-		memset(&m->mark[i], true, count);
-		*first = i;
-		ret = 0;
-	}
-	pthread_mutex_unlock(&m->mark_lock);
-	*available = best;
-	return ret;
+	return emu_mark(state, EMU_OWN, count, start, end, first, available);
 }
 
 static int machine_unmark(void *state, uint32_t first, uint32_t count)
 {
-	struct emu_machine *m = state;
-	uint32_t total = (uint32_t)m->nchips * m->gen->cores;
-
-	if (!ndl_range_ok(first, count, total))
-		return -EINVAL;
-	pthread_mutex_lock(&m->mark_lock);
-	memset(&m->mark[first], false, count);
-	pthread_mutex_unlock(&m->mark_lock);
-	return 0;
+	return emu_unmark(state, EMU_OWN, first, count);
 }
 
 /* Devices */
 
-static int device_open(void *state, int index, const ndl_device_init_param_t *params,
-		       ndl_device_t *dev)
+/* One more open of the user's; -EBUSY: as many processes as a device may have have it already */
+static int seat_take(struct emu_chip *chip, uint8_t user)
 {
-	struct emu_machine *m = state;
+	unsigned int taken = 0;
+	int ret = 0;
+
+	pthread_mutex_lock(&chip->open_lock);
+	for (unsigned int i = 0; i < EMU_USERS; i++)
+		taken += i != user && chip->seat[i].opens;
+	if (taken >= NEURON_MAX_PROCESS_PER_DEVICE) {
+		ret = -EBUSY;
+	} else {
+		pthread_mutex_lock(&chip->lock);
+		chip->seat[user].opens++;
+		pthread_mutex_unlock(&chip->lock);
+	}
+	pthread_mutex_unlock(&chip->open_lock);
+	return ret;
+}
+
+static void seat_leave(struct emu_chip *chip, uint8_t user)
+{
+	pthread_mutex_lock(&chip->open_lock);
+	if (chip->seat[user].opens == 1)
+		emu_chip_released(chip, user);
+	pthread_mutex_lock(&chip->lock);
+	chip->seat[user].opens--;
+	pthread_mutex_unlock(&chip->lock);
+	pthread_mutex_unlock(&chip->open_lock);
+}
+
+int emu_device_open(struct emu_machine *m, int index, uint8_t user, ndl_device_t *dev)
+{
 	unsigned int id[NEURON_PORTS_MAX], port[NEURON_PORTS_MAX];
+	struct emu_device *priv;
 	struct emu_chip *chip;
 	int n;
 
-	if (index >= m->nchips)
+	if (index < 0 || index >= m->nchips)
 		return -ENODEV;
 	chip = &m->chip[index];
 	n = neighbours(chip, id, port);
@@ -279,22 +275,28 @@ static int device_open(void *state, int index, const ndl_device_init_param_t *pa
 	dev->csr_size[1] = chip->gen->bar_size[chip->gen->bar_cores];
 	dev->gen = chip->gen;
 	dev->ops = &emu_ops;
-	dev->priv = chip;
 
-	pthread_mutex_lock(&chip->open_lock);
-	chip->opens++;
-	pthread_mutex_unlock(&chip->open_lock);
-	return 0;
+	priv = malloc(sizeof(*priv));
+	if (!priv)
+		return -ENOMEM;
+	*priv = (struct emu_device){ chip, user };
+	dev->priv = priv;
+	n = seat_take(chip, user);
+	if (n)
+		free(priv);
+	return n;
+}
+
+static int device_open(void *state, int index, const ndl_device_init_param_t *params,
+		       ndl_device_t *dev)
+{
+	return emu_device_open(state, index, EMU_OWN, dev);
 }
 
 static int device_close(ndl_device_t *dev)
 {
-	struct emu_chip *chip = emu_chip(dev);
-
-	pthread_mutex_lock(&chip->open_lock);
-	if (!--chip->opens)
-		emu_chip_released(chip);
-	pthread_mutex_unlock(&chip->open_lock);
+	seat_leave(emu_chip(dev), emu_user(dev));
+	free(dev->priv);
 	return 0;
 }
 
@@ -318,31 +320,68 @@ static int bar_read(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
 	for (uint32_t i = 0; !ret && i < count; i++) {
 		ret = nhal_bar_to_addr(dev->gen, bar, offset[i], &addr);
 		if (!ret)
+			ret = emu_reg_check(emu_chip(dev), emu_user(dev), &addr, 1);
+		if (!ret)
 			ret = emu_reg_read(emu_chip(dev), &addr, &data[i], 1);
 	}
 	return ret;
 }
 
 /*
- * The addresses that the kernel module refuses: everything but cores, TOP_SPs and notification
- * queues, and of those all but the heads
+ * The core that an address belongs to, or -EINVAL for those that the kernel module refuses:
+ * everything but cores, TOP_SPs and notification queues, and of those all but the heads
  */
-static bool bar_refused(const struct neuron_gen *gen, unsigned int bar, uint64_t offset)
+static int bar_core(const struct neuron_gen *gen, unsigned int bar, uint64_t offset)
+{
+	struct neuron_place place;
+	int topsp;
+
+	if (!neuron_gen_decode(gen, bar, offset, &place))
+		return -EINVAL;
+	switch (place.kind) {
+	case NEURON_BLOCK_CORE:
+	case NEURON_BLOCK_NQ:
+		return (int)place.index;
+	case NEURON_BLOCK_TOPSP:
+		return (int)neuron_gen_topsp_core(gen, place.index);
+	case NEURON_BLOCK_KEPT:
+		topsp = neuron_gen_topsp_of_kept(gen, place.index);
+		return topsp < 0 ? -EINVAL : (int)neuron_gen_topsp_core(gen, (unsigned int)topsp);
+	default:
+		return -EINVAL;
+	}
+}
+
+/* A served user writes no base of a notification queue: the heads alone, as in the module. */
+static bool bar_head(const struct neuron_gen *gen, unsigned int bar, uint64_t offset)
 {
 	struct neuron_place place;
 
 	if (!neuron_gen_decode(gen, bar, offset, &place))
-		return true;
-	switch (place.kind) {
-	case NEURON_BLOCK_CORE:
-	case NEURON_BLOCK_TOPSP:
-	case NEURON_BLOCK_NQ:
 		return false;
-	case NEURON_BLOCK_KEPT:
-		return neuron_gen_topsp_of_kept(gen, place.index) < 0;
-	default:
+	if (place.kind == NEURON_BLOCK_KEPT)
+		place.rel += gen->nq_slot.regs;
+	else if (place.kind != NEURON_BLOCK_NQ)
 		return true;
-	}
+	for (unsigned int nq = 0; nq < neuron_gen_nqs(gen); nq++)
+		if (place.rel == neuron_gen_nq_regs(gen, nq) + gen->nq_reg.head)
+			return true;
+	return false;
+}
+
+static int bar_claim(ndl_device_t *dev, unsigned int bar, uint64_t offset)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	int nc = bar_core(dev->gen, bar, offset), ret;
+
+	if (nc < 0)
+		return nc;
+	if (emu_user(dev) != EMU_OWN && !bar_head(dev->gen, bar, offset))
+		return -EINVAL;
+	pthread_mutex_lock(&chip->lock);
+	ret = emu_claim(chip, emu_user(dev), (unsigned int)nc);
+	pthread_mutex_unlock(&chip->lock);
+	return ret;
 }
 
 static int bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
@@ -352,8 +391,7 @@ static int bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset
 	int ret = bar_check(dev->gen, bar, offset, count);
 
 	for (uint32_t i = 0; !ret && i < count; i++)
-		if (bar_refused(dev->gen, bar, offset[i]))
-			ret = -EINVAL;
+		ret = bar_claim(dev, bar, offset[i]);
 	for (uint32_t i = 0; !ret && i < count; i++)
 		chip->hal.ops->write32(chip, bar, offset[i], data[i]);
 	return ret;
@@ -361,24 +399,44 @@ static int bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset
 
 static int read_hw_counters(ndl_device_t *dev, const uint64_t *addr, uint32_t *data, uint32_t count)
 {
-	return emu_reg_read(emu_chip(dev), addr, data, count);
+	int ret = emu_reg_check(emu_chip(dev), emu_user(dev), addr, count);
+
+	return ret ? ret : emu_reg_read(emu_chip(dev), addr, data, count);
+}
+
+static bool others_use(struct emu_chip *chip, uint8_t user, uint32_t nc_map)
+{
+	bool used = false;
+
+	pthread_mutex_lock(&chip->lock);
+	for (unsigned int nc = 0; nc < chip->gen->cores; nc++)
+		used |= nc_map >> nc & 1 && chip->nc[nc].owner != EMU_NOBODY &&
+			chip->nc[nc].owner != user;
+	pthread_mutex_unlock(&chip->lock);
+	return used;
 }
 
 static int reset(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id)
 {
 	struct emu_chip *chip = emu_chip(dev);
-	int ret = emu_chip_reset(chip, nc_map);
+	int ret;
 
+	if (others_use(chip, emu_user(dev), nc_map))
+		return -EBUSY;
+	/* what a whole device's reset does to what several users share is left to its owner */
+	if (emu_user(dev) != EMU_OWN && nc_map == NEURON_NC_MAP_DEVICE)
+		nc_map = (1u << chip->gen->cores) - 1;
+	ret = emu_chip_reset(chip, nc_map);
 	if (ret == -EINVAL)
 		return ret;
-	chip->reset_result = ret ? 1 : 0;
+	chip->seat[emu_user(dev)].reset_result = ret ? 1 : 0;
 	*request_id = 1;
 	return 0;
 }
 
 static int ready(ndl_device_t *dev, uint32_t request_id, int *result)
 {
-	*result = request_id == 1 ? (int)emu_chip(dev)->reset_result : 1;
+	*result = request_id == 1 ? (int)emu_chip(dev)->seat[emu_user(dev)].reset_result : 1;
 	return 0;
 }
 
@@ -437,6 +495,11 @@ const struct ndl_ops emu_ops = {
 	.printk = emu_printk,
 };
 
+/* The threads that would work are the parent's. */
+static void machine_forked(void *state)
+{
+}
+
 const struct ndl_machine_ops ndl_emu_machine = {
 	.open = machine_open,
 	.close = machine_close,
@@ -452,4 +515,5 @@ const struct ndl_machine_ops ndl_emu_machine = {
 	.range_mark = machine_mark,
 	.range_unmark = machine_unmark,
 	.fault = machine_fault,
+	.forked = machine_forked,
 };

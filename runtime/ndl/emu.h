@@ -1,26 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to libndl's in-process backend: the chips of one instance, the arena that is their host
- * memory, and what the kernel module would keep for each of them.
+ * Private to libndl's in-process backend and to who serves its chips to other processes
+ * (runtime/emud): the chips of one instance, the arenas that are their host memory, and what the
+ * kernel module would keep for each of them.
  *
- * Locks, in this order: core.lock (the core's copy ring and staging buffer), chip.lock (handles,
- * pools, queues, locks and states of cores), chip.fwio (the mailbox), host.lock (arena pool and
- * pins). The core library's callbacks take host.lock or irq.lock only.
+ * A user is who may have cores, queues and memory. In process there is one, EMU_OWN, who may do
+ * all; a served process is a user of its own, by whose number the chips' guard knows it.
+ *
+ * Locks, in this order: machine.users_lock (who there is), chip.open_lock (opens, and what the last
+ * close takes back), core.lock (the core's copy ring and staging buffer), chip.lock (handles,
+ * pools, queues, owners, locks and states of cores), chip.fwio (the mailbox), host.lock (pins),
+ * host.pool_lock. The core library's callbacks take host.lock or irq.lock only.
  */
 #ifndef NDL_EMU_H
 #define NDL_EMU_H
 
 #include <pthread.h>
 
+#include "emu_bell.h"
 #include "hal.h"
 #include "ncore.h"
 #include "ndl_priv.h"
 
 #define EMU_MAX_CHIPS 16
 #define EMU_PAGE 4096u
-#define EMU_HANDLES 65536u
+#define EMU_USER_FILES 1024u /* of a chip */
+#define EMU_USER_HANDLES 65536u
+#define EMU_HANDLES (EMU_USER_HANDLES * NEURON_MAX_PROCESS_PER_DEVICE)
 #define EMU_STAGING_SIZE NDL_ZEROCOPY_MIN
 #define EMU_PINS 256
+#define EMU_OWN NEURON_GUARD_HOST /* the user whose process has the chips; the others: 1 to 254 */
+#define EMU_USERS (EMU_OWN + 1)
+#define EMU_NOBODY NEURON_GUARD_NONE
+#define EMU_USER_SPACE \
+	(16ull << 30) /* addresses for a user's host memory: two of the guard's roots */
 
 /* A first-fit pool over [0, size); free pieces are sorted by start */
 struct emu_pool {
@@ -34,13 +47,16 @@ void emu_pool_fini(struct emu_pool *pool);
 int emu_pool_alloc(struct emu_pool *pool, uint64_t size, uint64_t align, uint64_t *start);
 void emu_pool_free(struct emu_pool *pool, uint64_t start, uint64_t size);
 
-/* Host memory as the chips see it: an arena, and pinned buffers of the caller */
+/* Host memory as the chips see it: an arena for each user, and pinned buffers of the caller */
 struct emu_host {
 	pthread_rwlock_t lock; /* protects pins; DMA holds it for reading */
-	pthread_mutex_t pool_lock;
-	uint8_t *arena;
-	uint64_t arena_size;
-	struct emu_pool pool;
+	pthread_mutex_t pool_lock; /* protects the arenas' pools */
+	struct emu_arena {
+		uint8_t *base; /* NULL: never used */
+		uint64_t size; /* 0: no user has it */
+		int fd; /* of what is mapped there, -1: memory of the process alone */
+		struct emu_pool pool;
+	} arena[EMU_USERS];
 	struct emu_pin {
 		uint8_t *ptr;
 		uint64_t len; /* 0: a free slot */
@@ -48,21 +64,31 @@ struct emu_host {
 };
 int emu_host_init(struct emu_host *host);
 void emu_host_fini(struct emu_host *host);
-/* Allocates zeroed pages; *addr is the host physical address. */
-int emu_host_alloc(struct emu_host *host, uint64_t size, uint64_t align, uint64_t *addr,
+/* Where a user's arena lies among host physical addresses */
+uint64_t emu_host_base(unsigned int user);
+/* Makes a file a user's arena, whose first bytes are kept out of its pool; and takes it away. */
+int emu_host_lend(struct emu_host *host, unsigned int user, int fd, uint64_t size, uint64_t kept);
+void emu_host_unlend(struct emu_host *host, unsigned int user);
+/* Allocates zeroed pages of a user's arena; *addr is the host physical address. */
+int emu_host_alloc(struct emu_host *host, unsigned int user, uint64_t size, uint64_t *addr,
 		   void **ptr);
-void emu_host_free(struct emu_host *host, uint64_t addr, uint64_t size);
+void emu_host_free(struct emu_host *host, unsigned int user, uint64_t addr, uint64_t size);
+/* Whether a buffer lies in the arena of a served user, and where the chips see it */
+bool emu_host_has(struct emu_host *host, unsigned int user, const void *ptr, uint64_t len,
+		  uint64_t *addr);
 int emu_host_pin(struct emu_host *host, void *ptr, uint64_t len, uint64_t *addr);
 void emu_host_unpin(struct emu_host *host, uint64_t addr);
 int emu_host_rw(struct emu_host *host, uint64_t addr, void *buf, uint64_t len, bool write);
-bool emu_host_valid(struct emu_host *host, uint64_t addr, uint64_t len);
+bool emu_host_valid(struct emu_host *host, unsigned int user, uint64_t addr, uint64_t len);
 
 struct emu_chunk {
 	uint64_t size; /* 0: a free handle */
 	uint64_t addr; /* the address on the device side */
 	void *ptr; /* host memory, or the chip's DRAM */
 	bool host;
+	uint8_t user;
 	uint32_t channel, region, nc, type;
+	int fd; /* device memory that its owner has mapped: the file that lies there; else 0 */
 	unsigned int queues; /* rings in use */
 	bool freed; /* its owner freed it while a queue still has it */
 	/* has descriptors into the PE FIFO: starting it counts as starting a model */
@@ -76,23 +102,38 @@ struct emu_core {
 	void *staging;
 	uint64_t staging_addr;
 	bool broken; /* its reset failed: no copies until one succeeds */
+	uint8_t owner; /* the user who claimed it; EMU_NOBODY */
 	struct neuron_uuid uuid;
 	bool writer;
 	unsigned int readers;
-	bool owned; /* uuid is valid */
+	uint8_t locker; /* whose lock it is or was, with uuid; EMU_NOBODY: uuid is not valid */
 	uint32_t cinit;
+	uint8_t cinit_by;
 	uint64_t started;
 };
 
 struct emu_queue {
+	uint8_t user;
 	uint64_t tx_handle, rx_handle;
 	uint32_t tx_count, rx_count;
 };
 
 struct emu_nq {
+	uint8_t user;
 	void *ptr; /* NULL: none */
 	uint64_t addr;
 	uint32_t size;
+};
+
+/* What one user has of one chip beside what lies in the tables */
+struct emu_seat {
+	unsigned int opens;
+	void *nds;
+	int nds_fd; /* of a served user's datastore */
+	unsigned int nds_users;
+	uint32_t reset_result;
+	uint32_t chunks;
+	uint32_t files; /* of chunks that it has mapped */
 };
 
 struct emu_chip {
@@ -107,6 +148,7 @@ struct emu_chip {
 		pthread_mutex_t lock;
 		pthread_cond_t cond;
 		unsigned int raised[NEURON_CORES_MAX]; /* how often each vector was raised */
+		struct emu_bell *bell[NEURON_CORES_MAX]; /* of the core's owner; may be NULL */
 	} irq;
 	struct emu_core nc[NEURON_CORES_MAX];
 	struct emu_pool pool[NEURON_MEMORIES_MAX][NDL_REGIONS];
@@ -114,11 +156,15 @@ struct emu_chip {
 	uint32_t chunks, free_handle; /* free handles are chained through nc */
 	struct emu_queue (*queue)[NEURON_DMA_QUEUES_PER_ENG]; /* of each DMA engine */
 	struct emu_nq nq[NEURON_CORES_MAX][NEURON_NQ_TYPES][NEURON_ENGINES_MAX];
-	void *nds;
-	unsigned int nds_users;
-	pthread_mutex_t open_lock; /* taken before every other: an open waits for the last close */
-	unsigned int opens;
-	uint32_t reset_result;
+	pthread_mutex_t open_lock; /* an open waits for the last close */
+	struct emu_seat seat[EMU_USERS];
+};
+
+struct emu_user {
+	bool used;
+	bool ending; /* what waits for something shall give up */
+	int pid;
+	struct emu_bell *bells; /* [chip * NEURON_CORES_MAX + core]; NULL: none */
 };
 
 struct emu_machine {
@@ -136,16 +182,58 @@ struct emu_machine {
 	 */
 	pthread_rwlock_t ids;
 	pthread_mutex_t mark_lock;
-	bool mark[EMU_MAX_CHIPS * NEURON_CORES_MAX];
+	uint8_t mark[EMU_MAX_CHIPS * NEURON_CORES_MAX]; /* the user whose it is */
+	pthread_mutex_t users_lock;
+	struct emu_user user[EMU_USERS];
+	uint64_t *guard_root; /* NULL: nobody is served, and the guard is off */
 };
+
+/* The priv of a device */
+struct emu_device {
+	struct emu_chip *chip;
+	uint8_t user;
+};
+
+/* emu.c */
+int emu_device_open(struct emu_machine *m, int index, uint8_t user, ndl_device_t *dev);
+
+/* emu_user.c */
+struct emu_user_config {
+	int pid;
+	int fd; /* of its host memory; stays the caller's, and open as long as the user */
+	uint64_t size, kept; /* of its host memory; the first bytes are no memory to allocate */
+	uint64_t bells; /* the offset of its bells in what is kept */
+};
+/* Turns the chips' guard on, so that they can have users. Returns 0 or -errno. */
+int emu_users_start(struct emu_machine *m);
+/* 0 and its number, -EBUSY: there are too many, or -errno */
+int emu_user_new(struct emu_machine *m, const struct emu_user_config *config, uint8_t *user);
+/* What the user's threads wait for comes to an end. */
+void emu_user_interrupt(struct emu_machine *m, uint8_t user);
+/* Takes everything back; no thread works for the user any more. */
+void emu_user_end(struct emu_machine *m, uint8_t user);
+int emu_mark(struct emu_machine *m, uint8_t user, uint32_t count, uint32_t start, uint32_t end,
+	     uint32_t *first, uint32_t *available);
+int emu_unmark(struct emu_machine *m, uint8_t user, uint32_t first, uint32_t count);
+int emu_claim(struct emu_chip *chip, uint8_t user, unsigned int nc); /* with the lock held */
+void emu_unclaim(struct emu_chip *chip, unsigned int nc); /* with the lock held */
+/* What a core keeps in its memories is for its owner alone to read, who becomes whoever is first. */
+int emu_reg_check(struct emu_chip *chip, uint8_t user, const uint64_t *addr, unsigned int n);
+/* What the guard lets a queue reach: what is the user's */
+void emu_guard_queue(struct emu_chip *chip, uint32_t eng, uint32_t qid, uint8_t user);
 
 /* emu_fault.c */
 int emu_fault(struct emu_chip *chip, const char *fault, size_t len);
 int emu_faults_from_environment(struct emu_machine *m);
 
-static inline struct emu_chip *emu_chip(ndl_device_t *dev)
+static inline struct emu_chip *emu_chip(const ndl_device_t *dev)
 {
-	return dev->priv;
+	return ((const struct emu_device *)dev->priv)->chip;
+}
+
+static inline uint8_t emu_user(const ndl_device_t *dev)
+{
+	return ((const struct emu_device *)dev->priv)->user;
 }
 
 extern const struct ndl_ops emu_ops;
@@ -154,7 +242,7 @@ extern const struct ndl_ops emu_ops;
 int emu_chip_init(struct emu_chip *chip, struct emu_machine *machine, int index);
 void emu_chip_fini(struct emu_chip *chip);
 int emu_chip_reset(struct emu_chip *chip, uint32_t nc_map);
-void emu_chip_released(struct emu_chip *chip); /* called after the last close */
+void emu_chip_released(struct emu_chip *chip, uint8_t user); /* called after its last close */
 
 /* emu_reg.c */
 /* A register of the emulator's own, which real chips lack */
@@ -165,8 +253,15 @@ int emu_reg_read(struct emu_chip *chip, const uint64_t *addr, uint32_t *value, u
 /* emu_mem.c */
 int emu_mem_init(struct emu_chip *chip);
 void emu_mem_fini(struct emu_chip *chip);
-void emu_mem_free_all(struct emu_chip *chip);
-struct emu_chunk *emu_chunk_get(struct emu_chip *chip, uint64_t handle); /* with the lock held */
+void emu_mem_free_all(struct emu_chip *chip, uint8_t user);
+/* With the lock held: the chunk, or NULL and *err is -EINVAL or, if it is another user's, -EACCES */
+struct emu_chunk *emu_chunk_find(struct emu_chip *chip, uint8_t user, uint64_t handle, int *err);
+struct emu_chunk *emu_chunk_get(struct emu_chip *chip, uint64_t handle); /* whosever it is */
+/*
+ * Gives a chunk of device memory a file of its own, for its owner to map; the chips rest meanwhile.
+ * The descriptor is the chunk's.
+ */
+int emu_mem_share(ndl_device_t *dev, uint64_t handle, int *fd);
 void emu_chunk_hold(struct emu_chip *chip, uint64_t handle, bool hold); /* with the lock held */
 int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle);
 int emu_mem_free(ndl_device_t *dev, uint64_t handle);
@@ -200,11 +295,14 @@ int emu_copy_descs(ndl_device_t *dev, uint64_t handle, const void *descs, uint64
 		   uint32_t count, enum neuron_dma_queue_type type);
 int emu_descs_out(ndl_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_dma_queue_type type,
 		  uint32_t start, uint32_t count, void *descs);
-void emu_queues_stop(struct emu_chip *chip);
+void emu_queues_stop(struct emu_chip *chip, uint8_t user);
 
 /* emu_wait.c */
 int emu_irq_init(struct emu_chip *chip);
 void emu_irq(void *opaque, unsigned int vector);
+uint32_t emu_entries(struct emu_chip *chip, unsigned int nc); /* of notification queues, so far */
+/* Has the chip raise the core's vector when it has another number of entries. */
+void emu_arm(struct emu_chip *chip, unsigned int nc, uint32_t seen);
 int emu_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter);
 int emu_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter);
 int emu_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us);
@@ -223,6 +321,9 @@ int emu_nq_destroy(ndl_device_t *dev, void *va);
 void emu_nq_drop(struct emu_chip *chip, uint32_t nc_map); /* with the lock held */
 int emu_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size);
 int emu_nds_close(ndl_device_t *dev, int pid, void *data, size_t size);
+/* Another descriptor of a served user's datastore, which is the caller's to close */
+int emu_nds_fd(ndl_device_t *dev, int pid, bool seal, int *fd);
+void emu_nds_drop(struct emu_chip *chip, uint8_t user);
 int emu_crwl(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc, const struct neuron_uuid *uuid);
 int emu_cinit(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state);
 int emu_started_count(ndl_device_t *dev, uint32_t nc, uint64_t *count);

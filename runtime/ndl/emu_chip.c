@@ -51,7 +51,7 @@ static int mailbox_init(struct emu_chip *chip)
 {
 	uint64_t addr;
 	uint8_t *p;
-	int ret = emu_host_alloc(&chip->machine->host, 2 * NEURON_FWIO_BUF_SIZE, EMU_PAGE, &addr,
+	int ret = emu_host_alloc(&chip->machine->host, EMU_OWN, 2 * NEURON_FWIO_BUF_SIZE, &addr,
 				 (void **)&p);
 
 	if (ret)
@@ -69,7 +69,7 @@ static int core_init(struct emu_chip *chip, unsigned int nc)
 	struct nhal_h2t_mem *m = &c->h2t_mem;
 	uint64_t size = 2 * NHAL_H2T_RING_BYTES + EMU_PAGE + EMU_STAGING_SIZE, addr;
 	uint8_t *p;
-	int ret = emu_host_alloc(&chip->machine->host, size, EMU_PAGE, &addr, (void **)&p);
+	int ret = emu_host_alloc(&chip->machine->host, EMU_OWN, size, &addr, (void **)&p);
 
 	if (ret)
 		return ret;
@@ -190,19 +190,50 @@ void emu_chip_fini(struct emu_chip *chip)
 	free(chip->queue);
 }
 
-/*
- * Does what the kernel module does when a process exits: stops the cores, then takes away queues
- * and memory.
- */
-void emu_chip_released(struct emu_chip *chip)
+static uint32_t cores_of(struct emu_chip *chip, uint8_t user)
 {
-	emu_chip_reset(chip, all_cores(chip));
-	emu_queues_stop(chip);
-	emu_mem_free_all(chip);
-	for (unsigned int nc = 0; nc < chip->gen->cores; nc++) {
-		struct emu_core *c = &chip->nc[nc];
+	uint32_t map = 0;
 
-		c->writer = c->owned = false;
+	pthread_mutex_lock(&chip->lock);
+	for (unsigned int nc = 0; nc < chip->gen->cores; nc++)
+		if (user == EMU_OWN || chip->nc[nc].owner == user)
+			map |= 1u << nc;
+	pthread_mutex_unlock(&chip->lock);
+	return map;
+}
+
+static void core_forget(struct emu_chip *chip, unsigned int nc, uint8_t user)
+{
+	struct emu_core *c = &chip->nc[nc];
+
+	if (c->locker == user) {
+		c->writer = false;
 		c->readers = 0;
+		c->locker = EMU_NOBODY;
 	}
+	/* nobody will complete what it started */
+	if (c->cinit == NEURON_CINIT_STATE_STARTED && c->cinit_by == user)
+		c->cinit = NEURON_CINIT_STATE_INVALID;
+	if (c->owner == user)
+		emu_unclaim(chip, nc);
+}
+
+/*
+ * Does what the kernel module does when a process exits: stops its cores, takes away its queues, and
+ * stops the cores again, because a queue may have fed one between the two; then its memory goes.
+ */
+void emu_chip_released(struct emu_chip *chip, uint8_t user)
+{
+	uint32_t map = cores_of(chip, user);
+
+	emu_chip_reset(chip, map);
+	emu_queues_stop(chip, user);
+	if (user != EMU_OWN)
+		emu_chip_reset(chip, map);
+	emu_nds_drop(chip, user);
+	emu_mem_free_all(chip, user);
+	pthread_mutex_lock(&chip->lock);
+	for (unsigned int nc = 0; nc < chip->gen->cores; nc++)
+		core_forget(chip, nc, user);
+	pthread_mutex_unlock(&chip->lock);
 }

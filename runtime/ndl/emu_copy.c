@@ -77,23 +77,36 @@ static int h2t_run(struct emu_core *core, uint64_t src, uint64_t dst, uint64_t l
 	return ret;
 }
 
-/* Copies the chunk's place. Returns 0, or -EINVAL for a bad handle or range. */
-static int chunk_at(struct emu_chip *chip, uint64_t handle, uint64_t offset, uint64_t size,
+/*
+ * Copies the chunk's place, and holds the chunk: memory that its owner frees meanwhile is nobody
+ * else's before the copy is over. Returns 0, or -errno for a bad handle or range.
+ */
+static int chunk_at(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint64_t size,
 		    struct emu_chunk *out)
 {
+	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk *c;
-	int ret = -EINVAL;
+	int ret;
 
 	pthread_mutex_lock(&chip->lock);
-	c = emu_chunk_get(chip, handle);
-	if (c && ndl_range_ok(offset, size, c->size)) {
+	c = emu_chunk_find(chip, emu_user(dev), handle, &ret);
+	if (c && !ndl_range_ok(offset, size, c->size))
+		ret = -EINVAL;
+	if (!ret) {
 		*out = *c;
 		out->addr += offset;
 		out->ptr = (uint8_t *)c->ptr + offset;
-		ret = 0;
+		emu_chunk_hold(chip, handle, true);
 	}
 	pthread_mutex_unlock(&chip->lock);
 	return ret;
+}
+
+static void chunk_done(struct emu_chip *chip, uint64_t handle)
+{
+	pthread_mutex_lock(&chip->lock);
+	emu_chunk_hold(chip, handle, false);
+	pthread_mutex_unlock(&chip->lock);
 }
 
 int emu_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
@@ -102,29 +115,40 @@ int emu_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_off
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk from, to;
 	struct emu_core *core;
-	int ret = chunk_at(chip, src, src_offset, size, &from);
+	int ret = chunk_at(dev, src, src_offset, size, &from);
 
-	if (!ret)
-		ret = chunk_at(chip, dst, dst_offset, size, &to);
 	if (ret)
 		return ret;
-	core = &chip->nc[to.nc];
-	pthread_mutex_lock(&core->lock);
-	ret = h2t_run(core, from.addr, to.addr, size);
-	pthread_mutex_unlock(&core->lock);
+	ret = chunk_at(dev, dst, dst_offset, size, &to);
+	if (!ret) {
+		core = &chip->nc[to.nc];
+		pthread_mutex_lock(&core->lock);
+		ret = h2t_run(core, from.addr, to.addr, size);
+		pthread_mutex_unlock(&core->lock);
+		chunk_done(chip, dst);
+	}
+	chunk_done(chip, src);
 	return ret;
 }
 
-static int copy_pinned(struct emu_chip *chip, struct emu_core *core, const struct emu_chunk *c,
-		       void *buf, uint64_t size, bool to_device)
+/* Memory at a host address, which is not the caller's to free meanwhile */
+static int copy_at(struct emu_chip *chip, const struct emu_chunk *c, uint64_t addr, uint64_t size,
+		   bool to_device)
+{
+	addr = nhal_host_addr(chip->gen, addr);
+	return to_device ? h2t_run(&chip->nc[c->nc], addr, c->addr, size)
+			 : h2t_run(&chip->nc[c->nc], c->addr, addr, size);
+}
+
+static int copy_pinned(struct emu_chip *chip, const struct emu_chunk *c, void *buf, uint64_t size,
+		       bool to_device)
 {
 	uint64_t addr;
 	int ret = emu_host_pin(&chip->machine->host, buf, size, &addr);
 
 	if (ret)
 		return ret;
-	ret = to_device ? h2t_run(core, nhal_host_addr(chip->gen, addr), c->addr, size)
-			: h2t_run(core, c->addr, nhal_host_addr(chip->gen, addr), size);
+	ret = copy_at(chip, c, addr, size, to_device);
 	emu_host_unpin(&chip->machine->host, addr);
 	return ret;
 }
@@ -148,25 +172,38 @@ static int copy_staged(struct emu_core *core, const struct emu_chunk *c, uint8_t
 	return ret;
 }
 
+static int copy_by_ring(ndl_device_t *dev, const struct emu_chunk *c, void *buf, uint64_t size,
+			bool to_device, bool zerocopy)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	struct emu_core *core = &chip->nc[c->nc];
+	uint64_t addr;
+	int ret;
+
+	pthread_mutex_lock(&core->lock);
+	if (emu_host_has(&chip->machine->host, emu_user(dev), buf, size, &addr))
+		ret = copy_at(chip, c, addr, size, to_device);
+	else if (zerocopy)
+		ret = copy_pinned(chip, c, buf, size, to_device);
+	else
+		ret = copy_staged(core, c, buf, size, to_device);
+	pthread_mutex_unlock(&core->lock);
+	return ret;
+}
+
 int emu_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
 		 bool to_device, bool zerocopy)
 {
-	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk c;
-	struct emu_core *core;
-	int ret = chunk_at(chip, handle, offset, size, &c);
+	int ret = chunk_at(dev, handle, offset, size, &c);
 
-	if (ret || !size)
+	if (ret)
 		return ret;
-	if (c.host) {
+	if (c.host)
 		memcpy(to_device ? c.ptr : buf, to_device ? buf : c.ptr, size);
-		return 0;
-	}
-	core = &chip->nc[c.nc];
-	pthread_mutex_lock(&core->lock);
-	ret = zerocopy ? copy_pinned(chip, core, &c, buf, size, to_device)
-		       : copy_staged(core, &c, buf, size, to_device);
-	pthread_mutex_unlock(&core->lock);
+	else if (size)
+		ret = copy_by_ring(dev, &c, buf, size, to_device, zerocopy);
+	chunk_done(emu_chip(dev), handle);
 	return ret;
 }
 
@@ -179,9 +216,30 @@ int emu_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void 
 
 	if (nhal_addr_to_core(chip->gen, address, size, &owner))
 		return -ENOMEM;
+	pthread_mutex_lock(&chip->lock);
+	ret = emu_claim(chip, emu_user(dev), owner);
+	pthread_mutex_unlock(&chip->lock);
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&chip->nc[owner].lock);
 	ret = copy_staged(&chip->nc[owner], &window, (uint8_t *)(uintptr_t)buf, size, true);
 	pthread_mutex_unlock(&chip->nc[owner].lock);
+	return ret;
+}
+
+static int set_by_ring(struct emu_core *core, const struct emu_chunk *c, uint32_t value,
+		       uint64_t size)
+{
+	uint64_t done = 0, n;
+	int ret = 0;
+
+	pthread_mutex_lock(&core->lock);
+	memset(core->staging, (int)value, size < EMU_STAGING_SIZE ? size : EMU_STAGING_SIZE);
+	for (; !ret && done < size; done += n) {
+		n = size - done < EMU_STAGING_SIZE ? size - done : EMU_STAGING_SIZE;
+		ret = h2t_run(core, core->staging_addr, c->addr + done, n);
+	}
+	pthread_mutex_unlock(&core->lock);
 	return ret;
 }
 
@@ -189,23 +247,14 @@ int emu_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t va
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk c;
-	struct emu_core *core;
-	uint64_t done = 0, n;
-	int ret = chunk_at(chip, handle, offset, size, &c);
+	int ret = chunk_at(dev, handle, offset, size, &c);
 
-	if (ret || !size)
+	if (ret)
 		return ret;
-	if (c.host) {
+	if (c.host)
 		memset(c.ptr, (int)value, size);
-		return 0;
-	}
-	core = &chip->nc[c.nc];
-	pthread_mutex_lock(&core->lock);
-	memset(core->staging, (int)value, size < EMU_STAGING_SIZE ? size : EMU_STAGING_SIZE);
-	for (; !ret && done < size; done += n) {
-		n = size - done < EMU_STAGING_SIZE ? size - done : EMU_STAGING_SIZE;
-		ret = h2t_run(core, core->staging_addr, c.addr + done, n);
-	}
-	pthread_mutex_unlock(&core->lock);
+	else if (size)
+		ret = set_by_ring(&chip->nc[c.nc], &c, value, size);
+	chunk_done(chip, handle);
 	return ret;
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the kernel module keeps for each core, for in-process chips: semaphores and events,
- * notification queues, the datastore, the core locks and states. There is only one process, so the
- * entry of another pid does not exist.
+ * notification queues, the datastore, the core locks and states.
  */
 #include "emu.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #define WRITER_WAIT_NS (3ll * 1000000000) /* the public driver waits 2 to 4 s */
 #define READER_WAIT_NS (700ll * 1000000) /* the public driver waits 0.5 to 1 s */
+#define CINIT_WAIT_NS (5ll * 1000000000) /* ten times 500 ms */
 #define WAIT_STEP_NS 20000
 
 static int core_check(const struct emu_chip *chip, uint32_t nc, uint32_t index, uint32_t limit)
@@ -36,8 +38,12 @@ int emu_semaphore(ndl_device_t *dev, enum neuron_sem_access op, uint32_t nc, uin
 		pthread_mutex_unlock(&chip->fwio);
 		return ret;
 	}
-	nhal_sem_write(&chip->hal, nc, op, index, *value);
-	return 0;
+	pthread_mutex_lock(&chip->lock);
+	ret = emu_claim(chip, emu_user(dev), nc);
+	if (!ret)
+		nhal_sem_write(&chip->hal, nc, op, index, *value);
+	pthread_mutex_unlock(&chip->lock);
+	return ret;
 }
 
 int emu_event(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value)
@@ -48,8 +54,12 @@ int emu_event(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t
 	if (ret)
 		return ret;
 	if (set) {
-		nhal_event_set(&chip->hal, nc, index, *value);
-		return 0;
+		pthread_mutex_lock(&chip->lock);
+		ret = emu_claim(chip, emu_user(dev), nc);
+		if (!ret)
+			nhal_event_set(&chip->hal, nc, index, *value);
+		pthread_mutex_unlock(&chip->lock);
+		return ret;
 	}
 	pthread_mutex_lock(&chip->fwio);
 	ret = nhal_event_get(&chip->hal, nc, index, value);
@@ -59,6 +69,8 @@ int emu_event(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t
 
 /* Notification queues */
 
+#define NQ_SIZE_MAX (64u << 20) /* the module's */
+
 static void nq_free(struct emu_chip *chip, uint32_t nc, uint32_t type, uint32_t eng)
 {
 	struct emu_nq *nq = &chip->nq[nc][type][eng];
@@ -66,7 +78,8 @@ static void nq_free(struct emu_chip *chip, uint32_t nc, uint32_t type, uint32_t 
 	if (!nq->ptr)
 		return;
 	nhal_nq_set(&chip->hal, nc, type, eng, 0, 0);
-	emu_host_free(&chip->machine->host, nq->addr, nq->size < EMU_PAGE ? EMU_PAGE : nq->size);
+	emu_host_free(&chip->machine->host, nq->user, nq->addr,
+		      nq->size < EMU_PAGE ? EMU_PAGE : nq->size);
 	nq->ptr = NULL;
 }
 
@@ -78,27 +91,40 @@ void emu_nq_drop(struct emu_chip *chip, uint32_t nc_map)
 				nq_free(chip, nc, type, eng);
 }
 
+/* The lock is held. */
+static int nq_make(struct emu_chip *chip, uint8_t user, const struct ndl_nq_params *p)
+{
+	struct emu_nq *nq = &chip->nq[p->nc][p->type][p->engine];
+	uint64_t size = p->size < EMU_PAGE ? EMU_PAGE : p->size;
+	int ret;
+
+	if (p->fresh)
+		nq_free(chip, p->nc, p->type, p->engine);
+	if (nq->ptr)
+		return 0;
+	nq->size = p->size;
+	nq->user = user;
+	ret = emu_host_alloc(&chip->machine->host, user, size, &nq->addr, &nq->ptr);
+	if (!ret)
+		nhal_nq_set(&chip->hal, p->nc, p->type, p->engine,
+			    nhal_host_addr(chip->gen, nq->addr), p->size);
+	return ret;
+}
+
 int emu_nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va)
 {
 	struct emu_chip *chip = emu_chip(dev);
-	struct emu_nq *nq;
-	uint64_t regs, size = p->size < EMU_PAGE ? EMU_PAGE : p->size;
-	int ret = 0;
+	uint64_t regs;
+	int ret;
 
-	if (nhal_nq_regs(chip->gen, p->nc, p->type, p->engine, &regs))
+	if (nhal_nq_regs(chip->gen, p->nc, p->type, p->engine, &regs) || p->size > NQ_SIZE_MAX)
 		return -EINVAL;
 	pthread_mutex_lock(&chip->lock);
-	nq = &chip->nq[p->nc][p->type][p->engine];
-	if (p->fresh)
-		nq_free(chip, p->nc, p->type, p->engine);
-	if (!nq->ptr) {
-		nq->size = p->size;
-		ret = emu_host_alloc(&chip->machine->host, size, EMU_PAGE, &nq->addr, &nq->ptr);
-		if (!ret)
-			nhal_nq_set(&chip->hal, p->nc, p->type, p->engine,
-				    nhal_host_addr(chip->gen, nq->addr), p->size);
-	}
-	*va = ret ? NULL : nq->ptr;
+	/* a core's queues go with the core, so those that exist are the claimant's */
+	ret = emu_claim(chip, emu_user(dev), p->nc);
+	if (!ret)
+		ret = nq_make(chip, emu_user(dev), p);
+	*va = ret ? NULL : chip->nq[p->nc][p->type][p->engine].ptr;
 	pthread_mutex_unlock(&chip->lock);
 	return ret;
 }
@@ -111,22 +137,96 @@ int emu_nq_destroy(ndl_device_t *dev, void *va)
 
 /* Datastore */
 
+/* The seat of a process with a datastore: pid 0 and its own pid are the caller's. NULL: none */
+static struct emu_seat *nds_seat(struct emu_chip *chip, uint8_t user, int pid)
+{
+	const struct emu_user *users = chip->machine->user;
+
+	if (!pid || pid == users[user].pid)
+		return &chip->seat[user];
+	for (unsigned int i = 0; i < EMU_USERS; i++)
+		if (users[i].used && users[i].pid == pid && chip->seat[i].nds)
+			return &chip->seat[i];
+	return NULL;
+}
+
+static void *nds_new(struct emu_seat *seat, uint8_t user)
+{
+	void *p;
+
+	if (user == EMU_OWN)
+		return calloc(1, NDS_ENTRY_SIZE);
+	/* others shall look at it, and its owner shall not cut it off under them */
+	seat->nds_fd = memfd_create("neuron-datastore", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (seat->nds_fd < 0)
+		return NULL;
+	p = MAP_FAILED;
+	if (!ftruncate(seat->nds_fd, NDS_ENTRY_SIZE) &&
+	    !fcntl(seat->nds_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
+		p = mmap(NULL, NDS_ENTRY_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, seat->nds_fd, 0);
+	if (p != MAP_FAILED)
+		return p;
+	close(seat->nds_fd);
+	return NULL;
+}
+
+static void nds_free(struct emu_seat *seat, uint8_t user)
+{
+	if (user == EMU_OWN) {
+		free(seat->nds);
+	} else if (seat->nds) {
+		munmap(seat->nds, NDS_ENTRY_SIZE);
+		close(seat->nds_fd);
+	}
+	seat->nds = NULL;
+	seat->nds_users = 0;
+}
+
 int emu_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size)
 {
 	struct emu_chip *chip = emu_chip(dev);
+	struct emu_seat *seat, *mine = &chip->seat[emu_user(dev)];
 	int ret = 0;
 
-	if (pid && pid != getpid())
-		return -ENOENT;
 	pthread_mutex_lock(&chip->lock);
-	if (!chip->nds)
-		chip->nds = calloc(1, NDS_ENTRY_SIZE);
-	if (!chip->nds)
+	seat = nds_seat(chip, emu_user(dev), pid);
+	if (seat == mine && !seat->nds)
+		seat->nds = nds_new(seat, emu_user(dev));
+	if (!seat)
+		ret = -ENOENT;
+	else if (!seat->nds)
 		ret = -ENOMEM;
-	else
-		chip->nds_users++;
-	*data = chip->nds;
+	else if (seat == mine)
+		seat->nds_users++;
+	*data = seat ? seat->nds : NULL;
 	*size = NDS_ENTRY_SIZE;
+	pthread_mutex_unlock(&chip->lock);
+	return ret;
+}
+
+/*
+ * Its owner maps it to write, and has it sealed then: nobody can after that. Until then others have
+ * not seen it.
+ */
+int emu_nds_fd(ndl_device_t *dev, int pid, bool seal, int *fd)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	struct emu_seat *seat;
+	int ret = 0;
+
+	pthread_mutex_lock(&chip->lock);
+	seat = nds_seat(chip, emu_user(dev), pid);
+	if (!seat || !seat->nds)
+		ret = -ENOENT;
+	else if (seat != &chip->seat[emu_user(dev)] &&
+		 !(fcntl(seat->nds_fd, F_GET_SEALS) & F_SEAL_FUTURE_WRITE))
+		ret = -ENOENT;
+	else if (seal && fcntl(seat->nds_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE))
+		ret = -errno;
+	if (!ret)
+		*fd = fcntl(seat->nds_fd, F_DUPFD_CLOEXEC, 0);
+	if (!ret && *fd < 0)
+		ret = -errno;
 	pthread_mutex_unlock(&chip->lock);
 	return ret;
 }
@@ -134,31 +234,40 @@ int emu_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size)
 int emu_nds_close(ndl_device_t *dev, int pid, void *data, size_t size)
 {
 	struct emu_chip *chip = emu_chip(dev);
+	struct emu_seat *seat = &chip->seat[emu_user(dev)];
 	int ret = -EINVAL;
 
 	pthread_mutex_lock(&chip->lock);
-	if (data && data == chip->nds && chip->nds_users) {
-		if (!--chip->nds_users) {
-			free(chip->nds);
-			chip->nds = NULL;
-		}
+	if (data && data == seat->nds && seat->nds_users) {
+		if (!--seat->nds_users)
+			nds_free(seat, emu_user(dev));
 		ret = 0;
 	}
 	pthread_mutex_unlock(&chip->lock);
 	return ret;
 }
 
+void emu_nds_drop(struct emu_chip *chip, uint8_t user)
+{
+	if (user == EMU_OWN) /* its pointers end with the machine */
+		return;
+	pthread_mutex_lock(&chip->lock);
+	nds_free(&chip->seat[user], user);
+	pthread_mutex_unlock(&chip->lock);
+}
+
 /* Core locks */
 
-static bool mine(const struct emu_core *c, const struct neuron_uuid *uuid)
+static bool mine(const struct emu_core *c, uint8_t user, const struct neuron_uuid *uuid)
 {
-	return c->owned && !memcmp(&c->uuid, uuid, sizeof(*uuid));
+	return c->locker == user && !memcmp(&c->uuid, uuid, sizeof(*uuid));
 }
 
 /* Returns -EAGAIN if the caller has to wait. */
-static int crwl_try(struct emu_core *c, enum ndl_crwl op, const struct neuron_uuid *uuid)
+static int crwl_try(struct emu_core *c, uint8_t user, enum ndl_crwl op,
+		    const struct neuron_uuid *uuid)
 {
-	bool known = mine(c, uuid);
+	bool known = mine(c, user, uuid);
 
 	switch (op) {
 	case NDL_CRWL_READER_ENTER:
@@ -179,7 +288,7 @@ static int crwl_try(struct emu_core *c, enum ndl_crwl op, const struct neuron_uu
 		if (c->writer || c->readers)
 			return -EAGAIN;
 		c->writer = true;
-		c->owned = true;
+		c->locker = user;
 		c->uuid = *uuid;
 		return known ? -EALREADY : 0;
 	default:
@@ -193,6 +302,12 @@ static int crwl_try(struct emu_core *c, enum ndl_crwl op, const struct neuron_uu
 	}
 }
 
+static bool interrupted(const ndl_device_t *dev)
+{
+	return __atomic_load_n(&emu_chip(dev)->machine->user[emu_user(dev)].ending,
+			       __ATOMIC_RELAXED);
+}
+
 int emu_crwl(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc, const struct neuron_uuid *uuid)
 {
 	struct emu_chip *chip = emu_chip(dev);
@@ -204,32 +319,50 @@ int emu_crwl(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc, const struct neur
 		return -EINVAL;
 	for (;; left -= WAIT_STEP_NS) {
 		pthread_mutex_lock(&chip->lock);
-		ret = crwl_try(&chip->nc[nc], op, uuid);
+		ret = crwl_try(&chip->nc[nc], emu_user(dev), op, uuid);
 		pthread_mutex_unlock(&chip->lock);
 		if (ret != -EAGAIN)
 			return ret;
-		if (left <= 0)
+		if (left <= 0 || interrupted(dev))
 			return -EBUSY;
 		nanosleep(&step, NULL);
 	}
 }
 
+/* Returns -EAGAIN if another user initialises the core, whose end the caller waits for. */
+static int cinit_try(struct emu_core *c, uint8_t user, uint32_t state, uint32_t *now)
+{
+	int ret = 0;
+
+	if (state == NEURON_CINIT_STATE_STARTED && c->cinit == state && c->cinit_by != user)
+		ret = -EAGAIN;
+	else if (state == NEURON_CINIT_STATE_STARTED && c->cinit != NEURON_CINIT_STATE_COMPLETED)
+		c->cinit = state;
+	else if (state == NEURON_CINIT_STATE_COMPLETED && c->cinit == NEURON_CINIT_STATE_STARTED)
+		c->cinit = state;
+	if (!ret && c->cinit == NEURON_CINIT_STATE_STARTED)
+		c->cinit_by = user;
+	*now = c->cinit;
+	return ret;
+}
+
 int emu_cinit(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state)
 {
 	struct emu_chip *chip = emu_chip(dev);
-	uint32_t *s;
+	struct timespec step = { 0, WAIT_STEP_NS };
+	int64_t left = CINIT_WAIT_NS;
+	int ret;
 
 	if (nc >= chip->gen->cores)
 		return -E2BIG;
-	pthread_mutex_lock(&chip->lock);
-	s = &chip->nc[nc].cinit;
-	if (state == NEURON_CINIT_STATE_STARTED && *s != NEURON_CINIT_STATE_COMPLETED)
-		*s = state;
-	else if (state == NEURON_CINIT_STATE_COMPLETED && *s == NEURON_CINIT_STATE_STARTED)
-		*s = state;
-	*new_state = *s;
-	pthread_mutex_unlock(&chip->lock);
-	return 0;
+	for (;; left -= WAIT_STEP_NS) {
+		pthread_mutex_lock(&chip->lock);
+		ret = cinit_try(&chip->nc[nc], emu_user(dev), state, new_state);
+		pthread_mutex_unlock(&chip->lock);
+		if (!ret || left <= 0 || interrupted(dev))
+			return 0;
+		nanosleep(&step, NULL);
+	}
 }
 
 int emu_started_count(ndl_device_t *dev, uint32_t nc, uint64_t *count)
@@ -244,28 +377,40 @@ int emu_started_count(ndl_device_t *dev, uint32_t nc, uint64_t *count)
 	return 0;
 }
 
+static void app_fill(const struct emu_chip *chip, uint8_t user, uint16_t flags,
+		     struct neuron_app_info *app)
+{
+	app->pid = chip->machine->user[user].pid;
+	for (uint32_t nc = 0; nc < chip->gen->cores; nc++) {
+		const struct emu_core *c = &chip->nc[nc];
+
+		if (!(flags & NEURON_APP_INFO_LOCK_INFO) || c->locker != user ||
+		    !(c->writer || c->readers))
+			continue;
+		app->nc_lock_map |= (uint8_t)(1u << nc);
+		if (nc < sizeof(app->uuid_data) / sizeof(app->uuid_data[0]))
+			app->uuid_data[nc] = c->uuid;
+	}
+	for (uint32_t h = 1; flags & NEURON_APP_INFO_MEM_USAGE && h < chip->chunks; h++)
+		if (chip->chunk[h].size && chip->chunk[h].user == user)
+			*(chip->chunk[h].host ? &app->host_mem_size : &app->device_mem_size) +=
+				chip->chunk[h].size;
+}
+
 int emu_apps(ndl_device_t *dev, struct neuron_app_info **info, size_t *count, uint16_t flags)
 {
 	struct emu_chip *chip = emu_chip(dev);
-	struct neuron_app_info *app = calloc(1, sizeof(*app));
+	struct neuron_app_info *app = calloc(NEURON_MAX_PROCESS_PER_DEVICE, sizeof(*app));
+	size_t n = 0;
 
 	if (!app)
 		return -ENOMEM;
 	pthread_mutex_lock(&chip->lock);
-	app->pid = getpid();
-	for (uint32_t nc = 0; nc < chip->gen->cores; nc++) {
-		struct emu_core *c = &chip->nc[nc];
-
-		if (!(flags & NEURON_APP_INFO_LOCK_INFO) || !(c->writer || c->readers))
-			continue;
-		app->nc_lock_map |= (uint8_t)(1u << nc);
-		app->uuid_data[nc] = c->uuid;
-	}
-	for (uint32_t h = 1; flags & NEURON_APP_INFO_MEM_USAGE && h < chip->chunks; h++)
-		*(chip->chunk[h].host ? &app->host_mem_size : &app->device_mem_size) +=
-			chip->chunk[h].size;
+	for (unsigned int i = 1; i < EMU_USERS && n < NEURON_MAX_PROCESS_PER_DEVICE; i++)
+		if (chip->seat[i].opens)
+			app_fill(chip, (uint8_t)i, flags, &app[n++]);
 	pthread_mutex_unlock(&chip->lock);
 	*info = app;
-	*count = 1;
+	*count = n;
 	return 0;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Host memory of in-process chips. Its physical addresses are made up here: the arena lies at
- * ARENA_BASE, and each pinned buffer of the caller gets a slot of its own from PIN_BASE on. Memory
- * that was given back stays mapped, so a stray descriptor reads zeros or fails; it never faults the
- * process.
+ * Host memory of in-process chips. Its physical addresses are made up here: the process's own arena
+ * lies at ARENA_BASE, that of each user of served chips in a place of its own from USER_BASE on,
+ * and each pinned buffer of the caller gets a slot from PIN_BASE on. Memory that was given back
+ * stays mapped, so a stray descriptor reads zeros or fails; it never faults the process.
  */
 #include "emu.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -15,6 +16,7 @@
 #define ARENA_SIZE (32ull << 30)
 #define ARENA_SIZE_MIN (1ull << 30)
 /* All of it lies inside 44 bits, the smallest window on host memory that a generation has. */
+#define USER_BASE (1ull << 40)
 #define PIN_BASE (1ull << 43)
 #define PIN_SHIFT 34
 
@@ -116,50 +118,141 @@ void emu_pool_free(struct emu_pool *pool, uint64_t start, uint64_t size)
 
 int emu_host_init(struct emu_host *host)
 {
-	host->arena_size = ARENA_SIZE;
+	struct emu_arena *own = &host->arena[EMU_OWN];
+	void *base;
+
+	own->size = ARENA_SIZE;
 	do {
-		host->arena = mmap(NULL, host->arena_size, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (host->arena != MAP_FAILED)
+		base = mmap(NULL, own->size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (base != MAP_FAILED)
 			break;
-		host->arena_size /= 2;
-	} while (host->arena_size >= ARENA_SIZE_MIN);
-	if (host->arena == MAP_FAILED)
+		own->size /= 2;
+	} while (own->size >= ARENA_SIZE_MIN);
+	if (base == MAP_FAILED)
 		return -ENOMEM;
+	own->base = base;
+	own->fd = -1;
 	pthread_rwlock_init(&host->lock, NULL);
 	pthread_mutex_init(&host->pool_lock, NULL);
-	return emu_pool_init(&host->pool, host->arena_size);
+	return emu_pool_init(&own->pool, own->size);
 }
 
 void emu_host_fini(struct emu_host *host)
 {
-	emu_pool_fini(&host->pool);
-	munmap(host->arena, host->arena_size);
+	for (unsigned int i = 0; i <= EMU_OWN; i++) {
+		struct emu_arena *arena = &host->arena[i];
+
+		if (!arena->base)
+			continue;
+		emu_pool_fini(&arena->pool);
+		munmap(arena->base, i == EMU_OWN ? arena->size : EMU_USER_SPACE);
+	}
 	pthread_rwlock_destroy(&host->lock);
 	pthread_mutex_destroy(&host->pool_lock);
 }
 
-int emu_host_alloc(struct emu_host *host, uint64_t size, uint64_t align, uint64_t *addr, void **ptr)
+uint64_t emu_host_base(unsigned int user)
 {
+	return user == EMU_OWN ? ARENA_BASE : USER_BASE + user * EMU_USER_SPACE;
+}
+
+/*
+ * A user's place is reserved once and for all: what is mapped there changes under it, and a stray
+ * access of a chip finds memory whenever it comes.
+ */
+static int place_reserve(struct emu_arena *arena)
+{
+	void *base;
+
+	if (arena->base)
+		return 0;
+	base = mmap(NULL, EMU_USER_SPACE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED)
+		return -ENOMEM;
+	__atomic_store_n(&arena->base, base, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int emu_host_lend(struct emu_host *host, unsigned int user, int fd, uint64_t size, uint64_t kept)
+{
+	struct emu_arena *arena = &host->arena[user];
+	int ret = size > EMU_USER_SPACE || kept >= size ? -EINVAL : place_reserve(arena);
+
+	if (!ret)
+		ret = emu_pool_init(&arena->pool, size);
+	if (ret)
+		return ret;
+	if (mmap(arena->base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
+	    MAP_FAILED) {
+		emu_pool_fini(&arena->pool);
+		return -ENOMEM;
+	}
+	arena->pool.piece[0] = (struct emu_piece){ kept, size - kept };
+	arena->size = size;
+	arena->fd = fd;
+	return 0;
+}
+
+void emu_host_unlend(struct emu_host *host, unsigned int user)
+{
+	struct emu_arena *arena = &host->arena[user];
+
+	if (!arena->size)
+		return;
+	mmap(arena->base, arena->size, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	emu_pool_fini(&arena->pool);
+	arena->size = 0;
+}
+
+int emu_host_alloc(struct emu_host *host, unsigned int user, uint64_t size, uint64_t *addr,
+		   void **ptr)
+{
+	struct emu_arena *arena = &host->arena[user];
 	uint64_t start;
 	int ret;
 
 	pthread_mutex_lock(&host->pool_lock);
-	ret = emu_pool_alloc(&host->pool, size, align, &start);
+	ret = emu_pool_alloc(&arena->pool, size, EMU_PAGE, &start);
 	pthread_mutex_unlock(&host->pool_lock);
 	if (ret)
 		return ret;
-	*addr = ARENA_BASE + start;
-	*ptr = host->arena + start;
+	*addr = emu_host_base(user) + start;
+	*ptr = arena->base + start;
 	return 0;
 }
 
-void emu_host_free(struct emu_host *host, uint64_t addr, uint64_t size)
+/* Pages of a file that others have mapped read zero only when they are punched out of it */
+static void pages_drop(struct emu_arena *arena, uint64_t start, uint64_t size)
 {
-	madvise(host->arena + (addr - ARENA_BASE), size, MADV_DONTNEED);
+	if (arena->fd < 0)
+		madvise(arena->base + start, size, MADV_DONTNEED);
+	else if (fallocate(arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)start,
+			   (off_t)size))
+		memset(arena->base + start, 0, size);
+}
+
+void emu_host_free(struct emu_host *host, unsigned int user, uint64_t addr, uint64_t size)
+{
+	struct emu_arena *arena = &host->arena[user];
+	uint64_t start = addr - emu_host_base(user);
+
+	pages_drop(arena, start, size);
 	pthread_mutex_lock(&host->pool_lock);
-	emu_pool_free(&host->pool, addr - ARENA_BASE, size);
+	emu_pool_free(&arena->pool, start, size);
 	pthread_mutex_unlock(&host->pool_lock);
+}
+
+bool emu_host_has(struct emu_host *host, unsigned int user, const void *ptr, uint64_t len,
+		  uint64_t *addr)
+{
+	const struct emu_arena *arena = &host->arena[user];
+	uint64_t off = (uintptr_t)ptr - (uintptr_t)arena->base;
+
+	*addr = emu_host_base(user) + off;
+	return user != EMU_OWN && ndl_range_ok(off, len, arena->size);
 }
 
 int emu_host_pin(struct emu_host *host, void *ptr, uint64_t len, uint64_t *addr)
@@ -191,14 +284,21 @@ void emu_host_unpin(struct emu_host *host, uint64_t addr)
 /* The memory behind [addr, addr + len); NULL if it is not mapped. The lock is held for pins. */
 static uint8_t *host_ptr(struct emu_host *host, uint64_t addr, uint64_t len)
 {
+	const struct emu_arena *own = &host->arena[EMU_OWN];
 	uint64_t slot, off;
+	uint8_t *base;
 
-	if (addr >= ARENA_BASE && addr < PIN_BASE) {
+	if (addr < USER_BASE) {
 		off = addr - ARENA_BASE;
-		return ndl_range_ok(off, len, host->arena_size) ? host->arena + off : NULL;
+		return ndl_range_ok(off, len, own->size) ? own->base + off : NULL;
 	}
-	if (addr < PIN_BASE)
-		return NULL;
+	if (addr < PIN_BASE) {
+		slot = (addr - USER_BASE) / EMU_USER_SPACE;
+		off = (addr - USER_BASE) % EMU_USER_SPACE;
+		base = slot < EMU_OWN ? __atomic_load_n(&host->arena[slot].base, __ATOMIC_ACQUIRE)
+				      : NULL;
+		return base && ndl_range_ok(off, len, EMU_USER_SPACE) ? base + off : NULL;
+	}
 	slot = (addr - PIN_BASE) >> PIN_SHIFT;
 	off = addr & ((1ull << PIN_SHIFT) - 1);
 	if (slot >= EMU_PINS || !ndl_range_ok(off, len, host->pin[slot].len))
@@ -239,7 +339,7 @@ int emu_host_rw(struct emu_host *host, uint64_t addr, void *buf, uint64_t len, b
 	return p ? 0 : -EFAULT;
 }
 
-bool emu_host_valid(struct emu_host *host, uint64_t addr, uint64_t len)
+bool emu_host_valid(struct emu_host *host, unsigned int user, uint64_t addr, uint64_t len)
 {
-	return addr < PIN_BASE && host_ptr(host, addr, len);
+	return ndl_range_ok(addr - emu_host_base(user), len, host->arena[user].size);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 int emu_mem_init(struct emu_chip *chip)
 {
@@ -34,6 +35,14 @@ struct emu_chunk *emu_chunk_get(struct emu_chip *chip, uint64_t handle)
 	return c && c->size && !c->freed ? c : NULL;
 }
 
+struct emu_chunk *emu_chunk_find(struct emu_chip *chip, uint8_t user, uint64_t handle, int *err)
+{
+	struct emu_chunk *c = emu_chunk_get(chip, handle);
+
+	*err = !c ? -EINVAL : c->user == user ? 0 : -EACCES;
+	return *err ? NULL : c;
+}
+
 static int place_device(struct emu_chip *chip, struct emu_chunk *c, uint64_t align)
 {
 	uint64_t start;
@@ -51,11 +60,23 @@ static int place_device(struct emu_chip *chip, struct emu_chunk *c, uint64_t ali
 static int place_host(struct emu_chip *chip, struct emu_chunk *c)
 {
 	uint64_t addr;
-	int ret = emu_host_alloc(&chip->machine->host, c->size, EMU_PAGE, &addr, &c->ptr);
+	int ret = emu_host_alloc(&chip->machine->host, c->user, c->size, &addr, &c->ptr);
 
 	if (!ret)
 		c->addr = nhal_host_addr(chip->gen, addr);
 	return ret;
+}
+
+/* Puts the process's own memory in the place of a chunk's file, which its last user may still have */
+static void file_drop(struct emu_chip *chip, struct emu_chunk *c)
+{
+	if (!c->fd)
+		return;
+	mmap(c->ptr, c->size, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	close(c->fd);
+	c->fd = 0;
+	chip->seat[c->user].files--;
 }
 
 static void unplace(struct emu_chip *chip, struct emu_chunk *c)
@@ -63,10 +84,11 @@ static void unplace(struct emu_chip *chip, struct emu_chunk *c)
 	uint64_t start;
 
 	if (c->host) {
-		emu_host_free(&chip->machine->host, nhal_host_physical(chip->gen, c->addr),
+		emu_host_free(&chip->machine->host, c->user, nhal_host_physical(chip->gen, c->addr),
 			      c->size);
 		return;
 	}
+	file_drop(chip, c);
 	/*
 	 * the next owner must find zeros; the kernel module clears a chunk before another process
 	 * gets it
@@ -93,19 +115,23 @@ static int params_check(const struct neuron_gen *gen, const struct ndl_mem_param
 }
 
 /* The handle that was freed last is taken first, as in the kernel module. */
-static uint32_t handle_take(struct emu_chip *chip)
+static uint32_t handle_take(struct emu_chip *chip, uint8_t user)
 {
 	uint32_t h = chip->free_handle;
 
+	if (chip->seat[user].chunks == EMU_USER_HANDLES)
+		return 0;
 	if (h)
 		chip->free_handle = chip->chunk[h].nc;
 	else if (chip->chunks < EMU_HANDLES)
 		h = chip->chunks++;
+	chip->seat[user].chunks += !!h;
 	return h;
 }
 
-static void handle_give(struct emu_chip *chip, uint32_t h)
+static void handle_give(struct emu_chip *chip, uint32_t h, uint8_t user)
 {
+	chip->seat[user].chunks--;
 	chip->chunk[h] = (struct emu_chunk){ .nc = chip->free_handle };
 	chip->free_handle = h;
 }
@@ -115,7 +141,7 @@ static void chunk_put(struct emu_chip *chip, uint32_t h)
 	if (!chip->chunk[h].freed || chip->chunk[h].queues)
 		return;
 	unplace(chip, &chip->chunk[h]);
-	handle_give(chip, h);
+	handle_give(chip, h, chip->chunk[h].user);
 }
 
 int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle)
@@ -124,6 +150,7 @@ int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *h
 	struct emu_chunk c = {
 		.size = (p->size + EMU_PAGE - 1) & ~(uint64_t)(EMU_PAGE - 1),
 		.host = p->host,
+		.user = emu_user(dev),
 		.channel = p->channel,
 		.region = p->region,
 		.nc = p->nc,
@@ -135,14 +162,14 @@ int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *h
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&chip->lock);
-	h = handle_take(chip);
+	h = handle_take(chip, c.user);
 	if (!h) {
 		pthread_mutex_unlock(&chip->lock);
 		return -ENOMEM;
 	}
 	ret = p->host ? place_host(chip, &c) : place_device(chip, &c, p->align);
 	if (ret)
-		handle_give(chip, h);
+		handle_give(chip, h, c.user);
 	else
 		chip->chunk[h] = c;
 	pthread_mutex_unlock(&chip->lock);
@@ -154,14 +181,13 @@ int emu_mem_free(ndl_device_t *dev, uint64_t handle)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk *c;
-	int ret = -EINVAL;
+	int ret;
 
 	pthread_mutex_lock(&chip->lock);
-	c = emu_chunk_get(chip, handle);
+	c = emu_chunk_find(chip, emu_user(dev), handle, &ret);
 	if (c) {
 		c->freed = true;
 		chunk_put(chip, (uint32_t)handle);
-		ret = 0;
 	}
 	pthread_mutex_unlock(&chip->lock);
 	return ret;
@@ -183,15 +209,26 @@ void emu_chunk_hold(struct emu_chip *chip, uint64_t handle, bool hold)
 	chunk_put(chip, (uint32_t)handle);
 }
 
-void emu_mem_free_all(struct emu_chip *chip)
+void emu_mem_free_all(struct emu_chip *chip, uint8_t user)
 {
+	bool empty = true;
+
 	pthread_mutex_lock(&chip->lock);
-	for (uint32_t h = 1; h < chip->chunks; h++)
-		if (chip->chunk[h].size)
-			unplace(chip, &chip->chunk[h]);
-	memset(chip->chunk, 0, chip->chunks * sizeof(*chip->chunk));
-	chip->chunks = 1;
-	chip->free_handle = 0;
+	for (uint32_t h = 1; h < chip->chunks; h++) {
+		if (!chip->chunk[h].size)
+			continue;
+		if (chip->chunk[h].user != user) {
+			empty = false;
+			continue;
+		}
+		unplace(chip, &chip->chunk[h]);
+		handle_give(chip, h, user);
+	}
+	if (empty) { /* handles count from the beginning again */
+		memset(chip->chunk, 0, chip->chunks * sizeof(*chip->chunk));
+		chip->chunks = 1;
+		chip->free_handle = 0;
+	}
 	pthread_mutex_unlock(&chip->lock);
 }
 
@@ -199,28 +236,30 @@ int emu_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *siz
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk *c;
+	int ret;
 
 	pthread_mutex_lock(&chip->lock);
-	c = emu_chunk_get(chip, handle);
+	c = emu_chunk_find(chip, emu_user(dev), handle, &ret);
 	if (c) {
 		*pa = c->addr;
 		*size = c->size;
 	}
 	pthread_mutex_unlock(&chip->lock);
-	return c ? 0 : -EINVAL;
+	return ret;
 }
 
 int emu_mem_map(ndl_device_t *dev, uint64_t handle, void **va)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk *c;
+	int ret;
 
 	pthread_mutex_lock(&chip->lock);
-	c = emu_chunk_get(chip, handle);
+	c = emu_chunk_find(chip, emu_user(dev), handle, &ret);
 	if (c)
 		*va = c->ptr;
 	pthread_mutex_unlock(&chip->lock);
-	return c ? 0 : -EINVAL;
+	return ret;
 }
 
 int emu_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
@@ -230,8 +269,9 @@ int emu_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
 	int ret;
 
 	pthread_mutex_lock(&chip->lock);
-	c = emu_chunk_get(chip, handle);
-	ret = c && c->ptr == va ? 0 : -EINVAL;
+	c = emu_chunk_find(chip, emu_user(dev), handle, &ret);
+	if (c && c->ptr != va)
+		ret = -EINVAL;
 	pthread_mutex_unlock(&chip->lock);
 	return ret;
 }

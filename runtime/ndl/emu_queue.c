@@ -11,6 +11,22 @@ static int queue_check(const struct emu_chip *chip, uint32_t eng, uint32_t qid)
 	return eng >= chip->gen->dma_engines || qid >= NEURON_DMA_QUEUES_PER_ENG ? -EINVAL : 0;
 }
 
+/* The copies of everybody go through some engines, which a served user leaves running. */
+static int engine_set(struct emu_chip *chip, uint8_t user, uint32_t eng, uint32_t state)
+{
+	int ret;
+
+	if (user != EMU_OWN && neuron_gen_is_copy_engine(chip->gen, eng) &&
+	    state != NEURON_UDMA_STATE_NORMAL)
+		return -EACCES;
+	pthread_mutex_lock(&chip->lock);
+	ret = emu_claim(chip, user, neuron_gen_dma_core(chip->gen, eng));
+	if (!ret)
+		nhal_engine_state_set(&chip->hal, eng, state);
+	pthread_mutex_unlock(&chip->lock);
+	return ret;
+}
+
 int emu_eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state)
 {
 	static const uint32_t hw[] = { [0] = NEURON_UDMA_STATE_DISABLE,
@@ -19,8 +35,7 @@ int emu_eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state)
 
 	if (eng >= dev->gen->dma_engines || state > 3 || !hw[state])
 		return -EINVAL;
-	nhal_engine_state_set(&emu_chip(dev)->hal, eng, hw[state]);
-	return 0;
+	return engine_set(emu_chip(dev), emu_user(dev), eng, hw[state]);
 }
 
 int emu_eng_get_state(ndl_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state)
@@ -44,17 +59,18 @@ int emu_eng_get_state(ndl_device_t *dev, uint32_t eng, struct neuron_dma_eng_sta
 }
 
 /* Checks the chunk of a ring; handle 0 is no ring. */
-static int ring_check(struct emu_chip *chip, uint64_t handle, uint32_t count)
+static int ring_check(struct emu_chip *chip, uint8_t user, uint64_t handle, uint32_t count)
 {
 	struct emu_chunk *c;
+	int ret;
 
 	if (!handle)
 		return 0;
-	c = emu_chunk_get(chip, handle);
-	if (!c || !nhal_ring_valid(c->addr, count) ||
-	    (uint64_t)count * NEURON_UDMA_DESC_SIZE > c->size)
-		return -EINVAL;
-	return 0;
+	c = emu_chunk_find(chip, user, handle, &ret);
+	if (c &&
+	    (!nhal_ring_valid(c->addr, count) || (uint64_t)count * NEURON_UDMA_DESC_SIZE > c->size))
+		ret = -EINVAL;
+	return ret;
 }
 
 static uint64_t ring_addr(struct emu_chip *chip, uint64_t handle)
@@ -65,21 +81,43 @@ static uint64_t ring_addr(struct emu_chip *chip, uint64_t handle)
 }
 
 /* The lock is held. */
-static void queue_program(struct emu_chip *chip, const struct ndl_queue_params *p)
+static void queue_program(struct emu_chip *chip, uint8_t user, const struct ndl_queue_params *p)
 {
 	struct emu_queue *q = &chip->queue[p->eng][p->qid];
 
 	struct emu_queue old = *q;
 
-	*q = (struct emu_queue){ p->tx_handle, p->rx_handle, p->tx_count, p->rx_count };
+	*q = (struct emu_queue){ user, p->tx_handle, p->rx_handle, p->tx_count, p->rx_count };
+	if (old.user != user && user != EMU_NOBODY)
+		emu_guard_queue(chip, p->eng, p->qid, user);
 	emu_chunk_hold(chip, q->tx_handle, true);
 	emu_chunk_hold(chip, q->rx_handle, true);
 	nhal_queue_init(&chip->hal, p->eng, p->qid, ring_addr(chip, p->tx_handle),
 			p->tx_handle ? p->tx_count : DUMMY_LEN, ring_addr(chip, p->rx_handle),
 			p->rx_handle ? p->rx_count : DUMMY_LEN);
+	if (old.user != user && user == EMU_NOBODY)
+		emu_guard_queue(chip, p->eng, p->qid, user);
 	/* the chip has the new rings now */
 	emu_chunk_hold(chip, old.tx_handle, false);
 	emu_chunk_hold(chip, old.rx_handle, false);
+}
+
+static int queue_take(struct emu_chip *chip, uint8_t user, const struct ndl_queue_params *p)
+{
+	int ret = queue_check(chip, p->eng, p->qid);
+
+	if (!ret && neuron_gen_is_copy_queue(chip->gen, p->eng, p->qid))
+		ret = -EACCES;
+	if (!ret)
+		ret = ring_check(chip, user, p->tx_handle, p->tx_count);
+	if (!ret)
+		ret = ring_check(chip, user, p->rx_handle, p->rx_count);
+	/* a user gives its queues back before its cores: who has the core has its queues */
+	if (!ret)
+		ret = emu_claim(chip, user, neuron_gen_queue_core(chip->gen, p->eng, p->qid));
+	if (!ret)
+		queue_program(chip, user, p);
+	return ret;
 }
 
 int emu_queue_init(ndl_device_t *dev, const struct ndl_queue_params *p, uint32_t count)
@@ -88,54 +126,65 @@ int emu_queue_init(ndl_device_t *dev, const struct ndl_queue_params *p, uint32_t
 	int ret = 0;
 
 	pthread_mutex_lock(&chip->lock);
-	for (uint32_t i = 0; !ret && i < count; i++) {
-		ret = queue_check(chip, p[i].eng, p[i].qid);
-		if (!ret && neuron_gen_is_copy_queue(chip->gen, p[i].eng, p[i].qid))
-			ret = -EACCES;
-		if (!ret)
-			ret = ring_check(chip, p[i].tx_handle, p[i].tx_count);
-		if (!ret)
-			ret = ring_check(chip, p[i].rx_handle, p[i].rx_count);
-		if (!ret)
-			queue_program(chip, &p[i]);
-	}
+	for (uint32_t i = 0; !ret && i < count; i++)
+		ret = queue_take(chip, emu_user(dev), &p[i]);
 	pthread_mutex_unlock(&chip->lock);
 	return ret;
 }
 
-int emu_queue_release(ndl_device_t *dev, uint32_t eng, uint32_t qid)
+/* Whether the queue is the user's: 0, -EINVAL (it is nobody's) or -EACCES */
+static int queue_own(struct emu_chip *chip, uint8_t user, uint32_t eng, uint32_t qid)
 {
-	struct ndl_queue_params p = { .eng = eng, .qid = qid };
+	const struct emu_queue *q = &chip->queue[eng][qid];
 
-	return emu_queue_init(dev, &p, 1);
+	if (neuron_gen_is_copy_queue(chip->gen, eng, qid) || q->user == EMU_NOBODY)
+		return -EINVAL;
+	return q->user == user ? 0 : -EACCES;
 }
 
-void emu_queues_stop(struct emu_chip *chip)
+int emu_queue_release(ndl_device_t *dev, uint32_t eng, uint32_t qid)
+{
+	const struct ndl_queue_params p = { .eng = eng, .qid = qid };
+	struct emu_chip *chip = emu_chip(dev);
+	int ret = queue_check(chip, eng, qid);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&chip->lock);
+	ret = queue_own(chip, emu_user(dev), eng, qid);
+	if (!ret)
+		queue_program(chip, EMU_NOBODY, &p);
+	pthread_mutex_unlock(&chip->lock);
+	return ret;
+}
+
+void emu_queues_stop(struct emu_chip *chip, uint8_t user)
 {
 	struct ndl_queue_params p = { 0 };
 
 	pthread_mutex_lock(&chip->lock);
 	for (p.eng = 0; p.eng < chip->gen->dma_engines; p.eng++)
 		for (p.qid = 0; p.qid < NEURON_DMA_QUEUES_PER_ENG; p.qid++)
-			if (chip->queue[p.eng][p.qid].tx_handle ||
-			    chip->queue[p.eng][p.qid].rx_handle)
-				queue_program(chip, &p);
+			if (chip->queue[p.eng][p.qid].user == user)
+				queue_program(chip, EMU_NOBODY, &p);
 	pthread_mutex_unlock(&chip->lock);
 }
 
 int emu_queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx)
 {
 	struct emu_chip *chip = emu_chip(dev);
-	struct emu_chunk *rx_ring;
+	struct emu_chunk *rx_ring = NULL;
 	int ret = queue_check(chip, eng, qid);
 
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&chip->lock);
-	rx_ring = emu_chunk_get(chip, chip->queue[eng][qid].rx_handle);
-	if (neuron_gen_is_copy_queue(chip->gen, eng, qid) || !rx_ring)
+	ret = queue_own(chip, emu_user(dev), eng, qid);
+	if (!ret)
+		rx_ring = emu_chunk_get(chip, chip->queue[eng][qid].rx_handle);
+	if (!ret && !rx_ring)
 		ret = -EINVAL;
-	else if (rx_ring->feeds_pe)
+	else if (!ret && rx_ring->feeds_pe)
 		chip->nc[neuron_gen_queue_core(chip->gen, eng, qid)].started++;
 	pthread_mutex_unlock(&chip->lock);
 	if (!ret)
@@ -175,7 +224,8 @@ int emu_queue_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
 }
 
 /* Checks that descriptors name memory of this process, and notes whether the ring feeds PE. */
-static int descs_check(struct emu_chip *chip, const uint8_t *d, uint32_t count, bool *feeds_pe)
+static int descs_check(struct emu_chip *chip, uint8_t user, const uint8_t *d, uint32_t count,
+		       bool *feeds_pe)
 {
 	*feeds_pe = false;
 	for (uint32_t i = 0; i < count; i++, d += NEURON_UDMA_DESC_SIZE) {
@@ -183,7 +233,7 @@ static int descs_check(struct emu_chip *chip, const uint8_t *d, uint32_t count, 
 		unsigned int nc;
 
 		if (nhal_addr_is_host(chip->gen, addr) &&
-		    !emu_host_valid(&chip->machine->host, nhal_host_physical(chip->gen, addr),
+		    !emu_host_valid(&chip->machine->host, user, nhal_host_physical(chip->gen, addr),
 				    nhal_desc_len(d)))
 			return -EINVAL;
 		if (!nhal_addr_to_core(chip->gen, addr, 1, &nc) &&
@@ -200,15 +250,15 @@ int emu_copy_descs(ndl_device_t *dev, uint64_t handle, const void *descs, uint64
 	uint64_t size = (uint64_t)count * NEURON_UDMA_DESC_SIZE;
 	struct emu_chunk *c;
 	bool feeds_pe;
-	int ret = descs_check(chip, descs, count, &feeds_pe);
+	int ret = descs_check(chip, emu_user(dev), descs, count, &feeds_pe);
 
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&chip->lock);
-	c = emu_chunk_get(chip, handle);
-	if (!c || !ndl_range_ok(offset, size, c->size))
+	c = emu_chunk_find(chip, emu_user(dev), handle, &ret);
+	if (c && !ndl_range_ok(offset, size, c->size))
 		ret = -EINVAL;
-	else if (feeds_pe && type == NEURON_DMA_QUEUE_RX)
+	if (!ret && feeds_pe && type == NEURON_DMA_QUEUE_RX)
 		c->feeds_pe = true;
 	pthread_mutex_unlock(&chip->lock);
 	return ret ? ret

@@ -7,7 +7,11 @@
 #include "emu.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 static uint32_t entries_reg(const struct emu_chip *chip, unsigned int nc)
 {
@@ -25,6 +29,14 @@ int emu_irq_init(struct emu_chip *chip)
 	return -pthread_mutex_init(&chip->irq.lock, NULL);
 }
 
+/* The bell is in memory of whom it is for, who may write anything there. */
+static void ring(struct emu_bell *bell)
+{
+	__atomic_fetch_add(&bell->rings, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&bell->sleepers, __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 /* Called from any thread with the core library's locks held; no lock is taken under irq.lock. */
 void emu_irq(void *opaque, unsigned int vector)
 {
@@ -33,7 +45,19 @@ void emu_irq(void *opaque, unsigned int vector)
 	pthread_mutex_lock(&chip->irq.lock);
 	chip->irq.raised[vector]++;
 	pthread_cond_broadcast(&chip->irq.cond);
+	if (chip->irq.bell[vector])
+		ring(chip->irq.bell[vector]);
 	pthread_mutex_unlock(&chip->irq.lock);
+}
+
+uint32_t emu_entries(struct emu_chip *chip, unsigned int nc)
+{
+	return emu_ext_read(chip, entries_reg(chip, nc));
+}
+
+void emu_arm(struct emu_chip *chip, unsigned int nc, uint32_t seen)
+{
+	emu_ext_write(chip, entries_reg(chip, nc), seen);
 }
 
 int emu_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter)
@@ -41,7 +65,7 @@ int emu_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter)
 	struct emu_chip *chip = emu_chip(dev);
 
 	atomic_store(&waiter->woken, false);
-	waiter->seen = emu_ext_read(chip, entries_reg(chip, waiter->nc));
+	waiter->seen = emu_entries(chip, waiter->nc);
 	return 0;
 }
 
@@ -74,7 +98,7 @@ int emu_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us)
 	pthread_mutex_lock(&chip->irq.lock);
 	before = chip->irq.raised[waiter->nc];
 	pthread_mutex_unlock(&chip->irq.lock);
-	emu_ext_write(chip, entries_reg(chip, waiter->nc), waiter->seen);
+	emu_arm(chip, waiter->nc, waiter->seen);
 	pthread_mutex_lock(&chip->irq.lock);
 	while (chip->irq.raised[waiter->nc] == before && !atomic_load(&waiter->woken) && !ret)
 		ret = -pthread_cond_timedwait(&chip->irq.cond, &chip->irq.lock, &end);

@@ -14,7 +14,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_once_t once;
 	bool forked; /* this process is a child of the one that opened the machine */
-	char name[32];
+	char name[128];
 	const struct ndl_machine_ops *ops; /* NULL: no machine is in use yet */
 	void *state;
 	unsigned int devices;
@@ -22,8 +22,10 @@ static struct {
 
 static void after_fork(void)
 {
-	if (machine.ops == &ndl_emu_machine)
-		machine.forked = true;
+	if (!machine.ops || !machine.ops->forked)
+		return;
+	machine.forked = true;
+	machine.ops->forked(machine.state);
 }
 
 static void once(void)
@@ -31,13 +33,18 @@ static void once(void)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* Parses "node", "emu:X", or "X" where bare names mean instances. Returns 0 or -EINVAL. */
+/* Parses "node", "unix:X", "emu:X", or "X" where bare names mean instances. Returns 0 or -EINVAL. */
 static int parse(const char *name, const struct ndl_machine_ops **ops, const char **instance)
 {
 	*instance = "";
 	if (!strcmp(name, "node")) {
 		*ops = &ndl_node_machine;
 		return 0;
+	}
+	if (!strncmp(name, "unix:", 5)) {
+		*ops = &ndl_served_machine;
+		*instance = name + 5;
+		return **instance ? 0 : -EINVAL;
 	}
 	*ops = &ndl_emu_machine;
 	*instance = strncmp(name, "emu:", 4) ? name : name + 4;
@@ -99,8 +106,8 @@ int ndl_machine_set(const char *name)
 		strcpy(machine.name, name);
 	machine_put();
 
-	/* an instance that does not exist is refused here and not at the first use */
-	if (!ret && ops == &ndl_emu_machine) {
+	/* an instance that does not exist, or is not served, is refused here, not at the first use */
+	if (!ret && ops != &ndl_node_machine) {
 		ret = machine_get();
 		if (!ret)
 			machine_put();
@@ -145,9 +152,20 @@ bool ndl_machine_is_emu(void)
 
 	if (machine_get())
 		return false;
-	emu = machine.ops == &ndl_emu_machine;
+	emu = machine.ops != &ndl_node_machine;
 	machine_put();
 	return emu;
+}
+
+bool ndl_machine_is_own(void)
+{
+	bool own;
+
+	if (machine_get())
+		return false;
+	own = machine.ops == &ndl_emu_machine;
+	machine_put();
+	return own;
 }
 
 const char *ndl_machine_instance(void)
@@ -237,6 +255,24 @@ const char *ndl_error_text(int err)
 	return err == -ENOTSUP && node_level_text(text, sizeof(text)) ? text : strerror(-err);
 }
 
+const char *ndl_machine_error(int err)
+{
+	const char *name = *machine.name ? machine.name : getenv("NEURON_EMU");
+
+	if (!name || strncmp(name, "unix:", 5))
+		return strerror(-err);
+	switch (err) {
+	case -ENODEV:
+		return "no neuron-emud is there";
+	case -EBUSY:
+		return "neuron-emud has as many processes as it serves";
+	case -EPROTO:
+		return "neuron-emud is of another version";
+	default:
+		return strerror(-err);
+	}
+}
+
 int ndl_crwl_nc_range_mark(uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
 			   uint32_t *available)
 {
@@ -263,7 +299,8 @@ static int fill_memory(ndl_device_t *dev, bool map)
 	for (unsigned int i = 0; i < dev->gen->memories; i++)
 		dev->hbm_offset[i] = dev->gen->memory[i].address;
 	for (unsigned int i = 0; map && i < dev->gen->memories; i++) {
-		int ret = ndl_dram_map(dev, i, &dev->hbm_va[i], &size);
+		int ret = dev->ops->block_map(dev, NEURON_MMAP_BLOCK_HBM, i,
+					      NEURON_MMAP_RESOURCE_DMEM, &dev->hbm_va[i], &size);
 
 		if (ret)
 			return ret == -ENOTSUP ? 0 : ret;
@@ -326,321 +363,17 @@ int ndl_close_device(ndl_device_t *dev)
 	return ret;
 }
 
-/* Calls on a device */
-static int usable(void)
+int machine_usable(void)
 {
 	return machine.forked ? -EOWNERDEAD : 0;
-}
-
-#define CALL(fn, ...) (usable() ?: dev->ops->fn(dev, __VA_ARGS__))
-
-int ndl_get_nc_count(ndl_device_t *dev, uint32_t *count)
-{
-	int ret = usable();
-
-	if (!ret && dev->device_type != dev->gen->arch)
-		ret = -ENOTSUP;
-	if (!ret)
-		*count = dev->gen->cores;
-	return ret;
-}
-
-int ndl_bar_read(ndl_device_t *dev, unsigned int bar, const uint64_t *offset, uint32_t *data,
-		 uint32_t count)
-{
-	return CALL(bar_read, bar, offset, data, count);
-}
-
-int ndl_bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset, const uint32_t *data,
-		  uint32_t count)
-{
-	return CALL(bar_write, bar, offset, data, count);
-}
-
-int ndl_read_hw_counters(ndl_device_t *dev, const uint64_t *addr, uint32_t *data, uint32_t count)
-{
-	return CALL(read_hw_counters, addr, data, count);
-}
-
-int ndl_memory_alloc(ndl_device_t *dev, const struct ndl_mem_params *params, uint64_t *handle)
-{
-	*handle = 0;
-	return CALL(mem_alloc, params, handle);
-}
-
-int ndl_memory_free(ndl_device_t *dev, uint64_t handle)
-{
-	return CALL(mem_free, handle);
-}
-
-int ndl_memory_get_pa(ndl_device_t *dev, uint64_t handle, uint64_t *pa)
-{
-	uint64_t size;
-
-	return CALL(mem_info, handle, pa, &size);
-}
-
-int ndl_memory_get_size(ndl_device_t *dev, uint64_t handle, uint64_t *size)
-{
-	uint64_t pa;
-
-	return CALL(mem_info, handle, &pa, size);
-}
-
-int ndl_memory_map(ndl_device_t *dev, uint64_t handle, void **va)
-{
-	*va = NULL;
-	return CALL(mem_map, handle, va);
-}
-
-int ndl_memory_unmap(ndl_device_t *dev, uint64_t handle, void *va)
-{
-	return CALL(mem_unmap, handle, va);
-}
-
-int ndl_memory_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
-		    uint64_t dst_offset, uint64_t size)
-{
-	return CALL(mem_copy, src, dst, src_offset, dst_offset, size);
-}
-
-int ndl_memory_buf_copyin(ndl_device_t *dev, uint64_t handle, const void *buf, uint64_t offset,
-			  uint64_t size)
-{
-	return CALL(buf_copy, handle, (void *)buf, offset, size, true, size >= NDL_ZEROCOPY_MIN);
-}
-
-int ndl_memory_buf_copyout(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset,
-			   uint64_t size)
-{
-	return CALL(buf_copy, handle, buf, offset, size, false, size >= NDL_ZEROCOPY_MIN);
-}
-
-int ndl_memset(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value, uint64_t size)
-{
-	return CALL(mem_set, handle, offset, value, size);
-}
-
-int ndl_dram_map(ndl_device_t *dev, uint32_t channel, void **va, uint64_t *size)
-{
-	if (channel >= dev->gen->memories)
-		return -EINVAL;
-	return CALL(block_map, NEURON_MMAP_BLOCK_HBM, channel, NEURON_MMAP_RESOURCE_DMEM, va, size);
-}
-
-int ndl_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
-		  enum neuron_mmap_resource resource, void **va, uint64_t *size)
-{
-	return CALL(block_map, block, id, resource, va, size);
-}
-
-int ndl_dram_chunks(ndl_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
-		    uint32_t *count)
-{
-	if (channel >= dev->gen->memories)
-		return -EINVAL;
-	return CALL(dram_chunks, channel, info, count);
-}
-
-int ndl_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf, uint64_t size)
-{
-	if (nc >= dev->gen->cores)
-		return -EINVAL;
-	return CALL(core_write, nc, address, buf, size);
 }
 
 int ndl_ioctl(ndl_device_t *dev, unsigned long request, void *arg)
 {
 	if (dev)
-		return dev->ops->call ? CALL(call, request, arg) : -ENOTSUP;
+		return dev->ops->call ? NDL_CALL(call, request, arg) : -ENOTSUP;
 	return machine_get()
 		       ?: machine_done(machine.ops->call
 					       ? machine.ops->call(machine.state, request, arg)
 					       : -ENOTSUP);
-}
-
-int ndl_get_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd)
-{
-	return CALL(dmabuf_fd, va, size, fd);
-}
-
-int ndl_dma_eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state)
-{
-	return CALL(eng_set_state, eng, state);
-}
-
-int ndl_dma_eng_get_state(ndl_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state)
-{
-	return CALL(eng_get_state, eng, state);
-}
-
-int ndl_dma_queue_init(ndl_device_t *dev, const struct ndl_queue_params *params)
-{
-	return CALL(queue_init, params, 1);
-}
-
-int ndl_dma_queue_init_batch(ndl_device_t *dev, const struct ndl_queue_params *params,
-			     uint32_t count)
-{
-	if (count >= NEURON_DMA_QUEUE_INIT_BATCH_MAX)
-		return -E2BIG;
-	return count ? CALL(queue_init, params, count) : 0;
-}
-
-int ndl_dma_queue_release(ndl_device_t *dev, uint32_t eng, uint32_t qid)
-{
-	return CALL(queue_release, eng, qid);
-}
-
-int ndl_dma_queue_copy_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx_count,
-			     uint32_t rx_count)
-{
-	return CALL(queue_start, eng, qid, tx_count, rx_count);
-}
-
-int ndl_dma_queue_get_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
-			    struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx)
-{
-	return CALL(queue_state, eng, qid, tx, rx);
-}
-
-int ndl_dma_copy_descriptors(ndl_device_t *dev, uint64_t handle, const void *descs, uint64_t offset,
-			     uint32_t count, enum neuron_dma_queue_type type)
-{
-	return CALL(copy_descs, handle, descs, offset, count, type);
-}
-
-int ndl_dma_descriptor_copyout(ndl_device_t *dev, uint32_t eng, uint32_t qid,
-			       enum neuron_dma_queue_type type, uint32_t start, uint32_t count,
-			       void *descs)
-{
-	return CALL(descs_out, eng, qid, type, start, count, descs);
-}
-
-int ndl_nc_semaphore_read(ndl_device_t *dev, uint32_t nc, uint32_t index, uint32_t *value)
-{
-	return CALL(semaphore, NEURON_SEM_READ, nc, index, value);
-}
-
-int ndl_nc_semaphore_write(ndl_device_t *dev, uint32_t nc, uint32_t index, uint32_t value)
-{
-	return CALL(semaphore, NEURON_SEM_SET, nc, index, &value);
-}
-
-int ndl_nc_semaphore_increment(ndl_device_t *dev, uint32_t nc, uint32_t index, uint32_t value)
-{
-	return CALL(semaphore, NEURON_SEM_INC, nc, index, &value);
-}
-
-int ndl_nc_semaphore_decrement(ndl_device_t *dev, uint32_t nc, uint32_t index, uint32_t value)
-{
-	return CALL(semaphore, NEURON_SEM_DEC, nc, index, &value);
-}
-
-int ndl_nc_event_get(ndl_device_t *dev, uint32_t nc, uint32_t index, uint32_t *value)
-{
-	return CALL(event, false, nc, index, value);
-}
-
-int ndl_nc_event_set(ndl_device_t *dev, uint32_t nc, uint32_t index, uint32_t value)
-{
-	return CALL(event, true, nc, index, &value);
-}
-
-int ndl_notification_init(ndl_device_t *dev, const struct ndl_nq_params *params, void **va)
-{
-	*va = NULL;
-	if (params->size & (params->size - 1) || params->size < NEURON_NQ_ENTRY_SIZE)
-		return -EINVAL;
-	return CALL(nq_init, params, va);
-}
-
-int ndl_notification_destroy(ndl_device_t *dev, void *va)
-{
-	return CALL(nq_destroy, va);
-}
-
-int ndl_wait_open(ndl_device_t *dev, uint32_t nc, struct ndl_waiter **out)
-{
-	struct ndl_waiter *waiter;
-	int err;
-
-	*out = NULL;
-	if (nc >= dev->gen->cores)
-		return -E2BIG;
-	waiter = malloc(sizeof(*waiter));
-	if (!waiter)
-		return -ENOMEM;
-	*waiter = (struct ndl_waiter){ .dev = dev, .nc = nc, .fd = -1, .wake_fd = -1 };
-	err = CALL(wait_open, waiter);
-	if (err) {
-		free(waiter);
-		return err;
-	}
-	*out = waiter;
-	return 0;
-}
-
-int ndl_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size)
-{
-	*data = NULL;
-	return CALL(nds_open, pid, data, size);
-}
-
-int ndl_nds_close(ndl_device_t *dev, int pid, void *data, size_t size)
-{
-	return CALL(nds_close, pid, data, size);
-}
-
-int ndl_crwl_reader_enter(ndl_device_t *dev, uint32_t nc, const struct neuron_uuid *uuid)
-{
-	return CALL(crwl, NDL_CRWL_READER_ENTER, nc, uuid);
-}
-
-int ndl_crwl_reader_exit(ndl_device_t *dev, uint32_t nc, const struct neuron_uuid *uuid)
-{
-	return CALL(crwl, NDL_CRWL_READER_EXIT, nc, uuid);
-}
-
-int ndl_crwl_writer_enter(ndl_device_t *dev, uint32_t nc, const struct neuron_uuid *uuid)
-{
-	return CALL(crwl, NDL_CRWL_WRITER_ENTER, nc, uuid);
-}
-
-int ndl_crwl_writer_downgrade(ndl_device_t *dev, uint32_t nc, const struct neuron_uuid *uuid)
-{
-	return CALL(crwl, NDL_CRWL_WRITER_DOWNGRADE, nc, uuid);
-}
-
-int ndl_reset_ncs(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id)
-{
-	return CALL(reset, nc_map, request_id);
-}
-
-int ndl_ready_ncs(ndl_device_t *dev, uint32_t request_id, int *result)
-{
-	return CALL(ready, request_id, result);
-}
-
-int ndl_nc_init_set_state(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state)
-{
-	return CALL(cinit, nc, state, new_state);
-}
-
-int ndl_nc_model_started_count(ndl_device_t *dev, uint32_t nc, uint64_t *count)
-{
-	return CALL(started_count, nc, count);
-}
-
-int ndl_get_all_apps_info(ndl_device_t *dev, struct neuron_app_info **info, size_t *count,
-			  uint16_t flags)
-{
-	*info = NULL;
-	*count = 0;
-	return CALL(apps, info, count, flags);
-}
-
-int ndl_printk(ndl_device_t *dev, const char *text)
-{
-	return CALL(printk, text);
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libndl: the only code in user space that reaches a device. It is one interface at the level of
- * the public ndl.h with two backends: "node" (/dev/neuronN, the kernel module) and "emu" (the same
- * chips in this process: no VM, no root, no module). Called by libnrt, neuron-ls and tests.
+ * the public ndl.h with three backends: "node" (/dev/neuronN, the kernel module), "emu" (the same
+ * chips in this process: no VM, no root, no module) and "unix" (chips that neuron-emud hosts for
+ * several processes). Called by libnrt, neuron-ls and tests.
  *
- * The machine is what ndl_machine_set() says, else the environment's NEURON_EMU ("inf1.6xlarge"),
- * else the nodes. It is fixed by the first call that needs it; an emulated machine lives until the
- * process ends or ndl_machine_close().
+ * The machine is what ndl_machine_set() says, else the environment's NEURON_EMU ("inf1.6xlarge",
+ * "unix:/run/emud.sock"), else the nodes. It is fixed by the first call that needs it; an emulated
+ * machine lives until the process ends or ndl_machine_close().
  *
- * Functions return 0 or -errno, with the kernel module's errors on both backends: -EINVAL (range,
- * handle), -E2BIG (core number), -ENOMEM, -EBUSY, -ENODEV, -ETIMEDOUT, -ENOTSUP. They are thread
- * safe and print nothing. The emu backend starts worker threads, touches no file and no signal, and
- * does not survive fork() (calls in the child give -EOWNERDEAD).
+ * Functions return 0 or -errno, with the kernel module's errors on all backends: -EINVAL (range,
+ * handle), -EACCES (another process's), -E2BIG (core number), -ENOMEM, -EBUSY, -ENODEV (also: the
+ * server is gone), -ETIMEDOUT, -ENOTSUP. They are thread safe and print nothing. The emu backend
+ * starts worker threads, touches no file and no signal; the served one starts a thread that watches
+ * the server. Neither survives fork() (calls in the child give -EOWNERDEAD).
  */
 #ifndef NDL_H
 #define NDL_H
@@ -36,15 +38,19 @@ extern "C" {
 #define NDL_ZEROCOPY_MIN (1u << 20) /* from this size on copies pin the caller's pages */
 
 /*
- * name: "node", "emu:inf1.6xlarge" or "inf1.6xlarge". Returns -EINVAL for another one, -EBUSY if a
- * machine is in use.
+ * name: "node", "emu:inf1.6xlarge" or "inf1.6xlarge", or "unix:PATH" of a socket. Returns -EINVAL
+ * for another one, -EBUSY if a machine is in use; of a server -ENODEV (there is none), -EACCES,
+ * -EBUSY (it has too many processes) or -EPROTO (it is of another version).
  */
 int ndl_machine_set(const char *name);
+/* What an error of the machine means, such as ndl_machine_set()'s */
+const char *ndl_machine_error(int err);
 /* The names of the instance types that "emu:" takes, by number; NULL: no more */
 const char *ndl_machine_name(unsigned int i);
 /* Closes the machine; -EBUSY if a device is open. */
 int ndl_machine_close(void);
-bool ndl_machine_is_emu(void);
+bool ndl_machine_is_emu(void); /* in this process or served: no nodes */
+bool ndl_machine_is_own(void); /* in this process: nobody else uses them */
 /* for example "inf1.6xlarge"; "" if the platform does not say */
 const char *ndl_machine_instance(void);
 

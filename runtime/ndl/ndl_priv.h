@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to libndl: what a backend provides. Argument checks that both backends need are in ndl.c.
+ * Private to libndl: what a backend provides. Argument checks that all backends need are in
+ * ndl_device.c.
  */
 #ifndef NDL_PRIV_H
 #define NDL_PRIV_H
@@ -12,7 +13,8 @@
 struct ndl_waiter {
 	ndl_device_t *dev;
 	uint32_t nc;
-	uint32_t seen; /* emu: the number of entries when it last looked */
+	uint32_t seen; /* emu, served: the number of entries when it last looked */
+	unsigned int works; /* served: how often it looked at its core at work */
 	int fd; /* node: a file of its own, which remembers the entries that were seen */
 	int wake_fd; /* node: an eventfd that ndl_wait_wake() writes */
 	atomic_bool woken; /* ndl_wait_wake() was called since it last looked */
@@ -48,6 +50,8 @@ struct ndl_machine_ops {
 	int (*call)(void *state, unsigned long request, void *arg); /* NULL: there is no module */
 	/* NULL: faults cannot be injected */
 	int (*fault)(void *state, int index, const char *fault);
+	/* NULL: a child goes on with what it inherited. Else in the child, which has no chips */
+	void (*forked)(void *state);
 };
 
 struct ndl_ops {
@@ -98,7 +102,7 @@ struct ndl_ops {
 	int (*wait_look)(ndl_device_t *dev, struct ndl_waiter *waiter);
 	int (*wait)(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us);
 	void (*wait_wake)(ndl_device_t *dev, struct ndl_waiter *waiter);
-	/* these three are NULL where the chip is not in the process */
+	/* these three are NULL where the chip is no program */
 	void (*wait_lend)(ndl_device_t *dev, struct ndl_waiter *waiter);
 	bool (*wait_work)(ndl_device_t *dev, struct ndl_waiter *waiter);
 	void (*wait_leave)(ndl_device_t *dev, struct ndl_waiter *waiter);
@@ -124,12 +128,17 @@ bool node_level_text(char *text, size_t size);
 
 extern const struct ndl_machine_ops ndl_node_machine;
 extern const struct ndl_machine_ops ndl_emu_machine;
+extern const struct ndl_machine_ops ndl_served_machine;
 
 /* True if [offset, offset + size) lies inside [0, limit) */
 static inline bool ndl_range_ok(uint64_t offset, uint64_t size, uint64_t limit)
 {
 	return offset <= limit && size <= limit - offset;
 }
+
+/* In ndl.c: 0, or -EOWNERDEAD in a child of the process that has the machine */
+int machine_usable(void);
+#define NDL_CALL(fn, ...) (machine_usable() ?: dev->ops->fn(dev, __VA_ARGS__))
 
 /* A channel's regions have one size. */
 static inline uint64_t region_size(const struct neuron_gen *gen)

@@ -36,7 +36,7 @@ NRT_STATUS rt_machine(struct rt_machine *machine)
 
 	if (n <= 0)
 		return rt_fail(NRT_HW_ERROR, "NRT", "no Neuron device found: %s",
-			       n ? strerror(-n) : "is the driver loaded?");
+			       n ? ndl_machine_error(n) : "is the driver loaded?");
 	err = ndl_get_gen(machine->index[0], &machine->gen);
 	if (err)
 		return rt_fail(NRT_HW_ERROR, "NRT", "nd%d: %s", machine->index[0], strerror(-err));

@@ -232,6 +232,42 @@ def turns(build: Path) -> None:
         show("  in turns with one of another owner", f"{got['two-owners']:.0f} us")
 
 
+def served(build: Path) -> None:
+    """One process, or two at once, each with chips in process or both on those of one server; in turns"""
+    program, neff = build / "tests" / "bench" / "bench-served", build / "tests" / "bench" / "add.neff"
+    subprocess.run([str(build / "tests" / "unit" / "neff" / "testmodel_write"), "add", str(neff)], check=True)
+    took: dict[str, list[dict[str, float]]] = {}
+    with tempfile.TemporaryDirectory() as work:
+        socket = Path(work) / "s"
+        server = subprocess.Popen([str(build / "runtime" / "emud" / "neuron-emud"), "-i", "inf1.xlarge", "-s", str(socket)])
+        try:
+            await_socket(server, socket)
+            for _ in range(5):
+                for machine in ("emu:inf1.xlarge", f"unix:{socket}"):
+                    for processes in (1, 2):
+                        ways = [subprocess.Popen([str(program), machine, str(neff), "1000"], stdout=subprocess.PIPE, text=True,
+                                                 env={**os.environ, "NEURON_RT_VISIBLE_CORES": str(core)})
+                                for core in range(processes)]
+                        for way in ways:
+                            lines = way.communicate()[0].splitlines()
+                            if way.returncode:
+                                raise Failed(f"{program.name} exited with {way.returncode}")
+                            name = f"{machine[:3]}{processes}"
+                            took.setdefault(name, []).append({k: float(v) for k, v in (line.split() for line in lines)})
+        finally:
+            server.terminate()
+            server.wait()
+
+    def median(name: str, what: str) -> float:
+        return statistics.median(run[what] for run in took[name])
+
+    for processes, text in [(1, "one process"), (2, "two processes")]:
+        own, on_server = median(f"emu{processes}", "median"), median(f"uni{processes}", "median")
+        show(f"an execution of a small model in process, {text}", f"{own:.1f} us")
+        show("  more on the chips of one server", f"{on_server - own:.1f} us", "15 us")
+        show("  more at the least", f"{median(f'uni{processes}', 'min') - median(f'emu{processes}', 'min'):.1f} us")
+
+
 def await_socket(process: subprocess.Popen, socket: Path) -> None:
     while not socket.exists():
         if process.poll() is not None:
@@ -406,6 +442,7 @@ MEASURES: dict[str, Callable[[Path], None]] = {
     "driver": driver,
     "chips": chips,
     "turns": turns,
+    "served": served,
     "calls": calls,
     "upload": upload,
     "loops": loops,

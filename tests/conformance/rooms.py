@@ -24,7 +24,7 @@ LAYERS: dict[str, list[str]] = {
     "what custom operators are made of": ["custom-op/*"],
     "what frameworks load": ["frameworks/pjrt"],
     "what programs share": ["tools/common", "tools/telemetry"],
-    "the daemon": ["runtime/rtd"],
+    "servers": ["runtime/rtd", "runtime/emud"],
     "runtime and compiler": ["runtime/nrt", "compiler", "compiler/*"],
     "ways to a chip": ["runtime/ndl", "runtime/neff", "driver", "qemu-device/qemu"],
     "the chip": ["qemu-device/core"],

@@ -11,14 +11,20 @@
 
 #define DEVICES_MAX 64
 
+/* Chips in this process, or those of a server */
+static bool is_emulated(const char *name)
+{
+	return !strncmp(name, "emu:", 4) || !strncmp(name, "unix:", 5);
+}
+
 const char *device_default(const char *tool)
 {
-	static char name[64];
+	static char name[128];
 	const char *emulated = getenv("NEURON_EMU");
 	int index[DEVICES_MAX], n;
 
 	if (emulated && *emulated) {
-		snprintf(name, sizeof(name), "emu:%s", emulated);
+		snprintf(name, sizeof(name), "%s%s", is_emulated(emulated) ? "" : "emu:", emulated);
 		return name;
 	}
 	n = tm_nodes(index, DEVICES_MAX);
@@ -38,7 +44,7 @@ const char *device_default(const char *tool)
 
 bool device_choose(const char *name, uint32_t first, uint32_t *start, NRT_STATUS *status)
 {
-	bool emulated = !strncmp(name, "emu:", 4);
+	bool emulated = is_emulated(name);
 	unsigned long index = 0;
 	char range[32], *end;
 	uint32_t cores;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The device that a program of libnrt works on, by what the user calls it: "ndN" is /dev/neuronN,
- * "emu:INSTANCE" chips in this process. Called by neuron-run and neuron-bench; `tool` is the
- * program's name, for what is said on standard error.
+ * "emu:INSTANCE" chips in this process, "unix:PATH" those of a server. Called by neuron-run and
+ * neuron-bench; `tool` is the program's name, for what is said on standard error.
  */
 #ifndef TOOLS_DEVICE_H
 #define TOOLS_DEVICE_H
@@ -14,8 +14,8 @@
 #define DEVICE_EMU "emu:inf1.xlarge" /* where there is no device */
 
 /*
- * "emu:" and NEURON_EMU's instance; of /dev/neuron* the first that nobody uses, or the first;
- * DEVICE_EMU where there is none. The text lives as long as the process.
+ * "emu:" and NEURON_EMU's instance, or its server; of /dev/neuron* the first that nobody uses, or
+ * the first; DEVICE_EMU where there is none. The text lives as long as the process.
  */
 const char *device_default(const char *tool);
 /*

@@ -35,7 +35,7 @@ static int open_kept(int index, ndl_device_t **dev)
 
 static void leave(int index, ndl_device_t *dev, int error)
 {
-	if (!error && !ndl_machine_is_emu() && (unsigned)index < NDL_MAX_DEVICES) {
+	if (!error && !ndl_machine_is_own() && (unsigned)index < NDL_MAX_DEVICES) {
 		kept[index] = dev;
 		return;
 	}
@@ -142,7 +142,7 @@ static void gather_processes(struct tm_snapshot *s, ndl_device_t *dev)
 	struct neuron_app_info *apps = NULL;
 	size_t n = 0;
 
-	if (ndl_machine_is_emu()) {
+	if (ndl_machine_is_own()) {
 		gather_datastore(s, dev, getpid());
 		return;
 	}

@@ -11,7 +11,7 @@
 
 int tm_nodes(int *indexes, int room)
 {
-	int n = ndl_machine_is_emu() ? 0 : ndl_available_devices(indexes, room);
+	int n = ndl_machine_is_own() ? 0 : ndl_available_devices(indexes, room);
 
 	return n > 0 || n == -EPERM ? n : 0;
 }

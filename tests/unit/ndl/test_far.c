@@ -192,7 +192,7 @@ int main(int argc, char **argv)
 	Suite *s = suite_create("ndl-far");
 	TCase *tc = tcase_create("instance");
 
-	machine = argc > 1 ? argv[1] : "emu:trn1.32xlarge";
+	machine = argc > 1 ? argv[1] : getenv("NEURON_EMU") ?: "emu:trn1.32xlarge";
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, everywhere, 0, 2);
 	tcase_add_test(tc, windows);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libndl's suite, the same for both backends: test_ndl emu:inf1.6xlarge, or in a guest test_ndl
- * node. Results and errors are the contract, so every expectation holds for both.
+ * libndl's suite, the same for all backends: test_ndl emu:inf1.6xlarge, in a guest test_ndl node,
+ * or test_ndl unix:PATH. Results and errors are the contract, so every expectation holds for each.
  */
 #include <check.h>
 #include <errno.h>
@@ -701,7 +701,7 @@ int main(int argc, char **argv)
 	Suite *s = suite_create("ndl");
 	TCase *tc = tcase_create("device");
 
-	machine = argc > 1 ? argv[1] : "emu:inf1.6xlarge";
+	machine = argc > 1 ? argv[1] : getenv("NEURON_EMU") ?: "emu:inf1.6xlarge";
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, devices);
 	tcase_add_test(tc, alloc_errors);

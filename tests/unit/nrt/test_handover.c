@@ -285,7 +285,7 @@ int main(int argc, char **argv)
 	Suite *s = suite_create("handover");
 	TCase *tc = tcase_create("models");
 
-	machine = argc > 1 ? argv[1] : "emu:inf1.6xlarge";
+	machine = argc > 1 ? argv[1] : getenv("NEURON_EMU") ?: "emu:inf1.6xlarge";
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, interrupt);
 	tcase_add_test(tc, unload_in_use);

@@ -765,7 +765,7 @@ int main(int argc, char **argv)
 	Suite *s = suite_create("nrt");
 	TCase *tc = tcase_create("models"), *bare = tcase_create("process");
 
-	machine = argc > 1 ? argv[1] : "emu:inf1.6xlarge";
+	machine = argc > 1 ? argv[1] : getenv("NEURON_EMU") ?: "emu:inf1.6xlarge";
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, add, 0, 3);
 	tcase_add_test(tc, matmul);

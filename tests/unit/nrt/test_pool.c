@@ -464,7 +464,7 @@ int main(int argc, char **argv)
 	Suite *s = suite_create("pool");
 	TCase *tc = tcase_create("pool");
 
-	machine = argc > 1 ? argv[1] : "emu:trn1.32xlarge";
+	machine = argc > 1 ? argv[1] : getenv("NEURON_EMU") ?: "emu:trn1.32xlarge";
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, argc > 2 ? held : places);
 	if (strcmp(machine, "node")) {
@@ -472,7 +472,8 @@ int main(int argc, char **argv)
 		tcase_add_test(tc, overflows);
 		tcase_add_test(tc, leaves_room);
 		tcase_add_test(tc, told_wrong);
-		tcase_add_test(tc, link_down);
+		if (strncmp(machine, "unix:", 5)) /* a server's chips break for others as well */
+			tcase_add_test(tc, link_down);
 	}
 	suite_add_tcase(s, tc);
 	return check_run(s);
