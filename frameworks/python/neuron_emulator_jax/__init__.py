@@ -49,3 +49,10 @@ def initialize() -> None:
     from jax._src import xla_bridge
 
     xla_bridge.register_plugin("neuron", priority=PRIORITY, library_path=str(path), options=None)
+
+    from . import lowering  # which imports jax.numpy
+
+    try:
+        lowering.register()
+    except lowering.Missing as why:
+        _tell("this JAX has no place for lowering rules (%s): eigh, svd and the like are refused", why)

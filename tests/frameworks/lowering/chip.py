@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-sys.path.insert(0, str(ROOT / "frameworks/python/src"))
+sys.path.insert(0, str(ROOT / "frameworks/python"))
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
