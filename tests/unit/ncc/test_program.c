@@ -100,8 +100,8 @@ END_TEST
 /* A result that is no tuple */
 START_TEST(donated_one)
 {
-	static const char *const files[] = { "stablehlo/donated_one.hlo.pb",
-					     "stablehlo/donated_one.mlirbc" };
+	static const char *const files[] = { "stablehlo/donated_one.hlo.pb", "stablehlo/"
+									     "donated_one.mlirbc" };
 
 	for (unsigned int i = 0; i < 2; i++) {
 		struct ncc_program *p = read_file(files[i]);
