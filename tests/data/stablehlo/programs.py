@@ -223,6 +223,7 @@ def devices():
 
 def all_programs():
     yield Program("donated", donated, (f32(4, 3), f32(4, 3), s32(7)), jit={"donate_argnums": (1, 2)})
+    yield Program("donated_one", lambda a, b: a + b, (f32(4, 3), f32(4, 3)), jit={"donate_argnums": (1,)})
     yield from training()
     yield from functions()
     yield from devices()

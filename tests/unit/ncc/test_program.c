@@ -97,6 +97,22 @@ START_TEST(donated)
 }
 END_TEST
 
+/* A result that is no tuple */
+START_TEST(donated_one)
+{
+	static const char *const files[] = { "stablehlo/donated_one.hlo.pb", "stablehlo/"
+									     "donated_one.mlirbc" };
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct ncc_program *p = read_file(files[i]);
+
+		ck_assert_uint_eq(p->nout, 1);
+		ck_assert_int_eq(p->alias[0], 1);
+		ncc_program_free(p);
+	}
+}
+END_TEST
+
 static void is_donors(const char *path, unsigned int partitions)
 {
 	struct ncc_program *p = read_file(path);
@@ -280,6 +296,7 @@ int main(void)
 	TCase *tc = tcase_create("program");
 
 	tcase_add_test(tc, donated);
+	tcase_add_test(tc, donated_one);
 	tcase_add_test(tc, donors);
 	tcase_add_test(tc, as_hlo);
 	tcase_add_test(tc, with_config);
