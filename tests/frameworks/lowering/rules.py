@@ -4,7 +4,7 @@
 
 usage: rules.py [--build DIR] [--target T] [NAME...]
 
-NAME is a part of a case's name. Without JAX this goes on in the environment of tests/networks.
+NAME is a part of a case's name. The environment has JAX and SciPy: tests/frameworks/run makes one.
 """
 
 from __future__ import annotations
