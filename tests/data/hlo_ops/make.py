@@ -546,10 +546,10 @@ def zeros():
 
 
 def truth():
-    case("truth_arithmetic",
-         lambda a, b: (a | b, a & b, lax.reduce(a, False, lax.bitwise_or, (1,)), lax.reduce(b, True, lax.bitwise_and, (0,))),
+    case("truth_arithmetic", lambda a, b: (a | b, a & b, lax.reduce(a, False, lax.bitwise_or, (1,)), lax.reduce(b, True, lax.bitwise_and, (0,))),
          lambda d: (d.ints(np.int8, 5, 8, low=0, high=1) == 1, d.ints(np.int8, 5, 8, low=0, high=1) == 1),
          edit=(("stablehlo.or", "stablehlo.add"), ("stablehlo.and", "stablehlo.multiply")))
+    case("truth_products", lambda a, b: (jnp.matmul(a, b), jnp.dot(a[0, 0], b[0, :, 0])), lambda d: (d.f32(3, 7, 200) > 2, d.f32(3, 200, 9) > 2))
 
 
 def real_parts(t):
