@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "empty.h"
 #include "operations.h"
 
 bool hlo_has_complex(const struct hlo_inst *in)
@@ -312,8 +313,8 @@ static int take_result(struct hlo_inst *in, const Ncc__Hlo__Shape *s, struct hlo
 	if (complex) {
 		if (!ncc_same_dims(&op->shape, &in->in[0].op[*from + 1]->shape))
 			return hlo_fail(in, -EINVAL, "a complex value's part has another shape");
-		op = joined(in, &in->in[0].op[*from]);
-	} else {
+		op = hlo_is_empty(op) ? op : joined(in, &in->in[0].op[*from]);
+	} else if (!hlo_is_empty(op)) {
 		op = hlo_low_half(in, s, op);
 	}
 	if (!op)

@@ -323,3 +323,45 @@ int hlo_start_at_zero(struct hlo_inst *in, const struct ncc_shape *x, struct ncc
 	*idx = build_splat(&in->b, &one, 0);
 	return *idx ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
+
+bool hlo_is_empty_array(const Ncc__Hlo__Shape *p)
+{
+	return p->element_type != HLO_TUPLE && is_empty_shape(p);
+}
+
+int hlo_empty_parameter(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct leaves l = { 0 };
+	int rc;
+
+	for (unsigned int d = 0; d < in->p->shape->n_dimensions; d++)
+		if (hlo_is_dynamic_dim(in->p->shape, d))
+			return hlo_fail(in, -ENOTSUP,
+					"a dynamic dimension of a value that has no elements");
+	rc = take_shapes(in, in->p->shape, &l) ?: allocate(in, &l, v);
+	for (unsigned int i = 0; !rc && i < l.n; i++) {
+		v->op[i] = placeholder(in, &l.shape[i]);
+		rc = v->op[i] ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	v->complex = hlo_is_complex(in->p->shape->element_type);
+	return rc;
+}
+
+int hlo_drop_empty(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct hlo_value with = { .op = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(*with.op)) };
+
+	if (!with.op)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	for (unsigned int i = 0; i < v->n; i++)
+		if (!hlo_is_empty(v->op[i]))
+			with.op[with.n++] = v->op[i];
+	if (in->imp->m->out_source && with.n < v->n)
+		return hlo_fail(in, -ENOTSUP,
+				"results without elements beside such of dynamic dimensions");
+	if (v->n && !with.n)
+		return hlo_fail(in, -ENOTSUP, "none of the module's results has elements");
+	v->n = with.n;
+	v->op = with.op;
+	return 0;
+}

@@ -18,5 +18,11 @@ int hlo_of_empty(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
  */
 int hlo_start_at_zero(struct hlo_inst *in, const struct ncc_shape *x, struct ncc_slices *s,
 		      struct ncc_op **idx);
+/* Has the array no elements? */
+bool hlo_is_empty_array(const Ncc__Hlo__Shape *p);
+/* The value of a parameter of the module that has none: a placeholder, twice of a complex one */
+int hlo_empty_parameter(struct hlo_inst *in, struct hlo_value *v);
+/* The module's results without those that have no elements */
+int hlo_drop_empty(struct hlo_inst *in, struct hlo_value *v);
 
 #endif

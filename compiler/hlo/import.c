@@ -268,9 +268,12 @@ out:
 static int import_param(struct hlo_inst *in, struct hlo_value *args, int64_t k)
 {
 	struct ncc_module *m = in->imp->m;
-	struct ncc_op *op = ncc_op_new(m, NCC_PARAM, in->p->name, 0);
+	struct ncc_op *op;
 	int rc;
 
+	if (hlo_is_empty_array(in->p->shape))
+		return hlo_empty_parameter(in, &args[k]);
+	op = ncc_op_new(m, NCC_PARAM, in->p->name, 0);
 	args[k].op = ncc_alloc(m, sizeof(struct ncc_op *));
 	if (!op || !args[k].op)
 		return hlo_fail(in, -ENOMEM, "out of memory");
@@ -286,11 +289,16 @@ static int import_param(struct hlo_inst *in, struct hlo_value *args, int64_t k)
 	return rc;
 }
 
+static bool is_left_out(const struct hlo_value *arg)
+{
+	return arg->n && hlo_is_empty(arg->op[0]);
+}
+
 /* The sizes of the parameters' dynamic dimensions: parameters behind them, in their order */
 static int import_sizes(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
-			struct hlo_value *args)
+			struct hlo_value *args, unsigned int n)
 {
-	const unsigned int n = imp->m->nparams;
+	unsigned int number = 0; /* of those with elements */
 	const Ncc__Hlo__Instruction **param = calloc(n + 1, sizeof(*param));
 	int rc = param ? 0 : ncc_no_memory(imp->err);
 
@@ -300,7 +308,10 @@ static int import_sizes(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 	for (unsigned int k = 0; k < n && !rc; k++) {
 		struct hlo_inst in = new_inst(imp, param[k]);
 
-		rc = args[k].unknown ? 0 : hlo_size_parameter(&in, &args[k]);
+		if (is_left_out(&args[k]))
+			continue;
+		rc = args[k].unknown ? 0 : hlo_size_parameter(&in, number, &args[k]);
+		number++;
 	}
 	free(param);
 	return rc;
@@ -310,6 +321,7 @@ static int import_params(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 			 struct hlo_value *args, unsigned int n)
 {
 	struct ncc_module *m = imp->m;
+	unsigned int number = 0;
 
 	for (size_t i = 0; i < c->n_instructions; i++) {
 		struct hlo_inst in = new_inst(imp, c->instructions[i]);
@@ -330,14 +342,23 @@ static int import_params(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 			return rc;
 	}
 
+	/* what has no elements is no parameter of the program: the others are numbered without it */
 	for (unsigned int k = 0; k < n; k++) {
-		if (!m->params[k] && args[k].unknown)
+		struct ncc_op *op = m->params[k];
+
+		if (is_left_out(&args[k]))
 			continue;
-		if (!m->params[k])
+		if (!op && !args[k].unknown)
 			return ncc_fail(imp->err, -EINVAL, "parameter %u does not exist", k);
-		ncc_op_append(m, m->params[k]);
+		m->params[number] = op;
+		if (op) {
+			op->index = number;
+			ncc_op_append(m, op);
+		}
+		number++;
 	}
-	return import_sizes(imp, c, args);
+	m->nparams = number;
+	return import_sizes(imp, c, args, n);
 }
 
 static int import_entry(struct hlo_import *imp)
@@ -365,11 +386,7 @@ static int import_entry(struct hlo_import *imp)
 	if (!rc && !imp->obstacles->n) {
 		struct hlo_inst root = new_inst(imp, hlo_by_id(c, c->root_id));
 
-		rc = hlo_results(&root, &result);
-		for (unsigned int i = 0; !rc && i < result.n; i++)
-			if (hlo_is_empty(result.op[i]))
-				rc = hlo_fail(&root, -ENOTSUP,
-					      "result %u of the module has no elements", i);
+		rc = hlo_results(&root, &result) ?: hlo_drop_empty(&root, &result);
 	}
 	free(args);
 	imp->m->nouts = result.n;

@@ -33,7 +33,7 @@ static const struct hlo_rule rules[] = {
 	{ "count-leading-zeros", 1, .array = hlo_count_bits, .unary = expand_leading_zeros },
 	{ "custom-call", -1, .value = hlo_custom_call, .complex = hlo_complex_call },
 	{ "divide", 2, .kind = NCC_DIV, .complex = hlo_complex_binary, .of_pairs = expand_complex_divide },
-	{ "dot", 2, .kind = NCC_DOT, .attrs = hlo_attrs_dot, .complex = hlo_complex_product },
+	{ "dot", 2, .kind = NCC_DOT, .array = hlo_dot, .attrs = hlo_attrs_dot, .complex = hlo_complex_product },
 	{ "dynamic-reshape", -1, .value = hlo_dynamic_reshape, .complex = hlo_dynamic_reshape },
 	{ "dynamic-slice", -1, .array = hlo_dynamic_slice, .complex = hlo_complex_parts },
 	{ "dynamic-update-slice", -1, .array = hlo_dynamic_update, .complex = hlo_complex_parts },

@@ -48,6 +48,7 @@ int hlo_attrs_slice(struct hlo_inst *in, struct ncc_op *op);
 int hlo_attrs_transpose(struct hlo_inst *in, struct ncc_op *op);
 int hlo_clamp(struct hlo_inst *in, struct ncc_op **out);
 int hlo_convert(struct hlo_inst *in, struct ncc_op **out);
+int hlo_dot(struct hlo_inst *in, struct ncc_op **out);
 
 /* literal.c */
 int hlo_constant(struct hlo_inst *in, struct ncc_op **out);

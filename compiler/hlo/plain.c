@@ -320,6 +320,34 @@ int hlo_convert(struct hlo_inst *in, struct ncc_op **out)
 	return *out ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
+/* A product; of predicates: is any pair of both true? Sums of zeros and ones say so in any type. */
+int hlo_dot(struct hlo_inst *in, struct ncc_op **out)
+{
+	const struct ncc_shape result = in->shape;
+	struct ncc_op *sum;
+	int rc;
+
+	if (!in->in[0].op[0]->shape.pred || !in->in[1].op[0]->shape.pred || !result.pred)
+		return hlo_plain(in, out);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct ncc_op **op = ncc_alloc(in->imp->m, sizeof(*op));
+
+		if (!op)
+			return hlo_fail(in, -ENOMEM, "out of memory");
+		*op = build_cast(&in->b, in->in[i].op[0], NEURON_DT_FP32);
+		if (!*op)
+			return hlo_fail(in, -ENOMEM, "out of memory");
+		in->in[i].op = op;
+	}
+	in->shape.dtype = NEURON_DT_FP32;
+	in->shape.pred = false;
+	rc = hlo_plain(in, &sum);
+	if (rc)
+		return rc;
+	*out = build_compare(&in->b, NCC_GT, sum, build_splat(&in->b, &sum->shape, 0));
+	return *out ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
 int hlo_plain(struct hlo_inst *in, struct ncc_op **out)
 {
 	int rc = one_operation(in, out);

@@ -238,7 +238,7 @@ unsigned int hlo_count_sizes(const Ncc__Hlo__Computation *c)
 	return n;
 }
 
-int hlo_size_parameter(struct hlo_inst *in, struct hlo_value *arg)
+int hlo_size_parameter(struct hlo_inst *in, unsigned int number, struct hlo_value *arg)
 {
 	const Ncc__Hlo__Shape *p = in->p->shape;
 	struct ncc_module *m = in->imp->m;
@@ -251,7 +251,7 @@ int hlo_size_parameter(struct hlo_inst *in, struct hlo_value *arg)
 
 		if (!hlo_is_dynamic_dim(p, d))
 			continue;
-		name = ncc_size_name(m, "input", in->p->parameter_number, d);
+		name = ncc_size_name(m, "input", number, d);
 		op = name ? ncc_op_new(m, NCC_PARAM, name, 0) : NULL;
 		if (!op)
 			return hlo_fail(in, -ENOMEM, "out of memory");

@@ -81,7 +81,8 @@ int hlo_unpack(struct hlo_inst *in, const struct hlo_layout *l, struct hlo_value
  * those of the results, whose elements beyond them become 0
  */
 unsigned int hlo_count_sizes(const Ncc__Hlo__Computation *c);
-int hlo_size_parameter(struct hlo_inst *in, struct hlo_value *arg);
+/* number: the parameter's in the program */
+int hlo_size_parameter(struct hlo_inst *in, unsigned int number, struct hlo_value *arg);
 int hlo_results(struct hlo_inst *in, struct hlo_value *v);
 
 /* dynamic.c and its siblings: what an operation does with sizes */

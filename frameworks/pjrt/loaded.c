@@ -87,12 +87,15 @@ static PJRT_Error *bind(const nrt_tensor_info_array_t *all, nrt_tensor_usage_t u
 			const struct npj_shape *shape, unsigned int n, struct npj_binding *binding)
 {
 	const char *base = usage == NRT_TENSOR_USAGE_INPUT ? "input" : "output";
+	unsigned int number = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
 		size_t bytes = npj_device_bytes(&shape[i]), size = 0;
 		char name[sizeof(binding->name)];
 
-		snprintf(name, sizeof(name), "%s%u", base, i);
+		if (!bytes)
+			continue;
+		snprintf(name, sizeof(name), "%s%u", base, number++);
 		for (uint64_t k = 0; k < all->tensor_count; k++)
 			if (all->tensor_array[k].usage == usage &&
 			    !strcmp(all->tensor_array[k].name, name))
@@ -102,8 +105,7 @@ static PJRT_Error *bind(const nrt_tensor_info_array_t *all, nrt_tensor_usage_t u
 					 "the compiled program's %s has %zu bytes, the program's "
 					 "%zu",
 					 name, size, bytes);
-		if (size)
-			memcpy(binding[i].name, name, sizeof(name));
+		memcpy(binding[i].name, name, sizeof(name));
 	}
 	return NULL;
 }

@@ -114,6 +114,15 @@ def results_that_are_arguments() -> None:
 
 
 @case
+def arrays_without_elements() -> None:
+    none = np.zeros((0, 8), np.float32)
+    both(jax.jit(lambda e, x, c, y: (jnp.concatenate([e, x]), e * 2, y.sum(), c + 1, x[:, :0], e.T @ e, y)), none, A,
+         np.zeros((3, 0), np.int8), np.arange(4))
+    both(jax.jit(lambda e: (e + 1, e[:, 0])), none)
+    both(jax.jit(lambda e, x: (x + e.sum(), e * 3), donate_argnums=(0, 1)), none, A)
+
+
+@case
 def gradients() -> None:
     def loss(w: Any, x: Any) -> Any:
         return (jax.nn.relu(x @ w["a"]) @ w["b"]).sum() ** 2

@@ -134,10 +134,10 @@ def write(name):
         outs = jax.tree.leaves(jax.jit(fn)(*args))
     (out / "module.hlo.pb").write_bytes(module if callable(edit) else hlo.as_serialized_hlo_module_proto())
     scale = max(float(np.max(np.abs(np.asarray(o, dtype=np.complex128)), initial=0)) for o in outs)
-    for i, a in enumerate(args):
-        save(out / f"in{i}.npy", a)
-    for i, o in enumerate(outs):
-        save(out / f"out{i}.npy", o)
+    args, outs = ([a for a in x if np.size(a)] for x in (args, outs))  # the program has no others
+    for stem, arrays in (("in", args), ("out", outs)):
+        for i, x in enumerate(arrays):
+            save(out / f"{stem}{i}.npy", x)
     return f"{name} {len(args)} {len(outs)} {ulps * 2.0**-23 * scale if ulps else 0:.6g}"
 
 
@@ -546,10 +546,10 @@ def zeros():
 
 
 def truth():
-    case("truth_arithmetic",
-         lambda a, b: (a | b, a & b, lax.reduce(a, False, lax.bitwise_or, (1,)), lax.reduce(b, True, lax.bitwise_and, (0,))),
+    case("truth_arithmetic", lambda a, b: (a | b, a & b, lax.reduce(a, False, lax.bitwise_or, (1,)), lax.reduce(b, True, lax.bitwise_and, (0,))),
          lambda d: (d.ints(np.int8, 5, 8, low=0, high=1) == 1, d.ints(np.int8, 5, 8, low=0, high=1) == 1),
          edit=(("stablehlo.or", "stablehlo.add"), ("stablehlo.and", "stablehlo.multiply")))
+    case("truth_products", lambda a, b: (jnp.matmul(a, b), jnp.dot(a[0, 0], b[0, :, 0])), lambda d: (d.f32(3, 7, 200) > 2, d.f32(3, 200, 9) > 2))
 
 
 def real_parts(t):

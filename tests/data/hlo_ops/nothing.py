@@ -115,6 +115,8 @@ def add(case: Callable) -> None:
          lax.associative_scan(jnp.maximum, x, axis=1)), lambda d: (d.f32(5, 2), np.int32(40)))
     case("nothing_complex", lambda x: (jnp.concatenate([none(x) + 1j, x * 1j]), (none(x) * 1j).sum(), jnp.pad(none(x) * 1j, (1, 2))),
          lambda d: d.f32(5))
+    case("nothing_given", lambda a, x, b, c, y: (x * 2, a + 1, jnp.concatenate([c, x * 1j]), c * 2, b.sum(), x[:, :0], jnp.concatenate([b, y])),
+         lambda d: (np.zeros((4, 0), np.float32), d.f32(5, 2), np.zeros(0, np.int32), np.zeros((0, 2), np.complex64), d.ints(np.int32, 9)))
     case("tridiagonal", lax.linalg.tridiagonal_solve, pivots, ulps=64)
     case("tridiagonal_one", lax.linalg.tridiagonal_solve, lambda d: (d.f32(1), d.f32(1), d.f32(1), d.f32(1, 3)), ulps=2)
 

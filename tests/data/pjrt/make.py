@@ -35,6 +35,8 @@ PROGRAMS = {
     "scalar": (lambda x: x * 2, [F(0)], {}),
     "bytes": (lambda x: ~x, [np.zeros(7, np.uint8)], {}),
     "long": (long, [np.zeros((128, 128), F)], {}),
+    "nothing": (lambda e, x, f, y: (e * 2, x + 1, y[:0], y - f.sum()), [np.zeros((0, 3), F), np.zeros(4, F), np.zeros(0, F), np.zeros(5, F)],
+                {}),
     "nobody": (nobody, [np.zeros(4, F)], {}),
 }
 WIDE = {"wide": (lambda x: x + 1, [np.zeros(2, np.int64)], {})}

@@ -104,6 +104,19 @@ def what_jax_has_not_is_named():
 
 
 @test
+def a_strict_program_binds_only_itself():
+    a = np.eye(3, dtype=np.complex64)
+    with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+        for fn in (jnp.linalg.cholesky, jnp.linalg.eigh, jnp.linalg.svd, jnp.linalg.qr, jnp.linalg.inv):
+            assert "stablehlo" in chip.lowered(fn, a).as_text()
+        try:
+            chip.lowered(lambda x, y: x + y, np.ones(3, np.complex64), np.ones(3, np.float32))
+        except ValueError:
+            return
+    raise AssertionError("what the program mixes is not refused")
+
+
+@test
 def float64_is_refused_by_name():
     with jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64():
         try:

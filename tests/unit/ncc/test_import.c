@@ -47,6 +47,23 @@ static void negative_dimension(Ncc__Hlo__Module *m)
 	find(m, "parameter")->shape->dimensions[0] = -5;
 }
 
+static void zero_and_negative(Ncc__Hlo__Module *m)
+{
+	zero_dimension(m);
+	find(m, "parameter")->shape->dimensions[1] = -5;
+}
+
+static void zero_and_dynamic(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Shape *s = find(m, "parameter")->shape;
+
+	zero_dimension(m);
+	free(s->is_dynamic_dimension);
+	s->n_is_dynamic_dimension = 1;
+	s->is_dynamic_dimension = malloc(sizeof(protobuf_c_boolean));
+	s->is_dynamic_dimension[0] = 1;
+}
+
 static void huge_dimension(Ncc__Hlo__Module *m)
 {
 	find(m, "parameter")->shape->dimensions[0] = INT64_MAX;
@@ -618,7 +635,9 @@ static const struct {
 	{ P "add/module.hlo.pb", tuple_bomb, "tuple 'bomb': more than" },
 	{ P "add/module.hlo.pb", custom_call_named, "lapack_sgetrf" },
 	{ P "add/module.hlo.pb", wrong_shape, "add 'add" },
-	{ P "add/module.hlo.pb", zero_dimension, "empty tensors" },
+	{ P "add/module.hlo.pb", zero_dimension, "add 'add" },
+	{ P "add/module.hlo.pb", zero_and_negative, "dimension 1 is -5" },
+	{ P "add/module.hlo.pb", zero_and_dynamic, "dynamic dimension of a value" },
 	{ P "add/module.hlo.pb", negative_dimension, "dimension 0 is -5" },
 	{ P "add/module.hlo.pb", huge_dimension, "too large" },
 	{ P "add/module.hlo.pb", too_large, "too large" },
@@ -642,7 +661,7 @@ static const struct {
 	{ "hlo_ops/lu_pivots/module.hlo.pb", solve_of_one, "0 operands, expected 1" },
 	{ "hlo_ops/lu_pivots/module.hlo.pb", call_of_other, "(target 'lapack_cgetrf_ffi')" },
 	{ "hlo_ops/tridiagonal/module.hlo.pb", diagonal_of_other, "do not fit" },
-	{ P "add/module.hlo.pb", empty_result, "no elements" },
+	{ P "add/module.hlo.pb", empty_result, "none of the module's results has elements" },
 	{ "hlo_ops/ormqr/module.hlo.pb", reflectors_of_list, "reflectors do not fit" },
 	{ "hlo_ops/ormqr/module.hlo.pb", reflectors_too_many, "reflectors do not fit" },
 	{ "hlo_ops/ormqr/module.hlo.pb", reflects_list, "operand 2 does not fit" },

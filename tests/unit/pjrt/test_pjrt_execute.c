@@ -89,6 +89,38 @@ START_TEST(two_results)
 }
 END_TEST
 
+/* Arguments and results without elements beside others: (2 e, x + 1, y[:0], y - sum of f) */
+START_TEST(without_elements)
+{
+	PJRT_LoadedExecutable *x = compile("nothing", formats[_i]);
+	const int64_t none[] = { 0, 3 };
+	const float in[4] = { 1, 2, 3, 4 }, by[5] = { 5, 6, 7, 8, 9 };
+	PJRT_Buffer *a[4], *b[4];
+	float out[5];
+
+	a[0] = put(PJRT_Buffer_Type_F32, NULL, none, 2);
+	a[1] = put_f32(in, 4);
+	a[2] = put(PJRT_Buffer_Type_F32, NULL, none, 1);
+	a[3] = put_f32(by, 5);
+	for (int turn = 0; turn < 2; turn++) {
+		run(x, a, 4, b);
+		get(b[0], NULL, 0);
+		get(b[1], out, 4 * sizeof(out[0]));
+		for (int i = 0; i < 4; i++)
+			ck_assert(out[i] == in[i] + 1);
+		get(b[2], NULL, 0);
+		get(b[3], out, sizeof(out));
+		for (int i = 0; i < 5; i++)
+			ck_assert(out[i] == by[i]);
+		for (int k = 0; k < 4; k++)
+			drop(b[k]);
+	}
+	for (int i = 0; i < 4; i++)
+		drop(a[i]);
+	destroy(x);
+}
+END_TEST
+
 START_TEST(no_arguments_scalars_bytes)
 {
 	PJRT_LoadedExecutable *x = compile("noargs", formats[_i]);
@@ -667,6 +699,7 @@ int main(void)
 	tcase_add_unchecked_fixture(tc, plugin_start, plugin_end);
 	tcase_add_loop_test(tc, values, 0, 2);
 	tcase_add_loop_test(tc, two_results, 0, 2);
+	tcase_add_loop_test(tc, without_elements, 0, 2);
 	tcase_add_loop_test(tc, no_arguments_scalars_bytes, 0, 2);
 	tcase_add_loop_test(tc, identity, 0, 2);
 	tcase_add_loop_test(tc, donation, 0, 2);

@@ -7,6 +7,7 @@ and who asks says so by name. Seen with JAX 0.4.38 to 0.12.0.1.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -71,8 +72,12 @@ def common_rule(prim: Any) -> Callable | None:
 
 
 def from_function(impl: Callable, prim: Any) -> Callable:
-    """A rule that writes what impl, a function of arrays, does"""
-    return _rules("lower_fun")(impl, multiple_results=prim.multiple_results)
+    """A rule that writes what impl, a function of arrays, does, however strict the user's program is with types and ranks"""
+    @functools.wraps(impl)
+    def lenient(*operands: Any, **params: Any) -> Any:
+        with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+            return impl(*operands, **params)
+    return _rules("lower_fun")(lenient, multiple_results=prim.multiple_results)
 
 
 def register(prim: Any, rule: Callable, platform: str, cacheable: bool = True) -> None:
