@@ -170,6 +170,12 @@ static PJRT_Error *about(PJRT_Executable *x)
 
 	if (r)
 		return npj_compiler_error(r, &err);
+	if (x->program->divided)
+		return npj_error(PJRT_Error_Code_UNIMPLEMENTED,
+				 "%s: arguments or results are divided among %u devices, and "
+				 "programs are not partitioned. Replicate them (PartitionSpec()), "
+				 "or run it on one device",
+				 x->program->name, x->program->partitions);
 	x->in = calloc(x->program->nin + 1, sizeof(*x->in));
 	x->out = calloc(x->program->nout + 1, sizeof(*x->out));
 	x->donated = calloc(x->program->nin + 1, sizeof(*x->donated));
