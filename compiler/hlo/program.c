@@ -321,6 +321,7 @@ int hlo_program(const struct hlo_file *f, struct ncc_program **p, struct ncc_err
 		return ncc_no_memory(err);
 	r.p->replicas = f->replicas;
 	r.p->partitions = f->partitions;
+	r.p->divided = f->divided;
 	rc = read_program(&r);
 	free(r.param);
 	free(r.first);

@@ -35,6 +35,11 @@ struct ncc_program {
 	 */
 	int *same;
 	unsigned int replicas, partitions; /* at least 1, and 1 where the model says nothing */
+	/*
+	 * Has a partition only a part of an argument or a result (sdy.sharding)? Such a program is
+	 * compiled for one device, which has all of them.
+	 */
+	bool divided;
 };
 
 /*

@@ -32,6 +32,7 @@ struct convert {
 	int64_t next_id;
 	unsigned int mark, depth, made; /* made: instructions */
 	unsigned int partitions;
+	bool divided; /* is an argument or a result of main, among its devices? */
 	/* operations.c: converts an operation; how what is below reaches the others */
 	int (*op)(struct scope *s, const struct mlir_op *op);
 	/* The first operation that HLO's message here does not say whole; NULL: none */

@@ -109,36 +109,31 @@ npj_Layouts_PJRT_Executable_GetOutputLayouts(PJRT_Layouts_PJRT_Executable_GetOut
 }
 
 /*
- * What runs on one device is not sharded. Of another program the framework works it out from the
- * HLO (OptimizedProgram).
+ * What runs on one device is not sharded. Of another program each device has all arguments and
+ * results: others are refused when they are compiled.
  */
-static PJRT_Error *no_shardings(const PJRT_Executable *x)
-{
-	NPJ_NEED(x, "executable");
-	if (x->options.partitions == 1)
-		return NULL;
-	return npj_error(PJRT_Error_Code_UNIMPLEMENTED, "shardings of a program of %u partitions",
-			 x->options.partitions);
-}
-
 PJRT_Error *npj_Shardings_PJRT_Executable_ParameterShardings(
 	PJRT_Shardings_PJRT_Executable_ParameterShardings_Args *a)
 {
-	PJRT_Error *e = no_shardings(a->executable);
+	const PJRT_Executable *x = a->executable;
+	bool many = x && x->options.partitions > 1;
 
-	a->num_parameters = e ? 0 : a->executable->program->nin;
-	a->shardings = NULL;
-	a->sharding_sizes = NULL;
-	return e;
+	NPJ_NEED(x, "executable");
+	a->num_parameters = x->program->nin;
+	a->shardings = many ? x->shardings : NULL;
+	a->sharding_sizes = many ? x->sharding_sizes : NULL;
+	return NULL;
 }
 
 PJRT_Error *npj_Shardings_PJRT_Executable_OutputShardings(
 	PJRT_Shardings_PJRT_Executable_OutputShardings_Args *a)
 {
-	PJRT_Error *e = no_shardings(a->executable);
+	const PJRT_Executable *x = a->executable;
+	bool many = x && x->options.partitions > 1;
 
-	a->num_outputs = e ? 0 : a->executable->program->nout;
-	a->shardings = NULL;
-	a->sharding_sizes = NULL;
-	return e;
+	NPJ_NEED(x, "executable");
+	a->num_outputs = x->program->nout;
+	a->shardings = many ? x->shardings : NULL;
+	a->sharding_sizes = many ? x->sharding_sizes : NULL;
+	return NULL;
 }

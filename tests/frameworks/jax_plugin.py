@@ -262,6 +262,15 @@ def what_cannot_be_compiled_says_so() -> None:
         raise AssertionError("it was compiled")
     except jax.errors.JaxRuntimeError as e:
         assert "nobody_has_this" in str(e), e
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:2]), ("x",))
+    whole, rows = (jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*axes)) for axes in ((), ("x",)))
+    np.testing.assert_array_equal(np.asarray(jax.jit(lambda x: x + 1, in_shardings=whole, out_shardings=whole)(A)), A + 1)
+    assert jax.jit(lambda x: x + 1)(jax.device_put(A, whole)).sharding.is_fully_replicated
+    try:
+        jax.jit(lambda x: x + 1, out_shardings=rows)(A)
+        raise AssertionError("it was partitioned")
+    except jax.errors.JaxRuntimeError as e:
+        assert "divided among 2 devices" in str(e), e
 
 
 PERSISTENT = """

@@ -107,6 +107,7 @@ START_TEST(donated_one)
 		struct ncc_program *p = read_file(files[i]);
 
 		ck_assert_uint_eq(p->nout, 1);
+		ck_assert(!p->divided);
 		ck_assert_int_eq(p->alias[0], 1);
 		ncc_program_free(p);
 	}
@@ -125,6 +126,7 @@ static void is_donors(const char *path, unsigned int partitions)
 	ck_assert_int_eq(p->same[0], -1);
 	ck_assert_uint_eq(p->replicas, 1);
 	ck_assert_uint_eq(p->partitions, partitions);
+	ck_assert(p->divided == (partitions > 1));
 	ncc_program_free(p);
 }
 
@@ -157,6 +159,33 @@ START_TEST(donors)
 {
 	is_donors("stablehlo/donors.hlo.pb", 1);
 	is_donors("stablehlo/donors.mlirbc", 4);
+}
+END_TEST
+
+/* Of sharding in XLA's text, and of one device, which has all */
+START_TEST(divided)
+{
+	static const char program[] = "module attributes {mhlo.num_partitions = %c : i32} { "
+				      "func.func @main(%%a: "
+				      "tensor<8xf32> {mhlo.sharding = \"{%s}\"}) -> tensor<8xf32> "
+				      "{ return %%a : "
+				      "tensor<8xf32> } }";
+	static const struct {
+		char partitions;
+		const char *sharding;
+		bool divided;
+	} rows[] = { { '2', "devices=[2]<=[2]", true },
+		     { '2', "replicated", false },
+		     { '1', "devices=[1]<=[1]", false } };
+	struct ncc_program *p;
+	struct ncc_error err;
+	char text[300];
+
+	snprintf(text, sizeof(text), program, rows[_i].partitions, rows[_i].sharding);
+	ck_assert_msg(!ncc_program_read(text, strlen(text), &p, &err), "%s", err.text);
+	ck_assert_uint_eq(p->partitions, (unsigned int)(rows[_i].partitions - '0'));
+	ck_assert(p->divided == rows[_i].divided);
+	ncc_program_free(p);
 }
 END_TEST
 
@@ -298,6 +327,7 @@ int main(void)
 	tcase_add_test(tc, donated);
 	tcase_add_test(tc, donated_one);
 	tcase_add_test(tc, donors);
+	tcase_add_loop_test(tc, divided, 0, 3);
 	tcase_add_test(tc, as_hlo);
 	tcase_add_test(tc, with_config);
 	tcase_add_test(tc, identity);
