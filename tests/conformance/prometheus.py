@@ -325,7 +325,7 @@ def check_address(tap: Tap, program: str) -> None:
         except OSError:
             return False
 
-    for options, want in (([], (True, True)), (["--address", "127.0.0.2"], (False, True)), (["-a", "localhost"], (True, False))):
+    for options, want in (([], (True, True)), (["--address", "127.0.0.2"], (False, True)), (["-a", "127.0.0.1"], (True, False))):
         exporter = Exporter(program, *options)
         got = tuple(reached(exporter, address) for address in ("127.0.0.1", "127.0.0.2"))
         exporter.stop()

@@ -383,11 +383,12 @@ def main() -> int:
     except Refused as error:
         print(f"neuron-packager: {getattr(options, 'file', '') or options.command}: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except OSError as error:
-        print(f"neuron-packager: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        if not error.filename:
+            # what is left of standard output goes nowhere, as the end of Python would try again
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"neuron-packager: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
         return 1
     return 0
 
