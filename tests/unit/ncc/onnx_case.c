@@ -501,7 +501,16 @@ static bool write_sizes(struct onnx_case *c, nrt_tensor_set_t *set, size_t *inde
 	return true;
 }
 
-/* Integers and predicates have the same bits; NaN and infinities are the same */
+/* fp8 is compared by its code: which of them is no number? */
+static bool is_nan_code(int32_t type, double code)
+{
+	const unsigned int low = (unsigned int)code & 0x7f;
+
+	return (type == ONNX_FLOAT8E5M2 && low > 0x7c) ||
+	       (type == ONNX_FLOAT8E4M3FN && low == 0x7f);
+}
+
+/* Integers, predicates and fp8 have the same bits; any NaN is the same, and infinities are */
 static bool same(const struct onnx_case *c, int32_t type, double want, double got)
 {
 	bool is_float = type == ONNX_FLOAT || type == ONNX_DOUBLE || type == ONNX_FLOAT16 ||
@@ -512,6 +521,8 @@ static bool same(const struct onnx_case *c, int32_t type, double want, double go
 		want = (double)(float)want;
 	if (isnan(want) || isnan(got))
 		return isnan(want) && isnan(got);
+	if (is_nan_code(type, want))
+		return is_nan_code(type, got);
 	if (!is_float || isinf(want) || isinf(got))
 		return want == got;
 	return fabs(want - got) <= c->tolerance;
