@@ -19,7 +19,8 @@ EXPORT NRT_STATUS nrtx_machine_set(const char *name)
 	if (!err)
 		return NRT_SUCCESS;
 	if (err != -EINVAL)
-		return rt_fail(NRT_INVALID, "NRT", "machine '%s': %s", name, ndl_machine_error(err));
+		return rt_fail(NRT_INVALID, "NRT", "machine '%s': %s", name,
+			       ndl_machine_error(err));
 
 	for (unsigned int i = 0; ndl_machine_name(i) && n < sizeof(known); i++)
 		n += (size_t)snprintf(known + n, sizeof(known) - n, ", emu:%s",
