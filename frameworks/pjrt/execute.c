@@ -151,7 +151,7 @@ static PJRT_Error *run_model(struct run *r)
 	return e;
 }
 
-/* Arguments of host memory that are results: everything else of a program without a model is done */
+/* Results that are arguments: everything else of a program without a model is done */
 static PJRT_Error *hand_on(struct run *r)
 {
 	const struct ncc_program *p = r->program->executable->program;
@@ -264,16 +264,28 @@ static PJRT_Error *take_arguments(struct run *r, PJRT_Buffer *const *args,
 }
 
 /* The result k as a buffer: what an argument is, or a value that the run makes */
-static PJRT_Error *make_result(struct run *r, unsigned int k, PJRT_Buffer **buffer)
+/* Is a result without a computation the very value of an argument, which is donated to it? */
+static bool is_given(const struct run *r, const PJRT_ExecuteOptions *o, unsigned int k)
+{
+	const PJRT_LoadedExecutable *l = r->program;
+	const PJRT_Executable *x = l->executable;
+	int same = x->program->same[k];
+
+	return !x->neff.size && same >= 0 && x->takes[k] == same && x->donated[same] &&
+	       donatable(o, (unsigned int)same) &&
+	       r->in[same]->memory == &l->device[r->at]->memory[NPJ_DEVICE];
+}
+
+static PJRT_Error *make_result(struct run *r, const PJRT_ExecuteOptions *o, unsigned int k,
+			       PJRT_Buffer **buffer)
 {
 	PJRT_LoadedExecutable *l = r->program;
 	PJRT_Executable *x = l->executable;
 	PJRT_Memory *memory = &l->device[r->at]->memory[NPJ_DEVICE];
-	int same = x->program->same[k];
 	struct npj_value *v;
 
-	if (!x->neff.size && same >= 0 && r->in[same]->memory == memory) {
-		v = npj_value_ref(r->in[same]);
+	if (is_given(r, o, k)) {
+		v = npj_value_ref(r->in[x->program->same[k]]);
 	} else {
 		v = npj_value_new(memory, npj_device_bytes(&x->out[k]), npj_event_ref(r->done));
 		if (v)
@@ -316,12 +328,12 @@ static PJRT_Error *prepare(PJRT_LoadedExecutable *l, unsigned int at, PJRT_Buffe
 	return NULL;
 }
 
-static PJRT_Error *make_results(struct run *r, PJRT_Buffer **results)
+static PJRT_Error *make_results(struct run *r, const PJRT_ExecuteOptions *o, PJRT_Buffer **results)
 {
 	unsigned int n = r->program->executable->program->nout;
 
 	for (unsigned int k = 0; k < n; k++) {
-		PJRT_Error *e = make_result(r, k, &results[k]);
+		PJRT_Error *e = make_result(r, o, k, &results[k]);
 
 		if (!e)
 			continue;
@@ -381,7 +393,7 @@ static PJRT_Error *execute_on(PJRT_LoadedExecutable_Execute_Args *a, const PJRT_
 	e = prepare(l, at, args, o, &r);
 	if (e)
 		return e;
-	e = make_results(r, a->output_lists ? a->output_lists[list] : NULL);
+	e = make_results(r, o, a->output_lists ? a->output_lists[list] : NULL);
 	if (e) {
 		run_free(r);
 		return e;

@@ -158,6 +158,14 @@ START_TEST(no_arguments_scalars_bytes)
 }
 END_TEST
 
+static uintptr_t place(PJRT_Buffer *b)
+{
+	PJRT_Buffer_UnsafePointer_Args *a = ARGS(Buffer_UnsafePointer, .buffer = b);
+
+	CALL(Buffer_UnsafePointer, a);
+	return a->buffer_pointer;
+}
+
 /* A result that is an argument is a buffer of its own, and no program is compiled for it. */
 START_TEST(identity)
 {
@@ -173,6 +181,7 @@ START_TEST(identity)
 	ck_assert_int_eq(size->size_in_bytes, 0);
 	run(x, &a, 1, &b);
 	ck_assert_ptr_ne(a, b);
+	ck_assert_uint_ne(place(a), place(b));
 	CALL(Buffer_Delete, ARGS(Buffer_Delete, .buffer = a));
 	get(b, out, sizeof(out));
 	ck_assert_mem_eq(in, out, sizeof(in));
