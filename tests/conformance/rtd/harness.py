@@ -20,9 +20,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Callable, Iterator
 
-import grpc
-import numpy as np
-from google.protobuf import descriptor_pb2
+# programs are started while calls are under way, and none of them goes on with this process's channels: where
+# gRPC prepares for that, a fork waits for its threads (Debian 13's Python: for ever)
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+
+import grpc  # noqa: E402
+import numpy as np  # noqa: E402
+from google.protobuf import descriptor_pb2  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 WORK = Path(tempfile.mkdtemp(prefix="rtd-test."))
