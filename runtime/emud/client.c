@@ -5,14 +5,9 @@
  * it ends the client.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,31 +15,6 @@
 
 #define STACK (8u << 20) /* it executes cores, as a program's main thread does in process */
 #define STOP_STEP_NS 200000
-
-static void futex_wait(uint32_t *word, uint32_t seen)
-{
-	syscall(SYS_futex, word, FUTEX_WAIT, seen, NULL, NULL, 0);
-}
-
-static void futex_wake(uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-static int file_new(uint64_t size)
-{
-	int fd = memfd_create("neuron-emud", MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
-
-	if (fd < 0)
-		return -errno;
-	/* who has it cannot cut off what the chips and the server's threads work on */
-	if (!ftruncate(fd, (off_t)size) &&
-	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		return fd;
-	ret = -errno;
-	close(fd);
-	return ret;
-}
 
 /* A process's host memory: half of the machine's at most, as in the module */
 static uint64_t memory_size(void)
@@ -71,7 +41,7 @@ int emud_client_new(struct emu_machine *m, int fd, const struct ucred *peer,
 	if (!c)
 		return -ENOMEM;
 	*c = (struct emud_client){ .machine = m, .fd = fd, .pid = peer->pid, .uid = peer->uid };
-	config.fd = c->memory = file_new(config.size);
+	config.fd = c->memory = emu_file_new("neuron-emud", config.size);
 	ret = c->memory < 0 ? c->memory : emu_user_new(m, &config, &c->user);
 	if (ret) {
 		if (c->memory >= 0)
@@ -138,7 +108,7 @@ static void sleep_for_call(struct emud_channel *ch, uint32_t tail)
 
 	__atomic_store_n(&s->server_sleeps, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&s->head, __ATOMIC_SEQ_CST) == tail && !atomic_load(&ch->client->stop))
-		futex_wait(&s->head, tail);
+		emu_word_wait(&s->head, tail, NULL);
 	__atomic_store_n(&s->server_sleeps, 0, __ATOMIC_SEQ_CST);
 }
 
@@ -155,7 +125,7 @@ static void answer(struct emud_channel *ch, uint32_t tail)
 	}
 	__atomic_store_n(&s->tail, tail + 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&s->process_sleeps, __ATOMIC_SEQ_CST))
-		futex_wake(&s->tail);
+		emu_word_wake(&s->tail);
 }
 
 static void *channel_main(void *arg)
@@ -212,7 +182,7 @@ static void channel_stop(struct emud_channel *ch)
 	if (!ch->started)
 		return;
 	while (pthread_tryjoin_np(ch->thread, NULL)) {
-		futex_wake(&ch->shared->head);
+		emu_word_wake(&ch->shared->head);
 		nanosleep(&step, NULL);
 	}
 	free(ch->copy);

@@ -12,24 +12,31 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Half of the descriptors are kept for connections. */
-static int file_new(uint64_t size)
+int emu_file_new(const char *name, uint64_t size)
 {
-	int fd = memfd_create("neuron-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
-	struct rlimit files;
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
 
 	if (fd < 0)
 		return -errno;
-	if (!getrlimit(RLIMIT_NOFILE, &files) && (rlim_t)fd >= files.rlim_cur / 2) {
-		close(fd);
-		return -EMFILE;
-	}
+	/* who has it cannot cut off what the chips and the server's threads work on */
 	if (!ftruncate(fd, (off_t)size) &&
 	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return fd;
 	ret = -errno;
 	close(fd);
 	return ret;
+}
+
+/* A chunk's file. Half of the descriptors are kept for connections. */
+static int chunk_file_new(uint64_t size)
+{
+	int fd = emu_file_new("neuron-memory", size);
+	struct rlimit files;
+
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &files) || (rlim_t)fd < files.rlim_cur / 2)
+		return fd;
+	close(fd);
+	return -EMFILE;
 }
 
 /* Moves what is there into the file, and the file in its place. Nothing writes there meanwhile. */
@@ -72,7 +79,7 @@ int emu_mem_share(ndl_device_t *dev, uint64_t handle, int *fd)
 	if (!ret && !c->fd && chip->seat[c->user].files == EMU_USER_FILES)
 		ret = -EMFILE;
 	if (!ret && !c->fd) {
-		int made = file_new(c->size);
+		int made = chunk_file_new(c->size);
 
 		ret = made < 0 ? made : move_at_rest(chip->machine, c, made);
 		if (!ret) {

@@ -7,9 +7,6 @@
 #include "emu.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,7 +31,7 @@ static void ring(struct emu_bell *bell)
 {
 	__atomic_fetch_add(&bell->rings, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&bell->sleepers, __ATOMIC_SEQ_CST))
-		syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+		emu_word_wake(&bell->rings);
 }
 
 /* Called from any thread with the core library's locks held; no lock is taken under irq.lock. */

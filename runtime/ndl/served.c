@@ -9,8 +9,6 @@
 
 #include "served.h"
 
-#define CALL(dev, ...) (&(struct wire_call){ .device = (dev)->device_index, __VA_ARGS__ })
-
 static int call(ndl_device_t *dev, struct wire_call *c)
 {
 	return served_call(served_device(dev)->m, c, NULL);

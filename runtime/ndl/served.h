@@ -15,6 +15,9 @@
 #include "ndl_priv.h"
 #include "wire.h"
 
+/* A call of a device, for the next function alone */
+#define CALL(dev, ...) (&(struct wire_call){ .device = (dev)->device_index, __VA_ARGS__ })
+
 struct served_channel {
 	pthread_mutex_t lock;
 	struct wire_channel *shared; /* NULL: not open yet */

@@ -5,31 +5,18 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "served.h"
 
 #define HELLO_MS 10000
-
-static void futex_wait(uint32_t *word, uint32_t seen)
-{
-	syscall(SYS_futex, word, FUTEX_WAIT, seen, NULL, NULL, 0);
-}
-
-static void futex_wake(uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
 
 /* The ways in which a server that is not there shows */
 static int gone_or(int error)
@@ -146,13 +133,13 @@ static void wake_all(struct served *m)
 	atomic_store(&m->dead, true);
 	for (unsigned int i = 0; i < NDL_MAX_DEVICES * NEURON_CORES_MAX; i++) {
 		__atomic_fetch_add(&bells(m)[i].rings, 1, __ATOMIC_SEQ_CST);
-		futex_wake(&bells(m)[i].rings);
+		emu_word_wake(&bells(m)[i].rings);
 	}
 	for (unsigned int i = 0; i < WIRE_CHANNELS; i++) {
 		struct wire_channel *s = (void *)(m->base + WIRE_CHANNEL(i));
 
 		__atomic_fetch_xor(&s->tail, 1u << 31, __ATOMIC_SEQ_CST);
-		futex_wake(&s->tail);
+		emu_word_wake(&s->tail);
 	}
 }
 
@@ -283,7 +270,7 @@ static void publish(struct served_channel *ch)
 		return;
 	__atomic_store_n(&s->head, ch->head, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&s->server_sleeps, __ATOMIC_SEQ_CST))
-		futex_wake(&s->head);
+		emu_word_wake(&s->head);
 }
 
 /* Waits until at most so many calls are under way. */
@@ -304,7 +291,7 @@ static int wait_left(struct served *m, struct served_channel *ch, uint32_t left)
 		}
 		__atomic_store_n(&s->process_sleeps, 1, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&s->tail, __ATOMIC_SEQ_CST) == tail)
-			futex_wait(&s->tail, tail);
+			emu_word_wait(&s->tail, tail, NULL);
 		__atomic_store_n(&s->process_sleeps, 0, __ATOMIC_SEQ_CST);
 	}
 }

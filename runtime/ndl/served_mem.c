@@ -18,8 +18,6 @@
 #define VIEW_SIZE_MAX (64ull << 20)
 #define VIEWS_MAX 512 /* of a chip: each is a mapping here and two in the server */
 
-#define CALL(dev, ...) (&(struct wire_call){ .device = (dev)->device_index, __VA_ARGS__ })
-
 static int call(ndl_device_t *dev, struct wire_call *c)
 {
 	return served_call(served_device(dev)->m, c, NULL);

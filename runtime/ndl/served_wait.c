@@ -5,17 +5,12 @@
  * too.
  */
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "served.h"
 
 #define WORKS_MAX 10 /* looks at a core that is at work, before it is slept for: some 100 us */
-
-#define CALL(dev, ...) (&(struct wire_call){ .device = (dev)->device_index, __VA_ARGS__ })
 
 static struct emu_bell *bell_of(const ndl_device_t *dev, uint32_t nc)
 {
@@ -72,7 +67,7 @@ static int sleep_on(ndl_device_t *dev, struct ndl_waiter *waiter, uint32_t rings
 			return -ETIMEDOUT;
 		left = (struct timespec){ (time_t)((end - now) / 1000000000),
 					  (long)((end - now) % 1000000000) };
-		syscall(SYS_futex, &bell->rings, FUTEX_WAIT, rings, &left, NULL, 0);
+		emu_word_wait(&bell->rings, rings, &left);
 	}
 }
 
@@ -100,7 +95,7 @@ void served_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter)
 
 	atomic_store(&waiter->woken, true);
 	__atomic_fetch_add(&bell->rings, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	emu_word_wake(&bell->rings);
 }
 
 /* The thread of the server that has this thread's channel executes the core. */
