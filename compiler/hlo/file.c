@@ -13,19 +13,6 @@
 #define TAG(number, wire) ((number) << 3 | (wire))
 #define BYTES 2 /* wire type */
 
-static bool varint(const uint8_t **p, const uint8_t *end, uint64_t *v)
-{
-	*v = 0;
-	for (unsigned int shift = 0; shift < 64 && *p < end; shift += 7) {
-		const uint8_t b = *(*p)++;
-
-		*v |= (uint64_t)(b & 0x7f) << shift;
-		if (!(b & 0x80))
-			return true;
-	}
-	return false;
-}
-
 /* Steps over a field whose tag has been read; *n: its number, or the length of its bytes */
 static bool field(const uint8_t **p, const uint8_t *end, uint64_t tag, uint64_t *n)
 {
@@ -33,8 +20,8 @@ static bool field(const uint8_t **p, const uint8_t *end, uint64_t tag, uint64_t 
 	const uint64_t fixed = wire == 1 ? 8 : 4;
 
 	if (wire == 0)
-		return varint(p, end, n);
-	if (wire == BYTES && !varint(p, end, n))
+		return ncc_proto_varint(p, end, n);
+	if (wire == BYTES && !ncc_proto_varint(p, end, n))
 		return false;
 	if (wire == 1 || wire == 5)
 		*n = fixed;
@@ -51,7 +38,7 @@ static void read_config(struct hlo_file *f, const uint8_t *p, const uint8_t *end
 {
 	uint64_t tag, n;
 
-	while (p < end && varint(&p, end, &tag) && field(&p, end, tag, &n)) {
+	while (p < end && ncc_proto_varint(&p, end, &tag) && field(&p, end, tag, &n)) {
 		if (n < 1 || n > INT_MAX)
 			continue;
 		if (tag == TAG(4, 0))
@@ -72,14 +59,14 @@ static void unwrap(struct hlo_file *f)
 	const uint8_t *p = f->bytes, *end = p + f->size, *module;
 	uint64_t tag, n;
 
-	if (p == end || *p++ != name || !varint(&p, end, &n))
+	if (p == end || *p++ != name || !ncc_proto_varint(&p, end, &n))
 		return;
 	if (!n || n > (uint64_t)(end - p) || *p != name)
 		return;
 	module = p;
 	f->size = n;
 	p += n;
-	while (p < end && varint(&p, end, &tag) && field(&p, end, tag, &n))
+	while (p < end && ncc_proto_varint(&p, end, &tag) && field(&p, end, tag, &n))
 		if (tag == TAG(2, BYTES))
 			read_config(f, p - n, p);
 	f->bytes = module;

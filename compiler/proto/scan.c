@@ -21,7 +21,7 @@ static int bad(struct scan *s, const uint8_t *at, const char *what)
 			(size_t)(at - s->base));
 }
 
-static bool varint(const uint8_t **p, const uint8_t *end, uint64_t *v)
+bool ncc_proto_varint(const uint8_t **p, const uint8_t *end, uint64_t *v)
 {
 	*v = 0;
 	for (unsigned int shift = 0; shift < 64 && *p < end; shift += 7) {
@@ -88,11 +88,11 @@ static int scan_message(struct scan *s, const ProtobufCMessageDescriptor *d, con
 
 		if (++s->fields > NCC_MAX_FIELDS)
 			return bad(s, p, "too many fields");
-		if (!varint(&p, end, &tag) || !(tag >> 3) || tag >> 32)
+		if (!ncc_proto_varint(&p, end, &tag) || !(tag >> 3) || tag >> 32)
 			return bad(s, start, "bad field tag");
 		switch (tag & 7) {
 		case 0:
-			if (!varint(&p, end, &v))
+			if (!ncc_proto_varint(&p, end, &v))
 				return bad(s, start, "bad number");
 			break;
 		case 1:
@@ -103,7 +103,7 @@ static int scan_message(struct scan *s, const ProtobufCMessageDescriptor *d, con
 			p += v;
 			break;
 		case 2:
-			if (!varint(&p, end, &v) || v > (uint64_t)(end - p))
+			if (!ncc_proto_varint(&p, end, &v) || v > (uint64_t)(end - p))
 				return bad(s, start, "truncated field");
 			f = field_of(d, tag >> 3);
 			if (f && f->type == PROTOBUF_C_TYPE_MESSAGE && is_again(d, f, seen) &&

@@ -113,22 +113,16 @@ static int cut_to(struct scope *s, struct mlir_value *out, hlo_instruction *x)
 	Ncc__Hlo__Shape *shape = convert_shape(s, out->type);
 	hlo_instruction *p = shape ? convert_add(s, "slice", shape, &x, 1) : NULL;
 	const size_t n = p ? shape->n_dimensions : 0;
+	int rc;
 
 	if (!p)
 		return -ENOTSUP;
 	p->slice_dimensions = convert_alloc(s->v, n + 1, sizeof(*p->slice_dimensions));
-	for (size_t i = 0; p->slice_dimensions && i < n; i++) {
-		Ncc__Hlo__SliceDimensions *d = convert_alloc(s->v, 1, sizeof(*d));
-
-		if (!d)
-			return -ENOMEM;
-		ncc__hlo__slice_dimensions__init(d);
-		d->limit = shape->dimensions[i];
-		d->stride = 1;
-		p->slice_dimensions[p->n_slice_dimensions++] = d;
-	}
+	rc = p->slice_dimensions ? 0 : -ENOMEM;
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = fields_add_slice(s, p, 0, shape->dimensions[i], 1);
 	convert_set(s, out, p);
-	return p->slice_dimensions ? 0 : -ENOMEM;
+	return rc;
 }
 
 /*

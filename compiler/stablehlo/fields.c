@@ -171,6 +171,21 @@ int fields_dot(struct scope *s, const struct mlir_op *op, hlo_instruction *p)
 	return 0;
 }
 
+int fields_add_slice(struct scope *s, hlo_instruction *p, int64_t start, int64_t limit,
+		     int64_t stride)
+{
+	Ncc__Hlo__SliceDimensions *d = convert_alloc(s->v, 1, sizeof(*d));
+
+	if (!d)
+		return -ENOMEM;
+	ncc__hlo__slice_dimensions__init(d);
+	d->start = start;
+	d->limit = limit;
+	d->stride = stride;
+	p->slice_dimensions[p->n_slice_dimensions++] = d;
+	return 0;
+}
+
 int fields_slice(struct scope *s, const struct mlir_op *op, hlo_instruction *p)
 {
 	int64_t *start, *limit, *stride;
@@ -184,18 +199,10 @@ int fields_slice(struct scope *s, const struct mlir_op *op, hlo_instruction *p)
 	if (n != m || (k && k != n))
 		return convert_fail(s, -EINVAL, "%zu starts, %zu limits, %zu strides", n, m, k);
 	p->slice_dimensions = convert_alloc(s->v, n + 1, sizeof(*p->slice_dimensions));
-	for (size_t i = 0; p->slice_dimensions && i < n; i++) {
-		Ncc__Hlo__SliceDimensions *d = convert_alloc(s->v, 1, sizeof(*d));
-
-		if (!d)
-			return -ENOMEM;
-		ncc__hlo__slice_dimensions__init(d);
-		d->start = start[i];
-		d->limit = limit[i];
-		d->stride = k ? stride[i] : 1;
-		p->slice_dimensions[p->n_slice_dimensions++] = d;
-	}
-	return p->slice_dimensions ? 0 : -ENOMEM;
+	rc = p->slice_dimensions ? 0 : -ENOMEM;
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = fields_add_slice(s, p, start[i], limit[i], k ? stride[i] : 1);
+	return rc;
 }
 
 int fields_dynamic_slice(struct scope *s, const struct mlir_op *op, hlo_instruction *p)

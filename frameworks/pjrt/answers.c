@@ -6,6 +6,7 @@
 #include "digest.h"
 #include "executable.h"
 #include "neff.h"
+#include "optimized_program.pb-c.h"
 
 static size_t bytes_of(const struct npj_shape *s, unsigned int n)
 {
@@ -104,99 +105,31 @@ PJRT_Error *npj_Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMem
 	return NULL;
 }
 
-/* A varint of protobuf's at p; its bytes */
-static size_t varint(unsigned char *p, uint64_t v)
-{
-	size_t n = 0;
-
-	do {
-		p[n++] = (unsigned char)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
-		v >>= 7;
-	} while (v);
-	return n;
-}
-
-#define FIELD(number, wire) ((number) << 3 | (wire))
-
-/* A text that grows: protobuf's fields one after the other */
-static size_t field(unsigned char *p, unsigned int number, const void *bytes, size_t size)
-{
-	size_t n = 1;
-
-	p[0] = (unsigned char)FIELD(number, 2);
-	n += varint(p + n, size);
-	if (size)
-		memcpy(p + n, bytes, size);
-	return n + size;
-}
-
-static bool take_varint(const struct npj_blob *b, size_t *at, uint64_t *v)
-{
-	*v = 0;
-	for (unsigned int shift = 0; *at < b->size && shift < 64; shift += 7) {
-		unsigned char c = ((const unsigned char *)b->data)[(*at)++];
-
-		*v |= (uint64_t)(c & 0x7f) << shift;
-		if (!(c & 0x80))
-			return true;
-	}
-	return false;
-}
-
-/* The bytes of a message's first field of that number; none of a message that is none */
-static struct npj_blob find_field(const struct npj_blob *b, unsigned int number)
-{
-	uint64_t key, n;
-	size_t at = 0;
-
-	while (at < b->size && take_varint(b, &at, &key)) {
-		bool bytes = (key & 7) == 2;
-
-		if (((key & 7) == 0 || bytes) && !take_varint(b, &at, &n))
-			break;
-		if (!bytes) {
-			at += (key & 7) == 1 ? 8 : (key & 7) == 5 ? 4 : 0;
-			continue;
-		}
-		if (n > b->size - at)
-			break;
-		if (key >> 3 == number)
-			return npj_blob((const char *)b->data + at, n);
-		at += n;
-	}
-	return npj_blob(NULL, 0);
-}
-
-/*
- * HloModuleProtoWithConfig: the module (1) and its configuration (2): the entry's layout (1), which
- * is the module's program shape (4), replicas (4), partitions (5)
- */
+/* The module's bytes, and its program shape as the layout of its entry */
 static PJRT_Error *with_config(PJRT_Executable *x)
 {
-	struct npj_blob module = { NULL, 0 }, shape;
-	unsigned char *bytes, *config;
+	Npj__ModuleConfig config = NPJ__MODULE_CONFIG__INIT;
+	Npj__ModuleWithConfig with = NPJ__MODULE_WITH_CONFIG__INIT;
+	Npj__ModuleShape *shape;
+	struct npj_blob module = { NULL, 0 };
 	struct ncc_error err;
-	size_t n, size;
 	int r = ncc_program_hlo(x->code.data, x->code.size, &module.data, &module.size, &err);
 
 	if (r)
 		return npj_compiler_error(r, &err);
-	shape = find_field(&module, 4);
-	config = malloc(shape.size + 64);
-	bytes = malloc(module.size + shape.size + 128);
-	if (config && bytes) {
-		n = field(config, 1, shape.data, shape.size);
-		config[n++] = FIELD(4, 0);
-		n += varint(config + n, x->options.replicas);
-		config[n++] = FIELD(5, 0);
-		n += varint(config + n, x->options.partitions);
-		size = field(bytes, 1, module.data, module.size);
-		size += field(bytes + size, 2, config, n);
-		x->hlo = npj_blob(bytes, size);
-	} else {
-		free(bytes);
+	shape = npj__module_shape__unpack(NULL, module.size, module.data);
+	if (shape) {
+		config.entry_computation_layout = shape->host_program_shape;
+		config.replica_count = x->options.replicas;
+		config.num_partitions = x->options.partitions;
+		with.hlo_module = (ProtobufCBinaryData){ module.size, module.data };
+		with.config = &config;
+		x->hlo.size = npj__module_with_config__get_packed_size(&with);
+		x->hlo.data = malloc(x->hlo.size);
 	}
-	free(config);
+	if (x->hlo.data)
+		npj__module_with_config__pack(&with, x->hlo.data);
+	npj__module_shape__free_unpacked(shape, NULL);
 	free(module.data);
 	return x->hlo.data ? NULL : npj_no_memory();
 }

@@ -73,7 +73,8 @@ bool npj_cache_read(const PJRT_Executable *x, struct npj_blob *neff)
 
 	if (!path(x, "/model.neff", name, &by_default))
 		return false;
-	fd = open(name, O_RDONLY | O_CLOEXEC);
+	/* a pipe of this name must not be waited for */
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return false;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size <= MAX_NEFF) {

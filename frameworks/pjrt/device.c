@@ -5,12 +5,6 @@
 
 #include "pjrt.h"
 
-#define TEXT(result, size, value)        \
-	do {                             \
-		(result) = (value);      \
-		(size) = strlen(result); \
-	} while (0)
-
 PJRT_Error *npj_DeviceDescription_Id(PJRT_DeviceDescription_Id_Args *a)
 {
 	NPJ_NEED(a->device_description, "device_description");
@@ -36,21 +30,21 @@ PJRT_Error *npj_DeviceDescription_Attributes(PJRT_DeviceDescription_Attributes_A
 PJRT_Error *npj_DeviceDescription_Kind(PJRT_DeviceDescription_Kind_Args *a)
 {
 	NPJ_NEED(a->device_description, "device_description");
-	TEXT(a->device_kind, a->device_kind_size, a->device_description->kind);
+	NPJ_TEXT(a->device_kind, a->device_kind_size, a->device_description->kind);
 	return NULL;
 }
 
 PJRT_Error *npj_DeviceDescription_DebugString(PJRT_DeviceDescription_DebugString_Args *a)
 {
 	NPJ_NEED(a->device_description, "device_description");
-	TEXT(a->debug_string, a->debug_string_size, a->device_description->debug);
+	NPJ_TEXT(a->debug_string, a->debug_string_size, a->device_description->debug);
 	return NULL;
 }
 
 PJRT_Error *npj_DeviceDescription_ToString(PJRT_DeviceDescription_ToString_Args *a)
 {
 	NPJ_NEED(a->device_description, "device_description");
-	TEXT(a->to_string, a->to_string_size, a->device_description->text);
+	NPJ_TEXT(a->to_string, a->to_string_size, a->device_description->text);
 	return NULL;
 }
 

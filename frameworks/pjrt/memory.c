@@ -86,12 +86,6 @@ void npj_memory_end(PJRT_Memory *m)
 	m->data = NULL;
 }
 
-#define TEXT(result, size, value)        \
-	do {                             \
-		(result) = (value);      \
-		(size) = strlen(result); \
-	} while (0)
-
 PJRT_Error *npj_Memory_Id(PJRT_Memory_Id_Args *a)
 {
 	NPJ_NEED(a->memory, "memory");
@@ -102,7 +96,7 @@ PJRT_Error *npj_Memory_Id(PJRT_Memory_Id_Args *a)
 PJRT_Error *npj_Memory_Kind(PJRT_Memory_Kind_Args *a)
 {
 	NPJ_NEED(a->memory, "memory");
-	TEXT(a->kind, a->kind_size, npj_kind_name[a->memory->kind]);
+	NPJ_TEXT(a->kind, a->kind_size, npj_kind_name[a->memory->kind]);
 	return NULL;
 }
 
@@ -116,14 +110,14 @@ PJRT_Error *npj_Memory_Kind_Id(PJRT_Memory_Kind_Id_Args *a)
 PJRT_Error *npj_Memory_DebugString(PJRT_Memory_DebugString_Args *a)
 {
 	NPJ_NEED(a->memory, "memory");
-	TEXT(a->debug_string, a->debug_string_size, a->memory->text);
+	NPJ_TEXT(a->debug_string, a->debug_string_size, a->memory->text);
 	return NULL;
 }
 
 PJRT_Error *npj_Memory_ToString(PJRT_Memory_ToString_Args *a)
 {
 	NPJ_NEED(a->memory, "memory");
-	TEXT(a->to_string, a->to_string_size, a->memory->text);
+	NPJ_TEXT(a->to_string, a->to_string_size, a->memory->text);
 	return NULL;
 }
 

@@ -16,6 +16,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "ncc_program.h"
 #include "nrt/nrt.h"
@@ -57,6 +58,13 @@ PJRT_Error *npj_runtime_error(NRT_STATUS status, const char *what);
 	do {                                                 \
 		if (!(handle))                               \
 			return NPJ_INVALID(what " is NULL"); \
+	} while (0)
+
+/* A text that is given out, with its size */
+#define NPJ_TEXT(result, size, value)    \
+	do {                             \
+		(result) = (value);      \
+		(size) = strlen(result); \
 	} while (0)
 
 /* ---- the process (process.c) ---- */

@@ -160,6 +160,11 @@ void drop(PJRT_Buffer *b)
 	CALL(Buffer_Destroy, ARGS(Buffer_Destroy, .buffer = b));
 }
 
+void destroy(PJRT_LoadedExecutable *x)
+{
+	CALL(LoadedExecutable_Destroy, ARGS(LoadedExecutable_Destroy, .executable = x));
+}
+
 PJRT_Error *try_run(PJRT_LoadedExecutable *x, PJRT_Buffer *const *in, size_t nin, PJRT_Buffer **out)
 {
 	PJRT_ExecuteOptions options = { .struct_size = PJRT_ExecuteOptions_SIZE };
@@ -180,4 +185,29 @@ bool is_deleted(PJRT_Buffer *b)
 
 	CALL(Buffer_IsDeleted, a);
 	return a->is_deleted;
+}
+
+void add1_is_right(PJRT_LoadedExecutable *x)
+{
+	const float in[4] = { 1, 2, 3, 4 };
+	PJRT_Buffer *a = put_f32(in, 4), *b;
+	float out[4];
+
+	run(x, &a, 1, &b);
+	get(b, out, sizeof(out));
+	ck_assert(out[0] == 2 && out[3] == 5);
+	drop(a);
+	drop(b);
+	destroy(x);
+}
+
+void expect_no_leaks(void)
+{
+	PJRT_Device_MemoryStats_Args *m = ARGS(Device_MemoryStats);
+
+	for (unsigned int i = 0; i < 2; i++) {
+		m->device = device(i);
+		CALL(Device_MemoryStats, m);
+		ck_assert_int_eq(m->bytes_in_use, 0);
+	}
 }

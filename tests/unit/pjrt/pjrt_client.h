@@ -42,5 +42,8 @@ void run(PJRT_LoadedExecutable *x, PJRT_Buffer *const *in, size_t nin, PJRT_Buff
 PJRT_Error *try_run(PJRT_LoadedExecutable *x, PJRT_Buffer *const *in, size_t nin,
 		    PJRT_Buffer **out);
 bool is_deleted(PJRT_Buffer *b);
+void destroy(PJRT_LoadedExecutable *x);
+void add1_is_right(PJRT_LoadedExecutable *x); /* runs the program "add1", and destroys it */
+void expect_no_leaks(void); /* the two devices' memory is as it was */
 
 #endif

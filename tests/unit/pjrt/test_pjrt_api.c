@@ -223,7 +223,7 @@ END_TEST
 
 static int destroyed;
 
-static void destroy(void *data)
+static void destroy_data(void *data)
 {
 	destroyed += *(int *)data;
 }
@@ -243,10 +243,10 @@ START_TEST(memory_user_data)
 	memcpy(&f, m->addressable_memories[0], sizeof(f));
 	ck_assert_uint_eq(f->struct_size, 40);
 	ck_assert_ptr_null(f->get_user_data(m->addressable_memories[0], &key));
-	f->set_user_data(m->addressable_memories[0], &key, &one, destroy);
+	f->set_user_data(m->addressable_memories[0], &key, &one, destroy_data);
 	ck_assert_ptr_eq(f->get_user_data(m->addressable_memories[0], &key), &one);
 	ck_assert_ptr_null(f->get_user_data(m->addressable_memories[1], &key));
-	f->set_user_data(m->addressable_memories[0], &key, &ten, destroy);
+	f->set_user_data(m->addressable_memories[0], &key, &ten, destroy_data);
 	ck_assert_int_eq(destroyed, 1);
 	CALL(Client_Destroy, ARGS(Client_Destroy, .client = c->client));
 	ck_assert_int_eq(destroyed, 11);

@@ -10,21 +10,6 @@
 #include "../check_main.h"
 #include "pjrt_client.h"
 
-static void add1_is_right(void)
-{
-	PJRT_LoadedExecutable *x = compile("add1", "hlo");
-	const float in[4] = { 1, 2, 3, 4 };
-	PJRT_Buffer *a = put_f32(in, 4), *b;
-	float out[4];
-
-	run(x, &a, 1, &b);
-	get(b, out, sizeof(out));
-	ck_assert(out[0] == 2 && out[3] == 5);
-	drop(a);
-	drop(b);
-	CALL(LoadedExecutable_Destroy, ARGS(LoadedExecutable_Destroy, .executable = x));
-}
-
 START_TEST(clients)
 {
 	PJRT_Client_Create_Args *second = ARGS(Client_Create);
@@ -34,14 +19,14 @@ START_TEST(clients)
 	first = client;
 	CALL(Client_Create, second);
 	client = second->client;
-	add1_is_right();
+	add1_is_right(compile("add1", "hlo"));
 	plugin_end();
 	client = first;
-	add1_is_right();
+	add1_is_right(compile("add1", "hlo"));
 	plugin_end();
 	/* all are gone, and it begins anew */
 	plugin_start();
-	add1_is_right();
+	add1_is_right(compile("add1", "hlo"));
 	plugin_end();
 }
 END_TEST
@@ -85,10 +70,10 @@ START_TEST(loaded_twice)
 	ck_assert_ptr_ne(second, first);
 	CALL(Client_Create, c);
 	client = of_second = c->client;
-	add1_is_right();
+	add1_is_right(compile("add1", "hlo"));
 	api = first;
 	client = of_first;
-	add1_is_right();
+	add1_is_right(compile("add1", "hlo"));
 	plugin_end();
 	api = second;
 	client = of_second;
