@@ -111,12 +111,13 @@ def cross_entropy(logits: jax.Array, labels: jax.Array) -> jax.Array:
     return (jnp.log(jnp.exp(logits).sum(-1)) - right).astype(jnp.float32)
 
 
-def loss(size: Size, p: Params, batch: tuple[jax.Array, ...], key: jax.Array | None = None) -> tuple[jax.Array, jax.Array]:
-    """The sum of both losses, to differentiate; and both. Means are in fp32, all else in the parameters' type"""
+def loss(size: Size, p: Params, batch: tuple[jax.Array, ...], counts: jax.Array,
+         key: jax.Array | None = None) -> tuple[jax.Array, jax.Array]:
+    """The sum of both losses, to differentiate; and both. Sums are in fp32, all else in the parameters' type. counts: of words
+    that are to be predicted and of pairs, by which the sums are divided"""
     words, segments, targets, chosen, is_next = batch
     x = encode(size, p, words, segments, key)
     guess = norm(p, "transform", jax.nn.gelu(dense(p, "transform", x))) @ p["word"].T + p["words.b"]
-    weight = chosen.astype(jnp.float32)
-    word_loss = (cross_entropy(guess, targets) * weight).sum() / jnp.maximum(weight.sum(), 1)
-    next_loss = cross_entropy(dense(p, "next", jnp.tanh(dense(p, "pooler", x[:, 0]))), is_next).mean()
+    word_loss = (cross_entropy(guess, targets) * chosen).sum() / counts[0]
+    next_loss = cross_entropy(dense(p, "next", jnp.tanh(dense(p, "pooler", x[:, 0]))), is_next).sum() / counts[1]
     return word_loss + next_loss, jnp.stack([word_loss, next_loss])

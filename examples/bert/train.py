@@ -104,7 +104,9 @@ def step(size: model.Size, mode: str, axis: str | None, state: State, batches: A
 
     def more(carry: Any, at: Any) -> tuple[Any, None]:
         batch, used = at
-        gradients, losses = jax.grad(lambda w: model.loss(size, w, batch, used), has_aux=True)(weights)
+        counts = jnp.stack([batch[3].sum(), batch[4].size]).astype(jnp.float32)
+        counts = jnp.maximum(jax.lax.psum(counts, axis) if axis else counts, 1)
+        gradients, losses = jax.grad(lambda w: model.loss(size, w, batch, counts, used), has_aux=True)(weights)
         return jax.tree.map(jnp.add, carry, (gradients, losses)), None
 
     nothing = ({name: jnp.zeros_like(w) for name, w in weights.items()}, jnp.zeros(2, jnp.float32))
@@ -112,7 +114,7 @@ def step(size: model.Size, mode: str, axis: str | None, state: State, batches: A
     count = batches[0].shape[0]
     gradients, losses = {name: g / count for name, g in gradients.items()}, losses / count
     if axis:
-        gradients, losses = jax.lax.pmean((gradients, losses), axis)
+        gradients, losses = jax.lax.psum((gradients, losses), axis)
     return adamw(state, clip(gradients), rate, number), losses
 
 
