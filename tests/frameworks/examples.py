@@ -25,7 +25,7 @@ BERT = ROOT / "examples" / "bert"
 README = (ROOT / "README.md").read_text()
 CHIPS = {"JAX_PLATFORMS": "neuron,cpu", "NEURON_EMU": os.environ.get("NEURON_EMU", "trn1.2xlarge")}
 CPU = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
-SMALL = ["--layers", "1", "--hidden", "32", "--length", "16", "--words", "8", "--accumulate", "2"]
+SMALL = ["--layers", "1", "--hidden", "32", "--rate", "3e-3", "--accumulate", "2"]
 
 CASES: list[tuple[str, Callable[[], None]]] = []
 
