@@ -66,6 +66,10 @@ static int fill(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Literal *l
 		BYTES(HLO_F8E4M3FN, f8e4m3fns);
 		BYTES(HLO_F8E4M3, f8e4m3s);
 		BYTES(HLO_F8E3M4, f8e3m4s);
+		BYTES(HLO_S4, s4s);
+		BYTES(HLO_U4, u4s);
+		BYTES(HLO_S2, s2s);
+		BYTES(HLO_U2, u2s);
 	case HLO_C64:
 		l->c64s = aligned(s, a, 4);
 		l->n_c64s = a->size / 4;
