@@ -247,11 +247,8 @@ int hlo_complex_reduce_window(struct hlo_inst *in, struct hlo_value *v)
 
 int hlo_complex_scatter(struct hlo_inst *in, struct hlo_value *v)
 {
-	if (in->nin != 3 || !is_by_parts(in, true))
-		return hlo_fail(in, -ENOTSUP,
-				"of complex values, other than sums and replacements, is not "
-				"supported");
-	return hlo_complex_parts(in, v);
+	return in->nin == 3 && is_by_parts(in, true) ? hlo_complex_parts(in, v)
+						     : hlo_scatter(in, v);
 }
 
 /* A real parameter [..., 2] as the two parts */

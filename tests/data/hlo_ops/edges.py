@@ -49,6 +49,14 @@ def add(case: Callable) -> None:
     case("iota_wraps", lambda x: [lax.broadcasted_iota(t, (2, 300), 1) + x[0].astype(t) for t in (np.int8, np.uint8, np.int16)] + [
          lax.iota(np.uint16, 66000) + x.astype(np.uint16)], lambda d: d.ints(np.int8, 1, low=0, high=0))
 
+    # windows of the first columns; products of complex numbers
+    first = lax.ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
+    case("scatter_corner", lambda x, i, u: (lax.scatter_add(x, i, u, first), lax.scatter_max(x, i, u, first), lax.scatter(x, i, u, first),
+         lax.scatter_apply(x, i, lambda y: y * 3 + 1, first, update_shape=u.shape, unique_indices=True)),
+         lambda d: (np.round(d.f32(9, 6) * 8), np.array([[3], [8], [-1], [3], [9], [0]], np.int32), np.round(d.f32(6, 4) * 8)))
+    case("scatter_complex", lambda x, i, u: (x.at[i].multiply(u), x.at[1:3].multiply(u[:2]), x.at[i].apply(lambda y: y * y + 1)),
+         lambda d: (d.f32(7, 3) + 1j * d.f32(7, 3), np.array([4, 0, 6, 7], np.int32), d.f32(4, 3) - 1j * d.f32(4, 3)), ulps=8)
+
     # one matrix of zeros, or with NaN, beside others
     def beside(d, n, middle):
         x = d.f32(3, n, n)
