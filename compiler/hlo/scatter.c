@@ -81,7 +81,7 @@ static int take_operands(struct scattering *s)
 	s->n = (unsigned int)x;
 	for (int i = 0; i < x; i++)
 		if (x != u || s->x[i]->shape.dtype != s->u[i]->shape.dtype)
-			return hlo_fail(in, -EINVAL, "operands and updates need the same types");
+			return hlo_fail(in, -EINVAL, "operand %d and its update need one type", i);
 	return 0;
 }
 

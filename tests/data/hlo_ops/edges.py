@@ -74,3 +74,30 @@ def add_written(cases: dict) -> None:
             text = f"func.func public @main(%a: {s}, %b: {s}) -> {s} {{ %0 = stablehlo.remainder %a, %b : {s} return %0 : {s} }}"
             cases[f"remainder_{kind}_{t}"] = (
                 rest, lambda d, t=t, kind=kind, n=n: tuple(rows(x, n) for x in pairs(d, t, kind == "nan")), 0.0, False, text)
+
+    # StableHLO's reduce_window: elements of the padding are initial values, each of which counts
+    def padded(a, b):
+        def sums(x, init):
+            x = np.pad(x, ((1, 0), (1, 2)), constant_values=init)
+            return np.lib.stride_tricks.sliding_window_view(x, (2, 3)).sum((2, 3), dtype=np.int32) + np.int32(init)
+        return sums(a, 3), sums(b, -2), sums(a, 3)
+
+    x, y, attributes = "tensor<5x6xi32>", "tensor<5x7xi32>", "window_dimensions = array<i64: 2, 3>, padding = dense<[[1, 0], [1, 2]]> : tensor<2x2xi64>"
+    s = "tensor<i32>"
+    cases["window_padded"] = (padded, lambda d: (d.ints(np.int32, 5, 6, low=-99, high=99), d.ints(np.int32, 5, 6, low=-99, high=99)), 0.0, False, f"""
+      func.func public @main(%a: {x}, %b: {x}) -> ({y}, {y}, {y}) {{
+        %i = stablehlo.constant dense<3> : {s}
+        %j = stablehlo.constant dense<-2> : {s}
+        %0:2 = "stablehlo.reduce_window"(%a, %b, %i, %j) <{{ {attributes} }}> ({{
+          ^bb0(%p: {s}, %q: {s}, %r: {s}, %t: {s}):
+            %2 = stablehlo.add %p, %r : {s}
+            %3 = stablehlo.add %q, %t : {s}
+            stablehlo.return %2, %3 : {s}, {s}
+        }}) : ({x}, {x}, {s}, {s}) -> ({y}, {y})
+        %1 = "stablehlo.reduce_window"(%a, %i) <{{ {attributes} }}> ({{
+          ^bb0(%p: {s}, %q: {s}):
+            %2 = stablehlo.add %p, %q : {s}
+            stablehlo.return %2 : {s}
+        }}) : ({x}, {s}) -> {y}
+        return %0#0, %0#1, %1 : {y}, {y}, {y}
+      }}""")
