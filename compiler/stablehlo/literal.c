@@ -45,7 +45,7 @@ static int fill_preds(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Lite
 		l->field.len = a->size;                        \
 		return 0
 
-static int fill(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Literal *l)
+int literal_fill(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Literal *l)
 {
 	switch (l->shape->element_type) {
 	case HLO_PRED:
@@ -98,7 +98,7 @@ static hlo_instruction *add_constant(struct scope *s, const struct mlir_attr *a,
 			return NULL;
 		ncc__hlo__literal__init(l);
 		l->shape = shape;
-		if (fill(s, a, l))
+		if (literal_fill(s, a, l))
 			return NULL;
 		made->note = l;
 	}
