@@ -30,8 +30,6 @@ static const struct field {
 	/* clang-format off */
 	{ "HloInstructionProto", 11, "fusion_kind", IGNORED },
 	{ "HloInstructionProto", 22, "outfeed_config", REFUSED },
-	{ "HloInstructionProto", 24, "epsilon", REFUSED },
-	{ "HloInstructionProto", 25, "feature_index", REFUSED },
 	{ "HloInstructionProto", 26, "channel_id", REFUSED },
 	{ "HloInstructionProto", 27, "infeed_config", REFUSED },
 	{ "HloInstructionProto", 29, "outfeed_shape", REFUSED },

@@ -119,6 +119,11 @@ int hlo_complex_reduce_window(struct hlo_inst *in, struct hlo_value *v);
 int hlo_complex_scatter(struct hlo_inst *in, struct hlo_value *v);
 int hlo_fft(struct hlo_inst *in, struct hlo_value *v);
 
+/* norm.c */
+int hlo_norm_grad(struct hlo_inst *in, struct hlo_value *v);
+int hlo_norm_inference(struct hlo_inst *in, struct hlo_value *v);
+int hlo_norm_training(struct hlo_inst *in, struct hlo_value *v);
+
 /* sort.c, scatter.c, select.c, linear.c */
 int hlo_sort(struct hlo_inst *in, struct hlo_value *v);
 int hlo_topk(struct hlo_inst *in, struct hlo_value *v);

@@ -115,6 +115,7 @@ int fields_word(struct scope *s, const struct mlir_op *op, const char *name,
 /* One more dimension of a slice, whose list has the room */
 int fields_add_slice(struct scope *s, hlo_instruction *p, int64_t start, int64_t limit,
 		     int64_t stride);
+int fields_batch_norm(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 int fields_broadcast(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 int fields_cholesky(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 int fields_compare(struct scope *s, const struct mlir_op *op, hlo_instruction *p);

@@ -145,6 +145,39 @@ CASES = {
         %r1 = "stablehlo.torch_index_select"(%0, %1) <{dim = 2 : i64, batch_dims = 1 : i64}> : (tensor<3x4x5xf32>, tensor<3x2xi32>) -> tensor<3x4x2xf32>""",
         (Z, np.array([[0, 4], [3, 1], [2, 2]], np.int32)), lambda z, i: [z[:, [2, 0]], np.stack([z[k][:, i[k]] for k in range(3)])]),
 }
+
+def norm(x: np.ndarray, scale: np.ndarray, offset: np.ndarray, mean: np.ndarray, variance: np.ndarray, axis: int) -> np.ndarray:
+    wide = lambda y: y.reshape([-1 if d == axis else 1 for d in range(x.ndim)])
+    return wide(scale) * ((x - wide(mean)) / np.sqrt(wide(variance) + EPSILON)) + wide(offset)
+
+
+def norm_training(x: np.ndarray, scale: np.ndarray, offset: np.ndarray, axis: int) -> list[np.ndarray]:
+    others = tuple(d for d in range(x.ndim) if d != axis)
+    mean, variance = x.mean(others), x.var(others)
+    return [norm(x, scale, offset, mean, variance, axis), mean, variance]
+
+
+def norm_grad(x: np.ndarray, scale: np.ndarray, mean: np.ndarray, variance: np.ndarray, grad: np.ndarray) -> list[np.ndarray]:
+    """By the formula that StableHLO's specification has, of feature 2 of 3 dimensions"""
+    n, centred = x.size / x.shape[2], x - mean
+    inner = n * grad - grad.sum((0, 1)) - (grad * centred).sum((0, 1)) * centred / (variance + EPSILON)
+    return [scale / np.sqrt(variance + EPSILON) / n * inner, (grad * centred).sum((0, 1)) / np.sqrt(variance + EPSILON), grad.sum((0, 1))]
+
+
+EPSILON = 0.01
+ROW, COLUMN = (np.arange(5, dtype=np.float32) - 1) / 2, (np.arange(3, dtype=np.float32) + 1) / 4
+for at, each in ((2, 5), (0, 3)):
+    CASES[f"batch_norm of feature {at}"] = Case(f"""
+        %r0 = "stablehlo.batch_norm_inference"(%0, %1, %2, %3, %4) <{{epsilon = 0.01 : f32, feature_index = {at} : i64}}> :
+          (tensor<3x4x5xf32>, tensor<{each}xf32>, tensor<{each}xf32>, tensor<{each}xf32>, tensor<{each}xf32>) -> tensor<3x4x5xf32>
+        %r1, %r2, %r3 = "stablehlo.batch_norm_training"(%0, %1, %2) <{{epsilon = 0.01 : f32, feature_index = {at} : i64}}> :
+          (tensor<3x4x5xf32>, tensor<{each}xf32>, tensor<{each}xf32>) -> (tensor<3x4x5xf32>, tensor<{each}xf32>, tensor<{each}xf32>)""",
+        (Z, *((ROW, ROW - 1, ROW * 2, ROW + 1) if at else (COLUMN, COLUMN - 1, COLUMN * 2, COLUMN + 1))),
+        lambda x, s, o, m, v, at=at: [norm(x, s, o, m, v, at), *norm_training(x, s, o, at)], ulps=8)
+CASES["batch_norm_grad"] = Case("""
+        %r0, %r1, %r2 = "stablehlo.batch_norm_grad"(%0, %1, %2, %3, %4) <{epsilon = 0.01 : f32, feature_index = 2 : i64}> : (tensor<3x4x5xf32>,
+          tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<3x4x5xf32>) -> (tensor<3x4x5xf32>, tensor<5xf32>, tensor<5xf32>)""",
+    (Z, ROW, ROW * 2, ROW + 1, Z[::-1] * 2), norm_grad, ulps=16)
 S = "tensor<4x8xf32>"
 REFUSED = {
     "sizes that are computed": (f"""func.func @main(%0: {S}, %1: tensor<2xi32>, %v: tensor<f32>) -> {S} {{
