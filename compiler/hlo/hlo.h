@@ -134,6 +134,15 @@ int hlo_drop_halves(struct hlo_inst *in);
 int hlo_take_halves(struct hlo_inst *in, unsigned int i, struct ncc_op **out);
 /* An array of this shape, whose 64-bit integers are halves if x is, as 32-bit integers */
 struct ncc_op *hlo_low_half(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_op *x);
+/*
+ * small.c: the bits of an integer of less than 8, or 0. The IR has bytes for those, within their
+ * range: of operands that show more, of what an operation gave, of a parameter, of an output
+ */
+unsigned int hlo_small_bits(int32_t type);
+int hlo_small_operands(struct hlo_inst *in);
+int hlo_small_result(struct hlo_inst *in, struct hlo_value *v);
+int hlo_small_parameter(struct hlo_inst *in, struct hlo_value *v);
+struct ncc_op *hlo_small_output(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_op *x);
 int hlo_no_tuples(struct hlo_inst *in, unsigned int n); /* are the first n operands arrays? */
 /* Are the first n operands arrays of one shape? */
 int hlo_arrays(struct hlo_inst *in, unsigned int n);

@@ -94,7 +94,9 @@ static int run_on_bounds(struct hlo_inst *in, struct hlo_value *v)
 	if (hlo_has_complex(in))
 		return rule->complex ? rule->complex(in, v)
 				     : hlo_fail(in, -ENOTSUP, "of complex values is not supported");
-	return rule->value ? rule->value(in, v) : hlo_array(in, v);
+	return hlo_small_operands(in)
+		       ?: (rule->value ? rule->value(in, v) : hlo_array(in, v))
+		       ?: hlo_small_result(in, v);
 }
 
 /* Imports an instruction whose operands are known. */
@@ -285,6 +287,7 @@ static int import_param(struct hlo_inst *in, struct hlo_value *args, int64_t k)
 	args[k].op[0] = op;
 	if (hlo_is_complex(in->p->shape->element_type))
 		rc = hlo_complex_parameter(in, op, &args[k]) ?: ncc_verify_op(op, in->imp->err);
+	rc = rc ? rc : hlo_small_parameter(in, &args[k]);
 	m->params[k] = op;
 	return rc;
 }

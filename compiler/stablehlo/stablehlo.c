@@ -223,7 +223,7 @@ static int convert_module(struct convert *v)
 		return -ENOTSUP;
 	s.at = f->op;
 	v->divided = are_divided(f->op, "arg_attrs") || are_divided(f->op, "res_attrs");
-	rc = take_donations(&s, f->op) ?: attr_text(&s, v->m->module, "sym_name", &name);
+	rc = fold_sweep(v) ?: take_donations(&s, f->op) ?: attr_text(&s, v->m->module, "sym_name", &name);
 	/* XLA reads none without a name, and jaxlib calls it this way, too. */
 	v->proto->name = (char *)(uintptr_t)(*name ? name : f->name);
 	v->proto->entry_computation_name = entry->name;

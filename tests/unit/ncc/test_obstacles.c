@@ -181,8 +181,9 @@ START_TEST(hlo_constants)
 }
 END_TEST
 
-#define TYPES                                                                                \
-	"(pred, s8, s16, s32, u8, u16, u32, f16, bf16, f32, c64, f8e3m4, f8e4m3, f8e4m3fn, " \
+#define TYPES                                                                                      \
+	"(pred, s2, s4, s8, s16, s32, u2, u4, u8, u16, u32, f16, bf16, f32, c64, f8e3m4, f8e4m3, " \
+	"f8e4m3fn, "                                                                               \
 	"f8e5m2 are)"
 #define MORE " (and 2 more like it)"
 
