@@ -123,6 +123,8 @@ static PJRT_Error *load_models(PJRT_LoadedExecutable *l)
 	for (unsigned int i = 0; i < l->n && !status; i++) {
 		params.start_core = l->device[i]->vnc;
 		status = nrtx_load(NULL, 0, &params, &l->model[i]);
+		if (status == NRT_RESOURCE && npj_pools_empty(l->client))
+			status = nrtx_load(NULL, 0, &params, &l->model[i]);
 	}
 	e = npj_runtime_error(status, "loading the program");
 	if (params.neff)
