@@ -45,7 +45,6 @@ static const struct field {
 	{ "HloInstructionProto", 56, "constrain_layout", IGNORED },
 	{ "HloInstructionProto", 57, "operand_shapes_with_layout", IGNORED },
 	{ "HloInstructionProto", 61, "parameter_replication", IGNORED },
-	{ "HloInstructionProto", 65, "custom_call_has_side_effect", IGNORED },
 	{ "HloInstructionProto", 66, "delta", REFUSED },
 	{ "HloInstructionProto", 67, "indices_are_sorted", IGNORED },
 	{ "HloInstructionProto", 68, "frontend_attributes", IGNORED },

@@ -13,6 +13,7 @@
 #include "complex.h"
 #include "empty.h"
 #include "file.h"
+#include "host.h"
 #include "operations.h"
 #include "sizes.h"
 
@@ -394,7 +395,8 @@ static int import_entry(struct hlo_import *imp)
 	free(args);
 	imp->m->nouts = result.n;
 	imp->m->outs = result.op;
-	if (!rc && !result.n && !imp->obstacles->n)
+	imp->m->effect = imp->effect;
+	if (!rc && !result.n && !imp->effect && !imp->obstacles->n)
 		rc = ncc_fail(imp->err, -EINVAL, "the module has no result");
 	return rc;
 }
@@ -420,6 +422,7 @@ int hlo_import_file(const struct hlo_file *f, const struct ncc_options *opt,
 	imp.narrow = opt->narrow_64bit || fits;
 	/* a program with jumps is for one core, and no stage of a pipeline */
 	imp.branches = opt->target && opt->target->core >= 2 && opt->pipeline_cores <= 1;
+	imp.calls_host = hlo_host_calls(f->proto, NULL);
 	imp.m = ncc_module_new(name && *name ? name : "module");
 	if (imp.m)
 		imp.m->hardware_rng = opt->hardware_rng;

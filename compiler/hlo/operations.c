@@ -12,6 +12,7 @@ static const struct hlo_rule rules[] = {
 	/* clang-format off */
 	{ "abs", 1, .kind = NCC_ABS, .complex = hlo_complex_abs },
 	{ "add", 2, .kind = NCC_ADD, .complex = hlo_complex_parts },
+	{ "after-all", -1, .value = hlo_after_all },
 	{ "and", 2, .kind = NCC_AND },
 	{ "atan2", 2, .array = hlo_binary, .binary = expand_atan2 },
 	{ "batch-norm-grad", 5, .value = hlo_norm_grad },

@@ -89,6 +89,7 @@ int hlo_parameter(struct hlo_inst *in, struct hlo_value *v);
 int hlo_tuple(struct hlo_inst *in, struct hlo_value *v);
 int hlo_tuple_element(struct hlo_inst *in, struct hlo_value *v);
 int hlo_barrier(struct hlo_inst *in, struct hlo_value *v);
+int hlo_after_all(struct hlo_inst *in, struct hlo_value *v);
 
 /* flow.c */
 int hlo_inline(struct hlo_inst *in, struct hlo_value *v);

@@ -14,6 +14,9 @@
 extern "C" {
 #endif
 
+/* The target of custom calls that are calls of the host (docs/compiler.md) */
+#define NCC_HOST_TARGET "neuron_python_callback"
+
 struct ncc_array {
 	int type; /* XLA's PrimitiveType (xla_data.proto): PRED 1, S8 2, ... */
 	unsigned int ndim;
@@ -35,6 +38,9 @@ struct ncc_program {
 	 */
 	int *same;
 	unsigned int replicas, partitions; /* at least 1, and 1 where the model says nothing */
+	/* The numbers of the host's functions that it calls by the custom call NCC_HOST_TARGET */
+	unsigned int ncalls;
+	uint64_t *call;
 	/*
 	 * Has a partition only a part of an argument or a result (sdy.sharding)? Such a program is
 	 * compiled for one device, which has all of them.

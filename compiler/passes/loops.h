@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cuts a module with loops into parts without: they are executed one after the other, some again
- * while a condition holds. Called by ncc.c before the passes, which see one part at a time.
+ * Cuts a module with loops or calls of the host into parts without: they are executed one after the
+ * other, some again while a condition holds, and the host is called between two of them. Called by ncc.c before the passes, which see one part at a time.
  */
 #ifndef NCC_LOOPS_H
 #define NCC_LOOPS_H
@@ -18,17 +18,28 @@ struct ncc_part_loop {
 	int64_t iterations; /* 0: not known */
 };
 
+/* A call of the host behind a part */
+struct ncc_part_call {
+	unsigned int after, order;
+	const struct ncc_host_call *call;
+	int64_t guard; /* a number; NCC_NOWHERE: there is none */
+	/* of the operands' arrays, then of the results': NCC_NOWHERE: nobody needs it */
+	int64_t *number;
+};
+#define NCC_NOWHERE (-1) /* the number of a value that is not kept */
+
 struct ncc_parts {
-	unsigned int n, nloops;
+	unsigned int n, nloops, ncalls;
 	struct ncc_module *part[NCC_MAX_PARTS]; /* they borrow the module's constants and names */
 	struct ncc_part_loop loop[NCC_MAX_LOOPS]; /* in the order of first */
+	struct ncc_part_call call[NCC_MAX_LOOPS]; /* in the order in which they are made */
 };
 
 #define NCC_KEPT_NAME 32
 /* The name, of up to NCC_KEPT_NAME bytes, of the variable that keeps a number's value */
 void ncc_kept_name(int64_t number, char *name);
 
-bool ncc_has_loops(const struct ncc_module *m);
+bool ncc_has_parts(const struct ncc_module *m); /* has it loops, or calls of the host? */
 /*
  * What passes from part to part, or from iteration to iteration, is an output of one and a
  * parameter of the other, of one number from NCC_KEPT on, in one place of the shared scratchpad. 0,

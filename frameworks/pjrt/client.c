@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "nrt/nec.h"
+#include "calls.h"
 #include "nrtx.h"
-#include "pjrt.h"
 
 PJRT_Error *npj_Plugin_Initialize(PJRT_Plugin_Initialize_Args *a)
 {
@@ -159,6 +159,12 @@ static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v)
 		c->narrow_64bit = v->bool_value;
 		return NULL;
 	}
+	if (is_named(v, "host_callback") || is_named(v, "host_callback_hold")) {
+		if (v->type != PJRT_NamedValue_kInt64)
+			return NPJ_INVALID("the option %.*s is a number", (int)v->name_size, v->name);
+		return is_named(v, "host_callback") ? npj_calls_entry(v->int64_value)
+						    : npj_calls_holder(v->int64_value);
+	}
 	/* of jax.distributed */
 	if (is_named(v, "node_id") || is_named(v, "num_nodes")) {
 		int64_t alone = is_named(v, "num_nodes");
@@ -168,7 +174,8 @@ static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v)
 		return npj_error(PJRT_Error_Code_UNIMPLEMENTED, "several processes: each has its "
 								"own devices here");
 	}
-	return NPJ_INVALID("a client has no option \"%.*s\": narrow_64bit, node_id, num_nodes",
+	return NPJ_INVALID("a client has no option \"%.*s\": host_callback, "
+			   "host_callback_hold, narrow_64bit, node_id, num_nodes",
 			   (int)v->name_size, v->name ? v->name : "");
 }
 

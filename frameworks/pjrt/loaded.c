@@ -9,6 +9,7 @@
 
 #include "bytes.h"
 #include "cache.h"
+#include "calls.h"
 #include "compile_options.pb-c.h"
 #include "executable.h"
 #include "nrt/nrt_experimental.h"
@@ -37,6 +38,8 @@ void npj_loaded_unref(PJRT_LoadedExecutable *l)
 		return;
 	c = l->client;
 	unload(l);
+	if (l->held)
+		npj_calls_hold(l->executable->program, false);
 	npj_executable_unref(l->executable);
 	free(l->device);
 	free(l->logical);
@@ -183,8 +186,11 @@ PJRT_Error *npj_load(PJRT_Client *c, PJRT_Executable *x, PJRT_LoadedExecutable *
 	l->client = npj_client_ref(c);
 	l->executable = x;
 	e = assign(l);
-	if (!e)
+	if (!e) {
+		npj_calls_hold(x->program, true);
+		l->held = true;
 		e = load(l);
+	}
 	if (e) {
 		npj_loaded_unref(l);
 		return e;

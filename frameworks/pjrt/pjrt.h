@@ -87,6 +87,7 @@ struct npj_type {
 };
 const struct npj_type *npj_type(PJRT_Buffer_Type type); /* NULL: none */
 const struct npj_type *npj_type_of_xla(int xla);
+const struct npj_type *npj_type_named(const char *name); /* in upper or lower case */
 static inline bool npj_type_wide(const struct npj_type *t)
 {
 	return t->host != t->device;

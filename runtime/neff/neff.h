@@ -227,6 +227,32 @@ struct neff_loop {
 
 #define NEFF_MAX_ITERATIONS (1ull << 32)
 
+/*
+ * A call of a function of the host's behind a subgraph (docs/neff.md, Calls of the host). An array
+ * lies at an offset in the memory of virtual variables, a complex one's halves at two, one without
+ * elements at none. A result that nobody needs is nowhere.
+ */
+#define NEFF_MAX_CALL_ARRAYS 256
+#define NEFF_CALL_NOWHERE UINT64_MAX
+struct neff_call_array {
+	char type[12]; /* XLA's name: "f32", "pred" */
+	unsigned int ndim, noff;
+	uint64_t shape[NEFF_MAX_DIMS];
+	uint64_t off[2];
+};
+struct neff_call {
+	uint32_t after; /* index in a core's subgraphs */
+	char *target; /* whose function, and which of them */
+	uint64_t index;
+	bool guarded; /* it is made if the byte at guard is not 0 */
+	uint64_t guard;
+	unsigned int nin, nout;
+	struct neff_call_array *array; /* nin + nout */
+};
+/* How many parts an array is in, and the bytes of each (UINT64_MAX: more than there can be) */
+unsigned int neff_call_halves(const struct neff_call_array *a);
+uint64_t neff_call_bytes(const struct neff_call_array *a);
+
 struct neff_model {
 	struct neff_header header;
 	const struct neuron_target *target; /* the target that its programs are for */
@@ -235,9 +261,17 @@ struct neff_model {
 	unsigned int nloops;
 	/* sorted by first; with loops subgraphs are a core's parts (docs/neff.md, Loops) */
 	struct neff_loop *loops;
+	unsigned int ncalls; /* in the order in which they are made; parts as with loops */
+	struct neff_call *calls;
 	char *info_json; /* member info.json, or NULL */
 	struct neff_library *library; /* of its custom operators, or NULL */
 };
+
+/* Are the subgraphs parts of one program, with one memory of virtual variables? */
+static inline bool neff_in_parts(const struct neff_model *model)
+{
+	return model->nloops || model->ncalls;
+}
 
 /* How many subgraphs each core of a logical one has: the first one's come first. */
 static inline unsigned int neff_programs(const struct neff_model *model)
