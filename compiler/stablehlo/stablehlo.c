@@ -12,6 +12,7 @@
 
 #include "convert.h"
 #include "export.h"
+#include "spmd.h"
 
 #define MAY_ALIAS 1 /* HloInputOutputAliasProto's Kind */
 
@@ -278,7 +279,9 @@ int stablehlo_read(const void *buf, size_t size, struct hlo_file *f, struct ncc_
 		ncc__hlo__module__init(v.proto);
 		f->replicas = count_of(&s->m, "mhlo.num_replicas");
 		f->partitions = v.partitions = count_of(&s->m, "mhlo.num_partitions");
-		rc = convert_module(&v);
+		if (v.partitions > 1)
+			rc = spmd_partition(&s->m, v.partitions, err);
+		rc = rc ? rc : convert_module(&v);
 	}
 	if (rc) {
 		mlir_free(&s->m);
