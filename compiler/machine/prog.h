@@ -170,6 +170,9 @@ struct ncc_output {
 	unsigned int nsubgraphs, requested; /* cores asked for */
 	const struct ncc_part_loop *loop; /* then the subgraphs are parts of a core's program */
 	unsigned int nloops;
+	/* the devices that execute it together, 0: no others; then the subgraphs are parts, too */
+	unsigned int ranks, partitions, ntransfers;
+	const struct ncc_part_transfer *transfer; /* what passes among them */
 	unsigned int nread; /* number of operations before the passes */
 	const struct neff_library *library; /* of custom operators, or NULL */
 	const char *name;

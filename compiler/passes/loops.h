@@ -18,7 +18,18 @@ struct ncc_part_loop {
 	int64_t iterations; /* 0: not known */
 };
 
+/* What devices pass to each other behind a part, or a number that each has before the first one */
+struct ncc_part_transfer {
+	unsigned int behind;
+	const struct ncc_transfer *transfer; /* NULL: the number */
+	bool replica; /* it is the replica's */
+	int64_t from, to; /* numbers from NCC_KEPT on */
+	uint64_t bytes; /* of from */
+};
+
 struct ncc_parts {
+	unsigned int ntransfers;
+	struct ncc_part_transfer *transfer; /* in the order of behind */
 	unsigned int n, nloops;
 	struct ncc_module *part[NCC_MAX_PARTS]; /* they borrow the module's constants and names */
 	struct ncc_part_loop loop[NCC_MAX_LOOPS]; /* in the order of first */
@@ -28,6 +39,7 @@ struct ncc_parts {
 /* The name, of up to NCC_KEPT_NAME bytes, of the variable that keeps a number's value */
 void ncc_kept_name(int64_t number, char *name);
 
+/* Is there anything to cut: loops, or what passes among devices? */
 bool ncc_has_loops(const struct ncc_module *m);
 /*
  * What passes from part to part, or from iteration to iteration, is an output of one and a

@@ -81,6 +81,8 @@ int convert_close(struct scope *s, hlo_instruction *root);
 hlo_instruction **convert_block(struct scope *s, const struct mlir_block *b, size_t *n);
 /* A block's arguments as parameters, and what it returns as the root */
 int convert_body(struct scope *s, const struct mlir_block *b);
+/* The computation that a region of one block is */
+int convert_region(struct scope *s, const struct mlir_region *r, const hlo_computation_message **c);
 void convert_capture(struct scope *s, struct mlir_value *value, hlo_instruction *p);
 void convert_release(struct scope *s); /* what was captured is again what it was outside */
 int convert_calls(hlo_instruction *p, struct convert *v, const hlo_computation_message *c);
@@ -156,6 +158,10 @@ int whole_nothing(struct scope *s, const struct mlir_op *op);
 int whole_rng(struct scope *s, const struct mlir_op *op);
 int whole_select(struct scope *s, const struct mlir_op *op);
 int whole_static(struct scope *s, const struct mlir_op *op);
+
+/* collective.c */
+int whole_collective(struct scope *s, const struct mlir_op *op);
+int whole_all_to_all(struct scope *s, const struct mlir_op *op);
 
 /* literal.c */
 hlo_instruction *literal_add(struct scope *s, const struct mlir_attr *dense);

@@ -50,6 +50,7 @@ void neff_free(struct neff_model *model)
 	for (unsigned int i = 0; i < model->nloops; i++)
 		free(model->loops[i].condition);
 	free(model->loops);
+	neff_collectives_free(model);
 	free(model->info_json);
 	neff_library_free(model->library);
 	free(model);

@@ -286,7 +286,8 @@ static int kelf_load(struct neff_reader *r, struct neff_model *model, const json
 		return neff_nomem(r->err);
 	for (size_t i = 0; !ret && i < n; i++)
 		ret = subgraph_entry(r, model, json_array_get(graphs, i));
-	return ret ? ret : loops_load(r, model, json_object_get(kelf, "loops"));
+	ret = ret ? ret : loops_load(r, model, json_object_get(kelf, "loops"));
+	return ret ? ret : neff_collectives_read(kelf, model, r->err);
 }
 
 static int info_load(struct neff_reader *r, struct neff_model *model)

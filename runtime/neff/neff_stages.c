@@ -74,13 +74,13 @@ static int input_check(const struct stages *s, unsigned int k, const struct neff
 	out = find_io(s, s->out, v->name, &o);
 	in = find_io(s, s->in, v->name, &i);
 
-	if (out && (s->model->nloops || s->model->header.lnc_size > 1))
+	if (out && (neff_has_parts(s->model) || s->model->header.lnc_size > 1))
 		return neff_fail(s->err,
 				 "%s/def.json: var '%.64s': an output of %s; %s share virtual "
 				 "variables",
 				 sg[k].name, v->name, sg[o].name,
-				 s->model->nloops ? "parts of a program with loops"
-						  : "a logical core's programs");
+				 neff_has_parts(s->model) ? "parts of a program with loops"
+							  : "a logical core's programs");
 
 	if (out && o + 1 != k)
 		return neff_fail(s->err,
@@ -174,8 +174,10 @@ int neff_check_stages(const struct neff_model *model, struct neff_error *err)
 	struct stages s = { model, json_object(), json_object(), json_object(), err };
 	int ret = s.names && s.in && s.out ? stage_check(&s) : neff_nomem(err);
 
-	if (!ret && model->nloops)
+	if (!ret && neff_has_parts(model))
 		ret = loops_check(&s);
+	if (!ret)
+		ret = neff_collectives_check(model, err);
 	json_decref(s.names);
 	json_decref(s.in);
 	json_decref(s.out);

@@ -257,7 +257,7 @@ int neff_dma_check(struct ctx *c, unsigned int eng, unsigned int i)
 		return neff_fail(c->err, "%s/%s.json: dma[%u]: its queue set has another owner", sg,
 				 key, i);
 	if (dma->semaphore < -1 ||
-	    dma->semaphore >= (int)neuron_target_program_semaphores(c->target))
+	    dma->semaphore >= (int)neff_program_semaphores(c->model))
 		return neff_fail(c->err, "%s/%s.json: dma[%u]: semaphore %d", sg, key, i,
 				 dma->semaphore);
 	if (!dma->ndesc)
