@@ -320,12 +320,12 @@ static void wish(struct mlir_value *v, const struct spmd_split *s)
 }
 
 /* A result gets what its users want. */
-static void grant(const struct mlir_value *v)
+static void grant(const struct mlir_value *v, bool loop)
 {
 	static const struct spmd_split none;
 	struct spmd_value *n = spmd_note(v);
 
-	if (!n->fixed && n->wished && !n->quarrel &&
+	if ((!n->fixed || loop) && n->wished && !n->quarrel &&
 	    (spmd_same(&n->split, &none) || is_made_anyhow(v)))
 		n->split = n->wish;
 }
@@ -338,6 +338,8 @@ static int backward_regions(struct spmd *p, const struct mlir_op *op)
 	struct spmd_split *want = spmd_alloc(p, op->nout + 1, sizeof(*want));
 	int rc = want ? 0 : -ENOMEM;
 
+	if (loop)
+		set_carried(op);
 	for (size_t i = 0; want && i < op->nout; i++) {
 		want[i] = spmd_note(&op->out[i])->split;
 		if (loop)
@@ -381,7 +383,7 @@ static int backward(struct spmd *p, const struct mlir_block *b, const struct spm
 
 		p->at = op;
 		for (size_t k = 0; k < op->nout; k++)
-			grant(&op->out[k]);
+			grant(&op->out[k], !strcmp(op->name, "while"));
 		if (!strcmp(op->name, "while") || !strcmp(op->name, "case") ||
 		    !strcmp(op->name, "if"))
 			rc = backward_regions(p, op);

@@ -120,8 +120,9 @@ static int copy_block(struct spmd *p, struct spmd_scope *s, const struct mlir_bl
 	return rc;
 }
 
-/* Sizes among the attributes are those of operand 0, where it is divided */
-static int local_sizes(struct spmd *p, struct mlir_op *new, const char *name)
+/* A size among the attributes that is all of a dimension of operand 0 is all of the part's. */
+static int local_sizes(struct spmd *p, struct mlir_op *new, const struct mlir_type *whole,
+		       const char *name)
 {
 	int64_t v[SPMD_MOST_RANK];
 	const unsigned int n = spmd_list_of(new, name, v, SPMD_MOST_RANK);
@@ -130,8 +131,8 @@ static int local_sizes(struct spmd *p, struct mlir_op *new, const char *name)
 
 	if (!names || !attrs)
 		return -ENOMEM;
-	for (unsigned int d = 0; d < n; d++)
-		if (spmd_in(p, 0)[d] >= 0)
+	for (unsigned int d = 0; d < n && d < whole->ndim; d++)
+		if (spmd_in(p, 0)[d] >= 0 && v[d] == whole->dim[d])
 			v[d] /= spmd_parts(p, p->factors.axes[spmd_in(p, 0)[d]]);
 	a = spmd_numbers(p, v, n);
 	for (size_t i = 0; i < new->nattrs; i++) {
@@ -159,7 +160,7 @@ static int local_constant(struct spmd *p, struct mlir_op *new)
 	return spmd_set_attrs(p, new, 1, names, (const struct mlir_attr *[]){ a });
 }
 
-static int local_attrs(struct spmd *p, struct mlir_op *new)
+static int local_attrs(struct spmd *p, const struct mlir_op *op, struct mlir_op *new)
 {
 	static const struct {
 		const char *op, *list;
@@ -173,7 +174,7 @@ static int local_attrs(struct spmd *p, struct mlir_op *new)
 			       : 0;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (!strcmp(new->name, sizes[i].op))
-			return local_sizes(p, new, sizes[i].list);
+			return local_sizes(p, new, op->in[0]->type, sizes[i].list);
 	return 0;
 }
 
@@ -278,7 +279,7 @@ static int emit_parts(struct spmd *p, struct spmd_scope *s, const struct mlir_op
 		if (!new.out[i].type)
 			return -ENOMEM;
 	}
-	rc = local_attrs(p, &new) ?: append(p, s, &new);
+	rc = local_attrs(p, op, &new) ?: append(p, s, &new);
 	for (size_t i = 0; !rc && i < op->nout; i++)
 		rc = set_result(p, s, &op->out[i], &new.out[i], &splits[i]);
 	return rc;
