@@ -283,47 +283,11 @@ static int make_room(struct reading *r)
 	p->alias = calloc(p->nout + 1, sizeof(*p->alias));
 	p->donor = calloc(p->nin + 1, sizeof(*p->donor));
 	p->same = calloc(p->nout + 1, sizeof(*p->same));
-	p->in_sharding = calloc(p->nin + 1, sizeof(*p->in_sharding));
-	p->out_sharding = calloc(p->nout + 1, sizeof(*p->out_sharding));
-	if (!p->name || !p->in || !p->out || !p->alias || !p->donor || !p->same ||
-	    !p->in_sharding || !p->out_sharding)
+	if (!p->name || !p->in || !p->out || !p->alias || !p->donor || !p->same)
 		return ncc_no_memory(r->err);
 	for (unsigned int i = 0; i < p->nout; i++)
 		p->alias[i] = p->same[i] = -1;
 	return 0;
-}
-
-/* The bytes of a sharding; none of what each device has all of */
-static int take_sharding(struct reading *r, const Ncc__Hlo__OpSharding *s, struct ncc_bytes *to)
-{
-	if (!s || !s->n_tile_assignment_devices)
-		return 0;
-	to->size = ncc__hlo__op_sharding__get_packed_size(s);
-	to->data = malloc(to->size);
-	if (!to->data)
-		return ncc_no_memory(r->err);
-	ncc__hlo__op_sharding__pack(s, to->data);
-	return 0;
-}
-
-/* Where parameters and results are arrays: of those in tuples nothing is said. */
-static int take_shardings(struct reading *r)
-{
-	const Ncc__Hlo__OpSharding *out = r->m->spmd_output_sharding;
-	struct ncc_program *p = r->p;
-	int rc = 0;
-
-	for (unsigned int i = 0; !rc && r->m->n_spmd_parameters_shardings == p->nin && i < p->nin &&
-				 p->nin == r->nparams;
-	     i++)
-		rc = take_sharding(r, r->m->spmd_parameters_shardings[i], &p->in_sharding[i]);
-	if (rc || !out)
-		return rc;
-	if (!out->n_tuple_shardings && p->nout == 1)
-		return take_sharding(r, out, &p->out_sharding[0]);
-	for (unsigned int i = 0; !rc && out->n_tuple_shardings == p->nout && i < p->nout; i++)
-		rc = take_sharding(r, out->tuple_shardings[i], &p->out_sharding[i]);
-	return rc;
 }
 
 static int read_program(struct reading *r)
@@ -336,7 +300,7 @@ static int read_program(struct reading *r)
 	out = r->p->out;
 	for (unsigned int k = 0; !rc && k < r->nparams; k++)
 		rc = take_leaves(r, r->param[k]->shape, &in);
-	rc = rc ?: take_leaves(r, r->root->shape, &out) ?: take_aliases(r) ?: take_shardings(r);
+	rc = rc ?: take_leaves(r, r->root->shape, &out) ?: take_aliases(r);
 	if (!rc)
 		take_same(r, r->root->shape, &(struct element){ 0 }, &leaf);
 	return rc;
@@ -373,12 +337,6 @@ void hlo_program_free(struct ncc_program *p)
 {
 	if (!p)
 		return;
-	for (unsigned int i = 0; p->in_sharding && i < p->nin; i++)
-		free(p->in_sharding[i].data);
-	for (unsigned int i = 0; p->out_sharding && i < p->nout; i++)
-		free(p->out_sharding[i].data);
-	free(p->in_sharding);
-	free(p->out_sharding);
 	free(p->name);
 	free(p->in);
 	free(p->out);

@@ -20,11 +20,6 @@ struct ncc_array {
 	int64_t dim[NCC_MAX_DIMS]; /* of a dynamic dimension: the most that it can be */
 };
 
-struct ncc_bytes {
-	void *data;
-	size_t size;
-};
-
 struct ncc_program {
 	char *name;
 	/* in: the parameters in order, tuples among them taken apart; out: the root's leaves */
@@ -39,11 +34,6 @@ struct ncc_program {
 	 * one to the other that is not followed
 	 */
 	int *same;
-	/*
-	 * Of each input and output: the part that each partition has, as XLA's OpSharding in
-	 * bytes; size 0: all of it. in and out are of the part
-	 */
-	struct ncc_bytes *in_sharding, *out_sharding;
 	unsigned int replicas, partitions; /* at least 1, and 1 where the model says nothing */
 	/*
 	 * Has a partition only a part of an argument or a result (sdy.sharding)? Such a program is

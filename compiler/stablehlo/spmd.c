@@ -10,7 +10,6 @@
 
 #include "ir/ir.h"
 
-#define TUPLE 2 /* OpSharding's type */
 #define FIRST_CHANNEL 1000 /* beyond those of manual computations, which number their own from 1 */
 
 static int find_functions(struct spmd *p)
@@ -185,39 +184,7 @@ static int write_module(struct spmd *p)
 	return 0;
 }
 
-/* What was said or chosen of main's arguments and results */
-static int write_shardings(struct spmd *p, Ncc__Hlo__Module *proto)
-{
-	const struct mlir_op *end = &p->body->ops[p->body->nops - 1];
-	Ncc__Hlo__OpSharding *out = spmd_write(p, &(struct spmd_split){ 0 }, 0);
-	Ncc__Hlo__OpSharding **in = spmd_alloc(p, p->body->nargs + 1, sizeof(*in));
-	Ncc__Hlo__OpSharding **each = spmd_alloc(p, end->nin + 1, sizeof(*each));
-
-	if (!out || !in || !each)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->body->nargs; i++) {
-		const struct mlir_value *v = &p->body->args[i];
-
-		in[i] = spmd_write(p, &spmd_note(v)->split, spmd_rank(v->type));
-		if (!in[i])
-			return -ENOMEM;
-	}
-	for (size_t i = 0; i < end->nin; i++) {
-		each[i] = spmd_write(p, &p->results[i], spmd_rank(end->in[i]->type));
-		if (!each[i])
-			return -ENOMEM;
-	}
-	out->type = TUPLE;
-	out->tuple_shardings = each;
-	out->n_tuple_shardings = end->nin;
-	proto->spmd_output_sharding = end->nin == 1 ? each[0] : out;
-	proto->spmd_parameters_shardings = in;
-	proto->n_spmd_parameters_shardings = p->body->nargs;
-	return 0;
-}
-
-int spmd_partition(struct mlir *m, unsigned int devices, Ncc__Hlo__Module *proto,
-		   struct ncc_error *err)
+int spmd_partition(struct mlir *m, unsigned int devices, struct ncc_error *err)
 {
 	struct spmd *p = arena_alloc(&m->arena, 1, sizeof(*p));
 	int rc;
@@ -229,6 +196,6 @@ int spmd_partition(struct mlir *m, unsigned int devices, Ncc__Hlo__Module *proto
 	p->err = err;
 	p->channel = FIRST_CHANNEL;
 	rc = spmd_mesh_make(p, devices) ?: find_functions(p) ?: spmd_inline(p) ?: read_said(p) ?:
-	     spmd_choose(p) ?: write_module(p) ?: write_shardings(p, proto);
+	     spmd_choose(p) ?: write_module(p);
 	return rc && !err->text[0] ? ncc_no_memory(err) : rc;
 }

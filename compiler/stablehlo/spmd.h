@@ -20,7 +20,6 @@
 #ifndef NCC_STABLEHLO_SPMD_H
 #define NCC_STABLEHLO_SPMD_H
 
-#include "hlo/hlo.pb-c.h"
 #include "mlir.h"
 
 #define SPMD_MOST_DEVICES 256
@@ -132,12 +131,8 @@ struct spmd {
 	bool *said; /* of each result: the program says how it is divided */
 };
 
-/*
- * spmd.c: sets m->module to one device's program, and says in the HLO module that will be made of
- * it how main's arguments and results are divided. 0, -EINVAL, -ENOTSUP, -EFBIG, -ENOMEM
- */
-int spmd_partition(struct mlir *m, unsigned int devices, Ncc__Hlo__Module *proto,
-		   struct ncc_error *err);
+/* spmd.c: sets m->module to one device's program */
+int spmd_partition(struct mlir *m, unsigned int devices, struct ncc_error *err);
 
 /* spmd_leaf.c: errors, memory, types, attributes */
 int spmd_fail(struct spmd *p, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -177,9 +172,6 @@ int spmd_read_gspmd(struct spmd *p, const char *text, const struct mlir_type *t,
 /* Of an argument's or a result's attributes. *said: is there anything? */
 int spmd_read_said(struct spmd *p, const struct mlir_attr *attrs, const struct mlir_type *t,
 		   struct spmd_split *s, bool *said);
-
-/* The other way: what XLA says of a value that is divided so; NULL: out of memory */
-Ncc__Hlo__OpSharding *spmd_write(struct spmd *p, const struct spmd_split *s, unsigned int rank);
 
 /* spmd_inline.c: main with all that it calls written out, whose values have notes */
 int spmd_inline(struct spmd *p);

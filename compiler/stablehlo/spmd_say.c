@@ -332,39 +332,3 @@ int spmd_read_said(struct spmd *p, const struct mlir_attr *attrs, const struct m
 		*said |= s->dim[d] != 0;
 	return rc;
 }
-
-#define REPLICATED 0 /* OpSharding's types */
-#define PARTS 3
-
-Ncc__Hlo__OpSharding *spmd_write(struct spmd *p, const struct spmd_split *s, unsigned int rank)
-{
-	Ncc__Hlo__OpSharding *o = spmd_alloc(p, 1, sizeof(*o));
-	int64_t *dims = spmd_alloc(p, rank + 1, sizeof(*dims));
-	int64_t *devices = spmd_alloc(p, p->mesh.n, sizeof(*devices));
-	unsigned int seen[SPMD_MOST_DEVICES] = { 0 }, parts = 1;
-
-	if (!o || !dims || !devices)
-		return NULL;
-	ncc__hlo__op_sharding__init(o);
-	for (unsigned int d = 0; d < rank; d++) {
-		dims[d] = spmd_parts(p, s->dim[d]);
-		parts *= (unsigned int)dims[d];
-	}
-	o->type = parts == 1 ? REPLICATED : PARTS;
-	if (parts == 1)
-		return o;
-	dims[rank] = p->mesh.n / parts;
-	o->replicate_on_last_tile_dim = parts < p->mesh.n;
-	o->tile_assignment_dimensions = dims;
-	o->n_tile_assignment_dimensions = rank + (parts < p->mesh.n);
-	o->tile_assignment_devices = devices;
-	o->n_tile_assignment_devices = p->mesh.n;
-	for (unsigned int i = 0; i < p->mesh.n; i++) {
-		unsigned int tile = 0;
-
-		for (unsigned int d = 0; d < rank; d++)
-			tile = tile * (unsigned int)dims[d] + spmd_part(p, s->dim[d], i);
-		devices[tile * (unsigned int)dims[rank] + seen[tile]++] = i;
-	}
-	return o;
-}

@@ -280,7 +280,7 @@ int stablehlo_read(const void *buf, size_t size, struct hlo_file *f, struct ncc_
 		f->replicas = count_of(&s->m, "mhlo.num_replicas");
 		f->partitions = v.partitions = count_of(&s->m, "mhlo.num_partitions");
 		if (v.partitions > 1)
-			rc = spmd_partition(&s->m, v.partitions, v.proto, err);
+			rc = spmd_partition(&s->m, v.partitions, err);
 		rc = rc ? rc : convert_module(&v);
 	}
 	if (rc) {

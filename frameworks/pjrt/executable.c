@@ -142,8 +142,8 @@ static bool answers(PJRT_Executable *x)
 	x->out_ndims = calloc(nout + 1, sizeof(*x->out_ndims));
 	x->kinds = calloc(n + 1, sizeof(*x->kinds));
 	x->kind_sizes = calloc(n + 1, sizeof(*x->kind_sizes));
-	x->shardings = calloc(nin + nout + 1, sizeof(*x->shardings));
-	x->sharding_sizes = calloc(nin + nout + 1, sizeof(*x->sharding_sizes));
+	x->shardings = calloc(n + 1, sizeof(*x->shardings));
+	x->sharding_sizes = calloc(n + 1, sizeof(*x->sharding_sizes));
 	x->layouts = calloc(nin + nout + 1, sizeof(*x->layouts));
 	if (!x->out_type || !x->out_dims || !x->out_ndims || !x->kinds || !x->kind_sizes ||
 	    !x->shardings || !x->sharding_sizes || !x->layouts)
@@ -158,13 +158,10 @@ static bool answers(PJRT_Executable *x)
 	for (unsigned int i = 0; i < n; i++) {
 		x->kinds[i] = npj_kind_name[NPJ_DEVICE];
 		x->kind_sizes[i] = strlen(x->kinds[i]);
+		x->shardings[i] = replicated;
+		x->sharding_sizes[i] = sizeof(replicated);
 	}
 	for (unsigned int i = 0; i < nin + nout; i++) {
-		const struct ncc_bytes *part =
-			i < nin ? &x->program->in_sharding[i] : &x->program->out_sharding[i - nin];
-
-		x->shardings[i] = part->size ? part->data : replicated;
-		x->sharding_sizes[i] = part->size ? part->size : sizeof(replicated);
 		x->layouts[i] = npj_layout_new(i < nin ? x->in[i].ndim : x->out[i - nin].ndim);
 		if (!x->layouts[i])
 			return false;

@@ -42,7 +42,7 @@ struct PJRT_Executable {
 	size_t *out_ndims;
 	const char **kinds; /* of inputs and outputs, whichever are more */
 	size_t *kind_sizes;
-	const char **shardings; /* of the inputs, then of the outputs; the program's or this own */
+	const char **shardings; /* as many: each device has all */
 	size_t *sharding_sizes;
 	PJRT_Layouts_MemoryLayout **layouts; /* of the inputs, then of the outputs */
 	/* on the first question */

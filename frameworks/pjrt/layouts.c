@@ -109,8 +109,8 @@ npj_Layouts_PJRT_Executable_GetOutputLayouts(PJRT_Layouts_PJRT_Executable_GetOut
 }
 
 /*
- * What runs on one device is not sharded. Of another program each device has the parts that the
- * compiler says, which are those that the program asked for where it did.
+ * What runs on one device is not sharded. Of another program each device has all arguments and
+ * results: others are refused when they are compiled.
  */
 PJRT_Error *npj_Shardings_PJRT_Executable_ParameterShardings(
 	PJRT_Shardings_PJRT_Executable_ParameterShardings_Args *a)
@@ -133,7 +133,7 @@ PJRT_Error *npj_Shardings_PJRT_Executable_OutputShardings(
 
 	NPJ_NEED(x, "executable");
 	a->num_outputs = x->program->nout;
-	a->shardings = many ? x->shardings + x->program->nin : NULL;
-	a->sharding_sizes = many ? x->sharding_sizes + x->program->nin : NULL;
+	a->shardings = many ? x->shardings : NULL;
+	a->sharding_sizes = many ? x->sharding_sizes : NULL;
 	return NULL;
 }
