@@ -87,6 +87,12 @@ struct nrtx_load_params {
 	 */
 	bool (*cancelled)(void *arg);
 	void *cancelled_arg;
+	/*
+	 * Of a model that `ranks` cores execute together: which of them this is. The load waits for
+	 * those of the others, which have the same `group` and file. 0: it is for one core alone
+	 */
+	uint32_t rank, ranks;
+	uint64_t group;
 	nrtx_neff_t *neff; /* what is loaded in place of neff_bytes; NULL: these */
 };
 NRT_STATUS nrtx_load(const void *neff_bytes, size_t size, const struct nrtx_load_params *params,
