@@ -431,3 +431,21 @@ NRT_STATUS rt_ranks_failed(const struct nrt_model *model)
 	pthread_mutex_unlock(&lock);
 	return status;
 }
+
+EXPORT NRT_STATUS nrtx_execute_failed(nrt_model_t *model)
+{
+	RT_ENTER(status);
+	RT_PIN(pinned, model);
+
+	if (status)
+		return status;
+	if (!pinned || !model->group)
+		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is no rank's");
+	status = rt_ranks_come(model);
+	if (status)
+		return status;
+	rt_ranks_start(model, NRT_FAILURE);
+	rt_ranks_go(model);
+	rt_details_clear();
+	return NRT_SUCCESS;
+}
