@@ -21,6 +21,7 @@ struct function {
 };
 
 struct scope;
+struct ncc_tiling;
 
 struct convert {
 	struct mlir *m;
@@ -32,7 +33,11 @@ struct convert {
 	int64_t next_id;
 	unsigned int mark, depth, made; /* made: instructions */
 	unsigned int partitions;
-	bool divided; /* is an argument or a result of main, among its devices? */
+	const struct mlir_op *main; /* the function that is called from outside */
+	unsigned int manual; /* computations on partitions around what is converted */
+	/* partition.c: how what the program takes and gives lies on partitions; NULL: whole */
+	const struct ncc_tiling **in, **out;
+	size_t nin, nout;
 	/* operations.c: converts an operation; how what is below reaches the others */
 	int (*op)(struct scope *s, const struct mlir_op *op);
 	/* The first operation that HLO's message here does not say whole; NULL: none */

@@ -184,11 +184,51 @@ static int write_module(struct spmd *p)
 	return 0;
 }
 
-int spmd_partition(struct mlir *m, unsigned int devices, struct ncc_error *err)
+static int write_ends(struct spmd *p, struct spmd_ends *ends)
+{
+	const struct mlir_op *end = &p->body->ops[p->body->nops - 1];
+
+	ends->nin = p->body->nargs;
+	ends->nout = end->nin;
+	ends->in = spmd_alloc(p, ends->nin + 1, sizeof(*ends->in));
+	ends->out = spmd_alloc(p, ends->nout + 1, sizeof(*ends->out));
+	p->err->text[0] = 0;
+	for (size_t i = 0; ends->in && i < ends->nin; i++)
+		ends->in[i] =
+			spmd_tiling(p, &spmd_note(&p->body->args[i])->split, p->body->args[i].type);
+	for (size_t i = 0; ends->out && i < ends->nout; i++)
+		ends->out[i] = spmd_tiling(p, &p->results[i], end->in[i]->type);
+	return !ends->in || !ends->out || p->err->text[0] ? -ENOMEM : 0;
+}
+
+static bool has_manual_calls(const struct mlir_region *r)
+{
+	for (size_t b = 0; b < r->nblocks; b++)
+		for (size_t i = 0; i < r->blocks[b].nops; i++) {
+			const struct mlir_op *op = &r->blocks[b].ops[i];
+			const struct mlir_attr *target = mlir_attr_of(op, "call_target_name");
+
+			if (target && target->text && !strncmp(target->text, "SPMD", 4))
+				return true;
+			for (size_t k = 0; k < op->nregions; k++)
+				if (has_manual_calls(&op->regions[k]))
+					return true;
+		}
+	return false;
+}
+
+bool spmd_takes(const struct mlir *m)
+{
+	return !has_manual_calls(&m->module->regions[0]);
+}
+
+int spmd_partition(struct mlir *m, unsigned int devices, struct spmd_ends *ends,
+		   struct ncc_error *err)
 {
 	struct spmd *p = arena_alloc(&m->arena, 1, sizeof(*p));
 	int rc;
 
+	*ends = (struct spmd_ends){ 0 };
 	err->text[0] = 0;
 	if (!p)
 		return ncc_no_memory(err);
@@ -196,6 +236,6 @@ int spmd_partition(struct mlir *m, unsigned int devices, struct ncc_error *err)
 	p->err = err;
 	p->channel = FIRST_CHANNEL;
 	rc = spmd_mesh_make(p, devices) ?: find_functions(p) ?: spmd_inline(p) ?: read_said(p) ?:
-	     spmd_choose(p) ?: write_module(p);
+	     spmd_choose(p) ?: write_module(p) ?: write_ends(p, ends);
 	return rc && !err->text[0] ? ncc_no_memory(err) : rc;
 }

@@ -21,6 +21,7 @@
 #define NCC_STABLEHLO_SPMD_H
 
 #include "mlir.h"
+#include "ncc_program.h"
 
 #define SPMD_MOST_DEVICES 256
 #define SPMD_MOST_AXES 8
@@ -131,8 +132,17 @@ struct spmd {
 	bool *said; /* of each result: the program says how it is divided */
 };
 
-/* spmd.c: sets m->module to one device's program */
-int spmd_partition(struct mlir *m, unsigned int devices, struct ncc_error *err);
+/* How main's arguments and results are divided; NULL of what each device has all of */
+struct spmd_ends {
+	const struct ncc_tiling **in, **out;
+	size_t nin, nout;
+};
+
+/* spmd.c: is it a program that it can divide? GSPMD's computations on partitions are not. */
+bool spmd_takes(const struct mlir *m);
+/* Sets m->module to one device's program. 0, -EINVAL, -ENOTSUP, -EFBIG or -ENOMEM */
+int spmd_partition(struct mlir *m, unsigned int devices, struct spmd_ends *ends,
+		   struct ncc_error *err);
 
 /* spmd_leaf.c: errors, memory, types, attributes */
 int spmd_fail(struct spmd *p, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -172,6 +182,10 @@ int spmd_read_gspmd(struct spmd *p, const char *text, const struct mlir_type *t,
 /* Of an argument's or a result's attributes. *said: is there anything? */
 int spmd_read_said(struct spmd *p, const struct mlir_attr *attrs, const struct mlir_type *t,
 		   struct spmd_split *s, bool *said);
+
+/* The other way; NULL and no error: each device has all of it */
+const struct ncc_tiling *spmd_tiling(struct spmd *p, const struct spmd_split *s,
+				     const struct mlir_type *t);
 
 /* spmd_inline.c: main with all that it calls written out, whose values have notes */
 int spmd_inline(struct spmd *p);

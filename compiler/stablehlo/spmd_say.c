@@ -332,3 +332,27 @@ int spmd_read_said(struct spmd *p, const struct mlir_attr *attrs, const struct m
 		*said |= s->dim[d] != 0;
 	return rc;
 }
+
+const struct ncc_tiling *spmd_tiling(struct spmd *p, const struct spmd_split *s,
+				     const struct mlir_type *type)
+{
+	const unsigned int rank = spmd_rank(type);
+	struct ncc_tiling *t;
+	bool divided = false;
+
+	for (unsigned int d = 0; d < rank; d++)
+		divided |= s->dim[d] != 0;
+	if (!divided || rank > NCC_MAX_DIMS)
+		return NULL;
+	t = spmd_alloc(p, 1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->ndim = rank;
+	t->at = spmd_alloc(p, p->mesh.n, NCC_MAX_DIMS);
+	for (unsigned int d = 0; d < NCC_MAX_DIMS; d++)
+		t->tiles[d] = d < rank ? spmd_parts(p, s->dim[d]) : 1;
+	for (unsigned int i = 0; t->at && i < p->mesh.n; i++)
+		for (unsigned int d = 0; d < rank; d++)
+			t->at[i * NCC_MAX_DIMS + d] = (uint8_t)spmd_part(p, s->dim[d], i);
+	return t->at ? t : NULL;
+}
