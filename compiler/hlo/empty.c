@@ -279,7 +279,7 @@ static int random_bits(struct hlo_inst *in, const struct leaves *l, struct hlo_v
 	(void)run;
 	if (l->n != 2 || !ncc_elems(&l->shape[0]) || in->in[0].n != 1)
 		return hlo_fail(in, -EINVAL, "the result is no tuple of a state and bits");
-	v->op[1] = placeholder(in, &l->shape[1]);
+	v->op[1] = hlo_placeholder(in, &l->shape[1]);
 	return v->op[1] ? hlo_take_halves(in, 0, &v->op[0])
 			: hlo_fail(in, -ENOMEM, "out of memory");
 }

@@ -128,7 +128,7 @@ struct unrolling {
 	struct ncc_op *going; /* all conditions so far; NULL: none depends on data */
 	unsigned int iterations; /* since the first one that depends on data */
 	unsigned int turns;
-	unsigned int made, loops; /* imp->made and imp->loops when it began */
+	unsigned int made, loops, transfers; /* the import's of these names when it began */
 };
 
 static int condition(struct hlo_inst *in, const Ncc__Hlo__Computation *cond,
@@ -210,7 +210,9 @@ static int iterate(struct hlo_inst *in, struct unrolling *u)
 	struct ncc_op *guard = in->imp->guard;
 	int rc;
 
-	if (in->imp->made > in->imp->unrolled.made || in->imp->m->made > in->imp->unrolled.m_made)
+	/* each iteration of what passes among devices would be parts of its own */
+	if (in->imp->made > in->imp->unrolled.made || in->imp->m->made > in->imp->unrolled.m_made ||
+	    in->imp->transfers != u->transfers)
 		return NOT_UNROLLED;
 	in->imp->guard = hlo_both(in, guard, u->going);
 	rc = next_state(in, u->body, &u->layout, &before, &u->state);
@@ -354,7 +356,8 @@ static int make_loop(struct hlo_inst *in, const struct unrolling *u, const struc
 	if (rc)
 		return rc;
 	if (in->imp->loops >= hlo_most_loops(in->imp))
-		return hlo_fail(in, -EFBIG, "more than %u loops and calls of the host", hlo_most_loops(in->imp));
+		return hlo_fail(in, -EFBIG, "more than %u loops and calls of the host",
+				hlo_most_loops(in->imp));
 	p = hlo_both(in, in->imp->guard, p);
 	l.loop = build_loop(&in->b, p);
 	l.held = l.loop ? build_state(&in->b, l.loop, p) : NULL;
@@ -415,7 +418,8 @@ int hlo_while(struct hlo_inst *in, struct hlo_value *v)
 	struct unrolling u = { .body = hlo_called(in, 0),
 			       .cond = hlo_called(in, 1),
 			       .made = in->imp->made,
-			       .loops = in->imp->loops };
+			       .loops = in->imp->loops,
+			       .transfers = in->imp->transfers };
 	struct hlo_value before;
 	int rc;
 

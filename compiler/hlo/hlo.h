@@ -81,6 +81,8 @@ struct hlo_import {
 	struct ncc_op *effect; /* ... of which this is the last with an effect; NULL: none */
 	char *where; /* the place of the instruction that calls this computation, or NULL */
 	unsigned int loops; /* loops that were not unrolled, and calls of the host */
+	unsigned int replicas, partitions; /* that execute the program */
+	unsigned int transfers; /* what passes among them */
 	uint32_t randoms; /* instructions whose random numbers are our own */
 	struct {
 		unsigned int made, m_made;

@@ -7,6 +7,7 @@
 #include "import.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -409,6 +410,8 @@ int hlo_import_file(const struct hlo_file *f, const struct ncc_options *opt,
 				  .opt = opt,
 				  .err = err,
 				  .obstacles = &obstacles,
+				  .replicas = f->replicas,
+				  .partitions = f->partitions,
 				  .run = run_computation };
 	const char *name = f->proto->name;
 	int rc = hlo_check_fields(f->proto, opt, err);
@@ -424,8 +427,13 @@ int hlo_import_file(const struct hlo_file *f, const struct ncc_options *opt,
 	imp.branches = opt->target && opt->target->core >= 2 && opt->pipeline_cores <= 1;
 	imp.calls_host = hlo_host_calls(f->proto, NULL);
 	imp.m = ncc_module_new(name && *name ? name : "module");
-	if (imp.m)
+	if (imp.m) {
 		imp.m->hardware_rng = opt->hardware_rng;
+		imp.m->partitions = f->partitions;
+		imp.m->ranks = f->replicas <= NCC_MAX_RANKS && f->partitions <= NCC_MAX_RANKS
+				       ? f->replicas * f->partitions
+				       : UINT_MAX;
+	}
 	rc = imp.m ? import_entry(&imp) : ncc_no_memory(err);
 	rc = ncc_obstacles_report(&obstacles, opt, err) ?: rc;
 	if (rc) {

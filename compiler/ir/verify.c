@@ -554,6 +554,19 @@ static int check_exchange(const struct ncc_op *op, struct ncc_error *err)
 	return expect_dtype(op, op->in[0], err);
 }
 
+/* As many bytes as its groups make of the operand's, which the module's table says (expand) */
+static int check_transfer(const struct ncc_op *op, struct ncc_error *err)
+{
+	return expect_dtype(op, op->in[0], err);
+}
+
+static int check_rank(const struct ncc_op *op, struct ncc_error *err)
+{
+	if (op->shape.ndim || ncc_dtype_size(op->shape.dtype) != sizeof(uint32_t))
+		return ncc_fail_op(err, -EINVAL, op, "it is not one number of 32 bits");
+	return 0;
+}
+
 /* The rules of operations that are not element-wise */
 static const check_fn rules[NCC_KINDS] = {
 	[NCC_PARAM] = check_leaf,
@@ -578,6 +591,8 @@ static const check_fn rules[NCC_KINDS] = {
 	[NCC_REDUCE_WINDOW] = check_reduce_window,
 	[NCC_CUSTOM] = check_custom,
 	[NCC_EXCHANGE] = check_exchange,
+	[NCC_TRANSFER] = check_transfer,
+	[NCC_RANK] = check_rank,
 	[NCC_LOOP] = check_loop,
 	[NCC_STATE] = check_state,
 	[NCC_LOOP_END] = check_loop_end,

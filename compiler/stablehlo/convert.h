@@ -21,6 +21,7 @@ struct function {
 };
 
 struct scope;
+struct ncc_tiling;
 
 struct convert {
 	struct mlir *m;
@@ -33,7 +34,11 @@ struct convert {
 	unsigned int mark, depth, made; /* made: instructions */
 	unsigned int partitions;
 	bool folded; /* fold.c made constants, of which others may be left that nothing uses */
-	bool divided; /* is an argument or a result of main, among its devices? */
+	const struct mlir_op *main; /* the function that is called from outside */
+	unsigned int manual; /* computations on partitions around what is converted */
+	/* partition.c: how what the program takes and gives lies on partitions; NULL: whole */
+	const struct ncc_tiling **in, **out;
+	size_t nin, nout;
 	/* operations.c: converts an operation; how what is below reaches the others */
 	int (*op)(struct scope *s, const struct mlir_op *op);
 	/* The first operation that HLO's message here does not say whole; NULL: none */
@@ -82,6 +87,8 @@ int convert_close(struct scope *s, hlo_instruction *root);
 hlo_instruction **convert_block(struct scope *s, const struct mlir_block *b, size_t *n);
 /* A block's arguments as parameters, and what it returns as the root */
 int convert_body(struct scope *s, const struct mlir_block *b);
+/* The computation that a region of one block is */
+int convert_region(struct scope *s, const struct mlir_region *r, const hlo_computation_message **c);
 void convert_capture(struct scope *s, struct mlir_value *value, hlo_instruction *p);
 void convert_release(struct scope *s); /* what was captured is again what it was outside */
 int convert_calls(hlo_instruction *p, struct convert *v, const hlo_computation_message *c);
@@ -161,6 +168,10 @@ int whole_nothing(struct scope *s, const struct mlir_op *op);
 int whole_rng(struct scope *s, const struct mlir_op *op);
 int whole_select(struct scope *s, const struct mlir_op *op);
 int whole_static(struct scope *s, const struct mlir_op *op);
+
+/* collective.c */
+int whole_collective(struct scope *s, const struct mlir_op *op);
+int whole_all_to_all(struct scope *s, const struct mlir_op *op);
 
 /* literal.c */
 int literal_fill(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Literal *l);
