@@ -319,5 +319,5 @@ int hlo_custom_call(struct hlo_inst *in, struct hlo_value *v)
 					calls[i].nin);
 		return hlo_no_tuples(in, in->nin) ?: calls[i].import(in, v);
 	}
-	return hlo_unsupported(in);
+	return hlo_vendor(in, v);
 }

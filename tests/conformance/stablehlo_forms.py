@@ -8,6 +8,7 @@ Each text is compiled without options and run on a chip in process; its results 
 are not supported have to be refused, with what is given.
 """
 
+import math
 import subprocess
 import sys
 import tempfile
@@ -35,11 +36,6 @@ def name_of(x: np.ndarray) -> str:
 
 def normalized(x: np.ndarray, n: np.ndarray) -> np.ndarray:
     return np.where(n < 0, np.clip(n, 0, 3) + 4, np.clip(n, 0, 3))
-
-
-def pooled(x: np.ndarray) -> np.ndarray:
-    x = np.pad(x, ((1, 0), (0, 2)))
-    return x[::1, ::2]
 
 
 CASES = {
@@ -164,7 +160,41 @@ def norm_grad(x: np.ndarray, scale: np.ndarray, mean: np.ndarray, variance: np.n
     return [scale / np.sqrt(variance + EPSILON) / n * inner, (grad * centred).sum((0, 1)) / np.sqrt(variance + EPSILON), grad.sum((0, 1))]
 
 
+def softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def vendor(x: np.ndarray, w: np.ndarray) -> list[np.ndarray]:
+    order = np.argsort(-x, 2, kind="stable")[:, :, :3]
+    return [softmax(x, 2), softmax(x, 1), x / np.sqrt((x * x).mean(2, keepdims=True) + np.float32(0.01)) * w, x / (1 + np.exp(-x)),
+            x * (1 + ERF(x / np.sqrt(2))) / 2, x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2, ERF(x),
+            np.take_along_axis(x, order, 2), order.astype(np.int32), x.argmax(1).astype(np.int32), x.argmin(2).astype(np.int32), x, x]
+
+
+def call(target: str, x: str, to: str, config: str = "", types: str = "tensor<3x4x5xf32>") -> str:
+    return f'stablehlo.custom_call @"{target}"({x}) {{backend_config = "{config}"}} : ({types}) -> {to}'
+
+
+ERF = np.vectorize(math.erf)
 EPSILON = 0.01
+SAME = "tensor<3x4x5xf32>"
+CASES["custom calls of the vendor's front ends"] = Case(f"""
+        %e = stablehlo.constant dense<0.01> : tensor<f32>
+        %r0 = {call("AwsNeuronSoftmax", "%0", SAME, "2")}
+        %r1 = {call("AwsNeuronSoftmax", "%0", SAME, "1")}
+        %r2 = {call("AwsNeuronRmsNorm", "%0, %1, %e", SAME, "2", f"{SAME}, tensor<5xf32>, tensor<f32>")}
+        %r3 = {call("AwsNeuronSilu", "%0", SAME)}
+        %r4 = {call("AwsNeuronGelu", "%0", SAME)}
+        %r5 = {call("AwsNeuronGeluApprxTanh", "%0", SAME)}
+        %r6 = {call("AwsNeuronErf", "%0", SAME)}
+        %r7, %r8 = {call("AwsNeuronTopK", "%0", "(tensor<3x4x3xf32>, tensor<3x4x3xi32>)", "3")}
+        %r9 = {call("AwsNeuronArgMax", "%0", "tensor<3x5xi32>", "1")}
+        %r10 = {call("AwsNeuronArgMin", "%0", "tensor<3x4xi32>", "2")}
+        %r11 = {call("AwsNeuronTransferWithStaticRing", "%0", SAME)}
+        %m, %n = {call("AwsNeuronModuleMarkerStart-Forward", "%0, %1", f"({SAME}, tensor<5xf32>)", "", f"{SAME}, tensor<5xf32>")}
+        %z = stablehlo.subtract %m, %m : {SAME}
+        %r12 = stablehlo.add %z, %m : {SAME}""", (Z, np.arange(5, dtype=np.float32) - 1), vendor, ulps=24)
 ROW, COLUMN = (np.arange(5, dtype=np.float32) - 1) / 2, (np.arange(3, dtype=np.float32) + 1) / 4
 for at, each in ((2, 5), (0, 3)):
     CASES[f"batch_norm of feature {at}"] = Case(f"""
@@ -187,6 +217,12 @@ REFUSED = {
     "a letter twice": (f"""func.func @main(%0: tensor<4x4xf32>) -> tensor<4xf32> {{
         %r = "stablehlo.unary_einsum"(%0) <{{einsum_config = "aa->a"}}> : (tensor<4x4xf32>) -> tensor<4xf32>
         return %r : tensor<4xf32> }}""", "'aa->a': only letters, each once for an operand, are supported"),
+    "a call of the vendor's that is not known": (f"""func.func @main(%0: {S}) -> {S} {{
+        %r = stablehlo.custom_call @AwsNeuronIntMatmult(%0) : ({S}) -> {S}
+        return %r : {S} }}""", "(target 'AwsNeuronIntMatmult')"),
+    "a dimension that is none": (f"""func.func @main(%0: {S}) -> {S} {{
+        %r = stablehlo.custom_call @AwsNeuronSoftmax(%0) {{backend_config = "2"}} : ({S}) -> {S}
+        return %r : {S} }}""", "backend_config is '2', expected a number from 0 to 1"),
     "a number that only 64 bits have": (f"""func.func @main(%0: tensor<4xi32>) -> tensor<4xi1> {{
         %w = stablehlo.convert %0 : (tensor<4xi32>) -> tensor<4xi64>
         %k = stablehlo.constant dense<5000000000> : tensor<4xi64>
@@ -214,7 +250,7 @@ def compiled(cc: str, text: str, neff: Path) -> tuple[int, str]:
 
 
 def wrong_value(cc: str, run: str, case: Case) -> str:
-    expected = case.expected(*case.inputs)
+    expected = [x.astype(np.float32) if x.dtype == np.float64 else x for x in case.expected(*case.inputs)]
     types = ", ".join(f"tensor<{name_of(x)}>" for x in expected)
     arguments = ", ".join(f"%{i}: tensor<{name_of(x)}>" for i, x in enumerate(case.inputs))
     values = ", ".join(f"%r{i}" for i in range(len(expected)))
