@@ -49,6 +49,9 @@ def add(case: Callable) -> None:
     case("iota_wraps", lambda x: [lax.broadcasted_iota(t, (2, 300), 1) + x[0].astype(t) for t in (np.int8, np.uint8, np.int16)] + [
          lax.iota(np.uint16, 66000) + x.astype(np.uint16)], lambda d: d.ints(np.int8, 1, low=0, high=0))
 
+    # more rows than are unrolled, of few columns, and the other way around
+    case("decomposed_tall", lambda a, b: (jnp.linalg.svd(a, compute_uv=False), jnp.linalg.pinv(a), abs(jnp.linalg.qr(a)[1]), jnp.linalg.pinv(b),
+         abs(jnp.linalg.qr(b)[1][:, :9])), lambda d: (d.f32(1100, 3), d.f32(2, 1030)), ulps=256)
     # windows of the first columns; products of complex numbers
     first = lax.ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
     case("scatter_corner", lambda x, i, u: (lax.scatter_add(x, i, u, first), lax.scatter_max(x, i, u, first), lax.scatter(x, i, u, first),
