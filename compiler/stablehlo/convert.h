@@ -32,6 +32,7 @@ struct convert {
 	int64_t next_id;
 	unsigned int mark, depth, made; /* made: instructions */
 	unsigned int partitions;
+	int64_t numbers; /* that fold.c has */
 	bool folded; /* fold.c made constants, of which others may be left that nothing uses */
 	bool divided; /* is an argument or a result of main, among its devices? */
 	/* operations.c: converts an operation; how what is below reaches the others */

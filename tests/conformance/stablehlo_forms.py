@@ -100,6 +100,14 @@ CASES = {
         %r0 = stablehlo.add %0, %w : tensor<3xi32>
         %r1 = stablehlo.slice %s [0:2, 1:2] : (tensor<2x3xi32>) -> tensor<2x1xi32>""", (N,), lambda n: [
             n + np.array([4, 1000000007, 0], np.int32), np.array([[1000000007], [0]], np.int32)]),
+    "an arange of floats of 64 bits": Case("""
+        %n = stablehlo.constant dense<2000> : tensor<1xi64>
+        %i = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi64>) -> tensor<2000xf64>
+        %s = stablehlo.constant dense<0.1> : tensor<f64>
+        %t = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f64>) -> tensor<2000xf64>
+        %m = stablehlo.multiply %i, %t : tensor<2000xf64>
+        %f = stablehlo.convert %m : (tensor<2000xf64>) -> tensor<2000xf32>
+        %r0 = stablehlo.add %0, %f : tensor<2000xf32>""", (np.zeros(2000, np.float32),), lambda x: [(np.arange(2000) * 0.1).astype(np.float32)]),
     "sizes that are operands": Case("""
         %i = stablehlo.constant dense<[1, 0]> : tensor<2xi32>
         %j = stablehlo.constant dense<[0, 2]> : tensor<2xi64>
