@@ -155,6 +155,8 @@ int whole_broadcast_in_dim(struct scope *s, const struct mlir_op *op);
 int whole_computed(struct scope *s, const struct mlir_op *op);
 int whole_index_select(struct scope *s, const struct mlir_op *op);
 int whole_einsum(struct scope *s, const struct mlir_op *op);
+int whole_quantize(struct scope *s, const struct mlir_op *op);
+int whole_dequantize(struct scope *s, const struct mlir_op *op);
 int whole_cast(struct scope *s, const struct mlir_op *op);
 int whole_constraint(struct scope *s, const struct mlir_op *op);
 int whole_manual(struct scope *s, const struct mlir_op *op);
@@ -162,6 +164,9 @@ int whole_nothing(struct scope *s, const struct mlir_op *op);
 int whole_rng(struct scope *s, const struct mlir_op *op);
 int whole_select(struct scope *s, const struct mlir_op *op);
 int whole_static(struct scope *s, const struct mlir_op *op);
+
+/* quant.c: may the operation have operands and results of quantized types, if it has any? */
+int quant_check(struct scope *s, const struct mlir_op *op);
 
 /* literal.c */
 int literal_fill(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Literal *l);

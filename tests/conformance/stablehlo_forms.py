@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """What StableHLO has and HLO has not, or in another form, in texts: is it what the specification says? As TAP.
 
-usage: stablehlo_forms.py NEURONX_CC NEURON_RUN
+usage: stablehlo_forms.py NEURONX_CC NEURON_RUN DIRECTORY
 
-Each text is compiled without options and run on a chip in process; its results are compared with numpy's. Texts that
-are not supported have to be refused, with what is given.
+Each text, and the artifact that jaxlib made of it (DIRECTORY/NUMBER.mlirbc, by ../data/stablehlo/make.py), is compiled
+without options and run on a chip in process; its results are compared with numpy's. Texts that are not supported have to
+be refused, with what is given.
 """
 
 import math
@@ -216,6 +217,38 @@ CASES["batch_norm_grad"] = Case("""
         %r0, %r1, %r2 = "stablehlo.batch_norm_grad"(%0, %1, %2, %3, %4) <{epsilon = 0.01 : f32, feature_index = 2 : i64}> : (tensor<3x4x5xf32>,
           tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<3x4x5xf32>) -> (tensor<3x4x5xf32>, tensor<5xf32>, tensor<5xf32>)""",
     (Z, ROW, ROW * 2, ROW + 1, Z[::-1] * 2), norm_grad, ulps=16)
+Q, P, A = "!quant.uniform<i8:f32, 0.5:3>", "!quant.uniform<u8<1:250>:f32, 0.1:128>", "!quant.uniform<i8<-127:127>:f32:1, {0.25, 0.5:5, 1.6e+1:-7}>"
+M = Z.reshape(20, 3) * np.array([3, 9, 90], np.float32)
+
+
+def quantized(x: np.ndarray, scale: np.ndarray, zero: np.ndarray, least: int, most: int) -> np.ndarray:
+    return np.clip(np.round(x / scale) + zero, least, most).astype(np.float32)
+
+
+def meant(x: np.ndarray) -> list[np.ndarray]:
+    """round_nearest_even(x / scale) + zero point, within the bounds; and back"""
+    f = np.float32
+    a = (quantized(x, f(0.5), f(3), -128, 127) - f(3)) * f(0.5)
+    b = (quantized(x, f(0.1), f(128), 1, 250) - f(128)) * f(0.1)
+    scales, zeros = np.array([0.25, 0.5, 16], np.float32), np.array([0, 5, -7], np.float32)
+    c = (quantized(x, scales, zeros, -127, 127) - zeros) * scales
+    d = (quantized(a, f(0.1), f(128), 1, 250) - f(128)) * f(0.1)
+    return [a, b, c, d, a.T[::-1]]
+
+
+T = "tensor<20x3x"
+CASES["quantized types"] = Case(f"""
+        %a = stablehlo.uniform_quantize %0 : ({T}f32>) -> {T}{Q}>
+        %b = stablehlo.uniform_quantize %0 : ({T}f32>) -> {T}{P}>
+        %c = stablehlo.uniform_quantize %0 : ({T}f32>) -> {T}{A}>
+        %d = stablehlo.uniform_quantize %a : ({T}{Q}>) -> {T}{P}>
+        %e = stablehlo.transpose %a, dims = [1, 0] : ({T}{Q}>) -> tensor<3x20x{Q}>
+        %f = stablehlo.reverse %e, dims = [0] : tensor<3x20x{Q}>
+        %r0 = stablehlo.uniform_dequantize %a : ({T}{Q}>) -> {T}f32>
+        %r1 = stablehlo.uniform_dequantize %b : ({T}{P}>) -> {T}f32>
+        %r2 = stablehlo.uniform_dequantize %c : ({T}{A}>) -> {T}f32>
+        %r3 = stablehlo.uniform_dequantize %d : ({T}{P}>) -> {T}f32>
+        %r4 = stablehlo.uniform_dequantize %f : (tensor<3x20x{Q}>) -> tensor<3x20xf32>""", (M,), meant)
 S = "tensor<4x8xf32>"
 REFUSED = {
     "sizes that are computed": (f"""func.func @main(%0: {S}, %1: tensor<2xi32>, %v: tensor<f32>) -> {S} {{
@@ -231,6 +264,11 @@ REFUSED = {
     "a dimension that is none": (f"""func.func @main(%0: {S}) -> {S} {{
         %r = stablehlo.custom_call @AwsNeuronSoftmax(%0) {{backend_config = "2"}} : ({S}) -> {S}
         return %r : {S} }}""", "backend_config is '2', expected a number from 0 to 1"),
+    "arithmetic on quantized values": (f"""func.func @main(%0: tensor<4xf32>) -> tensor<4xf32> {{
+        %q = stablehlo.uniform_quantize %0 : (tensor<4xf32>) -> tensor<4x{Q}>
+        %s = stablehlo.add %q, %q : tensor<4x{Q}>
+        %r = stablehlo.uniform_dequantize %s : (tensor<4x{Q}>) -> tensor<4xf32>
+        return %r : tensor<4xf32> }}""", "add: of a quantized type: only moves"),
     "a number that only 64 bits have": (f"""func.func @main(%0: tensor<4xi32>) -> tensor<4xi1> {{
         %w = stablehlo.convert %0 : (tensor<4xi32>) -> tensor<4xi64>
         %k = stablehlo.constant dense<5000000000> : tensor<4xi64>
@@ -249,22 +287,30 @@ REFUSED = {
 }
 
 
-def compiled(cc: str, text: str, neff: Path) -> tuple[int, str]:
-    model = neff.with_suffix(".mlir")
-    model.write_text(text)
+def text_of(case: Case) -> str:
+    expected = results_of(case)
+    types = ", ".join(f"tensor<{name_of(x)}>" for x in expected)
+    arguments = ", ".join(f"%{i}: tensor<{name_of(x)}>" for i, x in enumerate(case.inputs))
+    values = ", ".join(f"%r{i}" for i in range(len(expected)))
+    return f"func.func @main({arguments}) -> ({types}) {{{case.body}\n  return {values} : {types}\n}}\n"
+
+
+def results_of(case: Case) -> list[np.ndarray]:
+    return [x.astype(np.float32) if x.dtype == np.float64 else x for x in case.expected(*case.inputs)]
+
+
+def compiled(cc: str, model: Path, neff: Path) -> tuple[int, str]:
     done = subprocess.run([cc, "compile", "--framework", "StableHLO", str(model), "--target", "trn1", "--output", str(neff)],
                           capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
 
 
-def wrong_value(cc: str, run: str, case: Case) -> str:
-    expected = [x.astype(np.float32) if x.dtype == np.float64 else x for x in case.expected(*case.inputs)]
-    types = ", ".join(f"tensor<{name_of(x)}>" for x in expected)
-    arguments = ", ".join(f"%{i}: tensor<{name_of(x)}>" for i, x in enumerate(case.inputs))
-    values = ", ".join(f"%r{i}" for i in range(len(expected)))
+def wrong_value(cc: str, run: str, case: Case, artifact: Path | None) -> str:
+    expected = results_of(case)
     with tempfile.TemporaryDirectory() as d:
         work = Path(d)
-        status, said = compiled(cc, f"func.func @main({arguments}) -> ({types}) {{{case.body}\n  return {values} : {types}\n}}\n", work / "it.neff")
+        (work / "it.mlir").write_text(text_of(case))
+        status, said = compiled(cc, artifact or work / "it.mlir", work / "it.neff")
         if status or said:
             return said.strip()
         options = []
@@ -282,11 +328,15 @@ def wrong_value(cc: str, run: str, case: Case) -> str:
 
 
 def main() -> int:
-    cc, run = sys.argv[1:]
-    wrong = {name: wrong_value(cc, run, case) for name, case in CASES.items()}
+    cc, run, directory = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    wrong = {}
+    for number, (name, case) in enumerate(CASES.items()):
+        wrong[name] = wrong_value(cc, run, case, None)
+        wrong[f"{name}, as an artifact"] = wrong_value(cc, run, case, directory / f"{number}.mlirbc")
     for name, (text, refusal) in REFUSED.items():
         with tempfile.TemporaryDirectory() as d:
-            status, said = compiled(cc, text, Path(d) / "it.neff")
+            (Path(d) / "it.mlir").write_text(text)
+            status, said = compiled(cc, Path(d) / "it.mlir", Path(d) / "it.neff")
         wrong[f"{name}: refused"] = "" if status and refusal in said else f"{status}: {said.strip()}"
     print(f"1..{len(wrong)}")
     for number, (name, what) in enumerate(wrong.items(), 1):
