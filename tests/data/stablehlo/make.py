@@ -91,7 +91,21 @@ def write_export(name, program):
     (HERE / f"{name}.hlo.pb").write_bytes(hlo.as_serialized_hlo_module_proto())
 
 
+def write_forms():
+    """The texts of tests/conformance/stablehlo_forms.py as artifacts, which jaxlib cannot make HLO of"""
+    sys.path.insert(0, str(HERE.parent.parent / "conformance"))
+    forms = importlib.import_module("stablehlo_forms")
+    (HERE / "forms").mkdir(exist_ok=True)
+    for number, case in enumerate(forms.CASES.values()):
+        artifact = _jax.mlir.serialize_portable_artifact(forms.text_of(case), VERSION, True)
+        (HERE / "forms" / f"{number}.mlirbc").write_bytes(artifact)
+
+
 def main():
+    if not sys.argv[1:] or "forms" in sys.argv[1:]:
+        write_forms()
+    if sys.argv[1:] == ["forms"]:
+        return
     ops = cases_of_ops()
     own = programs.programs()
     for name in sys.argv[1:] or [*own, *OPS]:
