@@ -68,8 +68,6 @@ PJRT_Error *npj_calls_entry(int64_t address)
 {
 	NRT_STATUS status;
 
-	if (!address)
-		return NPJ_INVALID("the option host_callback is the address of a function");
 	atomic_store(&entry, (entry_t *)(uintptr_t)address);
 	status = nrtx_host_function(NCC_HOST_TARGET, call, NULL);
 	return npj_runtime_error(status, "calls of the host");
@@ -77,8 +75,6 @@ PJRT_Error *npj_calls_entry(int64_t address)
 
 PJRT_Error *npj_calls_holder(int64_t address)
 {
-	if (!address)
-		return NPJ_INVALID("the option host_callback_hold is the address of a function");
 	atomic_store(&holder, (hold_t *)(uintptr_t)address);
 	return NULL;
 }

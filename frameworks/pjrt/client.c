@@ -11,6 +11,7 @@
 #include "nrt/nec.h"
 #include "calls.h"
 #include "nrtx.h"
+#include "progress.h"
 
 PJRT_Error *npj_Plugin_Initialize(PJRT_Plugin_Initialize_Args *a)
 {
@@ -148,6 +149,15 @@ static bool is_named(const PJRT_NamedValue *v, const char *name)
 	return v->name_size == strlen(name) && !memcmp(v->name, name, v->name_size);
 }
 
+/* Functions of the framework's own process, which it calls the plug-in in */
+static const struct {
+	const char *name;
+	PJRT_Error *(*take)(int64_t address);
+} addresses[] = {
+	{ "host_callback", npj_calls_entry },
+	{ "host_callback_hold", npj_calls_holder },
+};
+
 static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v)
 {
 	if (is_named(v, "narrow_64bit")) {
@@ -156,11 +166,18 @@ static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v)
 		c->narrow_64bit = v->bool_value;
 		return NULL;
 	}
-	if (is_named(v, "host_callback") || is_named(v, "host_callback_hold")) {
-		if (v->type != PJRT_NamedValue_kInt64)
-			return NPJ_INVALID("the option %.*s is a number", (int)v->name_size, v->name);
-		return is_named(v, "host_callback") ? npj_calls_entry(v->int64_value)
-						    : npj_calls_holder(v->int64_value);
+	for (unsigned int i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+		if (!is_named(v, addresses[i].name))
+			continue;
+		if (v->type != PJRT_NamedValue_kInt64 || !v->int64_value)
+			return NPJ_INVALID("the option %s is the address of a function",
+					   addresses[i].name);
+		return addresses[i].take(v->int64_value);
+	}
+	if (is_named(v, "python_signals")) {
+		if (v->type != PJRT_NamedValue_kInt64List)
+			return NPJ_INVALID("the option python_signals is a list of numbers");
+		return npj_progress_signals(v->int64_array_value, v->value_size);
 	}
 	/* of jax.distributed */
 	if (is_named(v, "node_id") || is_named(v, "num_nodes")) {
@@ -172,7 +189,7 @@ static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v)
 								"own devices here");
 	}
 	return NPJ_INVALID("a client has no option \"%.*s\": host_callback, "
-			   "host_callback_hold, narrow_64bit, node_id, num_nodes",
+			   "host_callback_hold, narrow_64bit, node_id, num_nodes, python_signals",
 			   (int)v->name_size, v->name ? v->name : "");
 }
 
