@@ -6,10 +6,12 @@
  */
 #include "calls.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "nrtx.h"
+#include "profiler.h"
 
 /* The contract's struct, in its order */
 struct tensor {
@@ -49,6 +51,8 @@ static int call(void *arg, uint64_t index, uint32_t nin, const struct nrtx_host_
 {
 	entry_t *fn = atomic_load(&entry);
 	struct tensor *t = calloc((size_t)nin + nout + 1, sizeof(*t));
+	char name[24];
+	int64_t began;
 	int ret;
 
 	(void)arg;
@@ -59,7 +63,10 @@ static int call(void *arg, uint64_t index, uint32_t nin, const struct nrtx_host_
 	}
 	give(t, in, nin);
 	give(t + nin, out, nout);
+	began = npj_event_now();
 	ret = fn(index, nin, t, nout, t + nin, message, size);
+	snprintf(name, sizeof(name), "%" PRIu64, index);
+	npj_event_add("callback", name, began);
 	free(t);
 	return ret;
 }

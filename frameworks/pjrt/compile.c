@@ -12,6 +12,7 @@
 #include "cache.h"
 #include "digest.h"
 #include "executable.h"
+#include "profiler.h"
 #include "progress.h"
 
 static int64_t now_ms(void)
@@ -96,7 +97,7 @@ PJRT_Error *npj_compile(PJRT_Executable *x, bool anew)
 	struct obstacles o = { .progress = &progress };
 	struct ncc_error err;
 	PJRT_Error *e, *more;
-	int64_t start = now_ms();
+	int64_t start = now_ms(), began;
 	int r;
 
 	x->cached = false;
@@ -106,6 +107,7 @@ PJRT_Error *npj_compile(PJRT_Executable *x, bool anew)
 		x->cached = true;
 		return NULL;
 	}
+	began = npj_event_now();
 	npj_progress_begin(&progress, x->program->name);
 	r = attempt(x, false, &o, &err);
 	/* 64-bit numbers inside of a program whose ends are not cannot be told to stay in 32 */
@@ -118,6 +120,7 @@ PJRT_Error *npj_compile(PJRT_Executable *x, bool anew)
 			r = second;
 	}
 	npj_progress_end(&progress);
+	npj_event_add("compile", x->program->name, began);
 	if (!r && x->program->ncalls)
 		return NULL; /* its functions have numbers of this process */
 	if (!r) {

@@ -306,6 +306,23 @@ def exported_programs() -> None:
     both(export.deserialize(blob).call, A)
 
 
+@case
+def profiles() -> None:
+    if not hasattr(jax.profiler, "ProfileData"):
+        raise Skipped("this JAX does not read profiles")
+    function = jax.jit(lambda x: jnp.tanh(x @ x.T).sum())
+    with tempfile.TemporaryDirectory() as directory:
+        with jax.profiler.trace(directory):
+            for _ in range(3):
+                function(A).block_until_ready()
+        files = [os.path.join(where, name) for where, _, names in os.walk(directory) for name in names if name.endswith(".xplane.pb")]
+        planes = {plane.name: {line.name: [event.name for event in line.events] for line in plane.lines}
+                  for plane in jax.profiler.ProfileData.from_file(files[0]).planes}
+    assert planes["/device:NEURON:0"]["Programs"].count("jit__lambda") == 3, planes["/device:NEURON:0"]
+    assert planes["/device:NEURON:0"]["Runtime"].count("nrt_execute jit__lambda") == 3
+    assert "compile jit__lambda" in planes["/host:neuron-pjrt"]["Compilations and callbacks"]
+
+
 COMPILING = """
 import jax, jax.numpy as jnp, os, signal, sys, threading
 def deep(x):
