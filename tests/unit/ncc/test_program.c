@@ -331,6 +331,38 @@ START_TEST(contradictions)
 }
 END_TEST
 
+/* A compilation ends wherever nobody wants it any more, and leaves nothing. */
+
+static bool not_wanted(void *opaque)
+{
+	return !--*(unsigned int *)opaque;
+}
+
+START_TEST(cancelled)
+{
+	unsigned int left = 0;
+	struct ncc_options opt = { .cancelled = not_wanted, .opaque = &left };
+	unsigned int asked, n = 0;
+	struct ncc_error err;
+	size_t size, out_size;
+	void *model = read_data(ADD, &size), *out;
+
+	ck_assert_int_eq(ncc_compile(model, size, &opt, &out, &out_size, &err), 0);
+	asked = 0u - left;
+	free(out);
+	ck_assert_uint_ge(asked, 20);
+	for (n = 1; n <= asked; n++) {
+		left = n;
+		ck_assert_int_eq(ncc_compile(model, size, &opt, &out, &out_size, &err),
+				 -ECANCELED);
+		ck_assert_ptr_null(out);
+		ck_assert_str_eq(err.text, "interrupted");
+		ck_assert_uint_eq(left, 0); /* it was not asked again */
+	}
+	free(model);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("program");
@@ -344,6 +376,7 @@ int main(void)
 	tcase_add_test(tc, with_config);
 	tcase_add_test(tc, identity);
 	tcase_add_test(tc, contradictions);
+	tcase_add_test(tc, cancelled);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
