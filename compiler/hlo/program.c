@@ -324,6 +324,8 @@ static int take_tilings(struct reading *r, const struct ncc_tiling *const *from,
 			return ncc_no_memory(r->err);
 		*t = *from[i];
 		t->at = (uint8_t *)(t + 1);
+		t->terms = 1;
+		t->term = NULL;
 		memcpy(t->at, from[i]->at, bytes);
 		(*to)[i] = t;
 	}

@@ -46,6 +46,7 @@ struct rt_group {
 	NRT_STATUS status;
 	struct {
 		struct rt_rank rank;
+		bool came; /* it has joined, or never will */
 		bool here; /* at the first meeting, or behind it */
 	} member[];
 };
@@ -76,7 +77,7 @@ static bool fits(const struct rt_group *g, const struct nrt_model *model)
 	const struct neff_header *h = &model->neff->header;
 
 	return !g->closed && g->n == model->nranks && g->token == model->group_token &&
-	       !g->member[model->rank].rank.model && !memcmp(g->hash, h->hash, sizeof(g->hash)) &&
+	       !g->member[model->rank].came && !memcmp(g->hash, h->hash, sizeof(g->hash)) &&
 	       !memcmp(g->uuid, h->uuid, sizeof(g->uuid));
 }
 
@@ -182,6 +183,7 @@ NRT_STATUS rt_ranks_join(struct nrt_model *model)
 	}
 	model->group = g;
 	g->refs++;
+	g->member[model->rank].came = true;
 	g->member[model->rank].rank =
 		(struct rt_rank){ model, model->core, scratch_of(model) };
 	g->closed = ++g->joined == g->n;
@@ -219,20 +221,50 @@ static void remove_group(struct rt_group *g)
 	free(g);
 }
 
+/*
+ * A rank that could not be loaded as far as to join: the others need not wait for it. What no token
+ * tells from a later load is told those alone who wait already.
+ */
+static void never_comes(const struct nrt_model *model)
+{
+	struct rt_group *g = groups;
+
+	pthread_mutex_lock(&lock);
+	while (g && !fits(g, model))
+		g = g->next;
+	if (!g && model->group_token)
+		g = find_group(model);
+	if (g) {
+		g->gone = g->broken ? g->gone : model->rank;
+		g->broken = true;
+		g->member[model->rank].came = true;
+		g->closed = ++g->joined >= g->n;
+		pthread_cond_broadcast(&g->changed);
+		if (g->closed && !g->refs)
+			remove_group(g);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 void rt_ranks_leave(struct nrt_model *model)
 {
 	struct rt_group *g = model->group;
 
+	if (!g && model->neff && model->neff->ranks && model->neff->ranks == model->nranks &&
+	    model->rank < model->nranks)
+		never_comes(model);
 	if (!g)
 		return;
 	pthread_mutex_lock(&lock);
 	if (!g->broken)
 		g->gone = model->rank;
-	g->broken = g->closed = true;
+	/* those that have not come yet still find it, and fail */
+	g->broken = true;
+	g->closed |= !model->group_token;
 	g->member[model->rank].rank.model = NULL;
 	model->group = NULL;
 	pthread_cond_broadcast(&g->changed);
-	if (!--g->refs)
+	if (!--g->refs && g->closed)
 		remove_group(g);
 	pthread_mutex_unlock(&lock);
 }
