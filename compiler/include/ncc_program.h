@@ -25,10 +25,7 @@ struct ncc_tiling {
 	unsigned int ndim;
 	int64_t tiles[NCC_MAX_DIMS]; /* 1: every partition has all of the dimension */
 	uint8_t *at; /* at [p * NCC_MAX_DIMS + d]: which tile of dimension d partition p has */
-	/*
-	 * The compiler's own: the array is the sum of so many, of which partition p has number
-	 * term[p]
-	 */
+	/* The array is the sum of so many, of which partition p has number term[p]. */
 	int64_t terms;
 	uint8_t *term;
 };

@@ -72,18 +72,22 @@ static bool wait_changed(struct rt_group *g, uint64_t until)
 
 /* ---- coming together ---- */
 
-static bool fits(const struct rt_group *g, const struct nrt_model *model)
+static bool same_file(const struct rt_group *g, const struct nrt_model *model)
 {
 	const struct neff_header *h = &model->neff->header;
 
-	return !g->closed && g->n == model->nranks && g->token == model->group_token &&
-	       !g->member[model->rank].came && !memcmp(g->hash, h->hash, sizeof(g->hash)) &&
+	return !memcmp(g->hash, h->hash, sizeof(g->hash)) &&
 	       !memcmp(g->uuid, h->uuid, sizeof(g->uuid));
+}
+
+static bool fits(const struct rt_group *g, const struct nrt_model *model)
+{
+	return !g->closed && g->n == model->nranks && g->token == model->group_token &&
+	       !g->member[model->rank].came && (g->token || same_file(g, model));
 }
 
 static struct rt_group *find_group(const struct nrt_model *model)
 {
-	const struct neff_header *h = &model->neff->header;
 	struct rt_group *g = groups;
 
 	while (g && !fits(g, model))
@@ -95,8 +99,10 @@ static struct rt_group *find_group(const struct nrt_model *model)
 		return NULL;
 	g->n = model->nranks;
 	g->token = model->group_token;
-	memcpy(g->hash, h->hash, sizeof(g->hash));
-	memcpy(g->uuid, h->uuid, sizeof(g->uuid));
+	if (model->neff) {
+		memcpy(g->hash, model->neff->header.hash, sizeof(g->hash));
+		memcpy(g->uuid, model->neff->header.uuid, sizeof(g->uuid));
+	}
 	pthread_cond_init(&g->changed, NULL);
 	g->next = groups;
 	groups = g;
@@ -120,7 +126,8 @@ static NRT_STATUS check_group(const struct rt_group *g)
 	for (uint32_t i = 0; i < g->n; i++) {
 		const struct rt_rank *r = &g->member[i].rank;
 
-		if ((r->scratch ? r->scratch->size : 0) != (first ? first->size : 0))
+		if (!r->model || !same_file(g, r->model) ||
+		    (r->scratch ? r->scratch->size : 0) != (first ? first->size : 0))
 			return rt_fail(NRT_INVALID, "NMGR", "rank %u has loaded another file", i);
 		for (uint32_t k = 0; k < i; k++)
 			if (g->member[k].rank.core == r->core)
@@ -250,8 +257,8 @@ void rt_ranks_leave(struct nrt_model *model)
 {
 	struct rt_group *g = model->group;
 
-	if (!g && model->neff && model->neff->ranks && model->neff->ranks == model->nranks &&
-	    model->rank < model->nranks)
+	if (!g && model->rank < model->nranks &&
+	    (model->neff ? model->neff->ranks == model->nranks : model->group_token > 0))
 		never_comes(model);
 	if (!g)
 		return;
