@@ -80,6 +80,19 @@ static void close_block(struct mlir_block *b, const struct spmd_scope *s)
 	b->nops = s->list.n;
 }
 
+/* Results that are the operands, divided otherwise at most */
+static int emit_same(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
+{
+	for (size_t i = 0; i < op->nin; i++) {
+		struct mlir_value *v = spmd_get(p, s, op->in[i], &spmd_note(&op->out[i])->split);
+
+		if (!v)
+			return -EINVAL;
+		set_local(&op->out[i], v);
+	}
+	return 0;
+}
+
 static int emit_block(struct spmd *p, struct spmd_scope *s, const struct mlir_block *b,
 		      const struct spmd_split *want);
 static int copy_block(struct spmd *p, struct spmd_scope *s, const struct mlir_block *b);
@@ -88,8 +101,12 @@ static int copy_block(struct spmd *p, struct spmd_scope *s, const struct mlir_bl
 static int copy_whole(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
 {
 	struct mlir_op new;
-	int rc = copy_op(p, op, &new);
+	int rc;
 
+	/* What it says of axes that are not manual has no meaning beyond them. */
+	if (spmd_is_constraint(op) && op->nin == 1 && op->nout == 1)
+		return emit_same(p, s, op);
+	rc = copy_op(p, op, &new);
 	for (size_t i = 0; !rc && i < op->nin; i++) {
 		new.in[i] = spmd_get(p, s, op->in[i], &none);
 		rc = new.in[i] ? 0 : -EINVAL;
@@ -382,19 +399,6 @@ static bool is_refused(const struct mlir_op *op)
 		if (!strcmp(op->name, names[i]))
 			return true;
 	return effect && effect->integer;
-}
-
-/* Results that are the operands, divided otherwise at most */
-static int emit_same(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
-{
-	for (size_t i = 0; i < op->nin; i++) {
-		struct mlir_value *v = spmd_get(p, s, op->in[i], &spmd_note(&op->out[i])->split);
-
-		if (!v)
-			return -EINVAL;
-		set_local(&op->out[i], v);
-	}
-	return 0;
 }
 
 static int emit_barrier(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
