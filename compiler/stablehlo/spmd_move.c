@@ -174,6 +174,64 @@ static struct mlir_value *gather(struct spmd *p, struct spmd_scope *s, struct ml
 	return op && !set_operands(p, op, &v, 1) ? op->out : NULL;
 }
 
+/* Each device gives the others of its group their parts of dimension to, for theirs of from. */
+static struct mlir_value *exchange(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
+				   spmd_axes axes, const unsigned int *from_to)
+{
+	const int64_t parts = spmd_parts(p, axes);
+	const char *names[] = { "channel_id", "replica_groups", "concat_dimension",
+				"split_dimension", "split_count" };
+	const struct mlir_attr *attrs[] = { spmd_int_attr(p, ++p->channel), groups_of(p, axes),
+					    spmd_int_attr(p, from_to[0]),
+					    spmd_int_attr(p, from_to[1]), spmd_int_attr(p, parts) };
+	struct mlir_type *t = spmd_tensor(p, v->type, v->type->ndim);
+	struct mlir_op *op;
+
+	if (!t)
+		return NULL;
+	((int64_t *)(uintptr_t)t->dim)[from_to[0]] *= parts;
+	((int64_t *)(uintptr_t)t->dim)[from_to[1]] /= parts;
+	op = add_op(p, &s->list, "all_to_all", t);
+	return op && !set_operands(p, op, &v, 1) && !spmd_set_attrs(p, op, 5, names, attrs)
+		       ? op->out
+		       : NULL;
+}
+
+/* So many of the axes are at the beginning of both lists. */
+static unsigned int shared(spmd_axes a, spmd_axes b)
+{
+	unsigned int n = spmd_axes_count(a);
+
+	while (n && spmd_axes_first(a, n) != spmd_axes_first(b, n))
+		n--;
+	return n;
+}
+
+/* What makes a dimension whole by the very axes that are to divide another one */
+static struct mlir_value *exchange_all(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
+				       struct spmd_split *have, const struct spmd_split *to)
+{
+	const unsigned int rank = v->type->ndim;
+
+	for (unsigned int d = 0; v && d < rank; d++) {
+		const unsigned int n = shared(have->dim[d], to->dim[d]);
+		const spmd_axes axes = spmd_axes_rest(have->dim[d], n);
+
+		for (unsigned int k = 0; v && axes && k < rank; k++) {
+			const unsigned int m = spmd_axes_count(have->dim[k]);
+
+			if (k == d || shared(have->dim[k], to->dim[k]) != m ||
+			    spmd_axes_rest(to->dim[k], m) != axes)
+				continue;
+			v = exchange(p, s, v, axes, (const unsigned int[]){ d, k });
+			have->dim[d] = spmd_axes_first(have->dim[d], n);
+			have->dim[k] = to->dim[k];
+			break;
+		}
+	}
+	return v;
+}
+
 /* A constant of 32-bit integers: n of them, or one that is no array (0) */
 static struct mlir_value *add_numbers(struct spmd *p, struct spmd_list *l, const int32_t *v,
 				      unsigned int n)
@@ -269,16 +327,16 @@ struct mlir_value *spmd_move(struct spmd *p, struct spmd_scope *s, struct mlir_v
 {
 	struct mlir_value *in[SPMD_MOST_RANK + 1];
 	const unsigned int rank = spmd_rank(whole);
+	struct spmd_split have = *from;
 	struct mlir_type *t;
 	bool cut = false;
 
+	v = exchange_all(p, s, v, &have, to);
 	for (unsigned int d = 0; v && d < rank; d++) {
-		unsigned int n = spmd_axes_count(from->dim[d]);
+		const spmd_axes axes = spmd_axes_rest(have.dim[d], shared(have.dim[d], to->dim[d]));
 
-		while (n && spmd_axes_first(from->dim[d], n) != spmd_axes_first(to->dim[d], n))
-			n--;
-		if (spmd_axes_rest(from->dim[d], n))
-			v = gather(p, s, v, spmd_axes_rest(from->dim[d], n), d);
+		if (axes)
+			v = gather(p, s, v, axes, d);
 	}
 	t = v ? spmd_tensor(p, v->type, rank) : NULL;
 	if (!t)
