@@ -114,7 +114,7 @@ static int report(const struct program *p, const struct ncc_output *o, FILE *f)
 	int rc = 0;
 
 	if (n > 1)
-		fprintf(f, "{\"%s\": [\n", o->nloops || o->ranks ? "parts" : o->lnc > 1 ? "cores" : "stages");
+		fprintf(f, "{\"%s\": [\n", o->parts ? "parts" : o->lnc > 1 ? "cores" : "stages");
 	for (unsigned int i = 0; !rc && i < n; i++) {
 		struct ncc_report r = report_of(&p[i], o);
 
@@ -275,10 +275,11 @@ static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
 {
 	int rc = 0;
 
-	if (o->lnc > 1 && parts->nloops > NCC_MAX_LOOPS_SHARED)
+	if (o->lnc > 1 && parts->n > 2 * NCC_MAX_LOOPS_SHARED + 1)
 		return ncc_fail(err, -EFBIG, "more than %d loops on two cores",
 				NCC_MAX_LOOPS_SHARED);
-	say(opt, "%u loops in %u parts", parts->nloops, parts->n);
+	say(opt, "%u loops and %u calls of the host in %u parts", parts->nloops, parts->ncalls,
+	    parts->n);
 	if (parts->ntransfers)
 		say(opt, "%u collectives of %u devices", parts->ntransfers, o->ranks);
 	if (o->requested > 1)
@@ -287,6 +288,7 @@ static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
 		rc = passes(parts->part[i], opt, err);
 	o->loop = parts->loop;
 	o->nloops = parts->nloops;
+	o->parts = parts;
 	o->transfer = parts->transfer;
 	o->ntransfers = parts->ntransfers;
 	if (!rc && o->lnc > 1)
@@ -368,7 +370,7 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 				o->target->name);
 	if (calls_library(m))
 		o->library = opt->library;
-	if (!ncc_has_loops(m))
+	if (!ncc_has_parts(m))
 		return back_ends(m, opt, o, err);
 	if (m->ranks && has_transfers(m)) {
 		o->ranks = m->ranks;

@@ -62,6 +62,7 @@ int hlo_whole(struct hlo_inst *in, struct ncc_op **out);
 int hlo_count_bits(struct hlo_inst *in, struct ncc_op **out);
 int hlo_is_finite(struct hlo_inst *in, struct ncc_op **out);
 int hlo_bitcast(struct hlo_inst *in, struct ncc_op **out);
+int hlo_small_bitcast(struct hlo_inst *in, struct ncc_op **out); /* small.c: of other bits */
 int hlo_reduce_precision(struct hlo_inst *in, struct ncc_op **out);
 int hlo_real(struct hlo_inst *in, struct ncc_op **out);
 int hlo_imag(struct hlo_inst *in, struct ncc_op **out);
@@ -88,6 +89,7 @@ int hlo_parameter(struct hlo_inst *in, struct hlo_value *v);
 int hlo_tuple(struct hlo_inst *in, struct hlo_value *v);
 int hlo_tuple_element(struct hlo_inst *in, struct hlo_value *v);
 int hlo_barrier(struct hlo_inst *in, struct hlo_value *v);
+int hlo_after_all(struct hlo_inst *in, struct hlo_value *v);
 
 /* flow.c */
 int hlo_inline(struct hlo_inst *in, struct hlo_value *v);
@@ -126,6 +128,11 @@ int hlo_complex_reduce(struct hlo_inst *in, struct hlo_value *v);
 int hlo_complex_reduce_window(struct hlo_inst *in, struct hlo_value *v);
 int hlo_complex_scatter(struct hlo_inst *in, struct hlo_value *v);
 int hlo_fft(struct hlo_inst *in, struct hlo_value *v);
+
+/* norm.c */
+int hlo_norm_grad(struct hlo_inst *in, struct hlo_value *v);
+int hlo_norm_inference(struct hlo_inst *in, struct hlo_value *v);
+int hlo_norm_training(struct hlo_inst *in, struct hlo_value *v);
 
 /* sort.c, scatter.c, select.c, linear.c */
 int hlo_sort(struct hlo_inst *in, struct hlo_value *v);

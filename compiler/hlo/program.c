@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "file.h"
-#include "hlo.h"
+#include "host.h"
 
 #define MOST_LEAVES (1 << 20) /* of all parameters, and of the root: far beyond any program's */
 #define MOST_LOOKS (1 << 26) /* instructions looked at for what outputs are */
@@ -283,8 +283,11 @@ static int make_room(struct reading *r)
 	p->alias = calloc(p->nout + 1, sizeof(*p->alias));
 	p->donor = calloc(p->nin + 1, sizeof(*p->donor));
 	p->same = calloc(p->nout + 1, sizeof(*p->same));
-	if (!p->name || !p->in || !p->out || !p->alias || !p->donor || !p->same)
+	p->ncalls = hlo_host_calls(r->m, NULL);
+	p->call = calloc(p->ncalls + 1, sizeof(*p->call));
+	if (!p->name || !p->in || !p->out || !p->alias || !p->donor || !p->same || !p->call)
 		return ncc_no_memory(r->err);
+	hlo_host_calls(r->m, p->call);
 	for (unsigned int i = 0; i < p->nout; i++)
 		p->alias[i] = p->same[i] = -1;
 	return 0;
@@ -375,5 +378,6 @@ void hlo_program_free(struct ncc_program *p)
 	free(p->alias);
 	free(p->donor);
 	free(p->same);
+	free(p->call);
 	free(p);
 }

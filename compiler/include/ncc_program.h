@@ -14,6 +14,9 @@
 extern "C" {
 #endif
 
+/* The target of custom calls that are calls of the host (docs/compiler.md) */
+#define NCC_HOST_TARGET "neuron_python_callback"
+
 struct ncc_array {
 	int type; /* XLA's PrimitiveType (xla_data.proto): PRED 1, S8 2, ... */
 	unsigned int ndim;
@@ -42,9 +45,12 @@ struct ncc_program {
 	 */
 	int *same;
 	unsigned int replicas, partitions; /* at least 1, and 1 where the model says nothing */
+	/* The numbers of the host's functions that it calls by the custom call NCC_HOST_TARGET */
+	unsigned int ncalls;
+	uint64_t *call;
 	/*
-	 * Of each input and output, which are what a partition has of it, how it is cut; NULL: every
-	 * partition has it whole
+	 * Of each input and output, which are what a partition has of it, how it is cut; NULL:
+	 * every partition has it whole
 	 */
 	struct ncc_tiling **in_tiling, **out_tiling;
 };

@@ -280,6 +280,8 @@ void ncc_count_users(struct ncc_module *m)
 			op->in[i]->users++;
 	for (unsigned int i = 0; i < m->nouts; i++)
 		m->outs[i]->users++;
+	if (m->effect)
+		m->effect->users++;
 }
 
 static struct ncc_op *resolve(struct ncc_op *op)
@@ -414,10 +416,17 @@ void ncc_sweep(struct ncc_module *m)
 		visit(m, m->outs[i], stack);
 	}
 
+	if (m->effect) {
+		m->effect = resolve(m->effect);
+		visit(m, m->effect, stack);
+	}
+
 	for (unsigned int i = 0; i < m->nparams; i++)
 		m->params[i]->mark = 0;
 	for (unsigned int i = 0; i < m->nouts; i++)
 		clear_marks(m->outs[i], stack);
+	if (m->effect)
+		clear_marks(m->effect, stack);
 	free(stack);
 	ncc_count_users(m);
 	sweep_data(m);

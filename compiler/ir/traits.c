@@ -270,6 +270,8 @@ static const struct ncc_traits traits[NCC_KINDS] = {
 	[NCC_STATE] = { "state", .nin = 2 },
 	[NCC_LOOP_END] = { "loop-end", .nin = NCC_ANY_NUMBER },
 	[NCC_LOOP_RESULT] = { "loop-result", .nin = 2 },
+	[NCC_HOST_CALL] = { "host-call", .nin = NCC_ANY_NUMBER },
+	[NCC_HOST_RESULT] = { "host-result", .nin = 1 },
 };
 /* clang-format on */
 

@@ -3,6 +3,7 @@
  * The verifier of the tensor IR: what an operation's attributes and operands say its result must
  * be, against what it is. Front ends run it on what they read, the driver after every pass.
  */
+#include "host.h"
 #include "traits.h"
 
 #include <errno.h>
@@ -596,6 +597,8 @@ static const check_fn rules[NCC_KINDS] = {
 	[NCC_STATE] = check_state,
 	[NCC_LOOP_END] = check_loop_end,
 	[NCC_LOOP_RESULT] = check_loop_result,
+	[NCC_HOST_CALL] = ncc_check_host_call,
+	[NCC_HOST_RESULT] = ncc_check_host_result,
 };
 
 int ncc_verify_op(const struct ncc_op *op, struct ncc_error *err)
@@ -642,7 +645,7 @@ int ncc_verify(const struct ncc_module *m, struct ncc_error *err)
 				return ncc_fail_op(err, -EINVAL, op, "operand %u is not before it",
 						   i);
 	}
-	if (!m->nouts)
+	if (!m->nouts && !m->effect && !m->kept)
 		return ncc_fail(err, -EINVAL, "module '%.100s' has no result", m->name);
 	return 0;
 }

@@ -162,7 +162,7 @@ static void fill_header(const struct ncc_output *o, struct neff_header *h)
 	h->version_minor = 0;
 	snprintf(h->build_version, sizeof(h->build_version), "%s+neuron-emulator",
 		 NEURON_EMULATOR_VERSION);
-	h->num_tpb = o->nloops || o->ranks || o->lnc > 1 ? 1 : o->nsubgraphs; /* logical cores */
+	h->num_tpb = o->parts || o->lnc > 1 ? 1 : o->nsubgraphs; /* logical cores */
 	h->requested_tpb_count = o->requested;
 	for (unsigned int i = 0; i < h->num_tpb; i++)
 		h->tpb_per_node[i] = 1;
@@ -278,12 +278,14 @@ int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct 
 	m->library = (struct neff_library *)o->library;
 	fill_header(o, &m->header);
 	rc = out_loops(o, m, err);
+	if (!rc && o->parts)
+		rc = ncc_out_calls(o->parts, m, err);
 	rc = rc || !o->ranks ? rc : out_transfers(o, m, err);
 	for (unsigned int i = 0; !rc && i < o->nsubgraphs; i++) {
 		m->nsubgraphs++;
 		rc = out_subgraph(&o->subgraph[i], i, &m->subgraphs[i], err);
 	}
-	if (!rc && (o->nloops || o->ranks || o->lnc > 1) && ncc_share_constants(m))
+	if (!rc && (o->parts || o->lnc > 1) && ncc_share_constants(m))
 		rc = ncc_no_memory(err);
 	if (rc)
 		ncc_out_free(m);
@@ -308,6 +310,11 @@ void ncc_out_free(struct neff_model *m)
 	for (unsigned int i = 0; i < m->nloops; i++)
 		free(m->loops[i].condition);
 	free(m->loops);
+	for (unsigned int i = 0; i < m->ncalls; i++) {
+		free(m->calls[i].target);
+		free(m->calls[i].array);
+	}
+	free(m->calls);
 	for (unsigned int i = 0; i < m->ncollectives; i++) {
 		free(m->collectives[i].from);
 		free(m->collectives[i].to);

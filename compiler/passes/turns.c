@@ -373,9 +373,12 @@ int ncc_join_turns(struct ncc_module *m, struct ncc_error *err)
 	unsigned int n = 0;
 	int rc = 0;
 
-	for (struct ncc_op *op = m->first; op; op = op->next)
+	for (struct ncc_op *op = m->first; op; op = op->next) {
+		if (op->kind == NCC_HOST_CALL)
+			return 0; /* each call is there once */
 		if (op->kind == NCC_LOOP_END)
 			end[n++] = op;
+	}
 	for (unsigned int i = 0; i < n && !rc; i++) {
 		struct turning t = { .m = m, .end = end[i] };
 		struct count c;

@@ -233,8 +233,9 @@ static int exchange(struct scope *s, const struct mlir_op *op, hlo_instruction *
 		return rc;
 	if (n < 1 || split < 0 || concat < 0 || (size_t)split >= rank || (size_t)concat >= rank ||
 	    rank > NCC_MAX_DIMS || x->shape->dimensions[split] % n)
-		return convert_fail(s, -EINVAL, "%lld parts of dimension %lld, put together along "
-						"%lld",
+		return convert_fail(s, -EINVAL,
+				    "%lld parts of dimension %lld, put together along "
+				    "%lld",
 				    (long long)n, (long long)split, (long long)concat);
 	p = convert_add(s, "all-to-all", x->shape, &x, 1);
 	if (!p)

@@ -33,6 +33,7 @@ struct convert {
 	int64_t next_id;
 	unsigned int mark, depth, made; /* made: instructions */
 	unsigned int partitions;
+	bool folded; /* fold.c made constants, of which others may be left that nothing uses */
 	const struct mlir_op *main; /* the function that is called from outside */
 	unsigned int manual; /* computations on partitions around what is converted */
 	/* partition.c: how what the program takes and gives lies on partitions; NULL: whole */
@@ -121,6 +122,7 @@ int fields_word(struct scope *s, const struct mlir_op *op, const char *name,
 /* One more dimension of a slice, whose list has the room */
 int fields_add_slice(struct scope *s, hlo_instruction *p, int64_t start, int64_t limit,
 		     int64_t stride);
+int fields_batch_norm(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 int fields_broadcast(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 int fields_cholesky(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 int fields_compare(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
@@ -147,7 +149,7 @@ int fields_convolution(struct scope *s, const struct mlir_op *op, hlo_instructio
 int fields_reduce_window(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 int fields_select_and_scatter(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 
-/* Operations that are no one instruction: literal.c, regions.c, calls.c, shapes.c */
+/* Operations that are no one instruction: literal.c, regions.c, ... */
 int whole_constant(struct scope *s, const struct mlir_op *op);
 int whole_case(struct scope *s, const struct mlir_op *op);
 int whole_while(struct scope *s, const struct mlir_op *op);
@@ -156,6 +158,9 @@ int whole_composite(struct scope *s, const struct mlir_op *op);
 int whole_custom_call(struct scope *s, const struct mlir_op *op);
 int whole_barrier(struct scope *s, const struct mlir_op *op);
 int whole_broadcast_in_dim(struct scope *s, const struct mlir_op *op);
+int whole_computed(struct scope *s, const struct mlir_op *op);
+int whole_index_select(struct scope *s, const struct mlir_op *op);
+int whole_einsum(struct scope *s, const struct mlir_op *op);
 int whole_cast(struct scope *s, const struct mlir_op *op);
 int whole_constraint(struct scope *s, const struct mlir_op *op);
 int whole_manual(struct scope *s, const struct mlir_op *op);
@@ -169,6 +174,15 @@ int whole_collective(struct scope *s, const struct mlir_op *op);
 int whole_all_to_all(struct scope *s, const struct mlir_op *op);
 
 /* literal.c */
+int literal_fill(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Literal *l);
 hlo_instruction *literal_add(struct scope *s, const struct mlir_attr *dense);
+
+/* fold.c: evaluates an operation that has been converted, if the program says all its operands */
+int fold(struct scope *s, const struct mlir_op *op);
+/* Takes away what evaluating has left without a use, once the module is there. 0 or -ENOMEM */
+int fold_sweep(struct convert *v);
+/* The numbers of a list, or a list of lists, of integers. Returns false: the program does not say
+ * them */
+bool fold_list(const struct mlir_value *value, size_t *n, int64_t **list);
 
 #endif

@@ -100,6 +100,7 @@ struct mlir_value {
 	void *note;
 	const void *owner;
 	unsigned int mark;
+	const void *known; /* fold.c's: its numbers, where the program says them */
 };
 
 struct mlir_op {

@@ -21,9 +21,9 @@ static const struct conversion conversions[] = {
 	{ "async_done", "async-done", .nin = -1, .partly = true },
 	{ "async_start", "stablehlo.async_start", .nin = -1, .nregions = 1, .partly = true },
 	{ "atan2", "atan2", .nin = 2, .one = true },
-	{ "batch_norm_grad", "batch-norm-grad", .nin = -1, .partly = true },
-	{ "batch_norm_inference", "batch-norm-inference", .nin = -1, .one = true, .partly = true },
-	{ "batch_norm_training", "batch-norm-training", .nin = -1, .partly = true },
+	{ "batch_norm_grad", "batch-norm-grad", .nin = 5, .fields = fields_batch_norm },
+	{ "batch_norm_inference", "batch-norm-inference", .nin = 5, .one = true, .fields = fields_batch_norm },
+	{ "batch_norm_training", "batch-norm-training", .nin = 3, .fields = fields_batch_norm },
 	{ "bitcast_convert", "bitcast-convert", .nin = 1, .one = true },
 	{ "broadcast", "broadcast", .nin = 1, .one = true, .fields = fields_broadcast },
 	{ "broadcast_in_dim", NULL, .nin = 1, .one = true, .whole = whole_broadcast_in_dim },
@@ -52,14 +52,14 @@ static const struct conversion conversions[] = {
 	{ "dot", "dot", .nin = 2, .one = true, .fields = fields_dot },
 	{ "dot_general", "dot", .nin = 2, .one = true, .fields = fields_dot_general },
 	{ "dynamic_broadcast_in_dim", NULL, .nin = 2, .one = true, .whole = whole_static },
-	{ "dynamic_conv", "stablehlo.dynamic_conv", .nin = -1, .one = true, .partly = true },
-	{ "dynamic_gather", "stablehlo.dynamic_gather", .nin = -1, .one = true, .partly = true },
+	{ "dynamic_conv", NULL, .nin = 3, .one = true, .whole = whole_computed },
+	{ "dynamic_gather", NULL, .nin = 3, .one = true, .whole = whole_computed },
 	{ "dynamic_iota", NULL, .nin = 1, .one = true, .whole = whole_static },
-	{ "dynamic_pad", "stablehlo.dynamic_pad", .nin = -1, .one = true, .partly = true },
+	{ "dynamic_pad", NULL, .nin = 5, .one = true, .whole = whole_computed },
 	{ "dynamic_reshape", NULL, .nin = 2, .one = true, .whole = whole_static },
 	{ "dynamic_slice", "dynamic-slice", .nin = -1, .one = true, .fields = fields_dynamic_slice },
 	{ "dynamic_update_slice", "dynamic-update-slice", .nin = -1, .one = true },
-	{ "einsum", "stablehlo.einsum", .nin = -1, .one = true, .partly = true },
+	{ "einsum", NULL, .nin = 2, .one = true, .whole = whole_einsum },
 	{ "exponential", "exponential", .nin = 1, .one = true },
 	{ "exponential_minus_one", "exponential-minus-one", .nin = 1, .one = true },
 	{ "fft", "fft", .nin = 1, .one = true, .fields = fields_fft },
@@ -89,7 +89,7 @@ static const struct conversion conversions[] = {
 	{ "popcnt", "popcnt", .nin = 1, .one = true },
 	{ "power", "power", .nin = 2, .one = true },
 	{ "real", "real", .nin = 1, .one = true },
-	{ "real_dynamic_slice", "stablehlo.real_dynamic_slice", .nin = -1, .one = true, .partly = true },
+	{ "real_dynamic_slice", NULL, .nin = 4, .one = true, .whole = whole_computed },
 	{ "recv", "recv", .nin = -1, .partly = true },
 	{ "reduce", "reduce", .nin = -1, .nregions = 1, .fields = fields_dimensions },
 	{ "reduce_precision", "reduce-precision", .nin = 1, .one = true, .fields = fields_precision },
@@ -123,11 +123,11 @@ static const struct conversion conversions[] = {
 	{ "subtract", "subtract", .nin = 2, .one = true },
 	{ "tan", "tan", .nin = 1, .one = true },
 	{ "tanh", "tanh", .nin = 1, .one = true },
-	{ "torch_index_select", "stablehlo.torch_index_select", .nin = -1, .one = true, .partly = true },
+	{ "torch_index_select", NULL, .nin = 2, .one = true, .whole = whole_index_select },
 	{ "transpose", "transpose", .nin = 1, .one = true, .fields = fields_permutation },
 	{ "triangular_solve", "triangular-solve", .nin = 2, .one = true, .fields = fields_triangular_solve },
 	{ "tuple", "tuple", .nin = -1, .one = true },
-	{ "unary_einsum", "stablehlo.unary_einsum", .nin = -1, .one = true, .partly = true },
+	{ "unary_einsum", NULL, .nin = 1, .one = true, .whole = whole_einsum },
 	{ "uniform_dequantize", "stablehlo.uniform_dequantize", .nin = -1, .one = true, .partly = true },
 	{ "uniform_quantize", "stablehlo.uniform_quantize", .nin = -1, .one = true, .partly = true },
 	{ "while", NULL, .nin = -1, .whole = whole_while },
@@ -186,7 +186,5 @@ int convert_op(struct scope *s, const struct mlir_op *op)
 	if (c && !c->whole && op->nregions != c->nregions)
 		return convert_fail(s, -EINVAL, "%zu regions, expected %u", op->nregions,
 				    c->nregions);
-	if (c && c->whole)
-		return c->whole(s, op);
-	return convert_plain(s, op, c);
+	return (c && c->whole ? c->whole(s, op) : convert_plain(s, op, c)) ?: fold(s, op);
 }

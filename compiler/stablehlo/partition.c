@@ -97,8 +97,8 @@ static int by_id(const void *id, const void *p)
 /* Instructions are numbered in their order. */
 static struct value *value_of(const struct frame *f, int64_t id)
 {
-	hlo_instruction **p = bsearch(&id, f->c->instructions, f->c->n_instructions, sizeof(*p),
-				      by_id);
+	hlo_instruction **p =
+		bsearch(&id, f->c->instructions, f->c->n_instructions, sizeof(*p), by_id);
 
 	return p ? &f->value[p - f->c->instructions] : NULL;
 }
@@ -143,8 +143,9 @@ static int argument(struct part *c, const struct frame *f, const hlo_instruction
 		return 0;
 	}
 	if (t && !part_dims(p->shape, t, dims))
-		return part_fail(c, -ENOTSUP, "argument %lld has a dimension that its devices do "
-					      "not divide",
+		return part_fail(c, -ENOTSUP,
+				 "argument %lld has a dimension that its devices do "
+				 "not divide",
 				 (long long)p->parameter_number);
 	t = t && !tiling_is_whole(t) ? t : NULL;
 	out->p = part_copy(c, p, NULL, 0, t ? dims : NULL);
@@ -234,8 +235,8 @@ static int inline_call(struct part *c, const hlo_instruction *p, struct value *i
 		       struct value *out)
 {
 	struct frame f = { .c = p->n_called_computation_ids == 1
-				       ? computation_of(c, p->called_computation_ids[0])
-				       : NULL,
+					? computation_of(c, p->called_computation_ids[0])
+					: NULL,
 			   .args = in,
 			   .nargs = n };
 	int rc;

@@ -203,7 +203,8 @@ static hlo_instruction *rank_of(struct part *c)
 }
 
 /* s32: where a partition's tile of a dimension begins */
-static hlo_instruction *place_of(struct part *c, const struct ncc_tiling *t, unsigned int d, int64_t each)
+static hlo_instruction *place_of(struct part *c, const struct ncc_tiling *t, unsigned int d,
+				 int64_t each)
 {
 	int32_t at[TILING_MOST];
 	hlo_instruction *in[2], *p;
@@ -214,14 +215,15 @@ static hlo_instruction *place_of(struct part *c, const struct ncc_tiling *t, uns
 	in[1] = rank_of(c);
 	if (!in[0] || !in[1])
 		return NULL;
-	p = convert_add(&c->s, "dynamic-slice",
-			part_shape(c, in[0]->shape, (const int64_t[]){ 1 }), in, 2);
+	p = convert_add(&c->s, "dynamic-slice", part_shape(c, in[0]->shape, (const int64_t[]){ 1 }),
+			in, 2);
 	if (!p)
 		return NULL;
 	p->dynamic_slice_sizes = one_number(c, 1);
 	p->n_dynamic_slice_sizes = 1;
-	return p->dynamic_slice_sizes ? convert_add(&c->s, "reshape", scalar_shape(c, HLO_S32), &p, 1)
-				      : NULL;
+	return p->dynamic_slice_sizes
+		       ? convert_add(&c->s, "reshape", scalar_shape(c, HLO_S32), &p, 1)
+		       : NULL;
 }
 
 /* Does a broadcast, or a count, repeat itself along every dimension that t cuts? */

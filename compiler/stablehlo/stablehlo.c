@@ -192,7 +192,8 @@ static int convert_module(struct convert *v)
 	if (!entry)
 		return -ENOTSUP;
 	s.at = f->op;
-	if (v->partitions > 1)
+	rc = fold_sweep(v);
+	if (!rc && v->partitions > 1)
 		rc = partition_module(v, &entry);
 	if (rc)
 		return rc;

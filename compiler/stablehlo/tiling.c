@@ -52,8 +52,9 @@ struct mesh {
 
 static int bad_mesh(struct scope *s)
 {
-	return convert_fail(s, -ENOTSUP, "a mesh that is not of all %u partitions, of up to %d "
-					 "axes",
+	return convert_fail(s, -ENOTSUP,
+			    "a mesh that is not of all %u partitions, of up to %d "
+			    "axes",
 			    s->v->partitions, MOST_AXES);
 }
 
@@ -64,7 +65,8 @@ static int64_t number(const struct mlir_attr *a, int64_t absent)
 
 static int read_mesh(struct scope *s, const struct mlir_attr *a, struct mesh *m)
 {
-	const struct mlir_attr *axes = mlir_entry_of(a, "axes"), *ids = mlir_entry_of(a, "device_ids");
+	const struct mlir_attr *axes = mlir_entry_of(a, "axes"), *ids = mlir_entry_of(a, "device_"
+											 "ids");
 	int64_t n = 1;
 
 	*m = (struct mesh){ 0 };
@@ -115,7 +117,9 @@ struct part {
 static int read_part(struct scope *s, const struct mesh *m, const struct mlir_attr *ref,
 		     struct part *part)
 {
-	const struct mlir_attr *name = mlir_entry_of(ref, "name"), *sub = mlir_entry_of(ref, "sub_axis");
+	const struct mlir_attr *name = mlir_entry_of(ref, "name"), *sub = mlir_entry_of(ref, "sub_"
+											     "axi"
+											     "s");
 	int64_t before, size;
 
 	for (part->axis = 0; part->axis < m->naxes; part->axis++)
@@ -173,7 +177,8 @@ static int read_shardy(struct scope *s, const struct mlir_attr *a, struct ncc_ti
 	int rc;
 
 	if (unreduced && unreduced->kind == MLIR_ARRAY && unreduced->n)
-		return convert_fail(s, -ENOTSUP, "a value that is still to be reduced among devices");
+		return convert_fail(s, -ENOTSUP,
+				    "a value that is still to be reduced among devices");
 	if (!dims || dims->kind != MLIR_ARRAY || dims->n != t->ndim)
 		return convert_fail(s, -EINVAL, "a sharding of another rank");
 	for (size_t d = 0; d < dims->n; d++) {
@@ -280,8 +285,8 @@ static bool read_text(const struct convert *v, const char *text, struct ncc_tili
 	if (!p)
 		return strstr(text, "replicated") != NULL || strstr(text, "maximal") != NULL;
 	p += strlen("devices=[");
-	if (!take_numbers(&p, ']', &tiles) || tiles.n < t->ndim || product(&tiles) != v->partitions ||
-	    !take_devices(&p, v->partitions, &devices))
+	if (!take_numbers(&p, ']', &tiles) || tiles.n < t->ndim ||
+	    product(&tiles) != v->partitions || !take_devices(&p, v->partitions, &devices))
 		return false;
 	for (unsigned int d = 0; d < t->ndim; d++)
 		t->tiles[d] = tiles.v[d];

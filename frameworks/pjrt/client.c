@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "nrt/nec.h"
+#include "calls.h"
 #include "nrtx.h"
-#include "pjrt.h"
 
 PJRT_Error *npj_Plugin_Initialize(PJRT_Plugin_Initialize_Args *a)
 {
@@ -60,9 +60,11 @@ void npj_client_unref(PJRT_Client *c)
 {
 	if (atomic_fetch_sub(&c->refs, 1) != 1)
 		return;
-	for (unsigned int i = 0; c->device && i < c->n; i++)
+	for (unsigned int i = 0; c->device && i < c->n; i++) {
+		npj_pool_free(c->device[i].pool);
 		for (int k = 0; k < NPJ_KINDS; k++)
 			npj_memory_end(&c->device[i].memory[k]);
+	}
 	npj_topology_unref(c->topology);
 	free(c->device);
 	free(c->devices);
@@ -125,7 +127,8 @@ static PJRT_Error *make_devices(PJRT_Client *c)
 		d->description = &c->topology->description[i];
 		snprintf(name, sizeof(name), "pjrt-nc%u", i % 1000);
 		d->queue = npj_queue_new(name);
-		if (!d->queue)
+		d->pool = npj_pool_new();
+		if (!d->queue || !d->pool)
 			return npj_no_memory();
 		c->devices[i] = d;
 		for (int k = 0; k < NPJ_KINDS; k++) {
@@ -156,6 +159,12 @@ static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v)
 		c->narrow_64bit = v->bool_value;
 		return NULL;
 	}
+	if (is_named(v, "host_callback") || is_named(v, "host_callback_hold")) {
+		if (v->type != PJRT_NamedValue_kInt64)
+			return NPJ_INVALID("the option %.*s is a number", (int)v->name_size, v->name);
+		return is_named(v, "host_callback") ? npj_calls_entry(v->int64_value)
+						    : npj_calls_holder(v->int64_value);
+	}
 	/* of jax.distributed */
 	if (is_named(v, "node_id") || is_named(v, "num_nodes")) {
 		int64_t alone = is_named(v, "num_nodes");
@@ -165,7 +174,8 @@ static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v)
 		return npj_error(PJRT_Error_Code_UNIMPLEMENTED, "several processes: each has its "
 								"own devices here");
 	}
-	return NPJ_INVALID("a client has no option \"%.*s\": narrow_64bit, node_id, num_nodes",
+	return NPJ_INVALID("a client has no option \"%.*s\": host_callback, "
+			   "host_callback_hold, narrow_64bit, node_id, num_nodes",
 			   (int)v->name_size, v->name ? v->name : "");
 }
 

@@ -83,7 +83,7 @@ PJRT_Error *npj_compile(PJRT_Executable *x, bool anew)
 	x->cached = false;
 	if (npj_executable_trivial(x))
 		return NULL;
-	if (!anew && npj_cache_read(x, &x->neff)) {
+	if (!anew && !x->program->ncalls && npj_cache_read(x, &x->neff)) {
 		x->cached = true;
 		return NULL;
 	}
@@ -97,6 +97,8 @@ PJRT_Error *npj_compile(PJRT_Executable *x, bool anew)
 		if (!second)
 			r = 0;
 	}
+	if (!r && x->program->ncalls)
+		return NULL; /* its functions have numbers of this process */
 	if (!r) {
 		npj_cache_write(x, now_ms() - start);
 		return NULL;

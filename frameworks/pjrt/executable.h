@@ -76,6 +76,7 @@ struct npj_binding {
 struct PJRT_LoadedExecutable {
 	atomic_int refs;
 	atomic_bool deleted;
+	bool held; /* the framework was told of its calls of the host */
 	PJRT_Client *client;
 	PJRT_Executable *executable;
 	unsigned int n; /* devices, replica by replica */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "calls.h"
 #include "executable.h"
 #include "nrtx.h"
 
@@ -180,6 +181,7 @@ static int64_t now_ns(void)
 static void run_now(void *arg)
 {
 	struct run *r = arg;
+	const PJRT_Device *before = npj_calls_enter(r->program->device[r->at]);
 	PJRT_Error *e = arguments(r);
 	int64_t start = now_ns();
 	PJRT_Event *done;
@@ -191,6 +193,7 @@ static void run_now(void *arg)
 	if (e && r->program->together && !r->reached)
 		nrtx_execute_failed(r->program->model[r->at]);
 	atomic_store(&r->program->duration, now_ns() - start);
+	npj_calls_enter(before);
 	/* who sees that it is ready sees its arguments' memory free */
 	done = npj_event_ref(r->done);
 	run_free(r);
@@ -208,8 +211,11 @@ static bool donatable(const PJRT_ExecuteOptions *o, unsigned int i)
 	return true;
 }
 
+/* A token is whatever has no bytes. */
 static bool same_shape(const struct npj_shape *a, const struct npj_shape *b)
 {
+	if (b->type->type == PJRT_Buffer_Type_TOKEN)
+		return !npj_device_bytes(a);
 	return a->type == b->type && a->ndim == b->ndim &&
 	       !memcmp(a->dim, b->dim, a->ndim * sizeof(a->dim[0]));
 }
@@ -357,7 +363,7 @@ static bool at_once(const struct run *r)
 	long long last = atomic_load(&r->program->duration);
 
 	if (r->program->executable->neff.size &&
-	    (!last || last > SHORT_NS || r->program->together))
+	    (!last || last > SHORT_NS || p->ncalls || r->program->together))
 		return false;
 	for (unsigned int i = 0; i < p->nin; i++)
 		if (!npj_event_ready(r->in[i]->ready))
@@ -365,10 +371,33 @@ static bool at_once(const struct run *r)
 	return true;
 }
 
+/*
+ * A program that a function runs which a program on the same device has called: that one waits for
+ * it, and what is in the device's queue comes later.
+ */
+static PJRT_Error *run_within(struct run *r)
+{
+	const struct ncc_program *p = r->program->executable->program;
+	PJRT_Error *e = NULL;
+
+	for (unsigned int i = 0; i < p->nin && !e; i++)
+		e = npj_calls_wait(r->in[i]);
+	if (!e) {
+		run_now(r);
+		return NULL;
+	}
+	npj_event_set(r->done, npj_error_copy(e));
+	run_free(r);
+	return e;
+}
+
 static PJRT_Error *submit(struct run *r)
 {
 	struct npj_queue *q = r->program->device[r->at]->queue;
 	PJRT_Error *e;
+
+	if (npj_calls_within(r->program->device[r->at]))
+		return run_within(r);
 
 	/* neither a program that computes nothing nor what it waits for needs the device */
 	if (!r->program->executable->neff.size && at_once(r)) {
@@ -430,8 +459,8 @@ static void unstage(PJRT_LoadedExecutable_Execute_Args *a, struct run **run, siz
 		unsigned int nout = a->executable->executable->program->nout;
 
 		for (unsigned int k = 0; k < nout; k++)
-			npj_Buffer_Destroy(&(PJRT_Buffer_Destroy_Args){
-				.buffer = a->output_lists[j][k] });
+			npj_Buffer_Destroy(
+				&(PJRT_Buffer_Destroy_Args){ .buffer = a->output_lists[j][k] });
 		npj_event_set(run[j]->done, NULL);
 		run_free(run[j]);
 	}

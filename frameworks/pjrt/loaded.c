@@ -9,6 +9,7 @@
 
 #include "bytes.h"
 #include "cache.h"
+#include "calls.h"
 #include "compile_options.pb-c.h"
 #include "executable.h"
 #include "nrt/nrt_experimental.h"
@@ -37,6 +38,8 @@ void npj_loaded_unref(PJRT_LoadedExecutable *l)
 		return;
 	c = l->client;
 	unload(l);
+	if (l->held)
+		npj_calls_hold(l->executable->program, false);
 	npj_executable_unref(l->executable);
 	free(l->device);
 	free(l->logical);
@@ -136,8 +139,8 @@ static PJRT_Error *ranks_error(const struct rank *rank, unsigned int n)
 	const struct rank *worst = NULL;
 
 	for (unsigned int i = 0; i < n; i++)
-		if (rank[i].status && (!worst || (worst->status == NRT_FAILURE &&
-						  rank[i].status != NRT_FAILURE)))
+		if (rank[i].status &&
+		    (!worst || (worst->status == NRT_FAILURE && rank[i].status != NRT_FAILURE)))
 			worst = &rank[i];
 	return worst ? npj_error(PJRT_Error_Code_INTERNAL, "loading the program: %s\n%s",
 				 nrt_get_status_as_str(worst->status), worst->why ? worst->why : "")
@@ -153,6 +156,7 @@ static PJRT_Error *load_ranks(PJRT_LoadedExecutable *l, const struct nrtx_load_p
 
 	if (!rank)
 		return npj_no_memory();
+	npj_pools_empty(l->client); /* what fails for want of memory fails for all */
 	for (unsigned int i = 0; i < l->n; i++) {
 		rank[i].params = *params;
 		rank[i].params.start_core = l->device[i]->vnc;
@@ -182,6 +186,8 @@ static PJRT_Error *load_each(PJRT_LoadedExecutable *l, struct nrtx_load_params *
 	for (unsigned int i = 0; i < l->n && !status; i++) {
 		params->start_core = l->device[i]->vnc;
 		status = nrtx_load(NULL, 0, params, &l->model[i]);
+		if (status == NRT_RESOURCE && npj_pools_empty(l->client))
+			status = nrtx_load(NULL, 0, params, &l->model[i]);
 	}
 	return npj_runtime_error(status, "loading the program");
 }
@@ -256,8 +262,11 @@ PJRT_Error *npj_load(PJRT_Client *c, PJRT_Executable *x, PJRT_LoadedExecutable *
 	l->client = npj_client_ref(c);
 	l->executable = x;
 	e = assign(l);
-	if (!e)
+	if (!e) {
+		npj_calls_hold(x->program, true);
+		l->held = true;
 		e = load(l);
+	}
 	if (e) {
 		npj_loaded_unref(l);
 		return e;

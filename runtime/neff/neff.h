@@ -228,6 +228,32 @@ struct neff_loop {
 #define NEFF_MAX_ITERATIONS (1ull << 32)
 
 /*
+ * A call of a function of the host's behind a subgraph (docs/neff.md, Calls of the host). An array
+ * lies at an offset in the memory of virtual variables, a complex one's halves at two, one without
+ * elements at none. A result that nobody needs is nowhere.
+ */
+#define NEFF_MAX_CALL_ARRAYS 256
+#define NEFF_CALL_NOWHERE UINT64_MAX
+struct neff_call_array {
+	char type[12]; /* XLA's name: "f32", "pred" */
+	unsigned int ndim, noff;
+	uint64_t shape[NEFF_MAX_DIMS];
+	uint64_t off[2];
+};
+struct neff_call {
+	uint32_t after; /* index in a core's subgraphs */
+	char *target; /* whose function, and which of them */
+	uint64_t index;
+	bool guarded; /* it is made if the byte at guard is not 0 */
+	uint64_t guard;
+	unsigned int nin, nout;
+	struct neff_call_array *array; /* nin + nout */
+};
+/* How many parts an array is in, and the bytes of each (UINT64_MAX: more than there can be) */
+unsigned int neff_call_halves(const struct neff_call_array *a);
+uint64_t neff_call_bytes(const struct neff_call_array *a);
+
+/*
  * What ranks, which are devices that execute the file together, pass to each other behind a
  * subgraph (docs/neff.md, Collectives). Member i of a group gets a block of each, in the group's
  * order.
@@ -264,6 +290,8 @@ struct neff_model {
 	unsigned int nloops;
 	/* sorted by first; with loops subgraphs are a core's parts (docs/neff.md, Loops) */
 	struct neff_loop *loops;
+	unsigned int ncalls; /* in the order in which they are made; parts as with loops */
+	struct neff_call *calls;
 	/* how many execute it together, partitions of each replica; 0: it is not for several */
 	uint32_t ranks, partitions;
 	unsigned int ncollectives;
@@ -272,10 +300,10 @@ struct neff_model {
 	struct neff_library *library; /* of its custom operators, or NULL */
 };
 
-/* Are its subgraphs parts of a core's program, rather than stages? */
-static inline bool neff_has_parts(const struct neff_model *model)
+/* Are the subgraphs parts of one program, with one memory of virtual variables? */
+static inline bool neff_in_parts(const struct neff_model *model)
 {
-	return model->nloops || model->ranks;
+	return model->nloops || model->ncalls || model->ranks;
 }
 
 /* How many subgraphs each core of a logical one has: the first one's come first. */

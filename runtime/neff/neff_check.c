@@ -406,7 +406,7 @@ static int subgraph_check(const struct neff_subgraph *sg, const struct neff_mode
 			 .sg = sg,
 			 .target = target,
 			 .library = model->library,
-			 .part = neff_has_parts(model) ||
+			 .part = neff_in_parts(model) ||
 				 (model->header.lnc_size > 1 && sg != model->subgraphs),
 			 .logical = model->header.lnc_size > 1,
 			 .limits = limits,
@@ -454,7 +454,7 @@ static int logical_check(const struct neff_model *model, struct neff_error *err)
 	if (n > most)
 		return neff_fail(err, "header: lnc_size %u, a logical core of %s has up to %u", n,
 				 model->target->name, most ? most : 1);
-	if (neff_has_parts(model) ? model->nsubgraphs % n : model->nsubgraphs != n)
+	if (neff_in_parts(model) ? model->nsubgraphs % n : model->nsubgraphs != n)
 		return neff_fail(err,
 				 "kelf-0.json: %u subgraphs and %u loops, lnc_size %u has %u, or "
 				 "with loops a multiple of it",
@@ -481,6 +481,7 @@ int neff_check_model(const struct neff_model *model, const struct neff_limits *l
 				 NEFF_LIBRARY_MEMBER);
 	for (unsigned int i = 0; !ret && i < model->nsubgraphs; i++)
 		ret = subgraph_check(&model->subgraphs[i], model, limits, &runs, err);
-	return ret || (model->nsubgraphs == 1 && !neff_has_parts(model)) ? ret
-								 : neff_check_stages(model, err);
+	return ret || (model->nsubgraphs == 1 && !neff_in_parts(model))
+		       ? ret
+		       : neff_check_stages(model, err);
 }

@@ -3,6 +3,7 @@
  * The writer: a struct neff_model becomes a header and a reproducible gzip ustar stream. The model
  * goes through the reader's checks first, so that whatever is written can be read.
  */
+#include "neff_calls.h"
 #include "neff_custom.h"
 #include "neff_gzip.h"
 #include "neff_priv.h"
@@ -151,6 +152,8 @@ static json_t *kelf_to_json(const struct neff_model *model)
 	kelf = json_pack("{s:s, s:o}", "version", "0.5", "graphs", graphs);
 	if (model->nloops)
 		json_object_set_new(kelf, "loops", loops_to_json(model));
+	if (model->ncalls)
+		json_object_set_new(kelf, "calls", neff_calls_to_json(model));
 	if (model->ranks)
 		neff_collectives_to_json(model, kelf);
 	return kelf;

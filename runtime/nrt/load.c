@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt_calls.h"
 #include "rt_clock.h"
 #include "rt_env.h"
 #include "rt_exec.h"
@@ -52,7 +53,7 @@ static NRT_STATUS read_neff(struct nrt_model *model, const void *bytes, size_t s
 			return status;
 	}
 	model->neff = rt_neff_model(model->file);
-	return NRT_SUCCESS;
+	return rt_calls_check(model->neff);
 }
 
 /* By the two variables that have the public library tell of them */
@@ -94,8 +95,8 @@ static uint32_t default_timeout(const struct nrt_model *model, uint32_t least)
 static const struct rt_kind *kind_of(const struct neff_model *neff)
 {
 	if (neff->header.lnc_size > 1)
-		return neff_has_parts(neff) ? &rt_kind_logical_loops : &rt_kind_logical;
-	if (neff_has_parts(neff))
+		return neff_in_parts(neff) ? &rt_kind_logical_loops : &rt_kind_logical;
+	if (neff_in_parts(neff))
 		return &rt_kind_loops;
 	return neff->nsubgraphs > 1 ? &rt_kind_pipeline : &rt_kind_single;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt_calls.h"
 #include "rt_clock.h"
 #include "rt_exec.h"
 #include "rt_ranks.h"
@@ -118,16 +119,15 @@ static NRT_STATUS join_ranks(struct nrt_model *model, bool *united)
 
 	if (!status)
 		status = rt_pass_begin(model);
-	return status ? status
-		      : rt_ranks_agree(model, *united && rt_pass_by_chip(model), united);
+	return status ? status : rt_ranks_agree(model, *united && rt_pass_by_chip(model), united);
 }
 
 static NRT_STATUS join(struct nrt_model *model)
 {
 	const struct neff_model *neff = model->neff;
 	const unsigned int n = neff_programs(neff);
+	bool united = !neff->ncalls; /* the host is called between two parts */
 	NRT_STATUS status;
-	bool united = true;
 	struct rt_loops *loops = calloc(1, sizeof(*loops) + neff->nloops * sizeof(loops->loop[0]));
 
 	if (!loops)
@@ -209,6 +209,16 @@ static NRT_STATUS timed_out(const struct rt_subgraph *sg, uint64_t iterations)
 	return rt_timed_out(sg, where);
 }
 
+/* The host's time is none of the program's. */
+static NRT_STATUS make_calls(const struct rt_job *job, unsigned int part, uint64_t *deadline)
+{
+	const uint64_t began = rt_now_us();
+	NRT_STATUS status = rt_calls_make(job, part);
+
+	*deadline += rt_now_us() - began;
+	return status;
+}
+
 static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 {
 	struct nrt_model *model = job->sg->model;
@@ -228,6 +238,8 @@ static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 			return status;
 
 		status = model->group ? rt_pass_by_host(model, k) : NRT_SUCCESS;
+		if (!status)
+			status = make_calls(job, k, &deadline);
 		if (!status)
 			status = next_part(model, &k);
 		if (status)

@@ -130,8 +130,27 @@ NRT_STATUS nrtx_execute(nrt_model_t *model, const nrt_tensor_set_t *inputs,
 			nrt_tensor_set_t *outputs);
 
 /*
- * In place of an execution of a model that several ranks execute together: this rank cannot, and the
- * others need not wait for it. NRT_SUCCESS: they know
+ * Functions of the host's that programs call (docs/neff.md, Calls of the host): the function that
+ * this process has for a target, until another one or NULL takes its place. Models that call a
+ * target are loaded only when there is one. It is called by the thread that executes the model,
+ * with the index that the program says, and fills the results, whose bytes are 0 before; not 0
+ * ends the execution with NRT_FAILURE and the message. It may execute other models, on the same
+ * core too. type is XLA's name of the elements' type ("f32", "pred"), which lie row-major.
+ */
+struct nrtx_host_array {
+	const char *type;
+	uint32_t ndim;
+	const uint64_t *shape;
+	void *data;
+};
+typedef int nrtx_host_function_t(void *arg, uint64_t index, uint32_t nin,
+				 const struct nrtx_host_array *in, uint32_t nout,
+				 const struct nrtx_host_array *out, char *message, size_t size);
+NRT_STATUS nrtx_host_function(const char *target, nrtx_host_function_t *call, void *arg);
+
+/*
+ * In place of an execution of a model that several ranks execute together: this rank cannot, and
+ * the others need not wait for it. NRT_SUCCESS: they know
  */
 NRT_STATUS nrtx_execute_failed(nrt_model_t *model);
 

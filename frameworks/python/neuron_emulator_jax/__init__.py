@@ -48,9 +48,11 @@ def initialize() -> None:
         return
     from jax._src import xla_bridge
 
-    xla_bridge.register_plugin("neuron", priority=PRIORITY, library_path=str(path), options=None)
-
     from . import lowering  # which imports jax.numpy
+    from .lowering import callbacks
+
+    options = {"host_callback": callbacks.entry(), "host_callback_hold": callbacks.hold()}
+    xla_bridge.register_plugin("neuron", priority=PRIORITY, library_path=str(path), options=options)
 
     try:
         lowering.register()

@@ -158,8 +158,8 @@ REFUSED = {
     "all_reduce": ("""%0 = "stablehlo.all_reduce"(%a) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): %s = stablehlo.add %x, %y :
 tensor<f32> stablehlo.return %s : tensor<f32> }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} :
 (tensor<4x1xf32>) -> tensor<4x1xf32> return %0 : tensor<4x1xf32>""", "all-reduce 'all-reduce."),
-    "einsum": ("""%0 = stablehlo.einsum %a, %a, config = "ij,ij->ij" : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
-return %0 : tensor<4x1xf32>""", "stablehlo.einsum 'stablehlo.einsum."),
+    "einsum": ("""%0 = stablehlo.einsum %a, %a, config = "...j,...j->...j" : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+return %0 : tensor<4x1xf32>""", "only letters, each once for an operand, are supported"),
     "own_target": ("""%0 = stablehlo.custom_call @mine(%a) : (tensor<4x1xf32>) -> tensor<4x1xf32>
 return %0 : tensor<4x1xf32>""", "(target 'mine')"),
     "quantized": ("""%0 = stablehlo.uniform_quantize %a : (tensor<4x1xf32>) -> tensor<4x1x!quant.uniform<i8:f32, 0.5:3>>
