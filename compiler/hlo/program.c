@@ -319,7 +319,8 @@ static int take_tilings(struct reading *r, const struct ncc_tiling *const *from,
 	if (!*to)
 		return ncc_no_memory(r->err);
 	for (size_t i = 0; n == arrays && i < n; i++) {
-		struct ncc_tiling *t = from[i] ? malloc(sizeof(*t) + bytes) : NULL;
+		struct ncc_tiling *t = from[i] ? malloc(sizeof(*t) + bytes + r->p->partitions)
+					    : NULL;
 
 		if (!from[i])
 			continue;
@@ -327,6 +328,8 @@ static int take_tilings(struct reading *r, const struct ncc_tiling *const *from,
 			return ncc_no_memory(r->err);
 		*t = *from[i];
 		t->at = (uint8_t *)(t + 1);
+		t->term = t->at + bytes;
+		memcpy(t->term, from[i]->term, r->p->partitions);
 		memcpy(t->at, from[i]->at, bytes);
 		(*to)[i] = t;
 	}

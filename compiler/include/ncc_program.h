@@ -28,6 +28,9 @@ struct ncc_tiling {
 	unsigned int ndim;
 	int64_t tiles[NCC_MAX_DIMS]; /* 1: every partition has all of the dimension */
 	uint8_t *at; /* at [p * NCC_MAX_DIMS + d]: which tile of dimension d partition p has */
+	/* The array is the sum of so many, of which partition p has number term[p]. */
+	int64_t terms;
+	uint8_t *term;
 };
 
 struct ncc_program {

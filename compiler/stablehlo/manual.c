@@ -26,7 +26,7 @@ int whole_constraint(struct scope *s, const struct mlir_op *op)
 	int rc = 0;
 
 	if (x && s->v->partitions > 1)
-		rc = tiling_read(s, mlir_attr_of(op, "sharding"), rank_of(op->in[0]), &t);
+		rc = tiling_read(s, mlir_attr_of(op, "sharding"), NULL, rank_of(op->in[0]), &t);
 	if (rc || !x)
 		return rc ? rc : -ENOTSUP;
 	return convert_results(s, op, tiling_mark(s, TILING_CONSTRAINT, x->shape, x, t));
@@ -68,7 +68,8 @@ int manual_call(struct scope *s, const struct mlir_op *op, const char *target)
 			       : convert_fail(s, -EINVAL, "%zu operands, %zu results", op->nin,
 					      op->nout);
 	if (s->v->partitions > 1)
-		rc = tiling_read(s, mlir_attr_of(op, "mhlo.sharding"), rank_of(&op->out[0]), &t);
+		rc = tiling_read(s, mlir_attr_of(op, "mhlo.sharding"), NULL, rank_of(&op->out[0]),
+				 &t);
 	else if (m != TILING_CONSTRAINT)
 		return on_one(s, op->in[0]->type, op->out[0].type, x, &op->out[0]);
 	return rc ? rc
@@ -92,7 +93,8 @@ static int bind(struct scope *s, const struct mlir_op *op, const struct mlir_blo
 		return -ENOTSUP;
 	if (s->v->partitions == 1)
 		return on_one(s, op->in[i]->type, b->args[i].type, x, &b->args[i]);
-	rc = tiling_read(s, sharding_of(op, "in_shardings", i), rank_of(op->in[i]), &t);
+	rc = tiling_read(s, sharding_of(op, "in_shardings", i), mlir_attr_of(op, "manual_axes"),
+			 rank_of(op->in[i]), &t);
 	if (rc)
 		return rc;
 	x = tiling_mark(s, TILING_TO_PART, convert_shape(s, b->args[i].type), x, t);
@@ -111,7 +113,8 @@ static int give(struct scope *s, const struct mlir_op *op, hlo_instruction *x, s
 		convert_set(s, &op->out[i], x);
 		return 0;
 	}
-	rc = tiling_read(s, sharding_of(op, "out_shardings", i), rank_of(&op->out[i]), &t);
+	rc = tiling_read(s, sharding_of(op, "out_shardings", i), mlir_attr_of(op, "manual_axes"),
+			 rank_of(&op->out[i]), &t);
 	if (rc)
 		return rc;
 	x = tiling_mark(s, s->v->manual ? TILING_TO_WHOLE_INSIDE : TILING_TO_WHOLE,
@@ -165,7 +168,7 @@ int manual_argument(struct scope *s, size_t i, struct mlir_value *value, hlo_ins
 {
 	const struct mlir_attr *a = is_main(s) ? said(s->at, "arg_attrs", i) : NULL;
 	struct ncc_tiling *t;
-	int rc = a ? tiling_read(s, a, rank_of(value), &t) : 0;
+	int rc = a ? tiling_read(s, a, NULL, rank_of(value), &t) : 0;
 
 	if (a && !rc) {
 		*p = tiling_mark(s, TILING_ARGUMENT, (*p)->shape, *p, t);
@@ -184,7 +187,7 @@ int manual_results(struct scope *s, hlo_instruction **out, size_t n)
 
 		if (!a)
 			continue;
-		rc = tiling_read(s, a, (unsigned int)out[i]->shape->n_dimensions, &t);
+		rc = tiling_read(s, a, NULL, (unsigned int)out[i]->shape->n_dimensions, &t);
 		if (rc)
 			return rc;
 		out[i] = tiling_mark(s, TILING_RESULT, out[i]->shape, out[i], t);

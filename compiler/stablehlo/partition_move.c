@@ -19,6 +19,10 @@ struct ncc_tiling *part_without(struct part *c, const struct ncc_tiling *t, unsi
 		return NULL;
 	memcpy(n->tiles, t->tiles, sizeof(n->tiles));
 	memcpy(n->at, t->at, (size_t)c->v->partitions * NCC_MAX_DIMS);
+	n->terms = t->terms;
+	memcpy(n->term, t->term, c->v->partitions);
+	if (d >= t->ndim)
+		return n;
 	n->tiles[d] = 1;
 	for (unsigned int p = 0; p < c->v->partitions; p++)
 		n->at[p * NCC_MAX_DIMS + d] = 0;
@@ -202,28 +206,34 @@ static hlo_instruction *rank_of(struct part *c)
 	return c->rank;
 }
 
+/* s32: the number that a table has for this partition */
+static hlo_instruction *own_number(struct part *c, const int32_t *at)
+{
+	hlo_instruction *in[2], *p;
+
+	in[0] = numbers(c, at, c->v->partitions, false);
+	in[1] = rank_of(c);
+	if (!in[0] || !in[1])
+		return NULL;
+	p = convert_add(&c->s, "dynamic-slice",
+			part_shape(c, in[0]->shape, (const int64_t[]){ 1 }), in, 2);
+	if (!p)
+		return NULL;
+	p->dynamic_slice_sizes = one_number(c, 1);
+	p->n_dynamic_slice_sizes = 1;
+	return p->dynamic_slice_sizes ? convert_add(&c->s, "reshape", scalar_shape(c, HLO_S32), &p, 1)
+				      : NULL;
+}
+
 /* s32: where a partition's tile of a dimension begins */
 static hlo_instruction *place_of(struct part *c, const struct ncc_tiling *t, unsigned int d,
 				 int64_t each)
 {
 	int32_t at[TILING_MOST];
-	hlo_instruction *in[2], *p;
 
 	for (unsigned int i = 0; i < c->v->partitions; i++)
 		at[i] = (int32_t)(t->at[i * NCC_MAX_DIMS + d] * each);
-	in[0] = numbers(c, at, c->v->partitions, false);
-	in[1] = rank_of(c);
-	if (!in[0] || !in[1])
-		return NULL;
-	p = convert_add(&c->s, "dynamic-slice", part_shape(c, in[0]->shape, (const int64_t[]){ 1 }),
-			in, 2);
-	if (!p)
-		return NULL;
-	p->dynamic_slice_sizes = one_number(c, 1);
-	p->n_dynamic_slice_sizes = 1;
-	return p->dynamic_slice_sizes
-		       ? convert_add(&c->s, "reshape", scalar_shape(c, HLO_S32), &p, 1)
-		       : NULL;
+	return own_number(c, at);
 }
 
 /* Does a broadcast, or a count, repeat itself along every dimension that t cuts? */
@@ -282,7 +292,65 @@ static int slice(struct part *c, struct value *x, const struct ncc_tiling *t, co
 	return 0;
 }
 
+/* What is a sum is summed up. */
+static int sum_up(struct part *c, struct value *x)
+{
+	struct ncc_tiling *keep = part_without(c, x->t, x->t->ndim), *along = tiling_new(c->v, 1);
+
+	if (!keep || !along)
+		return -ENOMEM;
+	keep->terms = 1;
+	along->tiles[0] = x->t->terms;
+	for (unsigned int i = 0; i < c->v->partitions; i++)
+		along->at[i * NCC_MAX_DIMS] = x->t->term[i];
+	x->p = part_reduce(c, x->p, part_add(c, x->whole->element_type), keep, along);
+	x->t = tiling_is_whole(keep) ? NULL : keep;
+	return x->p ? 0 : -ENOTSUP;
+}
+
+/* A value becomes a sum, of itself and zeros. */
+static int make_term(struct part *c, struct value *x, const struct ncc_tiling *t)
+{
+	const Ncc__Hlo__Shape *shape = x->p->shape;
+	Ncc__Hlo__Shape *pred = convert_alloc(c->v, 1, sizeof(*pred));
+	hlo_instruction *in[3] = { NULL, x->p, NULL }, *zero, *which;
+	int32_t first[TILING_MOST];
+
+	for (unsigned int i = 0; i < c->v->partitions; i++)
+		first[i] = t->term[i] == 0;
+	which = own_number(c, first);
+	zero = numbers(c, (const int32_t[]){ 0 }, 1, true);
+	if (!pred || !which || !zero)
+		return -ENOMEM;
+	*pred = *shape;
+	pred->element_type = HLO_PRED;
+	which = convert_add(&c->s, "convert", scalar_shape(c, HLO_PRED), &which, 1);
+	zero = convert_add(&c->s, "convert", scalar_shape(c, shape->element_type), &zero, 1);
+	in[0] = which ? convert_add(&c->s, "broadcast", pred, &which, 1) : NULL;
+	in[2] = zero ? convert_add(&c->s, "broadcast", shape, &zero, 1) : NULL;
+	x->p = in[0] && in[2] ? convert_add(&c->s, "select", shape, in, 3) : NULL;
+	return x->p ? 0 : -ENOMEM;
+}
+
+static bool same_terms(const struct part *c, const struct ncc_tiling *a, const struct ncc_tiling *b)
+{
+	const int64_t m = a ? a->terms : 1, n = b ? b->terms : 1;
+
+	return m == n && (m == 1 || !memcmp(a->term, b->term, c->v->partitions));
+}
+
+static int place(struct part *c, struct value *x, const struct ncc_tiling *t);
+
 int part_move(struct part *c, struct value *x, const struct ncc_tiling *t)
+{
+	const bool same = !x->elem && same_terms(c, x->t, t);
+	int rc = !x->elem && !same && x->t && x->t->terms > 1 ? sum_up(c, x) : 0;
+
+	rc = rc ? rc : place(c, x, t);
+	return !rc && !same && t && t->terms > 1 ? make_term(c, x, t) : rc;
+}
+
+static int place(struct part *c, struct value *x, const struct ncc_tiling *t)
 {
 	struct ncc_tiling *cut;
 	int64_t dims[NCC_MAX_DIMS];

@@ -517,6 +517,20 @@ int part_rule(struct part *c, const hlo_instruction *p, struct value *in, struct
 			return 1;
 	if (!row || p->shape->n_dimensions > NCC_MAX_DIMS)
 		return 1;
+	for (size_t i = 0; i < p->n_operand_ids; i++) {
+		struct ncc_tiling *t;
+		int rc;
+
+		if (!in[i].t || in[i].t->terms == 1)
+			continue;
+		t = part_without(c, in[i].t, in[i].t->ndim);
+		if (!t)
+			return -ENOMEM;
+		t->terms = 1;
+		rc = part_move(c, &in[i], t);
+		if (rc)
+			return rc;
+	}
 	return rules[((const char *)row - (const char *)rules) / sizeof(rules[0])].rule(c, p, in,
 											out);
 }

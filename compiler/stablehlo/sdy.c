@@ -91,6 +91,8 @@ static const struct mlir_attr *sharding(struct cursor *c, uint64_t code)
 const struct mlir_attr *sdy_attr(struct cursor *c, uint64_t code)
 {
 	switch (code) {
+	case MANUAL_AXES:
+		return attr_of_array(c);
 	case MESH_AXIS:
 		return mesh_axis(c);
 	case MESH:

@@ -195,46 +195,6 @@ static int local_attrs(struct spmd *p, const struct mlir_op *op, struct mlir_op 
 	return 0;
 }
 
-/* The slowest axes of what is wanted beyond what is there, if all of them are to be summed over */
-static int scatter_dim(const struct spmd_split *have, const struct spmd_split *want,
-		       unsigned int rank, unsigned int mask, spmd_axes *axes)
-{
-	for (unsigned int d = 0; d < rank; d++) {
-		const unsigned int n = spmd_axes_count(have->dim[d]);
-
-		*axes = spmd_axes_rest(want->dim[d], n);
-		if (*axes && spmd_axes_first(want->dim[d], n) == have->dim[d] &&
-		    !(spmd_axes_mask(*axes) & ~mask))
-			return (int)d;
-	}
-	return -1;
-}
-
-/* Sums a result over the devices that have parts of the sum; what is wanted in parts stays so */
-static struct mlir_value *sum_up(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
-				 struct spmd_split *have, const struct spmd_split *want)
-{
-	enum spmd_sum sum = SPMD_NO_SUM;
-	unsigned int mask = 0, n = 0;
-	spmd_axes axes, left = 0;
-	int d;
-
-	for (unsigned int f = 0; f < p->factors.n; f++)
-		if (p->factors.sum[f] && p->factors.axes[f]) {
-			sum = p->factors.sum[f];
-			mask |= spmd_axes_mask(p->factors.axes[f]);
-		}
-	while (v && mask && (d = scatter_dim(have, want, spmd_rank(v->type), mask, &axes)) >= 0) {
-		v = spmd_sum(p, s, v, sum, axes, d);
-		have->dim[d] = want->dim[d];
-		mask &= ~spmd_axes_mask(axes);
-	}
-	for (unsigned int a = 0; a < p->mesh.naxes; a++)
-		if (mask >> a & 1)
-			left |= (a + 1) << 4 * n++;
-	return v && left ? spmd_sum(p, s, v, sum, left, -1) : v;
-}
-
 static void count_whole(struct spmd *p, const struct mlir_op *op)
 {
 	bool whole = false;
@@ -256,8 +216,18 @@ static int set_result(struct spmd *p, struct spmd_scope *s, const struct mlir_va
 		      struct mlir_value *v, struct spmd_split *have)
 {
 	const struct spmd_split *want = &spmd_note(out)->split;
+	enum spmd_sum sum = SPMD_NO_SUM;
+	unsigned int mask = 0, later;
 
-	v = sum_up(p, s, v, have, want);
+	for (unsigned int f = 0; f < p->factors.n; f++)
+		if (p->factors.sum[f] && p->factors.axes[f]) {
+			sum = p->factors.sum[f];
+			mask |= spmd_axes_mask(p->factors.axes[f]);
+		}
+	/* What is to stay a sum does, if this is one. */
+	later = sum == SPMD_ADD ? mask & spmd_axes_mask(want->sum) : 0;
+	v = spmd_sum_up(p, s, v, sum, mask & ~later, have, want);
+	have->sum = spmd_axes_list(later);
 	if (v && !spmd_same(have, want))
 		v = spmd_move(p, s, v, out->type, have, want);
 	set_local(out, v);

@@ -18,8 +18,10 @@ struct ncc_tiling *tiling_new(struct convert *v, unsigned int ndim)
 	t->ndim = ndim;
 	for (unsigned int d = 0; d < NCC_MAX_DIMS; d++)
 		t->tiles[d] = 1;
+	t->terms = 1;
 	t->at = convert_alloc(v, (size_t)v->partitions * NCC_MAX_DIMS, 1);
-	return t->at ? t : NULL;
+	t->term = convert_alloc(v, v->partitions, 1);
+	return t->at && t->term ? t : NULL;
 }
 
 bool tiling_is_whole(const struct ncc_tiling *t)
@@ -27,7 +29,7 @@ bool tiling_is_whole(const struct ncc_tiling *t)
 	for (unsigned int d = 0; t && d < t->ndim; d++)
 		if (t->tiles[d] > 1)
 			return false;
-	return true;
+	return !t || t->terms == 1;
 }
 
 bool tiling_same(const struct convert *v, const struct ncc_tiling *a, const struct ncc_tiling *b,
@@ -52,9 +54,8 @@ struct mesh {
 
 static int bad_mesh(struct scope *s)
 {
-	return convert_fail(s, -ENOTSUP,
-			    "a mesh that is not of all %u partitions, of up to %d "
-			    "axes",
+	return convert_fail(s, -ENOTSUP, "a mesh that is not of all %u partitions, of up to %d "
+					 "axes",
 			    s->v->partitions, MOST_AXES);
 }
 
@@ -65,8 +66,7 @@ static int64_t number(const struct mlir_attr *a, int64_t absent)
 
 static int read_mesh(struct scope *s, const struct mlir_attr *a, struct mesh *m)
 {
-	const struct mlir_attr *axes = mlir_entry_of(a, "axes"), *ids = mlir_entry_of(a, "device_"
-											 "ids");
+	const struct mlir_attr *axes = mlir_entry_of(a, "axes"), *ids = mlir_entry_of(a, "device_ids");
 	int64_t n = 1;
 
 	*m = (struct mesh){ 0 };
@@ -117,9 +117,7 @@ struct part {
 static int read_part(struct scope *s, const struct mesh *m, const struct mlir_attr *ref,
 		     struct part *part)
 {
-	const struct mlir_attr *name = mlir_entry_of(ref, "name"), *sub = mlir_entry_of(ref, "sub_"
-											     "axi"
-											     "s");
+	const struct mlir_attr *name = mlir_entry_of(ref, "name"), *sub = mlir_entry_of(ref, "sub_axis");
 	int64_t before, size;
 
 	for (part->axis = 0; part->axis < m->naxes; part->axis++)
@@ -149,52 +147,79 @@ static int64_t coordinate(const struct mesh *m, unsigned int axis, int64_t i)
 	return i % m->size[axis];
 }
 
-/* Cuts dimension d along a part of an axis, behind what cuts it already */
-static int cut_along(struct scope *s, const struct mesh *m, const struct part *part,
-		     struct ncc_tiling *t, unsigned int d)
+/* Cuts a dimension, which devices have `at` of, each `step` behind the other, along an axis' part */
+static int cut_along(struct scope *s, const struct mesh *m, const struct part *part, int64_t *tiles,
+		     uint8_t *at, size_t step)
 {
-	if (t->tiles[d] * part->size > TILING_MOST)
+	if (*tiles * part->size > TILING_MOST)
 		return convert_fail(s, -EINVAL, "a dimension in more tiles than there are devices");
-	t->tiles[d] *= part->size;
+	*tiles *= part->size;
 	for (int64_t i = 0; i < s->v->partitions; i++) {
 		const int64_t device = m->ids ? mlir_int(m->ids, i) : i;
-		uint8_t *at;
+		uint8_t *own;
 
 		if (device < 0 || device >= s->v->partitions)
 			return bad_mesh(s);
-		at = &t->at[device * NCC_MAX_DIMS + d];
-		*at = (uint8_t)(*at * part->size +
-				coordinate(m, part->axis, i) / part->post % part->size);
+		own = &at[(size_t)device * step];
+		*own = (uint8_t)(*own * part->size +
+				 coordinate(m, part->axis, i) / part->post % part->size);
 	}
 	return 0;
 }
 
-static int read_shardy(struct scope *s, const struct mlir_attr *a, struct ncc_tiling *t)
+static bool is_listed(const struct mlir_attr *axes, const char *name)
+{
+	if (!axes || axes->kind != MLIR_ARRAY)
+		return true;
+	for (size_t i = 0; i < axes->n; i++)
+		if (axes->list[i]->kind == MLIR_STRING && !strcmp(axes->list[i]->text, name))
+			return true;
+	return false;
+}
+
+/* A list of axes, of which some may not count */
+static int cut_all(struct scope *s, const struct mesh *m, const struct mlir_attr *list,
+		   const struct mlir_attr *only, int64_t *tiles, uint8_t *at, size_t step)
+{
+	int rc = 0;
+
+	for (size_t i = 0; list && list->kind == MLIR_ARRAY && i < list->n && !rc; i++) {
+		struct part part = { .size = 1, .post = 1 };
+
+		rc = read_part(s, m, list->list[i], &part);
+		if (!rc && is_listed(only, m->name[part.axis]))
+			rc = cut_along(s, m, &part, tiles, at, step);
+	}
+	return rc;
+}
+
+static bool has_axes(const struct mlir_attr *a, const char *name)
+{
+	const struct mlir_attr *list = mlir_entry_of(a, name);
+
+	return list && list->kind == MLIR_ARRAY && list->n;
+}
+
+static int read_shardy(struct scope *s, const struct mlir_attr *a, const struct mlir_attr *only,
+		       struct ncc_tiling *t)
 {
 	const struct mlir_attr *dims = mlir_entry_of(a, "dim_shardings");
-	const struct mlir_attr *unreduced = mlir_entry_of(a, "unreduced_axes");
+	bool any = has_axes(a, "unreduced_axes");
 	struct mesh m;
 	int rc;
 
-	if (unreduced && unreduced->kind == MLIR_ARRAY && unreduced->n)
-		return convert_fail(s, -ENOTSUP,
-				    "a value that is still to be reduced among devices");
 	if (!dims || dims->kind != MLIR_ARRAY || dims->n != t->ndim)
 		return convert_fail(s, -EINVAL, "a sharding of another rank");
-	for (size_t d = 0; d < dims->n; d++) {
-		const struct mlir_attr *axes = mlir_entry_of(dims->list[d], "axes");
-
-		for (size_t i = 0; axes && axes->kind == MLIR_ARRAY && i < axes->n; i++) {
-			struct part part = { .size = 1, .post = 1 };
-
-			rc = find_mesh(s, mlir_entry_of(a, "mesh"), &m);
-			rc = rc ? rc : read_part(s, &m, axes->list[i], &part);
-			rc = rc ? rc : cut_along(s, &m, &part, t, (unsigned int)d);
-			if (rc)
-				return rc;
-		}
-	}
-	return 0;
+	for (size_t d = 0; d < dims->n; d++)
+		any |= has_axes(dims->list[d], "axes");
+	rc = any ? find_mesh(s, mlir_entry_of(a, "mesh"), &m) : 0;
+	for (size_t d = 0; d < dims->n && any && !rc; d++)
+		rc = cut_all(s, &m, mlir_entry_of(dims->list[d], "axes"), only, &t->tiles[d],
+			     &t->at[d], NCC_MAX_DIMS);
+	if (any && !rc)
+		rc = cut_all(s, &m, mlir_entry_of(a, "unreduced_axes"), only, &t->terms, t->term,
+			     1);
+	return rc;
 }
 
 /* ---- XLA's text: {devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate} ---- */
@@ -285,8 +310,8 @@ static bool read_text(const struct convert *v, const char *text, struct ncc_tili
 	if (!p)
 		return strstr(text, "replicated") != NULL || strstr(text, "maximal") != NULL;
 	p += strlen("devices=[");
-	if (!take_numbers(&p, ']', &tiles) || tiles.n < t->ndim ||
-	    product(&tiles) != v->partitions || !take_devices(&p, v->partitions, &devices))
+	if (!take_numbers(&p, ']', &tiles) || tiles.n < t->ndim || product(&tiles) != v->partitions ||
+	    !take_devices(&p, v->partitions, &devices))
 		return false;
 	for (unsigned int d = 0; d < t->ndim; d++)
 		t->tiles[d] = tiles.v[d];
@@ -304,8 +329,8 @@ static bool read_text(const struct convert *v, const char *text, struct ncc_tili
 	return true;
 }
 
-int tiling_read(struct scope *s, const struct mlir_attr *sharding, unsigned int ndim,
-		struct ncc_tiling **t)
+int tiling_read(struct scope *s, const struct mlir_attr *sharding, const struct mlir_attr *axes,
+		unsigned int ndim, struct ncc_tiling **t)
 {
 	*t = NULL;
 	if (!sharding || (sharding->kind == MLIR_STRING && !strcmp(sharding->text, "{manual}")))
@@ -317,7 +342,7 @@ int tiling_read(struct scope *s, const struct mlir_attr *sharding, unsigned int 
 	if (!*t)
 		return ncc_no_memory(s->v->err);
 	if (sharding->kind == MLIR_DICTIONARY)
-		return read_shardy(s, sharding, *t);
+		return read_shardy(s, sharding, axes, *t);
 	if (sharding->kind == MLIR_STRING && read_text(s->v, sharding->text, *t))
 		return 0;
 	return convert_fail(s, -ENOTSUP, "the sharding %.100s is not read",

@@ -31,17 +31,17 @@ bool tiling_is_whole(const struct ncc_tiling *t);
 bool tiling_same(const struct convert *v, const struct ncc_tiling *a, const struct ncc_tiling *b,
 		 unsigned int d);
 /*
- * What an sdy.sharding, or a text of mhlo.sharding, says. *t is NULL if it says nothing of where
- * the value is ("{manual}"). 0, or -errno with the error
+ * What an sdy.sharding, or a text of mhlo.sharding, says, of the axes of a list of names alone
+ * (NULL: of all). *t is NULL if it says nothing of where the
+ * value is ("{manual}"). 0, or -errno with the error
  */
-int tiling_read(struct scope *s, const struct mlir_attr *sharding, unsigned int ndim,
-		struct ncc_tiling **t);
+int tiling_read(struct scope *s, const struct mlir_attr *sharding, const struct mlir_attr *axes,
+		unsigned int ndim, struct ncc_tiling **t);
 /* One of them on x, which has a shape behind it; t may be NULL: it says nothing */
 hlo_instruction *tiling_mark(struct scope *s, enum tiling_mark mark, const Ncc__Hlo__Shape *shape,
 			     hlo_instruction *x, const struct ncc_tiling *t);
 enum tiling_mark tiling_mark_of(const hlo_instruction *p);
-const struct ncc_tiling *
-tiling_of(const hlo_instruction *p); /* of one of them; NULL: it says nothing */
+const struct ncc_tiling *tiling_of(const hlo_instruction *p); /* of one of them; NULL: it says nothing */
 
 /* manual.c: the arguments and results of main, as its attributes say */
 int manual_argument(struct scope *s, size_t i, struct mlir_value *value, hlo_instruction **p);

@@ -132,6 +132,7 @@ PJRT_Error *npj_Shardings_PJRT_Executable_OutputShardings(
 
 	NPJ_NEED(x, "executable");
 	a->num_outputs = x->program->nout;
+	many = many && x->program->nout; /* jaxlib wants none of nothing */
 	a->shardings = many ? (const char *const *)x->shardings + x->program->nin : NULL;
 	a->sharding_sizes = many ? x->sharding_sizes + x->program->nin : NULL;
 	return NULL;

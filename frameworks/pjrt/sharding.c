@@ -5,7 +5,8 @@
 #include "executable.h"
 
 enum { REPLICATED, OTHER = 3 }; /* OpSharding.Type */
-enum { TYPE = 1, TILES = 3, DEVICES = 4, REPLICATE_ON_LAST = 6 }; /* its fields */
+enum { UNREDUCED = 6 };
+enum { TYPE = 1, TILES = 3, DEVICES = 4, REPLICATE_ON_LAST = 6, LAST_TILES = 8 }; /* its fields */
 
 struct bytes {
 	char *data;
@@ -44,14 +45,16 @@ static uint64_t tile_of(const struct ncc_tiling *t, unsigned int p)
 
 	for (unsigned int d = 0; d < t->ndim; d++)
 		n = n * (uint64_t)t->tiles[d] + t->at[p * NCC_MAX_DIMS + d];
-	return n;
+	return n * (uint64_t)t->terms + t->term[p];
 }
 
 char *npj_sharding(const struct ncc_tiling *t, unsigned int partitions, size_t *size)
 {
-	uint64_t tiles[NCC_MAX_DIMS + 1], *device, all = 1, n = 0;
-	/* a type, two lists with their heads, a flag */
-	struct bytes b = { .data = malloc(2 + 2 * 12 + 2 * (NCC_MAX_DIMS + 1 + partitions) + 2) };
+	static const uint64_t last[] = { UNREDUCED, REPLICATED };
+	uint64_t tiles[NCC_MAX_DIMS + 2], *device, all = 1, n = 0;
+	unsigned int dims;
+	/* a type, three lists with their heads, a flag */
+	struct bytes b = { .data = malloc(2 + 3 * 12 + 2 * (NCC_MAX_DIMS + 4 + partitions) + 2) };
 
 	if (b.data && !t)
 		put_flag(&b, TYPE, REPLICATED);
@@ -67,15 +70,20 @@ char *npj_sharding(const struct ncc_tiling *t, unsigned int partitions, size_t *
 		tiles[d] = (uint64_t)t->tiles[d];
 		all *= tiles[d];
 	}
-	tiles[t->ndim] = partitions / all;
+	dims = t->ndim;
+	if (t->terms > 1)
+		all *= tiles[dims++] = (uint64_t)t->terms;
+	tiles[dims] = partitions / all;
 	for (uint64_t i = 0; i < all; i++)
 		for (unsigned int p = 0; p < partitions; p++)
 			if (tile_of(t, p) == i)
 				device[n++] = p;
 	put_flag(&b, TYPE, OTHER);
-	put_list(&b, TILES, tiles, t->ndim + (tiles[t->ndim] > 1));
+	put_list(&b, TILES, tiles, dims + (tiles[dims] > 1));
 	put_list(&b, DEVICES, device, n);
-	if (tiles[t->ndim] > 1)
+	if (t->terms > 1)
+		put_list(&b, LAST_TILES, last, 1 + (tiles[dims] > 1));
+	else if (tiles[dims] > 1)
 		put_flag(&b, REPLICATE_ON_LAST, 1);
 	free(device);
 	*size = b.n;

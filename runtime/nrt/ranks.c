@@ -46,6 +46,7 @@ struct rt_group {
 	NRT_STATUS status;
 	struct {
 		struct rt_rank rank;
+		bool came; /* it has joined, or never will */
 		bool here; /* at the first meeting, or behind it */
 	} member[];
 };
@@ -71,18 +72,22 @@ static bool wait_changed(struct rt_group *g, uint64_t until)
 
 /* ---- coming together ---- */
 
-static bool fits(const struct rt_group *g, const struct nrt_model *model)
+static bool same_file(const struct rt_group *g, const struct nrt_model *model)
 {
 	const struct neff_header *h = &model->neff->header;
 
-	return !g->closed && g->n == model->nranks && g->token == model->group_token &&
-	       !g->member[model->rank].rank.model && !memcmp(g->hash, h->hash, sizeof(g->hash)) &&
+	return !memcmp(g->hash, h->hash, sizeof(g->hash)) &&
 	       !memcmp(g->uuid, h->uuid, sizeof(g->uuid));
+}
+
+static bool fits(const struct rt_group *g, const struct nrt_model *model)
+{
+	return !g->closed && g->n == model->nranks && g->token == model->group_token &&
+	       !g->member[model->rank].came && (g->token || same_file(g, model));
 }
 
 static struct rt_group *find_group(const struct nrt_model *model)
 {
-	const struct neff_header *h = &model->neff->header;
 	struct rt_group *g = groups;
 
 	while (g && !fits(g, model))
@@ -94,8 +99,10 @@ static struct rt_group *find_group(const struct nrt_model *model)
 		return NULL;
 	g->n = model->nranks;
 	g->token = model->group_token;
-	memcpy(g->hash, h->hash, sizeof(g->hash));
-	memcpy(g->uuid, h->uuid, sizeof(g->uuid));
+	if (model->neff) {
+		memcpy(g->hash, model->neff->header.hash, sizeof(g->hash));
+		memcpy(g->uuid, model->neff->header.uuid, sizeof(g->uuid));
+	}
 	pthread_cond_init(&g->changed, NULL);
 	g->next = groups;
 	groups = g;
@@ -119,7 +126,8 @@ static NRT_STATUS check_group(const struct rt_group *g)
 	for (uint32_t i = 0; i < g->n; i++) {
 		const struct rt_rank *r = &g->member[i].rank;
 
-		if ((r->scratch ? r->scratch->size : 0) != (first ? first->size : 0))
+		if (!r->model || !same_file(g, r->model) ||
+		    (r->scratch ? r->scratch->size : 0) != (first ? first->size : 0))
 			return rt_fail(NRT_INVALID, "NMGR", "rank %u has loaded another file", i);
 		for (uint32_t k = 0; k < i; k++)
 			if (g->member[k].rank.core == r->core)
@@ -182,7 +190,9 @@ NRT_STATUS rt_ranks_join(struct nrt_model *model)
 	}
 	model->group = g;
 	g->refs++;
-	g->member[model->rank].rank = (struct rt_rank){ model, model->core, scratch_of(model) };
+	g->member[model->rank].came = true;
+	g->member[model->rank].rank =
+		(struct rt_rank){ model, model->core, scratch_of(model) };
 	g->closed = ++g->joined == g->n;
 	pthread_cond_broadcast(&g->changed);
 	status = wait_joined(model, g, &g->joined);
@@ -218,20 +228,50 @@ static void remove_group(struct rt_group *g)
 	free(g);
 }
 
+/*
+ * A rank that could not be loaded as far as to join: the others need not wait for it. What no token
+ * tells from a later load is told those alone who wait already.
+ */
+static void never_comes(const struct nrt_model *model)
+{
+	struct rt_group *g = groups;
+
+	pthread_mutex_lock(&lock);
+	while (g && !fits(g, model))
+		g = g->next;
+	if (!g && model->group_token)
+		g = find_group(model);
+	if (g) {
+		g->gone = g->broken ? g->gone : model->rank;
+		g->broken = true;
+		g->member[model->rank].came = true;
+		g->closed = ++g->joined >= g->n;
+		pthread_cond_broadcast(&g->changed);
+		if (g->closed && !g->refs)
+			remove_group(g);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 void rt_ranks_leave(struct nrt_model *model)
 {
 	struct rt_group *g = model->group;
 
+	if (!g && model->rank < model->nranks &&
+	    (model->neff ? model->neff->ranks == model->nranks : model->group_token > 0))
+		never_comes(model);
 	if (!g)
 		return;
 	pthread_mutex_lock(&lock);
 	if (!g->broken)
 		g->gone = model->rank;
-	g->broken = g->closed = true;
+	/* those that have not come yet still find it, and fail */
+	g->broken = true;
+	g->closed |= !model->group_token;
 	g->member[model->rank].rank.model = NULL;
 	model->group = NULL;
 	pthread_cond_broadcast(&g->changed);
-	if (!--g->refs)
+	if (!--g->refs && g->closed)
 		remove_group(g);
 	pthread_mutex_unlock(&lock);
 }
@@ -287,11 +327,10 @@ NRT_STATUS rt_ranks_come(struct nrt_model *model)
 	while (g->member[model->rank].here && !g->broken && rt_now_us() < deadline)
 		wait_changed(g, deadline);
 	if (g->broken || g->member[model->rank].here) {
-		status = g->broken ? is_gone(g)
-				   : rt_fail(NRT_TIMEOUT, "NMGR",
-					     "execution timeout (%u ms): the rank "
-					     "still executes",
-					     model->timeout_ms);
+		status = g->broken ? is_gone(g) : rt_fail(NRT_TIMEOUT, "NMGR",
+							   "execution timeout (%u ms): the rank "
+							   "still executes",
+							   model->timeout_ms);
 		pthread_mutex_unlock(&lock);
 		return status;
 	}
@@ -326,8 +365,8 @@ static NRT_STATUS result(const struct rt_group *g, const struct nrt_model *model
 	if (rt_fatal(own) || !atomic_load(&g->failed))
 		return own;
 	return rt_fail(model->rank == g->culprit ? g->status : NRT_EXEC_COMPLETED_WITH_ERR, "NMGR",
-		       "rank %u of %u, on nd%u nc%u, failed: %s", g->culprit, g->n, r->core->device,
-		       r->core->nc, nrt_get_status_as_str(g->status));
+		       "rank %u of %u, on nd%u nc%u, failed: %s", g->culprit, g->n,
+		       r->core->device, r->core->nc, nrt_get_status_as_str(g->status));
 }
 
 static void note_failure(struct rt_group *g, const struct nrt_model *model, NRT_STATUS own)

@@ -29,7 +29,8 @@ class Refused(Exception):
 
 
 class Tiling(ctypes.Structure):
-    _fields_ = [("ndim", ctypes.c_uint), ("tiles", ctypes.c_int64 * RANK), ("at", ctypes.POINTER(ctypes.c_uint8))]
+    _fields_ = [("ndim", ctypes.c_uint), ("tiles", ctypes.c_int64 * RANK), ("at", ctypes.POINTER(ctypes.c_uint8)),
+                ("terms", ctypes.c_int64), ("term", ctypes.POINTER(ctypes.c_uint8))]
 
 
 class Program(ctypes.Structure):
