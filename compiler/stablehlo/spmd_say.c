@@ -198,6 +198,10 @@ int spmd_read_sdy(struct spmd *p, const struct mlir_attr *a, const struct mlir_t
 		*open |= closed && !closed->integer ? 1u << d : 0;
 		rc = read_dim(p, &m, axes, t, d, &used, &s->dim[d]);
 	}
+	if (!rc && unreduced && unreduced->n && mlir_entry_of(a, "reduction"))
+		return spmd_fail(p, -ENOTSUP,
+				 "values that are still to be reduced by something "
+				 "else than a sum are not supported");
 	if (!rc && unreduced && unreduced->kind == MLIR_ARRAY && t->kind == MLIR_TENSOR)
 		rc = read_sum(p, &m, unreduced, &used, &s->sum);
 	return rc;
