@@ -118,6 +118,7 @@ struct spmd {
 	struct spmd_function *functions; /* in the module's order */
 	size_t nfunctions;
 	const struct mlir_op *at; /* for messages */
+	const struct mlir_attr *only; /* axes that count in what is read; NULL: all of them */
 	size_t made; /* operations */
 	unsigned int depth, scopes;
 	unsigned int whole; /* operations whose operands were divided, and had to be made whole */
@@ -236,6 +237,8 @@ void spmd_assign(struct spmd *p, const struct mlir_op *op, bool given);
 void spmd_split_of(const struct spmd *p, const int8_t *map, unsigned int rank,
 		   struct spmd_split *s);
 bool spmd_same(const struct spmd_split *a, const struct spmd_split *b);
+int spmd_read_manual(struct spmd *p, const struct mlir_op *op, const char *list, size_t i,
+		     struct spmd_split *s);
 bool spmd_is_constraint(const struct mlir_op *op);
 bool spmd_is_passing(const struct mlir_op *op); /* are its results its operands? */
 /* What a constraint makes of its operand's division */

@@ -96,6 +96,7 @@ static int emit_same(struct spmd *p, struct spmd_scope *s, const struct mlir_op 
 static int emit_block(struct spmd *p, struct spmd_scope *s, const struct mlir_block *b,
 		      const struct spmd_split *want);
 static int copy_block(struct spmd *p, struct spmd_scope *s, const struct mlir_block *b);
+static int emit_manual(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op);
 
 /* An operation of which everything is whole, or that is a device's own already */
 static int copy_whole(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
@@ -106,6 +107,8 @@ static int copy_whole(struct spmd *p, struct spmd_scope *s, const struct mlir_op
 	/* What it says of axes that are not manual has no meaning beyond them. */
 	if (spmd_is_constraint(op) && op->nin == 1 && op->nout == 1)
 		return emit_same(p, s, op);
+	if (!strcmp(op->name, "sdy.manual_computation"))
+		return emit_manual(p, s, op);
 	rc = copy_op(p, op, &new);
 	for (size_t i = 0; !rc && i < op->nin; i++) {
 		new.in[i] = spmd_get(p, s, op->in[i], &none);
@@ -305,40 +308,59 @@ static int emit_regions(struct spmd *p, struct spmd_scope *s, const struct mlir_
 	return rc ? rc : append(p, s, &new);
 }
 
-/* What is in it is one device's already; its operands and results are divided as it says. */
-static int emit_manual(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
+static int set_arguments(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op,
+			 const struct mlir_block *b)
 {
-	const struct mlir_attr *in = mlir_attr_of(op, "in_shardings");
-	const struct mlir_block *b = op->nregions == 1 ? op->regions[0].blocks : NULL;
-	const struct mlir_op *end = b ? &b->ops[b->nops - 1] : NULL;
 	int rc = 0;
 
-	if (!in || in->kind != MLIR_ARRAY || in->n != op->nin || !b || b->nargs != op->nin ||
-	    end->nin != op->nout)
-		return spmd_fail(p, -EINVAL, "no in_shardings, or a body of other values");
 	for (size_t i = 0; !rc && i < op->nin; i++) {
 		struct spmd_split split;
 		struct mlir_value *v;
-		unsigned int open;
 
-		rc = spmd_read_sdy(p, in->list[i], op->in[i]->type, &split, &open);
+		rc = spmd_read_manual(p, op, "in_shardings", i, &split);
 		v = rc ? NULL : spmd_get(p, s, op->in[i], &split);
 		if (!v)
 			return rc ? rc : -EINVAL;
 		for (unsigned int d = 0; d < spmd_rank(v->type); d++)
 			if (d >= b->args[i].type->ndim ||
 			    b->args[i].type->dim[d] != v->type->dim[d])
-				return spmd_fail(p, -ENOTSUP,
-						 "a computation that is manual along some axes "
-						 "only is not supported");
+				return spmd_fail(p, -EINVAL, "argument %zu is no part of its value",
+						 i);
 		set_local(&b->args[i], v);
 	}
+	return rc;
+}
+
+/*
+ * What is in it is one device's already, along the axes that are manual, and the same along others.
+ * Its operands and results are divided as it says.
+ */
+static int emit_manual(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
+{
+	const struct mlir_block *b = op->nregions == 1 ? op->regions[0].blocks : NULL;
+	const struct mlir_op *end = b ? &b->ops[b->nops - 1] : NULL;
+	int rc;
+
+	if (!b || b->nargs != op->nin || end->nin != op->nout)
+		return spmd_fail(p, -EINVAL, "a body of other values");
+	rc = set_arguments(p, s, op, b);
 	for (size_t i = 0; !rc && i + 1 < b->nops; i++) {
 		p->at = &b->ops[i];
 		rc = copy_whole(p, s, &b->ops[i]);
 	}
-	for (size_t i = 0; !rc && i < op->nout; i++)
-		set_local(&op->out[i], spmd_note(end->in[i])->local);
+	for (size_t i = 0; !rc && i < op->nout; i++) {
+		struct mlir_value *v = spmd_note(end->in[i])->local;
+		struct spmd_split split;
+
+		p->at = op;
+		rc = spmd_read_manual(p, op, "out_shardings", i, &split);
+		if (!rc && !spmd_same(&split, &spmd_note(&op->out[i])->split))
+			v = spmd_move(p, s, v, op->out[i].type, &split,
+				      &spmd_note(&op->out[i])->split);
+		if (!rc && !v)
+			return -EINVAL;
+		set_local(&op->out[i], v);
+	}
 	return rc;
 }
 

@@ -114,6 +114,18 @@ static int set_dim(struct spmd *p, const struct mlir_type *t, unsigned int d, co
 	return 0;
 }
 
+/* Does an axis count? */
+static bool counts(const struct spmd *p, const struct mlir_attr *ref)
+{
+	const struct mlir_attr *name = mlir_entry_of(ref, "name");
+
+	for (size_t i = 0; p->only && p->only->kind == MLIR_ARRAY && i < p->only->n; i++)
+		if (name && name->text && p->only->list[i]->kind == MLIR_STRING &&
+		    !strcmp(p->only->list[i]->text, name->text))
+			return true;
+	return !p->only;
+}
+
 /* A list of axes: which tile of how many each device has along them */
 static int read_axes(struct spmd *p, const struct said_mesh *m, const struct mlir_attr *axes,
 		     uint16_t *tile, unsigned int *tiles)
@@ -124,7 +136,7 @@ static int read_axes(struct spmd *p, const struct said_mesh *m, const struct mli
 				 (long long)m->n, p->mesh.n);
 	for (size_t i = 0; i < axes->n; i++) {
 		int64_t size = 1, step = 1;
-		int rc = axis_of(p, m, axes->list[i], &size, &step);
+		int rc = counts(p, axes->list[i]) ? axis_of(p, m, axes->list[i], &size, &step) : 0;
 
 		if (rc)
 			return rc;

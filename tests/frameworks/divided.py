@@ -34,11 +34,11 @@ class Tiling(ctypes.Structure):
 
 
 class Program(ctypes.Structure):
-    """The beginning of struct ncc_program"""
+    """struct ncc_program"""
 
     _fields_ = [("name", ctypes.c_char_p), ("nin", ctypes.c_uint), ("nout", ctypes.c_uint), ("ins", ctypes.c_void_p),
                 ("outs", ctypes.c_void_p), ("alias", ctypes.c_void_p), ("donor", ctypes.c_void_p), ("same", ctypes.c_void_p),
-                ("replicas", ctypes.c_uint), ("partitions", ctypes.c_uint),
+                ("replicas", ctypes.c_uint), ("partitions", ctypes.c_uint), ("ncalls", ctypes.c_uint), ("call", ctypes.c_void_p),
                 ("in_tiling", ctypes.POINTER(ctypes.POINTER(Tiling))), ("out_tiling", ctypes.POINTER(ctypes.POINTER(Tiling)))]
 
 

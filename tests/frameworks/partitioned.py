@@ -95,6 +95,15 @@ def small() -> dict[str, Any]:
             lambda x: jax.shard_map(lambda a: jax.lax.psum(a, "d") * 2 + jax.lax.axis_index("m"), mesh=GRID,
                                     in_specs=PartitionSpec("d", "m"), out_specs=PartitionSpec(None, "m"))(x + 1).sum(0),
             (draw(8, 8),), (on("m"),), whole),
+        "a computation on partitions along one axis": (
+            lambda x: jax.shard_map(lambda a: jax.lax.psum(a, "d") * 2, mesh=GRID, axis_names={"d"},
+                                    in_specs=PartitionSpec("d"), out_specs=PartitionSpec(None))(x + 1).sum(0),
+            (draw(8, 8),), (on("m"),), whole),
+        "a computation on partitions in another": (
+            lambda x: jax.shard_map(lambda a: jax.shard_map(lambda b: jax.lax.psum(b * 2, "m"), axis_names={"m"},
+                                                            in_specs=PartitionSpec("m"), out_specs=PartitionSpec())(a),
+                                    mesh=GRID, axis_names={"d"}, in_specs=PartitionSpec("d"), out_specs=PartitionSpec("d"))(x),
+            (draw(8, 8),), (on("m"),), whole),
         "moved to another dimension": (lambda x: x.T + 1, (draw(8, 8),), (rows,), rows),
     }
 
