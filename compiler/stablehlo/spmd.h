@@ -39,9 +39,12 @@ struct spmd_mesh {
 	uint16_t place[SPMD_MOST_DEVICES]; /* which place among all of them */
 };
 
-/* How an array is divided, by dimension */
+/*
+ * How an array is divided, by dimension. It is the sum of what the parts along the axes of sum
+ * have, unless that is 0 (Shardy's unreduced axes)
+ */
 struct spmd_split {
-	spmd_axes dim[SPMD_MOST_RANK];
+	spmd_axes dim[SPMD_MOST_RANK], sum;
 };
 
 /* A value in another division than its own, which was made in this scope */
@@ -115,6 +118,7 @@ struct spmd {
 	struct spmd_function *functions; /* in the module's order */
 	size_t nfunctions;
 	const struct mlir_op *at; /* for messages */
+	const struct mlir_attr *only; /* axes that count in what is read; NULL: all of them */
 	size_t made; /* operations */
 	unsigned int depth, scopes;
 	unsigned int whole; /* operations whose operands were divided, and had to be made whole */
@@ -151,6 +155,7 @@ unsigned int spmd_rank(const struct mlir_type *t); /* 0 of what is no array, or 
 struct mlir_type *spmd_tensor(struct spmd *p, const struct mlir_type *like, unsigned int ndim);
 const struct mlir_attr *spmd_int_attr(struct spmd *p, int64_t v);
 const struct mlir_attr *spmd_numbers(struct spmd *p, const int64_t *v, size_t n);
+unsigned int spmd_bytes(const struct mlir_type *t); /* of an element; 0: not known */
 /* A list of numbers among its attributes: how many, at most max; 0: none, or it is too long */
 unsigned int spmd_list_of(const struct mlir_op *op, const char *name, int64_t *v, unsigned int max);
 int64_t spmd_int_of(const struct mlir_op *op, const char *name, int64_t absent);
@@ -170,6 +175,7 @@ unsigned int spmd_part(const struct spmd *p, spmd_axes a,
 int spmd_axes_of(const struct spmd *p, const uint16_t *tile, unsigned int tiles, unsigned int *used,
 		 spmd_axes *out);
 unsigned int spmd_axes_mask(spmd_axes a);
+spmd_axes spmd_axes_list(unsigned int mask); /* those of the mask, in order */
 unsigned int spmd_axes_count(spmd_axes a);
 spmd_axes spmd_axes_first(spmd_axes a, unsigned int n); /* the slowest n of them */
 spmd_axes spmd_axes_rest(spmd_axes a, unsigned int n); /* all but those */
@@ -231,6 +237,8 @@ void spmd_assign(struct spmd *p, const struct mlir_op *op, bool given);
 void spmd_split_of(const struct spmd *p, const int8_t *map, unsigned int rank,
 		   struct spmd_split *s);
 bool spmd_same(const struct spmd_split *a, const struct spmd_split *b);
+int spmd_read_manual(struct spmd *p, const struct mlir_op *op, const char *list, size_t i,
+		     struct spmd_split *s);
 bool spmd_is_constraint(const struct mlir_op *op);
 bool spmd_is_passing(const struct mlir_op *op); /* are its results its operands? */
 /* What a constraint makes of its operand's division */
@@ -243,9 +251,13 @@ struct mlir_value *spmd_get(struct spmd *p, struct spmd_scope *s, struct mlir_va
 struct mlir_value *spmd_move(struct spmd *p, struct spmd_scope *s, struct mlir_value *local,
 			     const struct mlir_type *whole, const struct spmd_split *from,
 			     const struct spmd_split *to);
-/* Of parts to be summed along axes, the sum, or the part of it that to says on dimension d (-1) */
-struct mlir_value *spmd_sum(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
-			    enum spmd_sum sum, spmd_axes axes, int scatter);
+/*
+ * Sums over the axes of mask: what is to be divided along some of them is scattered. have, of v,
+ * becomes what it is then
+ */
+struct mlir_value *spmd_sum_up(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
+			       enum spmd_sum sum, unsigned int mask, struct spmd_split *have,
+			       const struct spmd_split *to);
 const struct mlir_type *spmd_local_type(struct spmd *p, const struct mlir_type *t,
 					const struct spmd_split *s);
 

@@ -247,17 +247,29 @@ bool spmd_is_passing(const struct mlir_op *op)
 									       "conversion_cast"));
 }
 
+/* What a manual computation says of a value, along the axes that are manual */
+int spmd_read_manual(struct spmd *p, const struct mlir_op *op, const char *list, size_t i,
+		     struct spmd_split *s)
+{
+	const struct mlir_value *v = strcmp(list, "in_shardings") ? &op->out[i] : op->in[i];
+	const struct mlir_attr *a = mlir_attr_of(op, list), *axes = mlir_attr_of(op, "manual_axes");
+	unsigned int open;
+	int rc;
+
+	if (!a || a->kind != MLIR_ARRAY || i >= a->n || !axes)
+		return spmd_fail(p, -EINVAL, "no %s for its values, or no manual_axes", list);
+	p->only = axes;
+	rc = spmd_read_sdy(p, a->list[i], v->type, s, &open);
+	p->only = NULL;
+	return rc;
+}
+
 static int forward_manual(struct spmd *p, const struct mlir_op *op)
 {
-	const struct mlir_attr *out = mlir_attr_of(op, "out_shardings");
-	unsigned int open;
 	int rc = 0;
 
-	if (!out || out->kind != MLIR_ARRAY || out->n != op->nout)
-		return spmd_fail(p, -EINVAL, "no out_shardings for its results");
 	for (size_t i = 0; !rc && i < op->nout; i++) {
-		rc = spmd_read_sdy(p, out->list[i], op->out[i].type, &spmd_note(&op->out[i])->split,
-				   &open);
+		rc = spmd_read_manual(p, op, "out_shardings", i, &spmd_note(&op->out[i])->split);
 		spmd_note(&op->out[i])->fixed = true;
 	}
 	return rc;

@@ -80,16 +80,36 @@ static void close_block(struct mlir_block *b, const struct spmd_scope *s)
 	b->nops = s->list.n;
 }
 
+/* Results that are the operands, divided otherwise at most */
+static int emit_same(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
+{
+	for (size_t i = 0; i < op->nin; i++) {
+		struct mlir_value *v = spmd_get(p, s, op->in[i], &spmd_note(&op->out[i])->split);
+
+		if (!v)
+			return -EINVAL;
+		set_local(&op->out[i], v);
+	}
+	return 0;
+}
+
 static int emit_block(struct spmd *p, struct spmd_scope *s, const struct mlir_block *b,
 		      const struct spmd_split *want);
 static int copy_block(struct spmd *p, struct spmd_scope *s, const struct mlir_block *b);
+static int emit_manual(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op);
 
 /* An operation of which everything is whole, or that is a device's own already */
 static int copy_whole(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
 {
 	struct mlir_op new;
-	int rc = copy_op(p, op, &new);
+	int rc;
 
+	/* What it says of axes that are not manual has no meaning beyond them. */
+	if (spmd_is_constraint(op) && op->nin == 1 && op->nout == 1)
+		return emit_same(p, s, op);
+	if (!strcmp(op->name, "sdy.manual_computation"))
+		return emit_manual(p, s, op);
+	rc = copy_op(p, op, &new);
 	for (size_t i = 0; !rc && i < op->nin; i++) {
 		new.in[i] = spmd_get(p, s, op->in[i], &none);
 		rc = new.in[i] ? 0 : -EINVAL;
@@ -178,46 +198,6 @@ static int local_attrs(struct spmd *p, const struct mlir_op *op, struct mlir_op 
 	return 0;
 }
 
-/* The slowest axes of what is wanted beyond what is there, if all of them are to be summed over */
-static int scatter_dim(const struct spmd_split *have, const struct spmd_split *want,
-		       unsigned int rank, unsigned int mask, spmd_axes *axes)
-{
-	for (unsigned int d = 0; d < rank; d++) {
-		const unsigned int n = spmd_axes_count(have->dim[d]);
-
-		*axes = spmd_axes_rest(want->dim[d], n);
-		if (*axes && spmd_axes_first(want->dim[d], n) == have->dim[d] &&
-		    !(spmd_axes_mask(*axes) & ~mask))
-			return (int)d;
-	}
-	return -1;
-}
-
-/* Sums a result over the devices that have parts of the sum; what is wanted in parts stays so */
-static struct mlir_value *sum_up(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
-				 struct spmd_split *have, const struct spmd_split *want)
-{
-	enum spmd_sum sum = SPMD_NO_SUM;
-	unsigned int mask = 0, n = 0;
-	spmd_axes axes, left = 0;
-	int d;
-
-	for (unsigned int f = 0; f < p->factors.n; f++)
-		if (p->factors.sum[f] && p->factors.axes[f]) {
-			sum = p->factors.sum[f];
-			mask |= spmd_axes_mask(p->factors.axes[f]);
-		}
-	while (v && mask && (d = scatter_dim(have, want, spmd_rank(v->type), mask, &axes)) >= 0) {
-		v = spmd_sum(p, s, v, sum, axes, d);
-		have->dim[d] = want->dim[d];
-		mask &= ~spmd_axes_mask(axes);
-	}
-	for (unsigned int a = 0; a < p->mesh.naxes; a++)
-		if (mask >> a & 1)
-			left |= (a + 1) << 4 * n++;
-	return v && left ? spmd_sum(p, s, v, sum, left, -1) : v;
-}
-
 static void count_whole(struct spmd *p, const struct mlir_op *op)
 {
 	bool whole = false;
@@ -239,8 +219,18 @@ static int set_result(struct spmd *p, struct spmd_scope *s, const struct mlir_va
 		      struct mlir_value *v, struct spmd_split *have)
 {
 	const struct spmd_split *want = &spmd_note(out)->split;
+	enum spmd_sum sum = SPMD_NO_SUM;
+	unsigned int mask = 0, later;
 
-	v = sum_up(p, s, v, have, want);
+	for (unsigned int f = 0; f < p->factors.n; f++)
+		if (p->factors.sum[f] && p->factors.axes[f]) {
+			sum = p->factors.sum[f];
+			mask |= spmd_axes_mask(p->factors.axes[f]);
+		}
+	/* What is to stay a sum does, if this is one. */
+	later = sum == SPMD_ADD ? mask & spmd_axes_mask(want->sum) : 0;
+	v = spmd_sum_up(p, s, v, sum, mask & ~later, have, want);
+	have->sum = spmd_axes_list(later);
 	if (v && !spmd_same(have, want))
 		v = spmd_move(p, s, v, out->type, have, want);
 	set_local(out, v);
@@ -318,40 +308,59 @@ static int emit_regions(struct spmd *p, struct spmd_scope *s, const struct mlir_
 	return rc ? rc : append(p, s, &new);
 }
 
-/* What is in it is one device's already; its operands and results are divided as it says. */
-static int emit_manual(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
+static int set_arguments(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op,
+			 const struct mlir_block *b)
 {
-	const struct mlir_attr *in = mlir_attr_of(op, "in_shardings");
-	const struct mlir_block *b = op->nregions == 1 ? op->regions[0].blocks : NULL;
-	const struct mlir_op *end = b ? &b->ops[b->nops - 1] : NULL;
 	int rc = 0;
 
-	if (!in || in->kind != MLIR_ARRAY || in->n != op->nin || !b || b->nargs != op->nin ||
-	    end->nin != op->nout)
-		return spmd_fail(p, -EINVAL, "no in_shardings, or a body of other values");
 	for (size_t i = 0; !rc && i < op->nin; i++) {
 		struct spmd_split split;
 		struct mlir_value *v;
-		unsigned int open;
 
-		rc = spmd_read_sdy(p, in->list[i], op->in[i]->type, &split, &open);
+		rc = spmd_read_manual(p, op, "in_shardings", i, &split);
 		v = rc ? NULL : spmd_get(p, s, op->in[i], &split);
 		if (!v)
 			return rc ? rc : -EINVAL;
 		for (unsigned int d = 0; d < spmd_rank(v->type); d++)
 			if (d >= b->args[i].type->ndim ||
 			    b->args[i].type->dim[d] != v->type->dim[d])
-				return spmd_fail(p, -ENOTSUP,
-						 "a computation that is manual along some axes "
-						 "only is not supported");
+				return spmd_fail(p, -EINVAL, "argument %zu is no part of its value",
+						 i);
 		set_local(&b->args[i], v);
 	}
+	return rc;
+}
+
+/*
+ * What is in it is one device's already, along the axes that are manual, and the same along others.
+ * Its operands and results are divided as it says.
+ */
+static int emit_manual(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
+{
+	const struct mlir_block *b = op->nregions == 1 ? op->regions[0].blocks : NULL;
+	const struct mlir_op *end = b ? &b->ops[b->nops - 1] : NULL;
+	int rc;
+
+	if (!b || b->nargs != op->nin || end->nin != op->nout)
+		return spmd_fail(p, -EINVAL, "a body of other values");
+	rc = set_arguments(p, s, op, b);
 	for (size_t i = 0; !rc && i + 1 < b->nops; i++) {
 		p->at = &b->ops[i];
 		rc = copy_whole(p, s, &b->ops[i]);
 	}
-	for (size_t i = 0; !rc && i < op->nout; i++)
-		set_local(&op->out[i], spmd_note(end->in[i])->local);
+	for (size_t i = 0; !rc && i < op->nout; i++) {
+		struct mlir_value *v = spmd_note(end->in[i])->local;
+		struct spmd_split split;
+
+		p->at = op;
+		rc = spmd_read_manual(p, op, "out_shardings", i, &split);
+		if (!rc && !spmd_same(&split, &spmd_note(&op->out[i])->split))
+			v = spmd_move(p, s, v, op->out[i].type, &split,
+				      &spmd_note(&op->out[i])->split);
+		if (!rc && !v)
+			return -EINVAL;
+		set_local(&op->out[i], v);
+	}
 	return rc;
 }
 
@@ -382,19 +391,6 @@ static bool is_refused(const struct mlir_op *op)
 		if (!strcmp(op->name, names[i]))
 			return true;
 	return effect && effect->integer;
-}
-
-/* Results that are the operands, divided otherwise at most */
-static int emit_same(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
-{
-	for (size_t i = 0; i < op->nin; i++) {
-		struct mlir_value *v = spmd_get(p, s, op->in[i], &spmd_note(&op->out[i])->split);
-
-		if (!v)
-			return -EINVAL;
-		set_local(&op->out[i], v);
-	}
-	return 0;
 }
 
 static int emit_barrier(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)

@@ -153,3 +153,20 @@ int spmd_set_attrs(struct spmd *p, struct mlir_op *op, size_t n, const char *con
 	op->nattrs = n;
 	return 0;
 }
+
+unsigned int spmd_bytes(const struct mlir_type *t)
+{
+	static const struct {
+		const char *name;
+		unsigned int bytes;
+	} types[] = {
+		{ "i1", 1 },  { "i8", 1 },   { "ui8", 1 }, { "i16", 2 },	  { "ui16", 2 },
+		{ "i32", 4 }, { "ui32", 4 }, { "i64", 8 }, { "ui64", 8 },	  { "bf16", 2 },
+		{ "f16", 2 }, { "f32", 4 },  { "f64", 8 }, { "complex<f32>", 8 },
+	};
+
+	for (size_t i = 0; t->name && i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(types[i].name, t->name))
+			return types[i].bytes;
+	return 0;
+}

@@ -101,6 +101,17 @@ int spmd_mesh_make(struct spmd *p, unsigned int devices)
 	return 0;
 }
 
+spmd_axes spmd_axes_list(unsigned int mask)
+{
+	unsigned int n = 0;
+	spmd_axes a = 0;
+
+	for (unsigned int i = 0; i < SPMD_MOST_AXES; i++)
+		if (mask >> i & 1)
+			a |= (i + 1) << AXIS_BITS * n++;
+	return a;
+}
+
 unsigned int spmd_axes_count(spmd_axes a)
 {
 	unsigned int n = 0;

@@ -143,8 +143,8 @@ static int add_sum(struct spmd *p, struct mlir_op *op, const struct mlir_type *t
 	return 0;
 }
 
-struct mlir_value *spmd_sum(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
-			    enum spmd_sum sum, spmd_axes axes, int scatter)
+static struct mlir_value *add_sums(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
+				   enum spmd_sum sum, spmd_axes axes, int scatter)
 {
 	const char *name = scatter < 0 ? "all_reduce" : "reduce_scatter";
 	struct mlir_type *t = spmd_tensor(p, v->type, v->type->ndim);
@@ -161,6 +161,36 @@ struct mlir_value *spmd_sum(struct spmd *p, struct spmd_scope *s, struct mlir_va
 	return op->out;
 }
 
+/* The slowest axes of what is wanted beyond what is there, if all of them are to be summed over */
+static int scatter_dim(const struct spmd_split *have, const struct spmd_split *want,
+		       unsigned int rank, unsigned int mask, spmd_axes *axes)
+{
+	for (unsigned int d = 0; d < rank; d++) {
+		const unsigned int n = spmd_axes_count(have->dim[d]);
+
+		*axes = spmd_axes_rest(want->dim[d], n);
+		if (*axes && spmd_axes_first(want->dim[d], n) == have->dim[d] &&
+		    !(spmd_axes_mask(*axes) & ~mask))
+			return (int)d;
+	}
+	return -1;
+}
+
+struct mlir_value *spmd_sum_up(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
+			       enum spmd_sum sum, unsigned int mask, struct spmd_split *have,
+			       const struct spmd_split *to)
+{
+	spmd_axes axes;
+	int d;
+
+	while (v && mask && (d = scatter_dim(have, to, spmd_rank(v->type), mask, &axes)) >= 0) {
+		v = add_sums(p, s, v, sum, axes, d);
+		have->dim[d] = to->dim[d];
+		mask &= ~spmd_axes_mask(axes);
+	}
+	return v && mask ? add_sums(p, s, v, sum, spmd_axes_list(mask), -1) : v;
+}
+
 static struct mlir_value *gather(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
 				 spmd_axes axes, unsigned int d)
 {
@@ -172,6 +202,64 @@ static struct mlir_value *gather(struct spmd *p, struct spmd_scope *s, struct ml
 	((int64_t *)(uintptr_t)t->dim)[d] *= spmd_parts(p, axes);
 	op = add_collective(p, &s->list, "all_gather", t, axes, "all_gather_dim", d);
 	return op && !set_operands(p, op, &v, 1) ? op->out : NULL;
+}
+
+/* Each device gives the others of its group their parts of dimension to, for theirs of from. */
+static struct mlir_value *exchange(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
+				   spmd_axes axes, const unsigned int *from_to)
+{
+	const int64_t parts = spmd_parts(p, axes);
+	const char *names[] = { "channel_id", "replica_groups", "concat_dimension",
+				"split_dimension", "split_count" };
+	const struct mlir_attr *attrs[] = { spmd_int_attr(p, ++p->channel), groups_of(p, axes),
+					    spmd_int_attr(p, from_to[0]),
+					    spmd_int_attr(p, from_to[1]), spmd_int_attr(p, parts) };
+	struct mlir_type *t = spmd_tensor(p, v->type, v->type->ndim);
+	struct mlir_op *op;
+
+	if (!t)
+		return NULL;
+	((int64_t *)(uintptr_t)t->dim)[from_to[0]] *= parts;
+	((int64_t *)(uintptr_t)t->dim)[from_to[1]] /= parts;
+	op = add_op(p, &s->list, "all_to_all", t);
+	return op && !set_operands(p, op, &v, 1) && !spmd_set_attrs(p, op, 5, names, attrs)
+		       ? op->out
+		       : NULL;
+}
+
+/* So many of the axes are at the beginning of both lists. */
+static unsigned int shared(spmd_axes a, spmd_axes b)
+{
+	unsigned int n = spmd_axes_count(a);
+
+	while (n && spmd_axes_first(a, n) != spmd_axes_first(b, n))
+		n--;
+	return n;
+}
+
+/* What makes a dimension whole by the very axes that are to divide another one */
+static struct mlir_value *exchange_all(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
+				       struct spmd_split *have, const struct spmd_split *to)
+{
+	const unsigned int rank = v->type->ndim;
+
+	for (unsigned int d = 0; v && d < rank; d++) {
+		const unsigned int n = shared(have->dim[d], to->dim[d]);
+		const spmd_axes axes = spmd_axes_rest(have->dim[d], n);
+
+		for (unsigned int k = 0; v && axes && k < rank; k++) {
+			const unsigned int m = spmd_axes_count(have->dim[k]);
+
+			if (k == d || shared(have->dim[k], to->dim[k]) != m ||
+			    spmd_axes_rest(to->dim[k], m) != axes)
+				continue;
+			v = exchange(p, s, v, axes, (const unsigned int[]){ d, k });
+			have->dim[d] = spmd_axes_first(have->dim[d], n);
+			have->dim[k] = to->dim[k];
+			break;
+		}
+	}
+	return v;
 }
 
 /* A constant of 32-bit integers: n of them, or one that is no array (0) */
@@ -194,6 +282,30 @@ static struct mlir_value *add_numbers(struct spmd *p, struct spmd_list *l, const
 				 .type = t,
 				 .data = (const uint8_t *)data,
 				 .size = (n ? n : 1) * sizeof(*data) };
+	return spmd_set_attrs(p, op, 1, names, (const struct mlir_attr *[]){ a }) ? NULL : op->out;
+}
+
+/* All 0, of a type */
+static struct mlir_value *add_zeros(struct spmd *p, struct spmd_list *l,
+				    const struct mlir_type *type)
+{
+	static const char *const names[] = { "value" };
+	static const uint8_t zeros[16];
+	struct mlir_attr *a = spmd_alloc(p, 1, sizeof(*a));
+	struct mlir_op *op = add_op(p, l, "constant", type);
+	const unsigned int size = spmd_bytes(type);
+
+	if (!a || !op)
+		return NULL;
+	if (!size) {
+		spmd_fail(p, -ENOTSUP, "terms of a sum of type %.40s", type->name);
+		return NULL;
+	}
+	*a = (struct mlir_attr){ .kind = MLIR_DENSE,
+				 .type = type,
+				 .data = zeros,
+				 .size = size,
+				 .one = mlir_elems(type) != 1 };
 	return spmd_set_attrs(p, op, 1, names, (const struct mlir_attr *[]){ a }) ? NULL : op->out;
 }
 
@@ -263,26 +375,61 @@ static struct mlir_value *offset_of(struct spmd *p, struct spmd_scope *s, spmd_a
 	return o->value;
 }
 
+/*
+ * Of a value that devices which differ along the axes of mask alone all have, terms whose sum it
+ * is: the first of them has it, the others 0
+ */
+static struct mlir_value *make_terms(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
+				     unsigned int mask)
+{
+	static const struct mlir_type i1 = { .name = "i1", .number = HLO_PRED };
+	static const struct mlir_attr eq = { .kind = MLIR_WORD, .text = "EQ", .size = 2 };
+	static const struct mlir_attr with_sign = { .kind = MLIR_WORD,
+						    .text = "SIGNED",
+						    .size = 6 };
+	static const char *const compare[] = { "comparison_direction", "compare_type" };
+	struct mlir_value *place, *zero, *none;
+	struct mlir_op *is, *select;
+
+	if (!mask)
+		return v;
+	place = offset_of(p, s, spmd_axes_list(mask), 1);
+	zero = offset_of(p, s, 0, 0);
+	none = add_zeros(p, &s->list, v->type);
+	is = place && zero && none ? add_op(p, &s->list, "compare", spmd_tensor(p, &i1, 0)) : NULL;
+	if (!is || set_operands(p, is, (struct mlir_value *[]){ place, zero }, 2) ||
+	    spmd_set_attrs(p, is, 2, compare, (const struct mlir_attr *[]){ &eq, &with_sign }))
+		return NULL;
+	place = is->out; /* the list moves */
+	select = add_op(p, &s->list, "select", v->type);
+	return select && !set_operands(p, select, (struct mlir_value *[]){ place, v, none }, 3)
+		       ? select->out
+		       : NULL;
+}
+
 struct mlir_value *spmd_move(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
 			     const struct mlir_type *whole, const struct spmd_split *from,
 			     const struct spmd_split *to)
 {
 	struct mlir_value *in[SPMD_MOST_RANK + 1];
 	const unsigned int rank = spmd_rank(whole);
+	struct spmd_split have = *from;
 	struct mlir_type *t;
 	bool cut = false;
 
+	v = spmd_sum_up(p, s, v, SPMD_ADD, spmd_axes_mask(from->sum) & ~spmd_axes_mask(to->sum),
+			&have, to);
+	v = v ? exchange_all(p, s, v, &have, to) : NULL;
 	for (unsigned int d = 0; v && d < rank; d++) {
-		unsigned int n = spmd_axes_count(from->dim[d]);
+		const spmd_axes axes = spmd_axes_rest(have.dim[d], shared(have.dim[d], to->dim[d]));
 
-		while (n && spmd_axes_first(from->dim[d], n) != spmd_axes_first(to->dim[d], n))
-			n--;
-		if (spmd_axes_rest(from->dim[d], n))
-			v = gather(p, s, v, spmd_axes_rest(from->dim[d], n), d);
+		if (axes)
+			v = gather(p, s, v, axes, d);
 	}
+	v = v ? make_terms(p, s, v, spmd_axes_mask(to->sum) & ~spmd_axes_mask(from->sum)) : NULL;
 	t = v ? spmd_tensor(p, v->type, rank) : NULL;
 	if (!t)
-		return rank ? NULL : v;
+		return NULL;
 	in[0] = v;
 	for (unsigned int d = 0; d < rank; d++) {
 		const int64_t size = whole->dim[d] / spmd_parts(p, to->dim[d]);

@@ -92,15 +92,20 @@ static int axis_of(struct spmd *p, const struct said_mesh *m, const struct mlir_
 	return 0;
 }
 
+static int no_axes(struct spmd *p)
+{
+	return spmd_fail(p, -ENOTSUP,
+			 "a sharding whose tiles are no axes of the first mesh, of %u devices, is "
+			 "not supported",
+			 p->mesh.n);
+}
+
 /* Takes tiles[device] of a dimension over as axes */
 static int set_dim(struct spmd *p, const struct mlir_type *t, unsigned int d, const uint16_t *tile,
 		   unsigned int tiles, unsigned int *used, spmd_axes *out)
 {
 	if (spmd_axes_of(p, tile, tiles, used, out))
-		return spmd_fail(p, -ENOTSUP,
-				 "a sharding whose tiles are no axes of the first mesh, of %u "
-				 "devices, is not supported",
-				 p->mesh.n);
+		return no_axes(p);
 	if (t->dim[d] % tiles)
 		return spmd_fail(p, -ENOTSUP,
 				 "dimension %u of %lld elements is divided among %u devices: only "
@@ -109,27 +114,35 @@ static int set_dim(struct spmd *p, const struct mlir_type *t, unsigned int d, co
 	return 0;
 }
 
-static int read_dim(struct spmd *p, const struct said_mesh *m, const struct mlir_attr *axes,
-		    const struct mlir_type *t, unsigned int d, unsigned int *used, spmd_axes *out)
+/* Does an axis count? */
+static bool counts(const struct spmd *p, const struct mlir_attr *ref)
 {
-	uint16_t tile[SPMD_MOST_DEVICES] = { 0 };
-	int64_t tiles = 1;
+	const struct mlir_attr *name = mlir_entry_of(ref, "name");
 
-	*out = 0;
-	if (!axes->n)
-		return 0;
-	if (m->n != (int64_t)p->mesh.n)
+	for (size_t i = 0; p->only && p->only->kind == MLIR_ARRAY && i < p->only->n; i++)
+		if (name && name->text && p->only->list[i]->kind == MLIR_STRING &&
+		    !strcmp(p->only->list[i]->text, name->text))
+			return true;
+	return !p->only;
+}
+
+/* A list of axes: which tile of how many each device has along them */
+static int read_axes(struct spmd *p, const struct said_mesh *m, const struct mlir_attr *axes,
+		     uint16_t *tile, unsigned int *tiles)
+{
+	*tiles = 1;
+	if (axes->n && m->n != (int64_t)p->mesh.n)
 		return spmd_fail(p, -ENOTSUP, "a mesh of %lld devices in a program for %u",
 				 (long long)m->n, p->mesh.n);
 	for (size_t i = 0; i < axes->n; i++) {
 		int64_t size = 1, step = 1;
-		int rc = axis_of(p, m, axes->list[i], &size, &step);
+		int rc = counts(p, axes->list[i]) ? axis_of(p, m, axes->list[i], &size, &step) : 0;
 
 		if (rc)
 			return rc;
-		if (tiles * size > (int64_t)p->mesh.n)
+		if (*tiles * size > (int64_t)p->mesh.n)
 			return spmd_fail(p, -EINVAL, "a sharding along one axis twice");
-		tiles *= size;
+		*tiles *= (unsigned int)size;
 		for (unsigned int k = 0; k < p->mesh.n; k++) {
 			const int64_t place = place_of(m, k);
 
@@ -138,7 +151,31 @@ static int read_dim(struct spmd *p, const struct said_mesh *m, const struct mlir
 			tile[k] = (uint16_t)(tile[k] * size + place / step % size);
 		}
 	}
-	return set_dim(p, t, d, tile, (unsigned int)tiles, used, out);
+	return 0;
+}
+
+static int read_dim(struct spmd *p, const struct said_mesh *m, const struct mlir_attr *axes,
+		    const struct mlir_type *t, unsigned int d, unsigned int *used, spmd_axes *out)
+{
+	uint16_t tile[SPMD_MOST_DEVICES] = { 0 };
+	unsigned int tiles;
+	int rc = read_axes(p, m, axes, tile, &tiles);
+
+	return rc ? rc : set_dim(p, t, d, tile, tiles, used, out);
+}
+
+/* Axes along which devices have terms of a sum, in the order of the mesh */
+static int read_sum(struct spmd *p, const struct said_mesh *m, const struct mlir_attr *axes,
+		    unsigned int *used, spmd_axes *out)
+{
+	uint16_t tile[SPMD_MOST_DEVICES] = { 0 };
+	unsigned int tiles;
+	int rc = read_axes(p, m, axes, tile, &tiles);
+
+	if (!rc && spmd_axes_of(p, tile, tiles, used, out))
+		rc = no_axes(p);
+	*out = spmd_axes_list(spmd_axes_mask(*out));
+	return rc;
 }
 
 int spmd_read_sdy(struct spmd *p, const struct mlir_attr *a, const struct mlir_type *t,
@@ -155,10 +192,6 @@ int spmd_read_sdy(struct spmd *p, const struct mlir_attr *a, const struct mlir_t
 	*open = 0;
 	if (rc)
 		return rc;
-	if (unreduced && unreduced->kind == MLIR_ARRAY && unreduced->n)
-		return spmd_fail(p, -ENOTSUP,
-				 "values that are still to be summed (unreduced) are "
-				 "not supported between operations");
 	if (!dims || dims->kind != MLIR_ARRAY || (t->kind == MLIR_TENSOR && dims->n != t->ndim))
 		return spmd_fail(p, -EINVAL, "a sharding of another rank than its value");
 	for (unsigned int d = 0; !rc && d < dims->n; d++) {
@@ -177,6 +210,12 @@ int spmd_read_sdy(struct spmd *p, const struct mlir_attr *a, const struct mlir_t
 		*open |= closed && !closed->integer ? 1u << d : 0;
 		rc = read_dim(p, &m, axes, t, d, &used, &s->dim[d]);
 	}
+	if (!rc && unreduced && unreduced->n && mlir_entry_of(a, "reduction"))
+		return spmd_fail(p, -ENOTSUP,
+				 "values that are still to be reduced by something "
+				 "else than a sum are not supported");
+	if (!rc && unreduced && unreduced->kind == MLIR_ARRAY && t->kind == MLIR_TENSOR)
+		rc = read_sum(p, &m, unreduced, &used, &s->sum);
 	return rc;
 }
 
@@ -327,7 +366,7 @@ int spmd_read_said(struct spmd *p, const struct mlir_attr *attrs, const struct m
 		return 0;
 	/* Open in all dimensions, and nothing said: it may as well be absent. */
 	all = (1u << spmd_rank(t)) - 1;
-	*said = !open || open != all;
+	*said = !open || open != all || s->sum;
 	for (unsigned int d = 0; d < SPMD_MOST_RANK; d++)
 		*said |= s->dim[d] != 0;
 	return rc;
@@ -338,7 +377,7 @@ const struct ncc_tiling *spmd_tiling(struct spmd *p, const struct spmd_split *s,
 {
 	const unsigned int rank = spmd_rank(type);
 	struct ncc_tiling *t;
-	bool divided = false;
+	bool divided = s->sum != 0;
 
 	for (unsigned int d = 0; d < rank; d++)
 		divided |= s->dim[d] != 0;
@@ -349,10 +388,14 @@ const struct ncc_tiling *spmd_tiling(struct spmd *p, const struct spmd_split *s,
 		return NULL;
 	t->ndim = rank;
 	t->at = spmd_alloc(p, p->mesh.n, NCC_MAX_DIMS);
+	t->terms = spmd_parts(p, s->sum);
+	t->term = spmd_alloc(p, p->mesh.n, sizeof(*t->term));
+	for (unsigned int i = 0; t->term && i < p->mesh.n; i++)
+		t->term[i] = (uint8_t)spmd_part(p, s->sum, i);
 	for (unsigned int d = 0; d < NCC_MAX_DIMS; d++)
 		t->tiles[d] = d < rank ? spmd_parts(p, s->dim[d]) : 1;
 	for (unsigned int i = 0; t->at && i < p->mesh.n; i++)
 		for (unsigned int d = 0; d < rank; d++)
 			t->at[i * NCC_MAX_DIMS + d] = (uint8_t)spmd_part(p, s->dim[d], i);
-	return t->at ? t : NULL;
+	return t->at && t->term ? t : NULL;
 }
