@@ -82,6 +82,27 @@ static int from_preds(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Li
 	return 0;
 }
 
+/* Small integers of a byte each, of which the other bits may be anything */
+static int from_small(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Literal *l)
+{
+	const int32_t type = l->shape->element_type;
+	const unsigned int rest = 8 - hlo_small_bits(type);
+	const ProtobufCBinaryData *b = type == HLO_S4	? &l->s4s
+				       : type == HLO_U4 ? &l->u4s
+				       : type == HLO_S2 ? &l->s2s
+							: &l->u2s;
+	int8_t *x = op->data;
+	int rc = from_bytes(in, op, b);
+
+	for (size_t i = 0; !rc && i < b->len; i++) {
+		const uint8_t high = (uint8_t)(b->data[i] << rest);
+
+		x[i] = (int8_t)(ncc_is_unsigned(op->shape.dtype) ? high >> rest
+								 : (int8_t)high >> rest);
+	}
+	return rc;
+}
+
 static bool row_major(const Ncc__Hlo__Shape *s)
 {
 	const Ncc__Hlo__Layout *l = s->layout;
@@ -105,6 +126,7 @@ static int fill_literal(struct hlo_inst *in, struct ncc_op *op)
 		return rc;
 
 	if (hlo_is_complex(l->shape->element_type) != hlo_is_complex(in->p->shape->element_type) ||
+	    hlo_small_bits(l->shape->element_type) != hlo_small_bits(in->p->shape->element_type) ||
 	    s.dtype != op->shape.dtype || s.pred != op->shape.pred ||
 	    !ncc_same_dims(&s, &op->shape))
 		return hlo_fail(in, -EINVAL, "the literal's shape differs from the constant's");
@@ -119,6 +141,8 @@ static int fill_literal(struct hlo_inst *in, struct ncc_op *op)
 		return from_pairs(in, op, l);
 	if (hlo_is_wide(l->shape->element_type))
 		return from_wide(in, op, l);
+	if (hlo_small_bits(l->shape->element_type))
+		return from_small(in, op, l);
 
 	switch (s.dtype) {
 	case NEURON_DT_INT8:

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "nrt/nrt.h"
-#include "pjrt.h"
+#include "calls.h"
 
 struct npj_value *npj_value_new(PJRT_Memory *memory, size_t bytes, PJRT_Event *ready)
 {
@@ -229,7 +229,7 @@ PJRT_Error *npj_when_ready(const struct npj_value *v, void (*run)(void *arg), vo
 		run(arg);
 		return NULL;
 	}
-	e = npj_forked_error();
+	e = npj_forked_error() ?: npj_calls_wait(v);
 	if (e)
 		return e;
 	l = malloc(sizeof(*l));
