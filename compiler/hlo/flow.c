@@ -354,7 +354,8 @@ static int make_loop(struct hlo_inst *in, const struct unrolling *u, const struc
 	if (rc)
 		return rc;
 	if (in->imp->loops >= hlo_most_loops(in->imp))
-		return hlo_fail(in, -EFBIG, "more than %u loops and calls of the host", hlo_most_loops(in->imp));
+		return hlo_fail(in, -EFBIG, "more than %u loops and calls of the host",
+				hlo_most_loops(in->imp));
 	p = hlo_both(in, in->imp->guard, p);
 	l.loop = build_loop(&in->b, p);
 	l.held = l.loop ? build_state(&in->b, l.loop, p) : NULL;

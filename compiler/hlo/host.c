@@ -24,8 +24,7 @@ static const struct ncc_shape token = { .dtype = NEURON_DT_INT8, .pred = true };
 
 bool hlo_is_host_call(const Ncc__Hlo__Instruction *p)
 {
-	return !strcmp(p->opcode, "custom-call") &&
-	       !strcmp(p->custom_call_target, NCC_HOST_TARGET);
+	return !strcmp(p->opcode, "custom-call") && !strcmp(p->custom_call_target, NCC_HOST_TARGET);
 }
 
 /* The number in a dictionary as MLIR writes it: {index = 7 : ui64}. 0: there is none */
@@ -162,10 +161,9 @@ static int make_results(struct hlo_inst *in, const struct ncc_host_call *call, s
 		const struct ncc_host_array *a = &call->array[call->nin + i];
 
 		for (unsigned int k = 0; k < (a->complex ? 2u : 1u); k++) {
-			struct ncc_op *x = ncc_host_parts(a)
-						   ? build_node(&in->b, NCC_HOST_RESULT, &a->shape,
-								op, NULL, NULL)
-						   : hlo_placeholder(in, &a->shape);
+			struct ncc_op *x = ncc_host_parts(a) ? build_node(&in->b, NCC_HOST_RESULT,
+									  &a->shape, op, NULL, NULL)
+							     : hlo_placeholder(in, &a->shape);
 
 			if (!x)
 				return hlo_fail(in, -ENOMEM, "out of memory");
@@ -181,8 +179,8 @@ int hlo_host_call(struct hlo_inst *in, struct hlo_value *v)
 {
 	const Ncc__Hlo__Shape *p = in->p->shape;
 	const size_t nout = p->element_type == HLO_TUPLE ? p->n_tuple_shapes : 1;
-	const bool with_token = nout && is_token(p->element_type == HLO_TUPLE ? p->tuple_shapes[0]
-									      : p);
+	const bool with_token =
+		nout && is_token(p->element_type == HLO_TUPLE ? p->tuple_shapes[0] : p);
 	struct ncc_host_call *call = ncc_alloc(in->imp->m, sizeof(*call));
 	struct ncc_op *operand[2 * MOST_ARRAYS], *op;
 	int rc = hlo_is_of_elements(in);

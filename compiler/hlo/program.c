@@ -285,8 +285,7 @@ static int make_room(struct reading *r)
 	p->same = calloc(p->nout + 1, sizeof(*p->same));
 	p->ncalls = hlo_host_calls(r->m, NULL);
 	p->call = calloc(p->ncalls + 1, sizeof(*p->call));
-	if (!p->name || !p->in || !p->out || !p->alias || !p->donor || !p->same ||
-	    !p->call)
+	if (!p->name || !p->in || !p->out || !p->alias || !p->donor || !p->same || !p->call)
 		return ncc_no_memory(r->err);
 	hlo_host_calls(r->m, p->call);
 	for (unsigned int i = 0; i < p->nout; i++)

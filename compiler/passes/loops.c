@@ -203,8 +203,8 @@ static bool is_call(const struct loop *l)
 }
 
 /*
- * Numbers the parts of a level: one before each of its loops, and one after the last. Calls are made
- * behind one part as long as none needs another one's results.
+ * Numbers the parts of a level: one before each of its loops, and one after the last. Calls are
+ * made behind one part as long as none needs another one's results.
  */
 static void number_parts(struct cut *c, int level)
 {
@@ -429,8 +429,7 @@ static int add_outs(struct cut *c, struct ncc_module *to, unsigned int part)
 		if (c->number[i] != NOWHERE && c->part[i] == part && !is_of_loop(c->line[i]))
 			rc = add_out(c, to, c->line[i], part, NCC_KEPT + c->number[i]);
 	for (unsigned int l = 0; !rc && l < c->nloops; l++)
-		if (!is_call(&c->loop[l]) &&
-		    (c->loop[l].before == part || c->loop[l].last == part))
+		if (!is_call(&c->loop[l]) && (c->loop[l].before == part || c->loop[l].last == part))
 			rc = add_iteration(c, to, &c->loop[l], part);
 	for (unsigned int i = 0; !rc && i < c->m->nouts; i++)
 		if (c->part[c->m->outs[i]->id] == part)
@@ -478,8 +477,8 @@ static bool alloc(struct cut *c)
 	c->depth = calloc(n, sizeof(*c->depth));
 	c->bounds = calloc(n, sizeof(*c->bounds));
 	c->place = ncc_alloc(c->m, (n + NCC_MAX_LOOPS) * sizeof(*c->place));
-	return c->line && c->clone && c->in && c->after && c->needs && c->part && c->number && c->depth &&
-	       c->bounds && c->place;
+	return c->line && c->clone && c->in && c->after && c->needs && c->part && c->number &&
+	       c->depth && c->bounds && c->place;
 }
 
 static void release(struct cut *c)
@@ -516,8 +515,9 @@ static int take_call(struct cut *c, const struct loop *l, struct ncc_parts *part
 	const unsigned int first = call->effect + call->guarded;
 	struct ncc_part_call *to = &parts->call[parts->ncalls++];
 
-	*to = (struct ncc_part_call){ .after = l->before, .order = l->order, .call = call,
-				      .guard = NOWHERE };
+	*to = (struct ncc_part_call){
+		.after = l->before, .order = l->order, .call = call, .guard = NOWHERE
+	};
 	to->number = ncc_alloc(c->m, (nin + nout + 1) * sizeof(*to->number));
 	if (!to->number)
 		return ncc_no_memory(c->err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Cuts a module with loops or calls of the host into parts without: they are executed one after the
- * other, some again while a condition holds, and the host is called between two of them. Called by ncc.c before the passes, which see one part at a time.
+ * other, some again while a condition holds, and the host is called between two of them. Called by
+ * ncc.c before the passes, which see one part at a time.
  */
 #ifndef NCC_LOOPS_H
 #define NCC_LOOPS_H

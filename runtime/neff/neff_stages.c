@@ -81,7 +81,7 @@ static int input_check(const struct stages *s, unsigned int k, const struct neff
 				 "variables",
 				 sg[k].name, v->name, sg[o].name,
 				 neff_in_parts(s->model) ? "parts of a program with loops"
-						  : "a logical core's programs");
+							 : "a logical core's programs");
 
 	if (out && o + 1 != k)
 		return neff_fail(s->err,
@@ -163,7 +163,9 @@ static int loop_check(const struct stages *s, unsigned int i)
 
 static int loops_check(const struct stages *s)
 {
-	int ret = json_object_size(s->out) || s->model->ncalls ? 0 : neff_fail(s->err, "kelf-0.json: no outputs");
+	int ret = json_object_size(s->out) || s->model->ncalls ? 0
+							       : neff_fail(s->err, "kelf-0.json: "
+										   "no outputs");
 
 	for (unsigned int i = 0; !ret && i < s->model->nloops; i++)
 		ret = loop_check(s, i);
