@@ -186,7 +186,7 @@ static int schedule(struct program *p, const struct ncc_options *opt, struct ncc
 	int rc;
 
 	phase(opt, "scheduling");
-	rc = ncc_schedule(&p->g.prog, stream, err);
+	rc = ncc_wanted(opt, err) ?: ncc_schedule(&p->g.prog, stream, err);
 	if (!rc)
 		say_streams(opt, &p->g.prog, stream);
 	if (!rc && opt->compress_constants && p->g.prog.target->core >= 2)
@@ -228,6 +228,7 @@ static int back_end(struct ncc_module **module, unsigned int n, const struct ncc
 	o->subgraph = sg;
 	o->nsubgraphs = n;
 	phase(opt, "writing");
+	rc = rc ?: ncc_wanted(opt, err);
 	if (!rc)
 		rc = o->time ? add_times(p, n, o) : write_neff(o, &o->file, &o->size, err);
 	if (!rc)

@@ -199,6 +199,9 @@ static int import_all(struct hlo_import *imp, struct scope *s)
 		struct hlo_inst in = new_inst(imp, s->c->instructions[i]);
 		int rc;
 
+		rc = ncc_wanted(imp->opt, imp->err);
+		if (rc)
+			return rc;
 		if (++imp->made > NCC_MAX_OPS)
 			return ncc_fail(imp->err, -EFBIG, "more than %d operations", NCC_MAX_OPS);
 		in.b.where = source_of(imp, in.p->metadata) ?: caller;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #include "neuron/hw/ext.h"
@@ -30,6 +31,13 @@ int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';
 	return code;
+}
+
+int ncc_wanted(const struct ncc_options *opt, struct ncc_error *err)
+{
+	return opt->cancelled && opt->cancelled(opt->opaque)
+		       ? ncc_fail(err, -ECANCELED, "interrupted")
+		       : 0;
 }
 
 int ncc_no_memory(struct ncc_error *err)

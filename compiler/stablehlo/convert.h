@@ -33,6 +33,7 @@ struct convert {
 	int64_t next_id;
 	unsigned int mark, depth, made; /* made: instructions */
 	unsigned int partitions;
+	int64_t numbers; /* that fold.c has */
 	bool folded; /* fold.c made constants, of which others may be left that nothing uses */
 	const struct mlir_op *main; /* the function that is called from outside */
 	unsigned int manual; /* computations on partitions around what is converted */
@@ -161,6 +162,8 @@ int whole_broadcast_in_dim(struct scope *s, const struct mlir_op *op);
 int whole_computed(struct scope *s, const struct mlir_op *op);
 int whole_index_select(struct scope *s, const struct mlir_op *op);
 int whole_einsum(struct scope *s, const struct mlir_op *op);
+int whole_quantize(struct scope *s, const struct mlir_op *op);
+int whole_dequantize(struct scope *s, const struct mlir_op *op);
 int whole_cast(struct scope *s, const struct mlir_op *op);
 int whole_constraint(struct scope *s, const struct mlir_op *op);
 int whole_manual(struct scope *s, const struct mlir_op *op);
@@ -172,6 +175,9 @@ int whole_static(struct scope *s, const struct mlir_op *op);
 /* collective.c */
 int whole_collective(struct scope *s, const struct mlir_op *op);
 int whole_all_to_all(struct scope *s, const struct mlir_op *op);
+
+/* quant.c: may the operation have operands and results of quantized types, if it has any? */
+int quant_check(struct scope *s, const struct mlir_op *op);
 
 /* literal.c */
 int literal_fill(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Literal *l);

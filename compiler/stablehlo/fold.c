@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 1024 /* elements */
+#define MOST 64 /* elements, which a shape has */
+#define MOST_WIDE 16384 /* of numbers that are to become others of less than 64 bits */
+#define MOST_IN_ALL (1 << 22)
 #define FOLD_RANK 64
 
 static bool is_real(int type)
@@ -26,13 +28,15 @@ static bool same_dims(const struct mlir_type *a, const struct mlir_type *b)
 	return a->ndim == b->ndim && !memcmp(a->dim, b->dim, a->ndim * sizeof(*a->dim));
 }
 
-static struct fold_numbers *allocate(struct scope *s, const struct mlir_type *t)
+static struct fold_numbers *allocate(struct scope *s, const struct mlir_type *t, bool wide)
 {
 	const int64_t n = mlir_elems(t);
 	struct fold_numbers *x;
 
-	if (t->kind != MLIR_TENSOR || !fold_bits(t->number) || n < 0 || n > MOST)
+	if (t->kind != MLIR_TENSOR || !fold_bits(t->number) || n < 0 ||
+	    n > (wide ? MOST_WIDE : MOST) || n > MOST_IN_ALL - s->v->numbers)
 		return NULL;
+	s->v->numbers += n;
 	x = convert_alloc(s->v, 1, sizeof(*x));
 	if (!x)
 		return NULL;
@@ -194,7 +198,8 @@ static bool of_slice(struct folding *f)
 		const int64_t step = m ? by[i] : 1;
 
 		if (start[i] < 0 || limit[i] <= start[i] || limit[i] > from->dim[i] || step < 1 ||
-		    step > MOST || (limit[i] - start[i] - 1) / step + 1 != f->out->shape->dim[i])
+		    step > MOST_WIDE ||
+		    (limit[i] - start[i] - 1) / step + 1 != f->out->shape->dim[i])
 			return false;
 		w.start += start[i] * stride[i];
 		w.step[i] = stride[i] * step;
@@ -421,7 +426,7 @@ int fold(struct scope *s, const struct mlir_op *op)
 			return 0;
 	if (nin > op->nin || nin > FOLD_OPERANDS)
 		return 0;
-	f.out = allocate(s, op->out[0].type);
+	f.out = allocate(s, op->out[0].type, has_wide(op));
 	if (!f.out || !take(&f, nin, rules[rule].each, rules[rule].moves) || !rules[rule].fn(&f))
 		return s->v->err->text[0] ? -EINVAL : 0;
 	op->out[0].known = f.out;

@@ -128,8 +128,8 @@ static const struct conversion conversions[] = {
 	{ "triangular_solve", "triangular-solve", .nin = 2, .one = true, .fields = fields_triangular_solve },
 	{ "tuple", "tuple", .nin = -1, .one = true },
 	{ "unary_einsum", NULL, .nin = 1, .one = true, .whole = whole_einsum },
-	{ "uniform_dequantize", "stablehlo.uniform_dequantize", .nin = -1, .one = true, .partly = true },
-	{ "uniform_quantize", "stablehlo.uniform_quantize", .nin = -1, .one = true, .partly = true },
+	{ "uniform_dequantize", NULL, .nin = 1, .one = true, .whole = whole_dequantize },
+	{ "uniform_quantize", NULL, .nin = 1, .one = true, .whole = whole_quantize },
 	{ "while", NULL, .nin = -1, .whole = whole_while },
 	{ "xor", "xor", .nin = 2, .one = true },
 	/* clang-format on */
@@ -186,5 +186,7 @@ int convert_op(struct scope *s, const struct mlir_op *op)
 	if (c && !c->whole && op->nregions != c->nregions)
 		return convert_fail(s, -EINVAL, "%zu regions, expected %u", op->nregions,
 				    c->nregions);
+	if (quant_check(s, op))
+		return -ENOTSUP;
 	return (c && c->whole ? c->whole(s, op) : convert_plain(s, op, c)) ?: fold(s, op);
 }

@@ -21,7 +21,7 @@ from typing import Any
 MODES = ("fp32", "bf16", "bf16-sr", "master")
 
 
-def parse() -> argparse.Namespace:
+def parse(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="BERT's pre-training in one way to hold numbers")
     parser.add_argument("--mode", choices=MODES, default="fp32")
     parser.add_argument("--seed", type=int, default=0)
@@ -38,7 +38,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--devices", type=int, default=1, help="divide each batch among them")
     parser.add_argument("--output", type=Path)
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 OPTIONS = parse() if __name__ == "__main__" else argparse.Namespace(mode="fp32", seed=0)

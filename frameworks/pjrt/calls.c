@@ -6,10 +6,12 @@
  */
 #include "calls.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "nrtx.h"
+#include "profiler.h"
 
 /* The contract's struct, in its order */
 struct tensor {
@@ -49,6 +51,8 @@ static int call(void *arg, uint64_t index, uint32_t nin, const struct nrtx_host_
 {
 	entry_t *fn = atomic_load(&entry);
 	struct tensor *t = calloc((size_t)nin + nout + 1, sizeof(*t));
+	char name[24];
+	int64_t began;
 	int ret;
 
 	(void)arg;
@@ -59,7 +63,10 @@ static int call(void *arg, uint64_t index, uint32_t nin, const struct nrtx_host_
 	}
 	give(t, in, nin);
 	give(t + nin, out, nout);
+	began = npj_event_now();
 	ret = fn(index, nin, t, nout, t + nin, message, size);
+	snprintf(name, sizeof(name), "%" PRIu64, index);
+	npj_event_add("callback", name, began);
 	free(t);
 	return ret;
 }
@@ -68,8 +75,6 @@ PJRT_Error *npj_calls_entry(int64_t address)
 {
 	NRT_STATUS status;
 
-	if (!address)
-		return NPJ_INVALID("the option host_callback is the address of a function");
 	atomic_store(&entry, (entry_t *)(uintptr_t)address);
 	status = nrtx_host_function(NCC_HOST_TARGET, call, NULL);
 	return npj_runtime_error(status, "calls of the host");
@@ -77,8 +82,6 @@ PJRT_Error *npj_calls_entry(int64_t address)
 
 PJRT_Error *npj_calls_holder(int64_t address)
 {
-	if (!address)
-		return NPJ_INVALID("the option host_callback_hold is the address of a function");
 	atomic_store(&holder, (hold_t *)(uintptr_t)address);
 	return NULL;
 }

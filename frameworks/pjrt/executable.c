@@ -89,6 +89,10 @@ static PJRT_Error *shapes(PJRT_Executable *x, const struct ncc_array *arrays, un
 			return npj_error(PJRT_Error_Code_UNIMPLEMENTED,
 					 "%s %u of %s has XLA's type %d, which no buffer has", what,
 					 i, x->program->name, arrays[i].type);
+		if (t->type == PJRT_Buffer_Type_TOKEN) {
+			shape[i] = (struct npj_shape){ .type = t, .elements = 1 };
+			continue;
+		}
 		e = npj_shape_set(&shape[i], t->type, arrays[i].dim, arrays[i].ndim);
 		if (!e && npj_type_wide(t) && !x->narrow_64bit)
 			e = npj_error(PJRT_Error_Code_UNIMPLEMENTED,

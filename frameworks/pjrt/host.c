@@ -17,6 +17,9 @@ PJRT_Error *npj_memory_of(PJRT_Client *c, PJRT_Memory *memory, PJRT_Device *devi
 {
 	if (!memory && !device && c->n)
 		device = &c->device[0];
+	if (!memory && !npj_is_own(device))
+		return NPJ_INVALID("%s is a device of process %d", device->description->text,
+				   device->description->process);
 	*result = memory ? memory : &device->memory[NPJ_DEVICE];
 	if ((*result)->device->client != c)
 		return NPJ_INVALID("the memory is another client's");

@@ -54,11 +54,13 @@ static PJRT_Error *assign(PJRT_LoadedExecutable *l)
 {
 	const struct npj_options *o = &l->executable->options;
 
+	const unsigned int there = o->assigned ? l->client->nall : l->client->n;
+
 	l->n = o->replicas * o->partitions;
-	if (l->n > l->client->n)
+	if (l->n > there)
 		return NPJ_INVALID("a program for %u devices (%u replicas of %u partitions): there "
 				   "are %u",
-				   l->n, o->replicas, o->partitions, l->client->n);
+				   l->n, o->replicas, o->partitions, there);
 	l->device = calloc(l->n, sizeof(*l->device));
 	l->logical = calloc(l->n, sizeof(*l->logical));
 	l->model = calloc(l->n, sizeof(nrt_model_t *));
@@ -74,6 +76,12 @@ static PJRT_Error *assign(PJRT_LoadedExecutable *l)
 			return NPJ_INVALID("the program is assigned to device %d, which is not "
 					   "there",
 					   o->assigned[i]);
+		if (!npj_is_own(d))
+			return npj_error(PJRT_Error_Code_UNIMPLEMENTED,
+					 "%s is for %s, a device of process %d: programs do not "
+					 "span processes",
+					 l->executable->program->name, d->description->text,
+					 d->description->process);
 		for (unsigned int j = 0; j < i; j++)
 			if (l->device[j] == d)
 				return NPJ_INVALID("the program is assigned to device %d twice",

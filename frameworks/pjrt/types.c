@@ -36,8 +36,9 @@ static const struct npj_type types[] = {
 
 const struct npj_type *npj_type(PJRT_Buffer_Type type)
 {
+	/* programs alone make tokens */
 	for (size_t i = 0; i < NTYPES; i++)
-		if (types[i].type == type)
+		if (types[i].type == type && types[i].host)
 			return &types[i];
 	return NULL;
 }

@@ -400,8 +400,8 @@ uint64_t neff_row_count(const struct neff_desc *d);
  * What a loader accepts: descriptors of one side of a queue, and of all of a subgraph's queues
  * (docs/nrt.md)
  */
-#define NEFF_MAX_QUEUE_DESCS (1u << 22)
-#define NEFF_MAX_MODEL_DESCS (1u << 23) /* 128 MiB, and those of one more queue */
+#define NEFF_MAX_QUEUE_DESCS (15u << 20) /* a ring has room for 2^24 - 16 */
+#define NEFF_MAX_MODEL_DESCS (1u << 25) /* 512 MiB, and those of one more queue */
 
 /*
  * Cuts a copy into packets, in order; from_base and to_base are the addresses of the variables'

@@ -14,7 +14,7 @@
 #define NEFF_MAX_VARS 65536u
 #define NEFF_MAX_QUEUES 4096u
 #define NEFF_MAX_DMAS (1u << 20) /* of an engine */
-#define NEFF_MAX_RUNS (1u << 24) /* contiguous pieces of all patterns of a subgraph */
+#define NEFF_MAX_RUNS (3u << 24) /* contiguous pieces of all patterns of a subgraph */
 #define NEFF_MAX_MODEL_RUNS (1u << 26) /* ... and of a model */
 
 #define NEFF_HASH_SIZE 32

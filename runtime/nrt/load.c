@@ -10,6 +10,7 @@
 #include "rt_exec.h"
 #include "rt_log.h"
 #include "rt_print.h"
+#include "rt_ranks.h"
 #include "rt_trace.h"
 
 /*
@@ -266,6 +267,7 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 		rt_neff_loaded(model->file);
 	if (status) {
 		rt_trace_end(RT_EVENT_nrt_load, place->core ? place->core->vnc : 0, event, &data);
+		rt_ranks_leave(model);
 		rt_model_go(model);
 		return rt_fail(status, "NMGR", "Failed to load NN");
 	}
@@ -378,6 +380,7 @@ EXPORT NRT_STATUS nrt_unload(nrt_model_t *model)
 	core = model->core->vnc;
 	data.model_id = model->id;
 	event = rt_trace_begin(RT_EVENT_nrt_unload, core, &data);
+	rt_ranks_leave(model);
 	rt_model_go(model);
 	rt_stale_retry();
 	rt_trace_end(RT_EVENT_nrt_unload, core, event, &data);

@@ -332,6 +332,7 @@ static NRT_STATUS execute_logical(struct nrt_model *model, const struct rt_io *i
 
 static void free_loops(struct nrt_model *model)
 {
+	rt_ranks_leave(model);
 	free(model->loops);
 }
 

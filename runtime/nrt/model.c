@@ -7,7 +7,6 @@
 
 #include "rt_model.h"
 #include "rt_print.h"
-#include "rt_ranks.h"
 
 struct nrt_model *rt_model_new(void)
 {
@@ -30,7 +29,6 @@ void rt_model_free(struct nrt_model *model)
 	free(model->subgraph);
 	if (model->kind && model->kind->free)
 		model->kind->free(model);
-	rt_ranks_leave(model);
 	rt_neff_put(model->file);
 	rt_printer_put(model->printer);
 	pthread_cond_destroy(&model->idle);

@@ -53,11 +53,12 @@ bool rt_passes(const struct rt_subgraph *sg)
 static uint64_t place_of(struct nrt_model *model, const char *name)
 {
 	for (unsigned int k = 0; k < model->nsubgraphs; k++) {
-		const struct rt_var *var =
-			rt_subgraph_var(&model->subgraph[k], NEFF_VAR_VIRTUAL, name);
+		const struct rt_subgraph *sg = &model->subgraph[k];
 
-		if (var)
-			return var->offset;
+		for (unsigned int i = 0; i < sg->nvars; i++)
+			if (sg->vars[i].neff->type == NEFF_VAR_VIRTUAL &&
+			    !strcmp(sg->vars[i].neff->name, name))
+				return sg->vars[i].offset;
 	}
 	return 0;
 }

@@ -257,6 +257,9 @@ void rt_ranks_leave(struct nrt_model *model)
 {
 	struct rt_group *g = model->group;
 
+	if (model->left)
+		return;
+	model->left = true;
 	if (!g && model->rank < model->nranks &&
 	    (model->neff ? model->neff->ranks == model->nranks : model->group_token > 0))
 		never_comes(model);
@@ -343,8 +346,9 @@ NRT_STATUS rt_ranks_come(struct nrt_model *model)
 			status = is_gone(g);
 		else if (!g->leaving && rt_now_us() >= deadline)
 			status = not_come(g, model);
-		else if (!g->leaving)
-			status = rt_interrupted(model);
+		else if (!g->leaving && atomic_load(&model->interrupted))
+			status = rt_fail(NRT_EXEC_COMPLETED_WITH_ERR, "NMGR",
+					 "the execution was interrupted");
 		if (!status && g->meeting[COME].turn == turn)
 			wait_changed(g, rt_now_us() + LOOK_MS * 1000);
 	}
@@ -469,22 +473,4 @@ NRT_STATUS rt_ranks_failed(const struct nrt_model *model)
 	status = result(g, model, NRT_SUCCESS);
 	pthread_mutex_unlock(&lock);
 	return status;
-}
-
-EXPORT NRT_STATUS nrtx_execute_failed(nrt_model_t *model)
-{
-	RT_ENTER(status);
-	RT_PIN(pinned, model);
-
-	if (status)
-		return status;
-	if (!pinned || !model->group)
-		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is no rank's");
-	status = rt_ranks_come(model);
-	if (status)
-		return status;
-	rt_ranks_start(model, NRT_FAILURE);
-	rt_ranks_go(model);
-	rt_details_clear();
-	return NRT_SUCCESS;
 }

@@ -47,6 +47,7 @@ struct nrt_model {
 	uint32_t rank, nranks;
 	uint64_t group_token; /* those with the same one belong together */
 	bool started; /* its execution has come to the second meeting; of the thread that executes */
+	bool left; /* the others know that it is gone */
 	struct rt_group *group; /* ranks.c; NULL: it has not joined */
 	uint32_t timeout_ms; /* of one execution */
 	bool timeout_given; /* by who loaded it; else NEURON_RT_EXEC_TIMEOUT or the default */

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """What StableHLO has and HLO has not, or in another form, in texts: is it what the specification says? As TAP.
 
-usage: stablehlo_forms.py NEURONX_CC NEURON_RUN
+usage: stablehlo_forms.py NEURONX_CC NEURON_RUN DIRECTORY
 
-Each text is compiled without options and run on a chip in process; its results are compared with numpy's. Texts that
-are not supported have to be refused, with what is given.
+Each text, and the artifact that jaxlib made of it (DIRECTORY/NUMBER.mlirbc, by ../data/stablehlo/make.py), is compiled
+without options and run on a chip in process; its results are compared with numpy's. Texts that are not supported have to
+be refused, with what is given.
 """
 
+import math
 import subprocess
 import sys
 import tempfile
@@ -35,11 +37,6 @@ def name_of(x: np.ndarray) -> str:
 
 def normalized(x: np.ndarray, n: np.ndarray) -> np.ndarray:
     return np.where(n < 0, np.clip(n, 0, 3) + 4, np.clip(n, 0, 3))
-
-
-def pooled(x: np.ndarray) -> np.ndarray:
-    x = np.pad(x, ((1, 0), (0, 2)))
-    return x[::1, ::2]
 
 
 CASES = {
@@ -104,6 +101,14 @@ CASES = {
         %r0 = stablehlo.add %0, %w : tensor<3xi32>
         %r1 = stablehlo.slice %s [0:2, 1:2] : (tensor<2x3xi32>) -> tensor<2x1xi32>""", (N,), lambda n: [
             n + np.array([4, 1000000007, 0], np.int32), np.array([[1000000007], [0]], np.int32)]),
+    "an arange of floats of 64 bits": Case("""
+        %n = stablehlo.constant dense<2000> : tensor<1xi64>
+        %i = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi64>) -> tensor<2000xf64>
+        %s = stablehlo.constant dense<0.1> : tensor<f64>
+        %t = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f64>) -> tensor<2000xf64>
+        %m = stablehlo.multiply %i, %t : tensor<2000xf64>
+        %f = stablehlo.convert %m : (tensor<2000xf64>) -> tensor<2000xf32>
+        %r0 = stablehlo.add %0, %f : tensor<2000xf32>""", (np.zeros(2000, np.float32),), lambda x: [(np.arange(2000) * 0.1).astype(np.float32)]),
     "sizes that are operands": Case("""
         %i = stablehlo.constant dense<[1, 0]> : tensor<2xi32>
         %j = stablehlo.constant dense<[0, 2]> : tensor<2xi64>
@@ -164,7 +169,41 @@ def norm_grad(x: np.ndarray, scale: np.ndarray, mean: np.ndarray, variance: np.n
     return [scale / np.sqrt(variance + EPSILON) / n * inner, (grad * centred).sum((0, 1)) / np.sqrt(variance + EPSILON), grad.sum((0, 1))]
 
 
+def softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def vendor(x: np.ndarray, w: np.ndarray) -> list[np.ndarray]:
+    order = np.argsort(-x, 2, kind="stable")[:, :, :3]
+    return [softmax(x, 2), softmax(x, 1), x / np.sqrt((x * x).mean(2, keepdims=True) + np.float32(0.01)) * w, x / (1 + np.exp(-x)),
+            x * (1 + ERF(x / np.sqrt(2))) / 2, x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2, ERF(x),
+            np.take_along_axis(x, order, 2), order.astype(np.int32), x.argmax(1).astype(np.int32), x.argmin(2).astype(np.int32), x, x]
+
+
+def call(target: str, x: str, to: str, config: str = "", types: str = "tensor<3x4x5xf32>") -> str:
+    return f'stablehlo.custom_call @"{target}"({x}) {{backend_config = "{config}"}} : ({types}) -> {to}'
+
+
+ERF = np.vectorize(math.erf)
 EPSILON = 0.01
+SAME = "tensor<3x4x5xf32>"
+CASES["custom calls of the vendor's front ends"] = Case(f"""
+        %e = stablehlo.constant dense<0.01> : tensor<f32>
+        %r0 = {call("AwsNeuronSoftmax", "%0", SAME, "2")}
+        %r1 = {call("AwsNeuronSoftmax", "%0", SAME, "1")}
+        %r2 = {call("AwsNeuronRmsNorm", "%0, %1, %e", SAME, "2", f"{SAME}, tensor<5xf32>, tensor<f32>")}
+        %r3 = {call("AwsNeuronSilu", "%0", SAME)}
+        %r4 = {call("AwsNeuronGelu", "%0", SAME)}
+        %r5 = {call("AwsNeuronGeluApprxTanh", "%0", SAME)}
+        %r6 = {call("AwsNeuronErf", "%0", SAME)}
+        %r7, %r8 = {call("AwsNeuronTopK", "%0", "(tensor<3x4x3xf32>, tensor<3x4x3xi32>)", "3")}
+        %r9 = {call("AwsNeuronArgMax", "%0", "tensor<3x5xi32>", "1")}
+        %r10 = {call("AwsNeuronArgMin", "%0", "tensor<3x4xi32>", "2")}
+        %r11 = {call("AwsNeuronTransferWithStaticRing", "%0", SAME)}
+        %m, %n = {call("AwsNeuronModuleMarkerStart-Forward", "%0, %1", f"({SAME}, tensor<5xf32>)", "", f"{SAME}, tensor<5xf32>")}
+        %z = stablehlo.subtract %m, %m : {SAME}
+        %r12 = stablehlo.add %z, %m : {SAME}""", (Z, np.arange(5, dtype=np.float32) - 1), vendor, ulps=24)
 ROW, COLUMN = (np.arange(5, dtype=np.float32) - 1) / 2, (np.arange(3, dtype=np.float32) + 1) / 4
 for at, each in ((2, 5), (0, 3)):
     CASES[f"batch_norm of feature {at}"] = Case(f"""
@@ -178,6 +217,38 @@ CASES["batch_norm_grad"] = Case("""
         %r0, %r1, %r2 = "stablehlo.batch_norm_grad"(%0, %1, %2, %3, %4) <{epsilon = 0.01 : f32, feature_index = 2 : i64}> : (tensor<3x4x5xf32>,
           tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<3x4x5xf32>) -> (tensor<3x4x5xf32>, tensor<5xf32>, tensor<5xf32>)""",
     (Z, ROW, ROW * 2, ROW + 1, Z[::-1] * 2), norm_grad, ulps=16)
+Q, P, A = "!quant.uniform<i8:f32, 0.5:3>", "!quant.uniform<u8<1:250>:f32, 0.1:128>", "!quant.uniform<i8<-127:127>:f32:1, {0.25, 0.5:5, 1.6e+1:-7}>"
+M = Z.reshape(20, 3) * np.array([3, 9, 90], np.float32)
+
+
+def quantized(x: np.ndarray, scale: np.ndarray, zero: np.ndarray, least: int, most: int) -> np.ndarray:
+    return np.clip(np.round(x / scale) + zero, least, most).astype(np.float32)
+
+
+def meant(x: np.ndarray) -> list[np.ndarray]:
+    """round_nearest_even(x / scale) + zero point, within the bounds; and back"""
+    f = np.float32
+    a = (quantized(x, f(0.5), f(3), -128, 127) - f(3)) * f(0.5)
+    b = (quantized(x, f(0.1), f(128), 1, 250) - f(128)) * f(0.1)
+    scales, zeros = np.array([0.25, 0.5, 16], np.float32), np.array([0, 5, -7], np.float32)
+    c = (quantized(x, scales, zeros, -127, 127) - zeros) * scales
+    d = (quantized(a, f(0.1), f(128), 1, 250) - f(128)) * f(0.1)
+    return [a, b, c, d, a.T[::-1]]
+
+
+T = "tensor<20x3x"
+CASES["quantized types"] = Case(f"""
+        %a = stablehlo.uniform_quantize %0 : ({T}f32>) -> {T}{Q}>
+        %b = stablehlo.uniform_quantize %0 : ({T}f32>) -> {T}{P}>
+        %c = stablehlo.uniform_quantize %0 : ({T}f32>) -> {T}{A}>
+        %d = stablehlo.uniform_quantize %a : ({T}{Q}>) -> {T}{P}>
+        %e = stablehlo.transpose %a, dims = [1, 0] : ({T}{Q}>) -> tensor<3x20x{Q}>
+        %f = stablehlo.reverse %e, dims = [0] : tensor<3x20x{Q}>
+        %r0 = stablehlo.uniform_dequantize %a : ({T}{Q}>) -> {T}f32>
+        %r1 = stablehlo.uniform_dequantize %b : ({T}{P}>) -> {T}f32>
+        %r2 = stablehlo.uniform_dequantize %c : ({T}{A}>) -> {T}f32>
+        %r3 = stablehlo.uniform_dequantize %d : ({T}{P}>) -> {T}f32>
+        %r4 = stablehlo.uniform_dequantize %f : (tensor<3x20x{Q}>) -> tensor<3x20xf32>""", (M,), meant)
 S = "tensor<4x8xf32>"
 REFUSED = {
     "sizes that are computed": (f"""func.func @main(%0: {S}, %1: tensor<2xi32>, %v: tensor<f32>) -> {S} {{
@@ -187,6 +258,17 @@ REFUSED = {
     "a letter twice": (f"""func.func @main(%0: tensor<4x4xf32>) -> tensor<4xf32> {{
         %r = "stablehlo.unary_einsum"(%0) <{{einsum_config = "aa->a"}}> : (tensor<4x4xf32>) -> tensor<4xf32>
         return %r : tensor<4xf32> }}""", "'aa->a': only letters, each once for an operand, are supported"),
+    "a call of the vendor's that is not known": (f"""func.func @main(%0: {S}) -> {S} {{
+        %r = stablehlo.custom_call @AwsNeuronIntMatmult(%0) : ({S}) -> {S}
+        return %r : {S} }}""", "(target 'AwsNeuronIntMatmult')"),
+    "a dimension that is none": (f"""func.func @main(%0: {S}) -> {S} {{
+        %r = stablehlo.custom_call @AwsNeuronSoftmax(%0) {{backend_config = "2"}} : ({S}) -> {S}
+        return %r : {S} }}""", "backend_config is '2', expected a number from 0 to 1"),
+    "arithmetic on quantized values": (f"""func.func @main(%0: tensor<4xf32>) -> tensor<4xf32> {{
+        %q = stablehlo.uniform_quantize %0 : (tensor<4xf32>) -> tensor<4x{Q}>
+        %s = stablehlo.add %q, %q : tensor<4x{Q}>
+        %r = stablehlo.uniform_dequantize %s : (tensor<4x{Q}>) -> tensor<4xf32>
+        return %r : tensor<4xf32> }}""", "add: of a quantized type: only moves"),
     "a number that only 64 bits have": (f"""func.func @main(%0: tensor<4xi32>) -> tensor<4xi1> {{
         %w = stablehlo.convert %0 : (tensor<4xi32>) -> tensor<4xi64>
         %k = stablehlo.constant dense<5000000000> : tensor<4xi64>
@@ -205,22 +287,30 @@ REFUSED = {
 }
 
 
-def compiled(cc: str, text: str, neff: Path) -> tuple[int, str]:
-    model = neff.with_suffix(".mlir")
-    model.write_text(text)
+def text_of(case: Case) -> str:
+    expected = results_of(case)
+    types = ", ".join(f"tensor<{name_of(x)}>" for x in expected)
+    arguments = ", ".join(f"%{i}: tensor<{name_of(x)}>" for i, x in enumerate(case.inputs))
+    values = ", ".join(f"%r{i}" for i in range(len(expected)))
+    return f"func.func @main({arguments}) -> ({types}) {{{case.body}\n  return {values} : {types}\n}}\n"
+
+
+def results_of(case: Case) -> list[np.ndarray]:
+    return [x.astype(np.float32) if x.dtype == np.float64 else x for x in case.expected(*case.inputs)]
+
+
+def compiled(cc: str, model: Path, neff: Path) -> tuple[int, str]:
     done = subprocess.run([cc, "compile", "--framework", "StableHLO", str(model), "--target", "trn1", "--output", str(neff)],
                           capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
 
 
-def wrong_value(cc: str, run: str, case: Case) -> str:
-    expected = case.expected(*case.inputs)
-    types = ", ".join(f"tensor<{name_of(x)}>" for x in expected)
-    arguments = ", ".join(f"%{i}: tensor<{name_of(x)}>" for i, x in enumerate(case.inputs))
-    values = ", ".join(f"%r{i}" for i in range(len(expected)))
+def wrong_value(cc: str, run: str, case: Case, artifact: Path | None) -> str:
+    expected = results_of(case)
     with tempfile.TemporaryDirectory() as d:
         work = Path(d)
-        status, said = compiled(cc, f"func.func @main({arguments}) -> ({types}) {{{case.body}\n  return {values} : {types}\n}}\n", work / "it.neff")
+        (work / "it.mlir").write_text(text_of(case))
+        status, said = compiled(cc, artifact or work / "it.mlir", work / "it.neff")
         if status or said:
             return said.strip()
         options = []
@@ -238,11 +328,15 @@ def wrong_value(cc: str, run: str, case: Case) -> str:
 
 
 def main() -> int:
-    cc, run = sys.argv[1:]
-    wrong = {name: wrong_value(cc, run, case) for name, case in CASES.items()}
+    cc, run, directory = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    wrong = {}
+    for number, (name, case) in enumerate(CASES.items()):
+        wrong[name] = wrong_value(cc, run, case, None)
+        wrong[f"{name}, as an artifact"] = wrong_value(cc, run, case, directory / f"{number}.mlirbc")
     for name, (text, refusal) in REFUSED.items():
         with tempfile.TemporaryDirectory() as d:
-            status, said = compiled(cc, text, Path(d) / "it.neff")
+            (Path(d) / "it.mlir").write_text(text)
+            status, said = compiled(cc, Path(d) / "it.mlir", Path(d) / "it.neff")
         wrong[f"{name}: refused"] = "" if status and refusal in said else f"{status}: {said.strip()}"
     print(f"1..{len(wrong)}")
     for number, (name, what) in enumerate(wrong.items(), 1):

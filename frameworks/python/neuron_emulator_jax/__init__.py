@@ -49,9 +49,10 @@ def initialize() -> None:
     from jax._src import xla_bridge
 
     from . import lowering  # which imports jax.numpy
+    from . import signals
     from .lowering import callbacks
 
-    options = {"host_callback": callbacks.entry(), "host_callback_hold": callbacks.hold()}
+    options = {"host_callback": callbacks.entry(), "host_callback_hold": callbacks.hold(), "python_signals": signals.addresses()}
     xla_bridge.register_plugin("neuron", priority=PRIORITY, library_path=str(path), options=options)
 
     try:
