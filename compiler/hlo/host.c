@@ -22,12 +22,6 @@
 
 static const struct ncc_shape token = { .dtype = NEURON_DT_INT8, .pred = true };
 
-bool hlo_is_host_call(const Ncc__Hlo__Instruction *p)
-{
-	return !strcmp(p->opcode, "custom-call") &&
-	       !strcmp(p->custom_call_target, NCC_HOST_TARGET);
-}
-
 /* The number in a dictionary as MLIR writes it: {index = 7 : ui64}. 0: there is none */
 static uint64_t index_of(const Ncc__Hlo__Instruction *p)
 {

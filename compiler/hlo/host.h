@@ -3,9 +3,17 @@
 #ifndef NCC_HLO_HOST_H
 #define NCC_HLO_HOST_H
 
-#include "hlo.h"
+#include <string.h>
 
-bool hlo_is_host_call(const Ncc__Hlo__Instruction *p);
+#include "hlo.h"
+#include "ncc_program.h"
+
+static inline bool hlo_is_host_call(const Ncc__Hlo__Instruction *p)
+{
+	return !strcmp(p->opcode, "custom-call") &&
+	       !strcmp(p->custom_call_target, NCC_HOST_TARGET);
+}
+
 /* How many has the module? numbers: of their functions, 0 of one that says none; NULL: not asked */
 unsigned int hlo_host_calls(const Ncc__Hlo__Module *m, uint64_t *numbers);
 int hlo_host_call(struct hlo_inst *in, struct hlo_value *v);

@@ -215,14 +215,15 @@ static hlo_instruction *own_number(struct part *c, const int32_t *at)
 	in[1] = rank_of(c);
 	if (!in[0] || !in[1])
 		return NULL;
-	p = convert_add(&c->s, "dynamic-slice",
-			part_shape(c, in[0]->shape, (const int64_t[]){ 1 }), in, 2);
+	p = convert_add(&c->s, "dynamic-slice", part_shape(c, in[0]->shape, (const int64_t[]){ 1 }),
+			in, 2);
 	if (!p)
 		return NULL;
 	p->dynamic_slice_sizes = one_number(c, 1);
 	p->n_dynamic_slice_sizes = 1;
-	return p->dynamic_slice_sizes ? convert_add(&c->s, "reshape", scalar_shape(c, HLO_S32), &p, 1)
-				      : NULL;
+	return p->dynamic_slice_sizes
+		       ? convert_add(&c->s, "reshape", scalar_shape(c, HLO_S32), &p, 1)
+		       : NULL;
 }
 
 /* s32: where a partition's tile of a dimension begins */

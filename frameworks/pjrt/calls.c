@@ -42,8 +42,8 @@ static_assert(sizeof(uint64_t) == sizeof(int64_t), "one array of sizes is the ot
 static void give(struct tensor *to, const struct nrtx_host_array *from, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		to[i] = (struct tensor){ from[i].data, (const int64_t *)from[i].shape,
-					 from[i].ndim, type_of(from[i].type) };
+		to[i] = (struct tensor){ from[i].data, (const int64_t *)from[i].shape, from[i].ndim,
+					 type_of(from[i].type) };
 }
 
 static int call(void *arg, uint64_t index, uint32_t nin, const struct nrtx_host_array *in,

@@ -221,7 +221,8 @@ static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v, struct 
 	/* of jax.distributed */
 	if (is_named(v, "node_id") || is_named(v, "num_nodes")) {
 		if (v->type != PJRT_NamedValue_kInt64)
-			return NPJ_INVALID("the option %.*s is a number", (int)v->name_size, v->name);
+			return NPJ_INVALID("the option %.*s is a number", (int)v->name_size,
+					   v->name);
 		*(is_named(v, "node_id") ? &p->own : &p->n) = v->int64_value;
 		return NULL;
 	}

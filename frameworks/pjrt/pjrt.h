@@ -192,7 +192,8 @@ struct PJRT_TopologyDescription {
 PJRT_Error *npj_topology_new(const char *arch, unsigned int lnc, unsigned int cores, unsigned int n,
 			     PJRT_TopologyDescription **t);
 /* The next n devices from the first one on are a process's */
-void npj_topology_give(PJRT_TopologyDescription *t, unsigned int first, unsigned int n, int process);
+void npj_topology_give(PJRT_TopologyDescription *t, unsigned int first, unsigned int n,
+		       int process);
 PJRT_TopologyDescription *npj_topology_ref(PJRT_TopologyDescription *t);
 void npj_topology_unref(PJRT_TopologyDescription *t);
 

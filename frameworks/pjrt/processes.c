@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Several processes, each with devices of its own (jax.distributed): they tell one another what they
- * have by the store of keys and values that the framework gives, and number the devices one process
- * after the other. What is not this process's own can be named, and no more.
+ * Several processes, each with devices of its own (jax.distributed): they tell one another what
+ * they have by the store of keys and values that the framework gives, and number the devices one
+ * process after the other. What is not this process's own can be named, and no more.
  */
 #include "processes.h"
 
@@ -47,8 +47,8 @@ static error_t *error = npj_error_sized;
 
 static PJRT_Error *put(const PJRT_Client_Create_Args *a, const char *key, const char *value)
 {
-	PJRT_Error *(*call)(struct put_args *) = (PJRT_Error * (*)(struct put_args *))
-		a->kv_put_callback;
+	PJRT_Error *(*call)(struct put_args *) =
+		(PJRT_Error * (*)(struct put_args *)) a->kv_put_callback;
 	struct put_args args = { .struct_size = sizeof(args),
 				 .key = key,
 				 .key_size = strlen(key),
@@ -63,8 +63,8 @@ static PJRT_Error *put(const PJRT_Client_Create_Args *a, const char *key, const 
 /* What another process has put, or will within the time */
 static PJRT_Error *get(const PJRT_Client_Create_Args *a, const char *key, char *value, size_t room)
 {
-	PJRT_Error *(*call)(struct get_args *) = (PJRT_Error * (*)(struct get_args *))
-		a->kv_get_callback;
+	PJRT_Error *(*call)(struct get_args *) =
+		(PJRT_Error * (*)(struct get_args *)) a->kv_get_callback;
 	struct get_args args = { .struct_size = sizeof(args),
 				 .key = key,
 				 .key_size = strlen(key),
@@ -98,7 +98,8 @@ static PJRT_Error *read_line(const char *text, const struct npj_chips *own, unsi
 	char again[128];
 
 	if (sscanf(text, LINE("%15s"), theirs.arch, &theirs.lnc, &theirs.cores, n) == 4)
-		snprintf(again, sizeof(again), LINE("%s"), theirs.arch, theirs.lnc, theirs.cores, *n);
+		snprintf(again, sizeof(again), LINE("%s"), theirs.arch, theirs.lnc, theirs.cores,
+			 *n);
 	else
 		again[0] = 0;
 	if (strcmp(text, again) || !*n || *n > NPJ_MAX_DEVICES)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A profile of events: a plane for each core, with a line of what it did and one of what the runtime
- * did for it, and one of the plug-in. Names are listed once in each plane.
+ * A profile of events: a plane for each core, with a line of what it did and one of what the
+ * runtime did for it, and one of the plug-in. Names are listed once in each plane.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The profiler's extension. A profile has the runtime's system trace, which goes on for as long as it
- * does, and the plug-in's own events. One profile is made at a time, as there is one trace. The
+ * The profiler's extension. A profile has the runtime's system trace, which goes on for as long as
+ * it does, and the plug-in's own events. One profile is made at a time, as there is one trace. The
  * interface has errors of its own, which are the plug-in's here.
  */
 #include "profiler.h"
@@ -171,8 +171,8 @@ static PJRT_Error *collect(struct data_args *a)
 
 	NPJ_NEED(p, "profiler");
 	if (p->begun)
-		return npj_error(PJRT_Error_Code_FAILED_PRECONDITION,
-				 "the profile is still being made");
+		return npj_error(PJRT_Error_Code_FAILED_PRECONDITION, "the profile is still being "
+								      "made");
 	if (a->buffer && p->size)
 		memcpy(a->buffer, p->data, p->size);
 	else

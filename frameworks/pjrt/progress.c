@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A compilation that takes longer than two seconds has a line on a terminal, which is cleared at its
- * end. It ends early if the user has interrupted it: signals are Python's, which handles them where
- * it runs, or where it is asked to. An exception of a handler cannot pass the plug-in; it is dropped,
- * and the signal comes again behind the call, so that Python raises another one there.
+ * A compilation that takes longer than two seconds has a line on a terminal, which is cleared at
+ * its end. It ends early if the user has interrupted it: signals are Python's, which handles them
+ * where it runs, or where it is asked to. An exception of a handler cannot pass the plug-in; it is
+ * dropped, and the signal comes again behind the call, so that Python raises another one there.
  */
 #include "progress.h"
 

@@ -13,7 +13,6 @@
 #include "neuron_version.h"
 #include "pjrt.h"
 
-
 const char *npj_platform_version(void)
 {
 	return "neuron-emulator " NEURON_EMULATOR_VERSION;

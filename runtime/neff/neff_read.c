@@ -308,7 +308,7 @@ static int info_load(struct neff_reader *r, struct neff_model *model)
 static int library_load(struct neff_reader *r, struct neff_model *model)
 {
 	size_t size = 0;
-	void *elf;
+	void *elf = NULL;
 	int ret;
 
 	if (!neff_member_find(r, NEFF_LIBRARY_MEMBER))

@@ -354,8 +354,7 @@ START_TEST(cancelled)
 	ck_assert_uint_ge(asked, 20);
 	for (n = 1; n <= asked; n++) {
 		left = n;
-		ck_assert_int_eq(ncc_compile(model, size, &opt, &out, &out_size, &err),
-				 -ECANCELED);
+		ck_assert_int_eq(ncc_compile(model, size, &opt, &out, &out_size, &err), -ECANCELED);
 		ck_assert_ptr_null(out);
 		ck_assert_str_eq(err.text, "interrupted");
 		ck_assert_uint_eq(left, 0); /* it was not asked again */

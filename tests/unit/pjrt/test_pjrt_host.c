@@ -14,20 +14,22 @@
 #include "pjrt_client.h"
 
 /* a + f(a), of which f is number 41; the other program has no result, and number 42 */
-static const char gives[] =
-	"module @gives { func.func public @main(%a: tensor<4xf32>) -> (tensor<4xf32>) {\n"
-	"%b = stablehlo.custom_call @neuron_python_callback(%a) {has_side_effect = false, "
-	"api_version = 4 : i32, mhlo.backend_config = {index = 41 : ui64}}"
-	" : (tensor<4xf32>) -> tensor<4xf32>\n"
-	"%c = stablehlo.add %a, %b : tensor<4xf32>\n"
-	"return %c : tensor<4xf32>\n}}\n";
-static const char tells[] =
-	"module @tells { func.func public @main(%t: !stablehlo.token, %a: tensor<2xi1>) -> "
-	"!stablehlo.token {\n"
-	"%u = stablehlo.custom_call @neuron_python_callback(%t, %a) {has_side_effect = true, "
-	"api_version = 4 : i32, mhlo.backend_config = {index = 42 : ui64}}"
-	" : (!stablehlo.token, tensor<2xi1>) -> !stablehlo.token\n"
-	"return %u : !stablehlo.token\n}}\n";
+static const char gives[] = "module @gives { func.func public @main(%a: tensor<4xf32>) -> "
+			    "(tensor<4xf32>) {\n"
+			    "%b = stablehlo.custom_call @neuron_python_callback(%a) "
+			    "{has_side_effect = false, "
+			    "api_version = 4 : i32, mhlo.backend_config = {index = 41 : ui64}}"
+			    " : (tensor<4xf32>) -> tensor<4xf32>\n"
+			    "%c = stablehlo.add %a, %b : tensor<4xf32>\n"
+			    "return %c : tensor<4xf32>\n}}\n";
+static const char tells[] = "module @tells { func.func public @main(%t: !stablehlo.token, %a: "
+			    "tensor<2xi1>) -> "
+			    "!stablehlo.token {\n"
+			    "%u = stablehlo.custom_call @neuron_python_callback(%t, %a) "
+			    "{has_side_effect = true, "
+			    "api_version = 4 : i32, mhlo.backend_config = {index = 42 : ui64}}"
+			    " : (!stablehlo.token, tensor<2xi1>) -> !stablehlo.token\n"
+			    "return %u : !stablehlo.token\n}}\n";
 
 struct tensor {
 	void *data;
@@ -48,7 +50,8 @@ static int entry(uint64_t index, uint32_t nin, const struct tensor *in, uint32_t
 {
 	const float *x = in[0].data;
 
-	/* another thread's asserts are nobody's: what is wrong is an error, and the test fails by that */
+	/* another thread's asserts are nobody's: what is wrong is an error, and the test fails by
+	 * that */
 	const bool right =
 		nin == 1 && in[0].ndim == 1 &&
 		(index == 42 ? nout == 0 && in[0].type == PJRT_Buffer_Type_PRED &&
@@ -99,8 +102,7 @@ static PJRT_Error *compile_text(const char *text, PJRT_LoadedExecutable **x)
 				 .format_size = 4,
 				 .code = (char *)(uintptr_t)text,
 				 .code_size = strlen(text) };
-	PJRT_Client_Compile_Args *a =
-		ARGS(Client_Compile, .client = client, .program = &program);
+	PJRT_Client_Compile_Args *a = ARGS(Client_Compile, .client = client, .program = &program);
 	PJRT_Error *e = api->PJRT_Client_Compile(a);
 
 	*x = a->executable;
@@ -280,8 +282,8 @@ START_TEST(interrupted)
 	ck_assert_int_eq(sigaction(SIGINT, &act, NULL), 0);
 	expect_ok("python_signals", tell("python_signals", python, 4));
 	host.raise_at = 1;
-	expect_error("compile", try_compile("pair", "mlir", NULL, 0, &x),
-		     PJRT_Error_Code_CANCELLED, "interrupted");
+	expect_error("compile", try_compile("pair", "mlir", NULL, 0, &x), PJRT_Error_Code_CANCELLED,
+		     "interrupted");
 	ck_assert_int_eq(signals, 1);
 	ck_assert_int_eq(host.cleared, 1);
 	ck_assert_int_ge(host.states, 1);

@@ -171,10 +171,11 @@ START_TEST(devices)
 }
 END_TEST
 
-/* CompileOptionsProto { executable_build_options { num_replicas: 1, device_assignment: device 5 } } */
+/* CompileOptionsProto { executable_build_options { num_replicas: 1, device_assignment: device 5 } }
+ */
 START_TEST(another_process)
 {
-	static const unsigned char options[] = { 0x1a, 0x0f, 0x20, 1,    0x4a, 0x09, 0x08, 1, 0x10,
+	static const unsigned char options[] = { 0x1a, 0x0f, 0x20, 1,	 0x4a, 0x09, 0x08, 1, 0x10,
 						 1,    0x1a, 3,	   0x0a, 1,    5,    0x28, 1 };
 	PJRT_LoadedExecutable *x;
 
