@@ -264,7 +264,7 @@ int stablehlo_read(const void *buf, size_t size, struct hlo_file *f, struct ncc_
 		ncc__hlo__module__init(v.proto);
 		f->replicas = count_of(&s->m, "mhlo.num_replicas");
 		f->partitions = v.partitions = count_of(&s->m, "mhlo.num_partitions");
-		if (v.partitions > 1 && spmd_takes(&s->m))
+		if (v.partitions > 1)
 			rc = partition(&v);
 		rc = rc ? rc : convert_module(&v);
 	}
