@@ -114,7 +114,10 @@ static int report(const struct program *p, const struct ncc_output *o, FILE *f)
 	int rc = 0;
 
 	if (n > 1)
-		fprintf(f, "{\"%s\": [\n", o->nloops || o->ranks ? "parts" : o->lnc > 1 ? "cores" : "stages");
+		fprintf(f, "{\"%s\": [\n",
+			o->nloops || o->ranks ? "parts"
+			: o->lnc > 1	      ? "cores"
+					      : "stages");
 	for (unsigned int i = 0; !rc && i < n; i++) {
 		struct ncc_report r = report_of(&p[i], o);
 

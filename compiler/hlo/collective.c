@@ -63,8 +63,9 @@ static int take_lists(const struct hlo_inst *in, struct lists *l, unsigned int m
 		l->id[l->n] = l->n;
 	l->members = p->n_replica_groups ? l->members : most;
 	return l->members && l->n == most ? 0
-					  : hlo_fail(in, -ENOTSUP, "groups that have not all of "
-								   "%u devices",
+					  : hlo_fail(in, -ENOTSUP,
+						     "groups that have not all of "
+						     "%u devices",
 						     most);
 }
 
@@ -85,7 +86,8 @@ static int new_transfer(struct hlo_inst *in, enum ncc_transfer_kind kind, unsign
 		m->transfers_cap = cap;
 	}
 	*t = &m->transfer[m->ntransfers];
-	**t = (struct ncc_transfer){ .kind = kind, .rank = ncc_alloc(m, (n + 1) * sizeof(uint32_t)) };
+	**t = (struct ncc_transfer){ .kind = kind,
+				     .rank = ncc_alloc(m, (n + 1) * sizeof(uint32_t)) };
 	if (!(*t)->rank)
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	m->ntransfers++;
@@ -98,15 +100,17 @@ static void add_group(struct ncc_transfer *t, const struct hlo_inst *in, const i
 		      unsigned int n, enum numbers of)
 {
 	const unsigned int partitions = in->imp->partitions, replicas = in->imp->replicas;
-	const unsigned int each = of == OF_REPLICAS ? partitions : of == OF_PARTITIONS ? replicas : 1;
+	const unsigned int each = of == OF_REPLICAS	? partitions
+				  : of == OF_PARTITIONS ? replicas
+							: 1;
 
 	for (unsigned int k = 0; k < each; k++)
 		for (unsigned int i = 0; i < n; i++) {
 			const uint32_t d = (uint32_t)id[i];
 
-			t->rank[t->n++] = of == OF_REPLICAS   ? d * partitions + k :
-					  of == OF_PARTITIONS ? k * partitions + d :
-								d;
+			t->rank[t->n++] = of == OF_REPLICAS	? d * partitions + k
+					  : of == OF_PARTITIONS ? k * partitions + d
+								: d;
 		}
 }
 
@@ -156,9 +160,9 @@ static int take_groups(struct hlo_inst *in, enum ncc_transfer_kind kind, bool cr
 	if (devices(in) > NCC_MAX_RANKS)
 		return too_many(in);
 	rc = take_lists(in, &l,
-			of == OF_DEVICES    ? devices(in) :
-			of == OF_PARTITIONS ? in->imp->partitions :
-					      in->imp->replicas);
+			of == OF_DEVICES      ? devices(in)
+			: of == OF_PARTITIONS ? in->imp->partitions
+					      : in->imp->replicas);
 	rc = rc ? rc : new_transfer(in, kind, devices(in), &t);
 	if (rc)
 		return rc;
@@ -276,8 +280,7 @@ static int reduce_front(struct hlo_inst *in, struct ncc_op *x, struct ncc_op **r
 	s.ndim--;
 	memcpy(s.dim, &x->shape.dim[1], s.ndim * sizeof(s.dim[0]));
 	for (int64_t i = 0; i < x->shape.dim[0] && !rc; i++) {
-		struct ncc_op *one =
-			build_reshape(&in->b, build_slice(&in->b, x, 0, i, 1), &s);
+		struct ncc_op *one = build_reshape(&in->b, build_slice(&in->b, x, 0, i, 1), &s);
 
 		if (wide)
 			one = build_cast(&in->b, one, NEURON_DT_FP32);
@@ -300,7 +303,8 @@ static int reduce_divided(struct hlo_inst *in, int transfer, struct ncc_op *x,
 {
 	const unsigned int n = members(in, transfer);
 	const int64_t all = ncc_elems(&x->shape), each = (all + n - 1) / n;
-	struct ncc_shape flat = { .ndim = 1, .dim = { all } }, rows = { .ndim = 2, .dim = { n, each } };
+	struct ncc_shape flat = { .ndim = 1, .dim = { all } },
+			 rows = { .ndim = 2, .dim = { n, each } };
 	struct ncc_shape rest = { .dtype = x->shape.dtype, .ndim = 1, .dim = { each * n - all } };
 	struct ncc_op *y = build_reshape(&in->b, x, &flat), *part[2] = { y, NULL };
 	const int gather = groups_again(in, transfer, NCC_ALL_GATHER);
@@ -342,8 +346,7 @@ static int reduce_all(struct hlo_inst *in, int transfer, struct ncc_op *x, struc
 
 /* ---- instructions: each leaf of each operand by itself ---- */
 
-typedef int (*leaf_fn)(struct hlo_inst *in, int transfer, struct ncc_op *x,
-		       struct ncc_op **result);
+typedef int (*leaf_fn)(struct hlo_inst *in, int transfer, struct ncc_op *x, struct ncc_op **result);
 
 static int each_leaf(struct hlo_inst *in, int transfer, leaf_fn fn, struct hlo_value *v)
 {
@@ -386,7 +389,8 @@ static int dimension(const struct hlo_inst *in, const struct ncc_op *x, unsigned
 	if (d < 0 || d >= x->shape.ndim)
 		return hlo_fail(in, -EINVAL, "its dimension is none of the operand's");
 	if (x->shape.dim[d] % n)
-		return hlo_fail(in, -EINVAL, "dimension %lld is %lld, which %u devices do not divide",
+		return hlo_fail(in, -EINVAL,
+				"dimension %lld is %lld, which %u devices do not divide",
 				(long long)d, (long long)x->shape.dim[d], n);
 	return (int)d;
 }
@@ -529,7 +533,8 @@ static int take_pairs(struct hlo_inst *in)
 
 		for (unsigned int k = 0; k < 2; k++) {
 			if (id[k] < 0 || id[k] >= most || seen[k][id[k]])
-				return hlo_fail(in, -EINVAL, "device %lld in a pair, of %u, or twice",
+				return hlo_fail(in, -EINVAL,
+						"device %lld in a pair, of %u, or twice",
 						(long long)id[k], most);
 			seen[k][id[k]] = true;
 		}

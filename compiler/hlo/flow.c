@@ -210,8 +210,8 @@ static int iterate(struct hlo_inst *in, struct unrolling *u)
 	int rc;
 
 	/* each iteration of what passes among devices would be parts of its own */
-	if (in->imp->made > in->imp->unrolled.made ||
-	    in->imp->m->made > in->imp->unrolled.m_made || in->imp->transfers != u->transfers)
+	if (in->imp->made > in->imp->unrolled.made || in->imp->m->made > in->imp->unrolled.m_made ||
+	    in->imp->transfers != u->transfers)
 		return NOT_UNROLLED;
 	in->imp->guard = hlo_both(in, guard, u->going);
 	rc = next_state(in, u->body, &u->layout, &before, &u->state);

@@ -316,8 +316,8 @@ static int take_tilings(struct reading *r, const struct ncc_tiling *const *from,
 	if (!*to)
 		return ncc_no_memory(r->err);
 	for (size_t i = 0; n == arrays && i < n; i++) {
-		struct ncc_tiling *t = from[i] ? malloc(sizeof(*t) + bytes + r->p->partitions)
-					    : NULL;
+		struct ncc_tiling *t =
+			from[i] ? malloc(sizeof(*t) + bytes + r->p->partitions) : NULL;
 
 		if (!from[i])
 			continue;

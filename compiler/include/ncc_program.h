@@ -46,8 +46,8 @@ struct ncc_program {
 	int *same;
 	unsigned int replicas, partitions; /* at least 1, and 1 where the model says nothing */
 	/*
-	 * Of each input and output, which are what a partition has of it, how it is cut; NULL: every
-	 * partition has it whole
+	 * Of each input and output, which are what a partition has of it, how it is cut; NULL:
+	 * every partition has it whole
 	 */
 	struct ncc_tiling **in_tiling, **out_tiling;
 };

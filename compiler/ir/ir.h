@@ -285,8 +285,8 @@ struct ncc_module {
 	/* ... and of a part: the numbers that either core writes, and that the other one touches */
 	const int64_t *written, *touched;
 	unsigned int nwritten, ntouched;
-	/* the devices that execute it together, and how many of them a replica has; 0: it is not for
-	 * several */
+	/* the devices that execute it together, and how many of them a replica has; 0: it is not
+	 * for several */
 	unsigned int ranks, partitions;
 	unsigned int ntransfers, transfers_cap;
 	struct ncc_transfer *transfer;

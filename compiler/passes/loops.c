@@ -475,8 +475,7 @@ static int fill_part(struct cut *c, struct ncc_module *to, unsigned int part)
 		return ncc_no_memory(c->err);
 	for (unsigned int i = 0; i < c->n; i++) {
 		bool of_part = c->part[i] == part && !is_of_loop(c->line[i]) &&
-			       !is_given(c->line[i]) &&
-			       c->line[i]->kind != NCC_CONST;
+			       !is_given(c->line[i]) && c->line[i]->kind != NCC_CONST;
 
 		if (of_part && !get(c, to, c->line[i], part))
 			return ncc_no_memory(c->err);

@@ -55,9 +55,9 @@ bool manual_is_call(const char *target)
 
 int manual_call(struct scope *s, const struct mlir_op *op, const char *target)
 {
-	const enum tiling_mark m = !strcmp(target, "Sharding")		     ? TILING_CONSTRAINT :
-				   !strcmp(target, "SPMDFullToShardShape")   ? TILING_TO_PART :
-									       TILING_TO_WHOLE;
+	const enum tiling_mark m = !strcmp(target, "Sharding")		     ? TILING_CONSTRAINT
+				   : !strcmp(target, "SPMDFullToShardShape") ? TILING_TO_PART
+									     : TILING_TO_WHOLE;
 	hlo_instruction *x = op->nin == 1 && op->nout == 1 ? convert_value(s, op->in[0]) : NULL;
 	struct ncc_tiling *t = NULL;
 	int rc = 0;
@@ -73,8 +73,7 @@ int manual_call(struct scope *s, const struct mlir_op *op, const char *target)
 	else if (m != TILING_CONSTRAINT)
 		return on_one(s, op->in[0]->type, op->out[0].type, x, &op->out[0]);
 	return rc ? rc
-		  : convert_results(s, op,
-				    tiling_mark(s, m, convert_result_shape(s, op), x, t));
+		  : convert_results(s, op, tiling_mark(s, m, convert_result_shape(s, op), x, t));
 }
 
 static const struct mlir_attr *sharding_of(const struct mlir_op *op, const char *name, size_t i)

@@ -25,8 +25,8 @@ static int64_t tiles(const struct ncc_tiling *t)
 }
 
 /* Dimension d of t becomes dimension e of to. */
-static void carry(const struct part *c, const struct ncc_tiling *t, unsigned int d, struct ncc_tiling *to,
-		  unsigned int e)
+static void carry(const struct part *c, const struct ncc_tiling *t, unsigned int d,
+		  struct ncc_tiling *to, unsigned int e)
 {
 	if (!t || t->tiles[d] == 1)
 		return;
@@ -246,7 +246,8 @@ static bool is_number(const struct part *c, const hlo_instruction *p, double v)
 }
 
 /* May the initial value count once for each partition that has a part? */
-static bool counts_often(const struct part *c, const hlo_instruction *p, const hlo_instruction *init)
+static bool counts_often(const struct part *c, const hlo_instruction *p,
+			 const hlo_instruction *init)
 {
 	const hlo_computation_message *m = NULL;
 	const hlo_instruction *root = NULL;
@@ -313,7 +314,7 @@ static bool in_list(size_t n, const int64_t *list, unsigned int d, size_t *at)
 
 /* The result's tiling: batch dimensions, then those of each operand that are not summed over */
 static struct ncc_tiling *product_tiling(struct part *c, const hlo_instruction *p,
-				     const struct value *in, bool right)
+					 const struct value *in, bool right)
 {
 	const Ncc__Hlo__DotDimensionNumbers *k = p->dot_dimension_numbers;
 	struct ncc_tiling *t = tiling_new(c->v, (unsigned int)p->shape->n_dimensions);
@@ -327,11 +328,13 @@ static struct ncc_tiling *product_tiling(struct part *c, const hlo_instruction *
 		      t, (unsigned int)i);
 	for (unsigned int d = 0; t && d < in[0].whole->n_dimensions; d++)
 		if (!in_list(k->n_lhs_batch_dimensions, k->lhs_batch_dimensions, d, &at) &&
-		    !in_list(k->n_lhs_contracting_dimensions, k->lhs_contracting_dimensions, d, &at))
+		    !in_list(k->n_lhs_contracting_dimensions, k->lhs_contracting_dimensions, d,
+			     &at))
 			carry(c, in[0].t, d, t, e++);
 	for (unsigned int d = 0; t && right && d < in[1].whole->n_dimensions; d++)
 		if (!in_list(k->n_rhs_batch_dimensions, k->rhs_batch_dimensions, d, &at) &&
-		    !in_list(k->n_rhs_contracting_dimensions, k->rhs_contracting_dimensions, d, &at))
+		    !in_list(k->n_rhs_contracting_dimensions, k->rhs_contracting_dimensions, d,
+			     &at))
 			carry(c, in[1].t, d, t, e++);
 	return t;
 }
@@ -529,5 +532,5 @@ int part_rule(struct part *c, const hlo_instruction *p, struct value *in, struct
 			return rc;
 	}
 	return rules[((const char *)row - (const char *)rules) / sizeof(rules[0])].rule(c, p, in,
-										       out);
+											out);
 }

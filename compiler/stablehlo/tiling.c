@@ -54,8 +54,9 @@ struct mesh {
 
 static int bad_mesh(struct scope *s)
 {
-	return convert_fail(s, -ENOTSUP, "a mesh that is not of all %u partitions, of up to %d "
-					 "axes",
+	return convert_fail(s, -ENOTSUP,
+			    "a mesh that is not of all %u partitions, of up to %d "
+			    "axes",
 			    s->v->partitions, MOST_AXES);
 }
 
@@ -66,7 +67,8 @@ static int64_t number(const struct mlir_attr *a, int64_t absent)
 
 static int read_mesh(struct scope *s, const struct mlir_attr *a, struct mesh *m)
 {
-	const struct mlir_attr *axes = mlir_entry_of(a, "axes"), *ids = mlir_entry_of(a, "device_ids");
+	const struct mlir_attr *axes = mlir_entry_of(a, "axes"), *ids = mlir_entry_of(a, "device_"
+											 "ids");
 	int64_t n = 1;
 
 	*m = (struct mesh){ 0 };
@@ -117,7 +119,9 @@ struct part {
 static int read_part(struct scope *s, const struct mesh *m, const struct mlir_attr *ref,
 		     struct part *part)
 {
-	const struct mlir_attr *name = mlir_entry_of(ref, "name"), *sub = mlir_entry_of(ref, "sub_axis");
+	const struct mlir_attr *name = mlir_entry_of(ref, "name"), *sub = mlir_entry_of(ref, "sub_"
+											     "axi"
+											     "s");
 	int64_t before, size;
 
 	for (part->axis = 0; part->axis < m->naxes; part->axis++)
@@ -310,8 +314,8 @@ static bool read_text(const struct convert *v, const char *text, struct ncc_tili
 	if (!p)
 		return strstr(text, "replicated") != NULL || strstr(text, "maximal") != NULL;
 	p += strlen("devices=[");
-	if (!take_numbers(&p, ']', &tiles) || tiles.n < t->ndim || product(&tiles) != v->partitions ||
-	    !take_devices(&p, v->partitions, &devices))
+	if (!take_numbers(&p, ']', &tiles) || tiles.n < t->ndim ||
+	    product(&tiles) != v->partitions || !take_devices(&p, v->partitions, &devices))
 		return false;
 	for (unsigned int d = 0; d < t->ndim; d++)
 		t->tiles[d] = tiles.v[d];

@@ -41,7 +41,8 @@ int tiling_read(struct scope *s, const struct mlir_attr *sharding, const struct 
 hlo_instruction *tiling_mark(struct scope *s, enum tiling_mark mark, const Ncc__Hlo__Shape *shape,
 			     hlo_instruction *x, const struct ncc_tiling *t);
 enum tiling_mark tiling_mark_of(const hlo_instruction *p);
-const struct ncc_tiling *tiling_of(const hlo_instruction *p); /* of one of them; NULL: it says nothing */
+const struct ncc_tiling *
+tiling_of(const hlo_instruction *p); /* of one of them; NULL: it says nothing */
 
 /* manual.c: the arguments and results of main, as its attributes say */
 int manual_argument(struct scope *s, size_t i, struct mlir_value *value, hlo_instruction **p);

@@ -356,8 +356,7 @@ static bool at_once(const struct run *r)
 	const struct ncc_program *p = r->program->executable->program;
 	long long last = atomic_load(&r->program->duration);
 
-	if (r->program->executable->neff.size &&
-	    (!last || last > SHORT_NS || r->program->together))
+	if (r->program->executable->neff.size && (!last || last > SHORT_NS || r->program->together))
 		return false;
 	for (unsigned int i = 0; i < p->nin; i++)
 		if (!npj_event_ready(r->in[i]->ready))
@@ -430,8 +429,8 @@ static void unstage(PJRT_LoadedExecutable_Execute_Args *a, struct run **run, siz
 		unsigned int nout = a->executable->executable->program->nout;
 
 		for (unsigned int k = 0; k < nout; k++)
-			npj_Buffer_Destroy(&(PJRT_Buffer_Destroy_Args){
-				.buffer = a->output_lists[j][k] });
+			npj_Buffer_Destroy(
+				&(PJRT_Buffer_Destroy_Args){ .buffer = a->output_lists[j][k] });
 		npj_event_set(run[j]->done, NULL);
 		run_free(run[j]);
 	}

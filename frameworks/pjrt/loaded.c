@@ -136,8 +136,8 @@ static PJRT_Error *ranks_error(const struct rank *rank, unsigned int n)
 	const struct rank *worst = NULL;
 
 	for (unsigned int i = 0; i < n; i++)
-		if (rank[i].status && (!worst || (worst->status == NRT_FAILURE &&
-						  rank[i].status != NRT_FAILURE)))
+		if (rank[i].status &&
+		    (!worst || (worst->status == NRT_FAILURE && rank[i].status != NRT_FAILURE)))
 			worst = &rank[i];
 	return worst ? npj_error(PJRT_Error_Code_INTERNAL, "loading the program: %s\n%s",
 				 nrt_get_status_as_str(worst->status), worst->why ? worst->why : "")

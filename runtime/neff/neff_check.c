@@ -481,6 +481,7 @@ int neff_check_model(const struct neff_model *model, const struct neff_limits *l
 				 NEFF_LIBRARY_MEMBER);
 	for (unsigned int i = 0; !ret && i < model->nsubgraphs; i++)
 		ret = subgraph_check(&model->subgraphs[i], model, limits, &runs, err);
-	return ret || (model->nsubgraphs == 1 && !neff_has_parts(model)) ? ret
-								 : neff_check_stages(model, err);
+	return ret || (model->nsubgraphs == 1 && !neff_has_parts(model))
+		       ? ret
+		       : neff_check_stages(model, err);
 }

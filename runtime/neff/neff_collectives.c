@@ -11,10 +11,8 @@
 #include <string.h>
 
 static const char *const ops[NEFF_TRANSFERS] = {
-	[NEFF_ALL_GATHER] = "all_gather",
-	[NEFF_ALL_TO_ALL] = "all_to_all",
-	[NEFF_PERMUTE] = "permute",
-	[NEFF_PARTITION_ID] = "partition_id",
+	[NEFF_ALL_GATHER] = "all_gather", [NEFF_ALL_TO_ALL] = "all_to_all",
+	[NEFF_PERMUTE] = "permute",	  [NEFF_PARTITION_ID] = "partition_id",
 	[NEFF_REPLICA_ID] = "replica_id",
 };
 
@@ -99,7 +97,8 @@ static int name_read(const json_t *o, const char *key, unsigned int i, char **na
 static int lists_read(const json_t *lists, unsigned int i, struct neff_collective *c,
 		      struct neff_error *err)
 {
-	const size_t n = json_array_size(lists), members = json_array_size(json_array_get(lists, 0));
+	const size_t n = json_array_size(lists),
+		     members = json_array_size(json_array_get(lists, 0));
 
 	if (!n || n > NEFF_MAX_RANKS || !members || members > NEFF_MAX_RANKS ||
 	    n * members > 2 * NEFF_MAX_RANKS)
@@ -222,8 +221,8 @@ static int area_of(const struct neff_model *model, unsigned int i, const char *n
 
 			if (var->type != NEFF_VAR_VIRTUAL || strcmp(var->name, name))
 				continue;
-			if (found && (found->backing_off != var->backing_off ||
-				      found->size != var->size))
+			if (found &&
+			    (found->backing_off != var->backing_off || found->size != var->size))
 				return wrong(err, i, "a variable that lies in two places");
 			found = var;
 		}

@@ -118,8 +118,7 @@ static NRT_STATUS join_ranks(struct nrt_model *model, bool *united)
 
 	if (!status)
 		status = rt_pass_begin(model);
-	return status ? status
-		      : rt_ranks_agree(model, *united && rt_pass_by_chip(model), united);
+	return status ? status : rt_ranks_agree(model, *united && rt_pass_by_chip(model), united);
 }
 
 static NRT_STATUS join(struct nrt_model *model)

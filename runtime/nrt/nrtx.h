@@ -130,8 +130,8 @@ NRT_STATUS nrtx_execute(nrt_model_t *model, const nrt_tensor_set_t *inputs,
 			nrt_tensor_set_t *outputs);
 
 /*
- * In place of an execution of a model that several ranks execute together: this rank cannot, and the
- * others need not wait for it. NRT_SUCCESS: they know
+ * In place of an execution of a model that several ranks execute together: this rank cannot, and
+ * the others need not wait for it. NRT_SUCCESS: they know
  */
 NRT_STATUS nrtx_execute_failed(nrt_model_t *model);
 

@@ -139,8 +139,8 @@ static int write_scratch(struct nrt_model *model, uint64_t offset, const void *d
 static int write_number(struct nrt_model *model, const struct neff_collective *c)
 {
 	const uint32_t partitions = model->neff->partitions;
-	const uint32_t n = c->op == NEFF_PARTITION_ID ? model->rank % partitions
-						      : model->rank / partitions;
+	const uint32_t n =
+		c->op == NEFF_PARTITION_ID ? model->rank % partitions : model->rank / partitions;
 
 	return write_scratch(model, place_of(model, c->to), &n, sizeof(n));
 }
@@ -209,8 +209,7 @@ static int add_signal(struct rt_subgraph *sg, struct rt_ring *ring, const struct
 	if (!window_of(sg->core, to->core, &window))
 		return -ENOENT;
 	err = rt_ring_add_tx(ring, sg->one.pa, 4,
-			     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST |
-				     NEURON_UDMA_DESC_DMB);
+			     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST | NEURON_UDMA_DESC_DMB);
 	return err ? err
 		   : rt_ring_add_rx(ring,
 				    window | ndl_semaphore_address(to->core->dev, to->core->nc,

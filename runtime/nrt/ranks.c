@@ -191,8 +191,7 @@ NRT_STATUS rt_ranks_join(struct nrt_model *model)
 	model->group = g;
 	g->refs++;
 	g->member[model->rank].came = true;
-	g->member[model->rank].rank =
-		(struct rt_rank){ model, model->core, scratch_of(model) };
+	g->member[model->rank].rank = (struct rt_rank){ model, model->core, scratch_of(model) };
 	g->closed = ++g->joined == g->n;
 	pthread_cond_broadcast(&g->changed);
 	status = wait_joined(model, g, &g->joined);
@@ -330,10 +329,11 @@ NRT_STATUS rt_ranks_come(struct nrt_model *model)
 	while (g->member[model->rank].here && !g->broken && rt_now_us() < deadline)
 		wait_changed(g, deadline);
 	if (g->broken || g->member[model->rank].here) {
-		status = g->broken ? is_gone(g) : rt_fail(NRT_TIMEOUT, "NMGR",
-							   "execution timeout (%u ms): the rank "
-							   "still executes",
-							   model->timeout_ms);
+		status = g->broken ? is_gone(g)
+				   : rt_fail(NRT_TIMEOUT, "NMGR",
+					     "execution timeout (%u ms): the rank "
+					     "still executes",
+					     model->timeout_ms);
 		pthread_mutex_unlock(&lock);
 		return status;
 	}
@@ -369,8 +369,8 @@ static NRT_STATUS result(const struct rt_group *g, const struct nrt_model *model
 	if (rt_fatal(own) || !atomic_load(&g->failed))
 		return own;
 	return rt_fail(model->rank == g->culprit ? g->status : NRT_EXEC_COMPLETED_WITH_ERR, "NMGR",
-		       "rank %u of %u, on nd%u nc%u, failed: %s", g->culprit, g->n,
-		       r->core->device, r->core->nc, nrt_get_status_as_str(g->status));
+		       "rank %u of %u, on nd%u nc%u, failed: %s", g->culprit, g->n, r->core->device,
+		       r->core->nc, nrt_get_status_as_str(g->status));
 }
 
 static void note_failure(struct rt_group *g, const struct nrt_model *model, NRT_STATUS own)

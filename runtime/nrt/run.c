@@ -235,7 +235,9 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, const struct rt_subgraph *ma
 		if (!err && !core->waiter && look % ASK_LOOKS == 0 && rt_core_gone(core))
 			err = -ENODEV;
 		if (!err && sleepy)
-			err = wait_entry(core, deadline, mate || sg->model->group ? MATE_LOOK_US : UINT64_MAX, &pause);
+			err = wait_entry(core, deadline,
+					 mate || sg->model->group ? MATE_LOOK_US : UINT64_MAX,
+					 &pause);
 		if (err)
 			return wait_failed(sg, err);
 	}

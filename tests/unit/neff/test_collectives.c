@@ -294,11 +294,12 @@ static const struct {
 	{ "\"all_gather\"", "\"all_gone\"", "collectives[0]: 'op' is none of" },
 	{ "\"to\": \"z\"", "\"to\": 5", "collectives[0]: 'from' or 'to' is not a name" },
 	{ "\"from\": \"x\"", "\"from\": []", "collectives[0]: 'from' or 'to' is not a name" },
-	{ "\"behind\": \"sg00\"", "\"behind\": \"sg07\"", "collectives[0]: 'behind' is not a graph" },
+	{ "\"behind\": \"sg00\"", "\"behind\": \"sg07\"",
+	  "collectives[0]: 'behind' is not a graph" },
 	{ "\"bytes\": 64", "\"bytes\": -64", "collectives[0]: 'bytes' is not a number above 0" },
-	{ "\"groups\": [", "\"groups\": [], \"others\": [",
-	  "collectives[0]: no lists of ranks" },
-	{ "\"groups\": [", "\"groups\": [[1], ", "collectives[0]: its lists of ranks have different" },
+	{ "\"groups\": [", "\"groups\": [], \"others\": [", "collectives[0]: no lists of ranks" },
+	{ "\"groups\": [", "\"groups\": [[1], ",
+	  "collectives[0]: its lists of ranks have different" },
 	{ "     3\n", "     -3\n", "a rank that is no number below 256" },
 };
 

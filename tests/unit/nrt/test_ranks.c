@@ -21,6 +21,7 @@
 static const char *machine, *target_name;
 static uint32_t cores[RANKS];
 
+/* clang-format off */
 #define HEAD                                                                                 \
 	"module @m attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {\n" \
 	"  func.func public @main("
@@ -72,6 +73,7 @@ static const char sums[] = HEAD
 	REDUCE("%t", "all_reduce", "%y", "f32", "add", ALL)
 	": (tensor<70001xf32>) -> tensor<70001xf32>\n"
 	"return %s, %t : tensor<3xbf16>, tensor<70001xf32>\n}}\n";
+/* clang-format on */
 
 static void *compile(const char *text, size_t *size)
 {
@@ -377,7 +379,8 @@ START_TEST(order_and_types)
 		for (unsigned int k = 0; k < MANY; k++)
 			y[i * MANY + k] = (float)(k + 1) / (float)(7 + 3 * i) * (i % 2 ? -1 : 1);
 		nrt_tensor_write(add(&r[i], r[i].in, "input0", 6), three, 0, 6);
-		nrt_tensor_write(add(&r[i], r[i].in, "input1", MANY * 4), &y[i * MANY], 0, MANY * 4);
+		nrt_tensor_write(add(&r[i], r[i].in, "input1", MANY * 4), &y[i * MANY], 0,
+				 MANY * 4);
 		add(&r[i], r[i].out, "output0", 6);
 		add(&r[i], r[i].out, "output1", MANY * 4);
 	}
@@ -620,8 +623,8 @@ int main(int argc, char **argv)
 	Suite *s = suite_create("nrt-ranks");
 	TCase *tc = tcase_create("together"), *wrong = tcase_create("wrong");
 
-	if (argc != 4 || sscanf(argv[3], "%u,%u,%u,%u", &cores[0], &cores[1], &cores[2],
-				&cores[3]) != RANKS) {
+	if (argc != 4 ||
+	    sscanf(argv[3], "%u,%u,%u,%u", &cores[0], &cores[1], &cores[2], &cores[3]) != RANKS) {
 		fprintf(stderr, "usage: %s MACHINE TARGET CORE,CORE,CORE,CORE\n", argv[0]);
 		return 1;
 	}
