@@ -42,6 +42,9 @@ struct convert {
 	size_t nin, nout;
 	/* operations.c: converts an operation; how what is below reaches the others */
 	int (*op)(struct scope *s, const struct mlir_op *op);
+	/* manual.c: what main says of how an argument or the results lie on the devices */
+	int (*argument)(struct scope *s, size_t i, struct mlir_value *value, hlo_instruction **p);
+	int (*results)(struct scope *s, hlo_instruction **out, size_t n);
 	/* The first operation that HLO's message here does not say whole; NULL: none */
 	const struct mlir_op *partly;
 };

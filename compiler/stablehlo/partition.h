@@ -30,6 +30,7 @@ struct part {
 	unsigned int depth;
 };
 
+/* partition_move.c */
 int part_fail(struct part *c, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The instruction with other operands and dimensions (NULL: its own) */
 hlo_instruction *part_copy(struct part *c, const hlo_instruction *p, hlo_instruction *const *in,
@@ -37,8 +38,6 @@ hlo_instruction *part_copy(struct part *c, const hlo_instruction *p, hlo_instruc
 const Ncc__Hlo__Shape *part_shape(struct part *c, const Ncc__Hlo__Shape *like, const int64_t *dims);
 /* The dimensions of a part of a shape */
 bool part_dims(const Ncc__Hlo__Shape *whole, const struct ncc_tiling *t, int64_t *dims);
-
-/* partition_move.c */
 /* x so that it lies as t says (NULL: whole); 0 or -errno */
 int part_move(struct part *c, struct value *x, const struct ncc_tiling *t);
 /* The instruction that has all of x, a tuple's too; NULL: an error */

@@ -5,11 +5,74 @@
  * tiles (partition.h).
  */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "partition.h"
 
 #define MOST_LOOKS 4096 /* instructions back */
+
+int part_fail(struct part *c, int code, const char *fmt, ...)
+{
+	const Ncc__Hlo__OpMetadata *m = c->at ? c->at->metadata : NULL;
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (m && m->source_file)
+		return ncc_fail(c->v->err, code, "%s '%.60s' at %.120s:%d: %s", c->at->opcode,
+				c->at->name, m->source_file, m->source_line, text);
+	return ncc_fail(c->v->err, code, "%s '%.60s': %s", c->at ? c->at->opcode : "program",
+			c->at ? c->at->name : "", text);
+}
+
+const Ncc__Hlo__Shape *part_shape(struct part *c, const Ncc__Hlo__Shape *like, const int64_t *dims)
+{
+	Ncc__Hlo__Shape *shape = convert_alloc(c->v, 1, sizeof(*shape));
+	int64_t *own = convert_alloc(c->v, like->n_dimensions + 1, sizeof(*own));
+
+	if (!shape || !own)
+		return NULL;
+	*shape = *like;
+	if (like->n_dimensions)
+		memcpy(own, dims, like->n_dimensions * sizeof(*own));
+	shape->dimensions = own;
+	return shape;
+}
+
+bool part_dims(const Ncc__Hlo__Shape *whole, const struct ncc_tiling *t, int64_t *dims)
+{
+	bool even = whole->n_dimensions <= NCC_MAX_DIMS;
+
+	for (size_t d = 0; d < whole->n_dimensions && even; d++) {
+		const int64_t n = t && d < t->ndim ? t->tiles[d] : 1;
+
+		even = whole->dimensions[d] % n == 0;
+		dims[d] = whole->dimensions[d] / n;
+	}
+	return even;
+}
+
+hlo_instruction *part_copy(struct part *c, const hlo_instruction *p, hlo_instruction *const *in,
+			   size_t n, const int64_t *dims)
+{
+	const Ncc__Hlo__Shape *shape = dims ? part_shape(c, p->shape, dims) : p->shape;
+	hlo_instruction *q = convert_add(&c->s, p->opcode, shape, in, n), own;
+
+	if (!q)
+		return NULL;
+	own = *q;
+	*q = *p;
+	q->id = own.id;
+	q->name = own.name;
+	q->shape = own.shape;
+	q->n_operand_ids = own.n_operand_ids;
+	q->operand_ids = own.operand_ids;
+	return q;
+}
 
 struct ncc_tiling *part_without(struct part *c, const struct ncc_tiling *t, unsigned int d)
 {

@@ -201,27 +201,6 @@ static int write_ends(struct spmd *p, struct spmd_ends *ends)
 	return !ends->in || !ends->out || p->err->text[0] ? -ENOMEM : 0;
 }
 
-static bool has_manual_calls(const struct mlir_region *r)
-{
-	for (size_t b = 0; b < r->nblocks; b++)
-		for (size_t i = 0; i < r->blocks[b].nops; i++) {
-			const struct mlir_op *op = &r->blocks[b].ops[i];
-			const struct mlir_attr *target = mlir_attr_of(op, "call_target_name");
-
-			if (target && target->text && !strncmp(target->text, "SPMD", 4))
-				return true;
-			for (size_t k = 0; k < op->nregions; k++)
-				if (has_manual_calls(&op->regions[k]))
-					return true;
-		}
-	return false;
-}
-
-bool spmd_takes(const struct mlir *m)
-{
-	return !has_manual_calls(&m->module->regions[0]);
-}
-
 int spmd_partition(struct mlir *m, unsigned int devices, struct spmd_ends *ends,
 		   struct ncc_error *err)
 {

@@ -126,6 +126,8 @@ struct spmd {
 	int64_t channel;
 	struct spmd_group groups[SPMD_MOST_GROUPS];
 	unsigned int ngroups;
+	bool parts; /* has a value become a device's own by a custom call? */
+	bool lenient; /* a dimension that cannot be divided is left whole */
 	struct spmd_offset *offsets;
 	struct mlir_value *device; /* partition_id, once it was asked for */
 	struct spmd_factors factors; /* of the operation at hand */
@@ -142,9 +144,7 @@ struct spmd_ends {
 	size_t nin, nout;
 };
 
-/* spmd.c: is it a program that it can divide? GSPMD's computations on partitions are not. */
-bool spmd_takes(const struct mlir *m);
-/* Sets m->module to one device's program. 0, -EINVAL, -ENOTSUP, -EFBIG or -ENOMEM */
+/* spmd.c: sets m->module to one device's program. 0, -EINVAL, -ENOTSUP, -EFBIG or -ENOMEM */
 int spmd_partition(struct mlir *m, unsigned int devices, struct spmd_ends *ends,
 		   struct ncc_error *err);
 
@@ -239,6 +239,10 @@ void spmd_split_of(const struct spmd *p, const int8_t *map, unsigned int rank,
 bool spmd_same(const struct spmd_split *a, const struct spmd_split *b);
 int spmd_read_manual(struct spmd *p, const struct mlir_op *op, const char *list, size_t i,
 		     struct spmd_split *s);
+/* GSPMD's: a value becomes a device's own (true), or is one that was (false), by custom calls */
+bool spmd_is_call(const struct mlir_op *op, const char *target);
+#define SPMD_TO_PART "SPMDFullToShardShape"
+#define SPMD_TO_WHOLE "SPMDShardToFullShape"
 bool spmd_is_constraint(const struct mlir_op *op);
 bool spmd_is_passing(const struct mlir_op *op); /* are its results its operands? */
 /* What a constraint makes of its operand's division */

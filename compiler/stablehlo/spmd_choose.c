@@ -130,12 +130,18 @@ int spmd_constraint(struct spmd *p, const struct mlir_op *op, struct spmd_split 
 	int rc;
 
 	p->at = op;
+	*s = *in;
+	/* In a computation on partitions values are a device's own. */
+	if (old && old->kind == MLIR_STRING && strstr(old->text, "manual"))
+		return 0;
+	p->lenient = true;
 	if (a)
 		rc = spmd_read_sdy(p, a, op->in[0]->type, s, &open);
 	else if (old && old->kind == MLIR_STRING)
 		rc = spmd_read_gspmd(p, old->text, op->in[0]->type, s);
 	else
-		return spmd_fail(p, -EINVAL, "a constraint that says nothing");
+		rc = spmd_fail(p, -EINVAL, "a constraint that says nothing");
+	p->lenient = false;
 	for (unsigned int d = 0; d < SPMD_MOST_RANK; d++)
 		used |= spmd_axes_mask(s->dim[d]);
 	for (unsigned int d = 0; !rc && d < SPMD_MOST_RANK; d++)
@@ -230,13 +236,17 @@ static int forward_branches(struct spmd *p, const struct mlir_op *op, unsigned i
 	return rc;
 }
 
+bool spmd_is_call(const struct mlir_op *op, const char *target)
+{
+	const struct mlir_attr *a = mlir_attr_of(op, "call_target_name");
+
+	return !strcmp(op->name, "custom_call") && a && a->text && !strcmp(a->text, target) &&
+	       op->nin == 1 && op->nout == 1;
+}
+
 bool spmd_is_constraint(const struct mlir_op *op)
 {
-	const struct mlir_attr *target = mlir_attr_of(op, "call_target_name");
-
-	return !strcmp(op->name, "sdy.sharding_constraint") ||
-	       (!strcmp(op->name, "custom_call") && target && target->text &&
-		!strcmp(target->text, "Sharding"));
+	return !strcmp(op->name, "sdy.sharding_constraint") || spmd_is_call(op, "Sharding");
 }
 
 /* Operations whose results are their operands */
@@ -275,9 +285,27 @@ static int forward_manual(struct spmd *p, const struct mlir_op *op)
 	return rc;
 }
 
+/* What was a device's own is one's part of the whole: of what division, it says. */
+static int forward_whole(struct spmd *p, const struct mlir_op *op)
+{
+	const struct mlir_attr *a = mlir_attr_of(op, "mhlo.sharding");
+
+	spmd_note(op->out)->fixed = true;
+	if (!a || a->kind != MLIR_STRING)
+		return spmd_fail(p, -EINVAL, "it does not say how the whole is divided");
+	return spmd_read_gspmd(p, a->text, op->out->type, &spmd_note(op->out)->split);
+}
+
 static int forward_op(struct spmd *p, const struct mlir_op *op)
 {
 	int rc;
+
+	if (spmd_is_call(op, SPMD_TO_PART)) {
+		spmd_note(op->out)->fixed = p->parts = true;
+		return 0;
+	}
+	if (spmd_is_call(op, SPMD_TO_WHOLE))
+		return forward_whole(p, op);
 
 	if (spmd_is_constraint(op)) {
 		if (op->nin != 1 || op->nout != 1)
@@ -399,7 +427,8 @@ static int backward(struct spmd *p, const struct mlir_block *b, const struct spm
 		if (!strcmp(op->name, "while") || !strcmp(op->name, "case") ||
 		    !strcmp(op->name, "if"))
 			rc = backward_regions(p, op);
-		else if (strcmp(op->name, "sdy.manual_computation"))
+		else if (strcmp(op->name, "sdy.manual_computation") &&
+			 !spmd_is_call(op, SPMD_TO_PART) && !spmd_is_call(op, SPMD_TO_WHOLE))
 			rc = backward_op(p, op);
 	}
 	return rc;

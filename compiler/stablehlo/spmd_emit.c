@@ -364,8 +364,36 @@ static int emit_manual(struct spmd *p, struct spmd_scope *s, const struct mlir_o
 	return rc;
 }
 
-static bool is_refused(const struct mlir_op *op)
+static bool is_own(const struct mlir_type *a, const struct mlir_type *b)
 {
+	bool same = a->kind == b->kind && a->ndim == b->ndim;
+
+	for (unsigned int d = 0; same && d < a->ndim; d++)
+		same = a->dim[d] == b->dim[d];
+	return same;
+}
+
+/* The device's part of a value is a value of its own, or the other way around. */
+static int emit_own(struct spmd *p, const struct mlir_op *op)
+{
+	struct mlir_value *v = spmd_note(op->in[0])->local;
+	const struct mlir_type *part =
+		spmd_local_type(p, op->out->type, &spmd_note(op->out)->split);
+
+	if (!v || !part)
+		return spmd_fail(p, -EINVAL, "its operand is not defined there");
+	if (!is_own(v->type, part))
+		return spmd_fail(p, -ENOTSUP,
+				 "a part of another shape than the whole is "
+				 "divided into");
+	set_local(op->out, v);
+	return 0;
+}
+
+static bool is_refused(const struct spmd *p, const struct mlir_op *op)
+{
+	/* the first so many may be between values that are a device's own */
+	enum { AMONG_PARTS = 9 };
 	static const char *const names[] = {
 		"all_gather",
 		"all_reduce",
@@ -373,12 +401,12 @@ static bool is_refused(const struct mlir_op *op)
 		"collective_broadcast",
 		"collective_permute",
 		"collective_reduce",
-		"infeed",
-		"outfeed",
 		"partition_id",
-		"recv",
 		"reduce_scatter",
 		"replica_id",
+		"infeed",
+		"outfeed",
+		"recv",
 		"rng",
 		"send",
 		"sdy.propagation_barrier",
@@ -387,7 +415,7 @@ static bool is_refused(const struct mlir_op *op)
 	};
 	const struct mlir_attr *effect = mlir_attr_of(op, "has_side_effect");
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = p->parts ? AMONG_PARTS : 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(op->name, names[i]))
 			return true;
 	return effect && effect->integer;
@@ -418,7 +446,9 @@ static int emit_op(struct spmd *p, struct spmd_scope *s, const struct mlir_op *o
 		return emit_regions(p, s, op);
 	if (!strcmp(op->name, "sdy.manual_computation"))
 		return emit_manual(p, s, op);
-	if (is_refused(op))
+	if (spmd_is_call(op, SPMD_TO_PART) || spmd_is_call(op, SPMD_TO_WHOLE))
+		return emit_own(p, op);
+	if (is_refused(p, op))
 		return spmd_fail(p, -ENOTSUP,
 				 "not supported in a program that is divided among %u devices",
 				 p->mesh.n);

@@ -106,6 +106,11 @@ static int set_dim(struct spmd *p, const struct mlir_type *t, unsigned int d, co
 {
 	if (spmd_axes_of(p, tile, tiles, used, out))
 		return no_axes(p);
+	if (t->dim[d] % tiles && p->lenient) {
+		*used &= ~spmd_axes_mask(*out);
+		*out = 0;
+		return 0;
+	}
 	if (t->dim[d] % tiles)
 		return spmd_fail(p, -ENOTSUP,
 				 "dimension %u of %lld elements is divided among %u devices: only "

@@ -245,7 +245,11 @@ static int partition(struct convert *v)
 int stablehlo_read(const void *buf, size_t size, struct hlo_file *f, struct ncc_error *err)
 {
 	struct source *s = calloc(1, sizeof(*s));
-	struct convert v = { .err = err, .op = convert_op, .next_id = 1 };
+	struct convert v = { .err = err,
+			     .op = convert_op,
+			     .argument = manual_argument,
+			     .results = manual_results,
+			     .next_id = 1 };
 	int rc;
 
 	*f = (struct hlo_file){ .size = size, .replicas = 1, .partitions = 1, .release = release };
@@ -264,7 +268,7 @@ int stablehlo_read(const void *buf, size_t size, struct hlo_file *f, struct ncc_
 		ncc__hlo__module__init(v.proto);
 		f->replicas = count_of(&s->m, "mhlo.num_replicas");
 		f->partitions = v.partitions = count_of(&s->m, "mhlo.num_partitions");
-		if (v.partitions > 1 && spmd_takes(&s->m))
+		if (v.partitions > 1)
 			rc = partition(&v);
 		rc = rc ? rc : convert_module(&v);
 	}
