@@ -250,6 +250,15 @@ CASES["quantized types"] = Case(f"""
         %r3 = stablehlo.uniform_dequantize %d : ({T}{P}>) -> {T}f32>
         %r4 = stablehlo.uniform_dequantize %f : (tensor<3x20x{Q}>) -> tensor<3x20xf32>""", (M,), meant)
 S = "tensor<4x8xf32>"
+CASES["the greatest of each row, as jaxlib wrote it until 0.8"] = Case("""
+        %r:2 = stablehlo.custom_call @mhlo.topk(%0) {mhlo.attributes = {k = 3 : i64, largest = true}, mhlo.version = 1 : i64}
+            : (tensor<4x8xf32>) -> (tensor<4x3xf32>, tensor<4x3xi32>)
+        %z = stablehlo.constant dense<0.0> : tensor<4x3xf32>
+        %y = stablehlo.constant dense<0> : tensor<4x3xi32>
+        %r0 = stablehlo.add %r#0, %z : tensor<4x3xf32>
+        %r1 = stablehlo.add %r#1, %y : tensor<4x3xi32>""", (X,), lambda x: [
+            np.take_along_axis(x, (n := np.argsort(-x, 1, kind="stable")[:, :3]), 1), n.astype(np.int32)])
+
 REFUSED = {
     "sizes that are computed": (f"""func.func @main(%0: {S}, %1: tensor<2xi32>, %v: tensor<f32>) -> {S} {{
         %z = stablehlo.constant dense<0> : tensor<2xi32>
