@@ -4,6 +4,7 @@
  * dimensions, the computations that it names, and how its failure is reported
  */
 #include "hlo.h"
+#include "ncc_program.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -231,6 +232,11 @@ int hlo_take_results(struct hlo_inst *in, struct ncc_op *const *x, unsigned int 
 			return rc;
 	}
 	return 0;
+}
+
+bool hlo_is_host_call(const Ncc__Hlo__Instruction *p)
+{
+	return !strcmp(p->opcode, "custom-call") && !strcmp(p->custom_call_target, NCC_HOST_TARGET);
 }
 
 int hlo_check_steps(struct hlo_inst *in)

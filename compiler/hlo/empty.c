@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host.h"
 #include "operations.h"
 #include "sizes.h"
 

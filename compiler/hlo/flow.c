@@ -10,7 +10,7 @@
 #include "call.h"
 #include "empty.h"
 #include "flow.h"
-#include "host.h"
+#include "host_calls.h"
 #include "ir/range.h"
 #include "operations.h"
 #include "sizes.h"

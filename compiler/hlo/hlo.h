@@ -77,7 +77,7 @@ struct hlo_import {
 		   const struct hlo_value *args, unsigned int nargs, struct hlo_value *result);
 	const struct ncc_shape *lift; /* hlo_lift: the shape that scalars get; or NULL */
 	struct ncc_op *guard; /* the result counts only if this holds; NULL: always */
-	bool calls_host; /* there are calls of the host (host.h) ... */
+	bool calls_host; /* there are calls of the host (host_calls.h) ... */
 	struct ncc_op *effect; /* ... of which this is the last with an effect; NULL: none */
 	char *where; /* the place of the instruction that calls this computation, or NULL */
 	unsigned int loops; /* loops that were not unrolled, and calls of the host */
@@ -122,6 +122,7 @@ int hlo_unsupported(struct hlo_inst *in); /* -ENOTSUP, with the name */
 /* A complex array's is that of each of its parts, a token's that of an array without elements. */
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s);
 extern const struct ncc_shape hlo_token_shape;
+bool hlo_is_host_call(const Ncc__Hlo__Instruction *p); /* a call of the host (host.c)? */
 bool hlo_is_complex(int32_t type);
 unsigned int hlo_leaves(const Ncc__Hlo__Shape *s); /* of a value of that shape */
 bool hlo_is_wide(int32_t type); /* has it 64 bits, which --narrow-64bit makes 32? */

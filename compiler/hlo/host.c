@@ -5,7 +5,7 @@
  * order, and each takes the one before as a token; the tokens of HLO say less than that, and are
  * values without elements. Part of the HLO front end.
  */
-#include "host.h"
+#include "host_calls.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,11 +21,6 @@
 #define INDEX "index = "
 
 static const struct ncc_shape token = { .dtype = NEURON_DT_INT8, .pred = true };
-
-bool hlo_is_host_call(const Ncc__Hlo__Instruction *p)
-{
-	return !strcmp(p->opcode, "custom-call") && !strcmp(p->custom_call_target, NCC_HOST_TARGET);
-}
 
 /* The number in a dictionary as MLIR writes it: {index = 7 : ui64}. 0: there is none */
 static uint64_t index_of(const Ncc__Hlo__Instruction *p)

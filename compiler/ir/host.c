@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Calls of the host (NCC_HOST_CALL): how their arrays are those of the IR, and what holds of them */
-#include "host.h"
+#include "host_rules.h"
 
 #include <errno.h>
 

@@ -3,7 +3,7 @@
  * The verifier of the tensor IR: what an operation's attributes and operands say its result must
  * be, against what it is. Front ends run it on what they read, the driver after every pass.
  */
-#include "host.h"
+#include "host_rules.h"
 #include "traits.h"
 
 #include <errno.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Private to the HLO front end: calls of functions of the host's (host.c) */
-#ifndef NCC_HLO_HOST_H
-#define NCC_HLO_HOST_H
+#ifndef NCC_HLO_HOST_CALLS_H
+#define NCC_HLO_HOST_CALLS_H
 
 #include "hlo.h"
 
-bool hlo_is_host_call(const Ncc__Hlo__Instruction *p);
 /* How many has the module? numbers: of their functions, 0 of one that says none; NULL: not asked */
 unsigned int hlo_host_calls(const Ncc__Hlo__Module *m, uint64_t *numbers);
 int hlo_host_call(struct hlo_inst *in, struct hlo_value *v);

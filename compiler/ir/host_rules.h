@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Private to the IR: the rules of calls of the host (host.c), for verify.c */
-#ifndef NCC_HOST_H
-#define NCC_HOST_H
+#ifndef NCC_HOST_RULES_H
+#define NCC_HOST_RULES_H
 
 #include "ir.h"
 
