@@ -281,6 +281,8 @@ static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
 				NCC_MAX_LOOPS_SHARED);
 	say(opt, "%u loops and %u calls of the host in %u parts", parts->nloops, parts->ncalls,
 	    parts->n);
+	if (parts->ntransfers)
+		say(opt, "%u collectives of %u devices", parts->ntransfers, o->ranks);
 	if (o->requested > 1)
 		say(opt, "a program with loops is for one core, %u asked for", o->requested);
 	for (unsigned int i = 0; !rc && i < parts->n; i++)
@@ -288,6 +290,8 @@ static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
 	o->loop = parts->loop;
 	o->nloops = parts->nloops;
 	o->parts = parts;
+	o->transfer = parts->transfer;
+	o->ntransfers = parts->ntransfers;
 	if (!rc && o->lnc > 1)
 		return core_back_ends(parts->part, parts->n, opt, o, err);
 	return rc ? rc : back_end(parts->part, parts->n, opt, o, err);
@@ -322,6 +326,11 @@ static bool has(const struct ncc_module *m, enum ncc_kind kind)
 		if (op->kind == kind)
 			return true;
 	return false;
+}
+
+static bool has_transfers(const struct ncc_module *m)
+{
+	return has(m, NCC_TRANSFER) || has(m, NCC_RANK);
 }
 
 static bool calls_library(const struct ncc_module *m)
@@ -364,6 +373,10 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 		o->library = opt->library;
 	if (!ncc_has_parts(m))
 		return back_ends(m, opt, o, err);
+	if (m->ranks && has_transfers(m)) {
+		o->ranks = m->ranks;
+		o->partitions = m->partitions;
+	}
 	ncc_dump_ir(m, opt, NCC_PASS_READ);
 	rc = ncc_cut_loops(m, &parts, err);
 	rc = rc ? rc : part_back_end(&parts, opt, o, err);

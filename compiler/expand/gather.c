@@ -49,6 +49,8 @@ static int check_numbers(const struct slices *s)
 int slices_init(struct slices *s, struct ncc_build *bl, const struct ncc_op *x,
 		const struct ncc_op *idx, const struct ncc_slices *g)
 {
+	unsigned int nlong = 0;
+
 	*s = (struct slices){ .bl = bl, .g = g, .x = x, .idx = idx };
 	if (check_numbers(s))
 		return build_fail(bl, -EINVAL, "dimension numbers do not fit the shapes");
@@ -75,12 +77,24 @@ int slices_init(struct slices *s, struct ncc_build *bl, const struct ncc_op *x,
 		s->slices *= idx->shape.dim[i];
 	}
 
-	if (s->nq + s->nrow > NCC_MAX_DIMS)
+	s->packed = s->nq + s->nrow > NCC_MAX_DIMS;
+	for (unsigned int r = 0; r < s->nrow; r++)
+		nlong += g->size[s->row[r]] > 1;
+	if (1 + nlong > NCC_MAX_DIMS)
 		return build_fail(bl, -ENOTSUP, "more than %d dimensions on the way", NCC_MAX_DIMS);
 	return 0;
 }
 
-/* Component k of every index, with the dimensions in the order of q */
+static int64_t indices(const struct slices *s)
+{
+	int64_t n = 1;
+
+	for (unsigned int i = 0; i < s->nq; i++)
+		n *= s->idx->shape.dim[s->q[i]];
+	return n;
+}
+
+/* Component k of every index, with the dimensions in the order of q, or one for all of them */
 static struct ncc_op *component(const struct slices *s, unsigned int k)
 {
 	struct ncc_op *x = (struct ncc_op *)s->idx;
@@ -95,7 +109,9 @@ static struct ncc_op *component(const struct slices *s, unsigned int k)
 	x = build_reshape(s->bl, x, &shape);
 	for (unsigned int i = 0; i < s->nq; i++)
 		map[i] = (uint8_t)(s->q[i] - (s->q[i] > s->g->vector));
-	return build_transpose(s->bl, x, map);
+	x = build_transpose(s->bl, x, map);
+	shape = (struct ncc_shape){ .ndim = 1, .dim = { indices(s) } };
+	return s->packed && x ? build_reshape(s->bl, x, &shape) : x;
 }
 
 static struct ncc_op *times(const struct slices *s, struct ncc_op *a, int64_t c)
@@ -114,13 +130,13 @@ static struct ncc_op *is_inside(const struct slices *s, struct ncc_op *start, in
 }
 
 /* The places of every slice's elements along one dimension: its start, and those after it */
-static struct ncc_op *places(const struct slices *s, struct ncc_op *start, unsigned int r,
+static struct ncc_op *places(const struct slices *s, struct ncc_op *start, uint8_t last,
 			     const struct ncc_shape *all)
 {
-	int64_t n = s->g->size[s->row[r]];
-	uint8_t map[NCC_MAX_DIMS], last = (uint8_t)(s->nq + r);
+	uint8_t map[NCC_MAX_DIMS];
+	const int64_t n = last < NCC_MAX_DIMS ? all->dim[last] : 1;
 
-	for (unsigned int i = 0; i < s->nq; i++)
+	for (unsigned int i = 0; start && i < start->shape.ndim; i++)
 		map[i] = (uint8_t)i;
 	start = start ? build_spread(s->bl, all, start, map) : NULL;
 	if (n > 1) {
@@ -132,20 +148,37 @@ static struct ncc_op *places(const struct slices *s, struct ncc_op *start, unsig
 	return start;
 }
 
+/* The dimensions of all rows' places; at: which of them the row dimensions are. Returns the first. */
+static unsigned int take_dims(const struct slices *s, struct ncc_shape *all, uint8_t *at)
+{
+	const unsigned int nq = s->packed ? 1 : s->nq;
+
+	*all = (struct ncc_shape){ .dtype = NEURON_DT_INT32, .ndim = nq };
+	for (unsigned int i = 0; i < nq; i++)
+		all->dim[i] = s->packed ? indices(s) : s->idx->shape.dim[s->q[i]];
+	for (unsigned int r = 0; r < s->nrow; r++) {
+		const int64_t size = s->g->size[s->row[r]];
+
+		at[r] = NCC_MAX_DIMS;
+		if (s->packed && size == 1)
+			continue;
+		at[r] = (uint8_t)all->ndim;
+		all->dim[all->ndim++] = size;
+	}
+	return nq;
+}
+
 struct ncc_op *slices_rows(const struct slices *s, bool outside)
 {
-	struct ncc_shape all = { .dtype = NEURON_DT_INT32, .ndim = s->nq + s->nrow }, ps;
+	struct ncc_shape all, ps;
 	struct ncc_shape flat = { .ndim = 2, .dim = { s->shared, s->slices } };
 	struct ncc_op *row = NULL, *ok = NULL;
 	int64_t step = s->rows;
-	uint8_t map[NCC_MAX_DIMS];
+	uint8_t map[NCC_MAX_DIMS], at[NCC_MAX_DIMS];
+	const unsigned int nq = take_dims(s, &all, at);
 
-	for (unsigned int i = 0; i < s->nq; i++) {
-		all.dim[i] = s->idx->shape.dim[s->q[i]];
+	for (unsigned int i = 0; i < nq; i++)
 		map[i] = (uint8_t)i;
-	}
-	for (unsigned int r = 0; r < s->nrow; r++)
-		all.dim[s->nq + r] = s->g->size[s->row[r]];
 	for (unsigned int r = 0; r < s->nrow; r++) {
 		unsigned int d = s->row[r], k = 0;
 		struct ncc_op *p;
@@ -154,7 +187,7 @@ struct ncc_op *slices_rows(const struct slices *s, bool outside)
 			k++;
 		step /= s->x->shape.dim[d];
 		p = expand_clamp_index(s->bl, component(s, k), s->x->shape.dim[d] - s->g->size[d]);
-		p = times(s, places(s, p, r, &all), step);
+		p = times(s, places(s, p, at[r], &all), step);
 		row = row ? build_binary(s->bl, NCC_ADD, row, p) : p;
 		if (!row)
 			return NULL;

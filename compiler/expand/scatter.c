@@ -128,12 +128,6 @@ static int scatter_rows(struct scatter *s, struct slices *m, struct ncc_op *cons
 {
 	int rc;
 
-	for (unsigned int i = 0; i < m->ncol; i++)
-		if (m->g->size[m->col[i]] != m->x->shape.dim[m->col[i]])
-			return build_fail(s->bl, -ENOTSUP,
-					  "windows that cover a part of a dimension without an "
-					  "index are not supported");
-
 	s->row = slices_rows(m, true);
 	s->place = slices_places(m);
 	rc = s->row ? fold_all(s, m, x, updates) : -ENOMEM;
@@ -142,6 +136,39 @@ static int scatter_rows(struct scatter *s, struct slices *m, struct ncc_op *cons
 		out[i] = unfold(m, out[i]);
 		if (out[i] && s->c->by == NCC_COMBINE_SECOND)
 			out[i] = build_bitcast(s->bl, out[i], x[i]->shape.dtype);
+		rc = out[i] ? 0 : -ENOMEM;
+	}
+	return rc;
+}
+
+/* Do windows cover only the beginning of a dimension, in which no index moves them? */
+static bool at_corner(const struct slices *m)
+{
+	for (unsigned int i = 0; i < m->ncol; i++)
+		if (m->g->size[m->col[i]] != m->x->shape.dim[m->col[i]])
+			return true;
+	return false;
+}
+
+/* Then the rest of the operands is left as it is. */
+static int scatter_corner(const struct scatter *s, const struct slices *m, struct ncc_op *const *x,
+			  struct ncc_op *const *updates, struct ncc_op **out)
+{
+	static const int64_t start[NCC_MAX_DIMS];
+	struct ncc_op *part[NCC_MANY];
+	int rc = 0;
+
+	for (unsigned int i = 0; i < s->n; i++) {
+		part[i] = x[i];
+		for (unsigned int k = 0; k < m->ncol; k++)
+			part[i] = build_slice(s->bl, part[i], m->col[k], 0, m->g->size[m->col[k]]);
+		if (!part[i])
+			return -ENOMEM;
+	}
+	rc = expand_scatter(s->bl, s->n, part, (struct ncc_op *)(uintptr_t)m->idx, updates, m->g,
+			    s->c, out);
+	for (unsigned int i = 0; !rc && i < s->n; i++) {
+		out[i] = expand_place(s->bl, x[i], out[i], start);
 		rc = out[i] ? 0 : -ENOMEM;
 	}
 	return rc;
@@ -159,8 +186,12 @@ int expand_scatter(struct ncc_build *bl, unsigned int n, struct ncc_op *const *x
 	if (rc)
 		return rc;
 	bl->err->text[0] = 0;
-	rc = known_window(idx, g, start) ? one_window(&s, g, x, updates, start, out)
-					 : scatter_rows(&s, &m, x, updates, out);
+	if (known_window(idx, g, start))
+		rc = one_window(&s, g, x, updates, start, out);
+	else if (at_corner(&m))
+		rc = scatter_corner(&s, &m, x, updates, out);
+	else
+		rc = scatter_rows(&s, &m, x, updates, out);
 	if (rc != -ENOMEM)
 		return rc;
 	return bl->err->text[0] ? -EFBIG : build_fail(bl, -ENOMEM, "out of memory");

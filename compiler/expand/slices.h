@@ -21,6 +21,7 @@ struct slices {
 	uint8_t row[NCC_MAX_DIMS], col[NCC_MAX_DIMS];
 	unsigned int nq; /* the indices' dimensions but the vector, shared ones first */
 	uint8_t q[NCC_MAX_DIMS];
+	bool packed; /* those are one on the way, since there would be too many dimensions */
 	int64_t shared, rows, columns, slices;
 };
 

@@ -250,11 +250,8 @@ int hlo_complex_reduce_window(struct hlo_inst *in, struct hlo_value *v)
 
 int hlo_complex_scatter(struct hlo_inst *in, struct hlo_value *v)
 {
-	if (in->nin != 3 || !is_by_parts(in, true))
-		return hlo_fail(in, -ENOTSUP,
-				"of complex values, other than sums and replacements, is not "
-				"supported");
-	return hlo_complex_parts(in, v);
+	return in->nin == 3 && is_by_parts(in, true) ? hlo_complex_parts(in, v)
+						     : hlo_scatter(in, v);
 }
 
 /* A real parameter [..., 2] as the two parts */
@@ -318,7 +315,7 @@ static int take_result(struct hlo_inst *in, const Ncc__Hlo__Shape *s, struct hlo
 			return hlo_fail(in, -EINVAL, "a complex value's part has another shape");
 		op = hlo_is_empty(op) ? op : joined(in, &in->in[0].op[*from]);
 	} else if (!hlo_is_empty(op)) {
-		op = hlo_low_half(in, s, op);
+		op = hlo_small_output(in, s, hlo_low_half(in, s, op));
 	}
 	if (!op)
 		return in->imp->err->text[0] ? -ENOTSUP : hlo_fail(in, -ENOMEM, "out of memory");
@@ -330,7 +327,8 @@ static int take_result(struct hlo_inst *in, const Ncc__Hlo__Shape *s, struct hlo
 /* Is there an array that the module's user gets in another form than the module has it? */
 static bool is_changed(const Ncc__Hlo__Shape *s)
 {
-	bool has = hlo_is_complex(s->element_type) || hlo_is_wide(s->element_type);
+	bool has = hlo_is_complex(s->element_type) || hlo_is_wide(s->element_type) ||
+		   hlo_small_bits(s->element_type);
 
 	for (size_t i = 0; !has && i < s->n_tuple_shapes; i++)
 		has = is_changed(s->tuple_shapes[i]);

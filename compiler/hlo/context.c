@@ -4,7 +4,6 @@
  * dimensions, the computations that it names, and how its failure is reported
  */
 #include "hlo.h"
-#include "ncc_program.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -48,13 +47,13 @@ static const struct element_type {
 	[HLO_C128] = { "c128", .narrow = HLO_C64 },
 	[HLO_F8E5M2] = { "f8e5m2", .dtype = NEURON_DT_FP8_E5 },
 	[HLO_F8E4M3FN] = { "f8e4m3fn", .dtype = NCC_DT_F8E4M3FN },
-	[HLO_S4] = { .name = "s4" },
-	[HLO_U4] = { .name = "u4" },
+	[HLO_S4] = { "s4", .dtype = NEURON_DT_INT8 },
+	[HLO_U4] = { "u4", .dtype = NEURON_DT_UINT8 },
 	[HLO_F8E4M3B11FNUZ] = { .name = "f8e4m3b11fnuz" },
 	[HLO_F8E5M2FNUZ] = { .name = "f8e5m2fnuz" },
 	[HLO_F8E4M3FNUZ] = { .name = "f8e4m3fnuz" },
-	[HLO_S2] = { .name = "s2" },
-	[HLO_U2] = { .name = "u2" },
+	[HLO_S2] = { "s2", .dtype = NEURON_DT_INT8 },
+	[HLO_U2] = { "u2", .dtype = NEURON_DT_UINT8 },
 	[HLO_F8E4M3] = { "f8e4m3", .dtype = NEURON_DT_FP8_E4 },
 	[HLO_F8E3M4] = { "f8e3m4", .dtype = NEURON_DT_FP8_E3 },
 	[HLO_S1] = { .name = "s1" },
@@ -106,8 +105,9 @@ int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_sh
 		return hlo_fail(in, -ENOTSUP, "element type %d is not known", p->element_type);
 	if (!type->dtype)
 		return hlo_fail(in, -ENOTSUP,
-				"element type %s is not supported (pred, s8, s16, s32, u8, u16, "
-				"u32, f16, bf16, f32, c64, f8e3m4, f8e4m3, f8e4m3fn, f8e5m2 are%s)",
+				"element type %s is not supported (pred, s2, s4, s8, s16, s32, "
+				"u2, u4, u8, u16, u32, f16, bf16, f32, c64, f8e3m4, f8e4m3, "
+				"f8e4m3fn, f8e5m2 are%s)",
 				type->name,
 				type->narrow ? "; --narrow-64bit makes 32 bits of it" : "");
 	s->dtype = type->dtype;
@@ -232,11 +232,6 @@ int hlo_take_results(struct hlo_inst *in, struct ncc_op *const *x, unsigned int 
 			return rc;
 	}
 	return 0;
-}
-
-bool hlo_is_host_call(const Ncc__Hlo__Instruction *p)
-{
-	return !strcmp(p->opcode, "custom-call") && !strcmp(p->custom_call_target, NCC_HOST_TARGET);
 }
 
 int hlo_check_steps(struct hlo_inst *in)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host_calls.h"
 #include "operations.h"
 #include "sizes.h"
 
@@ -271,6 +272,18 @@ static int size(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v
 	return v->op[0] ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
+/* No bits leave the state as it is. */
+static int random_bits(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v,
+		       hlo_run run)
+{
+	(void)run;
+	if (l->n != 2 || !ncc_elems(&l->shape[0]) || in->in[0].n != 1)
+		return hlo_fail(in, -EINVAL, "the result is no tuple of a state and bits");
+	v->op[1] = hlo_placeholder(in, &l->shape[1]);
+	return v->op[1] ? hlo_take_halves(in, 0, &v->op[0])
+			: hlo_fail(in, -ENOMEM, "out of memory");
+}
+
 static const struct {
 	const char *opcode;
 	unsigned int least; /* operands */
@@ -287,6 +300,7 @@ static const struct {
 	{ "pad",                  2, pad },
 	{ "reduce",               2, reduce },
 	{ "reduce-window",        2, reduce },
+	{ "rng-bit-generator",    1, random_bits },
 	{ "scatter",              3, scatter },
 	{ "select-and-scatter",   3, select_and_scatter },
 	/* clang-format on */

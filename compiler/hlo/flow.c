@@ -56,14 +56,6 @@ struct ncc_op *hlo_both(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b)
 	return a && b ? build_node(&in->b, NCC_AND, &a->shape, a, b, NULL) : a ? a : b;
 }
 
-int hlo_is_of_elements(struct hlo_inst *in)
-{
-	return in->imp->lift ? hlo_fail(in, -ENOTSUP,
-					"in the computation of a map, sort, scatter or reduction, "
-					"whose elements would each go their own way")
-			     : 0;
-}
-
 #define LOOK_BACK 8 /* operations */
 
 /* Is the predicate the same (*k) whatever the inputs are? */
@@ -128,7 +120,7 @@ struct unrolling {
 	struct ncc_op *going; /* all conditions so far; NULL: none depends on data */
 	unsigned int iterations; /* since the first one that depends on data */
 	unsigned int turns;
-	unsigned int made, loops; /* imp->made and imp->loops when it began */
+	unsigned int made, loops, transfers; /* the import's of these names when it began */
 };
 
 static int condition(struct hlo_inst *in, const Ncc__Hlo__Computation *cond,
@@ -210,7 +202,9 @@ static int iterate(struct hlo_inst *in, struct unrolling *u)
 	struct ncc_op *guard = in->imp->guard;
 	int rc;
 
-	if (in->imp->made > in->imp->unrolled.made || in->imp->m->made > in->imp->unrolled.m_made)
+	/* each iteration of what passes among devices would be parts of its own */
+	if (in->imp->made > in->imp->unrolled.made || in->imp->m->made > in->imp->unrolled.m_made ||
+	    in->imp->transfers != u->transfers)
 		return NOT_UNROLLED;
 	in->imp->guard = hlo_both(in, guard, u->going);
 	rc = next_state(in, u->body, &u->layout, &before, &u->state);
@@ -258,11 +252,6 @@ static int64_t element_of(const Ncc__Hlo__Shape *s, unsigned int leaf)
 			return s->tuple_shapes[i]->element_type == HLO_TUPLE ? -1 : (int64_t)i;
 	}
 	return -1;
-}
-
-unsigned int hlo_most_loops(const struct hlo_import *imp)
-{
-	return imp->opt->lnc > 1 ? NCC_MAX_LOOPS_SHARED : NCC_MAX_LOOPS;
 }
 
 /* A loop being made */
@@ -416,7 +405,8 @@ int hlo_while(struct hlo_inst *in, struct hlo_value *v)
 	struct unrolling u = { .body = hlo_called(in, 0),
 			       .cond = hlo_called(in, 1),
 			       .made = in->imp->made,
-			       .loops = in->imp->loops };
+			       .loops = in->imp->loops,
+			       .transfers = in->imp->transfers };
 	struct hlo_value before;
 	int rc;
 

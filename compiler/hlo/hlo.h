@@ -81,6 +81,8 @@ struct hlo_import {
 	struct ncc_op *effect; /* ... of which this is the last with an effect; NULL: none */
 	char *where; /* the place of the instruction that calls this computation, or NULL */
 	unsigned int loops; /* loops that were not unrolled, and calls of the host */
+	unsigned int replicas, partitions; /* that execute the program */
+	unsigned int transfers; /* what passes among them */
 	uint32_t randoms; /* instructions whose random numbers are our own */
 	struct {
 		unsigned int made, m_made;
@@ -122,7 +124,6 @@ int hlo_unsupported(struct hlo_inst *in); /* -ENOTSUP, with the name */
 /* A complex array's is that of each of its parts, a token's that of an array without elements. */
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s);
 extern const struct ncc_shape hlo_token_shape;
-bool hlo_is_host_call(const Ncc__Hlo__Instruction *p); /* a call of the host (host.c)? */
 bool hlo_is_complex(int32_t type);
 unsigned int hlo_leaves(const Ncc__Hlo__Shape *s); /* of a value of that shape */
 bool hlo_is_wide(int32_t type); /* has it 64 bits, which --narrow-64bit makes 32? */
@@ -138,6 +139,15 @@ int hlo_drop_halves(struct hlo_inst *in);
 int hlo_take_halves(struct hlo_inst *in, unsigned int i, struct ncc_op **out);
 /* An array of this shape, whose 64-bit integers are halves if x is, as 32-bit integers */
 struct ncc_op *hlo_low_half(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_op *x);
+/*
+ * small.c: the bits of an integer of less than 8, or 0. The IR has bytes for those, within their
+ * range: of operands that show more, of what an operation gave, of a parameter, of an output
+ */
+unsigned int hlo_small_bits(int32_t type);
+int hlo_small_operands(struct hlo_inst *in);
+int hlo_small_result(struct hlo_inst *in, struct hlo_value *v);
+int hlo_small_parameter(struct hlo_inst *in, struct hlo_value *v);
+struct ncc_op *hlo_small_output(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_op *x);
 int hlo_no_tuples(struct hlo_inst *in, unsigned int n); /* are the first n operands arrays? */
 /* Are the first n operands arrays of one shape? */
 int hlo_arrays(struct hlo_inst *in, unsigned int n);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call.h"
 #include "empty.h"
 #include "flow.h"
 #include "ncc_program.h"

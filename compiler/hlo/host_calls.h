@@ -3,7 +3,16 @@
 #ifndef NCC_HLO_HOST_CALLS_H
 #define NCC_HLO_HOST_CALLS_H
 
+#include <string.h>
+
 #include "hlo.h"
+#include "ncc_program.h"
+
+static inline bool hlo_is_host_call(const Ncc__Hlo__Instruction *p)
+{
+	return !strcmp(p->opcode, "custom-call") &&
+	       !strcmp(p->custom_call_target, NCC_HOST_TARGET);
+}
 
 /* How many has the module? numbers: of their functions, 0 of one that says none; NULL: not asked */
 unsigned int hlo_host_calls(const Ncc__Hlo__Module *m, uint64_t *numbers);

@@ -7,6 +7,7 @@
 #include "import.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,7 +96,9 @@ static int run_on_bounds(struct hlo_inst *in, struct hlo_value *v)
 	if (hlo_has_complex(in))
 		return rule->complex ? rule->complex(in, v)
 				     : hlo_fail(in, -ENOTSUP, "of complex values is not supported");
-	return rule->value ? rule->value(in, v) : hlo_array(in, v);
+	return hlo_small_operands(in)
+		       ?: (rule->value ? rule->value(in, v) : hlo_array(in, v))
+		       ?: hlo_small_result(in, v);
 }
 
 /* Imports an instruction whose operands are known. */
@@ -289,6 +292,7 @@ static int import_param(struct hlo_inst *in, struct hlo_value *args, int64_t k)
 	args[k].op[0] = op;
 	if (hlo_is_complex(in->p->shape->element_type))
 		rc = hlo_complex_parameter(in, op, &args[k]) ?: ncc_verify_op(op, in->imp->err);
+	rc = rc ? rc : hlo_small_parameter(in, &args[k]);
 	m->params[k] = op;
 	return rc;
 }
@@ -409,6 +413,8 @@ int hlo_import_file(const struct hlo_file *f, const struct ncc_options *opt,
 				  .opt = opt,
 				  .err = err,
 				  .obstacles = &obstacles,
+				  .replicas = f->replicas,
+				  .partitions = f->partitions,
 				  .run = run_computation };
 	const char *name = f->proto->name;
 	int rc = hlo_check_fields(f->proto, opt, err);
@@ -424,8 +430,13 @@ int hlo_import_file(const struct hlo_file *f, const struct ncc_options *opt,
 	imp.branches = opt->target && opt->target->core >= 2 && opt->pipeline_cores <= 1;
 	imp.calls_host = hlo_host_calls(f->proto, NULL);
 	imp.m = ncc_module_new(name && *name ? name : "module");
-	if (imp.m)
+	if (imp.m) {
 		imp.m->hardware_rng = opt->hardware_rng;
+		imp.m->partitions = f->partitions;
+		imp.m->ranks = f->replicas <= NCC_MAX_RANKS && f->partitions <= NCC_MAX_RANKS
+				       ? f->replicas * f->partitions
+				       : UINT_MAX;
+	}
 	rc = imp.m ? import_entry(&imp) : ncc_no_memory(err);
 	rc = ncc_obstacles_report(&obstacles, opt, err) ?: rc;
 	if (rc) {

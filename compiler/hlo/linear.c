@@ -10,7 +10,8 @@
 #include "host_calls.h"
 #include "operations.h"
 
-#define MOST_ROWS 1024 /* each row is unrolled */
+#define MOST_ROWS 1024 /* each row is unrolled, or an iteration of a loop */
+#define MOST_LONG NCC_MAX_LINE /* of the other dimension: it lies in a partition as a whole */
 
 static int check_square(const struct hlo_inst *in, const struct ncc_op *x)
 {
@@ -135,11 +136,17 @@ static int call_solve(struct hlo_inst *in, struct hlo_value *v)
 static int check_matrix(const struct hlo_inst *in)
 {
 	const struct ncc_shape *s = &in->in[0].op[0]->shape;
+	int64_t rows, columns;
 
 	if (s->ndim < 2 || !ncc_is_float(s->dtype))
 		return hlo_fail(in, -EINVAL, "operand 0 is no matrix of floats");
-	if (s->dim[s->ndim - 2] > MOST_ROWS || s->dim[s->ndim - 1] > MOST_ROWS)
-		return hlo_fail(in, -ENOTSUP, "of more than %d rows is not supported", MOST_ROWS);
+	rows = s->dim[s->ndim - 2];
+	columns = s->dim[s->ndim - 1];
+	if (rows > MOST_LONG || columns > MOST_LONG || (rows > MOST_ROWS && columns > MOST_ROWS))
+		return hlo_fail(in, -ENOTSUP,
+				"of %lld rows and %lld columns is not supported: at most %d of one "
+				"and %d of the other",
+				(long long)rows, (long long)columns, MOST_ROWS, MOST_LONG);
 	return 0;
 }
 
@@ -322,5 +329,5 @@ int hlo_custom_call(struct hlo_inst *in, struct hlo_value *v)
 					calls[i].nin);
 		return hlo_no_tuples(in, in->nin) ?: calls[i].import(in, v);
 	}
-	return hlo_unsupported(in);
+	return hlo_vendor(in, v);
 }

@@ -82,6 +82,21 @@ static int from_preds(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Li
 	return 0;
 }
 
+/* Small integers of a byte each, of which the other bits may be anything (small.c) */
+static int from_small(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Literal *l)
+{
+	switch (l->shape->element_type) {
+	case HLO_S4:
+		return from_bytes(in, op, &l->s4s);
+	case HLO_U4:
+		return from_bytes(in, op, &l->u4s);
+	case HLO_S2:
+		return from_bytes(in, op, &l->s2s);
+	default:
+		return from_bytes(in, op, &l->u2s);
+	}
+}
+
 static bool row_major(const Ncc__Hlo__Shape *s)
 {
 	const Ncc__Hlo__Layout *l = s->layout;
@@ -105,6 +120,7 @@ static int fill_literal(struct hlo_inst *in, struct ncc_op *op)
 		return rc;
 
 	if (hlo_is_complex(l->shape->element_type) != hlo_is_complex(in->p->shape->element_type) ||
+	    hlo_small_bits(l->shape->element_type) != hlo_small_bits(in->p->shape->element_type) ||
 	    s.dtype != op->shape.dtype || s.pred != op->shape.pred ||
 	    !ncc_same_dims(&s, &op->shape))
 		return hlo_fail(in, -EINVAL, "the literal's shape differs from the constant's");
@@ -119,6 +135,8 @@ static int fill_literal(struct hlo_inst *in, struct ncc_op *op)
 		return from_pairs(in, op, l);
 	if (hlo_is_wide(l->shape->element_type))
 		return from_wide(in, op, l);
+	if (hlo_small_bits(l->shape->element_type))
+		return from_small(in, op, l);
 
 	switch (s.dtype) {
 	case NEURON_DT_INT8:

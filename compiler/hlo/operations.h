@@ -62,6 +62,7 @@ int hlo_whole(struct hlo_inst *in, struct ncc_op **out);
 int hlo_count_bits(struct hlo_inst *in, struct ncc_op **out);
 int hlo_is_finite(struct hlo_inst *in, struct ncc_op **out);
 int hlo_bitcast(struct hlo_inst *in, struct ncc_op **out);
+int hlo_small_bitcast(struct hlo_inst *in, struct ncc_op **out); /* small.c: of other bits */
 int hlo_reduce_precision(struct hlo_inst *in, struct ncc_op **out);
 int hlo_real(struct hlo_inst *in, struct ncc_op **out);
 int hlo_imag(struct hlo_inst *in, struct ncc_op **out);
@@ -102,6 +103,15 @@ int hlo_reduce_many(struct hlo_inst *in, struct hlo_value *v);
 int hlo_reduce_window(struct hlo_inst *in, struct hlo_value *v);
 int hlo_window_many(struct hlo_inst *in, struct hlo_value *v);
 
+/* collective.c: what devices pass to each other, and their numbers */
+int hlo_all_gather(struct hlo_inst *in, struct hlo_value *v);
+int hlo_all_reduce(struct hlo_inst *in, struct hlo_value *v);
+int hlo_all_to_all(struct hlo_inst *in, struct hlo_value *v);
+int hlo_collective_broadcast(struct hlo_inst *in, struct hlo_value *v);
+int hlo_collective_permute(struct hlo_inst *in, struct hlo_value *v);
+int hlo_reduce_scatter(struct hlo_inst *in, struct hlo_value *v);
+int hlo_rank(struct hlo_inst *in, struct ncc_op **out);
+
 /* complex.c: each part by itself; four products of parts; by rule->of_pair and of_pairs; others */
 int hlo_complex_parts(struct hlo_inst *in, struct hlo_value *v);
 int hlo_complex_product(struct hlo_inst *in, struct hlo_value *v);
@@ -119,6 +129,11 @@ int hlo_complex_reduce_window(struct hlo_inst *in, struct hlo_value *v);
 int hlo_complex_scatter(struct hlo_inst *in, struct hlo_value *v);
 int hlo_fft(struct hlo_inst *in, struct hlo_value *v);
 
+/* norm.c */
+int hlo_norm_grad(struct hlo_inst *in, struct hlo_value *v);
+int hlo_norm_inference(struct hlo_inst *in, struct hlo_value *v);
+int hlo_norm_training(struct hlo_inst *in, struct hlo_value *v);
+
 /* sort.c, scatter.c, select.c, linear.c */
 int hlo_sort(struct hlo_inst *in, struct hlo_value *v);
 int hlo_topk(struct hlo_inst *in, struct hlo_value *v);
@@ -127,6 +142,7 @@ int hlo_select_and_scatter(struct hlo_inst *in, struct hlo_value *v);
 int hlo_cholesky(struct hlo_inst *in, struct hlo_value *v);
 int hlo_triangular_solve(struct hlo_inst *in, struct hlo_value *v);
 int hlo_custom_call(struct hlo_inst *in, struct hlo_value *v);
+int hlo_vendor(struct hlo_inst *in, struct hlo_value *v); /* vendor.c: else it is refused */
 /* custom.c: a call of the user's own, and its import; its operands are arrays */
 bool hlo_is_custom(const struct hlo_inst *in);
 int hlo_custom(struct hlo_inst *in, struct hlo_value *v);

@@ -309,6 +309,33 @@ static int read_program(struct reading *r)
 	return rc;
 }
 
+/* Where values lie, if each argument or result is one array */
+static int take_tilings(struct reading *r, const struct ncc_tiling *const *from, size_t n,
+			struct ncc_tiling ***to, unsigned int arrays)
+{
+	const size_t bytes = (size_t)r->p->partitions * NCC_MAX_DIMS;
+
+	*to = calloc(arrays + 1, sizeof(**to));
+	if (!*to)
+		return ncc_no_memory(r->err);
+	for (size_t i = 0; n == arrays && i < n; i++) {
+		struct ncc_tiling *t =
+			from[i] ? malloc(sizeof(*t) + bytes + r->p->partitions) : NULL;
+
+		if (!from[i])
+			continue;
+		if (!t)
+			return ncc_no_memory(r->err);
+		*t = *from[i];
+		t->at = (uint8_t *)(t + 1);
+		t->term = t->at + bytes;
+		memcpy(t->term, from[i]->term, r->p->partitions);
+		memcpy(t->at, from[i]->at, bytes);
+		(*to)[i] = t;
+	}
+	return 0;
+}
+
 int hlo_program(const struct hlo_file *f, struct ncc_program **p, struct ncc_error *err)
 {
 	struct reading r = { .m = f->proto, .err = err };
@@ -324,8 +351,10 @@ int hlo_program(const struct hlo_file *f, struct ncc_program **p, struct ncc_err
 		return ncc_no_memory(err);
 	r.p->replicas = f->replicas;
 	r.p->partitions = f->partitions;
-	r.p->divided = f->divided;
 	rc = read_program(&r);
+	rc = rc ? rc
+		: take_tilings(&r, f->in, f->nin, &r.p->in_tiling, r.p->nin) ?:
+			  take_tilings(&r, f->out, f->nout, &r.p->out_tiling, r.p->nout);
 	free(r.param);
 	free(r.first);
 	if (rc) {
@@ -340,6 +369,12 @@ void hlo_program_free(struct ncc_program *p)
 {
 	if (!p)
 		return;
+	for (unsigned int i = 0; p->in_tiling && i < p->nin; i++)
+		free(p->in_tiling[i]);
+	for (unsigned int i = 0; p->out_tiling && i < p->nout; i++)
+		free(p->out_tiling[i]);
+	free(p->in_tiling);
+	free(p->out_tiling);
 	free(p->name);
 	free(p->in);
 	free(p->out);

@@ -12,7 +12,7 @@
 
 struct scattering {
 	struct hlo_inst *in;
-	unsigned int n; /* operands */
+	unsigned int n; /* operands, of complex ones both parts */
 	struct ncc_slices s;
 	struct ncc_op *x[HLO_MANY], *u[HLO_MANY], *idx;
 };
@@ -68,21 +68,20 @@ static int take_numbers(struct hlo_inst *in, struct ncc_slices *s)
 static int take_operands(struct scattering *s)
 {
 	struct hlo_inst *in = s->in;
+	const unsigned int n = in->nin / 2;
+	int x, u;
 
-	for (unsigned int i = 0; i < in->nin; i++)
-		if (in->in[i].n != 1)
-			return hlo_fail(in, -EINVAL, "operand %u is a tuple", i);
-	for (unsigned int i = 0; i < s->n; i++) {
-		s->x[i] = in->in[i].op[0];
-		s->u[i] = in->in[s->n + 1 + i].op[0];
-		if (!ncc_same_dims(&s->x[i]->shape, &s->x[0]->shape) ||
-		    !ncc_same_dims(&s->u[i]->shape, &s->u[0]->shape) ||
-		    s->x[i]->shape.dtype != s->u[i]->shape.dtype)
-			return hlo_fail(in, -EINVAL,
-					"operand %u and its update need one type, and all one "
-					"shape",
-					i);
-	}
+	if (in->in[n].n != 1)
+		return hlo_fail(in, -EINVAL, "operand %u is a tuple", n);
+	s->idx = in->in[n].op[0];
+	x = hlo_take_leaves(in, 0, n, s->x);
+	u = x < 0 ? x : hlo_take_leaves(in, n + 1, n, s->u);
+	if (u < 0)
+		return u;
+	s->n = (unsigned int)x;
+	for (int i = 0; i < x; i++)
+		if (x != u || s->x[i]->shape.dtype != s->u[i]->shape.dtype)
+			return hlo_fail(in, -EINVAL, "operand %d and its update need one type", i);
 	return 0;
 }
 
@@ -92,6 +91,8 @@ static int scatter_each(struct scattering *s, struct ncc_op **r)
 	struct hlo_inst *in = s->in;
 	int rc = 0;
 
+	if (s->n != in->nin / 2)
+		return 0;
 	for (unsigned int i = 0; i < s->n; i++)
 		if (hlo_combiner(in, i, s->n).by == NCC_COMBINE_FN)
 			return 0;
@@ -106,14 +107,13 @@ static int scatter_each(struct scattering *s, struct ncc_op **r)
 
 int hlo_scatter(struct hlo_inst *in, struct hlo_value *v)
 {
-	struct scattering s = { .in = in, .n = in->nin / 2 };
+	struct scattering s = { .in = in };
 	struct ncc_combine c = { .by = NCC_COMBINE_FN, .fn = combine, .opaque = &s };
 	struct ncc_op *r[HLO_MANY] = { NULL };
 	int rc;
 
-	if (in->nin % 2 == 0 || !s.n || s.n > HLO_MANY)
+	if (in->nin % 2 == 0 || in->nin < 3)
 		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
-	s.idx = in->in[s.n].n ? in->in[s.n].op[0] : NULL;
 	rc = take_operands(&s) ?:
 	     take_numbers(in, &s.s) ?:
 	     take_windows(in, &s.s, &s.x[0]->shape, &s.u[0]->shape) ?:

@@ -128,6 +128,24 @@ static int take_initial(struct windows *s)
 	return 0;
 }
 
+/* All dimensions are padded first: an element of the padding counts in the windows of all of them. */
+static int all_dimensions(struct windows *s)
+{
+	const Ncc__Hlo__Window *w = s->in->p->window;
+	const unsigned int ndim = s->x[0]->shape.ndim;
+	int rc = 0;
+
+	for (s->d = 0; !rc && s->d < ndim; s->d++) {
+		s->w = w->dimensions[s->d];
+		rc = check(s) ?: pad(s);
+	}
+	for (s->d = 0; !rc && s->d < ndim; s->d++) {
+		s->w = w->dimensions[s->d];
+		rc = slide(s) ?: step_over(s);
+	}
+	return rc;
+}
+
 int hlo_window_many(struct hlo_inst *in, struct hlo_value *v)
 {
 	struct windows s = { .in = in };
@@ -144,12 +162,7 @@ int hlo_window_many(struct hlo_inst *in, struct hlo_value *v)
 	if ((in->p->window ? in->p->window->n_dimensions : 0) != s.x[0]->shape.ndim)
 		rc = hlo_fail(in, -EINVAL, "the window does not have the operand's dimensions");
 
-	rc = rc ? rc : take_initial(&s);
-	for (; !rc && s.d < s.x[0]->shape.ndim; s.d++) {
-		s.w = in->p->window->dimensions[s.d];
-		rc = check(&s) ?: pad(&s) ?: slide(&s) ?: step_over(&s);
-	}
-
+	rc = rc ? rc : take_initial(&s) ?: all_dimensions(&s);
 	for (unsigned int i = 0; !rc && i < s.n; i++)
 		first[i] = s.x[i]->shape.ndim
 				   ? build_spread(&in->b, &s.x[i]->shape, s.init[i], NULL)

@@ -135,6 +135,13 @@ enum ncc_kind {
 	 */
 	NCC_EXCHANGE,
 	/*
+	 * Between the devices that execute the program together, of a module before it is cut into
+	 * parts (passes/loops.c). index: the module's transfer; the operand is what this device
+	 * gives, the value what it gets
+	 */
+	NCC_TRANSFER,
+	NCC_RANK, /* u32: index 0: the device's number in its replica, 1: the replica's */
+	/*
 	 * Loops (passes/loops.c). What depends on a loop's state is computed in every iteration;
 	 * operands alone say what that is.
 	 */
@@ -158,6 +165,21 @@ enum ncc_kind {
  * without infinities). passes/float8.c makes others of it
  */
 #define NCC_DT_F8E4M3FN 0x3f
+
+/*
+ * What passes among devices, elements in their order: the operand of all members of a group one
+ * behind the other; or block i of each, of as many as there are members, to member i; or, of pairs,
+ * the operand from the first device to the second one, and zeros to one that is no second.
+ */
+enum ncc_transfer_kind { NCC_ALL_GATHER, NCC_ALL_TO_ALL, NCC_PERMUTE };
+struct ncc_transfer {
+	enum ncc_transfer_kind kind;
+	unsigned int members; /* of a group; 2 of pairs */
+	unsigned int n; /* devices in all groups or pairs */
+	uint32_t *rank; /* n of them: groups, or pairs, one behind the other */
+};
+#define NCC_MAX_RANKS 256u
+#define NCC_MAX_TRANSFERS 4096u
 
 struct ncc_window {
 	int64_t size, stride, low, high, window_dilation, base_dilation;
@@ -286,6 +308,11 @@ struct ncc_module {
 	/* ... and of a part: the numbers that either core writes, and that the other one touches */
 	const int64_t *written, *touched;
 	unsigned int nwritten, ntouched;
+	/* the devices that execute it together, and how many of them a replica has; 0: it is not
+	 * for several */
+	unsigned int ranks, partitions;
+	unsigned int ntransfers, transfers_cap;
+	struct ncc_transfer *transfer;
 	bool hardware_rng; /* what front ends draw comes from the chip's generator */
 	struct ncc_mem *mem; /* ncc_alloc's blocks */
 	struct ncc_mem *data; /* ncc_alloc_data's */

@@ -534,24 +534,25 @@ static int check_operand(const struct ncc_op *op, unsigned int i, struct ncc_err
 	return ok ? 0 : ncc_fail_op(err, -EINVAL, op, "operand %u is a %s", i, ncc_kind_name(kind));
 }
 
-/* What the library's function takes only the function knows */
-static int check_custom(const struct ncc_op *op, struct ncc_error *err)
-{
-	if (op->nin > NCC_MAX_CUSTOM_OPERANDS)
-		return ncc_fail_op(err, -EINVAL, op,
-				   "%u operands, a custom operator takes up to %u", op->nin,
-				   NCC_MAX_CUSTOM_OPERANDS);
-	return op->index >= 0
-		       ? 0
-		       : ncc_fail_op(err, -EINVAL, op, "function %lld", (long long)op->index);
-}
-
 static int check_exchange(const struct ncc_op *op, struct ncc_error *err)
 {
 	if (op->shape.ndim != op->in[0]->shape.ndim)
 		return ncc_fail_op(err, -EINVAL, op, "rank %u for %u", op->shape.ndim,
 				   op->in[0]->shape.ndim);
 	return expect_dtype(op, op->in[0], err);
+}
+
+/* As many bytes as its groups make of the operand's, which the module's table says (expand) */
+static int check_transfer(const struct ncc_op *op, struct ncc_error *err)
+{
+	return expect_dtype(op, op->in[0], err);
+}
+
+static int check_rank(const struct ncc_op *op, struct ncc_error *err)
+{
+	if (op->shape.ndim || ncc_dtype_size(op->shape.dtype) != sizeof(uint32_t))
+		return ncc_fail_op(err, -EINVAL, op, "it is not one number of 32 bits");
+	return 0;
 }
 
 /* The rules of operations that are not element-wise */
@@ -576,8 +577,10 @@ static const check_fn rules[NCC_KINDS] = {
 	[NCC_CONV] = check_conv,
 	[NCC_REDUCE] = check_reduce,
 	[NCC_REDUCE_WINDOW] = check_reduce_window,
-	[NCC_CUSTOM] = check_custom,
+	[NCC_CUSTOM] = ncc_check_custom,
 	[NCC_EXCHANGE] = check_exchange,
+	[NCC_TRANSFER] = check_transfer,
+	[NCC_RANK] = check_rank,
 	[NCC_LOOP] = check_loop,
 	[NCC_STATE] = check_state,
 	[NCC_LOOP_END] = check_loop_end,

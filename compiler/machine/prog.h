@@ -170,7 +170,10 @@ struct ncc_output {
 	unsigned int nsubgraphs, requested; /* cores asked for */
 	const struct ncc_part_loop *loop; /* then the subgraphs are parts of a core's program */
 	unsigned int nloops;
-	const struct ncc_parts *parts; /* the same, and calls of the host; NULL: no parts */
+	const struct ncc_parts *parts; /* the same, and what is done between them; NULL: no parts */
+	/* the devices that execute it together, 0: no others */
+	unsigned int ranks, partitions, ntransfers;
+	const struct ncc_part_transfer *transfer; /* what passes among them */
 	unsigned int nread; /* number of operations before the passes */
 	const struct neff_library *library; /* of custom operators, or NULL */
 	const char *name;

@@ -147,6 +147,9 @@ const struct mlir_attr *attr_of_signed(struct cursor *c); /* a list of signed nu
 /* One of several fields; names ends with NULL */
 const struct mlir_attr *attr_of_fields(struct reader *r, const char *kind, const char *const *names,
 				       const struct mlir_attr *const *values);
+/* A copy of q as the type of a number */
+const struct mlir_type *type_of_quant(struct reader *r, const struct mlir_quant *q,
+				      const char *name);
 const struct mlir_type *type_of_number(struct reader *r, const char *name); /* "f32", "ui8" */
 const struct mlir_type *type_of_complex(struct cursor *c);
 /* A list of signed sizes and an element; bound: NULL, or what stands for its encoding */

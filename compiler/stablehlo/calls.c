@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "convert.h"
+#include "tiling.h"
 
 #define MOST_CALLED 64
 #define TYPED_FFI 4 /* CustomCallApiVersion */
@@ -186,6 +186,8 @@ int whole_custom_call(struct scope *s, const struct mlir_op *op)
 		return rc;
 	if (!strcmp(target, "ApproxTopK"))
 		return approximate(s, op, in);
+	if (manual_is_call(target))
+		return manual_call(s, op, target);
 	p = convert_add(s, "custom-call", convert_result_shape(s, op), in, op->nin);
 	if (!p)
 		return -ENOTSUP;

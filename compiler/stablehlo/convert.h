@@ -21,6 +21,7 @@ struct function {
 };
 
 struct scope;
+struct ncc_tiling;
 
 struct convert {
 	struct mlir *m;
@@ -32,9 +33,18 @@ struct convert {
 	int64_t next_id;
 	unsigned int mark, depth, made; /* made: instructions */
 	unsigned int partitions;
-	bool divided; /* is an argument or a result of main, among its devices? */
+	int64_t numbers; /* that fold.c has */
+	bool folded; /* fold.c made constants, of which others may be left that nothing uses */
+	const struct mlir_op *main; /* the function that is called from outside */
+	unsigned int manual; /* computations on partitions around what is converted */
+	/* partition.c: how what the program takes and gives lies on partitions; NULL: whole */
+	const struct ncc_tiling **in, **out;
+	size_t nin, nout;
 	/* operations.c: converts an operation; how what is below reaches the others */
 	int (*op)(struct scope *s, const struct mlir_op *op);
+	/* manual.c: what main says of how an argument or the results lie on the devices */
+	int (*argument)(struct scope *s, size_t i, struct mlir_value *value, hlo_instruction **p);
+	int (*results)(struct scope *s, hlo_instruction **out, size_t n);
 	/* The first operation that HLO's message here does not say whole; NULL: none */
 	const struct mlir_op *partly;
 };
@@ -81,6 +91,8 @@ int convert_close(struct scope *s, hlo_instruction *root);
 hlo_instruction **convert_block(struct scope *s, const struct mlir_block *b, size_t *n);
 /* A block's arguments as parameters, and what it returns as the root */
 int convert_body(struct scope *s, const struct mlir_block *b);
+/* The computation that a region of one block is */
+int convert_region(struct scope *s, const struct mlir_region *r, const hlo_computation_message **c);
 void convert_capture(struct scope *s, struct mlir_value *value, hlo_instruction *p);
 void convert_release(struct scope *s); /* what was captured is again what it was outside */
 int convert_calls(hlo_instruction *p, struct convert *v, const hlo_computation_message *c);
@@ -114,6 +126,7 @@ int fields_word(struct scope *s, const struct mlir_op *op, const char *name,
 /* One more dimension of a slice, whose list has the room */
 int fields_add_slice(struct scope *s, hlo_instruction *p, int64_t start, int64_t limit,
 		     int64_t stride);
+int fields_batch_norm(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 int fields_broadcast(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 int fields_cholesky(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 int fields_compare(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
@@ -140,7 +153,7 @@ int fields_convolution(struct scope *s, const struct mlir_op *op, hlo_instructio
 int fields_reduce_window(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 int fields_select_and_scatter(struct scope *s, const struct mlir_op *op, hlo_instruction *p);
 
-/* Operations that are no one instruction: literal.c, regions.c, calls.c, shapes.c */
+/* Operations that are no one instruction: literal.c, regions.c, ... */
 int whole_constant(struct scope *s, const struct mlir_op *op);
 int whole_case(struct scope *s, const struct mlir_op *op);
 int whole_while(struct scope *s, const struct mlir_op *op);
@@ -149,6 +162,11 @@ int whole_composite(struct scope *s, const struct mlir_op *op);
 int whole_custom_call(struct scope *s, const struct mlir_op *op);
 int whole_barrier(struct scope *s, const struct mlir_op *op);
 int whole_broadcast_in_dim(struct scope *s, const struct mlir_op *op);
+int whole_computed(struct scope *s, const struct mlir_op *op);
+int whole_index_select(struct scope *s, const struct mlir_op *op);
+int whole_einsum(struct scope *s, const struct mlir_op *op);
+int whole_quantize(struct scope *s, const struct mlir_op *op);
+int whole_dequantize(struct scope *s, const struct mlir_op *op);
 int whole_cast(struct scope *s, const struct mlir_op *op);
 int whole_constraint(struct scope *s, const struct mlir_op *op);
 int whole_manual(struct scope *s, const struct mlir_op *op);
@@ -157,7 +175,23 @@ int whole_rng(struct scope *s, const struct mlir_op *op);
 int whole_select(struct scope *s, const struct mlir_op *op);
 int whole_static(struct scope *s, const struct mlir_op *op);
 
+/* collective.c */
+int whole_collective(struct scope *s, const struct mlir_op *op);
+int whole_all_to_all(struct scope *s, const struct mlir_op *op);
+
+/* quant.c: may the operation have operands and results of quantized types, if it has any? */
+int quant_check(struct scope *s, const struct mlir_op *op);
+
 /* literal.c */
+int literal_fill(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Literal *l);
 hlo_instruction *literal_add(struct scope *s, const struct mlir_attr *dense);
+
+/* fold.c: evaluates an operation that has been converted, if the program says all its operands */
+int fold(struct scope *s, const struct mlir_op *op);
+/* Takes away what evaluating has left without a use, once the module is there. 0 or -ENOMEM */
+int fold_sweep(struct convert *v);
+/* The numbers of a list, or a list of lists, of integers. Returns false: the program does not say
+ * them */
+bool fold_list(const struct mlir_value *value, size_t *n, int64_t **list);
 
 #endif

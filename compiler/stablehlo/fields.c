@@ -62,6 +62,16 @@ int fields_iota(struct scope *s, const struct mlir_op *op, hlo_instruction *p)
 	return one(s, op, "iota_dimension", p);
 }
 
+int fields_batch_norm(struct scope *s, const struct mlir_op *op, hlo_instruction *p)
+{
+	const struct mlir_attr *epsilon = mlir_attr_of(op, "epsilon");
+
+	if (!epsilon || epsilon->kind != MLIR_FLOAT)
+		return convert_fail(s, -EINVAL, "its attribute epsilon is not a number");
+	p->epsilon = (float)epsilon->real;
+	return attr_int(s, op, "feature_index", &p->feature_index);
+}
+
 /* The operand's dimensions are the result's last ones. */
 int fields_broadcast(struct scope *s, const struct mlir_op *op, hlo_instruction *p)
 {

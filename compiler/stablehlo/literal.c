@@ -45,7 +45,7 @@ static int fill_preds(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Lite
 		l->field.len = a->size;                        \
 		return 0
 
-static int fill(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Literal *l)
+int literal_fill(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Literal *l)
 {
 	switch (l->shape->element_type) {
 	case HLO_PRED:
@@ -66,6 +66,10 @@ static int fill(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Literal *l
 		BYTES(HLO_F8E4M3FN, f8e4m3fns);
 		BYTES(HLO_F8E4M3, f8e4m3s);
 		BYTES(HLO_F8E3M4, f8e3m4s);
+		BYTES(HLO_S4, s4s);
+		BYTES(HLO_U4, u4s);
+		BYTES(HLO_S2, s2s);
+		BYTES(HLO_U2, u2s);
 	case HLO_C64:
 		l->c64s = aligned(s, a, 4);
 		l->n_c64s = a->size / 4;
@@ -94,7 +98,7 @@ static hlo_instruction *add_constant(struct scope *s, const struct mlir_attr *a,
 			return NULL;
 		ncc__hlo__literal__init(l);
 		l->shape = shape;
-		if (fill(s, a, l))
+		if (literal_fill(s, a, l))
 			return NULL;
 		made->note = l;
 	}

@@ -59,3 +59,46 @@ int64_t mlir_int(const struct mlir_attr *dense, int64_t i)
 		v |= ~0ull << 8 * size;
 	return (int64_t)v;
 }
+
+unsigned int quant_bits(const struct mlir_quant *q)
+{
+	const char *name = q->storage->name;
+	unsigned int v = 0;
+
+	name += name[0] == 'u';
+	if (*name++ != 'i')
+		return 0;
+	while (*name >= '0' && *name <= '9' && v < 64)
+		v = 10 * v + (unsigned int)(*name++ - '0');
+	return *name || v > 63 ? 0 : v;
+}
+
+void quant_bounds(struct mlir_quant *q)
+{
+	const bool positive = q->storage->name[0] == 'u';
+	const unsigned int bits = quant_bits(q);
+
+	q->most = bits ? (int64_t)((1ull << (bits - !positive)) - 1) : 0;
+	q->least = positive ? 0 : -q->most - 1;
+}
+
+const char *quant_unsigned(const char *name)
+{
+	static const char *const names[] = { "ui2", "ui4", "ui8", "ui16", "ui32" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i] + 1, name))
+			return names[i];
+	return name;
+}
+
+bool quant_same(const struct mlir_quant *a, const struct mlir_quant *b)
+{
+	if (!a || !b)
+		return a == b;
+	return !strcmp(a->storage->name, b->storage->name) &&
+	       !strcmp(a->expressed->name, b->expressed->name) && a->least == b->least &&
+	       a->most == b->most && a->axis == b->axis && a->n == b->n &&
+	       !memcmp(a->scale, b->scale, a->n * sizeof(*a->scale)) &&
+	       !memcmp(a->zero, b->zero, a->n * sizeof(*a->zero));
+}

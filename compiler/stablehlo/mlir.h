@@ -43,10 +43,22 @@ enum mlir_kind {
 	MLIR_OTHER, /* HLO has no such type */
 };
 
+/* Numbers that stand for others: (number - zero) * scale */
+struct mlir_quant {
+	const struct mlir_type *storage, *expressed;
+	int64_t least, most; /* numbers */
+	int64_t axis; /* of a tensor: the dimension with a scale for each place; -1: one for all */
+	size_t n;
+	const double *scale;
+	const int64_t *zero;
+};
+
 struct mlir_type {
 	enum mlir_kind kind;
 	const char *name; /* as StableHLO writes it ("f32"), of a tensor its element's */
 	int number; /* XLA's PrimitiveType (hlo.h) of a number, or of a tensor's element; 0: none */
+	/* Of such numbers, and of a tensor of them: what they mean; number is their storage's */
+	const struct mlir_quant *quant;
 	/* Of a tensor; bound: what dynamic dimensions are at most, or NULL: nothing is said */
 	unsigned int ndim;
 	const int64_t *dim, *bound;
@@ -100,6 +112,7 @@ struct mlir_value {
 	void *note;
 	const void *owner;
 	unsigned int mark;
+	const void *known; /* fold.c's: its numbers, where the program says them */
 };
 
 struct mlir_op {
@@ -150,6 +163,11 @@ void mlir_free(struct mlir *m);
 /* mlir.c: NULL: the operation has no such attribute, or the dictionary */
 const struct mlir_attr *mlir_attr_of(const struct mlir_op *op, const char *name);
 const struct mlir_attr *mlir_entry_of(const struct mlir_attr *dictionary, const char *name);
+bool quant_same(const struct mlir_quant *a, const struct mlir_quant *b); /* both may be NULL */
+/* Of integers of up to 63 bits; 0: it has other numbers */
+unsigned int quant_bits(const struct mlir_quant *q);
+const char *quant_unsigned(const char *name); /* of a type of signed integers, the other one's */
+void quant_bounds(struct mlir_quant *q); /* all that the storage has */
 /* The number of elements; -1: not known, or too many to count */
 int64_t mlir_elems(const struct mlir_type *type);
 /* Element i of a tensor of integers or booleans */

@@ -14,16 +14,16 @@ static const struct conversion conversions[] = {
 	{ "abs", "abs", .nin = 1, .one = true },
 	{ "add", "add", .nin = 2, .one = true },
 	{ "after_all", "after-all", .nin = -1, .one = true },
-	{ "all_gather", "all-gather", .nin = -1, .partly = true },
-	{ "all_reduce", "all-reduce", .nin = -1, .nregions = 1, .partly = true },
-	{ "all_to_all", "all-to-all", .nin = -1, .partly = true },
+	{ "all_gather", "all-gather", .nin = -1, .whole = whole_collective },
+	{ "all_reduce", "all-reduce", .nin = -1, .nregions = 1, .whole = whole_collective },
+	{ "all_to_all", NULL, .nin = -1, .whole = whole_all_to_all },
 	{ "and", "and", .nin = 2, .one = true },
 	{ "async_done", "async-done", .nin = -1, .partly = true },
 	{ "async_start", "stablehlo.async_start", .nin = -1, .nregions = 1, .partly = true },
 	{ "atan2", "atan2", .nin = 2, .one = true },
-	{ "batch_norm_grad", "batch-norm-grad", .nin = -1, .partly = true },
-	{ "batch_norm_inference", "batch-norm-inference", .nin = -1, .one = true, .partly = true },
-	{ "batch_norm_training", "batch-norm-training", .nin = -1, .partly = true },
+	{ "batch_norm_grad", "batch-norm-grad", .nin = 5, .fields = fields_batch_norm },
+	{ "batch_norm_inference", "batch-norm-inference", .nin = 5, .one = true, .fields = fields_batch_norm },
+	{ "batch_norm_training", "batch-norm-training", .nin = 3, .fields = fields_batch_norm },
 	{ "bitcast_convert", "bitcast-convert", .nin = 1, .one = true },
 	{ "broadcast", "broadcast", .nin = 1, .one = true, .fields = fields_broadcast },
 	{ "broadcast_in_dim", NULL, .nin = 1, .one = true, .whole = whole_broadcast_in_dim },
@@ -34,8 +34,8 @@ static const struct conversion conversions[] = {
 	{ "ceil", "ceil", .nin = 1, .one = true },
 	{ "cholesky", "cholesky", .nin = 1, .one = true, .fields = fields_cholesky },
 	{ "clamp", "clamp", .nin = 3, .one = true },
-	{ "collective_broadcast", "collective-broadcast", .nin = -1, .one = true, .partly = true },
-	{ "collective_permute", "collective-permute", .nin = -1, .one = true, .partly = true },
+	{ "collective_broadcast", "collective-broadcast", .nin = 1, .one = true, .whole = whole_collective },
+	{ "collective_permute", "collective-permute", .nin = 1, .one = true, .whole = whole_collective },
 	{ "collective_reduce", "collective-reduce", .nin = -1, .nregions = 1, .partly = true },
 	{ "compare", "compare", .nin = 2, .one = true, .fields = fields_compare },
 	{ "complex", "complex", .nin = 2, .one = true },
@@ -52,14 +52,14 @@ static const struct conversion conversions[] = {
 	{ "dot", "dot", .nin = 2, .one = true, .fields = fields_dot },
 	{ "dot_general", "dot", .nin = 2, .one = true, .fields = fields_dot_general },
 	{ "dynamic_broadcast_in_dim", NULL, .nin = 2, .one = true, .whole = whole_static },
-	{ "dynamic_conv", "stablehlo.dynamic_conv", .nin = -1, .one = true, .partly = true },
-	{ "dynamic_gather", "stablehlo.dynamic_gather", .nin = -1, .one = true, .partly = true },
+	{ "dynamic_conv", NULL, .nin = 3, .one = true, .whole = whole_computed },
+	{ "dynamic_gather", NULL, .nin = 3, .one = true, .whole = whole_computed },
 	{ "dynamic_iota", NULL, .nin = 1, .one = true, .whole = whole_static },
-	{ "dynamic_pad", "stablehlo.dynamic_pad", .nin = -1, .one = true, .partly = true },
+	{ "dynamic_pad", NULL, .nin = 5, .one = true, .whole = whole_computed },
 	{ "dynamic_reshape", NULL, .nin = 2, .one = true, .whole = whole_static },
 	{ "dynamic_slice", "dynamic-slice", .nin = -1, .one = true, .fields = fields_dynamic_slice },
 	{ "dynamic_update_slice", "dynamic-update-slice", .nin = -1, .one = true },
-	{ "einsum", "stablehlo.einsum", .nin = -1, .one = true, .partly = true },
+	{ "einsum", NULL, .nin = 2, .one = true, .whole = whole_einsum },
 	{ "exponential", "exponential", .nin = 1, .one = true },
 	{ "exponential_minus_one", "exponential-minus-one", .nin = 1, .one = true },
 	{ "fft", "fft", .nin = 1, .one = true, .fields = fields_fft },
@@ -89,11 +89,11 @@ static const struct conversion conversions[] = {
 	{ "popcnt", "popcnt", .nin = 1, .one = true },
 	{ "power", "power", .nin = 2, .one = true },
 	{ "real", "real", .nin = 1, .one = true },
-	{ "real_dynamic_slice", "stablehlo.real_dynamic_slice", .nin = -1, .one = true, .partly = true },
+	{ "real_dynamic_slice", NULL, .nin = 4, .one = true, .whole = whole_computed },
 	{ "recv", "recv", .nin = -1, .partly = true },
 	{ "reduce", "reduce", .nin = -1, .nregions = 1, .fields = fields_dimensions },
 	{ "reduce_precision", "reduce-precision", .nin = 1, .one = true, .fields = fields_precision },
-	{ "reduce_scatter", "reduce-scatter", .nin = -1, .nregions = 1, .partly = true },
+	{ "reduce_scatter", "reduce-scatter", .nin = -1, .nregions = 1, .whole = whole_collective },
 	{ "reduce_window", "reduce-window", .nin = -1, .nregions = 1, .fields = fields_reduce_window },
 	{ "remainder", "remainder", .nin = 2, .one = true },
 	{ "replica_id", "replica-id", .nin = -1, .one = true },
@@ -123,13 +123,13 @@ static const struct conversion conversions[] = {
 	{ "subtract", "subtract", .nin = 2, .one = true },
 	{ "tan", "tan", .nin = 1, .one = true },
 	{ "tanh", "tanh", .nin = 1, .one = true },
-	{ "torch_index_select", "stablehlo.torch_index_select", .nin = -1, .one = true, .partly = true },
+	{ "torch_index_select", NULL, .nin = 2, .one = true, .whole = whole_index_select },
 	{ "transpose", "transpose", .nin = 1, .one = true, .fields = fields_permutation },
 	{ "triangular_solve", "triangular-solve", .nin = 2, .one = true, .fields = fields_triangular_solve },
 	{ "tuple", "tuple", .nin = -1, .one = true },
-	{ "unary_einsum", "stablehlo.unary_einsum", .nin = -1, .one = true, .partly = true },
-	{ "uniform_dequantize", "stablehlo.uniform_dequantize", .nin = -1, .one = true, .partly = true },
-	{ "uniform_quantize", "stablehlo.uniform_quantize", .nin = -1, .one = true, .partly = true },
+	{ "unary_einsum", NULL, .nin = 1, .one = true, .whole = whole_einsum },
+	{ "uniform_dequantize", NULL, .nin = 1, .one = true, .whole = whole_dequantize },
+	{ "uniform_quantize", NULL, .nin = 1, .one = true, .whole = whole_quantize },
 	{ "while", NULL, .nin = -1, .whole = whole_while },
 	{ "xor", "xor", .nin = 2, .one = true },
 	/* clang-format on */
@@ -148,15 +148,10 @@ const struct conversion *conversion_of(const char *name)
 
 static int add_region(struct scope *s, const struct mlir_region *r, hlo_instruction *p)
 {
-	struct scope in = { .at = s->at };
-	int rc;
+	const hlo_computation_message *c;
+	int rc = convert_region(s, r, &c);
 
-	if (r->nblocks != 1)
-		return convert_fail(s, -ENOTSUP, "a region of %zu blocks, only one is supported",
-				    r->nblocks);
-	rc = convert_open(&in, s->v, "region");
-	rc = rc ? rc : convert_body(&in, r->blocks);
-	return rc ? rc : convert_calls(p, s->v, in.c);
+	return rc ? rc : convert_calls(p, s->v, c);
 }
 
 /* One instruction, whose name is not known to the importer either if c is NULL */
@@ -191,7 +186,7 @@ int convert_op(struct scope *s, const struct mlir_op *op)
 	if (c && !c->whole && op->nregions != c->nregions)
 		return convert_fail(s, -EINVAL, "%zu regions, expected %u", op->nregions,
 				    c->nregions);
-	if (c && c->whole)
-		return c->whole(s, op);
-	return convert_plain(s, op, c);
+	if (quant_check(s, op))
+		return -ENOTSUP;
+	return (c && c->whole ? c->whole(s, op) : convert_plain(s, op, c)) ?: fold(s, op);
 }

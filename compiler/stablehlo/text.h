@@ -134,6 +134,8 @@ struct name *names_add(struct text *x, struct names *m, struct token t); /* NULL
 void names_drop(struct names *m, size_t n); /* all but the first n */
 
 /* text_type.c */
+/* text_quant.c: what is in the brackets of !quant.uniform */
+const struct mlir_type *text_quantized(struct text *x, const char *name);
 const struct mlir_type *text_type(struct text *x);
 const struct mlir_type *text_function_type(struct text *x);
 /* (types) or one: to the list's end */

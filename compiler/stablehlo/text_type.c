@@ -14,7 +14,7 @@ bool text_same_type(const struct mlir_type *a, const struct mlir_type *b)
 	if (a == b)
 		return true;
 	if (!a || !b || a->kind != b->kind || strcmp(a->name, b->name) || a->ndim != b->ndim ||
-	    a->nin != b->nin || a->nout != b->nout)
+	    a->nin != b->nin || a->nout != b->nout || !quant_same(a->quant, b->quant))
 		return false;
 	for (unsigned int i = 0; i < a->ndim; i++)
 		if (a->dim[i] != b->dim[i])
@@ -201,6 +201,7 @@ static const struct mlir_type *tensor(struct text *x)
 	t->dim = dims;
 	t->name = element->name;
 	t->number = element->number;
+	t->quant = element->quant;
 	if (text_take(x, ','))
 		t->bound = bounds(x, t->ndim);
 	text_expect(x, '>');
@@ -248,9 +249,12 @@ static const struct mlir_type *tuple(struct text *x)
 /* Types that HLO has not: with what is in their brackets */
 static const struct mlir_type *other(struct text *x)
 {
+	const bool quantized = token_is(x->t, "!quant.uniform");
 	const char *name = text_copy(x, x->t.p, x->t.n);
 
 	text_next(x);
+	if (text_is(x, '<') && quantized && name)
+		return text_quantized(x, name);
 	if (text_is(x, '<'))
 		text_skip(x);
 	return name ? new_type(&x->r, MLIR_OTHER, name) : NULL;

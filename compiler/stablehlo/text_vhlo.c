@@ -37,6 +37,7 @@ static const struct rules {
 	{ "dot", "precision_config:precision" },
 	{ "dot_general", "algorithm:algorithm dot_dimension_numbers:dot precision_config:precision" },
 	{ "dynamic_broadcast_in_dim", "broadcast_dimensions:need known_expanding_dimensions:list known_nonexpanding_dimensions:list" },
+	{ "dynamic_conv", "batch_group_count:need dimension_numbers:expand feature_group_count:need lhs_dilation:ones precision_config:precision rhs_dilation:ones window_reversal:forward window_strides:ones" },
 	{ "dynamic_gather", "dimension_numbers:gather indices_are_sorted:no" },
 	{ "dynamic_iota", "iota_dimension:need" },
 	{ "dynamic_slice", "slice_sizes:need" },

@@ -118,6 +118,20 @@ const struct mlir_type *type_of_number(struct reader *r, const char *name)
 	return t;
 }
 
+const struct mlir_type *type_of_quant(struct reader *r, const struct mlir_quant *q,
+				      const char *name)
+{
+	struct mlir_quant *copy = reader_alloc(r, 1, sizeof(*copy));
+	struct mlir_type *t = new_type(r, MLIR_NUMBER, name);
+
+	if (!copy || !t)
+		return NULL;
+	*copy = *q;
+	t->quant = copy;
+	t->number = q->storage->number;
+	return t;
+}
+
 const struct mlir_type *type_of_complex(struct cursor *c)
 {
 	const struct mlir_type *t = cursor_type(c);
@@ -369,6 +383,7 @@ const struct mlir_type *type_of_tensor(struct cursor *c, const struct mlir_attr 
 	t->dim = dim;
 	t->name = element->name;
 	t->number = element->number;
+	t->quant = element->quant;
 	if (encoding && encoding->kind == MLIR_DENSE && mlir_elems(encoding->type) == (int64_t)n) {
 		int64_t *bound = reader_alloc(c->r, n + 1, sizeof(*bound));
 

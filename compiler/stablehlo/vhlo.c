@@ -151,6 +151,50 @@ static const struct mlir_type *other(struct cursor *c, const char *name)
 	return new_type(c->r, MLIR_OTHER, name);
 }
 
+static double real(struct cursor *c)
+{
+	const struct mlir_attr *a = f64(c);
+
+	return a ? a->real : 0;
+}
+
+/* One scale and zero point, or lists of those along a dimension */
+static const struct mlir_type *quantized(struct cursor *c, bool lists)
+{
+	const bool is_signed = cursor_number(c) & 1;
+	struct mlir_quant q = { .axis = -1 };
+	double *scale;
+	int64_t *zero;
+
+	q.storage = cursor_type(c);
+	q.expressed = cursor_type(c);
+	if (cursor_bad(c) || !q.storage || !q.expressed)
+		return NULL;
+	if (!is_signed && q.storage->name[0] == 'i')
+		q.storage = type_of_number(c->r, quant_unsigned(q.storage->name));
+	if (lists) {
+		q.axis = (int64_t)cursor_number(c);
+		q.least = cursor_signed(c);
+		q.most = cursor_signed(c);
+	}
+	q.n = lists ? cursor_count(c) : 1;
+	scale = reader_alloc(c->r, q.n + 1, sizeof(*scale));
+	zero = reader_alloc(c->r, q.n + 1, sizeof(*zero));
+	for (size_t i = 0; scale && i < q.n && !cursor_bad(c); i++)
+		scale[i] = real(c);
+	if (lists && !cursor_bad(c) && cursor_count(c) != q.n)
+		reader_bad(c->r, c->p, "another number of zero points than of scales");
+	for (size_t i = 0; zero && i < q.n && !cursor_bad(c); i++)
+		zero[i] = cursor_signed(c);
+	if (!lists) {
+		q.least = cursor_signed(c);
+		q.most = cursor_signed(c);
+	}
+	q.scale = scale;
+	q.zero = zero;
+	return cursor_bad(c) || !q.storage ? NULL : type_of_quant(c->r, &q, "!quant.uniform");
+}
+
 const struct mlir_type *vhlo_type(struct cursor *c, uint64_t code)
 {
 	const struct mlir_attr *encoding;
@@ -173,7 +217,7 @@ const struct mlir_type *vhlo_type(struct cursor *c, uint64_t code)
 		return type_of_list(c, MLIR_TUPLE);
 	case 24:
 	case 30:
-		return other(c, "a quantized type");
+		return quantized(c, code == 30);
 	case 25:
 		return other(c, "a tensor of any rank");
 	case 33:

@@ -62,9 +62,11 @@ void npj_client_unref(PJRT_Client *c)
 {
 	if (atomic_fetch_sub(&c->refs, 1) != 1)
 		return;
-	for (unsigned int i = 0; c->device && i < c->n; i++)
+	for (unsigned int i = 0; c->device && i < c->n; i++) {
+		npj_pool_free(c->device[i].pool);
 		for (int k = 0; k < NPJ_KINDS; k++)
 			npj_memory_end(&c->device[i].memory[k]);
+	}
 	npj_topology_unref(c->topology);
 	free(c->all);
 	free(c->devices);
@@ -141,7 +143,8 @@ static PJRT_Error *make_own(PJRT_Client *c, unsigned int i)
 	d->vnc = i;
 	snprintf(name, sizeof(name), "pjrt-nc%u", i % 1000);
 	d->queue = npj_queue_new(name);
-	if (!d->queue)
+	d->pool = npj_pool_new();
+	if (!d->queue || !d->pool)
 		return npj_no_memory();
 	for (int k = 0; k < NPJ_KINDS; k++) {
 		PJRT_Memory *m = &d->memory[k];

@@ -37,6 +37,8 @@ void npj_executable_unref(PJRT_Executable *x)
 	for (unsigned int i = 0; x->layouts && i < n; i++)
 		npj_layout_unref(x->layouts[i]);
 	free(x->layouts);
+	for (unsigned int i = 0; x->shardings && i < n; i++)
+		free(x->shardings[i]);
 	free(x->sharding_sizes);
 	free(x->shardings);
 	free(x->kind_sizes);
@@ -136,7 +138,6 @@ static void donations(PJRT_Executable *x)
 static bool answers(PJRT_Executable *x)
 {
 	unsigned int nin = x->program->nin, nout = x->program->nout, n = nin > nout ? nin : nout;
-	static const char replicated[] = { 1 << 3, 0 }; /* XLA's OpSharding: { type REPLICATED } */
 	size_t dims = 0;
 
 	for (unsigned int k = 0; k < nout; k++)
@@ -146,8 +147,8 @@ static bool answers(PJRT_Executable *x)
 	x->out_ndims = calloc(nout + 1, sizeof(*x->out_ndims));
 	x->kinds = calloc(n + 1, sizeof(*x->kinds));
 	x->kind_sizes = calloc(n + 1, sizeof(*x->kind_sizes));
-	x->shardings = calloc(n + 1, sizeof(*x->shardings));
-	x->sharding_sizes = calloc(n + 1, sizeof(*x->sharding_sizes));
+	x->shardings = calloc(nin + nout + 1, sizeof(*x->shardings));
+	x->sharding_sizes = calloc(nin + nout + 1, sizeof(*x->sharding_sizes));
 	x->layouts = calloc(nin + nout + 1, sizeof(*x->layouts));
 	if (!x->out_type || !x->out_dims || !x->out_ndims || !x->kinds || !x->kind_sizes ||
 	    !x->shardings || !x->sharding_sizes || !x->layouts)
@@ -162,10 +163,13 @@ static bool answers(PJRT_Executable *x)
 	for (unsigned int i = 0; i < n; i++) {
 		x->kinds[i] = npj_kind_name[NPJ_DEVICE];
 		x->kind_sizes[i] = strlen(x->kinds[i]);
-		x->shardings[i] = replicated;
-		x->sharding_sizes[i] = sizeof(replicated);
 	}
 	for (unsigned int i = 0; i < nin + nout; i++) {
+		x->shardings[i] = npj_sharding(i < nin ? x->program->in_tiling[i]
+						       : x->program->out_tiling[i - nin],
+					       x->program->partitions, &x->sharding_sizes[i]);
+		if (!x->shardings[i])
+			return false;
 		x->layouts[i] = npj_layout_new(i < nin ? x->in[i].ndim : x->out[i - nin].ndim);
 		if (!x->layouts[i])
 			return false;
@@ -181,12 +185,6 @@ static PJRT_Error *about(PJRT_Executable *x)
 
 	if (r)
 		return npj_compiler_error(r, &err);
-	if (x->program->divided)
-		return npj_error(PJRT_Error_Code_UNIMPLEMENTED,
-				 "%s: arguments or results are divided among %u devices, and "
-				 "programs are not partitioned. Replicate them (PartitionSpec()), "
-				 "or run it on one device",
-				 x->program->name, x->program->partitions);
 	x->in = calloc(x->program->nin + 1, sizeof(*x->in));
 	x->out = calloc(x->program->nout + 1, sizeof(*x->out));
 	x->donated = calloc(x->program->nin + 1, sizeof(*x->donated));

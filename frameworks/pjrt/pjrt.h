@@ -161,6 +161,7 @@ struct PJRT_DeviceDescription {
 };
 
 struct npj_queue;
+struct npj_pool;
 
 struct PJRT_Device {
 	PJRT_Client *client;
@@ -170,6 +171,7 @@ struct PJRT_Device {
 	PJRT_Memory *memories[NPJ_KINDS];
 	struct npj_queue *queue;
 	/* of device memory */
+	struct npj_pool *pool;
 	atomic_llong in_use, peak, allocations, largest;
 };
 
@@ -235,6 +237,16 @@ void npj_queue_free(struct npj_queue *q); /* does what is in it first */
 PJRT_Error *npj_queue_put(struct npj_queue *q, void (*run)(void *arg), void *arg);
 /* Runs it here if nothing is under way: false, and nothing was done, else */
 bool npj_queue_try(struct npj_queue *q, void (*run)(void *arg), void *arg);
+
+/* ---- device memory that is kept (pool.c) ---- */
+
+#define NPJ_POOL_BYTES ((size_t)512 << 20)
+struct npj_pool *npj_pool_new(void);
+void npj_pool_free(struct npj_pool *p); /* NULL: nothing */
+nrt_tensor_t *npj_pool_take(struct npj_pool *p, size_t bytes); /* NULL: none of that size */
+void npj_pool_keep(struct npj_pool *p, nrt_tensor_t *tensor, size_t bytes); /* takes it */
+bool npj_pool_empty(struct npj_pool *p); /* whether there was something */
+bool npj_pools_empty(const PJRT_Client *c); /* of all devices, which may share a memory */
 
 /* ---- values (value.c) ---- */
 

@@ -186,10 +186,9 @@ static int insn_fail(struct ctx *c, const struct program *p, const char *text)
 			 c->target->engine[p->eng].name, p->offset, text);
 }
 
-static bool uses_runtime_semaphore(const struct neuron_target *target,
-				   const struct neuron_insn *insn)
+static bool uses_runtime_semaphore(const struct ctx *c, const struct neuron_insn *insn)
 {
-	const unsigned int n = neuron_target_program_semaphores(target);
+	const unsigned int n = neff_program_semaphores(c->model);
 	bool wait = insn->wait >= NEURON_WAIT_SEM_EQ && insn->wait <= NEURON_WAIT_SEM_LE;
 	bool update = insn->update >= NEURON_UPD_SEM_INC && insn->update <= NEURON_UPD_SEM_WR_IMM;
 
@@ -224,7 +223,7 @@ static int semaphore_fail(struct ctx *c, const struct program *p)
 	char text[64];
 
 	snprintf(text, sizeof(text), "semaphores %u to %u are the runtime's",
-		 neuron_target_program_semaphores(c->target), c->target->semaphores - 1);
+		 neff_program_semaphores(c->model), c->target->semaphores - 1);
 	return insn_fail(c, p, text);
 }
 
@@ -232,7 +231,7 @@ static int barrier_check(struct ctx *c, const struct program *p, const struct ne
 {
 	if (!c->logical)
 		return insn_fail(c, p, "a barrier in a program for one core");
-	return insn->id < neuron_target_program_semaphores(c->target) ? 0 : semaphore_fail(c, p);
+	return insn->id < neff_program_semaphores(c->model) ? 0 : semaphore_fail(c, p);
 }
 
 static int branch_check(struct ctx *c, const struct program *p, const struct neuron_insn *insn)
@@ -260,7 +259,7 @@ static int insn_check(struct ctx *c, struct program *p, const struct neuron_insn
 	if ((insn->opcode == NEURON_OP_PROGRAM_START) != !p->offset)
 		return insn_fail(c, p, "program_start is the first instruction and no other");
 
-	if (uses_runtime_semaphore(c->target, insn))
+	if (uses_runtime_semaphore(c, insn))
 		return semaphore_fail(c, p);
 
 	switch (insn->opcode) {

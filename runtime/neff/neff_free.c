@@ -52,6 +52,7 @@ void neff_free(struct neff_model *model)
 		free(model->loops[i].condition);
 	free(model->loops);
 	neff_calls_free(model);
+	neff_collectives_free(model);
 	free(model->info_json);
 	neff_library_free(model->library);
 	free(model);

@@ -288,7 +288,8 @@ static int kelf_load(struct neff_reader *r, struct neff_model *model, const json
 	for (size_t i = 0; !ret && i < n; i++)
 		ret = subgraph_entry(r, model, json_array_get(graphs, i));
 	ret = ret ? ret : loops_load(r, model, json_object_get(kelf, "loops"));
-	return ret ? ret : neff_calls_read(json_object_get(kelf, "calls"), model, r->err);
+	ret = ret ? ret : neff_calls_read(json_object_get(kelf, "calls"), model, r->err);
+	return ret ? ret : neff_collectives_read(kelf, model, r->err);
 }
 
 static int info_load(struct neff_reader *r, struct neff_model *model)
@@ -307,7 +308,7 @@ static int info_load(struct neff_reader *r, struct neff_model *model)
 static int library_load(struct neff_reader *r, struct neff_model *model)
 {
 	size_t size = 0;
-	void *elf;
+	void *elf = NULL;
 	int ret;
 
 	if (!neff_member_find(r, NEFF_LIBRARY_MEMBER))

@@ -177,10 +177,12 @@ int neff_check_stages(const struct neff_model *model, struct neff_error *err)
 	struct stages s = { model, json_object(), json_object(), json_object(), err };
 	int ret = s.names && s.in && s.out ? stage_check(&s) : neff_nomem(err);
 
-	if (!ret && model->nloops)
+	if (!ret && neff_in_parts(model))
 		ret = loops_check(&s);
 	if (!ret && model->ncalls)
 		ret = neff_calls_check(model, err);
+	if (!ret)
+		ret = neff_collectives_check(model, err);
 	json_decref(s.names);
 	json_decref(s.in);
 	json_decref(s.out);

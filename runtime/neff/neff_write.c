@@ -154,6 +154,8 @@ static json_t *kelf_to_json(const struct neff_model *model)
 		json_object_set_new(kelf, "loops", loops_to_json(model));
 	if (model->ncalls)
 		json_object_set_new(kelf, "calls", neff_calls_to_json(model));
+	if (model->ranks)
+		neff_collectives_to_json(model, kelf);
 	return kelf;
 }
 

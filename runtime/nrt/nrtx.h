@@ -87,6 +87,12 @@ struct nrtx_load_params {
 	 */
 	bool (*cancelled)(void *arg);
 	void *cancelled_arg;
+	/*
+	 * Of a model that `ranks` cores execute together: which of them this is. The load waits for
+	 * those of the others, which have the same `group` and file. 0: it is for one core alone
+	 */
+	uint32_t rank, ranks;
+	uint64_t group;
 	nrtx_neff_t *neff; /* what is loaded in place of neff_bytes; NULL: these */
 };
 NRT_STATUS nrtx_load(const void *neff_bytes, size_t size, const struct nrtx_load_params *params,
@@ -100,6 +106,8 @@ NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,
 /* The same from an open file of this size, which is never in memory as a whole (neff_read_file) */
 NRT_STATUS nrtx_neff_read_file(int fd, size_t size, const struct nrtx_load_params *params,
 			       nrtx_neff_t **neff);
+/* How many ranks execute it together; 0: it is for one core alone */
+uint32_t nrtx_neff_ranks(const nrtx_neff_t *neff);
 /* No load of it may begin any more. Loads in progress go on, and models loaded from it stay. */
 void nrtx_neff_free(nrtx_neff_t *neff);
 /* The model's name, uuid and version from the NEFF header, and its cores */
@@ -139,6 +147,12 @@ typedef int nrtx_host_function_t(void *arg, uint64_t index, uint32_t nin,
 				 const struct nrtx_host_array *in, uint32_t nout,
 				 const struct nrtx_host_array *out, char *message, size_t size);
 NRT_STATUS nrtx_host_function(const char *target, nrtx_host_function_t *call, void *arg);
+
+/*
+ * In place of an execution of a model that several ranks execute together: this rank cannot, and
+ * the others need not wait for it. NRT_SUCCESS: they know
+ */
+NRT_STATUS nrtx_execute_failed(nrt_model_t *model);
 
 /*
  * What the calling thread's next execution calls once, when a core has been started and before the

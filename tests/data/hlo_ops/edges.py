@@ -49,6 +49,22 @@ def add(case: Callable) -> None:
     case("iota_wraps", lambda x: [lax.broadcasted_iota(t, (2, 300), 1) + x[0].astype(t) for t in (np.int8, np.uint8, np.int16)] + [
          lax.iota(np.uint16, 66000) + x.astype(np.uint16)], lambda d: d.ints(np.int8, 1, low=0, high=0))
 
+    # more dimensions of indices and of what they move in than there are
+    case("gather_dimensions", lambda x, i: (x[i % 2, i % 3, i % 2, i % 2, i % 3], x.at[i % 2, i % 3, i % 2, i % 2, i % 3].add(2),
+         jnp.take(x[0], i, axis=3, mode="clip"), lax.gather(x, jnp.stack([i] * 5, -1) - 1, lax.GatherDimensionNumbers(
+             offset_dims=(3, 5), collapsed_slice_dims=(0, 2, 4), start_index_map=(0, 1, 2, 3, 4)), (1, 2, 1, 2, 1))),
+         lambda d: (d.f32(2, 3, 2, 2, 3), d.ints(np.int32, 2, 1, 2, 1, 3, low=0, high=5)))
+    # more rows than are unrolled, of few columns, and the other way around
+    case("decomposed_tall", lambda a, b: (jnp.linalg.svd(a, compute_uv=False), jnp.linalg.pinv(a), abs(jnp.linalg.qr(a)[1]), jnp.linalg.pinv(b),
+         abs(jnp.linalg.qr(b)[1][:, :9])), lambda d: (d.f32(1100, 3), d.f32(2, 1030)), ulps=256)
+    # windows of the first columns; products of complex numbers
+    first = lax.ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
+    case("scatter_corner", lambda x, i, u: (lax.scatter_add(x, i, u, first), lax.scatter_max(x, i, u, first), lax.scatter(x, i, u, first),
+         lax.scatter_apply(x, i, lambda y: y * 3 + 1, first, update_shape=u.shape, unique_indices=True)),
+         lambda d: (np.round(d.f32(9, 6) * 8), np.array([[3], [8], [-1], [3], [9], [0]], np.int32), np.round(d.f32(6, 4) * 8)))
+    case("scatter_complex", lambda x, i, u: (x.at[i].multiply(u), x.at[1:3].multiply(u[:2]), x.at[i].apply(lambda y: y * y + 1)),
+         lambda d: (d.f32(7, 3) + 1j * d.f32(7, 3), np.array([4, 0, 6, 7], np.int32), d.f32(4, 3) - 1j * d.f32(4, 3)), ulps=8)
+
     # one matrix of zeros, or with NaN, beside others
     def beside(d, n, middle):
         x = d.f32(3, n, n)
@@ -66,3 +82,30 @@ def add_written(cases: dict) -> None:
             text = f"func.func public @main(%a: {s}, %b: {s}) -> {s} {{ %0 = stablehlo.remainder %a, %b : {s} return %0 : {s} }}"
             cases[f"remainder_{kind}_{t}"] = (
                 rest, lambda d, t=t, kind=kind, n=n: tuple(rows(x, n) for x in pairs(d, t, kind == "nan")), 0.0, False, text)
+
+    # StableHLO's reduce_window: elements of the padding are initial values, each of which counts
+    def padded(a, b):
+        def sums(x, init):
+            x = np.pad(x, ((1, 0), (1, 2)), constant_values=init)
+            return np.lib.stride_tricks.sliding_window_view(x, (2, 3)).sum((2, 3), dtype=np.int32) + np.int32(init)
+        return sums(a, 3), sums(b, -2), sums(a, 3)
+
+    x, y, attributes = "tensor<5x6xi32>", "tensor<5x7xi32>", "window_dimensions = array<i64: 2, 3>, padding = dense<[[1, 0], [1, 2]]> : tensor<2x2xi64>"
+    s = "tensor<i32>"
+    cases["window_padded"] = (padded, lambda d: (d.ints(np.int32, 5, 6, low=-99, high=99), d.ints(np.int32, 5, 6, low=-99, high=99)), 0.0, False, f"""
+      func.func public @main(%a: {x}, %b: {x}) -> ({y}, {y}, {y}) {{
+        %i = stablehlo.constant dense<3> : {s}
+        %j = stablehlo.constant dense<-2> : {s}
+        %0:2 = "stablehlo.reduce_window"(%a, %b, %i, %j) <{{ {attributes} }}> ({{
+          ^bb0(%p: {s}, %q: {s}, %r: {s}, %t: {s}):
+            %2 = stablehlo.add %p, %r : {s}
+            %3 = stablehlo.add %q, %t : {s}
+            stablehlo.return %2, %3 : {s}, {s}
+        }}) : ({x}, {x}, {s}, {s}) -> ({y}, {y})
+        %1 = "stablehlo.reduce_window"(%a, %i) <{{ {attributes} }}> ({{
+          ^bb0(%p: {s}, %q: {s}):
+            %2 = stablehlo.add %p, %q : {s}
+            stablehlo.return %2 : {s}
+        }}) : ({x}, {s}) -> {y}
+        return %0#0, %0#1, %1 : {y}, {y}, {y}
+      }}""")

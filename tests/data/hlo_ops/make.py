@@ -25,6 +25,7 @@ import lines
 import nothing
 import orders
 import randoms
+import smalls
 import tight
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -60,7 +61,7 @@ class Draw:
 
 
 def save(path, x):
-    x = np.asarray(x)
+    x = smalls.of_bytes(np.asarray(x))
     if x.dtype == jnp.bfloat16:
         x = x.view("V2")
     if x.dtype.kind == "c":  # as the compiled module takes and gives it
@@ -108,8 +109,7 @@ def power_case(t, dtype):
 
 
 def widened(x):
-    wide = {"int32": np.int64, "uint32": np.uint64, "float32": np.float64}
-    return jax.ShapeDtypeStruct(x.shape, wide[x.dtype.name])
+    return jax.ShapeDtypeStruct(x.shape, {"int32": np.int64, "uint32": np.uint64, "float32": np.float64}[x.dtype.name])
 
 
 def write(name):
@@ -774,7 +774,7 @@ def chosen():
 
 
 def in_lines():
-    for family in (dynamics, edges, lines, nothing, orders, randoms, tight):
+    for family in (dynamics, edges, lines, nothing, orders, randoms, smalls, tight):
         family.add(case)
         family.add_written(cases)
 

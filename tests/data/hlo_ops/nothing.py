@@ -113,6 +113,7 @@ def add(case: Callable) -> None:
          lax.cond(x[0, 0] > 0, lambda c: (c[0] * 2, c[1]), lambda c: (c[0], c[1] * 3), (x, none(x)))[0],
          lax.scan(lambda c, y: (jnp.maximum(c, y.max()), y[:0]), np.float32(-9), x)[0],
          lax.associative_scan(jnp.maximum, x, axis=1)), lambda d: (d.f32(5, 2), np.int32(40)))
+    case("nothing_drawn", lambda k: lax.rng_bit_generator(k, (0, 3))[0], lambda d: d.ints(np.uint32, 4))
     case("nothing_complex", lambda x: (jnp.concatenate([none(x) + 1j, x * 1j]), (none(x) * 1j).sum(), jnp.pad(none(x) * 1j, (1, 2))),
          lambda d: d.f32(5))
     case("nothing_given", lambda a, x, b, c, y: (x * 2, a + 1, jnp.concatenate([c, x * 1j]), c * 2, b.sum(), x[:, :0], jnp.concatenate([b, y])),

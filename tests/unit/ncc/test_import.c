@@ -87,9 +87,9 @@ static void too_scattered(Ncc__Hlo__Module *m)
 	for (size_t i = 0; i < c->n_instructions; i++)
 		if (c->instructions[i]->shape->n_dimensions == 2) {
 			c->instructions[i]->shape->dimensions[0] = 4096;
-			c->instructions[i]->shape->dimensions[1] = 2048;
+			c->instructions[i]->shape->dimensions[1] = 8192;
 		}
-	pad->shape->dimensions[1] = 4095;
+	pad->shape->dimensions[1] = 16383;
 	for (size_t d = 0; d < 2; d++) {
 		pad->padding_config->dimensions[d]->edge_padding_low = 0;
 		pad->padding_config->dimensions[d]->edge_padding_high = 0;
@@ -237,7 +237,7 @@ static void reflects_list(Ncc__Hlo__Module *m)
 
 static void reflectors_too_long(Ncc__Hlo__Module *m)
 {
-	find(m, "parameter")->shape->dimensions[1] = 1025;
+	find(m, "parameter")->shape->dimensions[1] = 8193;
 }
 
 static void eigenvalues_of_oblong(Ncc__Hlo__Module *m)
@@ -641,7 +641,7 @@ static const struct {
 	{ P "add/module.hlo.pb", negative_dimension, "dimension 0 is -5" },
 	{ P "add/module.hlo.pb", huge_dimension, "too large" },
 	{ P "add/module.hlo.pb", too_large, "too large" },
-	{ P "pad/module.hlo.pb", too_scattered, "more than 4194304 pieces" },
+	{ P "pad/module.hlo.pb", too_scattered, "more than 15728640 pieces" },
 	{ P "embedding_constant/module.hlo.pb", partial_slices, "does not fit" },
 	{ P "embedding_constant/module.hlo.pb", gather_of_nothing, "dimension numbers" },
 	{ P "embedding_constant/module.hlo.pb", gather_along_nothing, "dimension number -1" },
@@ -665,7 +665,7 @@ static const struct {
 	{ "hlo_ops/ormqr/module.hlo.pb", reflectors_of_list, "reflectors do not fit" },
 	{ "hlo_ops/ormqr/module.hlo.pb", reflectors_too_many, "reflectors do not fit" },
 	{ "hlo_ops/ormqr/module.hlo.pb", reflects_list, "operand 2 does not fit" },
-	{ "hlo_ops/ormqr/module.hlo.pb", reflectors_too_long, "more than 1024 rows" },
+	{ "hlo_ops/ormqr/module.hlo.pb", reflectors_too_long, "at most 1024 of one and 8192" },
 	{ "hlo_ops/ormqr/module.hlo.pb", eigenvalues_of_oblong, "no square matrix" },
 	{ "hlo_ops/lu_pivots/module.hlo.pb", vectors_of_nothing, "bad mode" },
 	{ "hlo_ops/bitcast_sizes/module.hlo.pb", bits_left_over, "does not fit the shapes" },
