@@ -306,7 +306,7 @@ def exported_programs() -> None:
 
 @case
 def profiles() -> None:
-    if not hasattr(jax.profiler, "ProfileData"):
+    if getattr(jax.profiler, "ProfileData", None) is None:
         raise Skipped("this JAX does not read profiles")
     function = jax.jit(lambda x: jnp.tanh(x @ x.T).sum())
     with tempfile.TemporaryDirectory() as directory:
@@ -341,6 +341,8 @@ UNCACHED = {**os.environ, "NEURON_CC_FLAGS": "--no_cache"}
 
 @case
 def an_interrupt_ends_a_compilation() -> None:
+    if jax.__version_info__[:2] == (0, 10):
+        raise Skipped("jaxlib 0.10 compiles in another thread, whose program it frees on an interrupt")
     done = subprocess.run([sys.executable, "-c", COMPILING, "4000", "now"], env=UNCACHED, check=True, text=True, capture_output=True)
     assert done.stdout == "interrupted 42\n", (done.stdout, done.stderr)
 
