@@ -4,7 +4,7 @@
  * functions and regions become computations, results of several values become tuples. Memory is the
  * program's arena, and what is large (constants) stays where the file has it. Called by stablehlo.c.
  */
-#include "tiling.h"
+#include "convert.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -458,13 +458,9 @@ int convert_body(struct scope *s, const struct mlir_block *b)
 		if (!p)
 			return -ENOTSUP;
 		p->parameter_number = (int64_t)i;
-		if (manual_argument(s, i, &b->args[i], &p))
-			return -ENOTSUP;
 		convert_set(s, &b->args[i], p);
 	}
 	out = convert_block(s, b, &n);
-	if (out && manual_results(s, out, n))
-		return -ENOTSUP;
 	root = !out ? NULL : n == 1 ? out[0] : convert_tuple(s, out, n);
 	return convert_close(s, root);
 }
