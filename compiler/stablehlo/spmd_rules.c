@@ -348,6 +348,18 @@ bool spmd_neutral(const struct mlir_value *v, enum spmd_sum sum)
 	return sum == SPMD_ADD ? is_zero(a->data, size) : is_one(a, a->data, size);
 }
 
+/* The value of which constraints say something */
+static const struct mlir_value *said_of(const struct mlir_value *v)
+{
+	for (;;) {
+		const struct mlir_op *op = spmd_note(v)->from;
+
+		if (!op || !op->nin || strcmp(op->name, "sdy.sharding_constraint"))
+			return v;
+		v = op->in[0];
+	}
+}
+
 bool spmd_sum_of(const struct mlir_op *op, enum spmd_sum *sum)
 {
 	static const struct {
@@ -358,12 +370,17 @@ bool spmd_sum_of(const struct mlir_op *op, enum spmd_sum *sum)
 		{ "minimum", SPMD_MIN }, { "and", SPMD_AND },		{ "or", SPMD_OR },
 	};
 	const struct mlir_block *b = op->nregions == 1 ? op->regions[0].blocks : NULL;
-	const struct mlir_op *e = b && b->nops == 2 && b->nargs == 2 ? b->ops : NULL;
+	const struct mlir_op *end = b ? &b->ops[b->nops - 1] : NULL, *e;
+	const struct mlir_value *x, *y;
 
-	if (!e || e->nin != 2 || e->nout != 1 || b->ops[1].nin != 1 || b->ops[1].in[0] != e->out)
+	if (!b || b->nargs != 2 || end->nin != 1)
 		return false;
-	if (!((e->in[0] == &b->args[0] && e->in[1] == &b->args[1]) ||
-	      (e->in[0] == &b->args[1] && e->in[1] == &b->args[0])))
+	e = spmd_note(said_of(end->in[0]))->from;
+	if (!e || e->nin != 2)
+		return false;
+	x = said_of(e->in[0]);
+	y = said_of(e->in[1]);
+	if (!((x == &b->args[0] && y == &b->args[1]) || (x == &b->args[1] && y == &b->args[0])))
 		return false;
 	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
 		if (!strcmp(e->name, sums[i].name)) {
