@@ -11,7 +11,7 @@
 
 #include "spmd.h"
 
-#define MOST_STEPS 8 /* from a value back to the constant that it is made of */
+#define MOST_STEPS 16 /* from a value back to the constant that it is made of */
 
 int spmd_new_factor(struct spmd *p, enum spmd_sum sum)
 {
@@ -286,15 +286,24 @@ int spmd_factors_of(struct spmd *p, const struct mlir_op *op)
 	return rc;
 }
 
+/* Does it hand its operand on, as artifacts do around what is said of a value? */
+static bool says(const struct mlir_op *op)
+{
+	return op && op->nin == 1 && op->nout == 1 &&
+	       (!strcmp(op->name, "sdy.sharding_constraint") || !strcmp(op->name, "builtin."
+										  "unrealized_"
+										  "conversion_"
+										  "cast"));
+}
+
 /* The constant that a value is made of, without a change of its elements */
 static const struct mlir_attr *constant_of(const struct mlir_value *v)
 {
-	static const char *const through[] = { "broadcast_in_dim", "reshape", "convert",
-					       "sdy.sharding_constraint" };
+	static const char *const through[] = { "broadcast_in_dim", "reshape", "convert" };
 
 	for (unsigned int i = 0; i < MOST_STEPS; i++) {
 		const struct mlir_op *op = v->note ? spmd_note(v)->from : NULL;
-		bool on = false;
+		bool on = says(op);
 
 		if (!op)
 			return NULL;
@@ -354,7 +363,7 @@ static const struct mlir_value *said_of(const struct mlir_value *v)
 	for (;;) {
 		const struct mlir_op *op = spmd_note(v)->from;
 
-		if (!op || !op->nin || strcmp(op->name, "sdy.sharding_constraint"))
+		if (!says(op))
 			return v;
 		v = op->in[0];
 	}
