@@ -82,25 +82,19 @@ static int from_preds(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Li
 	return 0;
 }
 
-/* Small integers of a byte each, of which the other bits may be anything */
+/* Small integers of a byte each, of which the other bits may be anything (small.c) */
 static int from_small(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Literal *l)
 {
-	const int32_t type = l->shape->element_type;
-	const unsigned int rest = 8 - hlo_small_bits(type);
-	const ProtobufCBinaryData *b = type == HLO_S4	? &l->s4s
-				       : type == HLO_U4 ? &l->u4s
-				       : type == HLO_S2 ? &l->s2s
-							: &l->u2s;
-	int8_t *x = op->data;
-	int rc = from_bytes(in, op, b);
-
-	for (size_t i = 0; !rc && i < b->len; i++) {
-		const uint8_t high = (uint8_t)(b->data[i] << rest);
-
-		x[i] = (int8_t)(ncc_is_unsigned(op->shape.dtype) ? high >> rest
-								 : (int8_t)high >> rest);
+	switch (l->shape->element_type) {
+	case HLO_S4:
+		return from_bytes(in, op, &l->s4s);
+	case HLO_U4:
+		return from_bytes(in, op, &l->u4s);
+	case HLO_S2:
+		return from_bytes(in, op, &l->s2s);
+	default:
+		return from_bytes(in, op, &l->u2s);
 	}
-	return rc;
 }
 
 static bool row_major(const Ncc__Hlo__Shape *s)

@@ -20,8 +20,8 @@ static int out_array(const struct ncc_parts *parts, const struct ncc_host_array 
 		to->shape[d] = (uint64_t)from->shape.dim[d];
 	to->noff = ncc_host_parts(from);
 	for (unsigned int i = 0; i < to->noff; i++)
-		to->off[i] = number[i] == NCC_NOWHERE ? NEFF_CALL_NOWHERE
-						      : place[number[i] - NCC_KEPT];
+		to->off[i] =
+			number[i] == NCC_NOWHERE ? NEFF_CALL_NOWHERE : place[number[i] - NCC_KEPT];
 	return 0;
 }
 
@@ -61,6 +61,6 @@ int ncc_out_calls(const struct ncc_parts *parts, struct neff_model *m, struct nc
 		m->ncalls++;
 	}
 	return rc == -ENOMEM ? ncc_no_memory(err)
-	       : rc	     ? ncc_fail(err, rc, "a call of the host has an array of a type that none has")
-			     : 0;
+	       : rc ? ncc_fail(err, rc, "a call of the host has an array of a type that none has")
+		    : 0;
 }

@@ -126,23 +126,34 @@ static int take_fields(struct scope *s, const struct mlir_op *op, hlo_instructio
 	return rc == -ENOMEM ? ncc_no_memory(s->v->err) : rc;
 }
 
+/* HLO spells these as StableHLO does, with - for _ */
+static const char *opcode_of(struct scope *s, const struct mlir_op *op)
+{
+	const size_t n = strlen(op->name);
+	char *opcode = convert_alloc(s->v, n + 1, 1);
+
+	for (size_t i = 0; opcode && i < n; i++)
+		opcode[i] = op->name[i] == '_' ? '-' : op->name[i];
+	return opcode;
+}
+
 int whole_collective(struct scope *s, const struct mlir_op *op)
 {
-	const struct conversion *c = conversion_of(op->name);
+	const char *opcode = opcode_of(s, op);
 	hlo_instruction **in = convert_operands(s, op);
 	const hlo_computation_message *called = NULL;
 	int rc = 0;
 
-	if (!in)
+	if (!in || !opcode)
 		return -ENOTSUP;
-	if (!op->nin || op->nout != op->nin || op->nregions != c->nregions)
+	if (!op->nin || op->nout != op->nin || op->nregions != (strstr(opcode, "reduce") ? 1 : 0))
 		return convert_fail(s, -EINVAL, "%zu operands, %zu results, %zu regions", op->nin,
 				    op->nout, op->nregions);
 	if (op->nregions)
 		rc = convert_region(s, op->regions, &called);
 	for (size_t i = 0; i < op->nin && !rc; i++) {
 		hlo_instruction *p =
-			convert_add(s, c->opcode, convert_shape(s, op->out[i].type), &in[i], 1);
+			convert_add(s, opcode, convert_shape(s, op->out[i].type), &in[i], 1);
 
 		if (!p)
 			return -ENOTSUP;

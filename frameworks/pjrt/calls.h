@@ -20,7 +20,8 @@ void npj_calls_hold(const struct ncc_program *p, bool hold);
 const PJRT_Device *npj_calls_enter(const PJRT_Device *device);
 /* Is the calling thread in a function that a program on this device has called? */
 bool npj_calls_within(const PJRT_Device *device);
-/* NULL: what is to come is not what the program that has called this thread's function comes before */
+/* NULL: what is to come is not what the program that has called this thread's function comes before
+ */
 PJRT_Error *npj_calls_wait(const struct npj_value *v);
 
 #endif

@@ -13,9 +13,9 @@ static const struct {
 	const char *name;
 	uint8_t bytes, halves;
 } types[] = {
-	{ "pred", 1, 1 },   { "s8", 1, 1 },	{ "u8", 1, 1 },	    { "s16", 2, 1 },
-	{ "u16", 2, 1 },    { "s32", 4, 1 },	{ "u32", 4, 1 },    { "f16", 2, 1 },
-	{ "bf16", 2, 1 },   { "f32", 4, 1 },	{ "f8e3m4", 1, 1 }, { "f8e4m3", 1, 1 },
+	{ "pred", 1, 1 },   { "s8", 1, 1 },  { "u8", 1, 1 },	 { "s16", 2, 1 },
+	{ "u16", 2, 1 },    { "s32", 4, 1 }, { "u32", 4, 1 },	 { "f16", 2, 1 },
+	{ "bf16", 2, 1 },   { "f32", 4, 1 }, { "f8e3m4", 1, 1 }, { "f8e4m3", 1, 1 },
 	{ "f8e5m2", 1, 1 }, { "c64", 4, 2 },
 };
 
@@ -53,8 +53,8 @@ static json_t *array_to_json(const struct neff_call_array *a)
 		json_array_append_new(shape, json_integer((json_int_t)a->shape[d]));
 	for (unsigned int i = 0; i < a->noff; i++)
 		json_array_append_new(off, a->off[i] == NEFF_CALL_NOWHERE
-						    ? json_null()
-						    : json_integer((json_int_t)a->off[i]));
+						   ? json_null()
+						   : json_integer((json_int_t)a->off[i]));
 	return json_pack("{s:s, s:o, s:o}", "dtype", a->type, "shape", shape, "off", off);
 }
 
@@ -159,10 +159,9 @@ static int read_call(const struct reading *r, const json_t *o, const struct neff
 	if (!c->target || !c->array)
 		return neff_nomem(r->err);
 	for (unsigned int i = 0; !ret && i < c->nin + c->nout; i++)
-		ret = read_array(r,
-				 i < c->nin ? json_array_get(in, i)
-					    : json_array_get(out, i - c->nin),
-				 &c->array[i]);
+		ret = read_array(
+			r, i < c->nin ? json_array_get(in, i) : json_array_get(out, i - c->nin),
+			&c->array[i]);
 	return ret;
 }
 

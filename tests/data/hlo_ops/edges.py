@@ -51,9 +51,9 @@ def add(case: Callable) -> None:
 
     # more dimensions of indices and of what they move in than there are
     case("gather_dimensions", lambda x, i: (x[i % 2, i % 3, i % 2, i % 2, i % 3], x.at[i % 2, i % 3, i % 2, i % 2, i % 3].add(2),
-         jnp.take(x, i, axis=4, mode="clip"), lax.gather(x, jnp.stack([i] * 5, -1) - 1, lax.GatherDimensionNumbers(
+         jnp.take(x[0], i, axis=3, mode="clip"), lax.gather(x, jnp.stack([i] * 5, -1) - 1, lax.GatherDimensionNumbers(
              offset_dims=(3, 5), collapsed_slice_dims=(0, 2, 4), start_index_map=(0, 1, 2, 3, 4)), (1, 2, 1, 2, 1))),
-         lambda d: (d.f32(2, 3, 2, 2, 3), d.ints(np.int32, 2, 2, 1, 3, low=0, high=5)))
+         lambda d: (d.f32(2, 3, 2, 2, 3), d.ints(np.int32, 2, 1, 2, 1, 3, low=0, high=5)))
     # more rows than are unrolled, of few columns, and the other way around
     case("decomposed_tall", lambda a, b: (jnp.linalg.svd(a, compute_uv=False), jnp.linalg.pinv(a), abs(jnp.linalg.qr(a)[1]), jnp.linalg.pinv(b),
          abs(jnp.linalg.qr(b)[1][:, :9])), lambda d: (d.f32(1100, 3), d.f32(2, 1030)), ulps=256)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Calls of the host: StableHLO as a framework writes it, compiled, loaded and executed, with functions
- * of this file, whose calls, in their order, are what the program says. On each chip.
+ * Calls of the host: StableHLO as a framework writes it, compiled, loaded and executed, with
+ * functions of this file, whose calls, in their order, are what the program says. On each chip.
  */
 #include <check.h>
 #include <errno.h>
@@ -16,63 +16,85 @@
 #include "nrt/nrt_experimental.h"
 
 #define MAIN(in, out) "module @m { func.func public @main(" in ") -> (" out ") {\n"
-#define CALL(effect, index) \
+#define CALL(effect, index)                                      \
 	"{has_side_effect = " effect ", api_version = 4 : i32, " \
 	"mhlo.backend_config = {index = " index " : ui64}}"
 
 /* x + f(x), of which f is number 3 */
 static const char one[] =
-	MAIN("%x: tensor<4xf32>", "tensor<4xf32>")
-	"%y = stablehlo.custom_call @neuron_python_callback(%x) " CALL("false", "3")
-	" : (tensor<4xf32>) -> tensor<4xf32>\n"
-	"%z = stablehlo.add %x, %y : tensor<4xf32>\n"
-	"return %z : tensor<4xf32>\n}}\n";
+	MAIN("%x: tensor<4xf32>", "tensor<4xf32>") "%y = stablehlo.custom_call "
+						   "@neuron_python_callback(%x) " CALL(
+							   "false", "3") " : (tensor<4xf32>) -> "
+									 "tensor<4xf32>\n"
+									 "%z = stablehlo.add %x, "
+									 "%y : tensor<4xf32>\n"
+									 "return %z : "
+									 "tensor<4xf32>\n}}\n";
 
 /* while x < bound: note(x); x = x + 1 */
 static const char loop[] =
-	MAIN("%x: tensor<f32>, %b: tensor<f32>", "tensor<f32>")
-	"%one = stablehlo.constant dense<1.0> : tensor<f32>\n"
-	"%r = stablehlo.while(%i = %x) : tensor<f32>\n"
-	"cond {\n"
-	"  %p = stablehlo.compare LT, %i, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
-	"  stablehlo.return %p : tensor<i1>\n"
-	"} do {\n"
-	"  stablehlo.custom_call @neuron_python_callback(%i) " CALL("true", "5")
-	" : (tensor<f32>) -> ()\n"
-	"  %n = stablehlo.add %i, %one : tensor<f32>\n"
-	"  stablehlo.return %n : tensor<f32>\n"
-	"}\n"
-	"return %r : tensor<f32>\n}}\n";
+	MAIN("%x: tensor<f32>, %b: tensor<f32>",
+	     "tensor<f32>") "%one = stablehlo.constant dense<1.0> : tensor<f32>\n"
+			    "%r = stablehlo.while(%i = %x) : tensor<f32>\n"
+			    "cond {\n"
+			    "  %p = stablehlo.compare LT, %i, %b, FLOAT : (tensor<f32>, "
+			    "tensor<f32>) -> tensor<i1>\n"
+			    "  stablehlo.return %p : tensor<i1>\n"
+			    "} do {\n"
+			    "  stablehlo.custom_call @neuron_python_callback(%i) " CALL(
+				    "true", "5") " : (tensor<f32>) -> ()\n"
+						 "  %n = stablehlo.add %i, %one : tensor<f32>\n"
+						 "  stablehlo.return %n : tensor<f32>\n"
+						 "}\n"
+						 "return %r : tensor<f32>\n}}\n";
 
 /* if x < b: note(x) else note(b); then note(x + b) */
 static const char branch[] =
-	MAIN("%x: tensor<f32>, %b: tensor<f32>", "tensor<f32>")
-	"%p = stablehlo.compare LT, %x, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
-	"\"stablehlo.if\"(%p) ({\n"
-	"  stablehlo.custom_call @neuron_python_callback(%x) " CALL("true", "5")
-	" : (tensor<f32>) -> ()\n"
-	"  stablehlo.return\n"
-	"}, {\n"
-	"  stablehlo.custom_call @neuron_python_callback(%b) " CALL("true", "6")
-	" : (tensor<f32>) -> ()\n"
-	"  stablehlo.return\n"
-	"}) : (tensor<i1>) -> ()\n"
-	"%s = stablehlo.add %x, %b : tensor<f32>\n"
-	"stablehlo.custom_call @neuron_python_callback(%s) " CALL("true", "5")
-	" : (tensor<f32>) -> ()\n"
-	"return %s : tensor<f32>\n}}\n";
+	MAIN("%x: tensor<f32>, %b: tensor<f32>",
+	     "tensor<f32>") "%p = stablehlo.compare LT, %x, %b, FLOAT : (tensor<f32>, tensor<f32>) "
+			    "-> tensor<i1>\n"
+			    "\"stablehlo.if\"(%p) ({\n"
+			    "  stablehlo.custom_call @neuron_python_callback(%x) " CALL(
+				    "true", "5") " : (tensor<f32>) -> ()\n"
+						 "  stablehlo.return\n"
+						 "}, {\n"
+						 "  stablehlo.custom_call "
+						 "@neuron_python_callback(%b) " CALL(
+							 "true", "6") " : (tensor<f32>) -> ()\n"
+								      "  stablehlo.return\n"
+								      "}) : (tensor<i1>) -> ()\n"
+								      "%s = stablehlo.add %x, %b : "
+								      "tensor<f32>\n"
+								      "stablehlo.custom_call "
+								      "@neuron_python_callback(%s)"
+								      " " CALL("true", "5") " : "
+											    "(tenso"
+											    "r<f32>"
+											    ") -> "
+											    "()\n"
+											    "return"
+											    " %s : "
+											    "tensor"
+											    "<f32>"
+											    "\n}}"
+											    "\n";
 
 /* no result at all, and a token from call to call */
 static const char tokens[] =
 	"module @m { func.func public @main(%t: !stablehlo.token, %x: tensor<f32>) "
 	"-> !stablehlo.token {\n"
-	"%u = stablehlo.custom_call @neuron_python_callback(%t, %x) " CALL("true", "5")
-	" : (!stablehlo.token, tensor<f32>) -> !stablehlo.token\n"
-	"%v:2 = stablehlo.custom_call @neuron_python_callback(%u, %x) " CALL("true", "7")
-	" : (!stablehlo.token, tensor<f32>) -> (!stablehlo.token, tensor<f32>)\n"
-	"%w = stablehlo.custom_call @neuron_python_callback(%v#0, %v#1) " CALL("true", "6")
-	" : (!stablehlo.token, tensor<f32>) -> !stablehlo.token\n"
-	"return %w : !stablehlo.token\n}}\n";
+	"%u = stablehlo.custom_call @neuron_python_callback(%t, %x) " CALL(
+		"true", "5") " : (!stablehlo.token, tensor<f32>) -> !stablehlo.token\n"
+			     "%v:2 = stablehlo.custom_call @neuron_python_callback(%u, %x) " CALL(
+				     "true", "7") " : (!stablehlo.token, tensor<f32>) -> "
+						  "(!stablehlo.token, tensor<f32>)\n"
+						  "%w = stablehlo.custom_call "
+						  "@neuron_python_callback(%v#0, %v#1) " CALL(
+							  "true", "6") " : (!stablehlo.token, "
+								       "tensor<f32>) -> "
+								       "!stablehlo.token\n"
+								       "return %w : "
+								       "!stablehlo.token\n}}\n";
 
 #define MOST 64
 static struct {
@@ -248,7 +270,8 @@ START_TEST(failure)
 
 	seen.fails = true;
 	ck_assert_int_eq(run(model, x, 2, &y, 1), NRT_FAILURE);
-	ck_assert_msg(strstr(nrtx_error_details(), "neuron_python_callback(5): Error: no more of that"),
+	ck_assert_msg(strstr(nrtx_error_details(), "neuron_python_callback(5): Error: no more of "
+						   "that"),
 		      "%s", nrtx_error_details());
 	expect(1, (uint64_t[]){ 5 }, (float[]){ 7 });
 	seen.fails = false;
@@ -286,7 +309,8 @@ START_TEST(nobody)
 	ck_assert_int_eq(nrtx_host_function(NCC_HOST_TARGET, function, &seen), 0);
 	ck_assert_int_eq(nrtx_host_function(NCC_HOST_TARGET, NULL, NULL), 0);
 	ck_assert_int_eq(nrtx_load(neff, size, &params, &model), NRT_INVALID);
-	ck_assert_msg(strstr(nrtx_error_details(), "neuron_python_callback (index 3), a function of "
+	ck_assert_msg(strstr(nrtx_error_details(), "neuron_python_callback (index 3), a function "
+						   "of "
 						   "the host's"),
 		      "%s", nrtx_error_details());
 	free(neff);
@@ -311,12 +335,16 @@ START_TEST(refused)
 	void *neff;
 
 	snprintf(text, sizeof(text),
-		 MAIN("%%x: tensor<4xf32>", "tensor<4xf32>")
-		 "%%y = stablehlo.custom_call @neuron_python_callback(%%x) {api_version = 4 : i32%s}"
-		 " : (tensor<4xf32>) -> tensor<4xf32>\nreturn %%y : tensor<4xf32>\n}}\n",
+		 MAIN("%%x: tensor<4xf32>", "tensor<4xf32>") "%%y = stablehlo.custom_call "
+							     "@neuron_python_callback(%%x) "
+							     "{api_version = 4 : i32%s}"
+							     " : (tensor<4xf32>) -> "
+							     "tensor<4xf32>\nreturn %%y : "
+							     "tensor<4xf32>\n}}\n",
 		 bad[_i].config);
 	ck_assert_int_eq(ncc_compile(text, strlen(text), &opt, &neff, &size, &err), -EINVAL);
-	ck_assert_msg(strstr(err.text, bad[_i].why), "'%s' does not say '%s'", err.text, bad[_i].why);
+	ck_assert_msg(strstr(err.text, bad[_i].why), "'%s' does not say '%s'", err.text,
+		      bad[_i].why);
 }
 END_TEST
 

@@ -240,8 +240,7 @@ START_TEST(calls_round_trip)
 		ck_assert_str_eq(call->array[i].type, c.array[i].type);
 		ck_assert_uint_eq(call->array[i].ndim, c.array[i].ndim);
 		ck_assert_uint_eq(call->array[i].noff, c.array[i].noff);
-		ck_assert_mem_eq(call->array[i].shape, c.array[i].shape,
-				 sizeof(c.array[i].shape));
+		ck_assert_mem_eq(call->array[i].shape, c.array[i].shape, sizeof(c.array[i].shape));
 		ck_assert_mem_eq(call->array[i].off, c.array[i].off, sizeof(c.array[i].off));
 	}
 	ck_assert(m->calls[1].after == 1 && m->calls[1].guarded && m->calls[1].guard == 63);

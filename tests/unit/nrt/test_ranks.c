@@ -21,12 +21,14 @@
 static const char *machine, *target_name;
 static uint32_t cores[RANKS];
 
-#define HEAD                                                                                    \
+/* clang-format off */
+#define HEAD                                                                                 \
 	"module @m attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {\n" \
 	"  func.func public @main("
-#define REDUCE(to, op, from, type, kind, more)                                         \
-	to " = \"stablehlo." op "\"(" from ") <{" more "}> ({\n ^bb0(%a: tensor<" type \
-	   ">, %b: tensor<" type ">):\n %c = stablehlo." kind " %a, %b : tensor<" type \
+#define REDUCE(to, op, from, type, kind, more)                                            \
+	to " = \"stablehlo." op "\"(" from ") <{" more                                    \
+	   "}> ({\n ^bb0(%a: tensor<" type ">, %b: tensor<" type                          \
+	   ">):\n %c = stablehlo." kind " %a, %b : tensor<" type                          \
 	   ">\n stablehlo.return %c : tensor<" type ">\n})"
 #define ALL "replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>"
 #define ODD "replica_groups = dense<[[2, 0], [1, 3]]> : tensor<2x2xi64>"
@@ -34,177 +36,21 @@ static uint32_t cores[RANKS];
 /* One of each, in groups of all and of two, one behind the other and at the same time */
 static const char every[] = HEAD
 	"%x: tensor<12xi32>) -> (tensor<12xi32>, tensor<12xi32>, tensor<24xi32>, tensor<12xi32>, "
-	"tensor<6xi32>, tensor<12xi32>, tensor<ui32>) {\n" REDUCE(
-		"%sum", "all_reduce", "%x", "i32", "add",
-		ALL) ": (tensor<12xi32>) -> tensor<12xi32>\n" REDUCE("%max", "all_reduce", "%sum",
-								     "i32", "maximum",
-								     ODD) ": (tensor<12xi32>) -> "
-									  "tensor<12xi32>\n"
-									  "%g = "
-									  "\"stablehlo.all_"
-									  "gather\"(%x) "
-									  "<{all_gather_dim = 0 : "
-									  "i64, " ODD
-									  "}> : (tensor<12xi32>) "
-									  "-> tensor<24xi32>\n"
-									  "%t = "
-									  "\"stablehlo.all_to_"
-									  "all\"(%x) "
-									  "<{concat_dimension = 0 "
-									  ": i64, split_count = 4 "
-									  ": i64, "
-									  "split_dimension = 0 : "
-									  "i64, " ALL
-									  "}> : (tensor<12xi32>) "
-									  "-> "
-									  "tensor<12xi32>\n" REDUCE(
-										  "%s",
-										  "reduce_scatter",
-										  "%t", "i32",
-										  "add",
-										  "scatter_"
-										  "dimension = 0 : "
-										  "i64, " ODD) ": "
-											       "(te"
-											       "nso"
-											       "r<"
-											       "12x"
-											       "i32"
-											       ">) "
-											       "-> "
-											       "ten"
-											       "sor"
-											       "<6x"
-											       "i32"
-											       ">\n"
-											       "%p "
-											       "= "
-											       "\"s"
-											       "tab"
-											       "leh"
-											       "lo."
-											       "col"
-											       "lec"
-											       "tiv"
-											       "e_"
-											       "per"
-											       "mut"
-											       "e\""
-											       "(%"
-											       "x) "
-											       "<{"
-											       "sou"
-											       "rce"
-											       "_ta"
-											       "rge"
-											       "t_"
-											       "pai"
-											       "rs "
-											       "= "
-											       "den"
-											       "se<"
-											       "[["
-											       "0, "
-											       "1],"
-											       " ["
-											       "1, "
-											       "3],"
-											       " "
-											       "[2,"
-											       " 2]"
-											       "]> "
-											       ": "
-											       "ten"
-											       "sor"
-											       "<3x"
-											       "2xi"
-											       "64>"
-											       "}> "
-											       ": "
-											       "(te"
-											       "nso"
-											       "r<"
-											       "12x"
-											       "i32"
-											       ">) "
-											       "-> "
-											       "ten"
-											       "sor"
-											       "<12"
-											       "xi3"
-											       "2>"
-											       "\n"
-											       "%r "
-											       "= "
-											       "sta"
-											       "ble"
-											       "hlo"
-											       ".re"
-											       "pli"
-											       "ca_"
-											       "id "
-											       ": "
-											       "ten"
-											       "sor"
-											       "<ui"
-											       "32>"
-											       "\n"
-											       "ret"
-											       "urn"
-											       " %"
-											       "sum"
-											       ", "
-											       "%ma"
-											       "x, "
-											       "%g,"
-											       " %"
-											       "t, "
-											       "%s,"
-											       " %"
-											       "p, "
-											       "%r "
-											       ": "
-											       "ten"
-											       "sor"
-											       "<12"
-											       "xi3"
-											       "2>,"
-											       " te"
-											       "nso"
-											       "r<"
-											       "12x"
-											       "i32"
-											       ">, "
-											       "ten"
-											       "sor"
-											       "<24"
-											       "xi3"
-											       "2>,"
-											       " "
-											       "ten"
-											       "sor"
-											       "<12"
-											       "xi3"
-											       "2>,"
-											       " te"
-											       "nso"
-											       "r<"
-											       "6xi"
-											       "32>"
-											       ", "
-											       "ten"
-											       "sor"
-											       "<12"
-											       "xi3"
-											       "2>,"
-											       " te"
-											       "nso"
-											       "r<"
-											       "ui3"
-											       "2>"
-											       "\n}"
-											       "}"
-											       "\n";
+	"tensor<6xi32>, tensor<12xi32>, tensor<ui32>) {\n"
+	REDUCE("%sum", "all_reduce", "%x", "i32", "add", ALL) ": (tensor<12xi32>) -> tensor<12xi32>\n"
+	REDUCE("%max", "all_reduce", "%sum", "i32", "maximum", ODD)
+	": (tensor<12xi32>) -> tensor<12xi32>\n"
+	"%g = \"stablehlo.all_gather\"(%x) <{all_gather_dim = 0 : i64, " ODD
+	"}> : (tensor<12xi32>) -> tensor<24xi32>\n"
+	"%t = \"stablehlo.all_to_all\"(%x) <{concat_dimension = 0 : i64, split_count = 4 : i64, "
+	"split_dimension = 0 : i64, " ALL "}> : (tensor<12xi32>) -> tensor<12xi32>\n"
+	REDUCE("%s", "reduce_scatter", "%t", "i32", "add", "scatter_dimension = 0 : i64, " ODD)
+	": (tensor<12xi32>) -> tensor<6xi32>\n"
+	"%p = \"stablehlo.collective_permute\"(%x) <{source_target_pairs = dense<[[0, 1], [1, 3], "
+	"[2, 2]]> : tensor<3x2xi64>}> : (tensor<12xi32>) -> tensor<12xi32>\n"
+	"%r = stablehlo.replica_id : tensor<ui32>\n"
+	"return %sum, %max, %g, %t, %s, %p, %r : tensor<12xi32>, tensor<12xi32>, tensor<24xi32>, "
+	"tensor<12xi32>, tensor<6xi32>, tensor<12xi32>, tensor<ui32>\n}}\n";
 
 /* A rank's own number of turns, each of which needs all ranks */
 static const char turns[] = HEAD
@@ -214,32 +60,20 @@ static const char turns[] = HEAD
 	"%w:3 = stablehlo.while(%i = %zero, %v = %x, %k = %n) : tensor<i32>, tensor<12xi32>, "
 	"tensor<i32>\n"
 	"cond {\n %lt = stablehlo.compare LT, %i, %k : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-	" stablehlo.return %lt : tensor<i1>\n} do {\n" REDUCE("%s", "all_reduce", "%v", "i32",
-							      "add", ALL) ": (tensor<12xi32>) -> "
-									  "tensor<12xi32>\n"
-									  "%j = stablehlo.add %i, "
-									  "%one : tensor<i32>\n"
-									  "stablehlo.return %j, "
-									  "%s, %k : tensor<i32>, "
-									  "tensor<12xi32>, "
-									  "tensor<i32>\n}\n"
-									  "return %w#1 : "
-									  "tensor<12xi32>\n}}\n";
+	" stablehlo.return %lt : tensor<i1>\n} do {\n"
+	REDUCE("%s", "all_reduce", "%v", "i32", "add", ALL) ": (tensor<12xi32>) -> tensor<12xi32>\n"
+	"%j = stablehlo.add %i, %one : tensor<i32>\n"
+	"stablehlo.return %j, %s, %k : tensor<i32>, tensor<12xi32>, tensor<i32>\n}\n"
+	"return %w#1 : tensor<12xi32>\n}}\n";
 
 /* Sums of bf16 and of many bytes */
 static const char sums[] = HEAD
-	"%x: tensor<3xbf16>, %y: tensor<70001xf32>) -> (tensor<3xbf16>, tensor<70001xf32>) "
-	"{\n" REDUCE("%s", "all_reduce", "%x", "bf16", "add",
-		     ALL) ": (tensor<3xbf16>) -> tensor<3xbf16>\n" REDUCE("%t", "all_reduce", "%y",
-									  "f32", "add",
-									  ALL) ": "
-									       "(tensor<70001xf32>)"
-									       " -> "
-									       "tensor<70001xf32>\n"
-									       "return %s, %t : "
-									       "tensor<3xbf16>, "
-									       "tensor<70001xf32>"
-									       "\n}}\n";
+	"%x: tensor<3xbf16>, %y: tensor<70001xf32>) -> (tensor<3xbf16>, tensor<70001xf32>) {\n"
+	REDUCE("%s", "all_reduce", "%x", "bf16", "add", ALL) ": (tensor<3xbf16>) -> tensor<3xbf16>\n"
+	REDUCE("%t", "all_reduce", "%y", "f32", "add", ALL)
+	": (tensor<70001xf32>) -> tensor<70001xf32>\n"
+	"return %s, %t : tensor<3xbf16>, tensor<70001xf32>\n}}\n";
+/* clang-format on */
 
 static void *compile(const char *text, size_t *size)
 {
