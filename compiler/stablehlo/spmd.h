@@ -210,12 +210,12 @@ static inline int8_t *spmd_out(struct spmd *p, size_t i)
 {
 	return p->factors.out + i * SPMD_MOST_RANK;
 }
-/* The rules of spmd_shapes.c and spmd_index.c, which spmd_rules.c's table has rows of */
-typedef int (*spmd_rule)(struct spmd *p, const struct mlir_op *op);
+/* spmd_sums.c */
 int spmd_new_factor(struct spmd *p, enum spmd_sum sum); /* -1: there are too many */
-bool spmd_is_splat_of(const struct mlir_value *v, double x); /* a constant, all of it x? */
 bool spmd_sum_of(const struct mlir_op *op, enum spmd_sum *sum); /* what its region computes */
 bool spmd_neutral(const struct mlir_value *v, enum spmd_sum sum);
+/* The rules of spmd_shapes.c and spmd_index.c, which spmd_rules.c's table has rows of */
+typedef int (*spmd_rule)(struct spmd *p, const struct mlir_op *op);
 int spmd_rule_broadcast(struct spmd *p, const struct mlir_op *op);
 int spmd_rule_reshape(struct spmd *p, const struct mlir_op *op);
 int spmd_rule_slice(struct spmd *p, const struct mlir_op *op);

@@ -122,9 +122,7 @@ static void gather_of_nothing(Ncc__Hlo__Module *m)
 
 static void gather_window_beyond(Ncc__Hlo__Module *m)
 {
-	Ncc__Hlo__GatherDimensionNumbers *g = find(m, "gather")->gather_dimension_numbers;
-
-	g->offset_dims[g->n_offset_dims - 1] = 7;
+	find(m, "gather")->gather_dimension_numbers->offset_dims[0] = 7;
 }
 
 static void gather_along_nothing(Ncc__Hlo__Module *m)
