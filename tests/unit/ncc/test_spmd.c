@@ -358,6 +358,34 @@ START_TEST(is_passed)
 }
 END_TEST
 
+/* Where all users want parts of what is made of nothing, no device makes more. */
+START_TEST(made_in_parts)
+{
+	static const char program[] =
+		"module attributes {mhlo.num_partitions = 4 : i32} { sdy.mesh @m = <[\"a\"=4]> "
+		"func.func @main(%x: tensor<8x3xf32> {sdy.sharding = #sdy.sharding<@m, [{\"a\"}, "
+		"{}]>}) "
+		"-> tensor<8x3xf32> { %i = stablehlo.iota dim = 0 : tensor<8x3xf32> "
+		"%c = stablehlo.cosine %i : tensor<8x3xf32> "
+		"%0 = stablehlo.add %x, %c : tensor<8x3xf32> return %0 : tensor<8x3xf32> } }";
+	unsigned int seen = 0;
+	struct hlo_file f;
+	struct ncc_error err;
+
+	ck_assert_msg(!stablehlo_read(program, strlen(program), &f, &err), "%s", err.text);
+	for (size_t i = 0; i < f.proto->computations[0]->n_instructions; i++) {
+		const Ncc__Hlo__Instruction *p = f.proto->computations[0]->instructions[i];
+
+		if (strcmp(p->opcode, "cosine"))
+			continue;
+		ck_assert_int_eq(p->shape->dimensions[0], 2);
+		seen++;
+	}
+	ck_assert_uint_eq(seen, 1);
+	hlo_file_free(&f);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("spmd");
@@ -368,6 +396,7 @@ int main(void)
 	tcase_add_test(tc, places);
 	tcase_add_loop_test(tc, xla_text, 0, 5);
 	tcase_add_loop_test(tc, is_passed, 0, (int)(sizeof(passing) / sizeof(passing[0])));
+	tcase_add_test(tc, made_in_parts);
 	tcase_add_loop_test(tc, is_refused, 0, (int)(sizeof(refused) / sizeof(refused[0])));
 	return check_run(s);
 }
