@@ -35,6 +35,7 @@ typedef uint32_t spmd_axes;
 struct spmd_mesh {
 	unsigned int n, naxes; /* devices; axes */
 	unsigned int size[SPMD_MOST_AXES];
+	uint8_t of[SPMD_MOST_AXES]; /* which axis of the program's first mesh it is a part of */
 	uint8_t at[SPMD_MOST_DEVICES][SPMD_MOST_AXES]; /* where along each axis a device is */
 	uint16_t place[SPMD_MOST_DEVICES]; /* which place among all of them */
 };
@@ -177,6 +178,8 @@ int spmd_axes_of(const struct spmd *p, const uint16_t *tile, unsigned int tiles,
 unsigned int spmd_axes_mask(spmd_axes a);
 spmd_axes spmd_axes_list(unsigned int mask); /* those of the mask, in order */
 unsigned int spmd_axes_count(spmd_axes a);
+/* The slowest of them that are all parts of axes of the program's first mesh */
+spmd_axes spmd_axes_named(const struct spmd *p, spmd_axes a);
 spmd_axes spmd_axes_first(spmd_axes a, unsigned int n); /* the slowest n of them */
 spmd_axes spmd_axes_rest(spmd_axes a, unsigned int n); /* all but those */
 

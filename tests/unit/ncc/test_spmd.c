@@ -322,7 +322,7 @@ static const struct {
 	{ "rows of two parts each", "12",
 	  "%0 = stablehlo.reshape %x : (tensor<12xf32>) -> "
 	  "tensor<2x6xf32>",
-	  "2x6", 0, 1 },
+	  "2x6", 0, 2 },
 	{ "nobody's rule", "8x3",
 	  "%0 = stablehlo.custom_call @other(%x) : (tensor<8x3xf32>) -> "
 	  "tensor<8x3xf32>",
