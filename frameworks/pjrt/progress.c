@@ -10,11 +10,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#define SHOW_MS 2000
+#define SHOW_MS 2000 /* NEURON_PJRT_PROGRESS_MS says another number */
 #define LOOK_MS 100 /* between two looks at the user and the line */
 #define CLEAR "\r\033[K"
 
@@ -74,7 +75,14 @@ static bool is_interrupted(void)
 
 void npj_progress_begin(struct npj_progress *p, const char *name)
 {
+	const char *text = getenv("NEURON_PJRT_PROGRESS_MS");
+	char *end;
+	long ms = text ? strtol(text, &end, 10) : SHOW_MS;
+
+	if (text && (end == text || *end || ms < 0))
+		ms = SHOW_MS;
 	*p = (struct npj_progress){ .name = name, .began_ms = now_ms() };
+	p->show_ms = p->began_ms + ms;
 }
 
 static void show(struct npj_progress *p, int64_t now)
@@ -83,7 +91,7 @@ static void show(struct npj_progress *p, int64_t now)
 	char line[160], part[48] = "";
 	size_t most;
 
-	if (!p->phase || now - p->began_ms < SHOW_MS || !isatty(STDERR_FILENO))
+	if (!p->phase || now < p->show_ms || !isatty(STDERR_FILENO))
 		return;
 	if (p->total)
 		snprintf(part, sizeof(part), " %u of %u", p->done, p->total);

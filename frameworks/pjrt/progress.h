@@ -9,7 +9,7 @@ struct npj_progress {
 	const char *name; /* of the program */
 	const char *phase; /* a static string; NULL: none has begun */
 	unsigned int done, total;
-	int64_t began_ms, looked_ms;
+	int64_t began_ms, looked_ms, show_ms;
 	bool shown; /* there is a line to clear */
 	bool interrupted; /* by who said so, and is not asked again */
 };
