@@ -282,17 +282,24 @@ int slices_order(const struct slices *s, unsigned int ndim, struct ncc_shape *di
 	if (dims->ndim != ndim)
 		return -EINVAL;
 	for (unsigned int i = 0; i < ndim; i++) {
+		int at = -1;
+
 		if (listed(g->window, g->nwindow, i)) {
 			while (g->dropped >> d & 1 || listed(g->batch, g->nbatch, d))
 				d++;
-			map[i] = (uint8_t)(s->nq + (unsigned int)place_of(s, d++));
-			continue;
+			at = place_of(s, d++);
+			at += at < 0 ? 0 : (int)s->nq;
+		} else {
+			q += q == g->vector; /* skips the vector's dimension */
+			for (unsigned int k = 0; k < s->nq; k++)
+				if (s->q[k] == q)
+					at = (int)k;
+			q++;
 		}
-		q += q == g->vector; /* skips the vector's dimension */
-		for (unsigned int k = 0; k < s->nq; k++)
-			if (s->q[k] == q)
-				map[i] = (uint8_t)k;
-		q++;
+		/* A window's dimension may be one that the result has not. */
+		if (at < 0)
+			return -EINVAL;
+		map[i] = (uint8_t)at;
 	}
 	return 0;
 }

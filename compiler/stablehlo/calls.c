@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tiling.h"
+#include "convert.h"
 
 #define MOST_CALLED 64
 #define TYPED_FFI 4 /* CustomCallApiVersion */
@@ -190,7 +190,7 @@ int whole_custom_call(struct scope *s, const struct mlir_op *op)
 	if (!strcmp(target, "mhlo.topk"))
 		return top_k(s, op, mlir_attr_of(op, "mhlo.attributes"));
 	if (manual_is_call(target))
-		return manual_call(s, op, target);
+		return manual_call(s, op);
 	p = convert_add(s, "custom-call", convert_result_shape(s, op), in, op->nin);
 	if (!p)
 		return -ENOTSUP;

@@ -458,13 +458,9 @@ int convert_body(struct scope *s, const struct mlir_block *b)
 		if (!p)
 			return -ENOTSUP;
 		p->parameter_number = (int64_t)i;
-		if (s->v->argument(s, i, &b->args[i], &p))
-			return -ENOTSUP;
 		convert_set(s, &b->args[i], p);
 	}
 	out = convert_block(s, b, &n);
-	if (out && s->v->results(s, out, n))
-		return -ENOTSUP;
 	root = !out ? NULL : n == 1 ? out[0] : convert_tuple(s, out, n);
 	return convert_close(s, root);
 }

@@ -35,16 +35,11 @@ struct convert {
 	unsigned int partitions;
 	int64_t numbers; /* that fold.c has */
 	bool folded; /* fold.c made constants, of which others may be left that nothing uses */
-	const struct mlir_op *main; /* the function that is called from outside */
-	unsigned int manual; /* computations on partitions around what is converted */
-	/* partition.c: how what the program takes and gives lies on partitions; NULL: whole */
+	/* How what the program takes and gives is divided (spmd.h) */
 	const struct ncc_tiling **in, **out;
 	size_t nin, nout;
 	/* operations.c: converts an operation; how what is below reaches the others */
 	int (*op)(struct scope *s, const struct mlir_op *op);
-	/* manual.c: what main says of how an argument or the results lie on the devices */
-	int (*argument)(struct scope *s, size_t i, struct mlir_value *value, hlo_instruction **p);
-	int (*results)(struct scope *s, hlo_instruction **out, size_t n);
 	/* The first operation that HLO's message here does not say whole; NULL: none */
 	const struct mlir_op *partly;
 };
@@ -174,6 +169,10 @@ int whole_nothing(struct scope *s, const struct mlir_op *op);
 int whole_rng(struct scope *s, const struct mlir_op *op);
 int whole_select(struct scope *s, const struct mlir_op *op);
 int whole_static(struct scope *s, const struct mlir_op *op);
+
+/* manual.c: XLA's custom calls around computations on partitions */
+bool manual_is_call(const char *target);
+int manual_call(struct scope *s, const struct mlir_op *op);
 
 /* collective.c */
 int whole_collective(struct scope *s, const struct mlir_op *op);

@@ -35,6 +35,7 @@ typedef uint32_t spmd_axes;
 struct spmd_mesh {
 	unsigned int n, naxes; /* devices; axes */
 	unsigned int size[SPMD_MOST_AXES];
+	uint8_t of[SPMD_MOST_AXES]; /* which axis of the program's first mesh it is a part of */
 	uint8_t at[SPMD_MOST_DEVICES][SPMD_MOST_AXES]; /* where along each axis a device is */
 	uint16_t place[SPMD_MOST_DEVICES]; /* which place among all of them */
 };
@@ -177,6 +178,8 @@ int spmd_axes_of(const struct spmd *p, const uint16_t *tile, unsigned int tiles,
 unsigned int spmd_axes_mask(spmd_axes a);
 spmd_axes spmd_axes_list(unsigned int mask); /* those of the mask, in order */
 unsigned int spmd_axes_count(spmd_axes a);
+/* The slowest of them that are all parts of axes of the program's first mesh */
+spmd_axes spmd_axes_named(const struct spmd *p, spmd_axes a);
 spmd_axes spmd_axes_first(spmd_axes a, unsigned int n); /* the slowest n of them */
 spmd_axes spmd_axes_rest(spmd_axes a, unsigned int n); /* all but those */
 
@@ -210,12 +213,12 @@ static inline int8_t *spmd_out(struct spmd *p, size_t i)
 {
 	return p->factors.out + i * SPMD_MOST_RANK;
 }
-/* The rules of spmd_shapes.c and spmd_index.c, which spmd_rules.c's table has rows of */
-typedef int (*spmd_rule)(struct spmd *p, const struct mlir_op *op);
+/* spmd_sums.c */
 int spmd_new_factor(struct spmd *p, enum spmd_sum sum); /* -1: there are too many */
-bool spmd_is_splat_of(const struct mlir_value *v, double x); /* a constant, all of it x? */
 bool spmd_sum_of(const struct mlir_op *op, enum spmd_sum *sum); /* what its region computes */
 bool spmd_neutral(const struct mlir_value *v, enum spmd_sum sum);
+/* The rules of spmd_shapes.c and spmd_index.c, which spmd_rules.c's table has rows of */
+typedef int (*spmd_rule)(struct spmd *p, const struct mlir_op *op);
 int spmd_rule_broadcast(struct spmd *p, const struct mlir_op *op);
 int spmd_rule_reshape(struct spmd *p, const struct mlir_op *op);
 int spmd_rule_slice(struct spmd *p, const struct mlir_op *op);

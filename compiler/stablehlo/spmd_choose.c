@@ -434,19 +434,32 @@ static int backward(struct spmd *p, const struct mlir_block *b, const struct spm
 	return rc;
 }
 
-int spmd_choose(struct spmd *p)
+/*
+ * A result of which nothing is said is as it comes, but for parts of axes: the framework has names
+ * for whole ones alone.
+ */
+static void take_results(struct spmd *p)
 {
 	const struct mlir_op *end = end_of(p->body);
+
+	for (size_t i = 0; i < end->nin; i++) {
+		if (p->said[i])
+			continue;
+		p->results[i] = spmd_note(end->in[i])->split;
+		for (unsigned int d = 0; d < SPMD_MOST_RANK; d++)
+			p->results[i].dim[d] = spmd_axes_named(p, p->results[i].dim[d]);
+	}
+}
+
+int spmd_choose(struct spmd *p)
+{
 	unsigned int visits = 0;
 	int rc = forward(p, p->body, &visits);
 
-	/* A result of which nothing is said is as it comes. */
-	for (size_t i = 0; !rc && i < end->nin; i++)
-		if (!p->said[i])
-			p->results[i] = spmd_note(end->in[i])->split;
-	rc = rc ? rc : backward(p, p->body, p->results);
-	for (size_t i = 0; !rc && i < end->nin; i++)
-		if (!p->said[i])
-			p->results[i] = spmd_note(end->in[i])->split;
+	if (rc)
+		return rc;
+	take_results(p);
+	rc = backward(p, p->body, p->results);
+	take_results(p);
 	return rc;
 }

@@ -12,7 +12,7 @@
 #define AXIS_MASK 15u
 
 /* Appends the prime factors of an axis, the slowest first */
-static int add_axis(struct spmd *p, unsigned int size)
+static int add_axis(struct spmd *p, unsigned int size, unsigned int number)
 {
 	struct spmd_mesh *m = &p->mesh;
 
@@ -24,6 +24,7 @@ static int add_axis(struct spmd *p, unsigned int size)
 		if (m->naxes == SPMD_MOST_AXES)
 			return spmd_fail(p, -ENOTSUP, "a mesh of more than %d prime axes",
 					 SPMD_MOST_AXES);
+		m->of[m->naxes] = (uint8_t)number;
 		m->size[m->naxes++] = f;
 		size /= f;
 	}
@@ -61,7 +62,8 @@ static int take_mesh(struct spmd *p, const struct mlir_attr *mesh)
 		p->mesh.place[id] = (uint16_t)i;
 	}
 	for (size_t i = 0; !rc && axes && i < axes->n; i++)
-		rc = add_axis(p, (unsigned int)mlir_entry_of(axes->list[i], "size")->integer);
+		rc = add_axis(p, (unsigned int)mlir_entry_of(axes->list[i], "size")->integer,
+			      (unsigned int)i % UINT8_MAX);
 	return rc ? rc : 1;
 }
 
@@ -93,7 +95,7 @@ int spmd_mesh_make(struct spmd *p, unsigned int devices)
 	if (!rc) {
 		for (unsigned int i = 0; i < devices; i++)
 			p->mesh.place[i] = (uint16_t)i;
-		rc = add_axis(p, devices);
+		rc = add_axis(p, devices, 0);
 	}
 	if (rc < 0)
 		return rc;
@@ -138,6 +140,22 @@ spmd_axes spmd_axes_first(spmd_axes a, unsigned int n)
 spmd_axes spmd_axes_rest(spmd_axes a, unsigned int n)
 {
 	return n * AXIS_BITS >= 32 ? 0 : a >> n * AXIS_BITS;
+}
+
+spmd_axes spmd_axes_named(const struct spmd *p, spmd_axes a)
+{
+	for (unsigned int n = spmd_axes_count(a); n; n--) {
+		const unsigned int mask = spmd_axes_mask(spmd_axes_first(a, n));
+		unsigned int owners = 0, all = 0;
+
+		for (unsigned int i = 0; i < p->mesh.naxes; i++)
+			owners |= mask >> i & 1 ? 1u << p->mesh.of[i] % 32 : 0;
+		for (unsigned int i = 0; i < p->mesh.naxes; i++)
+			all |= owners >> p->mesh.of[i] % 32 & 1 ? 1u << i : 0;
+		if (all == mask)
+			return spmd_axes_first(a, n);
+	}
+	return 0;
 }
 
 unsigned int spmd_parts(const struct spmd *p, spmd_axes a)

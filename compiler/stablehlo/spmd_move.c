@@ -407,6 +407,48 @@ static struct mlir_value *make_terms(struct spmd *p, struct spmd_scope *s, struc
 		       : NULL;
 }
 
+/* A part of a dimension among zeros where the other parts of axes are: terms, whose sum is whole */
+static struct mlir_value *place(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
+				spmd_axes axes, unsigned int d)
+{
+	struct mlir_type *t = spmd_tensor(p, v->type, v->type->ndim);
+	struct mlir_value *in[SPMD_MOST_RANK + 2];
+	struct mlir_op *op;
+
+	if (!t)
+		return NULL;
+	((int64_t *)(uintptr_t)t->dim)[d] *= spmd_parts(p, axes);
+	in[0] = add_zeros(p, &s->list, t);
+	in[1] = v;
+	for (unsigned int i = 0; i < t->ndim; i++) {
+		in[i + 2] = i == d ? offset_of(p, s, axes, v->type->dim[d]) : offset_of(p, s, 0, 0);
+		if (!in[i + 2])
+			return NULL;
+	}
+	op = in[0] ? add_op(p, &s->list, "dynamic_update_slice", t) : NULL;
+	return op && !set_operands(p, op, in, t->ndim + 2) ? op->out : NULL;
+}
+
+/* What is divided by the very axes that are to have terms of a sum */
+static struct mlir_value *place_all(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
+				    struct spmd_split *have, const struct spmd_split *to)
+{
+	const unsigned int mask = spmd_axes_mask(to->sum) & ~spmd_axes_mask(have->sum);
+	const unsigned int rank = v->type->ndim;
+
+	for (unsigned int d = 0; v && d < rank; d++) {
+		const unsigned int n = shared(have->dim[d], to->dim[d]);
+		const spmd_axes axes = spmd_axes_rest(have->dim[d], n);
+
+		if (!axes || spmd_axes_mask(axes) & ~mask)
+			continue;
+		v = place(p, s, v, axes, d);
+		have->dim[d] = spmd_axes_first(have->dim[d], n);
+		have->sum = spmd_axes_list(spmd_axes_mask(have->sum) | spmd_axes_mask(axes));
+	}
+	return v;
+}
+
 struct mlir_value *spmd_move(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
 			     const struct mlir_type *whole, const struct spmd_split *from,
 			     const struct spmd_split *to)
@@ -419,6 +461,8 @@ struct mlir_value *spmd_move(struct spmd *p, struct spmd_scope *s, struct mlir_v
 
 	v = spmd_sum_up(p, s, v, SPMD_ADD, spmd_axes_mask(from->sum) & ~spmd_axes_mask(to->sum),
 			&have, to);
+	have.sum = spmd_axes_list(spmd_axes_mask(from->sum) & spmd_axes_mask(to->sum));
+	v = v ? place_all(p, s, v, &have, to) : NULL;
 	v = v ? exchange_all(p, s, v, &have, to) : NULL;
 	for (unsigned int d = 0; v && d < rank; d++) {
 		const spmd_axes axes = spmd_axes_rest(have.dim[d], shared(have.dim[d], to->dim[d]));
@@ -426,7 +470,7 @@ struct mlir_value *spmd_move(struct spmd *p, struct spmd_scope *s, struct mlir_v
 		if (axes)
 			v = gather(p, s, v, axes, d);
 	}
-	v = v ? make_terms(p, s, v, spmd_axes_mask(to->sum) & ~spmd_axes_mask(from->sum)) : NULL;
+	v = v ? make_terms(p, s, v, spmd_axes_mask(to->sum) & ~spmd_axes_mask(have.sum)) : NULL;
 	t = v ? spmd_tensor(p, v->type, rank) : NULL;
 	if (!t)
 		return NULL;

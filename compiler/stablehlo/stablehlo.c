@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "convert.h"
 #include "export.h"
 #include "spmd.h"
-#include "tiling.h"
 
 #define MAY_ALIAS 1 /* HloInputOutputAliasProto's Kind */
 
@@ -187,14 +187,11 @@ static int convert_module(struct convert *v)
 	int rc = find_functions(&s);
 
 	f = rc ? NULL : find_main(&s);
-	v->main = f ? f->op : NULL;
 	entry = f ? convert_function(&s, f->name) : NULL;
 	if (!entry)
 		return -ENOTSUP;
 	s.at = f->op;
 	rc = fold_sweep(v);
-	if (!rc && v->partitions > 1)
-		rc = partition_module(v, &entry);
 	if (rc)
 		return rc;
 	rc = take_donations(&s, f->op) ?: attr_text(&s, v->m->module, "sym_name", &name);
@@ -245,11 +242,7 @@ static int partition(struct convert *v)
 int stablehlo_read(const void *buf, size_t size, struct hlo_file *f, struct ncc_error *err)
 {
 	struct source *s = calloc(1, sizeof(*s));
-	struct convert v = { .err = err,
-			     .op = convert_op,
-			     .argument = manual_argument,
-			     .results = manual_results,
-			     .next_id = 1 };
+	struct convert v = { .err = err, .op = convert_op, .next_id = 1 };
 	int rc;
 
 	*f = (struct hlo_file){ .size = size, .replicas = 1, .partitions = 1, .release = release };

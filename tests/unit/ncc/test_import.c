@@ -120,6 +120,11 @@ static void gather_of_nothing(Ncc__Hlo__Module *m)
 	p->gather_dimension_numbers = NULL;
 }
 
+static void gather_window_beyond(Ncc__Hlo__Module *m)
+{
+	find(m, "gather")->gather_dimension_numbers->offset_dims[0] = 7;
+}
+
 static void gather_along_nothing(Ncc__Hlo__Module *m)
 {
 	Ncc__Hlo__GatherDimensionNumbers *g = find(m, "gather")->gather_dimension_numbers;
@@ -644,6 +649,7 @@ static const struct {
 	{ P "pad/module.hlo.pb", too_scattered, "more than 15728640 pieces" },
 	{ P "embedding_constant/module.hlo.pb", partial_slices, "does not fit" },
 	{ P "embedding_constant/module.hlo.pb", gather_of_nothing, "dimension numbers" },
+	{ P "embedding_constant/module.hlo.pb", gather_window_beyond, "do not fit" },
 	{ P "embedding_constant/module.hlo.pb", gather_along_nothing, "dimension number -1" },
 	{ "hlo_ops/scatter_add/module.hlo.pb", scatter_shared, "dimension numbers" },
 	{ "hlo_ops/scatter_add/module.hlo.pb", scatter_of_two, "2 operands" },

@@ -289,6 +289,103 @@ START_TEST(is_refused)
 }
 END_TEST
 
+/* What is passed between devices, where x has four parts of its first dimension */
+static const struct {
+	const char *what, *x, *body, *out;
+	unsigned int reduced, gathered;
+} passing[] = {
+	{ "a sum", "8x3",
+	  "%z = stablehlo.constant dense<0.0> : tensor<f32> "
+	  "%0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : "
+	  "(tensor<8x3xf32>, tensor<f32>) -> tensor<3xf32>",
+	  "3", 1, 0 },
+	{ "a sum of 1 and more", "8x3",
+	  "%z = stablehlo.constant dense<1.0> : tensor<f32> "
+	  "%0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : "
+	  "(tensor<8x3xf32>, tensor<f32>) -> tensor<3xf32>",
+	  "3", 0, 1 },
+	{ "a maximum of 1 and more", "8x3",
+	  "%z = stablehlo.constant dense<1.0> : tensor<f32> "
+	  "%0 = stablehlo.reduce(%x init: %z) applies stablehlo.maximum across dimensions = [0] : "
+	  "(tensor<8x3xf32>, tensor<f32>) -> tensor<3xf32>",
+	  "3", 1, 0 },
+	{ "columns", "8x3",
+	  "%0 = stablehlo.slice %x [0:8, 1:3] : (tensor<8x3xf32>) -> "
+	  "tensor<8x2xf32>",
+	  "8x2", 0, 0 },
+	{ "rows", "8x3",
+	  "%0 = stablehlo.slice %x [0:4, 0:3] : (tensor<8x3xf32>) -> "
+	  "tensor<4x3xf32>",
+	  "4x3", 0, 1 },
+	{ "rows joined", "8x3", "%0 = stablehlo.reshape %x : (tensor<8x3xf32>) -> tensor<24xf32>",
+	  "24", 0, 0 },
+	{ "rows of two parts each", "12",
+	  "%0 = stablehlo.reshape %x : (tensor<12xf32>) -> "
+	  "tensor<2x6xf32>",
+	  "2x6", 0, 2 },
+	{ "nobody's rule", "8x3",
+	  "%0 = stablehlo.custom_call @other(%x) : (tensor<8x3xf32>) -> "
+	  "tensor<8x3xf32>",
+	  "8x3", 0, 1 },
+};
+
+START_TEST(is_passed)
+{
+	unsigned int reduced = 0, gathered = 0;
+	const Ncc__Hlo__Computation *c;
+	struct hlo_file f;
+	struct ncc_error err;
+	char text[1500];
+
+	snprintf(text, sizeof(text),
+		 "module attributes {mhlo.num_partitions = 4 : i32} { sdy.mesh @m = <[\"a\"=4]> "
+		 "func.func @main(%%x: tensor<%sxf32> {sdy.sharding = #sdy.sharding<@m, "
+		 "[{\"a\"}%s]>}) "
+		 "-> tensor<%sxf32> { %s return %%0 : tensor<%sxf32> } }",
+		 passing[_i].x, strchr(passing[_i].x, 'x') ? ", {}" : "", passing[_i].out,
+		 passing[_i].body, passing[_i].out);
+	ck_assert_msg(!stablehlo_read(text, strlen(text), &f, &err), "%s", err.text);
+	for (size_t k = 0; k < f.proto->n_computations; k++) {
+		c = f.proto->computations[k];
+		for (size_t i = 0; i < c->n_instructions; i++) {
+			reduced += !strcmp(c->instructions[i]->opcode, "all-reduce");
+			gathered += !strcmp(c->instructions[i]->opcode, "all-gather");
+		}
+	}
+	ck_assert_msg(reduced == passing[_i].reduced && gathered == passing[_i].gathered,
+		      "%s: %u and %u", passing[_i].what, reduced, gathered);
+	hlo_file_free(&f);
+}
+END_TEST
+
+/* Where all users want parts of what is made of nothing, no device makes more. */
+START_TEST(made_in_parts)
+{
+	static const char program[] =
+		"module attributes {mhlo.num_partitions = 4 : i32} { sdy.mesh @m = <[\"a\"=4]> "
+		"func.func @main(%x: tensor<8x3xf32> {sdy.sharding = #sdy.sharding<@m, [{\"a\"}, "
+		"{}]>}) "
+		"-> tensor<8x3xf32> { %i = stablehlo.iota dim = 0 : tensor<8x3xf32> "
+		"%c = stablehlo.cosine %i : tensor<8x3xf32> "
+		"%0 = stablehlo.add %x, %c : tensor<8x3xf32> return %0 : tensor<8x3xf32> } }";
+	unsigned int seen = 0;
+	struct hlo_file f;
+	struct ncc_error err;
+
+	ck_assert_msg(!stablehlo_read(program, strlen(program), &f, &err), "%s", err.text);
+	for (size_t i = 0; i < f.proto->computations[0]->n_instructions; i++) {
+		const Ncc__Hlo__Instruction *p = f.proto->computations[0]->instructions[i];
+
+		if (strcmp(p->opcode, "cosine"))
+			continue;
+		ck_assert_int_eq(p->shape->dimensions[0], 2);
+		seen++;
+	}
+	ck_assert_uint_eq(seen, 1);
+	hlo_file_free(&f);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("spmd");
@@ -298,6 +395,8 @@ int main(void)
 	tcase_add_loop_test(tc, parts, 0, NAMES);
 	tcase_add_test(tc, places);
 	tcase_add_loop_test(tc, xla_text, 0, 5);
+	tcase_add_loop_test(tc, is_passed, 0, (int)(sizeof(passing) / sizeof(passing[0])));
+	tcase_add_test(tc, made_in_parts);
 	tcase_add_loop_test(tc, is_refused, 0, (int)(sizeof(refused) / sizeof(refused[0])));
 	return check_run(s);
 }
