@@ -55,6 +55,7 @@ programs: $(REL)/build.ninja ## build the programs and libraries
 
 .PHONY: wheel
 wheel: programs ## the wheel of the JAX plug-in, in build/wheel (setuptools and auditwheel from PyPI)
+	@scripts/install-deps --frameworks
 	@$(STEP) 1/1 "wheel" frameworks/python/wheel $(REL) $(BUILD)/wheel
 
 modules: | deps ## build neuron.ko for KVER
@@ -89,9 +90,15 @@ check-sweep: programs ## operators on the ends of their types, against onnxrunti
 	@scripts/install-deps --networks
 	@set -e; for s in tests/sweep/onnx.py tests/sweep/hlo.py; do $$s --build $(REL) --target $(TARGET); done
 
-.PHONY: check-frameworks
-check-frameworks: wheel ## JAX on the wheel of the plug-in, against its CPU (JAX from PyPI; JAX="0.6.2 0.12.0.1": these)
-	@tests/frameworks/run $(BUILD)/wheel $(JAX)
+.PHONY: check-frameworks check-frameworks-short
+check-frameworks: programs ## JAX on the wheel of the plug-in, against its CPU (nine versions from PyPI; JAX="0.6.2 0.12.0.1": these)
+	@scripts/install-deps --frameworks
+	@tests/frameworks/run --build $(REL) --output $(BUILD)/tap-frameworks $(JAX)
+
+# What of it `make check` has time for: the newest JAX
+check-frameworks-short: programs
+	@scripts/install-deps --frameworks
+	@tests/frameworks/run --build $(REL) --output $(BUILD)/tap/frameworks --short
 
 check-generic-kernel: programs qemu ## what the cloud kernel has not: hwmon, device coredumps
 	@tests/vm/generic-kernel --build $(REL) --output $(BUILD)/tap-generic

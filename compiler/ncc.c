@@ -114,7 +114,7 @@ static int report(const struct program *p, const struct ncc_output *o, FILE *f)
 	int rc = 0;
 
 	if (n > 1)
-		fprintf(f, "{\"%s\": [\n", o->nloops ? "parts" : o->lnc > 1 ? "cores" : "stages");
+		fprintf(f, "{\"%s\": [\n", o->parts ? "parts" : o->lnc > 1 ? "cores" : "stages");
 	for (unsigned int i = 0; !rc && i < n; i++) {
 		struct ncc_report r = report_of(&p[i], o);
 
@@ -186,7 +186,7 @@ static int schedule(struct program *p, const struct ncc_options *opt, struct ncc
 	int rc;
 
 	phase(opt, "scheduling");
-	rc = ncc_schedule(&p->g.prog, stream, err);
+	rc = ncc_wanted(opt, err) ?: ncc_schedule(&p->g.prog, stream, err);
 	if (!rc)
 		say_streams(opt, &p->g.prog, stream);
 	if (!rc && opt->compress_constants && p->g.prog.target->core >= 2)
@@ -228,6 +228,7 @@ static int back_end(struct ncc_module **module, unsigned int n, const struct ncc
 	o->subgraph = sg;
 	o->nsubgraphs = n;
 	phase(opt, "writing");
+	rc = rc ?: ncc_wanted(opt, err);
 	if (!rc)
 		rc = o->time ? add_times(p, n, o) : write_neff(o, &o->file, &o->size, err);
 	if (!rc)
@@ -275,16 +276,22 @@ static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
 {
 	int rc = 0;
 
-	if (o->lnc > 1 && parts->nloops > NCC_MAX_LOOPS_SHARED)
+	if (o->lnc > 1 && parts->n > 2 * NCC_MAX_LOOPS_SHARED + 1)
 		return ncc_fail(err, -EFBIG, "more than %d loops on two cores",
 				NCC_MAX_LOOPS_SHARED);
-	say(opt, "%u loops in %u parts", parts->nloops, parts->n);
+	say(opt, "%u loops and %u calls of the host in %u parts", parts->nloops, parts->ncalls,
+	    parts->n);
+	if (parts->ntransfers)
+		say(opt, "%u collectives of %u devices", parts->ntransfers, o->ranks);
 	if (o->requested > 1)
 		say(opt, "a program with loops is for one core, %u asked for", o->requested);
 	for (unsigned int i = 0; !rc && i < parts->n; i++)
 		rc = passes(parts->part[i], opt, err);
 	o->loop = parts->loop;
 	o->nloops = parts->nloops;
+	o->parts = parts;
+	o->transfer = parts->transfer;
+	o->ntransfers = parts->ntransfers;
 	if (!rc && o->lnc > 1)
 		return core_back_ends(parts->part, parts->n, opt, o, err);
 	return rc ? rc : back_end(parts->part, parts->n, opt, o, err);
@@ -319,6 +326,11 @@ static bool has(const struct ncc_module *m, enum ncc_kind kind)
 		if (op->kind == kind)
 			return true;
 	return false;
+}
+
+static bool has_transfers(const struct ncc_module *m)
+{
+	return has(m, NCC_TRANSFER) || has(m, NCC_RANK);
 }
 
 static bool calls_library(const struct ncc_module *m)
@@ -359,8 +371,12 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 				o->target->name);
 	if (calls_library(m))
 		o->library = opt->library;
-	if (!ncc_has_loops(m))
+	if (!ncc_has_parts(m))
 		return back_ends(m, opt, o, err);
+	if (m->ranks && has_transfers(m)) {
+		o->ranks = m->ranks;
+		o->partitions = m->partitions;
+	}
 	ncc_dump_ir(m, opt, NCC_PASS_READ);
 	rc = ncc_cut_loops(m, &parts, err);
 	rc = rc ? rc : part_back_end(&parts, opt, o, err);

@@ -80,8 +80,39 @@ static int make_dense(struct ncc_gen *g, struct ncc_view *v)
 }
 
 /*
- * Copies by way of SBUF what needs a cast or lies in PSUM, laid out as the side that an engine can
- * reach.
+ * The dimension in which a destination in DRAM has neighbours, if the source repeats along it: a
+ * DMA would write those one by one. -1: it does not, or they are few
+ */
+static int fill_dim(const struct ncc_view *dst, const struct ncc_view *src)
+{
+	int64_t n = 1;
+	int inner = -1;
+
+	if (dst->buf->space != NCC_DRAM)
+		return -1;
+	for (unsigned int d = 0; d < src->ndim; d++) {
+		n *= src->dim[d];
+		if (src->dim[d] > 1 && dst->stride[d] == 1)
+			inner = (int)d;
+	}
+	if (inner < 0 || n < FEWEST_SPARSE || src->stride[inner] || inner == src->pdim)
+		return -1;
+	return inner;
+}
+
+/* The dimension that lies along the partitions on the way through SBUF */
+static int through_pdim(const struct ncc_view *dst, const struct ncc_view *src)
+{
+	if (view_on_engine(dst))
+		return dst->pdim;
+	if (fill_dim(dst, src) >= 0)
+		return src->pdim >= 0 ? src->pdim : tile_pdim(dst, -1, 0);
+	return tile_pdim(src, src->pdim, 0);
+}
+
+/*
+ * Copies by way of SBUF what needs a cast, lies in PSUM or repeats, laid out as the side that an
+ * engine can reach.
  */
 static int copy_through(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
 {
@@ -92,10 +123,11 @@ static int copy_through(struct ncc_gen *g, const struct ncc_view *dst, const str
 		rc = gen_fetch(g, src, dst->pdim, 0, &t);
 		return rc ? rc : copy_on_engine(g, dst, &t);
 	}
-	if (tile_bytes(src, src->dim, pdim, 0) > TILE_BYTES || gen_sparse_dim(src, -1) >= 0)
-		pdim = tile_pdim(src, pdim, 0);
+	if (tile_bytes(src, src->dim, pdim, 0) > TILE_BYTES || gen_sparse_dim(src, -1) >= 0 ||
+	    fill_dim(dst, src) >= 0)
+		pdim = through_pdim(dst, src);
 	rc = gen_fetch(g, src, pdim, dst->dtype, &t);
-	if (!rc && gen_sparse_dim(&t, -1) >= 0)
+	if (!rc && (gen_sparse_dim(&t, -1) >= 0 || fill_dim(dst, &t) >= 0))
 		rc = make_dense(g, &t);
 	return rc ? rc : gen_dma(g, dst, &t);
 }
@@ -103,13 +135,14 @@ static int copy_through(struct ncc_gen *g, const struct ncc_view *dst, const str
 /* Copies by way of SBUF what is too large for it, box by box. */
 static int copy_boxes(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
 {
-	int pdim = view_on_engine(dst) ? dst->pdim : tile_pdim(src, src->pdim, 0), rc;
+	const struct ncc_view *widest = fill_dim(dst, src) >= 0 ? dst : src;
+	int pdim = through_pdim(dst, src), rc;
 	unsigned int mark = g->ntemps;
 	int64_t step[NCC_MAX_DIMS];
 	struct tile_box b;
 
 	memcpy(step, src->dim, sizeof(step));
-	while (tile_bytes(src, step, pdim, dst->dtype) > TILE_BYTES / 2 &&
+	while (tile_bytes(widest, step, pdim, dst->dtype) > TILE_BYTES / 2 &&
 	       tile_halve(step, src->ndim, pdim, ~0u))
 		;
 	tile_first(&b, src->ndim, src->dim, step);
@@ -121,6 +154,26 @@ static int copy_boxes(struct ncc_gen *g, const struct ncc_view *dst, const struc
 		gen_release_temps(g, mark);
 	} while (!rc && tile_next(&b));
 	return rc;
+}
+
+/* Fills what repeats along d, which is spread over the partitions if too few other rows are. */
+static int copy_fill(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src,
+		     int d)
+{
+	int pdim = through_pdim(dst, src), rc;
+	struct ncc_view to, from;
+
+	if (pdim != d && (pdim == src->pdim || dst->dim[pdim] >= NEURON_PARTITIONS / 4 ||
+			  !tile_can_split(dst, d)))
+		return copy_boxes(g, dst, src);
+	if (!tile_can_split(dst, d))
+		return gen_dma(g, dst, src);
+	to = tile_split(dst, (unsigned int)d);
+	from = tile_split(src, (unsigned int)d);
+	rc = copy_boxes(g, &to, &from);
+	to = tile_rest(dst, (unsigned int)d);
+	from = tile_rest(src, (unsigned int)d);
+	return rc || !to.dim[d] ? rc : gen_dma(g, &to, &from);
 }
 
 /*
@@ -171,6 +224,7 @@ static bool fetches_better(const struct ncc_view *dst, const struct ncc_view *sr
 
 int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
 {
+	const int fill = src->dtype == dst->dtype ? fill_dim(dst, src) : -1;
 	bool before = g->no_room;
 	unsigned int mark = g->ntemps;
 	int rc;
@@ -184,6 +238,8 @@ int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_vie
 			return rc;
 		g->no_room = before;
 	}
+	if (fill >= 0 && src->buf->space != NCC_PSUM)
+		return copy_fill(g, dst, src, fill);
 	if (dst->dtype == src->dtype && dst->buf->space != NCC_PSUM &&
 	    src->buf->space != NCC_PSUM && !fetches_better(dst, src) &&
 	    (dst->buf->space != NCC_DRAM || gen_sparse_dim(src, -1) < 0))

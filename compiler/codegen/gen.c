@@ -593,7 +593,7 @@ int ncc_generate(struct ncc_gen *g)
 	for (struct ncc_op *op = g->m->first; !rc && op; op = op->next) {
 		if (g->opt->progress)
 			g->opt->progress(g->opt->opaque, "generating", op->id, g->m->nops);
-		rc = gen_op(g, op);
+		rc = ncc_wanted(g->opt, g->err) ?: gen_op(g, op);
 		gen_release_temps(g, 0);
 		if (!rc)
 			release_operands(g, op);

@@ -9,6 +9,7 @@
 #include "call.h"
 #include "empty.h"
 #include "flow.h"
+#include "host.h"
 #include "ir/traits.h"
 #include "operations.h"
 #include "sizes.h"
@@ -109,11 +110,12 @@ static int make_branch(struct hlo_inst *in, const struct branch *br, struct hlo_
 	struct hlo_value arg = *br->arg, got, result = *v;
 	const unsigned int loops = imp->loops;
 	unsigned int n = 0, since;
+	struct hlo_effects effects;
 	struct ncc_made made;
 	int rc;
 
 	for (unsigned int i = 0; i < 2; i++)
-		pairs[i] = ncc_alloc(imp->m, (arg.n + v->n + 1) * sizeof(struct ncc_op *));
+		pairs[i] = ncc_alloc(imp->m, (arg.n + v->n + 2) * sizeof(struct ncc_op *));
 	never = p ? build_splat(&in->b, &p->shape, 0) : NULL;
 	/* what the branch computes depends on the loop by its arguments, if nothing else does */
 	if (!held || !never || !pairs[0] || !pairs[1] ||
@@ -122,7 +124,8 @@ static int make_branch(struct hlo_inst *in, const struct branch *br, struct hlo_
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	since = imp->m->made;
 	imp->guard = held;
-	rc = hlo_call(in, br->c, &arg, 1, &got) ?: hlo_pack(in, br->layout, &got);
+	rc = hlo_effects_begin(in, loop, &effects) ?: hlo_call(in, br->c, &arg, 1, &got) ?:
+	     hlo_pack(in, br->layout, &got);
 	imp->guard = guard;
 	if (rc)
 		return rc;
@@ -149,6 +152,7 @@ static int make_branch(struct hlo_inst *in, const struct branch *br, struct hlo_
 		pairs[0][n] = held;
 		pairs[1][n++] = never;
 	}
+	n = hlo_effects_pair(in, &effects, pairs[0], pairs[1], n);
 	end = build_loop_end(&in->b, loop, never, pairs[0], pairs[1], n);
 	for (unsigned int i = 0; i < v->n; i++) {
 		if (!hlo_is_empty(v->op[i]))
@@ -158,7 +162,7 @@ static int make_branch(struct hlo_inst *in, const struct branch *br, struct hlo_
 	}
 	*v = result;
 	imp->loops++;
-	return 0;
+	return hlo_effects_end(in, &effects, end);
 }
 
 /* Is a branch worth that, whose value was made since then, and is it possible? */
@@ -206,6 +210,7 @@ static int choose_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int n
 				     l };
 		const unsigned int loops = in->imp->loops;
 		const unsigned int since = in->imp->m->made;
+		struct ncc_op *effect = in->imp->effect;
 
 		if (!br.p && n > 1)
 			return hlo_fail(in, -ENOMEM, "out of memory");
@@ -214,6 +219,7 @@ static int choose_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int n
 			return rc;
 		if (is_worth(in, &br, &a, since, loops + nlater)) {
 			in->imp->loops = loops;
+			in->imp->effect = effect;
 			later[nlater++] = br;
 		} else if (any) {
 			rc = hlo_choose_leaves(in, br.p, &a, v);

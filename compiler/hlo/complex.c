@@ -11,6 +11,7 @@
 
 #include "call.h"
 #include "empty.h"
+#include "host.h"
 #include "operations.h"
 
 bool hlo_has_complex(const struct hlo_inst *in)
@@ -220,6 +221,8 @@ int hlo_complex_convert(struct hlo_inst *in, struct hlo_value *v)
 
 int hlo_complex_call(struct hlo_inst *in, struct hlo_value *v)
 {
+	if (hlo_is_host_call(in->p))
+		return hlo_host_call(in, v);
 	return strcmp(in->p->custom_call_target, "Sharding") ? hlo_unsupported(in)
 							     : hlo_complex_parts(in, v);
 }

@@ -84,12 +84,18 @@ bool hlo_is_complex(int32_t type)
 	return type == HLO_C64 || type == HLO_C128;
 }
 
+const struct ncc_shape hlo_token_shape = { .dtype = NEURON_DT_INT8, .pred = true, .ndim = 1 };
+
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s)
 {
 	const struct element_type *type = type_of(p->element_type);
 	size_t i;
 
 	memset(s, 0, sizeof(*s));
+	if (p->element_type == HLO_TOKEN) {
+		*s = hlo_token_shape;
+		return 0;
+	}
 	if (type->narrow && in->imp->narrow) {
 		in->imp->narrowed = true;
 		type = type_of((int32_t)type->narrow);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host.h"
 #include "operations.h"
 #include "sizes.h"
 
@@ -38,6 +39,8 @@ static bool is_empty(const struct hlo_value *v)
 
 static bool is_empty_shape(const Ncc__Hlo__Shape *p)
 {
+	if (p->element_type == HLO_TOKEN)
+		return true;
 	for (size_t d = 0; d < p->n_dimensions; d++)
 		if (!p->dimensions[d])
 			return true;
@@ -67,7 +70,7 @@ bool hlo_meets_empty(const struct hlo_inst *in)
 
 	for (unsigned int i = 0; !meets && i < in->nin; i++)
 		meets = is_empty(&in->in[i]);
-	return meets && !passes_on(in->p->opcode);
+	return meets && !passes_on(in->p->opcode) && !hlo_is_host_call(in->p);
 }
 
 static int take_shapes(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct leaves *l)
@@ -99,7 +102,7 @@ static int take_shapes(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct lea
 	return rc;
 }
 
-static struct ncc_op *placeholder(struct hlo_inst *in, const struct ncc_shape *s)
+struct ncc_op *hlo_placeholder(struct hlo_inst *in, const struct ncc_shape *s)
 {
 	struct ncc_op *op = ncc_op_new(in->imp->m, NCC_CONST, in->p->name, 0);
 
@@ -108,6 +111,11 @@ static struct ncc_op *placeholder(struct hlo_inst *in, const struct ncc_shape *s
 		op->data = op; /* of no bytes */
 	}
 	return op;
+}
+
+struct ncc_op *hlo_empty_token(struct hlo_inst *in)
+{
+	return hlo_placeholder(in, &hlo_token_shape);
 }
 
 static int allocate(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v)
@@ -245,7 +253,7 @@ static int custom_call(struct hlo_inst *in, const struct leaves *l, struct hlo_v
 					in->p->custom_call_target);
 	for (unsigned int i = 0; i < l->n; i++) {
 		v->op[i] = ncc_elems(&l->shape[i]) ? build_splat(&in->b, &l->shape[i], 0)
-						   : placeholder(in, &l->shape[i]);
+						   : hlo_placeholder(in, &l->shape[i]);
 		if (!v->op[i])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 	}
@@ -271,7 +279,7 @@ static int random_bits(struct hlo_inst *in, const struct leaves *l, struct hlo_v
 	(void)run;
 	if (l->n != 2 || !ncc_elems(&l->shape[0]) || in->in[0].n != 1)
 		return hlo_fail(in, -EINVAL, "the result is no tuple of a state and bits");
-	v->op[1] = placeholder(in, &l->shape[1]);
+	v->op[1] = hlo_placeholder(in, &l->shape[1]);
 	return v->op[1] ? hlo_take_halves(in, 0, &v->op[0])
 			: hlo_fail(in, -ENOMEM, "out of memory");
 }
@@ -306,7 +314,7 @@ int hlo_of_empty(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 	if (rc)
 		return rc;
 	for (unsigned int i = 0; l.without == l.n && i < l.n; i++) {
-		v->op[i] = placeholder(in, &l.shape[i]);
+		v->op[i] = hlo_placeholder(in, &l.shape[i]);
 		if (!v->op[i])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 	}
@@ -353,7 +361,7 @@ int hlo_empty_parameter(struct hlo_inst *in, struct hlo_value *v)
 					"a dynamic dimension of a value that has no elements");
 	rc = take_shapes(in, in->p->shape, &l) ?: allocate(in, &l, v);
 	for (unsigned int i = 0; !rc && i < l.n; i++) {
-		v->op[i] = placeholder(in, &l.shape[i]);
+		v->op[i] = hlo_placeholder(in, &l.shape[i]);
 		rc = v->op[i] ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 	}
 	v->complex = hlo_is_complex(in->p->shape->element_type);
@@ -372,7 +380,7 @@ int hlo_drop_empty(struct hlo_inst *in, struct hlo_value *v)
 	if (in->imp->m->out_source && with.n < v->n)
 		return hlo_fail(in, -ENOTSUP,
 				"results without elements beside such of dynamic dimensions");
-	if (v->n && !with.n)
+	if (v->n && !with.n && !in->imp->effect)
 		return hlo_fail(in, -ENOTSUP, "none of the module's results has elements");
 	v->n = with.n;
 	v->op = with.op;

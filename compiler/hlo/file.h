@@ -16,7 +16,9 @@ struct hlo_file {
 	const void *bytes;
 	size_t size; /* of the file: so many bytes its constants may have at least */
 	unsigned int replicas, partitions;
-	bool divided; /* has a partition only a part of an argument or a result? */
+	/* How arguments and results, in their order, lie on partitions, NULL: whole; none: all are */
+	const struct ncc_tiling *const *in, *const *out;
+	size_t nin, nout;
 	/* What proto does not say whole of the program, for a message; NULL: it says all */
 	const char *partly;
 	void (*release)(struct hlo_file *f); /* frees proto */

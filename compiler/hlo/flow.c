@@ -10,6 +10,7 @@
 #include "call.h"
 #include "empty.h"
 #include "flow.h"
+#include "host.h"
 #include "ir/range.h"
 #include "operations.h"
 #include "sizes.h"
@@ -127,7 +128,7 @@ struct unrolling {
 	struct ncc_op *going; /* all conditions so far; NULL: none depends on data */
 	unsigned int iterations; /* since the first one that depends on data */
 	unsigned int turns;
-	unsigned int made, loops; /* imp->made and imp->loops when it began */
+	unsigned int made, loops, transfers; /* the import's of these names when it began */
 };
 
 static int condition(struct hlo_inst *in, const Ncc__Hlo__Computation *cond,
@@ -209,7 +210,9 @@ static int iterate(struct hlo_inst *in, struct unrolling *u)
 	struct ncc_op *guard = in->imp->guard;
 	int rc;
 
-	if (in->imp->made > in->imp->unrolled.made || in->imp->m->made > in->imp->unrolled.m_made)
+	/* each iteration of what passes among devices would be parts of its own */
+	if (in->imp->made > in->imp->unrolled.made || in->imp->m->made > in->imp->unrolled.m_made ||
+	    in->imp->transfers != u->transfers)
 		return NOT_UNROLLED;
 	in->imp->guard = hlo_both(in, guard, u->going);
 	rc = next_state(in, u->body, &u->layout, &before, &u->state);
@@ -269,7 +272,8 @@ struct looping {
 	struct ncc_op *loop, *again;
 	struct ncc_op *held; /* the iteration's condition, as a state */
 	struct hlo_value state, next; /* a state, or the value before the loop, which stays */
-	bool nested; /* it contains loops */
+	struct hlo_effects effects; /* of its calls of the host */
+	bool nested; /* it contains loops or calls of the host */
 };
 
 static bool is_state(const struct looping *l, const struct ncc_op *op)
@@ -285,7 +289,7 @@ static int end_loop(struct hlo_inst *in, struct looping *l, struct hlo_value *v)
 	v->n = l->state.n;
 	v->op = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
 	for (int i = 0; i < 2; i++)
-		changes[i] = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
+		changes[i] = ncc_alloc(in->imp->m, (v->n + 2) * sizeof(struct ncc_op *));
 	if (!v->op || !changes[0] || !changes[1])
 		return hlo_fail(in, -ENOMEM, "out of memory");
 
@@ -302,6 +306,7 @@ static int end_loop(struct hlo_inst *in, struct looping *l, struct hlo_value *v)
 		changes[1][n++] = l->again;
 	}
 
+	n = hlo_effects_pair(in, &l->effects, changes[0], changes[1], n);
 	end = build_loop_end(&in->b, l->loop, l->again, changes[0], changes[1], n);
 	for (unsigned int i = 0; i < v->n && end; i++)
 		if (is_state(l, v->op[i]))
@@ -312,7 +317,7 @@ static int end_loop(struct hlo_inst *in, struct looping *l, struct hlo_value *v)
 			return hlo_fail(in, -ENOMEM, "out of memory");
 
 	in->imp->loops++;
-	return 0;
+	return hlo_effects_end(in, &l->effects, end);
 }
 
 /*
@@ -351,7 +356,8 @@ static int make_loop(struct hlo_inst *in, const struct unrolling *u, const struc
 	if (rc)
 		return rc;
 	if (in->imp->loops >= hlo_most_loops(in->imp))
-		return hlo_fail(in, -EFBIG, "more than %u loops", hlo_most_loops(in->imp));
+		return hlo_fail(in, -EFBIG, "more than %u loops and calls of the host",
+				hlo_most_loops(in->imp));
 	p = hlo_both(in, in->imp->guard, p);
 	l.loop = build_loop(&in->b, p);
 	l.held = l.loop ? build_state(&in->b, l.loop, p) : NULL;
@@ -371,7 +377,7 @@ static int make_loop(struct hlo_inst *in, const struct unrolling *u, const struc
 		if (!state[i])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 	}
-	rc = make_iteration(in, u, &l);
+	rc = hlo_effects_begin(in, l.loop, &l.effects) ?: make_iteration(in, u, &l);
 	return rc ? rc : end_loop(in, &l, v);
 }
 
@@ -380,6 +386,7 @@ static int unroll(struct hlo_inst *in, struct unrolling *u)
 {
 	struct hlo_import *imp = in->imp;
 	unsigned int made = imp->made, loops = imp->loops;
+	struct ncc_op *effect = imp->effect;
 	const unsigned int share = made < NCC_MAX_OPS ? (NCC_MAX_OPS - made) / SHARE : 0;
 	bool outermost = !imp->unrolled.made;
 	int rc = ITERATION;
@@ -397,6 +404,7 @@ static int unroll(struct hlo_inst *in, struct unrolling *u)
 	if (rc == NOT_UNROLLED) {
 		imp->made = made;
 		imp->loops = loops;
+		imp->effect = effect;
 	}
 
 	if (outermost)
@@ -410,7 +418,8 @@ int hlo_while(struct hlo_inst *in, struct hlo_value *v)
 	struct unrolling u = { .body = hlo_called(in, 0),
 			       .cond = hlo_called(in, 1),
 			       .made = in->imp->made,
-			       .loops = in->imp->loops };
+			       .loops = in->imp->loops,
+			       .transfers = in->imp->transfers };
 	struct hlo_value before;
 	int rc;
 

@@ -77,8 +77,12 @@ struct hlo_import {
 		   const struct hlo_value *args, unsigned int nargs, struct hlo_value *result);
 	const struct ncc_shape *lift; /* hlo_lift: the shape that scalars get; or NULL */
 	struct ncc_op *guard; /* the result counts only if this holds; NULL: always */
+	bool calls_host; /* there are calls of the host (host.h) ... */
+	struct ncc_op *effect; /* ... of which this is the last with an effect; NULL: none */
 	char *where; /* the place of the instruction that calls this computation, or NULL */
-	unsigned int loops; /* loops that were not unrolled */
+	unsigned int loops; /* loops that were not unrolled, and calls of the host */
+	unsigned int replicas, partitions; /* that execute the program */
+	unsigned int transfers; /* what passes among them */
 	uint32_t randoms; /* instructions whose random numbers are our own */
 	struct {
 		unsigned int made, m_made;
@@ -117,8 +121,9 @@ int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 /* Has the import searched for too long? -EFBIG then, and nothing goes on. */
 int hlo_check_steps(struct hlo_inst *in);
 int hlo_unsupported(struct hlo_inst *in); /* -ENOTSUP, with the name */
-/* A complex array's is that of each of its parts. */
+/* A complex array's is that of each of its parts, a token's that of an array without elements. */
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s);
+extern const struct ncc_shape hlo_token_shape;
 bool hlo_is_complex(int32_t type);
 unsigned int hlo_leaves(const Ncc__Hlo__Shape *s); /* of a value of that shape */
 bool hlo_is_wide(int32_t type); /* has it 64 bits, which --narrow-64bit makes 32? */

@@ -7,12 +7,14 @@
 #include "import.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "complex.h"
 #include "empty.h"
 #include "file.h"
+#include "host.h"
 #include "operations.h"
 #include "sizes.h"
 
@@ -197,6 +199,9 @@ static int import_all(struct hlo_import *imp, struct scope *s)
 		struct hlo_inst in = new_inst(imp, s->c->instructions[i]);
 		int rc;
 
+		rc = ncc_wanted(imp->opt, imp->err);
+		if (rc)
+			return rc;
 		if (++imp->made > NCC_MAX_OPS)
 			return ncc_fail(imp->err, -EFBIG, "more than %d operations", NCC_MAX_OPS);
 		in.b.where = source_of(imp, in.p->metadata) ?: caller;
@@ -394,7 +399,8 @@ static int import_entry(struct hlo_import *imp)
 	free(args);
 	imp->m->nouts = result.n;
 	imp->m->outs = result.op;
-	if (!rc && !result.n && !imp->obstacles->n)
+	imp->m->effect = imp->effect;
+	if (!rc && !result.n && !imp->effect && !imp->obstacles->n)
 		rc = ncc_fail(imp->err, -EINVAL, "the module has no result");
 	return rc;
 }
@@ -407,6 +413,8 @@ int hlo_import_file(const struct hlo_file *f, const struct ncc_options *opt,
 				  .opt = opt,
 				  .err = err,
 				  .obstacles = &obstacles,
+				  .replicas = f->replicas,
+				  .partitions = f->partitions,
 				  .run = run_computation };
 	const char *name = f->proto->name;
 	int rc = hlo_check_fields(f->proto, opt, err);
@@ -420,9 +428,15 @@ int hlo_import_file(const struct hlo_file *f, const struct ncc_options *opt,
 	imp.narrow = opt->narrow_64bit || fits;
 	/* a program with jumps is for one core, and no stage of a pipeline */
 	imp.branches = opt->target && opt->target->core >= 2 && opt->pipeline_cores <= 1;
+	imp.calls_host = hlo_host_calls(f->proto, NULL);
 	imp.m = ncc_module_new(name && *name ? name : "module");
-	if (imp.m)
+	if (imp.m) {
 		imp.m->hardware_rng = opt->hardware_rng;
+		imp.m->partitions = f->partitions;
+		imp.m->ranks = f->replicas <= NCC_MAX_RANKS && f->partitions <= NCC_MAX_RANKS
+				       ? f->replicas * f->partitions
+				       : UINT_MAX;
+	}
 	rc = imp.m ? import_entry(&imp) : ncc_no_memory(err);
 	rc = ncc_obstacles_report(&obstacles, opt, err) ?: rc;
 	if (rc) {

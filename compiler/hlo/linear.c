@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host.h"
 #include "operations.h"
 
 #define MOST_ROWS 1024 /* each row is unrolled, or an iteration of a loop */
@@ -316,6 +317,8 @@ static const struct {
 
 int hlo_custom_call(struct hlo_inst *in, struct hlo_value *v)
 {
+	if (hlo_is_host_call(in->p))
+		return hlo_host_call(in, v);
 	if (hlo_is_custom(in))
 		return hlo_no_tuples(in, in->nin) ?: hlo_custom(in, v);
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {

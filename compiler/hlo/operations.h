@@ -89,6 +89,7 @@ int hlo_parameter(struct hlo_inst *in, struct hlo_value *v);
 int hlo_tuple(struct hlo_inst *in, struct hlo_value *v);
 int hlo_tuple_element(struct hlo_inst *in, struct hlo_value *v);
 int hlo_barrier(struct hlo_inst *in, struct hlo_value *v);
+int hlo_after_all(struct hlo_inst *in, struct hlo_value *v);
 
 /* flow.c */
 int hlo_inline(struct hlo_inst *in, struct hlo_value *v);
@@ -101,6 +102,15 @@ int hlo_reduce(struct hlo_inst *in, struct hlo_value *v);
 int hlo_reduce_many(struct hlo_inst *in, struct hlo_value *v);
 int hlo_reduce_window(struct hlo_inst *in, struct hlo_value *v);
 int hlo_window_many(struct hlo_inst *in, struct hlo_value *v);
+
+/* collective.c: what devices pass to each other, and their numbers */
+int hlo_all_gather(struct hlo_inst *in, struct hlo_value *v);
+int hlo_all_reduce(struct hlo_inst *in, struct hlo_value *v);
+int hlo_all_to_all(struct hlo_inst *in, struct hlo_value *v);
+int hlo_collective_broadcast(struct hlo_inst *in, struct hlo_value *v);
+int hlo_collective_permute(struct hlo_inst *in, struct hlo_value *v);
+int hlo_reduce_scatter(struct hlo_inst *in, struct hlo_value *v);
+int hlo_rank(struct hlo_inst *in, struct ncc_op **out);
 
 /* complex.c: each part by itself; four products of parts; by rule->of_pair and of_pairs; others */
 int hlo_complex_parts(struct hlo_inst *in, struct hlo_value *v);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "file.h"
-#include "hlo.h"
+#include "host.h"
 
 #define MOST_LEAVES (1 << 20) /* of all parameters, and of the root: far beyond any program's */
 #define MOST_LOOKS (1 << 26) /* instructions looked at for what outputs are */
@@ -283,8 +283,11 @@ static int make_room(struct reading *r)
 	p->alias = calloc(p->nout + 1, sizeof(*p->alias));
 	p->donor = calloc(p->nin + 1, sizeof(*p->donor));
 	p->same = calloc(p->nout + 1, sizeof(*p->same));
-	if (!p->name || !p->in || !p->out || !p->alias || !p->donor || !p->same)
+	p->ncalls = hlo_host_calls(r->m, NULL);
+	p->call = calloc(p->ncalls + 1, sizeof(*p->call));
+	if (!p->name || !p->in || !p->out || !p->alias || !p->donor || !p->same || !p->call)
 		return ncc_no_memory(r->err);
+	hlo_host_calls(r->m, p->call);
 	for (unsigned int i = 0; i < p->nout; i++)
 		p->alias[i] = p->same[i] = -1;
 	return 0;
@@ -306,6 +309,33 @@ static int read_program(struct reading *r)
 	return rc;
 }
 
+/* Where values lie, if each argument or result is one array */
+static int take_tilings(struct reading *r, const struct ncc_tiling *const *from, size_t n,
+			struct ncc_tiling ***to, unsigned int arrays)
+{
+	const size_t bytes = (size_t)r->p->partitions * NCC_MAX_DIMS;
+
+	*to = calloc(arrays + 1, sizeof(**to));
+	if (!*to)
+		return ncc_no_memory(r->err);
+	for (size_t i = 0; n == arrays && i < n; i++) {
+		struct ncc_tiling *t =
+			from[i] ? malloc(sizeof(*t) + bytes + r->p->partitions) : NULL;
+
+		if (!from[i])
+			continue;
+		if (!t)
+			return ncc_no_memory(r->err);
+		*t = *from[i];
+		t->at = (uint8_t *)(t + 1);
+		t->term = t->at + bytes;
+		memcpy(t->term, from[i]->term, r->p->partitions);
+		memcpy(t->at, from[i]->at, bytes);
+		(*to)[i] = t;
+	}
+	return 0;
+}
+
 int hlo_program(const struct hlo_file *f, struct ncc_program **p, struct ncc_error *err)
 {
 	struct reading r = { .m = f->proto, .err = err };
@@ -321,8 +351,10 @@ int hlo_program(const struct hlo_file *f, struct ncc_program **p, struct ncc_err
 		return ncc_no_memory(err);
 	r.p->replicas = f->replicas;
 	r.p->partitions = f->partitions;
-	r.p->divided = f->divided;
 	rc = read_program(&r);
+	rc = rc ? rc
+		: take_tilings(&r, f->in, f->nin, &r.p->in_tiling, r.p->nin) ?:
+			  take_tilings(&r, f->out, f->nout, &r.p->out_tiling, r.p->nout);
 	free(r.param);
 	free(r.first);
 	if (rc) {
@@ -337,11 +369,18 @@ void hlo_program_free(struct ncc_program *p)
 {
 	if (!p)
 		return;
+	for (unsigned int i = 0; p->in_tiling && i < p->nin; i++)
+		free(p->in_tiling[i]);
+	for (unsigned int i = 0; p->out_tiling && i < p->nout; i++)
+		free(p->out_tiling[i]);
+	free(p->in_tiling);
+	free(p->out_tiling);
 	free(p->name);
 	free(p->in);
 	free(p->out);
 	free(p->alias);
 	free(p->donor);
 	free(p->same);
+	free(p->call);
 	free(p);
 }

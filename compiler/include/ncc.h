@@ -111,6 +111,11 @@ struct ncc_options {
 	 * does not say; may be NULL
 	 */
 	void (*progress)(void *opaque, const char *phase, unsigned int done, unsigned int total);
+	/*
+	 * Whether nobody wants the result any more, asked for each operation and between the steps
+	 * behind them: when it returns true, ncc_compile() ends with -ECANCELED. May be NULL
+	 */
+	bool (*cancelled)(void *opaque);
 	/* The model's bytes are not needed any more; may be NULL */
 	void (*model_read)(void *opaque);
 	void *opaque;
@@ -127,7 +132,8 @@ struct ncc_error {
 /*
  * Compiles a model of opt->framework into a NEFF file in memory; the caller frees *out. The same
  * input gives the same bytes but for the uuid. 0; -EINVAL: not a model; -ENOTSUP: the model has
- * something that is not supported; -EFBIG: it is too large for the device; -ENOMEM
+ * something that is not supported; -EFBIG: it is too large for the device; -ENOMEM;
+ * -ECANCELED
  */
 int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
 		size_t *out_size, struct ncc_error *err);

@@ -14,10 +14,23 @@
 extern "C" {
 #endif
 
+/* The target of custom calls that are calls of the host (docs/compiler.md) */
+#define NCC_HOST_TARGET "neuron_python_callback"
+
 struct ncc_array {
 	int type; /* XLA's PrimitiveType (xla_data.proto): PRED 1, S8 2, ... */
 	unsigned int ndim;
 	int64_t dim[NCC_MAX_DIMS]; /* of a dynamic dimension: the most that it can be */
+};
+
+/* How an array lies on the partitions of a program: along each dimension it is cut into tiles */
+struct ncc_tiling {
+	unsigned int ndim;
+	int64_t tiles[NCC_MAX_DIMS]; /* 1: every partition has all of the dimension */
+	uint8_t *at; /* at [p * NCC_MAX_DIMS + d]: which tile of dimension d partition p has */
+	/* The array is the sum of so many, of which partition p has number term[p]. */
+	int64_t terms;
+	uint8_t *term;
 };
 
 struct ncc_program {
@@ -35,11 +48,14 @@ struct ncc_program {
 	 */
 	int *same;
 	unsigned int replicas, partitions; /* at least 1, and 1 where the model says nothing */
+	/* The numbers of the host's functions that it calls by the custom call NCC_HOST_TARGET */
+	unsigned int ncalls;
+	uint64_t *call;
 	/*
-	 * Has a partition only a part of an argument or a result (sdy.sharding)? Such a program is
-	 * compiled for one device, which has all of them.
+	 * Of each input and output, which are what a partition has of it, how it is cut; NULL:
+	 * every partition has it whole
 	 */
-	bool divided;
+	struct ncc_tiling **in_tiling, **out_tiling;
 };
 
 /*

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #include "neuron/hw/ext.h"
@@ -30,6 +31,13 @@ int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';
 	return code;
+}
+
+int ncc_wanted(const struct ncc_options *opt, struct ncc_error *err)
+{
+	return opt->cancelled && opt->cancelled(opt->opaque)
+		       ? ncc_fail(err, -ECANCELED, "interrupted")
+		       : 0;
 }
 
 int ncc_no_memory(struct ncc_error *err)
@@ -280,6 +288,8 @@ void ncc_count_users(struct ncc_module *m)
 			op->in[i]->users++;
 	for (unsigned int i = 0; i < m->nouts; i++)
 		m->outs[i]->users++;
+	if (m->effect)
+		m->effect->users++;
 }
 
 static struct ncc_op *resolve(struct ncc_op *op)
@@ -414,10 +424,17 @@ void ncc_sweep(struct ncc_module *m)
 		visit(m, m->outs[i], stack);
 	}
 
+	if (m->effect) {
+		m->effect = resolve(m->effect);
+		visit(m, m->effect, stack);
+	}
+
 	for (unsigned int i = 0; i < m->nparams; i++)
 		m->params[i]->mark = 0;
 	for (unsigned int i = 0; i < m->nouts; i++)
 		clear_marks(m->outs[i], stack);
+	if (m->effect)
+		clear_marks(m->effect, stack);
 	free(stack);
 	ncc_count_users(m);
 	sweep_data(m);

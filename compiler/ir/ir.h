@@ -135,6 +135,13 @@ enum ncc_kind {
 	 */
 	NCC_EXCHANGE,
 	/*
+	 * Between the devices that execute the program together, of a module before it is cut into
+	 * parts (passes/loops.c). index: the module's transfer; the operand is what this device
+	 * gives, the value what it gets
+	 */
+	NCC_TRANSFER,
+	NCC_RANK, /* u32: index 0: the device's number in its replica, 1: the replica's */
+	/*
 	 * Loops (passes/loops.c). What depends on a loop's state is computed in every iteration;
 	 * operands alone say what that is.
 	 */
@@ -143,6 +150,13 @@ enum ncc_kind {
 	/* the loop, predicate: is there another iteration? Then states, each with its next value */
 	NCC_LOOP_END,
 	NCC_LOOP_RESULT, /* the end, a state: its value after the last iteration */
+	/*
+	 * A call of a function of the host's (ncc_host_call): what it comes after, if it has an
+	 * effect, a predicate, if it depends on one, and its operands' arrays. The value is a token
+	 * for what comes after it, and nobody's number.
+	 */
+	NCC_HOST_CALL,
+	NCC_HOST_RESULT, /* the call; index: which of its results' arrays */
 	NCC_KINDS,
 };
 
@@ -151,6 +165,21 @@ enum ncc_kind {
  * without infinities). passes/float8.c makes others of it
  */
 #define NCC_DT_F8E4M3FN 0x3f
+
+/*
+ * What passes among devices, elements in their order: the operand of all members of a group one
+ * behind the other; or block i of each, of as many as there are members, to member i; or, of pairs,
+ * the operand from the first device to the second one, and zeros to one that is no second.
+ */
+enum ncc_transfer_kind { NCC_ALL_GATHER, NCC_ALL_TO_ALL, NCC_PERMUTE };
+struct ncc_transfer {
+	enum ncc_transfer_kind kind;
+	unsigned int members; /* of a group; 2 of pairs */
+	unsigned int n; /* devices in all groups or pairs */
+	uint32_t *rank; /* n of them: groups, or pairs, one behind the other */
+};
+#define NCC_MAX_RANKS 256u
+#define NCC_MAX_TRANSFERS 4096u
 
 struct ncc_window {
 	int64_t size, stride, low, high, window_dilation, base_dilation;
@@ -179,6 +208,21 @@ struct ncc_shape {
 	int64_t dim[NCC_MAX_DIMS];
 };
 
+/* An operand or result of the host's: no array of the IR if it has no elements, two if complex */
+struct ncc_host_array {
+	struct ncc_shape shape;
+	bool complex;
+};
+
+struct ncc_host_call {
+	const char *target; /* whose function */
+	uint64_t index; /* which of its functions */
+	bool effect; /* it is made even if nobody needs its results, and in order */
+	bool guarded; /* it is made if a predicate holds */
+	unsigned int nin, nout;
+	struct ncc_host_array *array; /* the operands, then the results */
+};
+
 struct ncc_op {
 	enum ncc_kind kind;
 	char *name; /* the front end's name */
@@ -196,7 +240,7 @@ struct ncc_op {
 			enum ncc_kind func; /* ADD, MUL, MAX, MIN, AND, OR, SELECT, LT, GT */
 		};
 	};
-	void *data;
+	void *data; /* a constant's; NCC_HOST_CALL: struct ncc_host_call */
 	/* of a parameter that counts a loop's iterations, and of whole numbers in fp32: both */
 	const int64_t *bounds;
 	union {
@@ -241,6 +285,7 @@ struct ncc_module {
 	struct ncc_op **params;
 	unsigned int nouts;
 	struct ncc_op **outs;
+	struct ncc_op *effect; /* the last call of the host that has one, as a token; or NULL */
 	uint8_t *out_dtype; /* for the model's user; NULL: the shapes' (pass_integers) */
 	/*
 	 * What the outputs of a model are that it has no name for, by their numbers, also in its
@@ -263,6 +308,11 @@ struct ncc_module {
 	/* ... and of a part: the numbers that either core writes, and that the other one touches */
 	const int64_t *written, *touched;
 	unsigned int nwritten, ntouched;
+	/* the devices that execute it together, and how many of them a replica has; 0: it is not
+	 * for several */
+	unsigned int ranks, partitions;
+	unsigned int ntransfers, transfers_cap;
+	struct ncc_transfer *transfer;
 	bool hardware_rng; /* what front ends draw comes from the chip's generator */
 	struct ncc_mem *mem; /* ncc_alloc's blocks */
 	struct ncc_mem *data; /* ncc_alloc_data's */
@@ -272,7 +322,9 @@ struct ncc_module {
 /* Records why a compilation fails, and returns code. */
 int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-int ncc_no_memory(struct ncc_error *err); /* -ENOMEM */
+int ncc_no_memory(struct ncc_error *err);
+/* 0, or -ECANCELED if nobody wants the result any more */
+int ncc_wanted(const struct ncc_options *opt, struct ncc_error *err); /* -ENOMEM */
 /* The same with the operation's name, kind and source line in front */
 int ncc_fail_op(struct ncc_error *err, int code, const struct ncc_op *op, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -314,6 +366,10 @@ unsigned int ncc_dot_slots(const struct ncc_op *dot);
  * them, or only rows that use few partitions
  */
 int64_t ncc_even_rows(int64_t n);
+/* How many arrays of the IR one of the host's is, and all operands or results of a call are */
+unsigned int ncc_host_parts(const struct ncc_host_array *a);
+unsigned int ncc_host_operands(const struct ncc_host_call *call);
+unsigned int ncc_host_results(const struct ncc_host_call *call);
 bool ncc_same_dims(const struct ncc_shape *a, const struct ncc_shape *b);
 bool ncc_is_float(uint8_t dtype);
 bool ncc_is_unsigned(uint8_t dtype);

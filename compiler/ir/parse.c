@@ -322,9 +322,10 @@ static int kind(struct parser *p, enum ncc_kind *k)
 	char w[MAX_TOKEN];
 
 	word(p, w);
-	/* exchanges are made when the passes are done */
+	/* exchanges are made when the passes are done, and the text has no list of transfers */
 	for (*k = 0; *k < NCC_KINDS; (*k)++)
-		if (*k != NCC_EXCHANGE && !strcmp(w, ncc_kind_name(*k)))
+		if (*k != NCC_EXCHANGE && *k != NCC_TRANSFER && *k != NCC_RANK &&
+		    !strcmp(w, ncc_kind_name(*k)))
 			return 0;
 	return fail(p, "unknown operation");
 }

@@ -264,10 +264,14 @@ static const struct ncc_traits traits[NCC_KINDS] = {
 	[NCC_REDUCE_WINDOW] = { "reduce-window", NCC_CLASS_REDUCTION, 2, .attrs = NCC_ATTRS_WINDOW },
 	[NCC_CUSTOM] = { "custom", .nin = NCC_ANY_NUMBER },
 	[NCC_EXCHANGE] = { "exchange", .nin = 1 },
+	[NCC_TRANSFER] = { "transfer", .nin = 1 },
+	[NCC_RANK] = { "rank", .nin = 0 },
 	[NCC_LOOP] = { "loop", .nin = 1 },
 	[NCC_STATE] = { "state", .nin = 2 },
 	[NCC_LOOP_END] = { "loop-end", .nin = NCC_ANY_NUMBER },
 	[NCC_LOOP_RESULT] = { "loop-result", .nin = 2 },
+	[NCC_HOST_CALL] = { "host-call", .nin = NCC_ANY_NUMBER },
+	[NCC_HOST_RESULT] = { "host-result", .nin = 1 },
 };
 /* clang-format on */
 

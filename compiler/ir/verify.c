@@ -3,6 +3,7 @@
  * The verifier of the tensor IR: what an operation's attributes and operands say its result must
  * be, against what it is. Front ends run it on what they read, the driver after every pass.
  */
+#include "host.h"
 #include "traits.h"
 
 #include <errno.h>
@@ -553,6 +554,19 @@ static int check_exchange(const struct ncc_op *op, struct ncc_error *err)
 	return expect_dtype(op, op->in[0], err);
 }
 
+/* As many bytes as its groups make of the operand's, which the module's table says (expand) */
+static int check_transfer(const struct ncc_op *op, struct ncc_error *err)
+{
+	return expect_dtype(op, op->in[0], err);
+}
+
+static int check_rank(const struct ncc_op *op, struct ncc_error *err)
+{
+	if (op->shape.ndim || ncc_dtype_size(op->shape.dtype) != sizeof(uint32_t))
+		return ncc_fail_op(err, -EINVAL, op, "it is not one number of 32 bits");
+	return 0;
+}
+
 /* The rules of operations that are not element-wise */
 static const check_fn rules[NCC_KINDS] = {
 	[NCC_PARAM] = check_leaf,
@@ -577,10 +591,14 @@ static const check_fn rules[NCC_KINDS] = {
 	[NCC_REDUCE_WINDOW] = check_reduce_window,
 	[NCC_CUSTOM] = check_custom,
 	[NCC_EXCHANGE] = check_exchange,
+	[NCC_TRANSFER] = check_transfer,
+	[NCC_RANK] = check_rank,
 	[NCC_LOOP] = check_loop,
 	[NCC_STATE] = check_state,
 	[NCC_LOOP_END] = check_loop_end,
 	[NCC_LOOP_RESULT] = check_loop_result,
+	[NCC_HOST_CALL] = ncc_check_host_call,
+	[NCC_HOST_RESULT] = ncc_check_host_result,
 };
 
 int ncc_verify_op(const struct ncc_op *op, struct ncc_error *err)
@@ -627,7 +645,7 @@ int ncc_verify(const struct ncc_module *m, struct ncc_error *err)
 				return ncc_fail_op(err, -EINVAL, op, "operand %u is not before it",
 						   i);
 	}
-	if (!m->nouts)
+	if (!m->nouts && !m->effect && !m->kept)
 		return ncc_fail(err, -EINVAL, "module '%.100s' has no result", m->name);
 	return 0;
 }

@@ -552,7 +552,7 @@ static int check_programs(const struct neff_model *model, unsigned int k, struct
 		c[i].second = i;
 		c[i].base = i * ACTORS;
 		c[i].rec = rec;
-		c[i].meets = n > 1 && model->nloops;
+		c[i].meets = n > 1 && neff_in_parts(model);
 		rc = begin(&c[i], &model->subgraphs[i * each + k], model->target, err);
 	}
 	if (!rc)

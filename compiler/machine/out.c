@@ -162,7 +162,7 @@ static void fill_header(const struct ncc_output *o, struct neff_header *h)
 	h->version_minor = 0;
 	snprintf(h->build_version, sizeof(h->build_version), "%s+neuron-emulator",
 		 NEURON_EMULATOR_VERSION);
-	h->num_tpb = o->nloops || o->lnc > 1 ? 1 : o->nsubgraphs; /* logical cores */
+	h->num_tpb = o->parts || o->lnc > 1 ? 1 : o->nsubgraphs; /* logical cores */
 	h->requested_tpb_count = o->requested;
 	for (unsigned int i = 0; i < h->num_tpb; i++)
 		h->tpb_per_node[i] = 1;
@@ -216,6 +216,50 @@ static int out_loops(const struct ncc_output *o, struct neff_model *m, struct nc
 	return 0;
 }
 
+static char *kept_name(int64_t number)
+{
+	char name[NCC_KEPT_NAME];
+
+	ncc_kept_name(number, name);
+	return strdup(name);
+}
+
+static int out_transfers(const struct ncc_output *o, struct neff_model *m, struct ncc_error *err)
+{
+	static const enum neff_transfer ops[] = { [NCC_ALL_GATHER] = NEFF_ALL_GATHER,
+						  [NCC_ALL_TO_ALL] = NEFF_ALL_TO_ALL,
+						  [NCC_PERMUTE] = NEFF_PERMUTE };
+
+	m->ranks = o->ranks;
+	m->partitions = o->partitions;
+	m->collectives = calloc(o->ntransfers + 1, sizeof(*m->collectives));
+	if (!m->collectives)
+		return ncc_no_memory(err);
+	for (; m->ncollectives < o->ntransfers; m->ncollectives++) {
+		const struct ncc_part_transfer *t = &o->transfer[m->ncollectives];
+		struct neff_collective *to = &m->collectives[m->ncollectives];
+
+		to->to = kept_name(t->to);
+		to->op = t->replica ? NEFF_REPLICA_ID : NEFF_PARTITION_ID;
+		if (t->transfer) {
+			to->op = ops[t->transfer->kind];
+			to->behind = t->behind;
+			to->from = kept_name(t->from);
+			to->bytes = t->bytes;
+			if (to->op == NEFF_ALL_TO_ALL)
+				to->bytes /= t->transfer->members;
+			to->members = t->transfer->members;
+			to->nranks = t->transfer->n;
+			to->rank = t->transfer->rank;
+		}
+		if (!to->to || (t->transfer && !to->from)) {
+			m->ncollectives++;
+			return ncc_no_memory(err);
+		}
+	}
+	return 0;
+}
+
 int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct ncc_error *err)
 {
 	struct neff_model *m = calloc(1, sizeof(*m));
@@ -234,11 +278,14 @@ int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct 
 	m->library = (struct neff_library *)o->library;
 	fill_header(o, &m->header);
 	rc = out_loops(o, m, err);
+	if (!rc && o->parts)
+		rc = ncc_out_calls(o->parts, m, err);
+	rc = rc || !o->ranks ? rc : out_transfers(o, m, err);
 	for (unsigned int i = 0; !rc && i < o->nsubgraphs; i++) {
 		m->nsubgraphs++;
 		rc = out_subgraph(&o->subgraph[i], i, &m->subgraphs[i], err);
 	}
-	if (!rc && (o->nloops || o->lnc > 1) && ncc_share_constants(m))
+	if (!rc && (o->parts || o->lnc > 1) && ncc_share_constants(m))
 		rc = ncc_no_memory(err);
 	if (rc)
 		ncc_out_free(m);
@@ -263,6 +310,16 @@ void ncc_out_free(struct neff_model *m)
 	for (unsigned int i = 0; i < m->nloops; i++)
 		free(m->loops[i].condition);
 	free(m->loops);
+	for (unsigned int i = 0; i < m->ncalls; i++) {
+		free(m->calls[i].target);
+		free(m->calls[i].array);
+	}
+	free(m->calls);
+	for (unsigned int i = 0; i < m->ncollectives; i++) {
+		free(m->collectives[i].from);
+		free(m->collectives[i].to);
+	}
+	free(m->collectives);
 	free(m->subgraphs);
 	free(m->info_json);
 	free(m);

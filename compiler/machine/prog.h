@@ -170,6 +170,10 @@ struct ncc_output {
 	unsigned int nsubgraphs, requested; /* cores asked for */
 	const struct ncc_part_loop *loop; /* then the subgraphs are parts of a core's program */
 	unsigned int nloops;
+	const struct ncc_parts *parts; /* the same, and what is done between them; NULL: no parts */
+	/* the devices that execute it together, 0: no others */
+	unsigned int ranks, partitions, ntransfers;
+	const struct ncc_part_transfer *transfer; /* what passes among them */
 	unsigned int nread; /* number of operations before the passes */
 	const struct neff_library *library; /* of custom operators, or NULL */
 	const char *name;
@@ -180,6 +184,8 @@ struct ncc_output {
 	size_t size;
 };
 int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct ncc_error *err);
+/* calls.c: the calls of the host between parts, which ncc_out_free frees. 0 or -errno */
+int ncc_out_calls(const struct ncc_parts *parts, struct neff_model *m, struct ncc_error *err);
 void ncc_out_free(struct neff_model *model);
 /* Gives the inputs their own names where the NEFF's would be the same in another order. */
 int ncc_name_inputs(struct neff_model *model, struct ncc_error *err);

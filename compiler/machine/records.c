@@ -1,32 +1,39 @@
 // SPDX-License-Identifier: MIT
-/* Records of accesses in lists: by 2 KiB of SBUF and PSUM partitions, by variable in DRAM */
+/* Records of accesses in lists: by place in SBUF and PSUM partitions, by variable in DRAM */
 #include "records.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define GRANULE 2048
-#define PSUM_LISTS 64
-#define SBUF_LISTS 64
+/*
+ * Bytes of a partition that a list is of. What operations read and write of SBUF has tens of KiB:
+ * of smaller places it would be in many lists, and each looked through again.
+ */
+#define SBUF_GRANULE 8192
+#define PSUM_GRANULE 2048 /* a bank */
+#define SBUF_LISTS 32 /* 256 KiB */
+#define PSUM_LISTS 16
 #define DRAM_FIRST (PSUM_LISTS + SBUF_LISTS)
 
-static uint32_t granule(uint64_t byte)
+static uint32_t list_of(enum ncc_space space, uint64_t byte)
 {
-	return (uint32_t)(byte / GRANULE < SBUF_LISTS ? byte / GRANULE : SBUF_LISTS - 1);
+	uint64_t n = byte / (space == NCC_PSUM ? PSUM_GRANULE : SBUF_GRANULE);
+	uint32_t lists = space == NCC_PSUM ? PSUM_LISTS : SBUF_LISTS;
+	uint32_t base = space == NCC_PSUM ? SBUF_LISTS : 0;
+
+	return base + (uint32_t)(n < lists ? n : lists - 1);
 }
 
 /* The lists [first, end) of an access */
 static void lists_of(const struct ncc_access *a, uint32_t *first, uint32_t *end)
 {
-	uint32_t base = a->space == NCC_PSUM ? SBUF_LISTS : 0;
-
 	if (a->space == NCC_DRAM) {
 		*first = DRAM_FIRST + a->var % (NCC_RECORD_LISTS - DRAM_FIRST);
 		*end = *first + 1;
 		return;
 	}
-	*first = base + granule(a->lo);
-	*end = base + granule(a->hi > a->lo ? a->hi - 1 : a->lo) + 1;
+	*first = list_of(a->space, a->lo);
+	*end = list_of(a->space, a->hi > a->lo ? a->hi - 1 : a->lo) + 1;
 }
 
 static bool grow(void *array, uint32_t n, uint32_t *cap, size_t size)

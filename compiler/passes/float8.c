@@ -163,9 +163,10 @@ static int one(struct float8s *x, struct ncc_op *op)
 	}
 	if (!from && !to)
 		return 0;
-	if (op->kind == NCC_CUSTOM)
+	if (op->kind == NCC_CUSTOM || op->kind == NCC_HOST_CALL || op->kind == NCC_HOST_RESULT)
 		return ncc_fail_op(
-			x->p.err, -ENOTSUP, op, "custom operators take and give no %s",
+			x->p.err, -ENOTSUP, op, "%s take and give no %s",
+			op->kind == NCC_CUSTOM ? "custom operators" : "calls of the host",
 			to ? ncc_dtype_name(&op->shape)
 			   : ncc_dtype_name(&(struct ncc_shape){ .dtype = from->dtype }));
 

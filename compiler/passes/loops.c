@@ -16,15 +16,24 @@
 
 #define VIEW_DEPTH 16 /* depth of views that are cloned; deeper ones are values */
 #define KEPT_ALIGN 64 /* bytes */
-#define NOWHERE (-1) /* the number of a value that is not kept */
+#define NOWHERE NCC_NOWHERE
 #define OUTSIDE (-1) /* outside of every loop */
 
+/*
+ * A loop; a call of the host, which is one of no part; or transfers, of one level, none of which
+ * needs another one, as a loop without a body. What the latter two give is there in the part behind
+ * them.
+ */
 struct loop {
-	struct ncc_op *op, *end;
+	struct ncc_op *op, *end; /* NULL: transfers */
+	unsigned int depth; /* of transfers: how many, one behind the other, are before them */
 	uint64_t outer; /* the loops around it */
-	uint64_t after; /* the loops whose results it needs */
+	uint64_t after; /* the loops whose results it needs, or which it comes after */
+	uint64_t needs; /* of a call: the calls whose results it needs */
 	int parent;
-	unsigned int before, first, last; /* parts; the one after last has its results */
+	/* parts; the one after last, and after that before a call, has its results */
+	unsigned int before, first, last;
+	unsigned int order; /* among the program's calls */
 	int64_t condition;
 };
 
@@ -33,13 +42,17 @@ struct cut {
 	unsigned int n; /* operations */
 	struct ncc_op **line;
 	uint64_t *in; /* by id: the loops on whose state the operation depends */
-	uint64_t *after; /* by id: the loops whose results it needs */
+	uint64_t *after; /* by id: the loops and transfers whose results it needs, or after which it
+			    comes */
+	uint64_t *needs; /* by id: the calls of the host whose results it needs */
 	unsigned int *part;
 	int64_t *number;
+	int64_t *given; /* by id: of a transfer's operand */
+	unsigned int *stage; /* by id: of a transfer, which of loop[] it belongs to */
 	uint8_t *depth; /* of views; 0: a value */
 	const int64_t **bounds; /* by id: of states that count iterations */
 	struct ncc_op **clone; /* by id: its clone in the current part */
-	unsigned int nloops, nparts;
+	unsigned int nloops, ncalls, nparts, norder;
 	struct loop loop[NCC_MAX_LOOPS];
 	int64_t nnumbers;
 	uint64_t *place; /* by number, in the shared scratchpad */
@@ -47,17 +60,35 @@ struct cut {
 	struct ncc_error *err;
 };
 
+static bool is_call(const struct loop *l)
+{
+	return l->op && l->op->kind == NCC_HOST_CALL;
+}
+
+/* Is it a loop, which neither calls nor transfers are? */
+static bool has_condition(const struct loop *l)
+{
+	return l->end && !is_call(l);
+}
+
 void ncc_kept_name(int64_t number, char *name)
 {
 	snprintf(name, NCC_KEPT_NAME, "kept%lld", (long long)(number - NCC_KEPT));
 }
 
-bool ncc_has_loops(const struct ncc_module *m)
+bool ncc_has_parts(const struct ncc_module *m)
 {
 	for (const struct ncc_op *op = m->first; op; op = op->next)
-		if (op->kind == NCC_LOOP)
+		if (op->kind == NCC_LOOP || op->kind == NCC_HOST_CALL || op->kind == NCC_TRANSFER ||
+		    op->kind == NCC_RANK)
 			return true;
 	return false;
+}
+
+/* Does its value come from somewhere else than a part's program? */
+static bool is_given(const struct ncc_op *op)
+{
+	return op->kind == NCC_TRANSFER || op->kind == NCC_RANK;
 }
 
 /* The loop that an operation of one of the four kinds belongs to */
@@ -66,11 +97,28 @@ static unsigned int loop_of(const struct cut *c, const struct ncc_op *op)
 	const struct ncc_op *loop = op;
 	unsigned int l = 0;
 
-	while (loop->kind != NCC_LOOP)
+	while (loop->kind != NCC_LOOP && loop->kind != NCC_HOST_CALL)
 		loop = loop->in[0];
 	while (c->loop[l].op != loop)
 		l++;
 	return l;
+}
+
+/* The transfers of a level that have so many before them, which an operation becomes one of */
+static int stage_of(struct cut *c, const struct ncc_op *op, int level, unsigned int depth)
+{
+	unsigned int l = 0;
+
+	while (l < c->nloops &&
+	       (c->loop[l].end || c->loop[l].parent != level || c->loop[l].depth != depth))
+		l++;
+	if (l == NCC_MAX_LOOPS)
+		return ncc_fail_op(c->err, -EFBIG, op,
+				   "more than %d loops, and collectives one behind the other",
+				   NCC_MAX_LOOPS);
+	if (l == c->nloops)
+		c->loop[c->nloops++] = (struct loop){ .parent = level, .depth = depth };
+	return (int)l;
 }
 
 static int find_loops(struct cut *c)
@@ -78,10 +126,13 @@ static int find_loops(struct cut *c)
 	for (unsigned int i = 0; i < c->n; i++) {
 		struct ncc_op *op = c->line[i];
 
-		if (op->kind == NCC_LOOP) {
+		if (op->kind == NCC_LOOP || op->kind == NCC_HOST_CALL) {
 			if (c->nloops == NCC_MAX_LOOPS)
-				return ncc_fail_op(c->err, -EFBIG, op, "more than %d loops",
-						   NCC_MAX_LOOPS);
+				return ncc_fail_op(c->err, -EFBIG, op, "more than %d loops%s",
+						   NCC_MAX_LOOPS,
+						   c->ncalls ? " and calls of the host" : "");
+			c->ncalls += op->kind == NCC_HOST_CALL;
+			c->loop[c->nloops].end = op->kind == NCC_HOST_CALL ? op : NULL;
 			c->loop[c->nloops++].op = op;
 		}
 		if (op->kind == NCC_LOOP_END) {
@@ -106,6 +157,8 @@ static void find_dependences(struct cut *c)
 		for (unsigned int k = 0; k < op->nin; k++) {
 			c->in[i] |= c->in[op->in[k]->id];
 			c->after[i] |= c->after[op->in[k]->id];
+			if (op->in[k]->kind != NCC_HOST_CALL || op->kind == NCC_HOST_RESULT)
+				c->needs[i] |= c->needs[op->in[k]->id];
 		}
 		if (op->kind == NCC_STATE || op->kind == NCC_LOOP_END)
 			c->in[i] |= 1ull << loop_of(c, op);
@@ -113,10 +166,15 @@ static void find_dependences(struct cut *c)
 			c->in[i] &= ~(1ull << loop_of(c, op));
 			c->after[i] |= 1ull << loop_of(c, op);
 		}
+		if (op->kind == NCC_HOST_CALL)
+			c->after[i] |= 1ull << loop_of(c, op);
+		if (op->kind == NCC_HOST_RESULT)
+			c->needs[i] |= 1ull << loop_of(c, op);
 	}
 	for (unsigned int l = 0; l < c->nloops; l++) {
 		c->loop[l].outer = c->in[c->loop[l].end->id] & ~(1ull << l);
 		c->loop[l].after = c->after[c->loop[l].end->id];
+		c->loop[l].needs = c->needs[c->loop[l].end->id];
 	}
 }
 
@@ -163,6 +221,39 @@ static int check_nesting(struct cut *c)
 	return 0;
 }
 
+/*
+ * Puts transfers together that can be made at the same time, of which each then is as a loop's
+ * result. After the nesting of the loops is known.
+ */
+static int find_stages(struct cut *c)
+{
+	const unsigned int nloops = c->nloops;
+
+	for (unsigned int i = 0; i < c->n; i++) {
+		const struct ncc_op *op = c->line[i];
+		int level = innermost(c, c->in[i]), l;
+		unsigned int depth = 0;
+
+		for (unsigned int k = 0; k < op->nin; k++)
+			c->after[i] |= c->after[op->in[k]->id];
+		if (op->kind != NCC_TRANSFER)
+			continue;
+		for (unsigned int k = nloops; k < c->nloops; k++)
+			if (c->after[i] >> k & 1 && c->loop[k].parent == level &&
+			    c->loop[k].depth >= depth)
+				depth = c->loop[k].depth + 1;
+		l = stage_of(c, op, level, depth);
+		if (l < 0)
+			return l;
+		c->stage[i] = (unsigned int)l;
+		c->loop[l].after |= c->after[i];
+		c->after[i] |= 1ull << l;
+	}
+	for (unsigned int l = 0; l < nloops; l++)
+		c->loop[l].after = c->after[c->loop[l].end->id];
+	return 0;
+}
+
 /* Orders the loops of a level so that each comes after those whose results it needs. */
 static unsigned int inner_loops(const struct cut *c, int level, unsigned int order[NCC_MAX_LOOPS])
 {
@@ -182,18 +273,30 @@ static unsigned int inner_loops(const struct cut *c, int level, unsigned int ord
 	return n;
 }
 
-/* Numbers the parts of a level: one before each of its loops, and one after the last. */
+/*
+ * Numbers the parts of a level: one before each of its loops, and one after the last. Calls are
+ * made behind one part as long as none needs another one's results.
+ */
 static void number_parts(struct cut *c, int level)
 {
 	unsigned int order[NCC_MAX_LOOPS], n = inner_loops(c, level, order);
+	uint64_t calls = 0; /* between the last two parts */
 
 	c->nparts++;
 	for (unsigned int i = 0; i < n; i++) {
 		struct loop *l = &c->loop[order[i]];
+		const bool together = calls && is_call(l) && !(l->needs & calls);
 
-		l->before = c->nparts - 1;
+		l->before = c->nparts - 1 - together;
+		l->order = c->norder++;
+		calls = is_call(l) ? (together ? calls : 0) | 1ull << order[i] : 0;
+		if (is_call(l)) {
+			c->nparts += !together;
+			continue;
+		}
 		l->first = c->nparts;
-		number_parts(c, (int)order[i]);
+		if (l->end)
+			number_parts(c, (int)order[i]);
 		l->last = c->nparts - 1;
 		c->nparts++;
 	}
@@ -215,6 +318,11 @@ static void find_parts(struct cut *c)
 		}
 		if (op->kind == NCC_LOOP_RESULT && c->loop[loop_of(c, op)].last + 1 > part)
 			part = c->loop[loop_of(c, op)].last + 1;
+		if ((op->kind == NCC_HOST_CALL || op->kind == NCC_HOST_RESULT) &&
+		    c->loop[loop_of(c, op)].before + 1 > part)
+			part = c->loop[loop_of(c, op)].before + 1;
+		if (op->kind == NCC_TRANSFER && c->loop[c->stage[i]].last + 1 > part)
+			part = c->loop[c->stage[i]].last + 1;
 		c->part[i] = part;
 		if ((op->kind == NCC_BROADCAST || op->kind == NCC_RESHAPE ||
 		     op->kind == NCC_TRANSPOSE) &&
@@ -233,9 +341,11 @@ static int64_t new_number(struct cut *c, const struct ncc_shape *s)
 	return c->nnumbers++;
 }
 
-/* Numbers a value that a part reads from another part. */
+/* Numbers a value that a part reads from another part; a token is none. */
 static void read_in(struct cut *c, const struct ncc_op *op, unsigned int part)
 {
+	if (op->kind == NCC_HOST_CALL)
+		return;
 	while (c->depth[op->id] && c->part[op->id] != part)
 		op = op->in[0];
 	if (op->kind != NCC_CONST && c->part[op->id] != part && c->number[op->id] == NOWHERE)
@@ -244,7 +354,17 @@ static void read_in(struct cut *c, const struct ncc_op *op, unsigned int part)
 
 static bool is_of_loop(const struct ncc_op *op)
 {
-	return op->kind >= NCC_LOOP && op->kind <= NCC_LOOP_RESULT;
+	return op->kind >= NCC_LOOP && op->kind <= NCC_HOST_RESULT;
+}
+
+/* The host finds all that it is given in memory, constants too. */
+static void number_operands(struct cut *c, const struct ncc_op *op)
+{
+	const struct ncc_host_call *call = op->data;
+
+	for (unsigned int k = call->effect; k < op->nin; k++)
+		if (c->number[op->in[k]->id] == NOWHERE)
+			c->number[op->in[k]->id] = new_number(c, &op->in[k]->shape);
 }
 
 static void find_numbers(struct cut *c)
@@ -253,7 +373,8 @@ static void find_numbers(struct cut *c)
 
 	for (unsigned int i = 0; i < c->n; i++) {
 		c->number[i] = NOWHERE;
-		if (c->line[i]->kind == NCC_STATE)
+		if (c->line[i]->kind == NCC_STATE || c->line[i]->kind == NCC_HOST_RESULT ||
+		    is_given(c->line[i]))
 			c->number[i] = new_number(c, &c->line[i]->shape);
 		if (c->line[i]->kind == NCC_LOOP_RESULT)
 			c->number[i] = c->number[c->line[i]->in[1]->id];
@@ -262,12 +383,19 @@ static void find_numbers(struct cut *c)
 		const struct ncc_op *op = c->line[i];
 		const struct loop *l;
 
+		if (op->kind == NCC_TRANSFER) {
+			c->given[i] = new_number(c, &op->in[0]->shape);
+			read_in(c, op->in[0], c->loop[c->stage[i]].before);
+			continue;
+		}
 		if (!is_of_loop(op)) {
 			for (unsigned int k = 0; k < op->nin; k++)
 				read_in(c, op->in[k], c->part[i]);
 			continue;
 		}
 		l = &c->loop[loop_of(c, op)];
+		if (op->kind == NCC_HOST_CALL)
+			number_operands(c, op);
 		if (op->kind == NCC_LOOP)
 			read_in(c, op->in[0], l->before);
 		if (op->kind == NCC_STATE)
@@ -276,18 +404,19 @@ static void find_numbers(struct cut *c)
 			read_in(c, op->in[k], l->last);
 	}
 	for (unsigned int l = 0; l < c->nloops; l++)
-		c->loop[l].condition = new_number(c, &pred);
+		if (has_condition(&c->loop[l]))
+			c->loop[l].condition = new_number(c, &pred);
 }
 
 static int find_bounds(struct cut *c)
 {
-	for (unsigned int l = 0; l < c->nloops; l++) {
+	for (unsigned int l = 0; l < c->nloops && c->loop[l].end; l++) {
 		int64_t *bounds = ncc_alloc(c->m, 2 * sizeof(*bounds));
 		const struct ncc_op *state;
 
 		if (!bounds)
 			return ncc_no_memory(c->err);
-		state = ncc_counter(c->loop[l].end, bounds);
+		state = has_condition(&c->loop[l]) ? ncc_counter(c->loop[l].end, bounds) : NULL;
 		if (state)
 			c->bounds[state->id] = bounds;
 	}
@@ -296,20 +425,31 @@ static int find_bounds(struct cut *c)
 
 /* The parts' modules */
 
+/* What stands for one where a value has to be: in a loop's state */
+static struct ncc_op *token(struct ncc_module *to)
+{
+	struct ncc_op *x = ncc_const_scalar(to, NEURON_DT_INT8, 0);
+
+	if (x)
+		x->shape.pred = true;
+	return x;
+}
+
 /* The operation's clone in a part; a value that is kept becomes a parameter. */
 static struct ncc_op *get(struct cut *c, struct ncc_module *to, struct ncc_op *op,
 			  unsigned int part)
 {
 	struct ncc_op *x = c->clone[op->id];
-	bool kept = is_of_loop(op) ||
+	bool kept = is_of_loop(op) || is_given(op) ||
 		    (op->kind != NCC_CONST && !c->depth[op->id] && c->part[op->id] != part);
 
 	if (x)
 		return x;
-	x = ncc_op_clone(to, op, kept ? 0 : op->nin);
+	x = op->kind == NCC_HOST_CALL ? token(to) : ncc_op_clone(to, op, kept ? 0 : op->nin);
 	if (!x)
 		return NULL;
 	c->clone[op->id] = x;
+	kept = kept && op->kind != NCC_HOST_CALL;
 	if (kept) {
 		x->kind = NCC_PARAM;
 		x->index = NCC_KEPT + c->number[op->id];
@@ -367,10 +507,15 @@ static int add_outs(struct cut *c, struct ncc_module *to, unsigned int part)
 	int rc = 0;
 
 	for (unsigned int i = 0; !rc && i < c->n; i++)
-		if (c->number[i] != NOWHERE && c->part[i] == part && !is_of_loop(c->line[i]))
+		if (c->number[i] != NOWHERE && c->part[i] == part && !is_of_loop(c->line[i]) &&
+		    !is_given(c->line[i]))
 			rc = add_out(c, to, c->line[i], part, NCC_KEPT + c->number[i]);
+	for (unsigned int i = 0; !rc && i < c->n; i++)
+		if (c->line[i]->kind == NCC_TRANSFER && c->loop[c->stage[i]].before == part)
+			rc = add_out(c, to, c->line[i]->in[0], part, NCC_KEPT + c->given[i]);
 	for (unsigned int l = 0; !rc && l < c->nloops; l++)
-		if (c->loop[l].before == part || c->loop[l].last == part)
+		if (has_condition(&c->loop[l]) &&
+		    (c->loop[l].before == part || c->loop[l].last == part))
 			rc = add_iteration(c, to, &c->loop[l], part);
 	for (unsigned int i = 0; !rc && i < c->m->nouts; i++)
 		if (c->part[c->m->outs[i]->id] == part)
@@ -380,10 +525,10 @@ static int add_outs(struct cut *c, struct ncc_module *to, unsigned int part)
 
 static int fill_part(struct cut *c, struct ncc_module *to, unsigned int part)
 {
-	size_t most = c->n + c->m->nouts + c->nloops + 1;
+	size_t most = 2 * (size_t)c->n + c->m->nouts + c->nloops + 1;
 
 	memset(c->clone, 0, c->n * sizeof(struct ncc_op *));
-	for (unsigned int l = 0; l < c->nloops; l++)
+	for (unsigned int l = 0; l < c->nloops && c->loop[l].end; l++)
 		most += 2 * c->loop[l].end->nin;
 	to->kept = c->place;
 	to->kept_end = c->bytes;
@@ -396,7 +541,7 @@ static int fill_part(struct cut *c, struct ncc_module *to, unsigned int part)
 		return ncc_no_memory(c->err);
 	for (unsigned int i = 0; i < c->n; i++) {
 		bool of_part = c->part[i] == part && !is_of_loop(c->line[i]) &&
-			       c->line[i]->kind != NCC_CONST;
+			       !is_given(c->line[i]) && c->line[i]->kind != NCC_CONST;
 
 		if (of_part && !get(c, to, c->line[i], part))
 			return ncc_no_memory(c->err);
@@ -412,13 +557,16 @@ static bool alloc(struct cut *c)
 	c->clone = calloc(n, sizeof(struct ncc_op *));
 	c->in = calloc(n, sizeof(*c->in));
 	c->after = calloc(n, sizeof(*c->after));
+	c->needs = calloc(n, sizeof(*c->needs));
 	c->part = calloc(n, sizeof(*c->part));
 	c->number = calloc(n, sizeof(*c->number));
+	c->given = calloc(n, sizeof(*c->given));
+	c->stage = calloc(n, sizeof(*c->stage));
 	c->depth = calloc(n, sizeof(*c->depth));
 	c->bounds = calloc(n, sizeof(*c->bounds));
-	c->place = ncc_alloc(c->m, (n + NCC_MAX_LOOPS) * sizeof(*c->place));
-	return c->line && c->clone && c->in && c->after && c->part && c->number && c->depth &&
-	       c->bounds && c->place;
+	c->place = ncc_alloc(c->m, (2 * n + NCC_MAX_LOOPS) * sizeof(*c->place));
+	return c->line && c->clone && c->in && c->after && c->needs && c->part && c->number &&
+	       c->given && c->stage && c->depth && c->bounds && c->place;
 }
 
 static void release(struct cut *c)
@@ -427,8 +575,11 @@ static void release(struct cut *c)
 	free(c->clone);
 	free(c->in);
 	free(c->after);
+	free(c->needs);
 	free(c->part);
 	free(c->number);
+	free(c->given);
+	free(c->stage);
 	free(c->depth);
 	free(c->bounds);
 }
@@ -438,6 +589,38 @@ static int by_first(const void *a, const void *b)
 	const struct ncc_part_loop *x = a, *y = b;
 
 	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct ncc_part_call *x = a, *y = b;
+
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int take_call(struct cut *c, const struct loop *l, struct ncc_parts *parts)
+{
+	const struct ncc_host_call *call = l->op->data;
+	const unsigned int nin = ncc_host_operands(call), nout = ncc_host_results(call);
+	const unsigned int first = call->effect + call->guarded;
+	struct ncc_part_call *to = &parts->call[parts->ncalls++];
+
+	*to = (struct ncc_part_call){
+		.after = l->before, .order = l->order, .call = call, .guard = NOWHERE
+	};
+	to->number = ncc_alloc(c->m, (nin + nout + 1) * sizeof(*to->number));
+	if (!to->number)
+		return ncc_no_memory(c->err);
+	if (call->guarded)
+		to->guard = NCC_KEPT + c->number[l->op->in[first - 1]->id];
+	for (unsigned int i = 0; i < nin; i++)
+		to->number[i] = NCC_KEPT + c->number[l->op->in[first + i]->id];
+	for (unsigned int i = 0; i < nout; i++)
+		to->number[nin + i] = NOWHERE;
+	for (unsigned int i = 0; i < c->n; i++)
+		if (c->line[i]->kind == NCC_HOST_RESULT && c->line[i]->in[0] == l->op)
+			to->number[nin + c->line[i]->index] = NCC_KEPT + c->number[i];
+	return 0;
 }
 
 /* Finds the loops, and in which of them each operation is. */
@@ -456,7 +639,46 @@ static int analyze(struct cut *c)
 	if (rc)
 		return rc;
 	find_dependences(c);
-	return check_nesting(c);
+	rc = check_nesting(c);
+	return rc ? rc : find_stages(c);
+}
+
+static int by_behind(const void *a, const void *b)
+{
+	const struct ncc_part_transfer *x = a, *y = b;
+
+	if (x->behind != y->behind)
+		return x->behind < y->behind ? -1 : 1;
+	return x->to < y->to ? -1 : x->to > y->to;
+}
+
+/* The numbers of devices, which are there from the begin on, and then transfers by their parts */
+static int list_transfers(struct cut *c, struct ncc_parts *parts)
+{
+	parts->transfer = ncc_alloc(c->m, (c->n + 1) * sizeof(*parts->transfer));
+	if (!parts->transfer)
+		return ncc_no_memory(c->err);
+	for (unsigned int i = 0; i < c->n; i++) {
+		const struct ncc_op *op = c->line[i];
+		struct ncc_part_transfer *t = &parts->transfer[parts->ntransfers];
+
+		if (!is_given(op))
+			continue;
+		if (++parts->ntransfers > NCC_MAX_TRANSFERS)
+			return ncc_fail_op(c->err, -EFBIG, op, "more than %u collectives",
+					   NCC_MAX_TRANSFERS);
+		t->to = NCC_KEPT + c->number[i];
+		t->replica = op->kind == NCC_RANK && op->index;
+		if (op->kind == NCC_RANK)
+			continue;
+		t->transfer = &c->m->transfer[op->index];
+		t->behind = c->loop[c->stage[i]].before;
+		t->from = NCC_KEPT + c->given[i];
+		t->bytes = (uint64_t)ncc_elems(&op->in[0]->shape) *
+			   ncc_dtype_size(op->in[0]->shape.dtype);
+	}
+	qsort(parts->transfer, parts->ntransfers, sizeof(*parts->transfer), by_behind);
+	return 0;
 }
 
 static int cut(struct cut *c, struct ncc_parts *parts)
@@ -472,16 +694,24 @@ static int cut(struct cut *c, struct ncc_parts *parts)
 	if (rc)
 		return rc;
 
-	for (unsigned int l = 0; l < c->nloops; l++)
-		parts->loop[l] = (struct ncc_part_loop){
+	for (unsigned int l = 0; l < c->nloops && c->loop[l].end && !rc; l++) {
+		if (is_call(&c->loop[l])) {
+			rc = take_call(c, &c->loop[l], parts);
+			continue;
+		}
+		parts->loop[parts->nloops++] = (struct ncc_part_loop){
 			c->loop[l].first,
 			c->loop[l].last,
 			NCC_KEPT + c->loop[l].condition,
 			ncc_iterations(c->loop[l].end),
 		};
+	}
 
-	parts->nloops = c->nloops;
+	rc = rc ? rc : list_transfers(c, parts);
+	if (rc)
+		return rc;
 	qsort(parts->loop, parts->nloops, sizeof(parts->loop[0]), by_first);
+	qsort(parts->call, parts->ncalls, sizeof(parts->call[0]), by_order);
 	for (unsigned int i = 0; !rc && i < c->nparts; i++) {
 		parts->part[i] = ncc_module_new(c->m->name);
 		if (!parts->part[i])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cuts a module with loops into parts without: they are executed one after the other, some again
- * while a condition holds. Called by ncc.c before the passes, which see one part at a time.
+ * Cuts a module with loops or calls of the host into parts without: they are executed one after the
+ * other, some again while a condition holds, and the host is called between two of them. Called by
+ * ncc.c before the passes, which see one part at a time.
  */
 #ifndef NCC_LOOPS_H
 #define NCC_LOOPS_H
@@ -18,17 +19,39 @@ struct ncc_part_loop {
 	int64_t iterations; /* 0: not known */
 };
 
+/* A call of the host behind a part */
+struct ncc_part_call {
+	unsigned int after, order;
+	const struct ncc_host_call *call;
+	int64_t guard; /* a number; NCC_NOWHERE: there is none */
+	/* of the operands' arrays, then of the results': NCC_NOWHERE: nobody needs it */
+	int64_t *number;
+};
+#define NCC_NOWHERE (-1) /* the number of a value that is not kept */
+
+/* What devices pass to each other behind a part, or a number that each has before the first one */
+struct ncc_part_transfer {
+	unsigned int behind;
+	const struct ncc_transfer *transfer; /* NULL: the number */
+	bool replica; /* it is the replica's */
+	int64_t from, to; /* numbers from NCC_KEPT on */
+	uint64_t bytes; /* of from */
+};
+
 struct ncc_parts {
-	unsigned int n, nloops;
+	unsigned int n, nloops, ncalls, ntransfers;
+	struct ncc_part_transfer *transfer; /* in the order of behind */
 	struct ncc_module *part[NCC_MAX_PARTS]; /* they borrow the module's constants and names */
 	struct ncc_part_loop loop[NCC_MAX_LOOPS]; /* in the order of first */
+	struct ncc_part_call call[NCC_MAX_LOOPS]; /* in the order in which they are made */
 };
 
 #define NCC_KEPT_NAME 32
 /* The name, of up to NCC_KEPT_NAME bytes, of the variable that keeps a number's value */
 void ncc_kept_name(int64_t number, char *name);
 
-bool ncc_has_loops(const struct ncc_module *m);
+/* Is there anything to cut: loops, calls of the host, or what passes among devices? */
+bool ncc_has_parts(const struct ncc_module *m);
 /*
  * What passes from part to part, or from iteration to iteration, is an output of one and a
  * parameter of the other, of one number from NCC_KEPT on, in one place of the shared scratchpad. 0,

@@ -61,7 +61,7 @@ int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct n
 		if (opt->progress)
 			opt->progress(opt->opaque, "passes", (unsigned int)i + 1,
 				      sizeof(passes) / sizeof(passes[0]));
-		rc = passes[i].run(&p);
+		rc = ncc_wanted(opt, err) ?: passes[i].run(&p);
 		if (rc)
 			return rc;
 		ncc_sweep(m);

@@ -201,7 +201,7 @@ static bool is_of_loop(const struct ncc_op *op)
 	return op->kind >= NCC_LOOP && op->kind <= NCC_LOOP_RESULT;
 }
 
-/* Finds what depends on the loop's states: false if a loop does. */
+/* Finds what depends on the loop's states: false if a loop does, or what passes among devices. */
 static bool find_body(struct turning *t)
 {
 	const struct ncc_op *loop = t->end->in[0];
@@ -218,7 +218,7 @@ static bool find_body(struct turning *t)
 			depends = depends || t->now[op->in[k]->id];
 		if (!depends)
 			continue;
-		if (is_of_loop(op) && op->in[0] != loop)
+		if ((is_of_loop(op) && op->in[0] != loop) || op->kind == NCC_TRANSFER)
 			return false;
 		t->now[i] = op;
 		t->size += !is_of_loop(op);
@@ -373,9 +373,12 @@ int ncc_join_turns(struct ncc_module *m, struct ncc_error *err)
 	unsigned int n = 0;
 	int rc = 0;
 
-	for (struct ncc_op *op = m->first; op; op = op->next)
+	for (struct ncc_op *op = m->first; op; op = op->next) {
+		if (op->kind == NCC_HOST_CALL)
+			return 0; /* each call is there once */
 		if (op->kind == NCC_LOOP_END)
 			end[n++] = op;
+	}
 	for (unsigned int i = 0; i < n && !rc; i++) {
 		struct turning t = { .m = m, .end = end[i] };
 		struct count c;

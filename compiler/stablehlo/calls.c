@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "convert.h"
+#include "tiling.h"
 
 #define MOST_CALLED 64
 #define TYPED_FFI 4 /* CustomCallApiVersion */
@@ -179,16 +179,22 @@ int whole_custom_call(struct scope *s, const struct mlir_op *op)
 {
 	hlo_instruction **in = convert_operands(s, op), *p;
 	const char *target = "";
+	bool effect = false;
 	int rc = in ? attr_text(s, op, "call_target_name", &target) : -ENOTSUP;
 
 	if (rc)
 		return rc;
 	if (!strcmp(target, "ApproxTopK"))
 		return approximate(s, op, in);
+	if (manual_is_call(target))
+		return manual_call(s, op, target);
 	p = convert_add(s, "custom-call", convert_result_shape(s, op), in, op->nin);
 	if (!p)
 		return -ENOTSUP;
 	p->custom_call_target = (char *)(uintptr_t)target;
-	rc = take_config(s, op, p) ?: take_version(s, op, p) ?: take_called(s, op, p);
+	if (mlir_attr_of(op, "has_side_effect"))
+		rc = attr_bool(s, op, "has_side_effect", &effect);
+	p->custom_call_has_side_effect = effect;
+	rc = rc ?: take_config(s, op, p) ?: take_version(s, op, p) ?: take_called(s, op, p);
 	return rc ? rc : convert_results(s, op, p);
 }

@@ -458,11 +458,29 @@ int convert_body(struct scope *s, const struct mlir_block *b)
 		if (!p)
 			return -ENOTSUP;
 		p->parameter_number = (int64_t)i;
+		if (s->v->argument(s, i, &b->args[i], &p))
+			return -ENOTSUP;
 		convert_set(s, &b->args[i], p);
 	}
 	out = convert_block(s, b, &n);
+	if (out && s->v->results(s, out, n))
+		return -ENOTSUP;
 	root = !out ? NULL : n == 1 ? out[0] : convert_tuple(s, out, n);
 	return convert_close(s, root);
+}
+
+int convert_region(struct scope *s, const struct mlir_region *r, const hlo_computation_message **c)
+{
+	struct scope in = { .at = s->at };
+	int rc;
+
+	if (r->nblocks != 1)
+		return convert_fail(s, -ENOTSUP, "a region of %zu blocks, only one is supported",
+				    r->nblocks);
+	rc = convert_open(&in, s->v, "region");
+	rc = rc ? rc : convert_body(&in, r->blocks);
+	*c = in.c;
+	return rc;
 }
 
 hlo_computation_message *convert_function(struct scope *s, const char *name)

@@ -21,6 +21,7 @@ struct function {
 };
 
 struct scope;
+struct ncc_tiling;
 
 struct convert {
 	struct mlir *m;
@@ -34,9 +35,16 @@ struct convert {
 	unsigned int partitions;
 	int64_t numbers; /* that fold.c has */
 	bool folded; /* fold.c made constants, of which others may be left that nothing uses */
-	bool divided; /* is an argument or a result of main, among its devices? */
+	const struct mlir_op *main; /* the function that is called from outside */
+	unsigned int manual; /* computations on partitions around what is converted */
+	/* partition.c: how what the program takes and gives lies on partitions; NULL: whole */
+	const struct ncc_tiling **in, **out;
+	size_t nin, nout;
 	/* operations.c: converts an operation; how what is below reaches the others */
 	int (*op)(struct scope *s, const struct mlir_op *op);
+	/* manual.c: what main says of how an argument or the results lie on the devices */
+	int (*argument)(struct scope *s, size_t i, struct mlir_value *value, hlo_instruction **p);
+	int (*results)(struct scope *s, hlo_instruction **out, size_t n);
 	/* The first operation that HLO's message here does not say whole; NULL: none */
 	const struct mlir_op *partly;
 };
@@ -83,6 +91,8 @@ int convert_close(struct scope *s, hlo_instruction *root);
 hlo_instruction **convert_block(struct scope *s, const struct mlir_block *b, size_t *n);
 /* A block's arguments as parameters, and what it returns as the root */
 int convert_body(struct scope *s, const struct mlir_block *b);
+/* The computation that a region of one block is */
+int convert_region(struct scope *s, const struct mlir_region *r, const hlo_computation_message **c);
 void convert_capture(struct scope *s, struct mlir_value *value, hlo_instruction *p);
 void convert_release(struct scope *s); /* what was captured is again what it was outside */
 int convert_calls(hlo_instruction *p, struct convert *v, const hlo_computation_message *c);
@@ -164,6 +174,10 @@ int whole_nothing(struct scope *s, const struct mlir_op *op);
 int whole_rng(struct scope *s, const struct mlir_op *op);
 int whole_select(struct scope *s, const struct mlir_op *op);
 int whole_static(struct scope *s, const struct mlir_op *op);
+
+/* collective.c */
+int whole_collective(struct scope *s, const struct mlir_op *op);
+int whole_all_to_all(struct scope *s, const struct mlir_op *op);
 
 /* quant.c: may the operation have operands and results of quantized types, if it has any? */
 int quant_check(struct scope *s, const struct mlir_op *op);

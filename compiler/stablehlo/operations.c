@@ -14,9 +14,9 @@ static const struct conversion conversions[] = {
 	{ "abs", "abs", .nin = 1, .one = true },
 	{ "add", "add", .nin = 2, .one = true },
 	{ "after_all", "after-all", .nin = -1, .one = true },
-	{ "all_gather", "all-gather", .nin = -1, .partly = true },
-	{ "all_reduce", "all-reduce", .nin = -1, .nregions = 1, .partly = true },
-	{ "all_to_all", "all-to-all", .nin = -1, .partly = true },
+	{ "all_gather", "all-gather", .nin = -1, .whole = whole_collective },
+	{ "all_reduce", "all-reduce", .nin = -1, .nregions = 1, .whole = whole_collective },
+	{ "all_to_all", NULL, .nin = -1, .whole = whole_all_to_all },
 	{ "and", "and", .nin = 2, .one = true },
 	{ "async_done", "async-done", .nin = -1, .partly = true },
 	{ "async_start", "stablehlo.async_start", .nin = -1, .nregions = 1, .partly = true },
@@ -34,8 +34,8 @@ static const struct conversion conversions[] = {
 	{ "ceil", "ceil", .nin = 1, .one = true },
 	{ "cholesky", "cholesky", .nin = 1, .one = true, .fields = fields_cholesky },
 	{ "clamp", "clamp", .nin = 3, .one = true },
-	{ "collective_broadcast", "collective-broadcast", .nin = -1, .one = true, .partly = true },
-	{ "collective_permute", "collective-permute", .nin = -1, .one = true, .partly = true },
+	{ "collective_broadcast", "collective-broadcast", .nin = 1, .one = true, .whole = whole_collective },
+	{ "collective_permute", "collective-permute", .nin = 1, .one = true, .whole = whole_collective },
 	{ "collective_reduce", "collective-reduce", .nin = -1, .nregions = 1, .partly = true },
 	{ "compare", "compare", .nin = 2, .one = true, .fields = fields_compare },
 	{ "complex", "complex", .nin = 2, .one = true },
@@ -93,7 +93,7 @@ static const struct conversion conversions[] = {
 	{ "recv", "recv", .nin = -1, .partly = true },
 	{ "reduce", "reduce", .nin = -1, .nregions = 1, .fields = fields_dimensions },
 	{ "reduce_precision", "reduce-precision", .nin = 1, .one = true, .fields = fields_precision },
-	{ "reduce_scatter", "reduce-scatter", .nin = -1, .nregions = 1, .partly = true },
+	{ "reduce_scatter", "reduce-scatter", .nin = -1, .nregions = 1, .whole = whole_collective },
 	{ "reduce_window", "reduce-window", .nin = -1, .nregions = 1, .fields = fields_reduce_window },
 	{ "remainder", "remainder", .nin = 2, .one = true },
 	{ "replica_id", "replica-id", .nin = -1, .one = true },
@@ -148,15 +148,10 @@ const struct conversion *conversion_of(const char *name)
 
 static int add_region(struct scope *s, const struct mlir_region *r, hlo_instruction *p)
 {
-	struct scope in = { .at = s->at };
-	int rc;
+	const hlo_computation_message *c;
+	int rc = convert_region(s, r, &c);
 
-	if (r->nblocks != 1)
-		return convert_fail(s, -ENOTSUP, "a region of %zu blocks, only one is supported",
-				    r->nblocks);
-	rc = convert_open(&in, s->v, "region");
-	rc = rc ? rc : convert_body(&in, r->blocks);
-	return rc ? rc : convert_calls(p, s->v, in.c);
+	return rc ? rc : convert_calls(p, s->v, c);
 }
 
 /* One instruction, whose name is not known to the importer either if c is NULL */

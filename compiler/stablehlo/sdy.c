@@ -75,22 +75,27 @@ static const struct mlir_attr *dimension(struct cursor *c)
 /* mesh: its name, or what it is itself */
 static const struct mlir_attr *sharding(struct cursor *c, uint64_t code)
 {
-	static const char *const names[] = { "mesh", "dim_shardings", "replicated_axes",
-					     "unreduced_axes", NULL };
-	const struct mlir_attr *v[4] = { cursor_attr(c) };
+	static const char *const names[] = { "mesh",	       "dim_shardings", "replicated_axes",
+					     "unreduced_axes", "reduction",	NULL };
+	const struct mlir_attr *v[5] = { cursor_attr(c) };
 
 	v[1] = attr_of_array(c);
 	v[2] = attr_of_array(c);
 	if (code >= SHARDING_2)
 		v[3] = attr_of_array(c);
-	if (code == SHARDING_3)
+	if (code ==
+	    SHARDING_3) { /* by another operation than a sum, which the second form is for */
+		v[4] = attr_of_text(c->r, MLIR_UNKNOWN, "reduction");
 		c->p = c->end;
+	}
 	return cursor_bad(c) ? NULL : attr_of_fields(c->r, "sdy.sharding", names, v);
 }
 
 const struct mlir_attr *sdy_attr(struct cursor *c, uint64_t code)
 {
 	switch (code) {
+	case MANUAL_AXES:
+		return attr_of_array(c);
 	case MESH_AXIS:
 		return mesh_axis(c);
 	case MESH:

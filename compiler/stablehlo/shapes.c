@@ -153,46 +153,6 @@ int whole_cast(struct scope *s, const struct mlir_op *op)
 	return 0;
 }
 
-/* What says how a value is divided among devices; the importer takes it for the value itself. */
-int whole_constraint(struct scope *s, const struct mlir_op *op)
-{
-	hlo_instruction *x = convert_value(s, op->in[0]), *p;
-
-	p = x ? convert_add(s, "custom-call", x->shape, &x, 1) : NULL;
-	if (!p)
-		return -ENOTSUP;
-	p->custom_call_target = (char *)(uintptr_t) "Sharding";
-	return convert_results(s, op, p);
-}
-
-/* On one device each part is the whole, and the operation what is in it. */
-int whole_manual(struct scope *s, const struct mlir_op *op)
-{
-	const struct mlir_block *b =
-		op->nregions == 1 && op->regions[0].nblocks == 1 ? op->regions[0].blocks : NULL;
-	hlo_instruction **in = convert_operands(s, op), **out;
-	size_t n = 0;
-
-	if (!in)
-		return -ENOTSUP;
-	if (!b || b->nargs != op->nin)
-		return convert_fail(s, -EINVAL, "a body of other arguments than its operands");
-	for (size_t i = 0; i < op->nin; i++) {
-		if (s->v->partitions > 1 || !same_dims(b->args[i].type, op->in[i]->type))
-			return convert_fail(s, -ENOTSUP,
-					    "a computation on %u devices is not supported",
-					    s->v->partitions);
-		convert_set(s, &b->args[i], in[i]);
-	}
-	out = convert_block(s, b, &n);
-	if (!out || n != op->nout)
-		return out ? convert_fail(s, -EINVAL, "%zu results, %zu values", op->nout, n)
-			   : -ENOTSUP;
-	for (size_t i = 0; i < n; i++)
-		convert_set(s, &op->out[i], out[i]);
-	return 0;
-}
-
 int whole_nothing(struct scope *s, const struct mlir_op *op)
 {
 	(void)s;

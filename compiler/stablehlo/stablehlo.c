@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert.h"
 #include "export.h"
+#include "spmd.h"
+#include "tiling.h"
 
 #define MAY_ALIAS 1 /* HloInputOutputAliasProto's Kind */
 
@@ -168,38 +169,6 @@ static int take_donations(struct scope *s, const struct mlir_op *op)
 	return rc;
 }
 
-/* Is one of the dimensions divided along an axis of the mesh of devices? */
-static bool is_divided(const struct mlir_attr *sharding)
-{
-	const struct mlir_attr *dims = sharding ? mlir_entry_of(sharding, "dim_shardings") : NULL;
-
-	for (size_t d = 0; dims && dims->kind == MLIR_ARRAY && d < dims->n; d++) {
-		const struct mlir_attr *axes = mlir_entry_of(dims->list[d], "axes");
-
-		if (axes && axes->kind == MLIR_ARRAY && axes->n)
-			return true;
-	}
-	return false;
-}
-
-/* The same by XLA's text, which releases of JAX before Shardy write */
-static bool is_divided_text(const struct mlir_attr *sharding)
-{
-	return sharding && sharding->kind == MLIR_STRING && strstr(sharding->text, "devices=");
-}
-
-/* Has a device only a part of one of these arguments or results of main? */
-static bool are_divided(const struct mlir_op *op, const char *name)
-{
-	const struct mlir_attr *list = mlir_attr_of(op, name);
-
-	for (size_t i = 0; list && list->kind == MLIR_ARRAY && i < list->n; i++)
-		if (is_divided(mlir_entry_of(list->list[i], "sdy.sharding")) ||
-		    is_divided_text(mlir_entry_of(list->list[i], "mhlo.sharding")))
-			return true;
-	return false;
-}
-
 static unsigned int count_of(const struct mlir *m, const char *name)
 {
 	const struct mlir_attr *a = mlir_attr_of(m->module, name);
@@ -218,12 +187,17 @@ static int convert_module(struct convert *v)
 	int rc = find_functions(&s);
 
 	f = rc ? NULL : find_main(&s);
+	v->main = f ? f->op : NULL;
 	entry = f ? convert_function(&s, f->name) : NULL;
 	if (!entry)
 		return -ENOTSUP;
 	s.at = f->op;
-	v->divided = are_divided(f->op, "arg_attrs") || are_divided(f->op, "res_attrs");
-	rc = fold_sweep(v) ?: take_donations(&s, f->op) ?: attr_text(&s, v->m->module, "sym_name", &name);
+	rc = fold_sweep(v);
+	if (!rc && v->partitions > 1)
+		rc = partition_module(v, &entry);
+	if (rc)
+		return rc;
+	rc = take_donations(&s, f->op) ?: attr_text(&s, v->m->module, "sym_name", &name);
 	/* XLA reads none without a name, and jaxlib calls it this way, too. */
 	v->proto->name = (char *)(uintptr_t)(*name ? name : f->name);
 	v->proto->entry_computation_name = entry->name;
@@ -256,10 +230,26 @@ static void say_partly(struct hlo_file *f, struct source *s, const struct mlir_o
 	f->partly = s->partly;
 }
 
+static int partition(struct convert *v)
+{
+	struct spmd_ends ends;
+	int rc = spmd_partition(v->m, v->partitions, &ends, v->err);
+
+	v->in = ends.in;
+	v->out = ends.out;
+	v->nin = ends.nin;
+	v->nout = ends.nout;
+	return rc;
+}
+
 int stablehlo_read(const void *buf, size_t size, struct hlo_file *f, struct ncc_error *err)
 {
 	struct source *s = calloc(1, sizeof(*s));
-	struct convert v = { .err = err, .op = convert_op, .next_id = 1 };
+	struct convert v = { .err = err,
+			     .op = convert_op,
+			     .argument = manual_argument,
+			     .results = manual_results,
+			     .next_id = 1 };
 	int rc;
 
 	*f = (struct hlo_file){ .size = size, .replicas = 1, .partitions = 1, .release = release };
@@ -278,7 +268,9 @@ int stablehlo_read(const void *buf, size_t size, struct hlo_file *f, struct ncc_
 		ncc__hlo__module__init(v.proto);
 		f->replicas = count_of(&s->m, "mhlo.num_replicas");
 		f->partitions = v.partitions = count_of(&s->m, "mhlo.num_partitions");
-		rc = convert_module(&v);
+		if (v.partitions > 1)
+			rc = partition(&v);
+		rc = rc ? rc : convert_module(&v);
 	}
 	if (rc) {
 		mlir_free(&s->m);
@@ -286,7 +278,10 @@ int stablehlo_read(const void *buf, size_t size, struct hlo_file *f, struct ncc_
 		return err->text[0] ? rc : ncc_no_memory(err);
 	}
 	f->proto = v.proto;
-	f->divided = v.divided && v.partitions > 1;
+	f->in = v.in;
+	f->out = v.out;
+	f->nin = v.nin;
+	f->nout = v.nout;
 	f->opaque = s;
 	say_partly(f, s, v.partly);
 	return 0;

@@ -13,6 +13,7 @@ static const struct op_properties ops[] = {
 	/* clang-format off */
 	{ "builtin.module", "sym_name sym_visibility" },
 	{ "builtin.unrealized_conversion_cast", "" },
+	{ "sdy.manual_computation", "in_shardings manual_axes out_shardings" },
 	{ "sdy.mesh", "mesh sym_name" },
 	{ "sdy.return", "" },
 	{ "sdy.sharding_constraint", "sharding" },

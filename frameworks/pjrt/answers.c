@@ -105,20 +105,74 @@ PJRT_Error *npj_Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMem
 	return NULL;
 }
 
+/* n shardings as a repeated field; NULL if there is no memory */
+static ProtobufCBinaryData *fields(const char *const *shardings, const size_t *sizes, size_t n)
+{
+	ProtobufCBinaryData *f = calloc(n + 1, sizeof(*f));
+
+	for (size_t i = 0; f && i < n; i++)
+		f[i] = (ProtobufCBinaryData){ sizes[i], (uint8_t *)shardings[i] };
+	return f;
+}
+
+/*
+ * Adds to a module's bytes how its arguments and results are divided, as the partitioner that
+ * frameworks know leaves it there: those that do not know the extension for it look here.
+ */
+static PJRT_Error *with_shardings(PJRT_Executable *x, struct npj_blob *module)
+{
+	enum { TUPLE = 2 };
+	PJRT_Shardings_PJRT_Executable_ParameterShardings_Args in = { .executable = x };
+	PJRT_Shardings_PJRT_Executable_OutputShardings_Args out = { .executable = x };
+	Npj__ModuleShardings more = NPJ__MODULE_SHARDINGS__INIT;
+	Npj__ResultsSharding results = NPJ__RESULTS_SHARDING__INIT;
+	PJRT_Error *e = npj_Shardings_PJRT_Executable_ParameterShardings(&in);
+	uint8_t *bytes = NULL;
+	size_t n;
+
+	e = e ? e : npj_Shardings_PJRT_Executable_OutputShardings(&out);
+	if (e || !in.shardings || !out.shardings)
+		return e;
+	more.spmd_parameters_shardings = fields(in.shardings, in.sharding_sizes, in.num_parameters);
+	more.n_spmd_parameters_shardings = in.num_parameters;
+	results.tuple_shardings = fields(out.shardings, out.sharding_sizes, out.num_outputs);
+	results.n_tuple_shardings = out.num_outputs;
+	results.type = TUPLE;
+	n = npj__results_sharding__get_packed_size(&results);
+	more.spmd_output_sharding = (ProtobufCBinaryData){ n, malloc(n) };
+	if (more.spmd_parameters_shardings && results.tuple_shardings &&
+	    more.spmd_output_sharding.data) {
+		npj__results_sharding__pack(&results, more.spmd_output_sharding.data);
+		n = npj__module_shardings__get_packed_size(&more);
+		bytes = realloc(module->data, module->size + n);
+	}
+	if (bytes) {
+		npj__module_shardings__pack(&more, bytes + module->size);
+		*module = (struct npj_blob){ bytes, module->size + n };
+	}
+	free(more.spmd_output_sharding.data);
+	free(more.spmd_parameters_shardings);
+	free(results.tuple_shardings);
+	return bytes ? NULL : npj_no_memory();
+}
+
 /* The module's bytes, and its program shape as the layout of its entry */
 static PJRT_Error *with_config(PJRT_Executable *x)
 {
 	Npj__ModuleConfig config = NPJ__MODULE_CONFIG__INIT;
 	Npj__ModuleWithConfig with = NPJ__MODULE_WITH_CONFIG__INIT;
-	Npj__ModuleShape *shape;
 	struct npj_blob module = { NULL, 0 };
+	Npj__ModuleShape *shape;
+	PJRT_Error *e = NULL;
 	struct ncc_error err;
 	int r = ncc_program_hlo(x->code.data, x->code.size, &module.data, &module.size, &err);
 
 	if (r)
 		return npj_compiler_error(r, &err);
 	shape = npj__module_shape__unpack(NULL, module.size, module.data);
-	if (shape) {
+	if (shape && !shape->spmd_output_sharding.len)
+		e = with_shardings(x, &module);
+	if (shape && !e) {
 		config.entry_computation_layout = shape->host_program_shape;
 		config.replica_count = x->options.replicas;
 		config.num_partitions = x->options.partitions;
@@ -131,7 +185,7 @@ static PJRT_Error *with_config(PJRT_Executable *x)
 		npj__module_with_config__pack(&with, x->hlo.data);
 	npj__module_shape__free_unpacked(shape, NULL);
 	free(module.data);
-	return x->hlo.data ? NULL : npj_no_memory();
+	return e || x->hlo.data ? e : npj_no_memory();
 }
 
 /* The program as it went into the compiler: what comes out of it is no HLO. */

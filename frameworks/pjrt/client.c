@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "nrt/nec.h"
+#include "calls.h"
 #include "nrtx.h"
-#include "pjrt.h"
+#include "processes.h"
+#include "progress.h"
 
 PJRT_Error *npj_Plugin_Initialize(PJRT_Plugin_Initialize_Args *a)
 {
@@ -60,11 +62,13 @@ void npj_client_unref(PJRT_Client *c)
 {
 	if (atomic_fetch_sub(&c->refs, 1) != 1)
 		return;
-	for (unsigned int i = 0; c->device && i < c->n; i++)
+	for (unsigned int i = 0; c->device && i < c->n; i++) {
+		npj_pool_free(c->device[i].pool);
 		for (int k = 0; k < NPJ_KINDS; k++)
 			npj_memory_end(&c->device[i].memory[k]);
+	}
 	npj_topology_unref(c->topology);
-	free(c->device);
+	free(c->all);
 	free(c->devices);
 	free(c->memories);
 	free(c);
@@ -80,14 +84,14 @@ PJRT_Error *npj_client_open(const PJRT_Client *c)
 
 PJRT_Device *npj_client_device(const PJRT_Client *c, int id)
 {
-	for (unsigned int i = 0; i < c->n; i++)
-		if (c->device[i].description->id == id)
-			return &c->device[i];
+	for (unsigned int i = 0; i < c->nall; i++)
+		if (c->all[i].description->id == id)
+			return &c->all[i];
 	return NULL;
 }
 
-/* What machine the runtime has found, as a topology of the visible cores */
-static PJRT_Error *find_chips(PJRT_Client *c)
+/* What machine the runtime has found, and how many of its cores are visible */
+static PJRT_Error *find_chips(PJRT_Client *c, struct npj_chips *chips)
 {
 	nrt_instance_info_t info = { 0 };
 	uint32_t n = 0, cores = 0, lnc = 1;
@@ -105,42 +109,78 @@ static PJRT_Error *find_chips(PJRT_Client *c)
 	if (!strcmp(info.arch_name, "trn2u"))
 		strcpy(info.arch_name, "trn2");
 	c->n = n;
-	return npj_topology_new(info.arch_name, lnc, cores, n, &c->topology);
+	*chips = (struct npj_chips){ .lnc = lnc, .cores = cores };
+	snprintf(chips->arch, sizeof(chips->arch), "%.15s", info.arch_name);
+	return NULL;
 }
 
-static PJRT_Error *make_devices(PJRT_Client *c)
+/* The topology of all processes' cores */
+static PJRT_Error *meet(const PJRT_Client_Create_Args *a, PJRT_Client *c, struct npj_processes *p)
 {
-	c->device = calloc(c->n, sizeof(*c->device));
-	c->devices = calloc(c->n, sizeof(*c->devices));
-	c->memories = calloc((size_t)c->n * NPJ_KINDS, sizeof(*c->memories));
-	c->transfers = npj_queue_new("pjrt-transfers");
-	if (!c->device || !c->devices || !c->memories || !c->transfers)
+	struct npj_chips chips;
+	PJRT_Error *e = npj_processes_check(p) ?: find_chips(c, &chips);
+	unsigned int first = 0;
+
+	if (!e)
+		e = npj_processes_meet(a, p, &chips, c->n);
+	if (e)
+		return e;
+	c->process = (int)p->own;
+	c->nall = npj_processes_devices(p, (unsigned int)p->n);
+	e = npj_topology_new(chips.arch, chips.lnc, chips.cores, c->nall, &c->topology);
+	for (int i = 0; i < p->n && !e; i++) {
+		npj_topology_give(c->topology, first, p->devices[i], i);
+		first += p->devices[i];
+	}
+	return e;
+}
+
+static PJRT_Error *make_own(PJRT_Client *c, unsigned int i)
+{
+	PJRT_Device *d = &c->device[i];
+	char name[16];
+
+	d->vnc = i;
+	snprintf(name, sizeof(name), "pjrt-nc%u", i % 1000);
+	d->queue = npj_queue_new(name);
+	d->pool = npj_pool_new();
+	if (!d->queue || !d->pool)
 		return npj_no_memory();
-	for (unsigned int i = 0; i < c->n; i++) {
-		PJRT_Device *d = &c->device[i];
-		char name[16];
+	for (int k = 0; k < NPJ_KINDS; k++) {
+		PJRT_Memory *m = &d->memory[k];
 
-		d->client = c;
-		d->vnc = i;
-		d->description = &c->topology->description[i];
-		snprintf(name, sizeof(name), "pjrt-nc%u", i % 1000);
-		d->queue = npj_queue_new(name);
-		if (!d->queue)
-			return npj_no_memory();
-		c->devices[i] = d;
-		for (int k = 0; k < NPJ_KINDS; k++) {
-			PJRT_Memory *m = &d->memory[k];
-
-			m->functions = &npj_memory_functions;
-			m->device = d;
-			m->kind = k;
-			m->id = (int)i * NPJ_KINDS + k;
-			snprintf(m->text, sizeof(m->text), "MEMORY(%s, %s)", npj_kind_name[k],
-				 d->description->text);
-			d->memories[k] = c->memories[m->id] = m;
-		}
+		m->functions = &npj_memory_functions;
+		m->device = d;
+		m->kind = k;
+		m->id = d->description->id * NPJ_KINDS + k;
+		snprintf(m->text, sizeof(m->text), "MEMORY(%s, %s)", npj_kind_name[k],
+			 d->description->text);
+		d->memories[k] = c->memories[i * NPJ_KINDS + (unsigned int)k] = m;
 	}
 	return NULL;
+}
+
+/* first: of its own ones */
+static PJRT_Error *make_devices(PJRT_Client *c, unsigned int first)
+{
+	PJRT_Error *e = NULL;
+
+	c->all = calloc(c->nall, sizeof(*c->all));
+	c->devices = calloc(c->nall, sizeof(*c->devices));
+	c->memories = calloc((size_t)c->n * NPJ_KINDS, sizeof(*c->memories));
+	c->transfers = npj_queue_new("pjrt-transfers");
+	if (!c->all || !c->devices || !c->memories || !c->transfers)
+		return npj_no_memory();
+	c->device = &c->all[first];
+	c->own = &c->devices[first];
+	for (unsigned int i = 0; i < c->nall; i++) {
+		c->all[i].client = c;
+		c->all[i].description = &c->topology->description[i];
+		c->devices[i] = &c->all[i];
+	}
+	for (unsigned int i = 0; i < c->n && !e; i++)
+		e = make_own(c, i);
+	return e;
 }
 
 static bool is_named(const PJRT_NamedValue *v, const char *name)
@@ -148,7 +188,16 @@ static bool is_named(const PJRT_NamedValue *v, const char *name)
 	return v->name_size == strlen(name) && !memcmp(v->name, name, v->name_size);
 }
 
-static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v)
+/* Functions of the framework's own process, which it calls the plug-in in */
+static const struct {
+	const char *name;
+	PJRT_Error *(*take)(int64_t address);
+} addresses[] = {
+	{ "host_callback", npj_calls_entry },
+	{ "host_callback_hold", npj_calls_holder },
+};
+
+static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v, struct npj_processes *p)
 {
 	if (is_named(v, "narrow_64bit")) {
 		if (v->type != PJRT_NamedValue_kBool)
@@ -156,21 +205,35 @@ static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v)
 		c->narrow_64bit = v->bool_value;
 		return NULL;
 	}
+	for (unsigned int i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+		if (!is_named(v, addresses[i].name))
+			continue;
+		if (v->type != PJRT_NamedValue_kInt64 || !v->int64_value)
+			return NPJ_INVALID("the option %s is the address of a function",
+					   addresses[i].name);
+		return addresses[i].take(v->int64_value);
+	}
+	if (is_named(v, "python_signals")) {
+		if (v->type != PJRT_NamedValue_kInt64List)
+			return NPJ_INVALID("the option python_signals is a list of numbers");
+		return npj_progress_signals(v->int64_array_value, v->value_size);
+	}
 	/* of jax.distributed */
 	if (is_named(v, "node_id") || is_named(v, "num_nodes")) {
-		int64_t alone = is_named(v, "num_nodes");
-
-		if (v->type == PJRT_NamedValue_kInt64 && v->int64_value == alone)
-			return NULL;
-		return npj_error(PJRT_Error_Code_UNIMPLEMENTED, "several processes: each has its "
-								"own devices here");
+		if (v->type != PJRT_NamedValue_kInt64)
+			return NPJ_INVALID("the option %.*s is a number", (int)v->name_size,
+					   v->name);
+		*(is_named(v, "node_id") ? &p->own : &p->n) = v->int64_value;
+		return NULL;
 	}
-	return NPJ_INVALID("a client has no option \"%.*s\": narrow_64bit, node_id, num_nodes",
+	return NPJ_INVALID("a client has no option \"%.*s\": host_callback, "
+			   "host_callback_hold, narrow_64bit, node_id, num_nodes, python_signals",
 			   (int)v->name_size, v->name ? v->name : "");
 }
 
 PJRT_Error *npj_Client_Create(PJRT_Client_Create_Args *a)
 {
+	struct npj_processes p = { .n = 1 };
 	PJRT_Client *c;
 	PJRT_Error *e = npj_forked_error();
 
@@ -188,11 +251,12 @@ PJRT_Error *npj_Client_Create(PJRT_Client_Create_Args *a)
 	}
 	c->refs = 1;
 	for (size_t i = 0; i < a->num_options && !e; i++)
-		e = take_option(c, &a->create_options[i]);
+		e = take_option(c, &a->create_options[i], &p);
 	if (!e)
-		e = find_chips(c);
+		e = meet(a, c, &p);
 	if (!e)
-		e = make_devices(c);
+		e = make_devices(c, npj_processes_devices(&p, (unsigned int)p.own));
+	free(p.devices);
 	if (e) {
 		if (c->device)
 			stop(c);
@@ -234,7 +298,7 @@ PJRT_Error *npj_Client_PlatformVersion(PJRT_Client_PlatformVersion_Args *a)
 PJRT_Error *npj_Client_ProcessIndex(PJRT_Client_ProcessIndex_Args *a)
 {
 	NPJ_NEED(a->client, "client");
-	a->process_index = 0;
+	a->process_index = a->client->process;
 	return NULL;
 }
 
@@ -242,14 +306,14 @@ PJRT_Error *npj_Client_Devices(PJRT_Client_Devices_Args *a)
 {
 	NPJ_NEED(a->client, "client");
 	a->devices = a->client->devices;
-	a->num_devices = a->client->n;
+	a->num_devices = a->client->nall;
 	return NULL;
 }
 
 PJRT_Error *npj_Client_AddressableDevices(PJRT_Client_AddressableDevices_Args *a)
 {
 	NPJ_NEED(a->client, "client");
-	a->addressable_devices = a->client->devices;
+	a->addressable_devices = a->client->own;
 	a->num_addressable_devices = a->client->n;
 	return NULL;
 }
@@ -268,7 +332,7 @@ PJRT_Error *npj_Client_LookupDevice(PJRT_Client_LookupDevice_Args *a)
 	a->device = npj_client_device(a->client, a->id);
 	if (a->device)
 		return NULL;
-	return NPJ_INVALID("there is no device of id %d, there are %u", a->id, a->client->n);
+	return NPJ_INVALID("there is no device of id %d, there are %u", a->id, a->client->nall);
 }
 
 PJRT_Error *npj_Client_LookupAddressableDevice(PJRT_Client_LookupAddressableDevice_Args *a)

@@ -12,6 +12,8 @@
 #include "cache.h"
 #include "digest.h"
 #include "executable.h"
+#include "profiler.h"
+#include "progress.h"
 
 static int64_t now_ms(void)
 {
@@ -26,7 +28,22 @@ static int64_t now_ms(void)
 struct obstacles {
 	char text[4096];
 	size_t n;
+	struct npj_progress *progress;
 };
+
+static void tell(void *opaque, const char *phase, unsigned int done, unsigned int total)
+{
+	const struct obstacles *o = opaque;
+
+	npj_progress_tell(o->progress, phase, done, total);
+}
+
+static bool cancelled(void *opaque)
+{
+	const struct obstacles *o = opaque;
+
+	return npj_progress_cancelled(o->progress);
+}
 
 static void obstacle(void *opaque, const char *line)
 {
@@ -53,6 +70,8 @@ static struct ncc_options compiler_options(const PJRT_Executable *x, struct obst
 		.structured_sparsity = x->options.sparsity,
 		.narrow_64bit = x->options.narrow_64bit,
 		.obstacle = obstacle,
+		.progress = tell,
+		.cancelled = cancelled,
 		.opaque = o,
 	};
 
@@ -74,29 +93,36 @@ static int attempt(PJRT_Executable *x, bool narrow, struct obstacles *o, struct 
 
 PJRT_Error *npj_compile(PJRT_Executable *x, bool anew)
 {
-	struct obstacles o;
+	struct npj_progress progress;
+	struct obstacles o = { .progress = &progress };
 	struct ncc_error err;
 	PJRT_Error *e, *more;
-	int64_t start = now_ms();
+	int64_t start = now_ms(), began;
 	int r;
 
 	x->cached = false;
 	if (npj_executable_trivial(x))
 		return NULL;
-	if (!anew && npj_cache_read(x, &x->neff)) {
+	if (!anew && !x->program->ncalls && npj_cache_read(x, &x->neff)) {
 		x->cached = true;
 		return NULL;
 	}
+	began = npj_event_now();
+	npj_progress_begin(&progress, x->program->name);
 	r = attempt(x, false, &o, &err);
 	/* 64-bit numbers inside of a program whose ends are not cannot be told to stay in 32 */
 	if (r == -ENOTSUP && !x->options.narrow_64bit) {
-		struct obstacles again;
+		struct obstacles again = { .progress = &progress };
 		struct ncc_error why;
 		int second = attempt(x, true, &again, &why);
 
-		if (!second)
-			r = 0;
+		if (!second || second == -ECANCELED)
+			r = second;
 	}
+	npj_progress_end(&progress);
+	npj_event_add("compile", x->program->name, began);
+	if (!r && x->program->ncalls)
+		return NULL; /* its functions have numbers of this process */
 	if (!r) {
 		npj_cache_write(x, now_ms() - start);
 		return NULL;

@@ -48,6 +48,16 @@ PJRT_Error *npj_DeviceDescription_ToString(PJRT_DeviceDescription_ToString_Args 
 	return NULL;
 }
 
+/* Refuses what only a device of this process has. */
+static PJRT_Error *own(const PJRT_Device *d)
+{
+	NPJ_NEED(d, "device");
+	if (npj_is_own(d))
+		return NULL;
+	return NPJ_INVALID("%s is a device of process %d", d->description->text,
+			   d->description->process);
+}
+
 PJRT_Error *npj_Device_GetDescription(PJRT_Device_GetDescription_Args *a)
 {
 	NPJ_NEED(a->device, "device");
@@ -58,14 +68,14 @@ PJRT_Error *npj_Device_GetDescription(PJRT_Device_GetDescription_Args *a)
 PJRT_Error *npj_Device_IsAddressable(PJRT_Device_IsAddressable_Args *a)
 {
 	NPJ_NEED(a->device, "device");
-	a->is_addressable = true;
+	a->is_addressable = npj_is_own(a->device);
 	return NULL;
 }
 
 PJRT_Error *npj_Device_LocalHardwareId(PJRT_Device_LocalHardwareId_Args *a)
 {
 	NPJ_NEED(a->device, "device");
-	a->local_hardware_id = (int)a->device->vnc;
+	a->local_hardware_id = npj_is_own(a->device) ? (int)a->device->vnc : -1;
 	return NULL;
 }
 
@@ -73,13 +83,16 @@ PJRT_Error *npj_Device_AddressableMemories(PJRT_Device_AddressableMemories_Args 
 {
 	NPJ_NEED(a->device, "device");
 	a->memories = a->device->memories;
-	a->num_memories = NPJ_KINDS;
+	a->num_memories = npj_is_own(a->device) ? NPJ_KINDS : 0;
 	return NULL;
 }
 
 PJRT_Error *npj_Device_DefaultMemory(PJRT_Device_DefaultMemory_Args *a)
 {
-	NPJ_NEED(a->device, "device");
+	PJRT_Error *e = own(a->device);
+
+	if (e)
+		return e;
 	a->memory = &a->device->memory[NPJ_DEVICE];
 	return NULL;
 }
@@ -92,11 +105,11 @@ PJRT_Error *npj_Device_MemoryStats(PJRT_Device_MemoryStats_Args *a)
 {
 	nrt_vnc_memory_stats_t stats = { 0 };
 	PJRT_Device *d = a->device;
+	PJRT_Error *e = own(d) ?: npj_forked_error();
 	size_t size;
 
-	NPJ_NEED(d, "device");
-	if (npj_forked())
-		return npj_forked_error();
+	if (e)
+		return e;
 	*a = (PJRT_Device_MemoryStats_Args){
 		.struct_size = a->struct_size,
 		.extension_start = a->extension_start,
@@ -119,8 +132,10 @@ PJRT_Error *npj_Device_MemoryStats(PJRT_Device_MemoryStats_Args *a)
 PJRT_Error *npj_Device_ClearMemoryStats(PJRT_Device_ClearMemoryStats_Args *a)
 {
 	PJRT_Device *d = a->device;
+	PJRT_Error *e = own(d);
 
-	NPJ_NEED(d, "device");
+	if (e)
+		return e;
 	atomic_store(&d->peak, atomic_load(&d->in_use));
 	atomic_store(&d->allocations, 0);
 	atomic_store(&d->largest, 0);

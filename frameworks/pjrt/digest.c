@@ -61,6 +61,7 @@ PJRT_Error *npj_compiler_error(int err, const struct ncc_error *text)
 		PJRT_Error_Code code;
 	} codes[] = {
 		{ -EINVAL, PJRT_Error_Code_INVALID_ARGUMENT },
+		{ -ECANCELED, PJRT_Error_Code_CANCELLED },
 		{ -ENOTSUP, PJRT_Error_Code_UNIMPLEMENTED },
 		{ -EFBIG, PJRT_Error_Code_RESOURCE_EXHAUSTED },
 		{ -ENOMEM, PJRT_Error_Code_RESOURCE_EXHAUSTED },

@@ -37,6 +37,8 @@ void npj_executable_unref(PJRT_Executable *x)
 	for (unsigned int i = 0; x->layouts && i < n; i++)
 		npj_layout_unref(x->layouts[i]);
 	free(x->layouts);
+	for (unsigned int i = 0; x->shardings && i < n; i++)
+		free(x->shardings[i]);
 	free(x->sharding_sizes);
 	free(x->shardings);
 	free(x->kind_sizes);
@@ -87,6 +89,10 @@ static PJRT_Error *shapes(PJRT_Executable *x, const struct ncc_array *arrays, un
 			return npj_error(PJRT_Error_Code_UNIMPLEMENTED,
 					 "%s %u of %s has XLA's type %d, which no buffer has", what,
 					 i, x->program->name, arrays[i].type);
+		if (t->type == PJRT_Buffer_Type_TOKEN) {
+			shape[i] = (struct npj_shape){ .type = t, .elements = 1 };
+			continue;
+		}
 		e = npj_shape_set(&shape[i], t->type, arrays[i].dim, arrays[i].ndim);
 		if (!e && npj_type_wide(t) && !x->narrow_64bit)
 			e = npj_error(PJRT_Error_Code_UNIMPLEMENTED,
@@ -132,7 +138,6 @@ static void donations(PJRT_Executable *x)
 static bool answers(PJRT_Executable *x)
 {
 	unsigned int nin = x->program->nin, nout = x->program->nout, n = nin > nout ? nin : nout;
-	static const char replicated[] = { 1 << 3, 0 }; /* XLA's OpSharding: { type REPLICATED } */
 	size_t dims = 0;
 
 	for (unsigned int k = 0; k < nout; k++)
@@ -142,8 +147,8 @@ static bool answers(PJRT_Executable *x)
 	x->out_ndims = calloc(nout + 1, sizeof(*x->out_ndims));
 	x->kinds = calloc(n + 1, sizeof(*x->kinds));
 	x->kind_sizes = calloc(n + 1, sizeof(*x->kind_sizes));
-	x->shardings = calloc(n + 1, sizeof(*x->shardings));
-	x->sharding_sizes = calloc(n + 1, sizeof(*x->sharding_sizes));
+	x->shardings = calloc(nin + nout + 1, sizeof(*x->shardings));
+	x->sharding_sizes = calloc(nin + nout + 1, sizeof(*x->sharding_sizes));
 	x->layouts = calloc(nin + nout + 1, sizeof(*x->layouts));
 	if (!x->out_type || !x->out_dims || !x->out_ndims || !x->kinds || !x->kind_sizes ||
 	    !x->shardings || !x->sharding_sizes || !x->layouts)
@@ -158,10 +163,13 @@ static bool answers(PJRT_Executable *x)
 	for (unsigned int i = 0; i < n; i++) {
 		x->kinds[i] = npj_kind_name[NPJ_DEVICE];
 		x->kind_sizes[i] = strlen(x->kinds[i]);
-		x->shardings[i] = replicated;
-		x->sharding_sizes[i] = sizeof(replicated);
 	}
 	for (unsigned int i = 0; i < nin + nout; i++) {
+		x->shardings[i] = npj_sharding(i < nin ? x->program->in_tiling[i]
+						       : x->program->out_tiling[i - nin],
+					       x->program->partitions, &x->sharding_sizes[i]);
+		if (!x->shardings[i])
+			return false;
 		x->layouts[i] = npj_layout_new(i < nin ? x->in[i].ndim : x->out[i - nin].ndim);
 		if (!x->layouts[i])
 			return false;
@@ -177,12 +185,6 @@ static PJRT_Error *about(PJRT_Executable *x)
 
 	if (r)
 		return npj_compiler_error(r, &err);
-	if (x->program->divided)
-		return npj_error(PJRT_Error_Code_UNIMPLEMENTED,
-				 "%s: arguments or results are divided among %u devices, and "
-				 "programs are not partitioned. Replicate them (PartitionSpec()), "
-				 "or run it on one device",
-				 x->program->name, x->program->partitions);
 	x->in = calloc(x->program->nin + 1, sizeof(*x->in));
 	x->out = calloc(x->program->nout + 1, sizeof(*x->out));
 	x->donated = calloc(x->program->nin + 1, sizeof(*x->donated));
@@ -228,8 +230,10 @@ PJRT_Error *npj_executable_new(PJRT_TopologyDescription *t, bool narrow_64bit, s
 
 bool npj_executable_trivial(const PJRT_Executable *x)
 {
+	if (x->program->ncalls)
+		return false;
 	for (unsigned int k = 0; k < x->program->nout; k++)
-		if (x->program->same[k] < 0 && x->out[k].elements)
+		if (x->program->same[k] < 0 && npj_device_bytes(&x->out[k]))
 			return false;
 	return true;
 }

@@ -42,7 +42,8 @@ struct PJRT_Executable {
 	size_t *out_ndims;
 	const char **kinds; /* of inputs and outputs, whichever are more */
 	size_t *kind_sizes;
-	const char **shardings; /* as many: each device has all */
+	/* OpShardings of the inputs, then of the outputs */
+	char **shardings;
 	size_t *sharding_sizes;
 	PJRT_Layouts_MemoryLayout **layouts; /* of the inputs, then of the outputs */
 	/* on the first question */
@@ -75,6 +76,7 @@ struct npj_binding {
 struct PJRT_LoadedExecutable {
 	atomic_int refs;
 	atomic_bool deleted;
+	bool held; /* the framework was told of its calls of the host */
 	PJRT_Client *client;
 	PJRT_Executable *executable;
 	unsigned int n; /* devices, replica by replica */
@@ -82,12 +84,16 @@ struct PJRT_LoadedExecutable {
 	PJRT_LogicalDeviceIds *logical;
 	nrt_model_t **model; /* n of them; none of a trivial program */
 	struct npj_binding *in, *out;
+	bool together; /* its models pass something to each other, and execute at the same time */
 	atomic_llong duration; /* of the last execution, ns; 0: none was */
 };
 PJRT_LoadedExecutable *npj_loaded_ref(PJRT_LoadedExecutable *l);
 void npj_loaded_unref(PJRT_LoadedExecutable *l);
 /* Loads it on the devices that its options name; takes the reference to x */
 PJRT_Error *npj_load(PJRT_Client *c, PJRT_Executable *x, PJRT_LoadedExecutable **result);
+
+/* sharding.c: how an array lies, as a serialized OpSharding that the caller frees; NULL: no memory */
+char *npj_sharding(const struct ncc_tiling *t, unsigned int partitions, size_t *size);
 
 PJRT_Layouts_MemoryLayout *npj_layout_new(unsigned int ndim); /* row-major (layouts.c) */
 void npj_layout_unref(PJRT_Layouts_MemoryLayout *l);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "calls.h"
 #include "executable.h"
 #include "nrtx.h"
 
@@ -22,6 +23,7 @@
 struct run {
 	PJRT_LoadedExecutable *program;
 	unsigned int at; /* of its devices */
+	bool reached; /* the runtime has executed its model */
 	PJRT_Event *done;
 	struct npj_value **in, **out; /* references; out: those that this makes */
 	struct npj_value *value[];
@@ -118,6 +120,7 @@ static PJRT_Error *compute(struct run *r)
 		status = add_all(in, l->in, r->in, p->nin);
 	if (!status)
 		status = add_all(out, l->out, r->out, p->nout);
+	r->reached = !status;
 	if (!status)
 		status = nrtx_execute(l->model[r->at], in, out);
 	e = npj_runtime_error(status, p->name);
@@ -178,13 +181,19 @@ static int64_t now_ns(void)
 static void run_now(void *arg)
 {
 	struct run *r = arg;
+	const PJRT_Device *before = npj_calls_enter(r->program->device[r->at]);
 	PJRT_Error *e = arguments(r);
 	int64_t start = now_ns();
 	PJRT_Event *done;
 
+	r->reached = false;
 	if (!e)
 		e = r->program->executable->neff.size ? run_model(r) : hand_on(r);
+	/* the other devices of a program that passes something among them need not wait */
+	if (e && r->program->together && !r->reached)
+		nrtx_execute_failed(r->program->model[r->at]);
 	atomic_store(&r->program->duration, now_ns() - start);
+	npj_calls_enter(before);
 	/* who sees that it is ready sees its arguments' memory free */
 	done = npj_event_ref(r->done);
 	run_free(r);
@@ -202,8 +211,11 @@ static bool donatable(const PJRT_ExecuteOptions *o, unsigned int i)
 	return true;
 }
 
+/* A token is whatever has no bytes. */
 static bool same_shape(const struct npj_shape *a, const struct npj_shape *b)
 {
+	if (b->type->type == PJRT_Buffer_Type_TOKEN)
+		return !npj_device_bytes(a);
 	return a->type == b->type && a->ndim == b->ndim &&
 	       !memcmp(a->dim, b->dim, a->ndim * sizeof(a->dim[0]));
 }
@@ -350,7 +362,8 @@ static bool at_once(const struct run *r)
 	const struct ncc_program *p = r->program->executable->program;
 	long long last = atomic_load(&r->program->duration);
 
-	if (r->program->executable->neff.size && (!last || last > SHORT_NS))
+	if (r->program->executable->neff.size &&
+	    (!last || last > SHORT_NS || p->ncalls || r->program->together))
 		return false;
 	for (unsigned int i = 0; i < p->nin; i++)
 		if (!npj_event_ready(r->in[i]->ready))
@@ -358,10 +371,33 @@ static bool at_once(const struct run *r)
 	return true;
 }
 
+/*
+ * A program that a function runs which a program on the same device has called: that one waits for
+ * it, and what is in the device's queue comes later.
+ */
+static PJRT_Error *run_within(struct run *r)
+{
+	const struct ncc_program *p = r->program->executable->program;
+	PJRT_Error *e = NULL;
+
+	for (unsigned int i = 0; i < p->nin && !e; i++)
+		e = npj_calls_wait(r->in[i]);
+	if (!e) {
+		run_now(r);
+		return NULL;
+	}
+	npj_event_set(r->done, npj_error_copy(e));
+	run_free(r);
+	return e;
+}
+
 static PJRT_Error *submit(struct run *r)
 {
 	struct npj_queue *q = r->program->device[r->at]->queue;
 	PJRT_Error *e;
+
+	if (npj_calls_within(r->program->device[r->at]))
+		return run_within(r);
 
 	/* neither a program that computes nothing nor what it waits for needs the device */
 	if (!r->program->executable->neff.size && at_once(r)) {
@@ -378,12 +414,12 @@ static PJRT_Error *submit(struct run *r)
 	return e;
 }
 
-static PJRT_Error *execute_on(PJRT_LoadedExecutable_Execute_Args *a, const PJRT_ExecuteOptions *o,
-			      unsigned int at, size_t list)
+/* Makes a run on a device, with its results. */
+static PJRT_Error *stage(PJRT_LoadedExecutable_Execute_Args *a, const PJRT_ExecuteOptions *o,
+			 unsigned int at, size_t list, struct run **run)
 {
 	PJRT_Buffer *const *args = a->argument_lists ? a->argument_lists[list] : NULL;
 	PJRT_LoadedExecutable *l = a->executable;
-	PJRT_Event *done;
 	struct run *r;
 	PJRT_Error *e;
 
@@ -398,16 +434,69 @@ static PJRT_Error *execute_on(PJRT_LoadedExecutable_Execute_Args *a, const PJRT_
 		run_free(r);
 		return e;
 	}
-	donate(r, args, o);
-	done = npj_event_ref(r->done);
-	e = submit(r);
+	*run = r;
+	return NULL;
+}
+
+static void launch(PJRT_LoadedExecutable_Execute_Args *a, const PJRT_ExecuteOptions *o,
+		   struct run *r, size_t list)
+{
+	PJRT_Event *done = npj_event_ref(r->done);
+
+	donate(r, a->argument_lists ? a->argument_lists[list] : NULL, o);
+	/* the results have the error: a call that has given results has succeeded */
+	npj_error_free(submit(r));
 	if (a->device_complete_events)
 		a->device_complete_events[list] = done;
 	else
 		npj_event_unref(done);
-	/* the results have the error: a call that has given results has succeeded */
-	npj_error_free(e);
-	return NULL;
+}
+
+/* Results of runs that were not launched: nobody will see them. */
+static void unstage(PJRT_LoadedExecutable_Execute_Args *a, struct run **run, size_t n)
+{
+	for (size_t j = 0; j < n; j++) {
+		unsigned int nout = a->executable->executable->program->nout;
+
+		for (unsigned int k = 0; k < nout; k++)
+			npj_Buffer_Destroy(
+				&(PJRT_Buffer_Destroy_Args){ .buffer = a->output_lists[j][k] });
+		npj_event_set(run[j]->done, NULL);
+		run_free(run[j]);
+	}
+}
+
+/*
+ * On all devices or on none. Programs that pass something among devices have to come to all queues
+ * in one order, or two of them would wait for each other.
+ */
+static PJRT_Error *execute_all(PJRT_LoadedExecutable_Execute_Args *a, const PJRT_ExecuteOptions *o,
+			       unsigned int first)
+{
+	static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
+	struct run **run = calloc(a->num_devices + 1, sizeof(*run));
+	PJRT_Error *e = run ? NULL : npj_no_memory();
+	size_t n = 0;
+
+	while (n < a->num_devices && !e) {
+		e = stage(a, o, first + (unsigned int)n, n, &run[n]);
+		n += !e;
+	}
+	if (e) {
+		if (run)
+			unstage(a, run, n);
+	} else {
+		const bool together = a->executable->together;
+
+		if (together)
+			pthread_mutex_lock(&order);
+		for (size_t i = 0; i < n; i++)
+			launch(a, o, run[i], i);
+		if (together)
+			pthread_mutex_unlock(&order);
+	}
+	free(run);
+	return e;
 }
 
 static PJRT_Error *check_call(const PJRT_LoadedExecutable_Execute_Args *a,
@@ -451,20 +540,7 @@ PJRT_Error *npj_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *a)
 			       ? a->options->struct_size
 			       : PJRT_ExecuteOptions_SIZE);
 	e = check_call(a, &o, &first);
-	/* each device's results are whole or there are none: what ran on others before is let go */
-	for (size_t i = 0; i < a->num_devices && !e; i++) {
-		e = execute_on(a, &o, first + (unsigned int)i, i);
-		for (size_t j = 0; e && j < i; j++) {
-			unsigned int n = a->executable->executable->program->nout;
-
-			for (unsigned int k = 0; k < n; k++)
-				npj_Buffer_Destroy(&(PJRT_Buffer_Destroy_Args){
-					.buffer = a->output_lists[j][k] });
-			if (a->device_complete_events)
-				npj_event_unref(a->device_complete_events[j]);
-		}
-	}
-	return e;
+	return e ? e : execute_all(a, &o, first);
 }
 
 /* What a framework tells a program's handlers of custom calls: there are none, so it is a token. */

@@ -109,8 +109,7 @@ npj_Layouts_PJRT_Executable_GetOutputLayouts(PJRT_Layouts_PJRT_Executable_GetOut
 }
 
 /*
- * What runs on one device is not sharded. Of another program each device has all arguments and
- * results: others are refused when they are compiled.
+ * What runs on one device is not sharded.
  */
 PJRT_Error *npj_Shardings_PJRT_Executable_ParameterShardings(
 	PJRT_Shardings_PJRT_Executable_ParameterShardings_Args *a)
@@ -120,7 +119,7 @@ PJRT_Error *npj_Shardings_PJRT_Executable_ParameterShardings(
 
 	NPJ_NEED(x, "executable");
 	a->num_parameters = x->program->nin;
-	a->shardings = many ? x->shardings : NULL;
+	a->shardings = many ? (const char *const *)x->shardings : NULL;
 	a->sharding_sizes = many ? x->sharding_sizes : NULL;
 	return NULL;
 }
@@ -133,7 +132,8 @@ PJRT_Error *npj_Shardings_PJRT_Executable_OutputShardings(
 
 	NPJ_NEED(x, "executable");
 	a->num_outputs = x->program->nout;
-	a->shardings = many ? x->shardings : NULL;
-	a->sharding_sizes = many ? x->sharding_sizes : NULL;
+	many = many && x->program->nout; /* jaxlib wants none of nothing */
+	a->shardings = many ? (const char *const *)x->shardings + x->program->nin : NULL;
+	a->sharding_sizes = many ? x->sharding_sizes + x->program->nin : NULL;
 	return NULL;
 }

@@ -9,6 +9,7 @@
 
 #include "bytes.h"
 #include "cache.h"
+#include "calls.h"
 #include "compile_options.pb-c.h"
 #include "executable.h"
 #include "nrt/nrt_experimental.h"
@@ -37,6 +38,8 @@ void npj_loaded_unref(PJRT_LoadedExecutable *l)
 		return;
 	c = l->client;
 	unload(l);
+	if (l->held)
+		npj_calls_hold(l->executable->program, false);
 	npj_executable_unref(l->executable);
 	free(l->device);
 	free(l->logical);
@@ -51,11 +54,13 @@ static PJRT_Error *assign(PJRT_LoadedExecutable *l)
 {
 	const struct npj_options *o = &l->executable->options;
 
+	const unsigned int there = o->assigned ? l->client->nall : l->client->n;
+
 	l->n = o->replicas * o->partitions;
-	if (l->n > l->client->n)
+	if (l->n > there)
 		return NPJ_INVALID("a program for %u devices (%u replicas of %u partitions): there "
 				   "are %u",
-				   l->n, o->replicas, o->partitions, l->client->n);
+				   l->n, o->replicas, o->partitions, there);
 	l->device = calloc(l->n, sizeof(*l->device));
 	l->logical = calloc(l->n, sizeof(*l->logical));
 	l->model = calloc(l->n, sizeof(nrt_model_t *));
@@ -71,6 +76,12 @@ static PJRT_Error *assign(PJRT_LoadedExecutable *l)
 			return NPJ_INVALID("the program is assigned to device %d, which is not "
 					   "there",
 					   o->assigned[i]);
+		if (!npj_is_own(d))
+			return npj_error(PJRT_Error_Code_UNIMPLEMENTED,
+					 "%s is for %s, a device of process %d: programs do not "
+					 "span processes",
+					 l->executable->program->name, d->description->text,
+					 d->description->process);
 		for (unsigned int j = 0; j < i; j++)
 			if (l->device[j] == d)
 				return NPJ_INVALID("the program is assigned to device %d twice",
@@ -110,6 +121,85 @@ static PJRT_Error *bind(const nrt_tensor_info_array_t *all, nrt_tensor_usage_t u
 	return NULL;
 }
 
+/* One of the ranks of a program, which are loaded at the same time, as each waits for the others */
+struct rank {
+	struct nrtx_load_params params;
+	nrt_model_t *model;
+	NRT_STATUS status;
+	char *why;
+	pthread_t thread;
+	bool began;
+};
+
+static void *load_rank(void *arg)
+{
+	struct rank *r = arg;
+
+	r->status = nrtx_load(NULL, 0, &r->params, &r->model);
+	if (r->status)
+		r->why = strdup(nrtx_error_details());
+	return NULL;
+}
+
+/* The error of the first rank that failed by itself: the others waited for it in vain. */
+static PJRT_Error *ranks_error(const struct rank *rank, unsigned int n)
+{
+	const struct rank *worst = NULL;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (rank[i].status &&
+		    (!worst || (worst->status == NRT_FAILURE && rank[i].status != NRT_FAILURE)))
+			worst = &rank[i];
+	return worst ? npj_error(PJRT_Error_Code_INTERNAL, "loading the program: %s\n%s",
+				 nrt_get_status_as_str(worst->status), worst->why ? worst->why : "")
+		     : NULL;
+}
+
+static PJRT_Error *load_ranks(PJRT_LoadedExecutable *l, const struct nrtx_load_params *params)
+{
+	static atomic_uint_least64_t groups;
+	const uint64_t group = atomic_fetch_add(&groups, 1) + 1;
+	struct rank *rank = calloc(l->n, sizeof(*rank));
+	PJRT_Error *e;
+
+	if (!rank)
+		return npj_no_memory();
+	npj_pools_empty(l->client); /* what fails for want of memory fails for all */
+	for (unsigned int i = 0; i < l->n; i++) {
+		rank[i].params = *params;
+		rank[i].params.start_core = l->device[i]->vnc;
+		rank[i].params.rank = i;
+		rank[i].params.ranks = l->n;
+		rank[i].params.group = group;
+		rank[i].began = !pthread_create(&rank[i].thread, NULL, load_rank, &rank[i]);
+		if (!rank[i].began)
+			rank[i].status = NRT_RESOURCE;
+	}
+	for (unsigned int i = 0; i < l->n; i++) {
+		if (rank[i].began)
+			pthread_join(rank[i].thread, NULL);
+		l->model[i] = rank[i].model;
+	}
+	e = ranks_error(rank, l->n);
+	for (unsigned int i = 0; i < l->n; i++)
+		free(rank[i].why);
+	free(rank);
+	return e;
+}
+
+static PJRT_Error *load_each(PJRT_LoadedExecutable *l, struct nrtx_load_params *params)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+
+	for (unsigned int i = 0; i < l->n && !status; i++) {
+		params->start_core = l->device[i]->vnc;
+		status = nrtx_load(NULL, 0, params, &l->model[i]);
+		if (status == NRT_RESOURCE && npj_pools_empty(l->client))
+			status = nrtx_load(NULL, 0, params, &l->model[i]);
+	}
+	return npj_runtime_error(status, "loading the program");
+}
+
 static PJRT_Error *load_models(PJRT_LoadedExecutable *l)
 {
 	PJRT_Executable *x = l->executable;
@@ -120,11 +210,10 @@ static PJRT_Error *load_models(PJRT_LoadedExecutable *l)
 	PJRT_Error *e;
 
 	status = nrtx_neff_read(x->neff.data, x->neff.size, &params, &params.neff);
-	for (unsigned int i = 0; i < l->n && !status; i++) {
-		params.start_core = l->device[i]->vnc;
-		status = nrtx_load(NULL, 0, &params, &l->model[i]);
-	}
 	e = npj_runtime_error(status, "loading the program");
+	l->together = !e && nrtx_neff_ranks(params.neff) > 1;
+	if (!e)
+		e = l->together ? load_ranks(l, &params) : load_each(l, &params);
 	if (params.neff)
 		nrtx_neff_free(params.neff);
 	if (e)
@@ -181,8 +270,11 @@ PJRT_Error *npj_load(PJRT_Client *c, PJRT_Executable *x, PJRT_LoadedExecutable *
 	l->client = npj_client_ref(c);
 	l->executable = x;
 	e = assign(l);
-	if (!e)
+	if (!e) {
+		npj_calls_hold(x->program, true);
+		l->held = true;
 		e = load(l);
+	}
 	if (e) {
 		npj_loaded_unref(l);
 		return e;

@@ -124,7 +124,7 @@ PJRT_Error *npj_Memory_ToString(PJRT_Memory_ToString_Args *a)
 PJRT_Error *npj_Memory_AddressableByDevices(PJRT_Memory_AddressableByDevices_Args *a)
 {
 	NPJ_NEED(a->memory, "memory");
-	a->devices = &a->memory->device->client->devices[a->memory->device->vnc];
+	a->devices = &a->memory->device->client->own[a->memory->device->vnc];
 	a->num_devices = 1;
 	return NULL;
 }

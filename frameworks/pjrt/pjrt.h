@@ -87,6 +87,7 @@ struct npj_type {
 };
 const struct npj_type *npj_type(PJRT_Buffer_Type type); /* NULL: none */
 const struct npj_type *npj_type_of_xla(int xla);
+const struct npj_type *npj_type_named(const char *name); /* in upper or lower case */
 static inline bool npj_type_wide(const struct npj_type *t)
 {
 	return t->host != t->device;
@@ -160,6 +161,7 @@ struct PJRT_DeviceDescription {
 };
 
 struct npj_queue;
+struct npj_pool;
 
 struct PJRT_Device {
 	PJRT_Client *client;
@@ -169,6 +171,7 @@ struct PJRT_Device {
 	PJRT_Memory *memories[NPJ_KINDS];
 	struct npj_queue *queue;
 	/* of device memory */
+	struct npj_pool *pool;
 	atomic_llong in_use, peak, allocations, largest;
 };
 
@@ -185,8 +188,12 @@ struct PJRT_TopologyDescription {
 	char version[64];
 	PJRT_NamedValue attribute[3];
 };
+#define NPJ_MAX_DEVICES 4096
 PJRT_Error *npj_topology_new(const char *arch, unsigned int lnc, unsigned int cores, unsigned int n,
 			     PJRT_TopologyDescription **t);
+/* The next n devices from the first one on are a process's */
+void npj_topology_give(PJRT_TopologyDescription *t, unsigned int first, unsigned int n,
+		       int process);
 PJRT_TopologyDescription *npj_topology_ref(PJRT_TopologyDescription *t);
 void npj_topology_unref(PJRT_TopologyDescription *t);
 
@@ -195,17 +202,24 @@ struct PJRT_Client {
 	atomic_bool closed;
 	bool narrow_64bit; /* an option of its creation: 64-bit types are taken and narrowed */
 	PJRT_TopologyDescription *topology;
-	unsigned int n;
-	PJRT_Device *device; /* n of them */
-	PJRT_Device **devices;
-	PJRT_Memory **memories; /* NPJ_KINDS of each */
+	int process; /* its number among those that have devices together */
+	unsigned int n, nall; /* devices: its own, and all processes' */
+	PJRT_Device *device; /* its own, n of all ... */
+	PJRT_Device *all; /* ... of which the others' have neither queue nor memories */
+	PJRT_Device **devices; /* all */
+	PJRT_Device **own; /* of them */
+	PJRT_Memory **memories; /* NPJ_KINDS of each of its own */
 	struct npj_queue *transfers; /* reads that wait for a value */
 };
 PJRT_Client *npj_client_ref(PJRT_Client *c);
 void npj_client_unref(PJRT_Client *c);
 PJRT_Error *npj_client_open(const PJRT_Client *c); /* NULL: it is */
-/* The device of the client with this description's id; NULL: none */
+/* The device with this description's id, whichever process's it is; NULL: none */
 PJRT_Device *npj_client_device(const PJRT_Client *c, int id);
+static inline bool npj_is_own(const PJRT_Device *d)
+{
+	return d->memory[0].device;
+}
 const char *npj_platform_version(void);
 extern const char *const npj_kind_name[NPJ_KINDS];
 extern const PJRT_Memory_FunctionTable npj_memory_functions;
@@ -223,6 +237,16 @@ void npj_queue_free(struct npj_queue *q); /* does what is in it first */
 PJRT_Error *npj_queue_put(struct npj_queue *q, void (*run)(void *arg), void *arg);
 /* Runs it here if nothing is under way: false, and nothing was done, else */
 bool npj_queue_try(struct npj_queue *q, void (*run)(void *arg), void *arg);
+
+/* ---- device memory that is kept (pool.c) ---- */
+
+#define NPJ_POOL_BYTES ((size_t)512 << 20)
+struct npj_pool *npj_pool_new(void);
+void npj_pool_free(struct npj_pool *p); /* NULL: nothing */
+nrt_tensor_t *npj_pool_take(struct npj_pool *p, size_t bytes); /* NULL: none of that size */
+void npj_pool_keep(struct npj_pool *p, nrt_tensor_t *tensor, size_t bytes); /* takes it */
+bool npj_pool_empty(struct npj_pool *p); /* whether there was something */
+bool npj_pools_empty(const PJRT_Client *c); /* of all devices, which may share a memory */
 
 /* ---- values (value.c) ---- */
 

@@ -32,6 +32,11 @@ PJRT_Error *npj_Executable_Serialize(PJRT_Executable_Serialize_Args *a)
 	char *bytes;
 
 	NPJ_NEED(x, "executable");
+	if (x->program->ncalls)
+		return npj_error(PJRT_Error_Code_UNIMPLEMENTED,
+				 "%s calls functions of this process (callbacks), of which another "
+				 "one has others: it cannot be serialized",
+				 x->program->name);
 	const struct npj_blob part[PARTS] = {
 		[VERSION] = npj_blob(NEURON_EMULATOR_BUILD, strlen(NEURON_EMULATOR_BUILD)),
 		[CHIP] = npj_blob(x->topology->arch, strlen(x->topology->arch)),

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "pjrt.h"
+#include "profiler.h"
 
 #define HEAD sizeof(PJRT_Plugin_Initialize_Args) /* what every struct begins with */
 
@@ -57,10 +57,11 @@ PJRT_LAYOUTS_FUNCTIONS(PJRT_FUNCTION)
 PJRT_SHARDINGS_FUNCTIONS(PJRT_FUNCTION)
 #undef PJRT_FUNCTION
 
-static PJRT_Shardings_Extension shardings = {
-	.base = { .struct_size = sizeof(shardings), .type = PJRT_Extension_Type_Shardings },
+static PJRT_Shardings_Extension shardings = { .base = { .struct_size = sizeof(shardings),
+							.type = PJRT_Extension_Type_Shardings,
+							.next = &npj_profiler_extension.base },
 #define PJRT_FUNCTION(name) .PJRT_##name = call_##name,
-	PJRT_SHARDINGS_FUNCTIONS(PJRT_FUNCTION)
+					      PJRT_SHARDINGS_FUNCTIONS(PJRT_FUNCTION)
 #undef PJRT_FUNCTION
 };
 

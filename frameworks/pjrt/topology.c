@@ -13,8 +13,6 @@
 #include "neuron_version.h"
 #include "pjrt.h"
 
-#define MAX_DEVICES 4096
-
 const char *npj_platform_version(void)
 {
 	return "neuron-emulator " NEURON_EMULATOR_VERSION;
@@ -73,8 +71,8 @@ PJRT_Error *npj_topology_new(const char *arch, unsigned int lnc, unsigned int co
 		return NPJ_INVALID("there is no chip \"%s\": inf1, inf2, trn1, trn1n, trn2", arch);
 	if (lnc < 1 || lnc > 2 || (lnc == 2 && target->core < 3) || !cores)
 		return NPJ_INVALID("%s has no logical cores of %u", arch, lnc);
-	if (!n || n > MAX_DEVICES)
-		return NPJ_INVALID("%u devices: 1 to %d", n, MAX_DEVICES);
+	if (!n || n > NPJ_MAX_DEVICES)
+		return NPJ_INVALID("%u devices: 1 to %d", n, NPJ_MAX_DEVICES);
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return npj_no_memory();
@@ -106,6 +104,14 @@ PJRT_Error *npj_topology_new(const char *arch, unsigned int lnc, unsigned int co
 	t->attribute[2] = number("cores_per_chip", cores);
 	*result = t;
 	return NULL;
+}
+
+void npj_topology_give(PJRT_TopologyDescription *t, unsigned int first, unsigned int n, int process)
+{
+	for (unsigned int i = first; i < first + n; i++) {
+		t->description[i].process = process;
+		describe(&t->description[i], t, i);
+	}
 }
 
 PJRT_TopologyDescription *npj_topology_ref(PJRT_TopologyDescription *t)
@@ -158,7 +164,7 @@ static PJRT_Error *option(const PJRT_NamedValue *v, unsigned int *lnc, unsigned 
 		if (v->name_size != strlen(names[i]) || memcmp(v->name, names[i], v->name_size))
 			continue;
 		if (v->type != PJRT_NamedValue_kInt64 || v->int64_value < 1 ||
-		    v->int64_value > MAX_DEVICES)
+		    v->int64_value > NPJ_MAX_DEVICES)
 			return NPJ_INVALID("the option %s is a number from 1 on", names[i]);
 		*values[i] = (unsigned int)v->int64_value;
 		return NULL;

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "pjrt.h"
 
@@ -29,13 +30,15 @@ static const struct npj_type types[] = {
 	T(F8E4M3, 28, 1, 1),	 T(F8E3M4, 29, 1, 1),
 	T(S1, 30, 1, 1),	 T(U1, 31, 1, 1),
 	T(F4E2M1FN, 32, 1, 1),	 T(F8E8M0FNU, 33, 1, 1),
+	T(TOKEN, 17, 0, 0), /* a value of no bytes, by which programs say an order */
 };
 #define NTYPES (sizeof(types) / sizeof(types[0]))
 
 const struct npj_type *npj_type(PJRT_Buffer_Type type)
 {
+	/* programs alone make tokens */
 	for (size_t i = 0; i < NTYPES; i++)
-		if (types[i].type == type)
+		if (types[i].type == type && types[i].host)
 			return &types[i];
 	return NULL;
 }
@@ -44,6 +47,14 @@ const struct npj_type *npj_type_of_xla(int xla)
 {
 	for (size_t i = 0; i < NTYPES; i++)
 		if (types[i].xla == xla)
+			return &types[i];
+	return NULL;
+}
+
+const struct npj_type *npj_type_named(const char *name)
+{
+	for (size_t i = 0; i < NTYPES; i++)
+		if (!strcasecmp(types[i].name, name))
 			return &types[i];
 	return NULL;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "nrt/nrt.h"
-#include "pjrt.h"
+#include "calls.h"
 
 struct npj_value *npj_value_new(PJRT_Memory *memory, size_t bytes, PJRT_Event *ready)
 {
@@ -53,7 +53,7 @@ static void release(struct npj_value *v)
 	atomic_fetch_sub(&v->memory->device->in_use, (long long)v->bytes);
 	/* in a child of fork the chip is the parent's */
 	if (!npj_forked())
-		nrt_tensor_free(&v->tensor);
+		npj_pool_keep(v->memory->device->pool, v->tensor, v->bytes);
 	v->tensor = NULL;
 }
 
@@ -70,6 +70,21 @@ void npj_value_unref(struct npj_value *v)
 	npj_client_unref(client);
 }
 
+static NRT_STATUS device_memory(PJRT_Device *d, size_t bytes, nrt_tensor_t **tensor)
+{
+	NRT_STATUS status;
+
+	*tensor = npj_pool_take(d->pool, bytes);
+	if (*tensor)
+		return NRT_SUCCESS;
+	status = nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)d->vnc, bytes, "pjrt",
+				     tensor);
+	if (status == NRT_RESOURCE && npj_pools_empty(d->client))
+		status = nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)d->vnc, bytes,
+					     "pjrt", tensor);
+	return status;
+}
+
 PJRT_Error *npj_value_allocate(struct npj_value *v)
 {
 	PJRT_Device *d = v->memory->device;
@@ -83,8 +98,7 @@ PJRT_Error *npj_value_allocate(struct npj_value *v)
 	}
 	if (npj_forked())
 		return npj_forked_error();
-	status = nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)d->vnc, v->bytes, "pjrt",
-				     &v->tensor);
+	status = device_memory(d, v->bytes, &v->tensor);
 	if (status) {
 		PJRT_Error *reason = npj_runtime_error(status, "allocation"), *e;
 
@@ -215,7 +229,7 @@ PJRT_Error *npj_when_ready(const struct npj_value *v, void (*run)(void *arg), vo
 		run(arg);
 		return NULL;
 	}
-	e = npj_forked_error();
+	e = npj_forked_error() ?: npj_calls_wait(v);
 	if (e)
 		return e;
 	l = malloc(sizeof(*l));

@@ -227,6 +227,61 @@ struct neff_loop {
 
 #define NEFF_MAX_ITERATIONS (1ull << 32)
 
+/*
+ * A call of a function of the host's behind a subgraph (docs/neff.md, Calls of the host). An array
+ * lies at an offset in the memory of virtual variables, a complex one's halves at two, one without
+ * elements at none. A result that nobody needs is nowhere.
+ */
+#define NEFF_MAX_CALL_ARRAYS 256
+#define NEFF_CALL_NOWHERE UINT64_MAX
+struct neff_call_array {
+	char type[12]; /* XLA's name: "f32", "pred" */
+	unsigned int ndim, noff;
+	uint64_t shape[NEFF_MAX_DIMS];
+	uint64_t off[2];
+};
+struct neff_call {
+	uint32_t after; /* index in a core's subgraphs */
+	char *target; /* whose function, and which of them */
+	uint64_t index;
+	bool guarded; /* it is made if the byte at guard is not 0 */
+	uint64_t guard;
+	unsigned int nin, nout;
+	struct neff_call_array *array; /* nin + nout */
+};
+/* How many parts an array is in, and the bytes of each (UINT64_MAX: more than there can be) */
+unsigned int neff_call_halves(const struct neff_call_array *a);
+uint64_t neff_call_bytes(const struct neff_call_array *a);
+
+/*
+ * What ranks, which are devices that execute the file together, pass to each other behind a
+ * subgraph (docs/neff.md, Collectives). Member i of a group gets a block of each, in the group's
+ * order.
+ */
+enum neff_transfer {
+	NEFF_ALL_GATHER, /* every member gets the same block of a member, all that it has */
+	NEFF_ALL_TO_ALL, /* member i gets block i of each */
+	NEFF_PERMUTE, /* pairs: the second rank of each gets what the first one has, others zeros */
+	NEFF_PARTITION_ID, /* nothing passes: a rank's number, or that of its replica, 32 bits */
+	NEFF_REPLICA_ID,
+	NEFF_TRANSFERS,
+};
+
+struct neff_collective {
+	enum neff_transfer op;
+	uint32_t behind; /* index in a core's subgraphs; of numbers: 0 */
+	char *from, *to; /* virtual variables; from: NULL of numbers */
+	uint64_t bytes; /* of a block */
+	uint32_t members; /* of a group; 2 of pairs, 0 of numbers */
+	uint32_t nranks; /* in the list */
+	uint32_t *rank; /* groups, or pairs, one behind the other */
+};
+
+#define NEFF_MAX_RANKS 256u
+#define NEFF_MAX_COLLECTIVES 4096u
+/* Semaphores that the runtime takes of the program's, the last ones, for them */
+#define NEFF_COLLECTIVE_SEMAPHORES 2u
+
 struct neff_model {
 	struct neff_header header;
 	const struct neuron_target *target; /* the target that its programs are for */
@@ -235,9 +290,21 @@ struct neff_model {
 	unsigned int nloops;
 	/* sorted by first; with loops subgraphs are a core's parts (docs/neff.md, Loops) */
 	struct neff_loop *loops;
+	unsigned int ncalls; /* in the order in which they are made; parts as with loops */
+	struct neff_call *calls;
+	/* how many execute it together, partitions of each replica; 0: it is not for several */
+	uint32_t ranks, partitions;
+	unsigned int ncollectives;
+	struct neff_collective *collectives; /* in the order of behind */
 	char *info_json; /* member info.json, or NULL */
 	struct neff_library *library; /* of its custom operators, or NULL */
 };
+
+/* Are the subgraphs parts of one program, with one memory of virtual variables? */
+static inline bool neff_in_parts(const struct neff_model *model)
+{
+	return model->nloops || model->ncalls || model->ranks;
+}
 
 /* How many subgraphs each core of a logical one has: the first one's come first. */
 static inline unsigned int neff_programs(const struct neff_model *model)
@@ -333,8 +400,8 @@ uint64_t neff_row_count(const struct neff_desc *d);
  * What a loader accepts: descriptors of one side of a queue, and of all of a subgraph's queues
  * (docs/nrt.md)
  */
-#define NEFF_MAX_QUEUE_DESCS (1u << 22)
-#define NEFF_MAX_MODEL_DESCS (1u << 23) /* 128 MiB, and those of one more queue */
+#define NEFF_MAX_QUEUE_DESCS (15u << 20) /* a ring has room for 2^24 - 16 */
+#define NEFF_MAX_MODEL_DESCS (1u << 25) /* 512 MiB, and those of one more queue */
 
 /*
  * Cuts a copy into packets, in order; from_base and to_base are the addresses of the variables'

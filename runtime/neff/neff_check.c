@@ -186,10 +186,9 @@ static int insn_fail(struct ctx *c, const struct program *p, const char *text)
 			 c->target->engine[p->eng].name, p->offset, text);
 }
 
-static bool uses_runtime_semaphore(const struct neuron_target *target,
-				   const struct neuron_insn *insn)
+static bool uses_runtime_semaphore(const struct ctx *c, const struct neuron_insn *insn)
 {
-	const unsigned int n = neuron_target_program_semaphores(target);
+	const unsigned int n = neff_program_semaphores(c->model);
 	bool wait = insn->wait >= NEURON_WAIT_SEM_EQ && insn->wait <= NEURON_WAIT_SEM_LE;
 	bool update = insn->update >= NEURON_UPD_SEM_INC && insn->update <= NEURON_UPD_SEM_WR_IMM;
 
@@ -224,7 +223,7 @@ static int semaphore_fail(struct ctx *c, const struct program *p)
 	char text[64];
 
 	snprintf(text, sizeof(text), "semaphores %u to %u are the runtime's",
-		 neuron_target_program_semaphores(c->target), c->target->semaphores - 1);
+		 neff_program_semaphores(c->model), c->target->semaphores - 1);
 	return insn_fail(c, p, text);
 }
 
@@ -232,7 +231,7 @@ static int barrier_check(struct ctx *c, const struct program *p, const struct ne
 {
 	if (!c->logical)
 		return insn_fail(c, p, "a barrier in a program for one core");
-	return insn->id < neuron_target_program_semaphores(c->target) ? 0 : semaphore_fail(c, p);
+	return insn->id < neff_program_semaphores(c->model) ? 0 : semaphore_fail(c, p);
 }
 
 static int branch_check(struct ctx *c, const struct program *p, const struct neuron_insn *insn)
@@ -260,7 +259,7 @@ static int insn_check(struct ctx *c, struct program *p, const struct neuron_insn
 	if ((insn->opcode == NEURON_OP_PROGRAM_START) != !p->offset)
 		return insn_fail(c, p, "program_start is the first instruction and no other");
 
-	if (uses_runtime_semaphore(c->target, insn))
+	if (uses_runtime_semaphore(c, insn))
 		return semaphore_fail(c, p);
 
 	switch (insn->opcode) {
@@ -407,7 +406,7 @@ static int subgraph_check(const struct neff_subgraph *sg, const struct neff_mode
 			 .sg = sg,
 			 .target = target,
 			 .library = model->library,
-			 .part = model->nloops ||
+			 .part = neff_in_parts(model) ||
 				 (model->header.lnc_size > 1 && sg != model->subgraphs),
 			 .logical = model->header.lnc_size > 1,
 			 .limits = limits,
@@ -455,7 +454,7 @@ static int logical_check(const struct neff_model *model, struct neff_error *err)
 	if (n > most)
 		return neff_fail(err, "header: lnc_size %u, a logical core of %s has up to %u", n,
 				 model->target->name, most ? most : 1);
-	if (model->nloops ? model->nsubgraphs % n : model->nsubgraphs != n)
+	if (neff_in_parts(model) ? model->nsubgraphs % n : model->nsubgraphs != n)
 		return neff_fail(err,
 				 "kelf-0.json: %u subgraphs and %u loops, lnc_size %u has %u, or "
 				 "with loops a multiple of it",
@@ -482,6 +481,7 @@ int neff_check_model(const struct neff_model *model, const struct neff_limits *l
 				 NEFF_LIBRARY_MEMBER);
 	for (unsigned int i = 0; !ret && i < model->nsubgraphs; i++)
 		ret = subgraph_check(&model->subgraphs[i], model, limits, &runs, err);
-	return ret || (model->nsubgraphs == 1 && !model->nloops) ? ret
-								 : neff_check_stages(model, err);
+	return ret || (model->nsubgraphs == 1 && !neff_in_parts(model))
+		       ? ret
+		       : neff_check_stages(model, err);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Frees a model, whether the reader made it whole or not. */
+#include "neff_calls.h"
 #include "neff_custom.h"
 #include "neff_priv.h"
 
@@ -50,6 +51,8 @@ void neff_free(struct neff_model *model)
 	for (unsigned int i = 0; i < model->nloops; i++)
 		free(model->loops[i].condition);
 	free(model->loops);
+	neff_calls_free(model);
+	neff_collectives_free(model);
 	free(model->info_json);
 	neff_library_free(model->library);
 	free(model);

@@ -14,7 +14,7 @@
 #define NEFF_MAX_VARS 65536u
 #define NEFF_MAX_QUEUES 4096u
 #define NEFF_MAX_DMAS (1u << 20) /* of an engine */
-#define NEFF_MAX_RUNS (1u << 24) /* contiguous pieces of all patterns of a subgraph */
+#define NEFF_MAX_RUNS (3u << 24) /* contiguous pieces of all patterns of a subgraph */
 #define NEFF_MAX_MODEL_RUNS (1u << 26) /* ... and of a model */
 
 #define NEFF_HASH_SIZE 32
@@ -55,6 +55,17 @@ int neff_stop(const struct neff_limits *limits, struct neff_error *err);
 /* Checks programs, patterns and triggers against each other (neff_check.c). limits: of a reader */
 int neff_check_model(const struct neff_model *model, const struct neff_limits *limits,
 		     struct neff_error *err);
+/* Collectives from and to JSON, their end, and whether they fit the model (neff_collectives.c) */
+void neff_collectives_to_json(const struct neff_model *model, json_t *kelf);
+int neff_collectives_read(const json_t *kelf, struct neff_model *model, struct neff_error *err);
+void neff_collectives_free(struct neff_model *model);
+int neff_collectives_check(const struct neff_model *model, struct neff_error *err);
+/* Semaphores that its programs may use, from 0 on */
+static inline unsigned int neff_program_semaphores(const struct neff_model *model)
+{
+	return neuron_target_program_semaphores(model->target) -
+	       (model->ranks ? NEFF_COLLECTIVE_SEMAPHORES : 0);
+}
 /* Checks several subgraphs against each other (neff_stages.c). */
 int neff_check_stages(const struct neff_model *model, struct neff_error *err);
 /* Subgraphs from and to JSON (neff_def.c, neff_graph.c) */

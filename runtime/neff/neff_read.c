@@ -4,6 +4,7 @@
  * before memory is taken, names before they are compared, JSON before its values are used, and the
  * whole by neff_check.c. After an error nothing is kept.
  */
+#include "neff_calls.h"
 #include "neff_custom.h"
 #include "neff_read.h"
 
@@ -286,7 +287,9 @@ static int kelf_load(struct neff_reader *r, struct neff_model *model, const json
 		return neff_nomem(r->err);
 	for (size_t i = 0; !ret && i < n; i++)
 		ret = subgraph_entry(r, model, json_array_get(graphs, i));
-	return ret ? ret : loops_load(r, model, json_object_get(kelf, "loops"));
+	ret = ret ? ret : loops_load(r, model, json_object_get(kelf, "loops"));
+	ret = ret ? ret : neff_calls_read(json_object_get(kelf, "calls"), model, r->err);
+	return ret ? ret : neff_collectives_read(kelf, model, r->err);
 }
 
 static int info_load(struct neff_reader *r, struct neff_model *model)
@@ -305,7 +308,7 @@ static int info_load(struct neff_reader *r, struct neff_model *model)
 static int library_load(struct neff_reader *r, struct neff_model *model)
 {
 	size_t size = 0;
-	void *elf;
+	void *elf = NULL;
 	int ret;
 
 	if (!neff_member_find(r, NEFF_LIBRARY_MEMBER))

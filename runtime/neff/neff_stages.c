@@ -4,6 +4,7 @@
  * pipeline, and the parts of a program with loops. neff_check.c calls this after it has checked
  * each subgraph by itself.
  */
+#include "neff_calls.h"
 #include "neff_priv.h"
 
 #include <string.h>
@@ -74,13 +75,13 @@ static int input_check(const struct stages *s, unsigned int k, const struct neff
 	out = find_io(s, s->out, v->name, &o);
 	in = find_io(s, s->in, v->name, &i);
 
-	if (out && (s->model->nloops || s->model->header.lnc_size > 1))
+	if (out && (neff_in_parts(s->model) || s->model->header.lnc_size > 1))
 		return neff_fail(s->err,
 				 "%s/def.json: var '%.64s': an output of %s; %s share virtual "
 				 "variables",
 				 sg[k].name, v->name, sg[o].name,
-				 s->model->nloops ? "parts of a program with loops"
-						  : "a logical core's programs");
+				 neff_in_parts(s->model) ? "parts of a program with loops"
+							 : "a logical core's programs");
 
 	if (out && o + 1 != k)
 		return neff_fail(s->err,
@@ -162,7 +163,9 @@ static int loop_check(const struct stages *s, unsigned int i)
 
 static int loops_check(const struct stages *s)
 {
-	int ret = json_object_size(s->out) ? 0 : neff_fail(s->err, "kelf-0.json: no outputs");
+	int ret = json_object_size(s->out) || s->model->ncalls ? 0
+							       : neff_fail(s->err, "kelf-0.json: "
+										   "no outputs");
 
 	for (unsigned int i = 0; !ret && i < s->model->nloops; i++)
 		ret = loop_check(s, i);
@@ -174,8 +177,12 @@ int neff_check_stages(const struct neff_model *model, struct neff_error *err)
 	struct stages s = { model, json_object(), json_object(), json_object(), err };
 	int ret = s.names && s.in && s.out ? stage_check(&s) : neff_nomem(err);
 
-	if (!ret && model->nloops)
+	if (!ret && neff_in_parts(model))
 		ret = loops_check(&s);
+	if (!ret && model->ncalls)
+		ret = neff_calls_check(model, err);
+	if (!ret)
+		ret = neff_collectives_check(model, err);
 	json_decref(s.names);
 	json_decref(s.in);
 	json_decref(s.out);

@@ -256,8 +256,7 @@ int neff_dma_check(struct ctx *c, unsigned int eng, unsigned int i)
 	if (dma->queue >= c->sg->nqueues || c->sg->queues[dma->queue].owner != eng)
 		return neff_fail(c->err, "%s/%s.json: dma[%u]: its queue set has another owner", sg,
 				 key, i);
-	if (dma->semaphore < -1 ||
-	    dma->semaphore >= (int)neuron_target_program_semaphores(c->target))
+	if (dma->semaphore < -1 || dma->semaphore >= (int)neff_program_semaphores(c->model))
 		return neff_fail(c->err, "%s/%s.json: dma[%u]: semaphore %d", sg, key, i,
 				 dma->semaphore);
 	if (!dma->ndesc)

@@ -3,6 +3,7 @@
  * The writer: a struct neff_model becomes a header and a reproducible gzip ustar stream. The model
  * goes through the reader's checks first, so that whatever is written can be read.
  */
+#include "neff_calls.h"
 #include "neff_custom.h"
 #include "neff_gzip.h"
 #include "neff_priv.h"
@@ -138,7 +139,7 @@ static json_t *loops_to_json(const struct neff_model *model)
 
 static json_t *kelf_to_json(const struct neff_model *model)
 {
-	json_t *graphs = json_array();
+	json_t *graphs = json_array(), *kelf;
 
 	for (unsigned int i = 0; i < model->nsubgraphs; i++) {
 		const char *name = model->subgraphs[i].name;
@@ -148,10 +149,14 @@ static json_t *kelf_to_json(const struct neff_model *model)
 		json_array_append_new(graphs,
 				      json_pack("{s:s, s:s}", "name", name, "definition", def));
 	}
-	if (!model->nloops)
-		return json_pack("{s:s, s:o}", "version", "0.5", "graphs", graphs);
-	return json_pack("{s:s, s:o, s:o}", "version", "0.5", "graphs", graphs, "loops",
-			 loops_to_json(model));
+	kelf = json_pack("{s:s, s:o}", "version", "0.5", "graphs", graphs);
+	if (model->nloops)
+		json_object_set_new(kelf, "loops", loops_to_json(model));
+	if (model->ncalls)
+		json_object_set_new(kelf, "calls", neff_calls_to_json(model));
+	if (model->ranks)
+		neff_collectives_to_json(model, kelf);
+	return kelf;
 }
 
 static int add_all(struct members *m, const struct neff_model *model, struct neff_error *err)

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt_model.h"
-#include "rt_subgraph.h"
+#include "rt_ranks.h"
 
 #define WANTED_DMAS 256 /* after so many it is asked whether to go on */
 
@@ -100,9 +99,11 @@ NRT_STATUS rt_build_queues(struct rt_subgraph *sg)
 	NRT_STATUS status;
 	uint64_t descs = 0;
 
+	const bool passes = sg->in_turns && rt_passes(sg) && sg->core == sg->model->core;
+
 	sg->nqueues = sg->neff->nqueues;
 	if (sg->nqueues <= most)
-		sg->nqueues += rt_gather_queues(sg->neff);
+		sg->nqueues += rt_gather_queues(sg->neff) + passes;
 
 	if (sg->nqueues > most)
 		return rt_fail(NRT_RESOURCE, "TDRV",
@@ -118,6 +119,8 @@ NRT_STATUS rt_build_queues(struct rt_subgraph *sg)
 	status = rt_gather_begin(sg);
 	for (unsigned int e = 0; e < sg->target->engines && !status; e++)
 		status = build_engine(sg, e, &descs);
+	if (!status && passes)
+		status = rt_pass_queue(sg, &sg->queues[sg->nqueues - 1]);
 	if (!status && sg->in_turns)
 		status = end_turns(sg);
 	if (!status)

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "rt_async.h"
+#include "rt_ranks.h"
 #include "rt_log.h"
 
 static struct {
@@ -125,4 +126,22 @@ EXPORT NRT_STATUS nrtx_execute(nrt_model_t *model, const nrt_tensor_set_t *input
 	const struct rt_io io = { inputs, outputs };
 
 	return execute(model, &io, 1, false);
+}
+
+EXPORT NRT_STATUS nrtx_execute_failed(nrt_model_t *model)
+{
+	RT_ENTER(status);
+	RT_PIN(pinned, model);
+
+	if (status)
+		return status;
+	if (!pinned || !model->group)
+		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is no rank's");
+	status = rt_ranks_come(model);
+	if (status)
+		return status;
+	rt_ranks_start(model, NRT_FAILURE);
+	rt_ranks_go(model);
+	rt_details_clear();
+	return NRT_SUCCESS;
 }

@@ -191,7 +191,7 @@ NRT_STATUS rt_gather_begin(struct rt_subgraph *sg)
 	struct rt_gathers *g;
 	NRT_STATUS status;
 
-	if (sg->nqueues == sg->neff->nqueues)
+	if (!rt_gather_queues(sg->neff))
 		return NRT_SUCCESS;
 
 	g = sg->gathers = calloc(1, sizeof(*g));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A hang on collectives (docs/nrt.md): the time is over, and a core of a logical one waits for a
- * semaphore that a barrier of the other one was to raise. The chip says what each engine waits for
+ * semaphore that a barrier of the other one was to raise, or a rank for one that all ranks raise.
+ * The chip says what each engine waits for
  * (docs/hardware.md, Our registers), the program who was to raise it.
  */
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #include "rt_exec.h"
 #include "rt_log.h"
+#include "rt_ranks.h"
 
 #define LOOK_AGAIN_NS 250000000 /* much longer than an iteration of a loop takes */
 
@@ -115,6 +117,40 @@ static void say(const struct rt_core *core)
 	ndl_printk(core->dev, line);
 }
 
+/* Does SP wait for other ranks? */
+static bool awaits_ranks(const struct rt_subgraph *sg, struct stand *st)
+{
+	const struct rt_pass_semaphores semaphore = rt_pass_semaphores(sg);
+	const struct rt_core *core = sg->core;
+	struct ndl_core_perf perf;
+	uint64_t what;
+
+	if (ndl_core_perf(core->dev, core->nc, &perf))
+		return false;
+	what = perf.engine[NEURON_ENG_SP].stands;
+	*st = (struct stand){ NEURON_ENG_SP, what & NEURON_STANDS_INDEX,
+			      perf.engine[NEURON_ENG_SP].stands_at,
+			      perf.engine[NEURON_ENG_SP].insns };
+	return (what & NEURON_STANDS_KIND) == NEURON_STANDS_SEM(0) &&
+	       (st->semaphore == semaphore.ready || st->semaphore == semaphore.given);
+}
+
+static void tell_rank(const struct rt_subgraph *sg, char text[RT_HANG_TEXT])
+{
+	struct stand then, now;
+
+	if (!awaits_ranks(sg, &then))
+		return;
+	nanosleep(&(struct timespec){ .tv_nsec = LOOK_AGAIN_NS }, NULL);
+	if (!awaits_ranks(sg, &now) || now.at != then.at || now.insns != then.insns)
+		return;
+	snprintf(text, RT_HANG_TEXT,
+		 ": rank %u of %u waits for others (sp at byte %llu of its program, semaphore %u)",
+		 sg->model->rank, sg->model->nranks, (unsigned long long)now.at, now.semaphore);
+	rt_log(RT_LOG_ERROR, "hang on collectives%s", text);
+	say(sg->core);
+}
+
 void rt_hang_tell(const struct rt_subgraph *sg, char text[RT_HANG_TEXT])
 {
 	const struct rt_subgraph *other = other_of(sg), *first;
@@ -122,6 +158,8 @@ void rt_hang_tell(const struct rt_subgraph *sg, char text[RT_HANG_TEXT])
 	bool mine, its;
 
 	text[0] = '\0';
+	if (!other && sg->model->group)
+		tell_rank(sg, text);
 	if (!other)
 		return;
 	first = sg < other ? sg : other;

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "neuron/isa/codec.h"
-#include "rt_model.h"
+#include "rt_ranks.h"
 
 #define CONDITION 0 /* register */
 
@@ -115,6 +115,62 @@ static NRT_STATUS put_each(struct program *p, const struct neuron_insn *insn)
 	return status;
 }
 
+/* Rings what passes to other ranks, and goes on when all have come so far. */
+static NRT_STATUS put_ring(struct program *p, const struct rt_subgraph *sg,
+			   const struct rt_trigger *trigger, uint8_t semaphore)
+{
+	const uint32_t n = sg->model->nranks;
+	const struct neuron_insn all = { .opcode = NEURON_OP_NOP,
+					 .wait = NEURON_WAIT_SEM_GE,
+					 .wait_index = semaphore,
+					 .wait_value = n,
+					 .update = NEURON_UPD_SEM_SUB_IMM,
+					 .update_index = semaphore,
+					 .update_value = n };
+	struct neuron_insn ring = { 0 };
+	NRT_STATUS status;
+
+	rt_trigger_insn(&ring, sg, trigger);
+	status = put(p, &ring);
+	return status ? status : put(p, &all);
+}
+
+/* The second core of a logical one waits for what the first one rings. */
+static NRT_STATUS put_await(struct program *p, uint8_t semaphore)
+{
+	return put(p, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,
+					     .wait = NEURON_WAIT_SEM_GE,
+					     .wait_index = semaphore,
+					     .wait_value = 1,
+					     .update = NEURON_UPD_SEM_DEC,
+					     .update_index = semaphore });
+}
+
+static NRT_STATUS put_tell(struct program *p, const struct rt_core *mate, uint8_t semaphore)
+{
+	struct neuron_insn tell = { .opcode = NEURON_OP_WRITE };
+
+	tell.write[0].addr = ndl_semaphore_address(mate->dev, mate->nc, semaphore);
+	tell.write[0].value = 1;
+	return put(p, &tell);
+}
+
+/* SP behind a part behind which ranks pass something to each other */
+static NRT_STATUS put_pass(struct program *p, unsigned int part)
+{
+	const struct rt_subgraph *sg = &p->sg[part];
+	const struct rt_pass_semaphores semaphore = rt_pass_semaphores(sg);
+	const bool mates = sg->model->kind->mates;
+	NRT_STATUS status;
+
+	if (sg->core != sg->model->core)
+		return put_await(p, semaphore.given);
+	status = put_ring(p, sg, &sg->pass.ready, semaphore.ready);
+	if (!status)
+		status = put_ring(p, sg, &sg->pass.given, semaphore.given);
+	return status || !mates ? status : put_tell(p, sg->core->mate, semaphore.given);
+}
+
 /* SP behind a part: the condition is told, if there is one, and the others go on. */
 static NRT_STATUS put_leave(struct program *p, const struct rt_jump *jump)
 {
@@ -185,7 +241,13 @@ static NRT_STATUS put_jump(struct program *p, const struct rt_jump *jump)
 static NRT_STATUS put_behind(struct program *p, unsigned int part)
 {
 	const struct rt_jump *jump = p->sg[part].jump.condition ? &p->sg[part].jump : NULL;
-	NRT_STATUS status = p->engine == NEURON_ENG_SP ? put_leave(p, jump) : put_follow(p, jump);
+	NRT_STATUS status = NRT_SUCCESS;
+
+	if (p->engine == NEURON_ENG_SP && rt_passes(&p->sg[part]))
+		status = put_pass(p, part);
+	if (status)
+		return status;
+	status = p->engine == NEURON_ENG_SP ? put_leave(p, jump) : put_follow(p, jump);
 
 	return status || !jump ? status : put_jump(p, jump);
 }
@@ -288,7 +350,7 @@ static uint64_t room(const struct rt_subgraph *sg, unsigned int e)
 
 	for (unsigned int i = 0; i < sg->nparts; i++)
 		size += sg[i].engine[e].size +
-			(2 * NEURON_ENGINES_MAX + 3) * (uint64_t)NEURON_INSN_WORD;
+			(2 * NEURON_ENGINES_MAX + 8) * (uint64_t)NEURON_INSN_WORD;
 	return size;
 }
 

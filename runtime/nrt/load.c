@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt_calls.h"
 #include "rt_clock.h"
 #include "rt_env.h"
 #include "rt_exec.h"
 #include "rt_log.h"
 #include "rt_print.h"
+#include "rt_ranks.h"
 #include "rt_trace.h"
 
 /*
@@ -31,6 +33,8 @@ struct place {
 	uint32_t timeout_ms, default_timeout_ms;
 	uint64_t owner;
 	bool numerical; /* executions tell of numerical errors */
+	uint32_t rank, nranks; /* of those who load it together; 0: alone */
+	uint64_t group;
 	struct nrtx_load_params asked; /* who is asked for memory, and whether to go on */
 	struct nrtx_neff *file; /* NULL: the NEFF is to be read */
 };
@@ -50,7 +54,7 @@ static NRT_STATUS read_neff(struct nrt_model *model, const void *bytes, size_t s
 			return status;
 	}
 	model->neff = rt_neff_model(model->file);
-	return NRT_SUCCESS;
+	return rt_calls_check(model->neff);
 }
 
 /* By the two variables that have the public library tell of them */
@@ -92,8 +96,8 @@ static uint32_t default_timeout(const struct nrt_model *model, uint32_t least)
 static const struct rt_kind *kind_of(const struct neff_model *neff)
 {
 	if (neff->header.lnc_size > 1)
-		return neff->nloops ? &rt_kind_logical_loops : &rt_kind_logical;
-	if (neff->nloops)
+		return neff_in_parts(neff) ? &rt_kind_logical_loops : &rt_kind_logical;
+	if (neff_in_parts(neff))
 		return &rt_kind_loops;
 	return neff->nsubgraphs > 1 ? &rt_kind_pipeline : &rt_kind_single;
 }
@@ -241,6 +245,9 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 	model->timeout_given = place->timeout_ms || place->default_timeout_ms;
 	model->timeout_ms = place->timeout_ms;
 	model->owner = place->owner;
+	model->rank = place->rank;
+	model->nranks = place->nranks;
+	model->group_token = place->group;
 	model->printer = rt_printer_get(place->asked.user, rt_now_us() / 1000);
 	model->cancelled = place->asked.cancelled;
 	model->cancelled_arg = place->asked.cancelled_arg;
@@ -260,6 +267,7 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 		rt_neff_loaded(model->file);
 	if (status) {
 		rt_trace_end(RT_EVENT_nrt_load, place->core ? place->core->vnc : 0, event, &data);
+		rt_ranks_leave(model);
 		rt_model_go(model);
 		return rt_fail(status, "NMGR", "Failed to load NN");
 	}
@@ -284,21 +292,25 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 	return NRT_SUCCESS;
 }
 
+static NRT_STATUS load_on(const void *neff_bytes, size_t size, int32_t vnc, struct place *place,
+			  nrt_model_t **model)
+{
+	if (!model)
+		return rt_fail(NRT_INVALID, "NRT", "no place for the model");
+	place->core = vnc < 0 ? NULL : rt_core((uint32_t)vnc);
+	if (vnc >= 0 && !place->core)
+		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT", "core %d: this process has %u", vnc,
+			       rt.ncores);
+	return load(neff_bytes, size, place, model);
+}
+
 EXPORT NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
 			   nrt_model_t **model)
 {
 	RT_ENTER(status);
 	struct place place = { .most = vnc_count > 0 ? (uint32_t)vnc_count : 0 };
 
-	if (status)
-		return status;
-	if (!model)
-		return rt_fail(NRT_INVALID, "NRT", "no place for the model");
-	place.core = vnc < 0 ? NULL : rt_core((uint32_t)vnc);
-	if (vnc >= 0 && !place.core)
-		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT", "core %d: this process has %u", vnc,
-			       rt.ncores);
-	return load(neff_bytes, size, &place, model);
+	return status ? status : load_on(neff_bytes, size, vnc, &place, model);
 }
 
 EXPORT NRT_STATUS nrtx_load(const void *neff_bytes, size_t size,
@@ -317,6 +329,9 @@ EXPORT NRT_STATUS nrtx_load(const void *neff_bytes, size_t size,
 	place.default_timeout_ms = params->default_timeout_ms;
 	place.owner = params->owner;
 	place.numerical = params->numerical_errors;
+	place.rank = params->rank;
+	place.nranks = params->ranks;
+	place.group = params->group;
 	place.asked = *params;
 	place.file = params->neff;
 	if (!place.core)
@@ -330,12 +345,12 @@ EXPORT NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int3
 				       int32_t vnc_count, uint32_t ctx_device_id,
 				       uint32_t ctx_device_count, nrt_model_t **model)
 {
-	if (ctx_device_count > 1) {
-		rt_details_clear();
-		return rt_absent(NRT_INVALID, "programs of this instruction set have no "
-					      "collectives");
-	}
-	return nrt_load(neff_bytes, size, vnc, vnc_count, model);
+	RT_ENTER(status);
+	struct place place = { .most = vnc_count > 0 ? (uint32_t)vnc_count : 0,
+			       .rank = ctx_device_id,
+			       .nranks = ctx_device_count };
+
+	return status ? status : load_on(neff_bytes, size, vnc, &place, model);
 }
 
 EXPORT NRT_STATUS nrt_unload(nrt_model_t *model)
@@ -365,6 +380,7 @@ EXPORT NRT_STATUS nrt_unload(nrt_model_t *model)
 	core = model->core->vnc;
 	data.model_id = model->id;
 	event = rt_trace_begin(RT_EVENT_nrt_unload, core, &data);
+	rt_ranks_leave(model);
 	rt_model_go(model);
 	rt_stale_retry();
 	rt_trace_end(RT_EVENT_nrt_unload, core, event, &data);

@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt_calls.h"
 #include "rt_clock.h"
 #include "rt_exec.h"
+#include "rt_ranks.h"
 
 /* Parts that are executed again while the condition, a byte on the device, is not 0 */
 struct loop {
@@ -84,7 +86,7 @@ static bool can_unite(const struct rt_subgraph *sg, unsigned int n)
 	for (unsigned int i = 0; i < n; i++) {
 		if (!turns_fit(&sg[i]))
 			return false;
-		queues += sg[i].neff->nqueues + rt_gather_queues(sg[i].neff);
+		queues += sg[i].neff->nqueues + rt_gather_queues(sg[i].neff) + rt_passes(&sg[i]);
 	}
 	return queues <= rt_data_queues(sg->core);
 }
@@ -98,7 +100,7 @@ static void unite(const struct nrt_model *model, struct rt_subgraph *sg, unsigne
 		sg[i].in_turns = true;
 		sg[i].first_queue = queues;
 		sg[i].nparts = 0;
-		queues += sg[i].neff->nqueues + rt_gather_queues(sg[i].neff);
+		queues += sg[i].neff->nqueues + rt_gather_queues(sg[i].neff) + rt_passes(&sg[i]);
 	}
 	sg->nparts = n;
 	/* libneff has checked that no two loops begin or end behind one part */
@@ -110,11 +112,22 @@ static void unite(const struct nrt_model *model, struct rt_subgraph *sg, unsigne
 	}
 }
 
+/* Ranks go through their parts in one way: by the chip, or all by the host. */
+static NRT_STATUS join_ranks(struct nrt_model *model, bool *united)
+{
+	NRT_STATUS status = rt_ranks_join(model);
+
+	if (!status)
+		status = rt_pass_begin(model);
+	return status ? status : rt_ranks_agree(model, *united && rt_pass_by_chip(model), united);
+}
+
 static NRT_STATUS join(struct nrt_model *model)
 {
 	const struct neff_model *neff = model->neff;
 	const unsigned int n = neff_programs(neff);
-	bool united = true;
+	bool united = !neff->ncalls; /* the host is called between two parts */
+	NRT_STATUS status;
 	struct rt_loops *loops = calloc(1, sizeof(*loops) + neff->nloops * sizeof(loops->loop[0]));
 
 	if (!loops)
@@ -134,10 +147,13 @@ static NRT_STATUS join(struct nrt_model *model)
 	}
 	for (unsigned int i = 0; i < model->nsubgraphs; i += n)
 		united &= can_unite(&model->subgraph[i], n);
-	for (unsigned int i = 0; united && i < model->nsubgraphs; i += n)
+	status = model->kind->mates ? rt_logical_join(model)
+				    : rt_place_virtual(model->subgraph, model->nsubgraphs);
+	if (!status && neff->ranks)
+		status = join_ranks(model, &united);
+	for (unsigned int i = 0; united && !status && i < model->nsubgraphs; i += n)
 		unite(model, &model->subgraph[i], n);
-	return model->kind->mates ? rt_logical_join(model)
-				  : rt_place_virtual(model->subgraph, model->nsubgraphs);
+	return status;
 }
 
 static NRT_STATUS goes_on(const struct nrt_model *model, const struct loop *loop, bool *yes)
@@ -193,6 +209,16 @@ static NRT_STATUS timed_out(const struct rt_subgraph *sg, uint64_t iterations)
 	return rt_timed_out(sg, where);
 }
 
+/* The host's time is none of the program's. */
+static NRT_STATUS make_calls(const struct rt_job *job, unsigned int part, uint64_t *deadline)
+{
+	const uint64_t began = rt_now_us();
+	NRT_STATUS status = rt_calls_make(job, part);
+
+	*deadline += rt_now_us() - began;
+	return status;
+}
+
 static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 {
 	struct nrt_model *model = job->sg->model;
@@ -211,7 +237,11 @@ static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 		if (rt_fatal(status))
 			return status;
 
-		status = next_part(model, &k);
+		status = model->group ? rt_pass_by_host(model, k) : NRT_SUCCESS;
+		if (!status)
+			status = make_calls(job, k, &deadline);
+		if (!status)
+			status = next_part(model, &k);
 		if (status)
 			return status;
 		iterations += k <= was;
@@ -229,31 +259,80 @@ static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 
 static NRT_STATUS run_united(const struct rt_job *job, uint64_t *device_us)
 {
-	return rt_run(job->sg, device_us);
+	return job->sg->model->kind->mates ? rt_logical_run(job, device_us)
+					   : rt_run(job->sg, device_us);
+}
+
+/*
+ * A rank begins when all have their inputs and their cores, and ends when all have. If one has
+ * failed, what others did may have reached this core behind its end or its reset.
+ */
+static NRT_STATUS run_rank(const struct rt_job *job, uint64_t *device_us)
+{
+	struct nrt_model *model = job->sg->model;
+	NRT_STATUS status = rt_ranks_start(model, NRT_SUCCESS);
+
+	model->started = true;
+	if (status)
+		return status;
+	status = job->sg->nparts > 1 ? run_united(job, device_us) : run(job, device_us);
+	status = rt_ranks_end(model, status);
+	if (rt_fatal(status) && model->kind->mates)
+		rt_core_reset_both(model->core, model->core->mate);
+	else if (rt_fatal(status))
+		rt_core_reset(model->core);
+	return status;
+}
+
+static NRT_STATUS execute_rank(const struct rt_job *job, const struct rt_io *io,
+			       uint64_t *device_us)
+{
+	struct nrt_model *model = job->sg->model;
+	NRT_STATUS status = rt_ranks_come(model);
+
+	if (status)
+		return status;
+	model->started = false;
+	status = model->kind->mates ? rt_logical_execute(job, io, device_us)
+				    : rt_job_execute(job, io, device_us);
+	/* the others wait for what did not begin, too */
+	if (!model->started)
+		rt_ranks_start(model, rt_fatal(status) ? status : NRT_FAILURE);
+	rt_ranks_go(model);
+	return status;
 }
 
 static NRT_STATUS execute(struct nrt_model *model, const struct rt_io *io, uint64_t *device_us)
 {
-	static const struct rt_steps parts = { .run = run }, united = { .run = run_united };
+	static const struct rt_steps parts = { .run = run }, united = { .run = run_united },
+				     rank = { .run = run_rank };
 	const struct rt_job job = { model->subgraph, model->nsubgraphs,
-				    model->subgraph->nparts > 1 ? &united : &parts };
+				    model->group		  ? &rank
+				    : model->subgraph->nparts > 1 ? &united
+								  : &parts };
 
-	return rt_job_execute(&job, io, device_us);
+	return model->group ? execute_rank(&job, io, device_us)
+			    : rt_job_execute(&job, io, device_us);
 }
 
 static NRT_STATUS execute_logical(struct nrt_model *model, const struct rt_io *io,
 				  uint64_t *device_us)
 {
 	static const struct rt_steps parts = { .begin = rt_logical_begin, .run = run },
-				     united = { .begin = rt_logical_begin, .run = rt_logical_run };
+				     united = { .begin = rt_logical_begin, .run = rt_logical_run },
+				     rank = { .begin = rt_logical_begin, .run = run_rank };
 	const struct rt_job job = { model->subgraph, model->nsubgraphs,
-				    model->subgraph->nparts > 1 ? &united : &parts };
+				    model->group		  ? &rank
+				    : model->subgraph->nparts > 1 ? &united
+								  : &parts };
 
-	return rt_logical_execute(&job, io, device_us);
+	return model->group ? execute_rank(&job, io, device_us)
+			    : rt_logical_execute(&job, io, device_us);
 }
 
 static void free_loops(struct nrt_model *model)
 {
+	rt_ranks_leave(model);
 	free(model->loops);
 }
 

@@ -130,6 +130,11 @@ EXPORT NRT_STATUS nrtx_neff_read_file(int fd, size_t size, const struct nrtx_loa
 	return read_for_loads(NULL, fd, size, params, neff);
 }
 
+EXPORT uint32_t nrtx_neff_ranks(const nrtx_neff_t *neff)
+{
+	return neff ? rt_neff_model(neff)->ranks : 0;
+}
+
 EXPORT void nrtx_neff_free(nrtx_neff_t *neff)
 {
 	if (!neff)

@@ -87,6 +87,12 @@ struct nrtx_load_params {
 	 */
 	bool (*cancelled)(void *arg);
 	void *cancelled_arg;
+	/*
+	 * Of a model that `ranks` cores execute together: which of them this is. The load waits for
+	 * those of the others, which have the same `group` and file. 0: it is for one core alone
+	 */
+	uint32_t rank, ranks;
+	uint64_t group;
 	nrtx_neff_t *neff; /* what is loaded in place of neff_bytes; NULL: these */
 };
 NRT_STATUS nrtx_load(const void *neff_bytes, size_t size, const struct nrtx_load_params *params,
@@ -100,6 +106,8 @@ NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,
 /* The same from an open file of this size, which is never in memory as a whole (neff_read_file) */
 NRT_STATUS nrtx_neff_read_file(int fd, size_t size, const struct nrtx_load_params *params,
 			       nrtx_neff_t **neff);
+/* How many ranks execute it together; 0: it is for one core alone */
+uint32_t nrtx_neff_ranks(const nrtx_neff_t *neff);
 /* No load of it may begin any more. Loads in progress go on, and models loaded from it stay. */
 void nrtx_neff_free(nrtx_neff_t *neff);
 /* The model's name, uuid and version from the NEFF header, and its cores */
@@ -120,6 +128,31 @@ const char *nrtx_tensor_source(const nrt_model_t *model, const char *name);
 /* nrt_execute at once, whatever NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS says */
 NRT_STATUS nrtx_execute(nrt_model_t *model, const nrt_tensor_set_t *inputs,
 			nrt_tensor_set_t *outputs);
+
+/*
+ * Functions of the host's that programs call (docs/neff.md, Calls of the host): the function that
+ * this process has for a target, until another one or NULL takes its place. Models that call a
+ * target are loaded only when there is one. It is called by the thread that executes the model,
+ * with the index that the program says, and fills the results, whose bytes are 0 before; not 0
+ * ends the execution with NRT_FAILURE and the message. It may execute other models, on the same
+ * core too. type is XLA's name of the elements' type ("f32", "pred"), which lie row-major.
+ */
+struct nrtx_host_array {
+	const char *type;
+	uint32_t ndim;
+	const uint64_t *shape;
+	void *data;
+};
+typedef int nrtx_host_function_t(void *arg, uint64_t index, uint32_t nin,
+				 const struct nrtx_host_array *in, uint32_t nout,
+				 const struct nrtx_host_array *out, char *message, size_t size);
+NRT_STATUS nrtx_host_function(const char *target, nrtx_host_function_t *call, void *arg);
+
+/*
+ * In place of an execution of a model that several ranks execute together: this rank cannot, and
+ * the others need not wait for it. NRT_SUCCESS: they know
+ */
+NRT_STATUS nrtx_execute_failed(nrt_model_t *model);
 
 /*
  * What the calling thread's next execution calls once, when a core has been started and before the

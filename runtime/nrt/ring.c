@@ -34,12 +34,13 @@ unsigned int rt_data_queues(const struct rt_core *core)
 
 static int grow(uint8_t **descs, uint32_t n, uint32_t *cap)
 {
-	uint32_t wanted = *cap ? *cap * 2 : 64;
+	uint32_t twice = *cap ? *cap * 2 : 64;
+	uint32_t wanted = twice < NEFF_MAX_QUEUE_DESCS ? twice : NEFF_MAX_QUEUE_DESCS;
 	uint8_t *p;
 
 	if (n < *cap)
 		return 0;
-	if (wanted > NEFF_MAX_QUEUE_DESCS)
+	if (n >= NEFF_MAX_QUEUE_DESCS)
 		return -ENOMEM;
 	p = reallocarray(*descs, wanted, NEURON_UDMA_DESC_SIZE);
 	if (!p)

@@ -10,6 +10,7 @@
 #include "rt_subgraph.h"
 
 struct rt_io;
+struct rt_group;
 
 /*
  * How a model's subgraphs make one program: a single one (exec.c), the stages of a pipeline
@@ -42,6 +43,12 @@ struct nrt_model {
 	uint32_t ncores; /* fewer than subgraphs: the subgraphs share them */
 	struct rt_pipeline *pipeline; /* pipeline.c */
 	struct rt_loops *loops; /* loops.c */
+	/* of a model that several execute together: which it is, of how many; 0: of none */
+	uint32_t rank, nranks;
+	uint64_t group_token; /* those with the same one belong together */
+	bool started; /* its execution has come to the second meeting; of the thread that executes */
+	bool left; /* the others know that it is gone */
+	struct rt_group *group; /* ranks.c; NULL: it has not joined */
 	uint32_t timeout_ms; /* of one execution */
 	bool timeout_given; /* by who loaded it; else NEURON_RT_EXEC_TIMEOUT or the default */
 	uint64_t owner; /* 0: this process */

@@ -78,6 +78,10 @@ struct rt_subgraph {
 		uint32_t ring_bytes;
 		uint64_t printed; /* bytes that went to the log */
 	} custom;
+	/* the doorbells for what passes to other ranks behind it (pass.c) */
+	struct rt_pass {
+		struct rt_trigger ready, given;
+	} pass;
 	struct rt_gathers *gathers; /* NULL if it has no gathers */
 	struct rt_engine engine[NEURON_ENGINES_MAX];
 	unsigned int nfed; /* queues that feed engines */
@@ -117,6 +121,9 @@ NRT_STATUS rt_build_queues(struct rt_subgraph *sg); /* builds data queues and tr
 
 /* In stream.c: makes the engines' streams, patched, in the host's memory */
 NRT_STATUS rt_make_streams(struct rt_subgraph *sg);
+/* The write of a trigger's doorbells */
+void rt_trigger_insn(struct neuron_insn *insn, const struct rt_subgraph *sg,
+		     const struct rt_trigger *trigger);
 /* Copies them to the device, for queues that feed the engines with them */
 NRT_STATUS rt_load_streams(struct rt_subgraph *sg);
 /* Adds the bytes at a device address, with which an engine is fed, to a ring */

@@ -8,6 +8,7 @@
 
 #include "rt_clock.h"
 #include "rt_exec.h"
+#include "rt_ranks.h"
 #include "rt_trace.h"
 
 /*
@@ -220,6 +221,8 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, const struct rt_subgraph *ma
 			status = rt_errors_collect(mate, status);
 		if (!rt_fatal(status) && rt_interrupted(sg->model))
 			status = NRT_EXEC_COMPLETED_WITH_ERR;
+		if (!rt_fatal(status) && sg->model->group && rt_ranks_failed(sg->model))
+			status = NRT_EXEC_COMPLETED_WITH_ERR;
 		if (rt_fatal(status))
 			return status;
 
@@ -232,7 +235,9 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, const struct rt_subgraph *ma
 		if (!err && !core->waiter && look % ASK_LOOKS == 0 && rt_core_gone(core))
 			err = -ENODEV;
 		if (!err && sleepy)
-			err = wait_entry(core, deadline, mate ? MATE_LOOK_US : UINT64_MAX, &pause);
+			err = wait_entry(core, deadline,
+					 mate || sg->model->group ? MATE_LOOK_US : UINT64_MAX,
+					 &pause);
 		if (err)
 			return wait_failed(sg, err);
 	}

@@ -18,8 +18,8 @@
 
 #define WANTED_WORDS 16384 /* after so many it is asked whether to go on */
 
-static void set_write(struct neuron_insn *insn, const struct rt_subgraph *sg,
-		      const struct rt_trigger *trigger)
+void rt_trigger_insn(struct neuron_insn *insn, const struct rt_subgraph *sg,
+		     const struct rt_trigger *trigger)
 {
 	const struct rt_ring *ring = &sg->queues[trigger->queue];
 
@@ -88,7 +88,7 @@ static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 			continue;
 		if (next == engine->ntriggers || engine->triggers[next].id != insn.id)
 			return rt_fail(NRT_INVALID, "TDRV", "engine %u: no DMA %u", e, insn.id);
-		set_write(&insn, sg, &engine->triggers[next++]);
+		rt_trigger_insn(&insn, sg, &engine->triggers[next++]);
 		if (neuron_isa_encode(&insn, p) != n)
 			return rt_fail(NRT_FAILURE, "TDRV", "engine %u: DMA %u", e, insn.id);
 	}

@@ -24,6 +24,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
+import frameworks
 import inference
 import zoo_table
 
@@ -414,6 +415,10 @@ def whole_networks(build: Path) -> None:
     inference.measure(build, show, exec_argv)
 
 
+def with_jax(build: Path) -> None:
+    frameworks.measure(build, show)
+
+
 def zoo(build: Path) -> None:
     zoo_table.measure(build, show, exec_argv)
 
@@ -453,6 +458,7 @@ MEASURES: dict[str, Callable[[Path], None]] = {
     "networks": networks,
     "inference": whole_networks,
     "zoo": zoo,
+    "frameworks": with_jax,
 }
 
 

@@ -4,8 +4,10 @@
 
 usage: manual.py PAGE PROGRAM [SUBCOMMAND...]
        manual.py PAGE HEADER.h...
+       manual.py PAGE SOURCE.c|SOURCE.py...
 
-A page of section 3 has the declaration of each function of the library's headers. An option is what a line of --help starts with, and in a page the line after `.TP`. A page also has a
+A page of section 3 has the declaration of each function of the library's headers, one of section 7 each variable of the environment and each
+option of a table that the sources have. An option is what a line of --help starts with, and in a page the line after `.TP`. A page also has a
 NAME section that names the program, and groff reads it without a warning.
 """
 
@@ -63,11 +65,26 @@ def page_declarations(text: str) -> set[str]:
     return {plain(one) for one in re.findall(r'^\.T[PQ]\n\.B "(.*)"$', text, re.MULTILINE)}
 
 
+ASKED = re.compile(r'(?:getenv|environ\.get)\("(\w+)"')
+OPTIONS_ROW = re.compile(r'^\t(?:ENUM\(|\{ )"(\w+)",(?! NOTHING)', re.MULTILINE)
+
+
+def asked(sources: list[str]) -> set[str]:
+    texts = [Path(source).read_text(encoding="utf-8") for source in sources]
+    return {name for text in texts for pattern in (ASKED, OPTIONS_ROW) for name in pattern.findall(text)}
+
+
+def page_names(text: str) -> set[str]:
+    return set(re.findall(r"^\.T[PQ]\n\.B (\w+)$", text, re.MULTILINE))
+
+
 def main() -> int:
     page, program, subcommands = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
     text = page.read_text(encoding="utf-8")
     if program.endswith(".h"):
         source, told, written = "the headers", declared(sys.argv[2:]), page_declarations(text)
+    elif page.suffix == ".7":
+        source, told, written = "the sources", asked(sys.argv[2:]), page_names(text)
     else:
         source, told, written = "--help", help_options([program], subcommands), page_options(text)
     name = re.search(r"^\.SH NAME\n(.*)$", text, re.MULTILINE)

@@ -7,7 +7,8 @@ usage: [TEST_PART=I/N] stablehlo.py DIRECTORY NEURONX_CC NEURON_RUN [NAME...]
 DIRECTORY has NAME.mlirbc and NAME.hlo.pb, the module that jaxlib's own conversion makes of the same
 bytes. Both are compiled; the tensor IR after the passes has to be the same, whatever its order and
 names, if same.txt has NAME. jaxlib simplifies the others before it writes them: then both have to give
-the same bits for inputs drawn here. NAME.refused.mlirbc has to be refused, with what NAME.refused.txt says.
+the same bits for inputs drawn here. NAME.parts.mlirbc is for several devices, of each of which it is a
+part: it has to be compiled (tests/frameworks has what comes out). NAME.refused.mlirbc has to be refused, with what NAME.refused.txt says.
 """
 
 import hashlib
@@ -109,6 +110,12 @@ def is_refused(cc: str, directory: Path, name: str) -> tuple[str, str]:
     return ("" if status and text in said else f"{status}: {said.strip()}"), text
 
 
+def is_compiled(cc: str, directory: Path, name: str) -> tuple[str, str]:
+    with tempfile.TemporaryDirectory() as d:
+        status, _, said = compile_model(cc, directory / f"{name}.mlirbc", Path(d) / "out.neff")
+    return (said.strip() if status else ""), "for several devices"
+
+
 def main() -> int:
     part, parts = map(int, os.environ.get("TEST_PART", "1/1").split("/"))
     directory, cc, run = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -117,7 +124,10 @@ def main() -> int:
     print(f"1..{len(names)}", flush=True)
     for number, name in enumerate(names, 1):
         refused = name.endswith(".refused")
-        wrong, how = is_refused(cc, directory, name) if refused else differs(cc, run, directory, name)
+        if refused or name.endswith(".parts"):
+            wrong, how = (is_refused if refused else is_compiled)(cc, directory, name)
+        else:
+            wrong, how = differs(cc, run, directory, name)
         print(f"{'not ok' if wrong else 'ok'} {number} - {name}: {how}", flush=True)
         if wrong:
             print(f"# {wrong[:1000]}")

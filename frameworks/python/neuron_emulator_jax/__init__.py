@@ -48,9 +48,12 @@ def initialize() -> None:
         return
     from jax._src import xla_bridge
 
-    xla_bridge.register_plugin("neuron", priority=PRIORITY, library_path=str(path), options=None)
-
     from . import lowering  # which imports jax.numpy
+    from . import signals
+    from .lowering import callbacks
+
+    options = {"host_callback": callbacks.entry(), "host_callback_hold": callbacks.hold(), "python_signals": signals.addresses()}
+    xla_bridge.register_plugin("neuron", priority=PRIORITY, library_path=str(path), options=options)
 
     try:
         lowering.register()

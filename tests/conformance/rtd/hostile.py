@@ -184,9 +184,15 @@ def flood(daemon: Daemon) -> None:
     if os.geteuid():
         tap.skip("a user who connects without end", "not root")
         return
-    code = "import socket, sys\nwhile True:\n    with socket.socket(socket.AF_UNIX) as s:\n        s.connect(sys.argv[1])"
-    greedy = [subprocess.Popen([sys.executable, "-c", code, daemon.path], user=NOBODY, group=NOBODY, extra_groups=[], cwd="/")
-              for _ in range(2)]
+    # it becomes that user by itself: Python forks for one that is to be another user's, and a fork waits for gRPC's threads
+    code = f"""
+import os, socket, sys
+os.setgroups([]), os.setgid({NOBODY}), os.setuid({NOBODY})
+while True:
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(sys.argv[1])
+"""
+    greedy = [subprocess.Popen([sys.executable, "-c", code, daemon.path], cwd="/") for _ in range(2)]
     try:
         # until it comes faster than it is refused
         tap.ok(eventually(lambda: f"refused uid {NOBODY}" in daemon.tail()), "a user who connects without end is refused")

@@ -3,7 +3,8 @@
 """Write golden pairs: programs of JAX as portable artifacts of StableHLO, and what jaxlib makes of those.
 
 NAME.mlirbc is the artifact as a framework gives it to a plug-in, NAME.hlo.pb the HLO module that
-jaxlib's own conversion makes of the same bytes. NAME.refused.mlirbc has what is not supported, and
+jaxlib's own conversion makes of the same bytes. NAME.parts.mlirbc is for several devices, of which jaxlib's
+conversion says nothing; NAME.refused.mlirbc has what is not supported, and
 NAME.refused.txt what has to be said of it. `make.py NAME...` makes only those.
 
 The programs are those of programs.py, and some of ../hlo_ops/make.py.
@@ -69,7 +70,7 @@ def of_ops(ops, name):
 def lower(program):
     if isinstance(program.fn, str):
         return program.fn
-    program.fn.__name__ = program.name
+    program.fn.__name__ = program.name.removesuffix(".parts")
     return jax.jit(program.fn, keep_unused=True, **program.jit).lower(*program.args).compiler_ir("stablehlo")
 
 

@@ -258,6 +258,9 @@ static void abandoned(int fd, const void *arg)
 	MUST_BE(ndl_notification_init(dev, &nq, &va), 0);
 	MUST_BE(ndl_wait_open(dev, 0, &w), 0);
 	MUST_BE(pthread_create(&thread, NULL, sleeper, w), 0);
+	/* often enough that the memory is mapped */
+	for (int i = 0; i < 100; i++)
+		MUST_BE(ndl_memory_buf_copyin(dev, handle, &pa, 0, sizeof(pa)), 0);
 	say(fd, 'r');
 	while (!ret)
 		ret = ndl_memory_buf_copyin(dev, handle, &pa, 0, sizeof(pa));

@@ -34,6 +34,17 @@ static double want_add(size_t i)
 	return in[0][i] + in[1][i];
 }
 
+static double want_filled(size_t i)
+{
+	(void)i;
+	return in[0][0];
+}
+
+static double want_filled_rows(size_t i)
+{
+	return in[0][i / 1700];
+}
+
 static double want_add_same(size_t i)
 {
 	return in[0][i] * in[0][i] + 1;
@@ -395,6 +406,8 @@ static const struct large cases[] = {
 	  0,
 	  101,
 	  false },
+	{ "filled", { 1 }, 5000003, want_filled, 0, 7, false },
+	{ "filled_rows", { 3000 }, 3000 * 1700, want_filled_rows, 0, 7, false },
 	{ "joined", { 6000 * 128, 128 * 128 }, 6000 * 160, want_joined, 0, 7, false },
 };
 

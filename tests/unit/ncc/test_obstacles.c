@@ -164,6 +164,23 @@ START_TEST(hlo_all)
 }
 END_TEST
 
+/* What is made for the module is counted, all of it: each of these is half of the limit and more. */
+START_TEST(hlo_constants)
+{
+	begin();
+	hlo.dim[0] = 140 << 20;
+	for (int i = 0; i < 2; i++) {
+		add("iota", OF_F32);
+		hlo.instruction[hlo.n - 1].n_operand_ids = 0;
+	}
+	end_computation(0, 0);
+	ck_assert_int_eq(compile_hlo(1), -EFBIG);
+	ck_assert_str_eq(error.text,
+			 "iota 'i2': too large: the constants that are made for the module exceed "
+			 "1073741824 bytes");
+}
+END_TEST
+
 #define TYPES                                                                                      \
 	"(pred, s2, s4, s8, s16, s32, u2, u4, u8, u16, u32, f16, bf16, f32, c64, f8e3m4, f8e4m3, " \
 	"f8e4m3fn, "                                                                               \
@@ -419,6 +436,7 @@ int main(void)
 	TCase *t = tcase_create("obstacles");
 
 	tcase_add_test(t, hlo_all);
+	tcase_add_test(t, hlo_constants);
 	tcase_add_test(t, hlo_types);
 	tcase_add_test(t, hlo_nested);
 	tcase_add_loop_test(t, hlo_many, 0, 3);

@@ -97,6 +97,18 @@ START_TEST(donated)
 }
 END_TEST
 
+/* Has a partition only a part of an argument or a result? */
+static bool is_divided(const struct ncc_program *p)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < p->nin; i++)
+		any |= p->in_tiling[i] != NULL;
+	for (unsigned int i = 0; i < p->nout; i++)
+		any |= p->out_tiling[i] != NULL;
+	return any;
+}
+
 /* A result that is no tuple */
 START_TEST(donated_one)
 {
@@ -107,7 +119,7 @@ START_TEST(donated_one)
 		struct ncc_program *p = read_file(files[i]);
 
 		ck_assert_uint_eq(p->nout, 1);
-		ck_assert(!p->divided);
+		ck_assert(!is_divided(p));
 		ck_assert_int_eq(p->alias[0], 1);
 		ncc_program_free(p);
 	}
@@ -126,7 +138,7 @@ static void is_donors(const char *path, unsigned int partitions)
 	ck_assert_int_eq(p->same[0], -1);
 	ck_assert_uint_eq(p->replicas, 1);
 	ck_assert_uint_eq(p->partitions, partitions);
-	ck_assert(p->divided == (partitions > 1));
+	ck_assert(is_divided(p) == (partitions > 1));
 	ncc_program_free(p);
 }
 
@@ -157,8 +169,8 @@ static void same_program(const void *a, size_t na, const void *b, size_t nb)
 /* Only the artifact says on how many devices it runs. */
 START_TEST(donors)
 {
-	is_donors("stablehlo/donors.hlo.pb", 1);
-	is_donors("stablehlo/donors.mlirbc", 4);
+	is_donors("stablehlo/donors.parts.hlo.pb", 1);
+	is_donors("stablehlo/donors.parts.mlirbc", 4);
 }
 END_TEST
 
@@ -184,7 +196,8 @@ START_TEST(divided)
 	snprintf(text, sizeof(text), program, rows[_i].partitions, rows[_i].sharding);
 	ck_assert_msg(!ncc_program_read(text, strlen(text), &p, &err), "%s", err.text);
 	ck_assert_uint_eq(p->partitions, (unsigned int)(rows[_i].partitions - '0'));
-	ck_assert(p->divided == rows[_i].divided);
+	ck_assert(is_divided(p) == rows[_i].divided);
+	ck_assert_int_eq(p->in[0].dim[0], rows[_i].divided ? 4 : 8);
 	ncc_program_free(p);
 }
 END_TEST
@@ -205,9 +218,9 @@ START_TEST(as_hlo)
 	free(hlo);
 	free(again);
 
-	file = read_data("stablehlo/all_reduce.refused.mlirbc", &size);
+	file = read_data("stablehlo/einsum.refused.mlirbc", &size);
 	ck_assert_int_eq(ncc_program_hlo(file, size, &hlo, &hlo_size, &err), -ENOTSUP);
-	ck_assert_msg(strstr(err.text, "vhlo.all_reduce_v2") != NULL, "%s", err.text);
+	ck_assert_msg(strstr(err.text, "vhlo.einsum_v1") != NULL, "%s", err.text);
 	free(file);
 }
 END_TEST
@@ -298,7 +311,7 @@ START_TEST(contradictions)
 	m = unpack("stablehlo/donated.hlo.pb");
 	m->input_output_alias->entries[0]->n_output_shape_index = 0;
 	refuse(m, "input_output_alias");
-	m = unpack("stablehlo/donors.hlo.pb");
+	m = unpack("stablehlo/donors.parts.hlo.pb");
 	m->buffer_donor->entries[0]->parameter_number = -1;
 	refuse(m, "buffer_donor");
 	m = unpack(ADD);
@@ -319,6 +332,37 @@ START_TEST(contradictions)
 }
 END_TEST
 
+/* A compilation ends wherever nobody wants it any more, and leaves nothing. */
+
+static bool not_wanted(void *opaque)
+{
+	return !--*(unsigned int *)opaque;
+}
+
+START_TEST(cancelled)
+{
+	unsigned int left = 0;
+	struct ncc_options opt = { .cancelled = not_wanted, .opaque = &left };
+	unsigned int asked, n = 0;
+	struct ncc_error err;
+	size_t size, out_size;
+	void *model = read_data(ADD, &size), *out;
+
+	ck_assert_int_eq(ncc_compile(model, size, &opt, &out, &out_size, &err), 0);
+	asked = 0u - left;
+	free(out);
+	ck_assert_uint_ge(asked, 20);
+	for (n = 1; n <= asked; n++) {
+		left = n;
+		ck_assert_int_eq(ncc_compile(model, size, &opt, &out, &out_size, &err), -ECANCELED);
+		ck_assert_ptr_null(out);
+		ck_assert_str_eq(err.text, "interrupted");
+		ck_assert_uint_eq(left, 0); /* it was not asked again */
+	}
+	free(model);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("program");
@@ -332,6 +376,7 @@ int main(void)
 	tcase_add_test(tc, with_config);
 	tcase_add_test(tc, identity);
 	tcase_add_test(tc, contradictions);
+	tcase_add_test(tc, cancelled);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }

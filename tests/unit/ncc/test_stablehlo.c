@@ -18,7 +18,7 @@
 
 static const char *const artifacts[] = {
 	"stablehlo/donated.mlirbc",
-	"stablehlo/donors.mlirbc",
+	"stablehlo/donors.parts.mlirbc",
 	"stablehlo/flow.mlirbc",
 	"stablehlo/version_0_9_0.mlirbc",
 };

@@ -192,6 +192,138 @@ START_TEST(loop_refused)
 }
 END_TEST
 
+/* The same as parts without a loop, and calls of the host behind the first and the second one */
+struct calls {
+	struct neff_call call[2];
+	struct neff_call_array array[3];
+};
+
+static void make_calls(struct stages *s, struct calls *c)
+{
+	static const char *const outs[STAGES] = { "c", "d", "e" };
+
+	make(s, 16);
+	for (unsigned int k = 0; k < STAGES; k++) {
+		rename_to(&s->t[k].sg.vars[0].name, "a");
+		rename_to(&s->t[k].sg.vars[2].name, outs[k]);
+		testmodel_var(&s->t[k], "kept", NEFF_VAR_VIRTUAL, 64);
+	}
+	c->array[0] = (struct neff_call_array){ "f32", 2, 1, { 2, 3 }, { 40 } };
+	c->array[1] = (struct neff_call_array){ "c64", 1, 2, { 4 }, { 0, NEFF_CALL_NOWHERE } };
+	c->array[2] = (struct neff_call_array){ "s8", 2, 0, { 0, 7 }, { 0 } };
+	c->call[0] = (struct neff_call){ 0, "function", 77, false, 0, 1, 2, c->array };
+	c->call[1] = (struct neff_call){ 1, "another", 1, true, 63, 0, 0, NULL };
+	s->model.calls = c->call;
+	s->model.ncalls = 2;
+}
+
+START_TEST(calls_round_trip)
+{
+	struct neff_limits limits = { .validate_hash = true };
+	const struct neff_call *call;
+	struct neff_error err;
+	struct neff_model *m;
+	struct stages s;
+	struct calls c;
+	size_t size;
+	void *b;
+
+	make_calls(&s, &c);
+	ck_assert_msg(!write_stages(&s, &b, &size, &err), "%s", err.text);
+	ck_assert_msg(!neff_read(b, size, &limits, &m, &err), "%s", err.text);
+	ck_assert_uint_eq(m->ncalls, 2);
+	call = m->calls;
+	ck_assert(call->after == 0 && call->index == 77 && !call->guarded);
+	ck_assert_str_eq(call->target, "function");
+	ck_assert(call->nin == 1 && call->nout == 2);
+	for (unsigned int i = 0; i < 3; i++) {
+		ck_assert_str_eq(call->array[i].type, c.array[i].type);
+		ck_assert_uint_eq(call->array[i].ndim, c.array[i].ndim);
+		ck_assert_uint_eq(call->array[i].noff, c.array[i].noff);
+		ck_assert_mem_eq(call->array[i].shape, c.array[i].shape, sizeof(c.array[i].shape));
+		ck_assert_mem_eq(call->array[i].off, c.array[i].off, sizeof(c.array[i].off));
+	}
+	ck_assert(m->calls[1].after == 1 && m->calls[1].guarded && m->calls[1].guard == 63);
+	ck_assert_uint_eq(neff_call_bytes(&call->array[0]), 24);
+	ck_assert_uint_eq(neff_call_bytes(&call->array[1]), 16);
+	ck_assert_uint_eq(neff_call_halves(&call->array[1]), 2);
+	neff_free(m);
+	free(b);
+	release(&s);
+}
+END_TEST
+
+static const char *const calls_why[] = {
+	"calls[1]: no subgraph behind it, or the call before it comes later",
+	"calls[1]: no subgraph behind it, or the call before it comes later",
+	"calls[0]: an array outside of the virtual variables",
+	"calls[0]: an array outside of the virtual variables",
+	"calls[0]: an array outside of the virtual variables",
+	"calls[0]: an array has not as many offsets as parts",
+	"calls[0]: an array of no known type, or too large",
+	"calls[0]: an array of no known type, or too large",
+	"calls[1]: 'if' is outside of the virtual variables",
+	"calls[0]: a loop begins or ends behind the same subgraph",
+};
+
+static void wrong_calls(struct stages *s, struct calls *c, struct neff_loop *loop, int which)
+{
+	switch (which) {
+	case 0:
+		c->call[1].after = 2;
+		break;
+	case 1:
+		c->call[0].after = 1;
+		c->call[1].after = 0;
+		break;
+	case 2:
+		c->array[0].off[0] = 41;
+		break;
+	case 3:
+		c->array[0].off[0] = UINT64_MAX; /* of an operand */
+		break;
+	case 4:
+		c->array[1].shape[0] = 17;
+		break;
+	case 5:
+		c->array[1].noff = 1;
+		break;
+	case 6:
+		strcpy(c->array[0].type, "f64");
+		break;
+	case 7:
+		c->array[0].shape[0] = c->array[0].shape[1] = 1ull << 33;
+		break;
+	case 8:
+		c->call[1].guard = 64;
+		break;
+	case 9:
+		for (unsigned int k = 0; k < STAGES; k++)
+			testmodel_var(&s->t[k], "go", NEFF_VAR_VIRTUAL, 1);
+		*loop = (struct neff_loop){ 1, 1, "go", 0 };
+		s->model.loops = loop;
+		s->model.nloops = 1;
+		break;
+	}
+}
+
+START_TEST(calls_refused)
+{
+	struct neff_loop loop;
+	struct neff_error err;
+	struct stages s;
+	struct calls c;
+	size_t size;
+	void *b;
+
+	make_calls(&s, &c);
+	wrong_calls(&s, &c, &loop, _i);
+	ck_assert_int_eq(write_stages(&s, &b, &size, &err), -EINVAL);
+	ck_assert_msg(strstr(err.text, calls_why[_i]), "'%s' is not '%s'", err.text, calls_why[_i]);
+	release(&s);
+}
+END_TEST
+
 static void wrong(struct stages *s, int which)
 {
 	switch (which) {
@@ -255,6 +387,8 @@ int main(void)
 	tcase_add_test(t, round_trip);
 	tcase_add_loop_test(t, refused, 0, (int)(sizeof(why) / sizeof(why[0])));
 	tcase_add_test(t, loop_round_trip);
+	tcase_add_test(t, calls_round_trip);
+	tcase_add_loop_test(t, calls_refused, 0, sizeof(calls_why) / sizeof(calls_why[0]));
 	tcase_add_loop_test(t, loop_refused, 0, (int)(sizeof(loop_why) / sizeof(loop_why[0])));
 	suite_add_tcase(s, t);
 	return check_run(s);

@@ -389,7 +389,7 @@ START_TEST(descriptor_bomb)
 	struct testmodel t;
 	void *neff;
 
-	testmodel_scatter(&t, (1u << 22) - 2);
+	testmodel_scatter(&t, (1u << 23) + 2);
 	neff = testmodel_write(&t, &size);
 	testmodel_free(&t);
 	ck_assert_int_eq(nrt_load(neff, size, 0, -1, &model), NRT_RESOURCE);

@@ -169,6 +169,8 @@ START_TEST(core_is_lost)
 	load(&cl);
 	ck_assert_int_eq(client_run(&cl), NRT_TIMEOUT);
 	ck_assert_int_eq(client_run(&cl), NRT_EXEC_UNIT_UNRECOVERABLE);
+	/* it is not tried again */
+	ck_assert_msg(strstr(nrtx_error_details(), "needs a reset"), "%s", nrtx_error_details());
 	client_free(&cl);
 	nrt_close();
 }

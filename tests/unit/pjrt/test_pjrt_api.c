@@ -172,7 +172,7 @@ START_TEST(client_options)
 	option.name_size = strlen("num_nodes");
 	option.int64_value = 2;
 	FAIL(Client_Create, ARGS(Client_Create, .create_options = &option, .num_options = 1),
-	     UNIMPLEMENTED, "several processes");
+	     INVALID_ARGUMENT, "no store of keys and values");
 	option.int64_value = 1;
 	CALL(Client_Create, c);
 	CALL(Client_Destroy, ARGS(Client_Destroy, .client = c->client));

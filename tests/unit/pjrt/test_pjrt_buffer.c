@@ -475,6 +475,107 @@ START_TEST(narrowed)
 }
 END_TEST
 
+static PJRT_Error *room(int64_t bytes, PJRT_Buffer **b)
+{
+	PJRT_Client_CreateUninitializedBuffer_Args *a =
+		ARGS(Client_CreateUninitializedBuffer, .client = client, .shape_dims = &bytes,
+		     .shape_num_dims = 1, .shape_element_type = PJRT_Buffer_Type_U8,
+		     .device = device(0));
+	PJRT_Error *e = api->PJRT_Client_CreateUninitializedBuffer(a);
+
+	*b = a->buffer;
+	return e;
+}
+
+static uintptr_t address(PJRT_Buffer *b)
+{
+	PJRT_Buffer_UnsafePointer_Args *a = ARGS(Buffer_UnsafePointer, .buffer = b);
+
+	CALL(Buffer_UnsafePointer, a);
+	return a->buffer_pointer;
+}
+
+/* A place and back: what is let go is the next one's that is as large, and nobody else's */
+START_TEST(memory_again)
+{
+	PJRT_Buffer *a, *b, *c;
+	uintptr_t first;
+
+	expect_ok("room", room(1 << 20, &a));
+	first = address(a);
+	drop(a);
+	expect_ok("room", room(2 << 20, &b));
+	expect_ok("room", room(1 << 20, &a));
+	expect_ok("room", room(1 << 20, &c));
+	ck_assert_uint_eq(address(a), first);
+	ck_assert_uint_ne(address(b), first);
+	ck_assert_uint_ne(address(c), first);
+	drop(a);
+	drop(b);
+	drop(c);
+}
+END_TEST
+
+/* Many sizes, all of which are smaller than what comes next */
+START_TEST(memory_of_its_size)
+{
+	static const char data[200 * 512];
+	PJRT_Buffer *b[200];
+
+	for (int64_t n = 1; n < 100; n++)
+		expect_ok("room", room(n * 512, &b[n]));
+	for (int64_t n = 1; n < 100; n++)
+		drop(b[n]);
+	for (int64_t n = 100; n < 200; n++) {
+		const int64_t bytes = n * 512;
+
+		b[n] = put(PJRT_Buffer_Type_U8, data, &bytes, 1);
+	}
+	for (int64_t n = 100; n < 200; n++)
+		drop(b[n]);
+}
+END_TEST
+
+#define PIECE ((int64_t)128 << 20)
+
+/* How many of a size there is room for, which go again */
+static unsigned int how_many(int64_t bytes)
+{
+	PJRT_Buffer *b[64];
+	PJRT_Error *e = NULL;
+	unsigned int n = 0;
+
+	while (n < 64 && !(e = room(bytes, &b[n])))
+		n++;
+	ck_assert_ptr_nonnull(e);
+	for (unsigned int i = 0; i < n; i++)
+		drop(b[i]);
+	expect_error("room", e, PJRT_Error_Code_RESOURCE_EXHAUSTED, "no room for");
+	return n;
+}
+
+/* What is kept is nobody's loss: what fills an empty memory fits after small ones were let go */
+START_TEST(memory_of_others)
+{
+	/* a memory of 32 GiB, in parts of 4 GiB; the first has something of the runtime's, and is
+	 * filled */
+	const int64_t part = 32 * PIECE;
+	PJRT_Buffer *small[3], *first;
+	unsigned int n;
+
+	how_many(part); /* what earlier tests left is not kept any more */
+	expect_ok("room", room(part - PIECE, &first));
+	n = how_many(part);
+	ck_assert_uint_gt(n, 0);
+	for (int i = 0; i < 3; i++)
+		expect_ok("room", room(PIECE, &small[i]));
+	for (int i = 0; i < 3; i++)
+		drop(small[i]);
+	ck_assert_uint_eq(how_many(part), n);
+	drop(first);
+}
+END_TEST
+
 /* All that the tests made is gone: a device's memory is as it was. */
 START_TEST(no_leaks)
 {
@@ -501,6 +602,9 @@ int main(void)
 	tcase_add_test(tc, alias_buffers);
 	tcase_add_test(tc, views_and_bitcasts);
 	tcase_add_test(tc, narrowed);
+	tcase_add_test(tc, memory_again);
+	tcase_add_test(tc, memory_of_its_size);
+	tcase_add_test(tc, memory_of_others);
 	tcase_add_test(tc, no_leaks);
 	suite_add_tcase(suite, tc);
 	return check_run_here(suite);

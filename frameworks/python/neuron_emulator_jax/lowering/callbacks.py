@@ -10,10 +10,18 @@ Whoever executes the program (the plug-in) hands the operands to entry(), a C fu
 
 type is PJRT_Buffer_Type's number, data is row-major in memory of the caller's; that of results is theirs to fill. 0: done;
 1: an exception was raised, and message has its text. It may be called from any thread; Python's lock is taken inside.
+
+An executable's programs may be under way when JAX has forgotten it, and its callables with it. So the plug-in says which
+numbers its executables have, once for each, and once more when one is gone:
+
+    void hold(uint64_t index, int more);    1 or -1
+
+Both addresses are options of the client: host_callback and host_callback_hold.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import inspect
 import itertools
@@ -63,13 +71,18 @@ def fitting(i: int, x: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> n
 
 
 _numbers = itertools.count(1)
-_lock = threading.Lock()
+_lock = threading.RLock()  # an executable may go while it is held: the garbage collector runs anywhere
 _table: weakref.WeakValueDictionary[int, Callback] = weakref.WeakValueDictionary()
+
+
+_held: dict[int, list[Any]] = {}  # of executables: a callable, and how many have it
 
 
 def enter(callback: Callback) -> int:
     with _lock:
         number = next(_numbers)
+        if number == 1:
+            atexit.register(_finish)
         _table[number] = callback
     return number
 
@@ -81,6 +94,26 @@ def call(index: int, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
     if callback is None:
         raise LookupError(f"callback {index} is not one of this process: was the program compiled by another one?")
     return callback(*operands)
+
+
+def hold_number(index: int, more: int) -> None:
+    with _lock:
+        callback = _table.get(index)
+        if more > 0 and callback is not None:
+            _held.setdefault(index, [callback, 0])[1] += 1
+        elif more < 0 and index in _held:
+            _held[index][1] -= 1
+            if not _held[index][1]:
+                del _held[index]
+
+
+def _finish() -> None:
+    """What calls Python ends before Python does: a program behind all others on each device is waited for."""
+    try:
+        for device in jax.devices("neuron"):
+            jax.block_until_ready(jax.jit(lambda x: x + 1)(jax.device_put(np.float32(0), device)))
+    except Exception:  # there are no devices, or no more
+        return
 
 
 class Tensor(ctypes.Structure):
@@ -120,12 +153,21 @@ def _entry(index: int, nin: int, inputs: Any, nout: int, outputs: Any, message: 
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_uint32, ctypes.POINTER(Tensor), ctypes.c_uint32,
                               ctypes.POINTER(Tensor), ctypes.c_void_p, ctypes.c_size_t)
-_c_entry = ENTRY_TYPE(_entry)  # as long as the module, so that a client may keep its address
+HOLD_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int)
+_c_entry, _c_hold = ENTRY_TYPE(_entry), HOLD_TYPE(hold_number)
+# as long as the process, so that a client may keep the addresses
+for _kept in (_c_entry, _c_hold):
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
 
 
 def entry() -> int:
     """entry()'s address, for the plug-in"""
     return ctypes.cast(_c_entry, ctypes.c_void_p).value or 0
+
+
+def hold() -> int:
+    """hold()'s address, for the plug-in"""
+    return ctypes.cast(_c_hold, ctypes.c_void_p).value or 0
 
 
 def on_host(function: Callable[..., Any]) -> Callable[..., Sequence[Any]]:

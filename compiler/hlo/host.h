@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Private to the HLO front end: calls of functions of the host's (host.c) */
+#ifndef NCC_HLO_HOST_H
+#define NCC_HLO_HOST_H
+
+#include <string.h>
+
+#include "hlo.h"
+#include "ncc_program.h"
+
+static inline bool hlo_is_host_call(const Ncc__Hlo__Instruction *p)
+{
+	return !strcmp(p->opcode, "custom-call") &&
+	       !strcmp(p->custom_call_target, NCC_HOST_TARGET);
+}
+
+/* How many has the module? numbers: of their functions, 0 of one that says none; NULL: not asked */
+unsigned int hlo_host_calls(const Ncc__Hlo__Module *m, uint64_t *numbers);
+int hlo_host_call(struct hlo_inst *in, struct hlo_value *v);
+
+/*
+ * What a loop's calls come after in each iteration: the last one of the iteration before. Begin
+ * when the loop is made; pair adds a state and its next value to those of the loop's end if there
+ * is a call; end when the end is made. Without calls in the module they do nothing.
+ */
+struct hlo_effects {
+	struct ncc_op *before, *state;
+};
+int hlo_effects_begin(struct hlo_inst *in, struct ncc_op *loop, struct hlo_effects *e);
+unsigned int hlo_effects_pair(struct hlo_inst *in, const struct hlo_effects *e,
+			      struct ncc_op **state, struct ncc_op **next, unsigned int n);
+int hlo_effects_end(struct hlo_inst *in, const struct hlo_effects *e, struct ncc_op *end);
+
+#endif

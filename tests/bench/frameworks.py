@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""JAX on the plug-in, beside JAX's CPU and neuron-run: run.py's group frameworks.
+
+PYTHON names a Python with jax; else the environment of `make check-frameworks` is taken (the newest JAX).
+"""
+
+import contextlib
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+INSTANCE = "trn1.2xlarge"
+SECONDS = 3
+STEPS = [("bert_base_8", "BERT-base, batch 8"), ("transformer", "a training step, transformer of 4 layers"), ("cnn", "a training step, CNN")]
+COMPILED = [("transformer", "transformer of 4 layers", "0.05"), ("cnn", "CNN", "0.15"), ("adam", "AdamW of 20 matrices", "0.15")]
+ENTRY = "import importlib.metadata as m; print(len(m.entry_points(group='jax_plugins', name='neuron_emulator')))"
+
+Show = Callable[..., None]
+
+
+class Missing(OSError):
+    pass
+
+
+def python() -> str:
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neuron-emulator" / "frameworks"
+    found = os.environ.get("PYTHON") or next((str(path / "bin" / "python") for path in sorted(home.glob("jax-newest-*"))), "")
+    if not found:
+        raise Missing("no JAX: make check-frameworks makes an environment with it, or PYTHON names a Python that has it")
+    return found
+
+
+class Jax:
+    """Where the measures run: a Python, and the plug-in of a build"""
+
+    def __init__(self, build: Path) -> None:
+        self.python, library = python(), build / "frameworks" / "pjrt" / "libneuronpjrt.so"
+        self.env = {**os.environ, "NEURON_EMULATOR_PJRT": str(library), "LD_LIBRARY_PATH": str(build / "runtime" / "nrt"),
+                    "PYTHONDONTWRITEBYTECODE": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+        if subprocess.run([self.python, "-c", ENTRY], stdout=subprocess.PIPE, text=True, check=True).stdout.strip() == "0":
+            self.env["PJRT_NAMES_AND_LIBRARY_PATHS"] = f"neuron:{library}"
+
+    def start(self, platform: str, *argv: object, one_thread: bool = False, **env: str) -> subprocess.Popen:
+        command = [self.python, str(HERE / "jax_measures.py"), *map(str, argv)]
+        if one_thread:
+            command = ["taskset", "-c", str(max(os.sched_getaffinity(0))), *command]
+        ours = {"JAX_PLATFORMS": "cpu"} if platform == "cpu" else {"JAX_PLATFORMS": "neuron,cpu", "NEURON_EMU": INSTANCE}
+        return subprocess.Popen(command, env={**self.env, **ours, **env}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def measure(self, platform: str, *argv: object, one_thread: bool = False, **env: str) -> dict[str, float]:
+        return finish(self.start(platform, *argv, one_thread=one_thread, **env))
+
+
+def finish(process: subprocess.Popen) -> dict[str, float]:
+    out = process.communicate()[0]
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, process.args[1:])
+    return {name: float(value) for name, value in (line.split() for line in out.splitlines())}
+
+
+def dispatch(jax: Jax, build: Path, show: Show) -> None:
+    ours, cpu = (jax.measure(platform, "dispatch") for platform in ("neuron", "cpu"))
+    show("dispatch of jitted x + 1 on 4 floats; JAX's CPU", f"{ours['dispatch'] * 1e6:.0f}; {cpu['dispatch'] * 1e6:.0f} us", "40 us")
+    show("  until it is ready", f"{ours['ready'] * 1e6:.0f}; {cpu['ready'] * 1e6:.0f} us")
+
+
+def operations(jax: Jax, build: Path, show: Show) -> None:
+    ours, cpu = (jax.measure(platform, "operations", NEURON_CC_FLAGS="--no_cache") for platform in ("neuron", "cpu"))
+    show(f"compiling one of {ours['count']:.0f} operations: median; 99 of 100", f"{ours['median'] * 1e3:.2f}; {ours['p99'] * 1e3:.1f} ms", "1; 10 ms")
+    show("  median / XLA's for CPUs", f"{ours['median'] / cpu['median']:.2f}", "0.10")
+
+
+def neuron_run(build: Path, work: Path, arguments: int) -> float:
+    """The least time of an execution of the program that the plug-in compiled, in ms"""
+    neff = next((work / "cache").glob("*/*/model.neff"))
+    inputs = [word for i in range(arguments) for word in ("-i", f"input{i}={work / f'{i}.npy'}")]
+    argv = [build / "tools" / "neuron-run", neff, *inputs, "-o", work / "out", "-d", f"emu:{INSTANCE}"]
+    env = {**os.environ, "NEURON_RT_EXEC_TIMEOUT": "600"}
+    least = 0.0
+    for repeat in (1, None):
+        times = repeat or max(3, int(SECONDS * 1e6 / least))
+        out = subprocess.run([*argv, "-r", str(times)], stdout=subprocess.PIPE, text=True, check=True, env=env).stdout
+        least = float(re.search(r"min (\d+)", out).group(1))
+    return least / 1e6
+
+
+def steps(jax: Jax, build: Path, show: Show) -> None:
+    for name, text in STEPS:
+        with tempfile.TemporaryDirectory() as directory:
+            work = Path(directory)
+            cache = {"NEURON_COMPILE_CACHE_URL": str(work / "cache")}
+            ours, other = [], []
+            for _ in range(3):
+                ours.append(jax.measure("neuron", "step", name, SECONDS, work, **cache)["least"])
+                other.append(neuron_run(build, work, len(list(work.glob("*.npy")))))
+            cpu = jax.measure("cpu", "step", name, SECONDS, one_thread=True)["least"]
+        show(f"{text}: jitted / neuron-run", f"{min(ours) / min(other):.2f}", "1.05")
+        show("  JAX's CPU on one thread / it", f"{cpu / min(ours):.2f}")
+        show("  it takes", f"{min(ours) * 1e3:.1f} ms")
+
+
+def compilations(jax: Jax, build: Path, show: Show) -> None:
+    for name, text, goal in COMPILED:
+        ours, cpu = ([jax.measure(platform, "compile", name, 2, NEURON_CC_FLAGS="--no_cache") for _ in range(2)] for platform in ("neuron", "cpu"))
+        clock, processor = ([min(turn[what] for turn in side) for side in (ours, cpu)] for what in ("compile", "processor"))
+        show(f"compiling {text} / XLA for CPUs, wall time", f"{clock[0] / clock[1]:.3f}", goal)
+        show("  by the processors' time; wall time", f"{processor[0] / processor[1]:.3f}; {clock[0] * 1e3:.0f} ms")
+    base = jax.measure("neuron", "compile", "bert_base_step", 1, NEURON_CC_FLAGS="--no_cache")
+    show("compiling BERT-base's training step; of the processors", f"{base['compile']:.1f}; {base['processor']:.1f} s", "15 s")
+
+
+def transfers(jax: Jax, build: Path, show: Show) -> None:
+    took = jax.measure("neuron", "transfers")
+    show("64 MiB to the device / memcpy", f"{took['memcpy'] / took['in']:.2f}", "0.90")
+    show("64 MiB back, to new memory / memcpy to new memory", f"{took['fresh'] / took['out']:.2f}", "0.90")
+    show("  / memcpy to memory that was used before", f"{took['memcpy'] / took['out']:.2f}")
+
+
+@contextlib.contextmanager
+def served(build: Path) -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as work:
+        socket = Path(work) / "s"
+        server = subprocess.Popen([build / "runtime" / "emud" / "neuron-emud", "-i", INSTANCE, "-s", socket])
+        try:
+            while not socket.exists():
+                if server.poll() is not None:
+                    raise OSError(f"neuron-emud ended with {server.returncode}")
+                time.sleep(0.05)
+            yield f"unix:{socket}"
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def processes(jax: Jax, build: Path, show: Show) -> None:
+    """Two at once, each with chips of its own and both on those of one server, in turns"""
+    took: dict[str, list[dict[str, float]]] = {}
+    with served(build) as address:
+        for _ in range(3):
+            for machine in (f"emu:{INSTANCE}", address):
+                both = [jax.start("neuron", "dispatch", NEURON_EMU=machine.removeprefix("emu:"), NEURON_RT_VISIBLE_CORES=str(core)) for core in range(2)]
+                took.setdefault(machine[:4], []).extend(finish(process) for process in both)
+    for what, text in (("ready-median", "by the medians"), ("ready", "at the least")):
+        own, on_server = (min(run[what] for run in took[machine]) for machine in ("emu:", "unix"))
+        show(f"two processes on one neuron-emud: an execution's more, {text}", f"{(on_server - own) * 1e6:.1f} us", "15 us")
+
+
+def growth(jax: Jax, build: Path, show: Show) -> None:
+    show("steps 1,000 to 10,000: growth of resident memory a step", f"{jax.measure('neuron', 'growth')['growth']:.0f} bytes", "1 KiB")
+
+
+def measure(build: Path, show: Show) -> None:
+    jax = Jax(build)
+    for part in (dispatch, operations, steps, compilations, transfers, processes, growth):
+        try:
+            part(jax, build, show)
+        except (OSError, StopIteration, subprocess.CalledProcessError) as error:
+            show(f"{part.__name__}: failed", str(error)[-60:])

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Environments with a version of JAX from PyPI, each made once and kept in the cache.
+
+Nothing is written into one later: who uses it sets PYTHONPYCACHEPREFIX, and installs elsewhere what is to be tested.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+OLDEST = (3, 10)  # that the wheel takes
+EXPORT = ("flatbuffers", "absl-py")  # what jax.export imports, and JAX does not require
+
+
+class Unavailable(Exception):
+    """There is no such environment here; the text says why."""
+
+
+def cache() -> Path:
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get("NEURON_CACHE") or home / "neuron-emulator") / "frameworks"
+
+
+def pythons() -> dict[tuple[int, ...], str]:
+    """The Pythons of this machine by version, pyenv's and the system's, oldest first"""
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    chosen = os.environ.get("PYTHON")
+    paths = [chosen] if chosen else [*sorted(map(str, root.glob("versions/3.*/bin/python3"))), "/usr/bin/python3"]
+    found = {}
+    for path in paths:
+        done = subprocess.run([path, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            found.setdefault(tuple(map(int, done.stdout.split())), path)
+    return {version: found[version] for version in sorted(found) if version >= OLDEST}
+
+
+def lean(site: Path) -> None:
+    """Takes out what no program needs, a fourth of it all: tests of NumPy and SciPy, types and headers, symbols for debuggers"""
+    for package in ("numpy", "scipy"):
+        for path in [path for path in (site / package).glob("**/tests/*") if path.name == "data" or path.name.startswith("test_")]:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in [path for ending in ("pyi", "h", "a") for path in site.glob(f"**/*.{ending}")]:
+        path.unlink()
+    for library in (path for path in (site / "jaxlib").glob("*.so") if path.stat().st_size > 100 << 20):
+        subprocess.run(["strip", "--strip-unneeded", library], check=False)
+
+
+def pip(python: str) -> list[str] | None:
+    """A pip that installs into other environments (22.3 and later): that Python's own, which is of its age, or the newest one's"""
+    for owner in (python, *reversed(pythons().values())):
+        done = subprocess.run([owner, "-m", "pip", "--version"], capture_output=True, text=True, check=False)
+        version = re.match(r"pip (\d+)\.(\d+)", done.stdout)
+        if version and tuple(map(int, version.groups())) >= (22, 3):
+            return [owner, "-m", "pip"]
+    return None
+
+
+def install(home: Path, python: str, packages: list[str]) -> str | None:
+    """Makes the environment; None, or what pip said"""
+    tool = pip(python)
+    if tool is None:
+        raise Unavailable("no pip here installs into other environments (22.3)")
+    made = home.with_name(f"{home.name}.{os.getpid()}")
+    made.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run([python, "-m", "venv", "--without-pip", made], check=True)
+    done = subprocess.run([*tool, f"--python={made / 'bin/python'}", "install", "--quiet", "--no-compile", "--only-binary=:all:", *packages],
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        shutil.rmtree(made)
+        return done.stderr.strip()
+    lean(next(made.glob("lib/python3.*/site-packages")))
+    try:
+        made.rename(home)
+    except OSError:  # somebody else has made it meanwhile
+        shutil.rmtree(made)
+    return None
+
+
+def reason(said: str, version: str) -> str:
+    """Why there is no environment, of what pip said; another failure is an error"""
+    if "from versions: none" in said:
+        return "PyPI is not reached"
+    if "No matching distribution" in said:
+        return f"no Python here has JAX {version}"
+    raise RuntimeError(said)
+
+
+def environment(version: str, *, newest_python: bool = False) -> Path:
+    """The Python of an environment with this JAX: of the oldest Python here that has it, or of the newest"""
+    packages = [f"jax=={version}", f"jaxlib=={version}", *EXPORT]
+    why = "there is no Python from 3.10 on"
+    for number, python in sorted(pythons().items(), reverse=newest_python):
+        home = cache() / f"jax-{version}-py{number[0]}.{number[1]}"
+        said = None if home.exists() else install(home, python, packages)
+        if said is None:
+            return home / "bin/python"
+        why = reason(said, version)
+    raise Unavailable(why)

@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs that several cores execute together: what they pass to each other, against plain C, and
+ * what happens when a rank is missing, fails, is unloaded or goes another way. Run as
+ * test_ranks MACHINE TARGET CORE,CORE,...: four cores, on one chip or on several
+ */
+#include <check.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check_main.h"
+#include "ncc.h"
+#include "nrtx.h"
+
+#define RANKS 4
+#define N 12 /* elements of an argument */
+
+static const char *machine, *target_name;
+static uint32_t cores[RANKS];
+
+/* clang-format off */
+#define HEAD                                                                                 \
+	"module @m attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {\n" \
+	"  func.func public @main("
+#define REDUCE(to, op, from, type, kind, more)                                            \
+	to " = \"stablehlo." op "\"(" from ") <{" more                                    \
+	   "}> ({\n ^bb0(%a: tensor<" type ">, %b: tensor<" type                          \
+	   ">):\n %c = stablehlo." kind " %a, %b : tensor<" type                          \
+	   ">\n stablehlo.return %c : tensor<" type ">\n})"
+#define ALL "replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>"
+#define ODD "replica_groups = dense<[[2, 0], [1, 3]]> : tensor<2x2xi64>"
+
+/* One of each, in groups of all and of two, one behind the other and at the same time */
+static const char every[] = HEAD
+	"%x: tensor<12xi32>) -> (tensor<12xi32>, tensor<12xi32>, tensor<24xi32>, tensor<12xi32>, "
+	"tensor<6xi32>, tensor<12xi32>, tensor<ui32>) {\n"
+	REDUCE("%sum", "all_reduce", "%x", "i32", "add", ALL) ": (tensor<12xi32>) -> tensor<12xi32>\n"
+	REDUCE("%max", "all_reduce", "%sum", "i32", "maximum", ODD)
+	": (tensor<12xi32>) -> tensor<12xi32>\n"
+	"%g = \"stablehlo.all_gather\"(%x) <{all_gather_dim = 0 : i64, " ODD
+	"}> : (tensor<12xi32>) -> tensor<24xi32>\n"
+	"%t = \"stablehlo.all_to_all\"(%x) <{concat_dimension = 0 : i64, split_count = 4 : i64, "
+	"split_dimension = 0 : i64, " ALL "}> : (tensor<12xi32>) -> tensor<12xi32>\n"
+	REDUCE("%s", "reduce_scatter", "%t", "i32", "add", "scatter_dimension = 0 : i64, " ODD)
+	": (tensor<12xi32>) -> tensor<6xi32>\n"
+	"%p = \"stablehlo.collective_permute\"(%x) <{source_target_pairs = dense<[[0, 1], [1, 3], "
+	"[2, 2]]> : tensor<3x2xi64>}> : (tensor<12xi32>) -> tensor<12xi32>\n"
+	"%r = stablehlo.replica_id : tensor<ui32>\n"
+	"return %sum, %max, %g, %t, %s, %p, %r : tensor<12xi32>, tensor<12xi32>, tensor<24xi32>, "
+	"tensor<12xi32>, tensor<6xi32>, tensor<12xi32>, tensor<ui32>\n}}\n";
+
+/* A rank's own number of turns, each of which needs all ranks */
+static const char turns[] = HEAD
+	"%x: tensor<12xi32>, %n: tensor<i32>) -> tensor<12xi32> {\n"
+	"%zero = stablehlo.constant dense<0> : tensor<i32>\n"
+	"%one = stablehlo.constant dense<1> : tensor<i32>\n"
+	"%w:3 = stablehlo.while(%i = %zero, %v = %x, %k = %n) : tensor<i32>, tensor<12xi32>, "
+	"tensor<i32>\n"
+	"cond {\n %lt = stablehlo.compare LT, %i, %k : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+	" stablehlo.return %lt : tensor<i1>\n} do {\n"
+	REDUCE("%s", "all_reduce", "%v", "i32", "add", ALL) ": (tensor<12xi32>) -> tensor<12xi32>\n"
+	"%j = stablehlo.add %i, %one : tensor<i32>\n"
+	"stablehlo.return %j, %s, %k : tensor<i32>, tensor<12xi32>, tensor<i32>\n}\n"
+	"return %w#1 : tensor<12xi32>\n}}\n";
+
+/* Sums of bf16 and of many bytes */
+static const char sums[] = HEAD
+	"%x: tensor<3xbf16>, %y: tensor<70001xf32>) -> (tensor<3xbf16>, tensor<70001xf32>) {\n"
+	REDUCE("%s", "all_reduce", "%x", "bf16", "add", ALL) ": (tensor<3xbf16>) -> tensor<3xbf16>\n"
+	REDUCE("%t", "all_reduce", "%y", "f32", "add", ALL)
+	": (tensor<70001xf32>) -> tensor<70001xf32>\n"
+	"return %s, %t : tensor<3xbf16>, tensor<70001xf32>\n}}\n";
+/* clang-format on */
+
+static void *compile(const char *text, size_t *size)
+{
+	const struct ncc_options opt = { .framework = NCC_XLA,
+					 .target = neuron_target_of_name(target_name) };
+	struct ncc_error err;
+	void *neff;
+
+	ck_assert_msg(!ncc_compile(text, strlen(text), &opt, &neff, size, &err), "%s", err.text);
+	return neff;
+}
+
+/* What one thread does for its rank */
+struct rank {
+	uint32_t number;
+	struct nrtx_load_params params;
+	const void *neff;
+	size_t size;
+	nrt_model_t *model;
+	nrt_tensor_set_t *in, *out;
+	nrt_tensor_t *tensor[10];
+	unsigned int ntensors;
+	NRT_STATUS status;
+	char details[1024];
+	unsigned int repeat;
+	bool gives_up;
+	pthread_t thread;
+};
+
+static void keep_details(struct rank *r)
+{
+	snprintf(r->details, sizeof(r->details), "%s", nrtx_error_details());
+}
+
+static void *load_one(void *arg)
+{
+	struct rank *r = arg;
+
+	r->status = nrtx_load(r->neff, r->size, &r->params, &r->model);
+	keep_details(r);
+	return NULL;
+}
+
+static void *run_one(void *arg)
+{
+	struct rank *r = arg;
+
+	r->status = NRT_SUCCESS;
+	for (unsigned int i = 0; i < (r->repeat ? r->repeat : 1) && !r->status; i++)
+		r->status = r->gives_up ? nrtx_execute_failed(r->model)
+					: nrt_execute(r->model, r->in, r->out);
+	keep_details(r);
+	return NULL;
+}
+
+static void at_once(struct rank *r, unsigned int n, void *(*fn)(void *arg))
+{
+	for (unsigned int i = 0; i < n; i++)
+		ck_assert_int_eq(pthread_create(&r[i].thread, NULL, fn, &r[i]), 0);
+	for (unsigned int i = 0; i < n; i++)
+		pthread_join(r[i].thread, NULL);
+}
+
+static void prepare(struct rank *r, const void *neff, size_t size, uint32_t timeout_ms)
+{
+	static uint64_t groups;
+
+	groups++;
+	memset(r, 0, RANKS * sizeof(*r));
+	for (uint32_t i = 0; i < RANKS; i++) {
+		r[i].number = i;
+		r[i].neff = neff;
+		r[i].size = size;
+		r[i].params = (struct nrtx_load_params){ .start_core = cores[i],
+							 .core_count = 1,
+							 .timeout_ms = timeout_ms,
+							 .rank = i,
+							 .ranks = RANKS,
+							 .group = groups };
+	}
+}
+
+static nrt_tensor_t *add(struct rank *r, nrt_tensor_set_t *set, const char *name, size_t size)
+{
+	nrt_tensor_t **t = &r->tensor[r->ntensors++];
+
+	ck_assert_int_eq(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)cores[r->number],
+					     size, name, t),
+			 NRT_SUCCESS);
+	ck_assert_int_eq(nrt_add_tensor_to_tensor_set(set, name, *t), NRT_SUCCESS);
+	return *t;
+}
+
+static void load_all(struct rank *r, const char *text, uint32_t timeout_ms)
+{
+	size_t size;
+	void *neff = compile(text, &size);
+
+	prepare(r, neff, size, timeout_ms);
+	at_once(r, RANKS, load_one);
+	for (unsigned int i = 0; i < RANKS; i++)
+		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
+	free(neff);
+	for (unsigned int i = 0; i < RANKS; i++) {
+		nrt_allocate_tensor_set(&r[i].in);
+		nrt_allocate_tensor_set(&r[i].out);
+	}
+}
+
+static void free_all(struct rank *r)
+{
+	for (unsigned int i = 0; i < RANKS; i++) {
+		if (r[i].model)
+			nrt_unload(r[i].model);
+		nrt_destroy_tensor_set(&r[i].in);
+		nrt_destroy_tensor_set(&r[i].out);
+		for (unsigned int k = 0; k < r[i].ntensors; k++)
+			nrt_tensor_free(&r[i].tensor[k]);
+	}
+}
+
+static void setup(void)
+{
+	ck_assert_int_eq(nrtx_machine_set(machine), NRT_SUCCESS);
+	ck_assert_msg(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "%s",
+		      nrtx_error_details());
+}
+
+static void teardown(void)
+{
+	nrt_close();
+}
+
+/* ---- each operation ---- */
+
+static const size_t every_out[] = { 48, 48, 96, 48, 24, 48, 4 };
+static const char *const names[] = { "output0", "output1", "output2", "output3",
+				     "output4", "output5", "output6" };
+
+static void every_tensors(struct rank *r)
+{
+	for (unsigned int i = 0; i < RANKS; i++) {
+		add(&r[i], r[i].in, "input0", N * 4);
+		for (unsigned int k = 0; k < 7; k++)
+			add(&r[i], r[i].out, names[k], every_out[k]);
+	}
+}
+
+static void every_write(struct rank *r, int32_t x[RANKS][N], int32_t seed)
+{
+	for (unsigned int i = 0; i < RANKS; i++) {
+		for (unsigned int k = 0; k < N; k++)
+			x[i][k] = (int32_t)(i * 1000003 + k * 7919) * (seed + 1) % 100000 - 50000;
+		nrt_tensor_write(r[i].tensor[0], x[i], 0, N * 4);
+	}
+}
+
+/* The groups {2, 0} and {1, 3}: who is at which place of the group of a rank */
+static unsigned int partner(unsigned int rank, unsigned int place)
+{
+	static const unsigned int group[2][2] = { { 2, 0 }, { 1, 3 } };
+
+	return group[rank % 2][place];
+}
+
+static unsigned int place_of(unsigned int rank)
+{
+	return partner(rank, 1) == rank;
+}
+
+static void every_check(struct rank *r, int32_t x[RANKS][N])
+{
+	static const int from[RANKS] = { -1, 0, 2, 1 };
+	int32_t t[RANKS][N], got[2 * N];
+
+	for (unsigned int i = 0; i < RANKS; i++)
+		for (unsigned int k = 0; k < N; k++)
+			t[i][k] = x[k / 3][i * 3 + k % 3];
+	for (unsigned int i = 0; i < RANKS; i++) {
+		nrt_tensor_read(r[i].tensor[1], got, 0, 48);
+		for (unsigned int k = 0; k < N; k++)
+			ck_assert_int_eq(got[k], x[0][k] + x[1][k] + x[2][k] + x[3][k]);
+		nrt_tensor_read(r[i].tensor[2], got, 0, 48);
+		for (unsigned int k = 0; k < N; k++)
+			ck_assert_int_eq(got[k], x[0][k] + x[1][k] + x[2][k] + x[3][k]);
+		nrt_tensor_read(r[i].tensor[3], got, 0, 96);
+		for (unsigned int k = 0; k < 2 * N; k++)
+			ck_assert_int_eq(got[k], x[partner(i, k / N)][k % N]);
+		nrt_tensor_read(r[i].tensor[4], got, 0, 48);
+		for (unsigned int k = 0; k < N; k++)
+			ck_assert_int_eq(got[k], t[i][k]);
+		nrt_tensor_read(r[i].tensor[5], got, 0, 24);
+		for (unsigned int k = 0; k < 6; k++)
+			ck_assert_int_eq(got[k], t[partner(i, 0)][place_of(i) * 6 + k] +
+							 t[partner(i, 1)][place_of(i) * 6 + k]);
+		nrt_tensor_read(r[i].tensor[6], got, 0, 48);
+		for (unsigned int k = 0; k < N; k++)
+			ck_assert_int_eq(got[k], from[i] < 0 ? 0 : x[from[i]][k]);
+		nrt_tensor_read(r[i].tensor[7], got, 0, 4);
+		ck_assert_uint_eq((uint32_t)got[0], i);
+	}
+}
+
+START_TEST(operations)
+{
+	struct rank r[RANKS];
+	int32_t x[RANKS][N];
+
+	load_all(r, every, 0);
+	every_tensors(r);
+	for (int32_t seed = 0; seed < 5; seed++) {
+		every_write(r, x, seed);
+		at_once(r, RANKS, run_one);
+		for (unsigned int i = 0; i < RANKS; i++)
+			ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
+		every_check(r, x);
+	}
+	free_all(r);
+}
+END_TEST
+
+/* Many times, by threads that do not wait for each other between executions */
+START_TEST(repeated)
+{
+	struct rank r[RANKS];
+	int32_t x[RANKS][N];
+
+	load_all(r, every, 0);
+	every_tensors(r);
+	every_write(r, x, 3);
+	for (unsigned int i = 0; i < RANKS; i++)
+		r[i].repeat = 40;
+	at_once(r, RANKS, run_one);
+	for (unsigned int i = 0; i < RANKS; i++)
+		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
+	every_check(r, x);
+	free_all(r);
+}
+END_TEST
+
+static void turns_tensors(struct rank *r, const int32_t n[RANKS])
+{
+	for (unsigned int i = 0; i < RANKS; i++) {
+		int32_t x[N];
+
+		for (unsigned int k = 0; k < N; k++)
+			x[k] = (int32_t)(i + k);
+		if (!r[i].ntensors) {
+			add(&r[i], r[i].in, "input0", N * 4);
+			add(&r[i], r[i].in, "input1", 4);
+			add(&r[i], r[i].out, "output0", N * 4);
+		}
+		nrt_tensor_write(r[i].tensor[0], x, 0, sizeof(x));
+		nrt_tensor_write(r[i].tensor[1], &n[i], 0, 4);
+	}
+}
+
+static void turns_check(struct rank *r, unsigned int n)
+{
+	int32_t got[N], factor = 1;
+
+	for (unsigned int i = 1; i < n; i++)
+		factor *= RANKS;
+	for (unsigned int i = 0; i < RANKS; i++) {
+		nrt_tensor_read(r[i].tensor[2], got, 0, sizeof(got));
+		for (unsigned int k = 0; k < N; k++)
+			ck_assert_int_eq(got[k], (int32_t)(6 + 4 * k) * factor);
+	}
+}
+
+START_TEST(loops)
+{
+	static const int32_t n[RANKS] = { 9, 9, 9, 9 };
+	struct rank r[RANKS];
+
+	load_all(r, turns, 0);
+	turns_tensors(r, n);
+	for (int k = 0; k < 3; k++) {
+		at_once(r, RANKS, run_one);
+		for (unsigned int i = 0; i < RANKS; i++)
+			ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
+		turns_check(r, 9);
+	}
+	free_all(r);
+}
+END_TEST
+
+#define MANY 70001
+
+/* 1 + 2^-8 + 2^-9 + 2^-9 is 1 + 2^-7 if it is rounded once, and 1 if after each addition */
+START_TEST(order_and_types)
+{
+	static const uint16_t x[RANKS] = { 0x3f80, 0x3b80, 0x3b00, 0x3b00 };
+	float *y = malloc(RANKS * MANY * sizeof(*y)), *got = malloc(MANY * sizeof(*got));
+	struct rank r[RANKS];
+
+	ck_assert_ptr_nonnull(y);
+	ck_assert_ptr_nonnull(got);
+	load_all(r, sums, 0);
+	for (unsigned int i = 0; i < RANKS; i++) {
+		const uint16_t three[3] = { x[i], x[i], x[i] };
+
+		for (unsigned int k = 0; k < MANY; k++)
+			y[i * MANY + k] = (float)(k + 1) / (float)(7 + 3 * i) * (i % 2 ? -1 : 1);
+		nrt_tensor_write(add(&r[i], r[i].in, "input0", 6), three, 0, 6);
+		nrt_tensor_write(add(&r[i], r[i].in, "input1", MANY * 4), &y[i * MANY], 0,
+				 MANY * 4);
+		add(&r[i], r[i].out, "output0", 6);
+		add(&r[i], r[i].out, "output1", MANY * 4);
+	}
+	at_once(r, RANKS, run_one);
+	for (unsigned int i = 0; i < RANKS; i++) {
+		uint16_t three[3];
+
+		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
+		nrt_tensor_read(r[i].tensor[2], three, 0, 6);
+		ck_assert_uint_eq(three[1], 0x3f81);
+		nrt_tensor_read(r[i].tensor[3], got, 0, MANY * 4);
+		for (unsigned int k = 0; k < MANY; k++) {
+			float sum = y[k] + y[MANY + k];
+
+			sum += y[2 * MANY + k];
+			sum += y[3 * MANY + k];
+			ck_assert_msg(got[k] == sum, "rank %u, %u: %a, expected %a", i, k, got[k],
+				      sum);
+		}
+	}
+	free_all(r);
+	free(y);
+	free(got);
+}
+END_TEST
+
+/* Two programs on the same cores, from threads that come in any order */
+START_TEST(two_at_a_time)
+{
+	struct rank r[2 * RANKS];
+	int32_t x[2][RANKS][N];
+
+	for (unsigned int k = 0; k < 2; k++) {
+		load_all(&r[k * RANKS], every, 0);
+		every_tensors(&r[k * RANKS]);
+		every_write(&r[k * RANKS], x[k], (int32_t)k);
+	}
+	for (unsigned int i = 0; i < 2 * RANKS; i++)
+		r[i].repeat = 15;
+	at_once(r, 2 * RANKS, run_one);
+	for (unsigned int i = 0; i < 2 * RANKS; i++)
+		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
+	every_check(r, x[0]);
+	every_check(r + RANKS, x[1]);
+	free_all(r);
+	free_all(r + RANKS);
+}
+END_TEST
+
+/* ---- what goes wrong ---- */
+
+static bool give_up(void *arg)
+{
+	return atomic_load((atomic_bool *)arg);
+}
+
+static void *load_until(void *arg)
+{
+	struct rank *r = arg;
+
+	load_one(r);
+	atomic_store((atomic_bool *)r->params.cancelled_arg, true);
+	return NULL;
+}
+
+/* Three of four, one of which gives up: all of them end. */
+START_TEST(missing_at_load)
+{
+	atomic_bool never = false, stop = true;
+	struct rank r[RANKS];
+	size_t size;
+	void *neff = compile(every, &size);
+
+	prepare(r, neff, size, 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		r[i].params.cancelled = give_up;
+		r[i].params.cancelled_arg = &never;
+	}
+	ck_assert_int_eq(pthread_create(&r[0].thread, NULL, load_until, &r[0]), 0);
+	ck_assert_int_eq(pthread_create(&r[1].thread, NULL, load_one, &r[1]), 0);
+	r[2].params.cancelled_arg = &stop;
+	load_one(&r[2]);
+	pthread_join(r[0].thread, NULL);
+	pthread_join(r[1].thread, NULL);
+	for (unsigned int i = 0; i < 3; i++)
+		ck_assert_int_eq(r[i].status, NRT_FAILURE);
+	free(neff);
+}
+END_TEST
+
+static const struct {
+	uint32_t rank[2], ranks, core[2];
+	NRT_STATUS status;
+	const char *said;
+} refused[] = {
+	{ { 0, 1 }, 3, { 0, 1 }, NRT_INVALID, "for 4 ranks, loaded as rank" },
+	{ { 0, 0 }, 0, { 0, 1 }, NRT_INVALID, "for 4 ranks, loaded as rank 0 of 1" },
+	{ { 4, 7 }, 4, { 0, 1 }, NRT_INVALID, "loaded as rank" },
+};
+
+START_TEST(refused_at_load)
+{
+	struct rank r[RANKS];
+	size_t size;
+	void *neff = compile(every, &size);
+
+	prepare(r, neff, size, 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		r[i].params.rank = refused[_i].rank[i];
+		r[i].params.ranks = refused[_i].ranks;
+	}
+	at_once(r, 2, load_one);
+	for (unsigned int i = 0; i < 2; i++) {
+		ck_assert_int_eq(r[i].status, refused[_i].status);
+		ck_assert_msg(strstr(r[i].details, refused[_i].said), "%s", r[i].details);
+	}
+	free(neff);
+}
+END_TEST
+
+START_TEST(one_core_twice)
+{
+	struct rank r[RANKS];
+	size_t size;
+	void *neff = compile(every, &size);
+
+	prepare(r, neff, size, 0);
+	r[3].params.start_core = cores[1];
+	at_once(r, RANKS, load_one);
+	for (unsigned int i = 0; i < RANKS; i++) {
+		ck_assert_int_ne(r[i].status, NRT_SUCCESS);
+		ck_assert_msg(strstr(r[i].details, "ranks 1 and 3 are on one core") ||
+				      strstr(r[i].details, "could not be loaded"),
+			      "%s", r[i].details);
+	}
+	free(neff);
+}
+END_TEST
+
+/* All of r execute well, and have the right results. */
+static void still_right(struct rank *r)
+{
+	int32_t x[RANKS][N];
+
+	every_write(r, x, 8);
+	at_once(r, RANKS, run_one);
+	for (unsigned int i = 0; i < RANKS; i++)
+		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
+	every_check(r, x);
+}
+
+START_TEST(missing_at_execution)
+{
+	struct rank r[RANKS];
+
+	load_all(r, every, 300);
+	every_tensors(r);
+	at_once(r, 3, run_one);
+	for (unsigned int i = 0; i < 3; i++) {
+		ck_assert_int_eq(r[i].status, NRT_TIMEOUT);
+		ck_assert_msg(strstr(r[i].details, "(300 ms): rank "), "%s", r[i].details);
+	}
+	ck_assert_msg(strstr(r[0].details, "rank 3 of 4") || strstr(r[1].details, "rank 3 of 4") ||
+			      strstr(r[2].details, "rank 3 of 4"),
+		      "%s", r[0].details);
+	still_right(r);
+	free_all(r);
+}
+END_TEST
+
+START_TEST(failed_before)
+{
+	struct rank r[RANKS];
+
+	load_all(r, every, 0);
+	every_tensors(r);
+	r[2].gives_up = true;
+	at_once(r, RANKS, run_one);
+	for (unsigned int i = 0; i < RANKS; i++) {
+		ck_assert_int_eq(r[i].status, i == 2 ? NRT_SUCCESS : NRT_EXEC_COMPLETED_WITH_ERR);
+		ck_assert_msg(i == 2 || strstr(r[i].details, "rank 2 of 4"), "%s", r[i].details);
+	}
+	r[2].gives_up = false;
+	still_right(r);
+	free_all(r);
+}
+END_TEST
+
+START_TEST(unloaded)
+{
+	struct rank r[RANKS];
+
+	load_all(r, every, 0);
+	every_tensors(r);
+	nrt_unload(r[1].model);
+	r[1].model = NULL;
+	for (unsigned int i = 0; i < RANKS; i += 2) {
+		run_one(&r[i]);
+		ck_assert_int_eq(r[i].status, NRT_FAILURE);
+		ck_assert_msg(strstr(r[i].details, "rank 1 of 4 was unloaded"), "%s", r[i].details);
+	}
+	free_all(r);
+}
+END_TEST
+
+/* A rank that goes on when the others have ended waits for them in vain; all end, and go on. */
+START_TEST(another_way)
+{
+	static const int32_t apart[RANKS] = { 3, 3, 7, 3 }, same[RANKS] = { 2, 2, 2, 2 };
+	struct rank r[RANKS], good[RANKS];
+	unsigned int waits = 0;
+
+	load_all(good, every, 0);
+	every_tensors(good);
+	load_all(r, turns, 1000);
+	for (int k = 0; k < 2; k++) {
+		turns_tensors(r, apart);
+		at_once(r, RANKS, run_one);
+		for (unsigned int i = 0; i < RANKS; i++) {
+			ck_assert_msg(r[i].status == NRT_TIMEOUT ||
+					      r[i].status == NRT_EXEC_COMPLETED_WITH_ERR,
+				      "%d: %s", r[i].status, r[i].details);
+			waits += strstr(r[i].details, "waits for") != NULL;
+		}
+		ck_assert_uint_ge(waits, 1);
+		still_right(good);
+		turns_tensors(r, same);
+		at_once(r, RANKS, run_one);
+		for (unsigned int i = 0; i < RANKS; i++)
+			ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
+		turns_check(r, 2);
+	}
+	free_all(r);
+	free_all(good);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	Suite *s = suite_create("nrt-ranks");
+	TCase *tc = tcase_create("together"), *wrong = tcase_create("wrong");
+
+	if (argc != 4 ||
+	    sscanf(argv[3], "%u,%u,%u,%u", &cores[0], &cores[1], &cores[2], &cores[3]) != RANKS) {
+		fprintf(stderr, "usage: %s MACHINE TARGET CORE,CORE,CORE,CORE\n", argv[0]);
+		return 1;
+	}
+	machine = argv[1];
+	target_name = argv[2];
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, operations);
+	tcase_add_test(tc, repeated);
+	tcase_add_test(tc, loops);
+	tcase_add_test(tc, order_and_types);
+	tcase_add_test(tc, two_at_a_time);
+	tcase_set_timeout(tc, 120);
+	tcase_add_checked_fixture(wrong, setup, teardown);
+	tcase_add_test(wrong, missing_at_load);
+	tcase_add_loop_test(wrong, refused_at_load, 0, sizeof(refused) / sizeof(refused[0]));
+	tcase_add_test(wrong, one_core_twice);
+	tcase_add_test(wrong, missing_at_execution);
+	tcase_add_test(wrong, failed_before);
+	tcase_add_test(wrong, unloaded);
+	tcase_add_test(wrong, another_way);
+	tcase_set_timeout(wrong, 120);
+	suite_add_tcase(s, tc);
+	suite_add_tcase(s, wrong);
+	return check_run(s);
+}
