@@ -62,6 +62,18 @@ static bool is_token(const Ncc__Hlo__Shape *p)
 	return p && p->element_type == HLO_TOKEN;
 }
 
+bool hlo_has_effects(const Ncc__Hlo__Module *m)
+{
+	for (size_t i = 0; i < m->n_computations; i++)
+		for (size_t k = 0; k < m->computations[i]->n_instructions; k++) {
+			const Ncc__Hlo__Instruction *p = m->computations[i]->instructions[k];
+
+			if (hlo_is_host_call(p) && p->custom_call_has_side_effect)
+				return true;
+		}
+	return false;
+}
+
 /* The operands' arrays but for a token in front, and what they are in the IR */
 static int take_operands(struct hlo_inst *in, struct ncc_host_call *call, struct ncc_op **op)
 {

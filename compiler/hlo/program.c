@@ -288,6 +288,7 @@ static int make_room(struct reading *r)
 	if (!p->name || !p->in || !p->out || !p->alias || !p->donor || !p->same || !p->call)
 		return ncc_no_memory(r->err);
 	hlo_host_calls(r->m, p->call);
+	p->effects = hlo_has_effects(r->m);
 	for (unsigned int i = 0; i < p->nout; i++)
 		p->alias[i] = p->same[i] = -1;
 	return 0;

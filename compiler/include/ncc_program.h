@@ -51,6 +51,7 @@ struct ncc_program {
 	/* The numbers of the host's functions that it calls by the custom call NCC_HOST_TARGET */
 	unsigned int ncalls;
 	uint64_t *call;
+	bool effects; /* one of the calls has an effect */
 	/*
 	 * Of each input and output, which are what a partition has of it, how it is cut; NULL:
 	 * every partition has it whole

@@ -230,7 +230,7 @@ PJRT_Error *npj_executable_new(PJRT_TopologyDescription *t, bool narrow_64bit, s
 
 bool npj_executable_trivial(const PJRT_Executable *x)
 {
-	if (x->program->ncalls)
+	if (x->program->effects)
 		return false;
 	for (unsigned int k = 0; k < x->program->nout; k++)
 		if (x->program->same[k] < 0 && npj_device_bytes(&x->out[k]))
