@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Scatter with any dimension numbers. A single window with a constant start is cut out, combined
- * with its update and put back. Otherwise operand, indices and updates become matrices (slices.h),
- * whose rows are combined (updates.c). Called by the front ends.
+ * Scatter with any dimension numbers. A single window is cut out, combined with its update and put
+ * back, if its start is a constant or it has several rows. Otherwise operand, indices and updates
+ * become matrices (slices.h), whose rows are combined (updates.c). Called by the front ends.
  */
 #include <errno.h>
 #include <string.h>
@@ -123,6 +123,111 @@ static int one_window(const struct scatter *s, const struct ncc_slices *g, struc
 	return rc;
 }
 
+static void window_shape(const struct ncc_op *x, const struct ncc_slices *g, struct ncc_shape *w)
+{
+	*w = x->shape;
+	for (unsigned int d = 0; d < w->ndim; d++)
+		w->dim[d] = g->size[d];
+}
+
+/* Is there one slice only, of several rows, which can be moved as such? */
+static bool one_of_rows(const struct scatter *s, const struct ncc_op *x, const struct ncc_op *idx,
+			const struct ncc_slices *g)
+{
+	struct ncc_shape window;
+	int64_t rows = 1;
+
+	window_shape(x, g, &window);
+	for (unsigned int i = 0; i < g->nmap; i++)
+		rows *= window.dim[g->map[i]];
+	return !g->nbatch && ncc_elems(&idx->shape) == g->nmap && rows > 1 &&
+	       (s->c->by != NCC_COMBINE_SECOND || expand_has_update(&x->shape, &window));
+}
+
+/* The window's starts, clamped, and whether they were inside */
+static struct ncc_op *take_starts(struct ncc_build *bl, const struct ncc_op *x, struct ncc_op *idx,
+				  const struct ncc_slices *g, struct ncc_op **at)
+{
+	const struct ncc_shape vector = { .ndim = 1, .dim = { g->nmap } }, scalar = { 0 };
+	struct ncc_op *inside = NULL, *v = build_reshape(bl, idx, &vector);
+
+	memset(at, 0, NCC_MAX_DIMS * sizeof(*at));
+	for (unsigned int i = 0; v && i < g->nmap; i++) {
+		unsigned int d = g->map[i];
+		struct ncc_op *one = build_reshape(bl, build_slice(bl, v, 0, i, 1), &scalar), *in;
+
+		at[d] = expand_clamp_index(bl, one, x->shape.dim[d] - g->size[d]);
+		in = build_compare(bl, NCC_EQ, at[d], build_cast(bl, one, NEURON_DT_INT32));
+		inside = inside ? build_binary(bl, NCC_AND, inside, in) : in;
+		if (!inside)
+			return NULL;
+	}
+	return inside;
+}
+
+/* Puts a window back whose start is inside, if that is so */
+static int put_back(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx, struct ncc_op *w,
+		    const struct ncc_slices *g, struct ncc_op **out)
+{
+	static const struct ncc_combine replaces = { .by = NCC_COMBINE_SECOND };
+	const struct ncc_shape vector = { .ndim = 1, .dim = { g->nmap } };
+	struct ncc_slices whole = { .nmap = g->nmap, .nwindow = w->shape.ndim };
+
+	memcpy(whole.map, g->map, sizeof(whole.map));
+	for (unsigned int d = 0; d < w->shape.ndim; d++) {
+		whole.size[d] = w->shape.dim[d];
+		whole.window[d] = (uint8_t)d;
+	}
+	idx = build_reshape(bl, idx, &vector);
+	return idx ? expand_scatter(bl, 1, &x, idx, &w, &whole, &replaces, out) : -ENOMEM;
+}
+
+/* The same as one_window() for a start that is known when the program runs */
+static int moved_window(const struct scatter *s, const struct ncc_slices *g,
+			struct ncc_op *const *x, struct ncc_op *idx, struct ncc_op *const *updates,
+			struct ncc_op **out)
+{
+	static const int64_t zero[NCC_MAX_DIMS];
+	struct ncc_op *at[NCC_MAX_DIMS], *part[NCC_MANY], *now[NCC_MANY], *u[NCC_MANY];
+	struct ncc_op *inside = take_starts(s->bl, x[0], idx, g, at);
+	struct ncc_shape window, mask;
+	int rc = inside ? 0 : -ENOMEM;
+
+	window_shape(x[0], g, &window);
+	mask = window;
+	mask.dtype = inside ? inside->shape.dtype : 0;
+	mask.pred = true;
+	for (unsigned int i = 0; !rc && i < s->n; i++) {
+		if (ncc_elems(&updates[i]->shape) != ncc_elems(&window))
+			return build_fail(s->bl, -EINVAL,
+					  "dimension numbers do not fit the shapes");
+		u[i] = build_reshape(s->bl, updates[i], &window);
+		part[i] = x[i];
+		for (unsigned int d = 0; part[i] && d < window.ndim; d++) {
+			if (!at[d])
+				part[i] = build_slice(s->bl, part[i], d, 0, window.dim[d]);
+			else if (window.dim[d] < x[i]->shape.dim[d])
+				part[i] = expand_take_inside(
+					s->bl, part[i], expand_range(s->bl, at[d], window.dim[d]),
+					d);
+		}
+		now[i] = part[i];
+		rc = u[i] && part[i] ? 0 : -ENOMEM;
+	}
+	rc = rc ? rc : updates_combine(s, now, u);
+	for (unsigned int i = 0; !rc && i < s->n; i++) {
+		if (!expand_has_update(&x[i]->shape, &window)) {
+			rc = put_back(s->bl, x[i], idx, now[i], g, &out[i]);
+			continue;
+		}
+		now[i] = build_select(s->bl, build_spread(s->bl, &mask, inside, NULL), now[i],
+				      part[i]);
+		out[i] = now[i] ? expand_update(s->bl, x[i], now[i], at, zero) : NULL;
+		rc = out[i] ? 0 : -ENOMEM;
+	}
+	return rc;
+}
+
 static int scatter_rows(struct scatter *s, struct slices *m, struct ncc_op *const *x,
 			struct ncc_op *const *updates, struct ncc_op **out)
 {
@@ -190,6 +295,8 @@ int expand_scatter(struct ncc_build *bl, unsigned int n, struct ncc_op *const *x
 		rc = one_window(&s, g, x, updates, start, out);
 	else if (at_corner(&m))
 		rc = scatter_corner(&s, &m, x, updates, out);
+	else if (one_of_rows(&s, x[0], idx, g))
+		rc = moved_window(&s, g, x, idx, updates, out);
 	else
 		rc = scatter_rows(&s, &m, x, updates, out);
 	if (rc != -ENOMEM)

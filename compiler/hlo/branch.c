@@ -9,7 +9,7 @@
 #include "call.h"
 #include "empty.h"
 #include "flow.h"
-#include "host.h"
+#include "host_calls.h"
 #include "ir/traits.h"
 #include "operations.h"
 #include "sizes.h"

@@ -155,3 +155,11 @@ enum ncc_kind hlo_of_truth(enum ncc_kind kind, const struct ncc_shape *s)
 		return kind;
 	return kind == NCC_ADD ? NCC_OR : kind == NCC_MUL ? NCC_AND : kind;
 }
+
+int hlo_is_of_elements(struct hlo_inst *in)
+{
+	return in->imp->lift ? hlo_fail(in, -ENOTSUP,
+					"in the computation of a map, sort, scatter or reduction, "
+					"whose elements would each go their own way")
+			     : 0;
+}

@@ -22,5 +22,7 @@ bool hlo_is_parameter(const Ncc__Hlo__Instruction *p, int64_t n);
 bool hlo_simple_reducer(const struct hlo_inst *in);
 /* XLA's arithmetic on predicates: a sum is "or", a product "and". */
 enum ncc_kind hlo_of_truth(enum ncc_kind kind, const struct ncc_shape *s);
+/* Refuses control flow in a computation of scalars that is run on whole tensors. */
+int hlo_is_of_elements(struct hlo_inst *in);
 
 #endif

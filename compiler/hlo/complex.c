@@ -11,7 +11,7 @@
 
 #include "call.h"
 #include "empty.h"
-#include "host.h"
+#include "host_calls.h"
 #include "operations.h"
 
 bool hlo_has_complex(const struct hlo_inst *in)

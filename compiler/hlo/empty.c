@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host.h"
+#include "host_calls.h"
 #include "operations.h"
 #include "sizes.h"
 

@@ -10,7 +10,7 @@
 #include "call.h"
 #include "empty.h"
 #include "flow.h"
-#include "host.h"
+#include "host_calls.h"
 #include "ir/range.h"
 #include "operations.h"
 #include "sizes.h"
@@ -54,14 +54,6 @@ int hlo_choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo_va
 struct ncc_op *hlo_both(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b)
 {
 	return a && b ? build_node(&in->b, NCC_AND, &a->shape, a, b, NULL) : a ? a : b;
-}
-
-int hlo_is_of_elements(struct hlo_inst *in)
-{
-	return in->imp->lift ? hlo_fail(in, -ENOTSUP,
-					"in the computation of a map, sort, scatter or reduction, "
-					"whose elements would each go their own way")
-			     : 0;
 }
 
 #define LOOK_BACK 8 /* operations */
@@ -260,11 +252,6 @@ static int64_t element_of(const Ncc__Hlo__Shape *s, unsigned int leaf)
 			return s->tuple_shapes[i]->element_type == HLO_TUPLE ? -1 : (int64_t)i;
 	}
 	return -1;
-}
-
-unsigned int hlo_most_loops(const struct hlo_import *imp)
-{
-	return imp->opt->lnc > 1 ? NCC_MAX_LOOPS_SHARED : NCC_MAX_LOOPS;
 }
 
 /* A loop being made */

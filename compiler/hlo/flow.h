@@ -12,9 +12,10 @@ int hlo_choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo_va
 		      struct hlo_value *b);
 /* Both conditions; NULL is one that always holds. */
 struct ncc_op *hlo_both(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b);
-/* Refuses control flow in a computation of scalars that is run on whole tensors. */
-int hlo_is_of_elements(struct hlo_inst *in);
 /* So many loops, branches that are left out among them, a program may have. */
-unsigned int hlo_most_loops(const struct hlo_import *imp);
+static inline unsigned int hlo_most_loops(const struct hlo_import *imp)
+{
+	return imp->opt->lnc > 1 ? NCC_MAX_LOOPS_SHARED : NCC_MAX_LOOPS;
+}
 
 #endif

@@ -77,7 +77,7 @@ struct hlo_import {
 		   const struct hlo_value *args, unsigned int nargs, struct hlo_value *result);
 	const struct ncc_shape *lift; /* hlo_lift: the shape that scalars get; or NULL */
 	struct ncc_op *guard; /* the result counts only if this holds; NULL: always */
-	bool calls_host; /* there are calls of the host (host.h) ... */
+	bool calls_host; /* there are calls of the host (host_calls.h) ... */
 	struct ncc_op *effect; /* ... of which this is the last with an effect; NULL: none */
 	char *where; /* the place of the instruction that calls this computation, or NULL */
 	unsigned int loops; /* loops that were not unrolled, and calls of the host */

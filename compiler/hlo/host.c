@@ -5,12 +5,13 @@
  * order, and each takes the one before as a token; the tokens of HLO say less than that, and are
  * values without elements. Part of the HLO front end.
  */
-#include "host.h"
+#include "host_calls.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "call.h"
 #include "empty.h"
 #include "flow.h"
 #include "ncc_program.h"
@@ -156,10 +157,9 @@ static int make_results(struct hlo_inst *in, const struct ncc_host_call *call, s
 		const struct ncc_host_array *a = &call->array[call->nin + i];
 
 		for (unsigned int k = 0; k < (a->complex ? 2u : 1u); k++) {
-			struct ncc_op *x = ncc_host_parts(a)
-						   ? build_node(&in->b, NCC_HOST_RESULT, &a->shape,
-								op, NULL, NULL)
-						   : hlo_placeholder(in, &a->shape);
+			struct ncc_op *x = ncc_host_parts(a) ? build_node(&in->b, NCC_HOST_RESULT,
+									  &a->shape, op, NULL, NULL)
+							     : hlo_placeholder(in, &a->shape);
 
 			if (!x)
 				return hlo_fail(in, -ENOMEM, "out of memory");
@@ -175,8 +175,8 @@ int hlo_host_call(struct hlo_inst *in, struct hlo_value *v)
 {
 	const Ncc__Hlo__Shape *p = in->p->shape;
 	const size_t nout = p->element_type == HLO_TUPLE ? p->n_tuple_shapes : 1;
-	const bool with_token = nout && is_token(p->element_type == HLO_TUPLE ? p->tuple_shapes[0]
-									      : p);
+	const bool with_token =
+		nout && is_token(p->element_type == HLO_TUPLE ? p->tuple_shapes[0] : p);
 	struct ncc_host_call *call = ncc_alloc(in->imp->m, sizeof(*call));
 	struct ncc_op *operand[2 * MOST_ARRAYS], *op;
 	int rc = hlo_is_of_elements(in);

@@ -14,7 +14,7 @@
 #include "complex.h"
 #include "empty.h"
 #include "file.h"
-#include "host.h"
+#include "host_calls.h"
 #include "operations.h"
 #include "sizes.h"
 

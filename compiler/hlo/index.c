@@ -76,15 +76,6 @@ static int take_starts(struct hlo_inst *in, unsigned int first, const struct ncc
 	return 0;
 }
 
-/* start, start + 1, ... */
-static struct ncc_op *range(struct hlo_inst *in, struct ncc_op *start, int64_t n)
-{
-	struct ncc_op *c = build_count(&in->b, n),
-		      *s = c ? build_spread(&in->b, &c->shape, start, NULL) : NULL;
-
-	return s && n > 1 ? build_node(&in->b, NCC_ADD, &c->shape, c, s, NULL) : s;
-}
-
 static int dynamic_slice(struct hlo_inst *in, struct ncc_op **out)
 {
 	struct ncc_op *x, *cut;
@@ -111,8 +102,8 @@ static int dynamic_slice(struct hlo_inst *in, struct ncc_op **out)
 
 	for (unsigned int d = 0; cut && d < s.ndim; d++)
 		if (st.op[d])
-			cut = expand_take_inside(&in->b, cut, range(in, st.op[d], in->shape.dim[d]),
-						 d);
+			cut = expand_take_inside(
+				&in->b, cut, expand_range(&in->b, st.op[d], in->shape.dim[d]), d);
 	*out = cut;
 	return 0;
 }

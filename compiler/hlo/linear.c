@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host.h"
+#include "host_calls.h"
 #include "operations.h"
 
 #define MOST_ROWS 1024 /* each row is unrolled, or an iteration of a loop */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "file.h"
-#include "host.h"
+#include "host_calls.h"
 
 #define MOST_LEAVES (1 << 20) /* of all parameters, and of the root: far beyond any program's */
 #define MOST_LOOKS (1 << 26) /* instructions looked at for what outputs are */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Calls of the host (NCC_HOST_CALL): how their arrays are those of the IR, and what holds of them */
-#include "host.h"
+/*
+ * Calls of the host (NCC_HOST_CALL): how their arrays are those of the IR, and what holds of them
+ * and of calls of a library's functions
+ */
+#include "host_rules.h"
 
 #include <errno.h>
 
@@ -95,4 +98,16 @@ int ncc_check_host_result(const struct ncc_op *op, struct ncc_error *err)
 		return ncc_fail_op(err, -EINVAL, op, "the call has no result %lld of this shape",
 				   (long long)op->index);
 	return 0;
+}
+
+/* What the library's function takes only the function knows */
+int ncc_check_custom(const struct ncc_op *op, struct ncc_error *err)
+{
+	if (op->nin > NCC_MAX_CUSTOM_OPERANDS)
+		return ncc_fail_op(err, -EINVAL, op,
+				   "%u operands, a custom operator takes up to %u", op->nin,
+				   NCC_MAX_CUSTOM_OPERANDS);
+	return op->index >= 0
+		       ? 0
+		       : ncc_fail_op(err, -EINVAL, op, "function %lld", (long long)op->index);
 }

@@ -3,7 +3,7 @@
  * The verifier of the tensor IR: what an operation's attributes and operands say its result must
  * be, against what it is. Front ends run it on what they read, the driver after every pass.
  */
-#include "host.h"
+#include "host_rules.h"
 #include "traits.h"
 
 #include <errno.h>
@@ -534,18 +534,6 @@ static int check_operand(const struct ncc_op *op, unsigned int i, struct ncc_err
 	return ok ? 0 : ncc_fail_op(err, -EINVAL, op, "operand %u is a %s", i, ncc_kind_name(kind));
 }
 
-/* What the library's function takes only the function knows */
-static int check_custom(const struct ncc_op *op, struct ncc_error *err)
-{
-	if (op->nin > NCC_MAX_CUSTOM_OPERANDS)
-		return ncc_fail_op(err, -EINVAL, op,
-				   "%u operands, a custom operator takes up to %u", op->nin,
-				   NCC_MAX_CUSTOM_OPERANDS);
-	return op->index >= 0
-		       ? 0
-		       : ncc_fail_op(err, -EINVAL, op, "function %lld", (long long)op->index);
-}
-
 static int check_exchange(const struct ncc_op *op, struct ncc_error *err)
 {
 	if (op->shape.ndim != op->in[0]->shape.ndim)
@@ -589,7 +577,7 @@ static const check_fn rules[NCC_KINDS] = {
 	[NCC_CONV] = check_conv,
 	[NCC_REDUCE] = check_reduce,
 	[NCC_REDUCE_WINDOW] = check_reduce_window,
-	[NCC_CUSTOM] = check_custom,
+	[NCC_CUSTOM] = ncc_check_custom,
 	[NCC_EXCHANGE] = check_exchange,
 	[NCC_TRANSFER] = check_transfer,
 	[NCC_RANK] = check_rank,

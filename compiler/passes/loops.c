@@ -6,7 +6,7 @@
  * those that depend on its state, up to its results. Constants and views are cloned into every part
  * that reads them.
  */
-#include "loops.h"
+#include "loops_find.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,62 +14,7 @@
 
 #include "turns.h"
 
-#define VIEW_DEPTH 16 /* depth of views that are cloned; deeper ones are values */
 #define KEPT_ALIGN 64 /* bytes */
-#define NOWHERE NCC_NOWHERE
-#define OUTSIDE (-1) /* outside of every loop */
-
-/*
- * A loop; a call of the host, which is one of no part; or transfers, of one level, none of which
- * needs another one, as a loop without a body. What the latter two give is there in the part behind
- * them.
- */
-struct loop {
-	struct ncc_op *op, *end; /* NULL: transfers */
-	unsigned int depth; /* of transfers: how many, one behind the other, are before them */
-	uint64_t outer; /* the loops around it */
-	uint64_t after; /* the loops whose results it needs, or which it comes after */
-	uint64_t needs; /* of a call: the calls whose results it needs */
-	int parent;
-	/* parts; the one after last, and after that before a call, has its results */
-	unsigned int before, first, last;
-	unsigned int order; /* among the program's calls */
-	int64_t condition;
-};
-
-struct cut {
-	struct ncc_module *m;
-	unsigned int n; /* operations */
-	struct ncc_op **line;
-	uint64_t *in; /* by id: the loops on whose state the operation depends */
-	uint64_t *after; /* by id: the loops and transfers whose results it needs, or after which it
-			    comes */
-	uint64_t *needs; /* by id: the calls of the host whose results it needs */
-	unsigned int *part;
-	int64_t *number;
-	int64_t *given; /* by id: of a transfer's operand */
-	unsigned int *stage; /* by id: of a transfer, which of loop[] it belongs to */
-	uint8_t *depth; /* of views; 0: a value */
-	const int64_t **bounds; /* by id: of states that count iterations */
-	struct ncc_op **clone; /* by id: its clone in the current part */
-	unsigned int nloops, ncalls, nparts, norder;
-	struct loop loop[NCC_MAX_LOOPS];
-	int64_t nnumbers;
-	uint64_t *place; /* by number, in the shared scratchpad */
-	uint64_t bytes;
-	struct ncc_error *err;
-};
-
-static bool is_call(const struct loop *l)
-{
-	return l->op && l->op->kind == NCC_HOST_CALL;
-}
-
-/* Is it a loop, which neither calls nor transfers are? */
-static bool has_condition(const struct loop *l)
-{
-	return l->end && !is_call(l);
-}
 
 void ncc_kept_name(int64_t number, char *name)
 {
@@ -83,252 +28,6 @@ bool ncc_has_parts(const struct ncc_module *m)
 		    op->kind == NCC_RANK)
 			return true;
 	return false;
-}
-
-/* Does its value come from somewhere else than a part's program? */
-static bool is_given(const struct ncc_op *op)
-{
-	return op->kind == NCC_TRANSFER || op->kind == NCC_RANK;
-}
-
-/* The loop that an operation of one of the four kinds belongs to */
-static unsigned int loop_of(const struct cut *c, const struct ncc_op *op)
-{
-	const struct ncc_op *loop = op;
-	unsigned int l = 0;
-
-	while (loop->kind != NCC_LOOP && loop->kind != NCC_HOST_CALL)
-		loop = loop->in[0];
-	while (c->loop[l].op != loop)
-		l++;
-	return l;
-}
-
-/* The transfers of a level that have so many before them, which an operation becomes one of */
-static int stage_of(struct cut *c, const struct ncc_op *op, int level, unsigned int depth)
-{
-	unsigned int l = 0;
-
-	while (l < c->nloops &&
-	       (c->loop[l].end || c->loop[l].parent != level || c->loop[l].depth != depth))
-		l++;
-	if (l == NCC_MAX_LOOPS)
-		return ncc_fail_op(c->err, -EFBIG, op,
-				   "more than %d loops, and collectives one behind the other",
-				   NCC_MAX_LOOPS);
-	if (l == c->nloops)
-		c->loop[c->nloops++] = (struct loop){ .parent = level, .depth = depth };
-	return (int)l;
-}
-
-static int find_loops(struct cut *c)
-{
-	for (unsigned int i = 0; i < c->n; i++) {
-		struct ncc_op *op = c->line[i];
-
-		if (op->kind == NCC_LOOP || op->kind == NCC_HOST_CALL) {
-			if (c->nloops == NCC_MAX_LOOPS)
-				return ncc_fail_op(c->err, -EFBIG, op, "more than %d loops%s",
-						   NCC_MAX_LOOPS,
-						   c->ncalls ? " and calls of the host" : "");
-			c->ncalls += op->kind == NCC_HOST_CALL;
-			c->loop[c->nloops].end = op->kind == NCC_HOST_CALL ? op : NULL;
-			c->loop[c->nloops++].op = op;
-		}
-		if (op->kind == NCC_LOOP_END) {
-			struct loop *l = &c->loop[loop_of(c, op)];
-
-			if (l->end)
-				return ncc_fail_op(c->err, -EINVAL, op, "a second end of the loop");
-			l->end = op;
-		}
-	}
-	for (unsigned int l = 0; l < c->nloops; l++)
-		if (!c->loop[l].end)
-			return ncc_fail_op(c->err, -EINVAL, c->loop[l].op, "has no end");
-	return 0;
-}
-
-static void find_dependences(struct cut *c)
-{
-	for (unsigned int i = 0; i < c->n; i++) {
-		const struct ncc_op *op = c->line[i];
-
-		for (unsigned int k = 0; k < op->nin; k++) {
-			c->in[i] |= c->in[op->in[k]->id];
-			c->after[i] |= c->after[op->in[k]->id];
-			if (op->in[k]->kind != NCC_HOST_CALL || op->kind == NCC_HOST_RESULT)
-				c->needs[i] |= c->needs[op->in[k]->id];
-		}
-		if (op->kind == NCC_STATE || op->kind == NCC_LOOP_END)
-			c->in[i] |= 1ull << loop_of(c, op);
-		if (op->kind == NCC_LOOP_RESULT) {
-			c->in[i] &= ~(1ull << loop_of(c, op));
-			c->after[i] |= 1ull << loop_of(c, op);
-		}
-		if (op->kind == NCC_HOST_CALL)
-			c->after[i] |= 1ull << loop_of(c, op);
-		if (op->kind == NCC_HOST_RESULT)
-			c->needs[i] |= 1ull << loop_of(c, op);
-	}
-	for (unsigned int l = 0; l < c->nloops; l++) {
-		c->loop[l].outer = c->in[c->loop[l].end->id] & ~(1ull << l);
-		c->loop[l].after = c->after[c->loop[l].end->id];
-		c->loop[l].needs = c->needs[c->loop[l].end->id];
-	}
-}
-
-/* The innermost of a set of nested loops */
-static int innermost(const struct cut *c, uint64_t set)
-{
-	int found = OUTSIDE;
-
-	for (unsigned int l = 0; l < c->nloops; l++)
-		if (set >> l & 1 && !(set & ~(1ull << l) & ~c->loop[l].outer))
-			found = (int)l;
-	return found;
-}
-
-/*
- * Checks that every operation is in nested loops only, and that no result of the module is in one.
- */
-static int check_nesting(struct cut *c)
-{
-	for (unsigned int i = 0; i < c->n; i++)
-		if (c->in[i] && innermost(c, c->in[i]) == OUTSIDE)
-			return ncc_fail_op(c->err, -EINVAL, c->line[i],
-					   "depends on two loops of which none is in the other");
-
-	for (unsigned int l = 0; l < c->nloops; l++) {
-		c->loop[l].parent = innermost(c, c->loop[l].outer);
-		if (c->loop[l].outer && c->loop[l].parent == OUTSIDE)
-			return ncc_fail_op(c->err, -EINVAL, c->loop[l].op,
-					   "is in two loops of which none is in the other");
-		for (unsigned int k = 0; k < c->nloops; k++)
-			if (c->loop[l].outer >> k & 1 && c->loop[k].outer >> l & 1)
-				return ncc_fail_op(c->err, -EINVAL, c->loop[l].op,
-						   "is in a loop that is in it");
-	}
-
-	for (unsigned int i = 0; i < c->m->nouts; i++) {
-		const struct ncc_op *out = c->m->outs[i];
-
-		if (c->in[out->id] || out->kind == NCC_LOOP)
-			return ncc_fail_op(c->err, -EINVAL, out,
-					   "a result of the module that is of one iteration of a "
-					   "loop");
-	}
-	return 0;
-}
-
-/*
- * Puts transfers together that can be made at the same time, of which each then is as a loop's
- * result. After the nesting of the loops is known.
- */
-static int find_stages(struct cut *c)
-{
-	const unsigned int nloops = c->nloops;
-
-	for (unsigned int i = 0; i < c->n; i++) {
-		const struct ncc_op *op = c->line[i];
-		int level = innermost(c, c->in[i]), l;
-		unsigned int depth = 0;
-
-		for (unsigned int k = 0; k < op->nin; k++)
-			c->after[i] |= c->after[op->in[k]->id];
-		if (op->kind != NCC_TRANSFER)
-			continue;
-		for (unsigned int k = nloops; k < c->nloops; k++)
-			if (c->after[i] >> k & 1 && c->loop[k].parent == level &&
-			    c->loop[k].depth >= depth)
-				depth = c->loop[k].depth + 1;
-		l = stage_of(c, op, level, depth);
-		if (l < 0)
-			return l;
-		c->stage[i] = (unsigned int)l;
-		c->loop[l].after |= c->after[i];
-		c->after[i] |= 1ull << l;
-	}
-	for (unsigned int l = 0; l < nloops; l++)
-		c->loop[l].after = c->after[c->loop[l].end->id];
-	return 0;
-}
-
-/* Orders the loops of a level so that each comes after those whose results it needs. */
-static unsigned int inner_loops(const struct cut *c, int level, unsigned int order[NCC_MAX_LOOPS])
-{
-	uint64_t left = 0;
-	unsigned int n = 0;
-
-	for (unsigned int l = 0; l < c->nloops; l++)
-		if (c->loop[l].parent == level)
-			left |= 1ull << l;
-	for (unsigned int l = 0; left && l < c->nloops; l++) {
-		if (!(left >> l & 1) || c->loop[l].after & left & ~(1ull << l))
-			continue;
-		order[n++] = l;
-		left &= ~(1ull << l);
-		l = UINT32_MAX; /* starts again from the first one */
-	}
-	return n;
-}
-
-/*
- * Numbers the parts of a level: one before each of its loops, and one after the last. Calls are
- * made behind one part as long as none needs another one's results.
- */
-static void number_parts(struct cut *c, int level)
-{
-	unsigned int order[NCC_MAX_LOOPS], n = inner_loops(c, level, order);
-	uint64_t calls = 0; /* between the last two parts */
-
-	c->nparts++;
-	for (unsigned int i = 0; i < n; i++) {
-		struct loop *l = &c->loop[order[i]];
-		const bool together = calls && is_call(l) && !(l->needs & calls);
-
-		l->before = c->nparts - 1 - together;
-		l->order = c->norder++;
-		calls = is_call(l) ? (together ? calls : 0) | 1ull << order[i] : 0;
-		if (is_call(l)) {
-			c->nparts += !together;
-			continue;
-		}
-		l->first = c->nparts;
-		if (l->end)
-			number_parts(c, (int)order[i]);
-		l->last = c->nparts - 1;
-		c->nparts++;
-	}
-}
-
-/* Puts every operation into the first part of its innermost loop in which its operands exist. */
-static void find_parts(struct cut *c)
-{
-	for (unsigned int i = 0; i < c->n; i++) {
-		const struct ncc_op *op = c->line[i];
-		int level = innermost(c, c->in[i]);
-		unsigned int part = level == OUTSIDE ? 0 : c->loop[level].first;
-
-		for (unsigned int k = 0; k < op->nin; k++) {
-			unsigned int id = op->in[k]->id;
-
-			if (innermost(c, c->in[id]) == level && c->part[id] > part)
-				part = c->part[id];
-		}
-		if (op->kind == NCC_LOOP_RESULT && c->loop[loop_of(c, op)].last + 1 > part)
-			part = c->loop[loop_of(c, op)].last + 1;
-		if ((op->kind == NCC_HOST_CALL || op->kind == NCC_HOST_RESULT) &&
-		    c->loop[loop_of(c, op)].before + 1 > part)
-			part = c->loop[loop_of(c, op)].before + 1;
-		if (op->kind == NCC_TRANSFER && c->loop[c->stage[i]].last + 1 > part)
-			part = c->loop[c->stage[i]].last + 1;
-		c->part[i] = part;
-		if ((op->kind == NCC_BROADCAST || op->kind == NCC_RESHAPE ||
-		     op->kind == NCC_TRANSPOSE) &&
-		    c->depth[op->in[0]->id] < VIEW_DEPTH)
-			c->depth[i] = (uint8_t)(c->depth[op->in[0]->id] + 1);
-	}
 }
 
 /* The numbers of values that are kept between parts */
@@ -350,11 +49,6 @@ static void read_in(struct cut *c, const struct ncc_op *op, unsigned int part)
 		op = op->in[0];
 	if (op->kind != NCC_CONST && c->part[op->id] != part && c->number[op->id] == NOWHERE)
 		c->number[op->id] = new_number(c, &op->shape);
-}
-
-static bool is_of_loop(const struct ncc_op *op)
-{
-	return op->kind >= NCC_LOOP && op->kind <= NCC_HOST_RESULT;
 }
 
 /* The host finds all that it is given in memory, constants too. */
@@ -393,7 +87,7 @@ static void find_numbers(struct cut *c)
 				read_in(c, op->in[k], c->part[i]);
 			continue;
 		}
-		l = &c->loop[loop_of(c, op)];
+		l = &c->loop[ncc_cut_loop_of(c, op)];
 		if (op->kind == NCC_HOST_CALL)
 			number_operands(c, op);
 		if (op->kind == NCC_LOOP)
@@ -549,41 +243,6 @@ static int fill_part(struct cut *c, struct ncc_module *to, unsigned int part)
 	return add_outs(c, to, part);
 }
 
-static bool alloc(struct cut *c)
-{
-	size_t n = c->n;
-
-	c->line = calloc(n, sizeof(struct ncc_op *));
-	c->clone = calloc(n, sizeof(struct ncc_op *));
-	c->in = calloc(n, sizeof(*c->in));
-	c->after = calloc(n, sizeof(*c->after));
-	c->needs = calloc(n, sizeof(*c->needs));
-	c->part = calloc(n, sizeof(*c->part));
-	c->number = calloc(n, sizeof(*c->number));
-	c->given = calloc(n, sizeof(*c->given));
-	c->stage = calloc(n, sizeof(*c->stage));
-	c->depth = calloc(n, sizeof(*c->depth));
-	c->bounds = calloc(n, sizeof(*c->bounds));
-	c->place = ncc_alloc(c->m, (2 * n + NCC_MAX_LOOPS) * sizeof(*c->place));
-	return c->line && c->clone && c->in && c->after && c->needs && c->part && c->number &&
-	       c->given && c->stage && c->depth && c->bounds && c->place;
-}
-
-static void release(struct cut *c)
-{
-	free(c->line);
-	free(c->clone);
-	free(c->in);
-	free(c->after);
-	free(c->needs);
-	free(c->part);
-	free(c->number);
-	free(c->given);
-	free(c->stage);
-	free(c->depth);
-	free(c->bounds);
-}
-
 static int by_first(const void *a, const void *b)
 {
 	const struct ncc_part_loop *x = a, *y = b;
@@ -621,26 +280,6 @@ static int take_call(struct cut *c, const struct loop *l, struct ncc_parts *part
 		if (c->line[i]->kind == NCC_HOST_RESULT && c->line[i]->in[0] == l->op)
 			to->number[nin + c->line[i]->index] = NCC_KEPT + c->number[i];
 	return 0;
-}
-
-/* Finds the loops, and in which of them each operation is. */
-static int analyze(struct cut *c)
-{
-	int rc = ncc_verify(c->m, c->err);
-
-	if (rc)
-		return rc;
-	c->n = c->m->nops;
-	if (!alloc(c))
-		return ncc_no_memory(c->err);
-	for (struct ncc_op *op = c->m->first; op; op = op->next)
-		c->line[op->id] = op;
-	rc = find_loops(c);
-	if (rc)
-		return rc;
-	find_dependences(c);
-	rc = check_nesting(c);
-	return rc ? rc : find_stages(c);
 }
 
 static int by_behind(const void *a, const void *b)
@@ -683,12 +322,11 @@ static int list_transfers(struct cut *c, struct ncc_parts *parts)
 
 static int cut(struct cut *c, struct ncc_parts *parts)
 {
-	int rc = analyze(c);
+	int rc = ncc_cut_analyze(c);
 
 	if (rc)
 		return rc;
-	number_parts(c, OUTSIDE);
-	find_parts(c);
+	ncc_cut_number(c);
 	find_numbers(c);
 	rc = find_bounds(c);
 	if (rc)
@@ -725,10 +363,10 @@ static int cut(struct cut *c, struct ncc_parts *parts)
 int ncc_cut_loops(struct ncc_module *m, struct ncc_parts *parts, struct ncc_error *err)
 {
 	struct cut c = { .m = m, .err = err };
-	int rc = analyze(&c);
+	int rc = ncc_cut_analyze(&c);
 
 	memset(parts, 0, sizeof(*parts));
-	release(&c);
+	ncc_cut_release(&c);
 	if (rc)
 		return rc;
 	/*
@@ -740,7 +378,7 @@ int ncc_cut_loops(struct ncc_module *m, struct ncc_parts *parts, struct ncc_erro
 		return rc;
 	c = (struct cut){ .m = m, .err = err };
 	rc = cut(&c, parts);
-	release(&c);
+	ncc_cut_release(&c);
 	return rc;
 }
 

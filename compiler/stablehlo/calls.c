@@ -186,6 +186,9 @@ int whole_custom_call(struct scope *s, const struct mlir_op *op)
 		return rc;
 	if (!strcmp(target, "ApproxTopK"))
 		return approximate(s, op, in);
+	/* what jaxlib made of chlo.top_k before it was a composite (0.4 to 0.8) */
+	if (!strcmp(target, "mhlo.topk"))
+		return top_k(s, op, mlir_attr_of(op, "mhlo.attributes"));
 	if (manual_is_call(target))
 		return manual_call(s, op);
 	p = convert_add(s, "custom-call", convert_result_shape(s, op), in, op->nin);

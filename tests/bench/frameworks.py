@@ -28,11 +28,14 @@ class Missing(OSError):
 
 
 def python() -> str:
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neuron-emulator" / "frameworks"
-    found = os.environ.get("PYTHON") or next((str(path / "bin" / "python") for path in sorted(home.glob("jax-newest-*"))), "")
+    if chosen := os.environ.get("PYTHON"):
+        return chosen
+    home = Path(os.environ.get("NEURON_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neuron-emulator") / "frameworks"
+    found = [(tuple(map(int, match.group(1).split("."))), path) for path in home.glob("jax-*")
+             if (match := re.fullmatch(r"jax-([\d.]+)-py3\.\d+", path.name))]
     if not found:
         raise Missing("no JAX: make check-frameworks makes an environment with it, or PYTHON names a Python that has it")
-    return found
+    return str(max(found)[1] / "bin" / "python")
 
 
 class Jax:

@@ -110,12 +110,12 @@ CASES = {
         %f = stablehlo.convert %m : (tensor<2000xf64>) -> tensor<2000xf32>
         %r0 = stablehlo.add %0, %f : tensor<2000xf32>""", (np.zeros(2000, np.float32),), lambda x: [(np.arange(2000) * 0.1).astype(np.float32)]),
     "sizes that are operands": Case("""
-        %i = stablehlo.constant dense<[1, 0]> : tensor<2xi32>
+        %i = stablehlo.constant dense<[1, -1]> : tensor<2xi32>
         %j = stablehlo.constant dense<[0, 2]> : tensor<2xi64>
         %z = stablehlo.constant dense<0> : tensor<2xi64>
         %v = stablehlo.constant dense<7.0> : tensor<f32>
         %l = stablehlo.convert %i : (tensor<2xi32>) -> tensor<2xi64>
-        %r0 = stablehlo.dynamic_pad %0, %v, %l, %j, %z : (tensor<4x8xf32>, tensor<f32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<5x10xf32>
+        %r0 = stablehlo.dynamic_pad %0, %v, %l, %j, %z : (tensor<4x8xf32>, tensor<f32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<5x9xf32>
         %s0 = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
         %s1 = stablehlo.constant dense<[4, 8]> : tensor<2xi32>
         %s2 = stablehlo.constant dense<[1, 3]> : tensor<2xi32>
@@ -129,7 +129,7 @@ CASES = {
         %gs = stablehlo.constant dense<[1, 8]> : tensor<2xi64>
         %r5 = "stablehlo.dynamic_gather"(%0, %g, %gs) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0],
           start_index_map = [0], index_vector_dim = 1>}> : (tensor<4x8xf32>, tensor<2x1xi32>, tensor<2xi64>) -> tensor<2x8xf32>""", (X,), lambda x: [
-              np.pad(x, ((1, 0), (0, 2)), constant_values=7), x[1:4, 2:8:3], x.reshape(8, 4), np.broadcast_to(x, (2, 4, 8)),
+              np.pad(x[:, 1:], ((1, 0), (0, 2)), constant_values=7), x[1:4, 2:8:3], x.reshape(8, 4), np.broadcast_to(x, (2, 4, 8)),
               np.broadcast_to(np.arange(8, dtype=np.float32)[:, None], (8, 4)), x[[2, 0]]]),
     "dynamic_conv": Case("""
         %p = stablehlo.constant dense<[[1, 1]]> : tensor<1x2xi64>
@@ -250,6 +250,15 @@ CASES["quantized types"] = Case(f"""
         %r3 = stablehlo.uniform_dequantize %d : ({T}{P}>) -> {T}f32>
         %r4 = stablehlo.uniform_dequantize %f : (tensor<3x20x{Q}>) -> tensor<3x20xf32>""", (M,), meant)
 S = "tensor<4x8xf32>"
+CASES["the greatest of each row, as jaxlib wrote it until 0.8"] = Case("""
+        %r:2 = stablehlo.custom_call @mhlo.topk(%0) {mhlo.attributes = {k = 3 : i64, largest = true}, mhlo.version = 1 : i64}
+            : (tensor<4x8xf32>) -> (tensor<4x3xf32>, tensor<4x3xi32>)
+        %z = stablehlo.constant dense<0.0> : tensor<4x3xf32>
+        %y = stablehlo.constant dense<0> : tensor<4x3xi32>
+        %r0 = stablehlo.add %r#0, %z : tensor<4x3xf32>
+        %r1 = stablehlo.add %r#1, %y : tensor<4x3xi32>""", (X,), lambda x: [
+            np.take_along_axis(x, (n := np.argsort(-x, 1, kind="stable")[:, :3]), 1), n.astype(np.int32)])
+
 REFUSED = {
     "sizes that are computed": (f"""func.func @main(%0: {S}, %1: tensor<2xi32>, %v: tensor<f32>) -> {S} {{
         %z = stablehlo.constant dense<0> : tensor<2xi32>
@@ -269,13 +278,21 @@ REFUSED = {
         %s = stablehlo.add %q, %q : tensor<4x{Q}>
         %r = stablehlo.uniform_dequantize %s : (tensor<4x{Q}>) -> tensor<4xf32>
         return %r : tensor<4xf32> }}""", "add: of a quantized type: only moves"),
+    "a move to another scale": (f"""func.func @main(%0: tensor<4xf32>) -> tensor<2x2xf32> {{
+        %q = stablehlo.uniform_quantize %0 : (tensor<4xf32>) -> tensor<4x{Q}>
+        %s = stablehlo.reshape %q : (tensor<4x{Q}>) -> tensor<2x2x{P}>
+        %r = stablehlo.uniform_dequantize %s : (tensor<2x2x{P}>) -> tensor<2x2xf32>
+        return %r : tensor<2x2xf32> }}""", "reshape: of a quantized type: only moves"),
     "a number that only 64 bits have": (f"""func.func @main(%0: tensor<4xi32>) -> tensor<4xi1> {{
         %w = stablehlo.convert %0 : (tensor<4xi32>) -> tensor<4xi64>
         %k = stablehlo.constant dense<5000000000> : tensor<4xi64>
         %r = stablehlo.compare LT, %w, %k : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1>
         return %r : tensor<4xi1> }}""", "element type s64 is not supported"),
     "a product beyond 32 bits": (f"""func.func @main(%0: tensor<4xi32>) -> tensor<4xi1> {{
-        %w = stablehlo.convert %0 : (tensor<4xi32>) -> tensor<4xi64>
+        %v = stablehlo.convert %0 : (tensor<4xi32>) -> tensor<4xi64>
+        %z = stablehlo.constant dense<0> : tensor<4xi64>
+        %m = stablehlo.constant dense<100000> : tensor<4xi64>
+        %w = stablehlo.clamp %z, %v, %m : tensor<4xi64>
         %p = stablehlo.multiply %w, %w : tensor<4xi64>
         %r = stablehlo.compare LT, %w, %p : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1>
         return %r : tensor<4xi1> }}""", "element type s64 is not supported"),

@@ -5,8 +5,8 @@
 usage: examples.py    in an environment as jax_plugin.py's
 
 README shows `examples/jax/digits.py` and what it prints: the text is that file's, its output what README has. A step of
-`examples/bert` gives what JAX's CPU does, BF16 alone rounded at random trains better than rounded to nearest, and four devices
-give what one does (on JAX's CPU).
+`examples/bert` gives what JAX's CPU does, BF16 alone rounded at random trains better than rounded to nearest, and its batches
+divided among devices give what they give on one.
 """
 
 import importlib.metadata
@@ -31,6 +31,10 @@ SMALL = ["--layers", "1", "--hidden", "32", "--rate", "3e-3", "--accumulate", "2
 
 class Skipped(Exception):
     pass
+
+
+def shard_map_is_missing() -> bool:
+    return tuple(map(int, importlib.metadata.version("jax").split(".")[:2])) < (0, 7)
 
 
 CASES: list[tuple[str, Callable[[], None]]] = []
@@ -93,10 +97,18 @@ def rounding_at_random_trains_better_than_to_nearest() -> None:
 
 @case
 def four_devices_of_the_cpu_give_what_one_does() -> None:
-    if tuple(map(int, importlib.metadata.version("jax").split(".")[:2])) < (0, 7):
+    if shard_map_is_missing():
         raise Skipped("this JAX has no jax.shard_map")
     one, four = (losses(CPU, "--steps", 5, "--devices", devices) for devices in (1, 4))
     np.testing.assert_allclose(one, four, rtol=1e-4)
+
+
+@case
+def two_cores_give_what_one_does() -> None:
+    if shard_map_is_missing():
+        raise Skipped("this JAX has no jax.shard_map")
+    one, two = (losses(CHIPS, "--steps", 5, "--devices", devices) for devices in (1, 2))
+    np.testing.assert_allclose(one, two, rtol=1e-5)
 
 
 @case

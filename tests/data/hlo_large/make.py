@@ -27,6 +27,11 @@ def pad(x):
     return lax.pad(x, jnp.float32(7), ((2, 0, 0), (1, -3, 1)))
 
 
+def moved_window(x, at, u):
+    dims = lax.ScatterDimensionNumbers((0, 1), (), (0,))
+    return lax.scatter_mul(x, jnp.abs(at).astype(jnp.int32), u, dims, mode="fill")
+
+
 def window(x):
     return lax.reduce_window(x, -jnp.inf, lax.max, (1, 1, 3, 3), (1, 1, 2, 2), "SAME")
 
@@ -110,3 +115,4 @@ case("turned", turned, (384, 384), (384, 224))
 case("joined", joined, (6000, 128), (128, 128))
 case("filled", lambda a: jnp.full((5000003,), a), ())
 case("filled_rows", lambda a: jnp.broadcast_to(a, (3000, 1700)), (3000, 1))
+case("moved_window", moved_window, (10000, 16), (1,), (5000, 16))

@@ -32,12 +32,11 @@ def add(case: Callable) -> None:
             a.astype(np.float32), a.astype(np.int32), a.astype(np.uint8), a.astype(jnp.bfloat16), x.astype(t), i.astype(t), i.astype(np.uint8).astype(t),
             (i > 0).astype(t)), lambda d, t=t: (numbers(d, t, 5, 20), np.append(d.f32(100) * 20, [np.inf, -np.inf, np.nan, 300, -300]).astype(np.float32),
                                                 d.ints(np.int32, 64)))
-        if name.endswith("2"):  # jaxlib 0.12.0.1's CPU writes beyond the end of an array of them
-            continue
+        # jaxlib 0.12.0.1's CPU writes beyond the end of 2-bit arrays that it sorts (findings/jaxlib-small-integers.sh)
         case(f"narrow_{name}_moved", lambda a, i, t=t: (
             a.T, a[::-1, 1:], a[i], jnp.concatenate([a, a + 1]), lax.pad(a, jnp.asarray(1, t), [(1, 2, 1), (0, -1, 0)]), jnp.where(a > 1, a, a + 1),
             lax.dynamic_slice(a, (i[0], i[1]), (2, 3)), lax.iota(t, 40), a * jnp.asarray([[1, 0, 1, 0, 1, 1, 1]], t), jnp.full((2, 2), 1, t),
-            lax.reduce(a, jnp.asarray(0, t), lax.add, (1,)), lax.reduce(a, jnp.asarray(1, t), lax.max, (0,)), lax.sort(a, dimension=1)),
+            lax.reduce(a, jnp.asarray(0, t), lax.add, (1,)), lax.reduce(a, jnp.asarray(1, t), lax.max, (0,)), *([lax.sort(a, dimension=1)] if t.name.endswith("4") else [])),
              lambda d, t=t: (numbers(d, t, 6, 7), d.ints(np.int32, 5, low=0, high=3)))
     case("narrow_bits", lambda a, b, x, h: (
         lax.bitcast_convert_type(x, jnp.int4), lax.bitcast_convert_type(h, jnp.uint4), lax.bitcast_convert_type(a, jnp.uint8),

@@ -34,6 +34,13 @@ static double want_add(size_t i)
 	return in[0][i] + in[1][i];
 }
 
+static double want_moved_window(size_t i)
+{
+	size_t at = (size_t)fabs(in[1][0]) * 16;
+
+	return i < at || i >= at + 80000 ? in[0][i] : (double)in[0][i] * in[2][i - at];
+}
+
 static double want_filled(size_t i)
 {
 	(void)i;
@@ -406,6 +413,7 @@ static const struct large cases[] = {
 	  0,
 	  101,
 	  false },
+	{ "moved_window", { 160000, 1, 80000 }, 160000, want_moved_window, 0, 1, false },
 	{ "filled", { 1 }, 5000003, want_filled, 0, 7, false },
 	{ "filled_rows", { 3000 }, 3000 * 1700, want_filled_rows, 0, 7, false },
 	{ "joined", { 6000 * 128, 128 * 128 }, 6000 * 160, want_joined, 0, 7, false },

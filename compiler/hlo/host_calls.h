@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Private to the HLO front end: calls of functions of the host's (host.c) */
-#ifndef NCC_HLO_HOST_H
-#define NCC_HLO_HOST_H
+#ifndef NCC_HLO_HOST_CALLS_H
+#define NCC_HLO_HOST_CALLS_H
 
 #include <string.h>
 
