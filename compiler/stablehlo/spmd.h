@@ -122,8 +122,6 @@ struct spmd {
 	const struct mlir_attr *only; /* axes that count in what is read; NULL: all of them */
 	size_t made; /* operations */
 	unsigned int depth, scopes;
-	unsigned int whole; /* operations whose operands were divided, and had to be made whole */
-	const struct mlir_op *first_whole;
 	int64_t channel;
 	struct spmd_group groups[SPMD_MOST_GROUPS];
 	unsigned int ngroups;

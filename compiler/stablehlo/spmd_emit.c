@@ -198,22 +198,6 @@ static int local_attrs(struct spmd *p, const struct mlir_op *op, struct mlir_op 
 	return 0;
 }
 
-static void count_whole(struct spmd *p, const struct mlir_op *op)
-{
-	bool whole = false;
-
-	for (size_t i = 0; i < op->nin; i++) {
-		struct spmd_split s;
-
-		spmd_split_of(p, spmd_in(p, i), spmd_rank(op->in[i]->type), &s);
-		whole |= !spmd_same(&spmd_note(op->in[i])->split, &none) && spmd_same(&s, &none);
-	}
-	if (!whole)
-		return;
-	p->whole++;
-	p->first_whole = p->first_whole ?: op;
-}
-
 /* The result as it was computed becomes the one that was chosen. */
 static int set_result(struct spmd *p, struct spmd_scope *s, const struct mlir_value *out,
 		      struct mlir_value *v, struct spmd_split *have)
@@ -246,7 +230,6 @@ static int emit_parts(struct spmd *p, struct spmd_scope *s, const struct mlir_op
 	if (rc)
 		return rc;
 	spmd_assign(p, op, true);
-	count_whole(p, op);
 	for (size_t i = 0; i < op->nin; i++) {
 		spmd_split_of(p, spmd_in(p, i), spmd_rank(op->in[i]->type), &have);
 		new.in[i] = spmd_get(p, s, op->in[i], &have);
