@@ -225,23 +225,20 @@ hlo_instruction *part_whole(struct part *c, struct value *x)
 
 static hlo_instruction *numbers(struct part *c, const int32_t *v, size_t n, bool scalar)
 {
+	const int64_t dim = (int64_t)n;
 	Ncc__Hlo__Literal *l = convert_alloc(c->v, 1, sizeof(*l));
-	Ncc__Hlo__Shape *shape = convert_alloc(c->v, 1, sizeof(*shape));
+	Ncc__Hlo__Shape *shape = convert_array(c->v, HLO_S32, &dim, !scalar);
 	int32_t *own = convert_alloc(c->v, n, sizeof(*own));
 	hlo_instruction *p;
 
 	if (!l || !shape || !own)
 		return NULL;
 	memcpy(own, v, n * sizeof(*own));
-	ncc__hlo__shape__init(shape);
-	shape->element_type = HLO_S32;
-	shape->n_dimensions = !scalar;
-	shape->dimensions = scalar ? NULL : one_number(c, (int64_t)n);
 	ncc__hlo__literal__init(l);
 	l->shape = shape;
 	l->s32s = own;
 	l->n_s32s = n;
-	p = scalar || shape->dimensions ? convert_add(&c->s, "constant", shape, NULL, 0) : NULL;
+	p = convert_add(&c->s, "constant", shape, NULL, 0);
 	if (p)
 		p->literal = l;
 	return p;
@@ -249,13 +246,7 @@ static hlo_instruction *numbers(struct part *c, const int32_t *v, size_t n, bool
 
 static const Ncc__Hlo__Shape *scalar_shape(struct part *c, int type)
 {
-	Ncc__Hlo__Shape *shape = convert_alloc(c->v, 1, sizeof(*shape));
-
-	if (!shape)
-		return NULL;
-	ncc__hlo__shape__init(shape);
-	shape->element_type = type;
-	return shape;
+	return convert_array(c->v, type, NULL, 0);
 }
 
 static hlo_instruction *rank_of(struct part *c)

@@ -105,6 +105,49 @@ PJRT_Error *npj_Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMem
 	return NULL;
 }
 
+static void as_bytes(const PJRT_Executable *x, unsigned int from, unsigned int n,
+		     ProtobufCBinaryData *b)
+{
+	for (unsigned int i = 0; i < n; i++)
+		b[i] = (ProtobufCBinaryData){ x->sharding_sizes[from + i],
+					      (uint8_t *)x->shardings[from + i] };
+}
+
+/* Appends to a module's bytes how it lies on its partitions, which JAX before 0.10 takes from there
+ */
+static bool add_shardings(const PJRT_Executable *x, struct npj_blob *module)
+{
+	const unsigned int nin = x->program->nin, nout = x->program->nout;
+	ProtobufCBinaryData *b = calloc(nin + nout + 1, sizeof(*b));
+	Npj__TupleSharding tuple = NPJ__TUPLE_SHARDING__INIT;
+	Npj__ModuleShardings all = NPJ__MODULE_SHARDINGS__INIT;
+	uint8_t *data = NULL, *out = NULL;
+
+	if (!b)
+		return false;
+	as_bytes(x, 0, nin + nout, b);
+	tuple.type = 2;
+	tuple.n_tuple_shardings = nout;
+	tuple.tuple_shardings = b + nin;
+	out = malloc(npj__tuple_sharding__get_packed_size(&tuple));
+	if (out) {
+		const size_t size = npj__tuple_sharding__pack(&tuple, out);
+
+		all.spmd_output_sharding = nout == 1 ? b[nin] : (ProtobufCBinaryData){ size, out };
+		all.n_spmd_parameters_shardings = nin;
+		all.spmd_parameters_shardings = b;
+		data = realloc(module->data,
+			       module->size + npj__module_shardings__get_packed_size(&all));
+	}
+	if (data) {
+		module->size += npj__module_shardings__pack(&all, data + module->size);
+		module->data = data;
+	}
+	free(out);
+	free(b);
+	return data;
+}
+
 /* The module's bytes, and its program shape as the layout of its entry */
 static PJRT_Error *with_config(PJRT_Executable *x)
 {
@@ -118,7 +161,7 @@ static PJRT_Error *with_config(PJRT_Executable *x)
 	if (r)
 		return npj_compiler_error(r, &err);
 	shape = npj__module_shape__unpack(NULL, module.size, module.data);
-	if (shape) {
+	if (shape && (x->options.partitions == 1 || add_shardings(x, &module))) {
 		config.entry_computation_layout = shape->host_program_shape;
 		config.replica_count = x->options.replicas;
 		config.num_partitions = x->options.partitions;
