@@ -78,10 +78,18 @@ int hlo_attrs_compare(struct hlo_inst *in, struct ncc_op *op)
 
 int hlo_attrs_broadcast(struct hlo_inst *in, struct ncc_op *op)
 {
+	const unsigned int rank = op->shape.ndim;
+
+	/* A scalar of what is called for each element, as a scalar */
+	if (in->imp->lift && !in->p->shape->n_dimensions && op->in[0]->shape.ndim == rank) {
+		for (unsigned int i = 0; i < rank; i++)
+			op->map[i] = i;
+		return 0;
+	}
 	if (in->p->n_dimensions != op->in[0]->shape.ndim)
 		return hlo_fail(in, -EINVAL, "%zu dimension numbers for an operand of rank %u",
 				in->p->n_dimensions, op->in[0]->shape.ndim);
-	return take_dims(in, in->p->n_dimensions, in->p->dimensions, op->shape.ndim, op->map);
+	return take_dims(in, in->p->n_dimensions, in->p->dimensions, rank, op->map);
 }
 
 int hlo_attrs_transpose(struct hlo_inst *in, struct ncc_op *op)

@@ -169,36 +169,25 @@ int whole_collective(struct scope *s, const struct mlir_op *op)
 
 static hlo_instruction *reshape(struct scope *s, hlo_instruction *x, const int64_t *dim, size_t n)
 {
-	Ncc__Hlo__Shape *shape = convert_alloc(s->v, 1, sizeof(*shape));
-	int64_t *own = convert_alloc(s->v, n + 1, sizeof(*own));
+	const Ncc__Hlo__Shape *shape =
+		x ? convert_array(s->v, x->shape->element_type, dim, n) : NULL;
 
-	if (!x || !shape || !own)
-		return NULL;
-	ncc__hlo__shape__init(shape);
-	memcpy(own, dim, n * sizeof(*own));
-	shape->element_type = x->shape->element_type;
-	shape->dimensions = own;
-	shape->n_dimensions = n;
-	return convert_add(s, "reshape", shape, &x, 1);
+	return shape ? convert_add(s, "reshape", shape, &x, 1) : NULL;
 }
 
 static hlo_instruction *transpose(struct scope *s, hlo_instruction *x, const int64_t *map, size_t n)
 {
-	Ncc__Hlo__Shape *shape = convert_alloc(s->v, 1, sizeof(*shape));
+	Ncc__Hlo__Shape *shape =
+		x ? convert_array(s->v, x->shape->element_type, x->shape->dimensions, n) : NULL;
 	int64_t *own = convert_alloc(s->v, n + 1, sizeof(*own));
-	int64_t *dims = convert_alloc(s->v, n + 1, sizeof(*dims));
 	hlo_instruction *p;
 
-	if (!x || !shape || !own || !dims)
+	if (!shape || !own)
 		return NULL;
-	ncc__hlo__shape__init(shape);
 	for (size_t i = 0; i < n; i++) {
-		dims[i] = x->shape->dimensions[map[i]];
+		shape->dimensions[i] = x->shape->dimensions[map[i]];
 		own[i] = map[i];
 	}
-	shape->element_type = x->shape->element_type;
-	shape->dimensions = dims;
-	shape->n_dimensions = n;
 	p = convert_add(s, "transpose", shape, &x, 1);
 	if (p) {
 		p->dimensions = own;

@@ -81,25 +81,37 @@ static Ncc__Hlo__Layout *row_major(struct convert *v, size_t n)
 	return l->minor_to_major ? l : NULL;
 }
 
+Ncc__Hlo__Shape *convert_array(struct convert *v, int type, const int64_t *dims, size_t n)
+{
+	Ncc__Hlo__Shape *p = new_shape(v, type);
+
+	if (!p)
+		return NULL;
+	p->n_dimensions = n;
+	p->dimensions = convert_alloc(v, n + 1, sizeof(*p->dimensions));
+	p->is_dynamic_dimension = convert_alloc(v, n + 1, sizeof(protobuf_c_boolean));
+	p->layout = row_major(v, n);
+	if (!p->dimensions || !p->is_dynamic_dimension || !p->layout)
+		return NULL;
+	if (n)
+		memcpy(p->dimensions, dims, n * sizeof(*dims));
+	p->n_is_dynamic_dimension = n; /* jaxlib 0.4 complains of a shape without */
+	return p;
+}
+
 static Ncc__Hlo__Shape *array_shape(struct scope *s, const struct mlir_type *t)
 {
-	Ncc__Hlo__Shape *p = new_shape(s->v, t->number);
+	Ncc__Hlo__Shape *p;
 
 	if (t->ndim > MOST_RANK) {
 		convert_fail(s, -ENOTSUP, "rank %u, at most %d is supported", t->ndim,
 			     NCC_MAX_DIMS);
 		return NULL;
 	}
+	p = convert_array(s->v, t->number, t->dim, t->ndim);
 	if (!p)
 		return NULL;
-	p->n_dimensions = t->ndim;
-	p->dimensions = convert_alloc(s->v, t->ndim + 1, sizeof(*p->dimensions));
-	p->is_dynamic_dimension = convert_alloc(s->v, t->ndim + 1, sizeof(protobuf_c_boolean));
-	p->layout = row_major(s->v, t->ndim);
-	if (!p->dimensions || !p->is_dynamic_dimension || !p->layout)
-		return NULL;
 	for (unsigned int i = 0; i < t->ndim; i++) {
-		p->dimensions[i] = t->dim[i];
 		if (t->dim[i] != MLIR_DYNAMIC)
 			continue;
 		p->dimensions[i] = t->bound ? t->bound[i] : -1;
@@ -112,7 +124,6 @@ static Ncc__Hlo__Shape *array_shape(struct scope *s, const struct mlir_type *t)
 			return NULL;
 		}
 	}
-	p->n_is_dynamic_dimension = t->ndim; /* jaxlib 0.4 complains of a shape without */
 	return p;
 }
 

@@ -65,6 +65,7 @@ struct scope {
 int convert_fail(struct scope *s, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void *convert_alloc(struct convert *v, size_t n, size_t size);
+Ncc__Hlo__Shape *convert_array(struct convert *v, int type, const int64_t *dims, size_t n);
 Ncc__Hlo__Shape *convert_shape(struct scope *s, const struct mlir_type *type);
 Ncc__Hlo__Shape *convert_tuple_shape(struct scope *s, Ncc__Hlo__Shape *const *shapes, size_t n);
 hlo_instruction *convert_add(struct scope *s, const char *opcode, const Ncc__Hlo__Shape *shape,

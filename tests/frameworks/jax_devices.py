@@ -195,6 +195,18 @@ def in_order() -> None:
     np.testing.assert_allclose(np.asarray(y), want, rtol=1e-4, atol=1e-5)
 
 
+def as_hlo() -> None:
+    """JAX before 0.10 finds in a program's HLO how arguments and results lie"""
+    mesh = meshes((N,), ("x",))[0]
+    rows, columns = NamedSharding(mesh, P("x")), NamedSharding(mesh, P(None, "x"))
+    compiled = jax.jit(lambda a: (jnp.sort(a, 0), a.sum()), in_shardings=rows, out_shardings=(columns, None)).lower(X).compile()
+    assert "num_partitions=8" in compiled.as_text()
+    found = compiled.runtime_executable().hlo_modules()[0].spmd_parameters_shardings
+    assert [list(sharding.tile_assignment_dimensions) for sharding in found] == [[8, 1]], found
+    split = shard_map(lambda v: lax.all_to_all(v, "x", 1, 0, tiled=True), mesh=mesh, in_specs=P("x"), out_specs=P("x"), **unchecked())
+    assert "all-to-all" in jax.jit(split).lower(X).compile().as_text()
+
+
 def main() -> None:
     assert len(jax.devices()) >= N and len(jax.devices("cpu")) >= N, "eight devices are needed"
     collectives()
@@ -202,6 +214,7 @@ def main() -> None:
     case("data parallel training is a core's", training)
     case("pmap", pmap)
     case("programs in one order on all devices", in_order)
+    case("a program as HLO", as_hlo)
     print(f"# jax {jax.__version__}, {jax.devices()[0].device_kind}")
     print(f"1..{len(CASES)}")
     failed = 0

@@ -299,6 +299,30 @@ static void refuse(Ncc__Hlo__Module *m, const char *text)
 	ck_assert_msg(!p && strstr(err.text, text), "%s", err.text);
 }
 
+/* As JAX 0.6 writes the comparison of a sort in a program for several devices */
+START_TEST(scalars_of_each)
+{
+	static const char text[] = "func.func @main(%x: tensor<16x8xf32>) -> tensor<16x8xf32> {\n"
+				   "  %0 = \"stablehlo.sort\"(%x) <{dimension = 0 : i64}> ({\n"
+				   "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+				   "    %c = stablehlo.broadcast_in_dim %b, dims = [] : "
+				   "(tensor<f32>) -> tensor<f32>\n"
+				   "    %1 = stablehlo.compare LT, %a, %c : (tensor<f32>, "
+				   "tensor<f32>) -> tensor<i1>\n"
+				   "    stablehlo.return %1 : tensor<i1>\n"
+				   "  }) : (tensor<16x8xf32>) -> tensor<16x8xf32>\n"
+				   "  return %0 : tensor<16x8xf32>\n}\n";
+	const struct ncc_options opt = { .framework = NCC_XLA,
+					 .target = neuron_target_of_name("trn1") };
+	struct ncc_error err;
+	size_t size;
+	void *neff;
+
+	ck_assert_msg(!ncc_compile(text, strlen(text), &opt, &neff, &size, &err), "%s", err.text);
+	free(neff);
+}
+END_TEST
+
 START_TEST(contradictions)
 {
 	Ncc__Hlo__Module *m = unpack("stablehlo/donated.hlo.pb");
@@ -375,6 +399,7 @@ int main(void)
 	tcase_add_test(tc, as_hlo);
 	tcase_add_test(tc, with_config);
 	tcase_add_test(tc, identity);
+	tcase_add_test(tc, scalars_of_each);
 	tcase_add_test(tc, contradictions);
 	tcase_add_test(tc, cancelled);
 	suite_add_tcase(s, tc);
