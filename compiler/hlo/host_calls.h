@@ -10,8 +10,7 @@
 
 static inline bool hlo_is_host_call(const Ncc__Hlo__Instruction *p)
 {
-	return !strcmp(p->opcode, "custom-call") &&
-	       !strcmp(p->custom_call_target, NCC_HOST_TARGET);
+	return !strcmp(p->opcode, "custom-call") && !strcmp(p->custom_call_target, NCC_HOST_TARGET);
 }
 
 /* How many has the module? numbers: of their functions, 0 of one that says none; NULL: not asked */

@@ -38,7 +38,7 @@ class Program(ctypes.Structure):
 
     _fields_ = [("name", ctypes.c_char_p), ("nin", ctypes.c_uint), ("nout", ctypes.c_uint), ("ins", ctypes.c_void_p),
                 ("outs", ctypes.c_void_p), ("alias", ctypes.c_void_p), ("donor", ctypes.c_void_p), ("same", ctypes.c_void_p),
-                ("replicas", ctypes.c_uint), ("partitions", ctypes.c_uint), ("ncalls", ctypes.c_uint), ("call", ctypes.c_void_p),
+                ("replicas", ctypes.c_uint), ("partitions", ctypes.c_uint), ("ncalls", ctypes.c_uint), ("call", ctypes.c_void_p), ("effects", ctypes.c_bool),
                 ("in_tiling", ctypes.POINTER(ctypes.POINTER(Tiling))), ("out_tiling", ctypes.POINTER(ctypes.POINTER(Tiling)))]
 
 
