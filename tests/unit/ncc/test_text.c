@@ -11,7 +11,7 @@
 #include "../check_main.h"
 #include "files.h"
 
-#define MAX_CASES 512
+#define MAX_CASES 1024
 
 static char cases[MAX_CASES][96];
 static unsigned int ncases;
