@@ -98,7 +98,7 @@ void npj_pool_keep(struct npj_pool *p, nrt_tensor_t *tensor, size_t bytes)
 		return;
 	}
 	pthread_mutex_lock(&p->lock);
-	full = bytes > NPJ_POOL_BYTES - p->bytes;
+	full = p->bytes + bytes > NPJ_POOL_BYTES; /* others may have kept some meanwhile */
 	pthread_mutex_unlock(&p->lock);
 	/* what nothing took for so long is of sizes that are not needed any more */
 	if (full)
