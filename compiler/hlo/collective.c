@@ -426,11 +426,19 @@ static bool has_complex(const struct hlo_inst *in)
 	return false;
 }
 
+/* Complex numbers are reduced part by part, which only sums are. */
+static int check_reduction(struct hlo_inst *in)
+{
+	return has_complex(in) && !is_sum(in)
+		       ? hlo_fail(in, -ENOTSUP, "of complex numbers there are sums only")
+		       : 0;
+}
+
 int hlo_all_reduce(struct hlo_inst *in, struct hlo_value *v)
 {
-	if (has_complex(in) && !is_sum(in))
-		return hlo_fail(in, -ENOTSUP, "of complex numbers there are sums only");
-	return each_leaf(in, take_groups(in, NCC_ALL_GATHER, false), reduce_all, v);
+	int rc = check_reduction(in);
+
+	return rc ? rc : each_leaf(in, take_groups(in, NCC_ALL_GATHER, false), reduce_all, v);
 }
 
 static int scatter(struct hlo_inst *in, int transfer, struct ncc_op *x, struct ncc_op **result)
@@ -447,9 +455,9 @@ static int scatter(struct hlo_inst *in, int transfer, struct ncc_op *x, struct n
 
 int hlo_reduce_scatter(struct hlo_inst *in, struct hlo_value *v)
 {
-	if (has_complex(in) && !is_sum(in))
-		return hlo_fail(in, -ENOTSUP, "of complex numbers there are sums only");
-	return each_leaf(in, take_groups(in, NCC_ALL_TO_ALL, false), scatter, v);
+	int rc = check_reduction(in);
+
+	return rc ? rc : each_leaf(in, take_groups(in, NCC_ALL_TO_ALL, false), scatter, v);
 }
 
 static int exchange(struct hlo_inst *in, int transfer, struct ncc_op *x, struct ncc_op **result)

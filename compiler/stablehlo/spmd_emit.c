@@ -98,6 +98,22 @@ static int emit_block(struct spmd *p, struct spmd_scope *s, const struct mlir_bl
 static int copy_block(struct spmd *p, struct spmd_scope *s, const struct mlir_block *b);
 static int emit_manual(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op);
 
+static int copy_regions(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op,
+			struct mlir_op *new)
+{
+	for (size_t i = 0; i < op->nregions; i++) {
+		struct mlir_block *b = open_block(p, op->regions[i].blocks);
+		struct spmd_scope in = inner_scope(p, s);
+		int rc = b ? copy_block(p, &in, op->regions[i].blocks) : -ENOMEM;
+
+		if (rc)
+			return rc;
+		close_block(b, &in);
+		new->regions[i] = (struct mlir_region){ 1, b };
+	}
+	return 0;
+}
+
 /* An operation of which everything is whole, or that is a device's own already */
 static int copy_whole(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
 {
@@ -114,16 +130,7 @@ static int copy_whole(struct spmd *p, struct spmd_scope *s, const struct mlir_op
 		new.in[i] = spmd_get(p, s, op->in[i], &none);
 		rc = new.in[i] ? 0 : -EINVAL;
 	}
-	for (size_t i = 0; !rc && i < op->nregions; i++) {
-		struct mlir_block *b = open_block(p, op->regions[i].blocks);
-		struct spmd_scope in = inner_scope(p, s);
-
-		rc = b ? copy_block(p, &in, op->regions[i].blocks) : -ENOMEM;
-		if (rc)
-			return rc;
-		close_block(b, &in);
-		new.regions[i] = (struct mlir_region){ 1, b };
-	}
+	rc = rc ? rc : copy_regions(p, s, op, &new);
 	for (size_t i = 0; !rc && i < op->nout; i++) {
 		new.out[i].type = op->out[i].type;
 		set_local(&op->out[i], &new.out[i]);
@@ -236,16 +243,9 @@ static int emit_parts(struct spmd *p, struct spmd_scope *s, const struct mlir_op
 		if (!new.in[i])
 			return -EINVAL;
 	}
-	for (size_t i = 0; !rc && i < op->nregions; i++) {
-		struct mlir_block *b = open_block(p, op->regions[i].blocks);
-		struct spmd_scope in = inner_scope(p, s);
-
-		rc = b ? copy_block(p, &in, op->regions[i].blocks) : -ENOMEM;
-		if (rc)
-			return rc;
-		close_block(b, &in);
-		new.regions[i] = (struct mlir_region){ 1, b };
-	}
+	rc = copy_regions(p, s, op, &new);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < op->nout; i++) {
 		spmd_split_of(p, spmd_out(p, i), spmd_rank(op->out[i].type), &splits[i]);
 		new.out[i].type = spmd_local_type(p, op->out[i].type, &splits[i]);
