@@ -15,6 +15,9 @@ JAX ?=
 # whose chip the networks are compiled for
 TARGET ?= inf1
 SOAK_SEED ?=
+# some groups of the measures alone; whether they are written down
+ONLY ?=
+WRITE ?=
 # on what other Debian, and what of this file there
 SUITE ?= trixie
 STEPS ?=
@@ -177,8 +180,8 @@ mutate: $(if $(filter $(GUEST_AREAS),$(AREAS)),guest test-modules) | deps ## tak
 	@scripts/install-deps --custom-ops
 	@set -f; KDIR=$(KDIR) tests/mutate/run --build $(BUILD) $(if $(RESUME),--resume) $(addprefix --area ,$(AREAS)) $(MUTATIONS)
 
-bench: guest ## the measures, as ratios of one run
-	@tests/bench/run.py --build $(REL)
+bench: guest ## the measures beside their goals (ONLY=boot,memory: these; WRITE=1: into docs/performance.md)
+	@tests/bench/run.py --build $(REL) $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)
 
 .PHONY: fuzz fuzz-device fuzz-smoke
 fuzz: ## run the fuzzers for FUZZ_TIME seconds in all (600); FUZZ_ENGINE=afl for AFL++
