@@ -27,6 +27,8 @@ SLEEP = re.compile(r"\b(f|m|s|u)sleep(_\w+)?\(|\bschedule_timeout\w*\(")
 BUSY = re.compile(r"\b[mun]delay\(")
 LOOP = re.compile(r"\t(while \(|for \(|do \{|list_for_each)")
 
+SECTION = re.compile(r"(?:docs/)?([\w-]+)\.md,\s(?:\* )?\"([^\"]+)\"")
+
 Finding = tuple[Path, str]
 
 
@@ -162,6 +164,16 @@ def named_files(tree: Tree) -> Iterator[Finding]:
                 yield Path(document), f"there is no {word}"
 
 
+def named_sections(tree: Tree) -> Iterator[Finding]:
+    """Where a page is named with a section in quotes, the page has it, as a heading or as bold words that begin a paragraph."""
+    pages = {name.stem: "\n".join(lines) for name, lines in tree.text.items() if name.parts[0] == "docs" and name.suffix == ".md"}
+    for name, lines in tree.text.items():
+        for page, section in SECTION.findall("\n".join(lines)) if name.suffix in (*CODE, ".md", ".1", ".3", ".7", ".8") else ():
+            section = re.sub(r"\s+(\* )?", " ", section)
+            if page in pages and not re.search(rf"^(#+ |\*\*){re.escape(section)}", pages[page], re.MULTILINE):
+                yield name, f"docs/{page}.md has no section {section}"
+
+
 def types_of_chips(tree: Tree) -> Iterator[Finding]:
     page = Path("docs/testing.md")
     section = "\n".join(tree.text[page]).partition("\n## Types of chips\n")[2].partition("\n## ")[0]
@@ -185,6 +197,7 @@ CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
     ("the module sleeps only between two looks at what it waits for", fixed_sleeps),
     ("numbers of a generation of chips are in its description", one_generation),
     ("CONTRIBUTING.md and architecture.md name files that exist", named_files),
+    ("sections that are named by their page exist", named_sections),
     ("docs/testing.md names the guest tests that run on later types of chips", types_of_chips),
     (f"no file is larger than {MAX_BYTES >> 20} MiB", large_files),
 ]
