@@ -18,6 +18,7 @@ from typing import Callable, Iterator
 
 MAX_LINES = 650  # of code; the aim is 600
 MAX_TEST_LINES = 800  # a test may be a long list
+README, README_LINES, README_COLUMNS = Path("README.md"), 120, 100
 MAX_BYTES = 4 << 20
 CODE = (".c", ".h", ".py", ".sh")
 SPDX = re.compile(r"SPDX-License-Identifier:\s*(\(?[\w.+-]*\w(?: (?:OR|AND|WITH) [\w.+-]*\w)*\)?)")
@@ -174,6 +175,23 @@ def named_sections(tree: Tree) -> Iterator[Finding]:
                 yield name, f"docs/{page}.md has no section {section}"
 
 
+def short_readme(tree: Tree) -> Iterator[Finding]:
+    lines = tree.text[README]
+    if len(lines) - 1 > README_LINES:
+        yield README, f"{len(lines) - 1} lines, at most {README_LINES}"
+    for number, line in enumerate(lines, 1):
+        if len(line) > README_COLUMNS:
+            yield README, f"line {number} has {len(line)} columns, at most {README_COLUMNS}"
+
+
+def linked_files(tree: Tree) -> Iterator[Finding]:
+    """A link of a document leads to a file of the tree."""
+    for name, lines in tree.text.items():
+        for target in re.findall(r"\]\(([\w./-]+)(?:#[\w-]*)?\)", "\n".join(lines)) if name.suffix == ".md" else ():
+            if not (tree.root / name.parent / target).exists():
+                yield name, f"a link to {target}, which there is not"
+
+
 def types_of_chips(tree: Tree) -> Iterator[Finding]:
     page = Path("docs/testing.md")
     section = "\n".join(tree.text[page]).partition("\n## Types of chips\n")[2].partition("\n## ")[0]
@@ -197,6 +215,8 @@ CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
     ("the module sleeps only between two looks at what it waits for", fixed_sleeps),
     ("numbers of a generation of chips are in its description", one_generation),
     ("CONTRIBUTING.md and architecture.md name files that exist", named_files),
+    (f"README has at most {README_LINES} lines of {README_COLUMNS} columns", short_readme),
+    ("links of documents lead to files", linked_files),
     ("sections that are named by their page exist", named_sections),
     ("docs/testing.md names the guest tests that run on later types of chips", types_of_chips),
     (f"no file is larger than {MAX_BYTES >> 20} MiB", large_files),
