@@ -171,7 +171,7 @@ check-faults: guest ## fault injection: what module, daemon and tools say, and t
 	@ninja -C $(REL) tests/unit/core/test_fault >/dev/null && $(REL)/tests/unit/core/test_fault
 	@tests/vm/run --build $(REL) --output $(BUILD)/tap tests/vm/fault-*.t
 
-lint: ## style: clang-format, shellcheck, SPDX lines
+lint: ## style: clang-format, shellcheck, SPDX lines, subjects of new commits
 	@scripts/lint
 
 # The module's run in guests, the others need no VM
