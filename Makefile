@@ -120,7 +120,7 @@ check-guest: guest test-modules ## the tests that run in guests (TAP)
 		done; exit $$status
 
 .PHONY: check-chips
-check-chips: guest test-modules ## the module's and the device's tests on every later type of chip, and on whole instances
+check-chips: guest test-modules ## the module's and the device's tests on every type of chip after Inferentia, and on whole instances
 	@status=0; for chip in $(LATER); do \
 			NEURON_CHIP=$$chip tests/vm/run --build $(REL) --output $(BUILD)/tap-chips || status=1; \
 			NEURON_WHOLE=1 NEURON_CHIP=$$chip tests/vm/run --build $(REL) --output $(BUILD)/tap-chips/whole \

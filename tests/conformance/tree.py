@@ -202,7 +202,7 @@ def types_of_chips(tree: Tree) -> Iterator[Finding]:
         if name.parts[:2] == ("tests", "vm") and name.suffix == ".t" and any(x.startswith("# later: ") for x in lines)
     }
     for test in sorted(named ^ runs):
-        yield page, f"vm/{test} {'does not run' if test in named else 'runs'} on the later types of chips"
+        yield page, f"vm/{test} {'does not run' if test in named else 'runs'} on the types of chips after Inferentia"
 
 
 CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
@@ -218,7 +218,7 @@ CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
     (f"README has at most {README_LINES} lines of {README_COLUMNS} columns", short_readme),
     ("links of documents lead to files", linked_files),
     ("sections that are named by their page exist", named_sections),
-    ("docs/testing.md names the guest tests that run on later types of chips", types_of_chips),
+    ("docs/testing.md names the guest tests that run on types of chips after Inferentia", types_of_chips),
     (f"no file is larger than {MAX_BYTES >> 20} MiB", large_files),
 ]
 
