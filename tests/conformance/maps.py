@@ -23,7 +23,7 @@ WHAT = {
     "udma": ("UDMA engine", "UDMA engines", "#f8e3d4"), "tdma": ("DMA wrapper", "DMA wrappers", "#fbf1e6"),
     "nq": ("core's notification queues", "cores' notification queues", "#e3f0e0"), "misc": ("MISC RAM", "MISC RAM", "#eeeeee"),
     "array": ("core's array counters", "cores' array counters", "#e3f0e0"), "ext": ("emulator's registers", "emulator's registers", "#f4d9d9"),
-    "kept": ("block of kept words", "blocks of kept words", "#f5f5f5"), "regs": ("register space", "register space", "#ffffff"),
+    "kept": ("block of words that hold a value", "blocks of words that hold a value", "#f5f5f5"), "regs": ("register space", "register space", "#ffffff"),
     "memory": ("memory", "memories", "#fdf3c4"),
 }  # fmt: skip
 

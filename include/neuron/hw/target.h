@@ -13,7 +13,7 @@
 #include <stdint.h>
 #endif
 
-/* Of the largest generation; each table is checked against them where it is defined */
+/* Limits, those of the largest generation; each table is checked against them where it is defined */
 #define NEURON_ENGINES_MAX 5
 #define NEURON_SEMAPHORES_MAX 256
 #define NEURON_EVENTS_MAX 256
