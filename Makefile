@@ -93,6 +93,14 @@ check-sweep: programs ## operators on the ends of their types, against onnxrunti
 	@scripts/install-deps --networks
 	@set -e; for s in tests/sweep/onnx.py tests/sweep/hlo.py; do $$s --build $(REL) --target $(TARGET); done
 
+NEFF_HASHES = tests/conformance/neff_hashes.py
+NEFF_PROGRAMS = . $(REL)/tools/neuronx-cc/neuronx-cc $(REL)/tests/unit/ncc/test_onnx_nodes
+.PHONY: check-neffs neff-hashes
+check-neffs: programs ## the compiler writes, bit by bit, the NEFFs that it wrote before, of every model in tests/data
+	@$(NEFF_HASHES) $(NEFF_PROGRAMS)
+neff-hashes: programs ## takes today's NEFFs for those of check-neffs
+	@$(NEFF_HASHES) --write $(NEFF_PROGRAMS)
+
 .PHONY: check-frameworks check-frameworks-short
 check-frameworks: programs ## JAX on the wheel of the plug-in, against its CPU (nine versions from PyPI; JAX="0.6.2 0.12.0.1": these)
 	@scripts/install-deps --frameworks
