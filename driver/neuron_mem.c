@@ -129,7 +129,7 @@ static int backing_alloc_host(struct neuron_mc *mc)
 	return ret;
 }
 
-/* Right below what the pool's scratchpad has, as under the public driver */
+/* Right below the scratchpad of a memory's pool, as under the public driver */
 static unsigned long scratch_alloc(struct neuron_mc *mc)
 {
 	struct neuron_device *nd = mc->nd;
