@@ -4,8 +4,8 @@
 # without its numbers. The specification of custom_call has backend_config hold a dictionary when api_version is 4
 # (API_VERSION_TYPED_FFI); in the StableHLO that jax lowers to and exports api_version is its default, 1 (API_VERSION_ORIGINAL),
 # backend_config is empty, and the dictionary is an attribute that the specification has not, mhlo.backend_config. The HLO made from the
-# same module says API_VERSION_TYPED_FFI. Its own LAPACK calls are written so, too: here the triangle that a Cholesky decomposition reads
-# is there alone.
+# same module says API_VERSION_TYPED_FFI. JAX's own LAPACK calls are written so, too: here the triangle that a Cholesky decomposition
+# reads is there alone.
 # usage: jax-ffi-dictionary.sh [PYTHON >= 3.12]
 set -eu
 python=${1:-python3}

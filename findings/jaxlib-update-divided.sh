@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# jaxlib 0.12.0.1, CPU: on an array divided over devices, dynamic_update_slice loses an update of one element whose start index lies
-# outside. StableHLO's specification of dynamic_update_slice clamps start indices, and so does the program without a division, a division
-# of the same program with an update of two elements, and dynamic_slice: [0, 0, 0, 1] of zeros, update 1 at 9. Over two devices the result is
-# [0, 0, 0, 0]. It is enough that one sharding constraint divides the operand.
+# jaxlib 0.12.0.1, CPU: on an array divided over devices, dynamic_update_slice loses an update one element wide along the divided axis if
+# its start index lies outside. StableHLO's specification of dynamic_update_slice clamps start indices, and so does the program without a
+# division, the divided one with an update two wide, and dynamic_slice: [0, 0, 0, 1] of zeros, update 1 at 9. Over two devices the result
+# is [0, 0, 0, 0]. It is enough that one sharding constraint divides the operand.
 # usage: jaxlib-update-divided.sh [PYTHON >= 3.12]
 set -eu
 python=${1:-python3}

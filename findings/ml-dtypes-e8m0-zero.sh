@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # ml_dtypes 0.6.0 and NumPy 2.4.6: float8_e8m0fnu, which has no zero, has two for NumPy. np.zeros clears bytes, and the byte 0 is 2^-127;
 # a 0 that is converted is NaN. So np.zeros and np.full of 0 differ, and np.sum, which starts at a converted 0, is NaN of any array. onnx
-# 1.23.2's Cast, whose table has 0 become the smallest number by default, gives 2^-127 where astype gives NaN.
+# 1.23.2's Cast, whose table has 0 become 0 by default, gives 2^-127 where astype gives NaN.
 # usage: ml-dtypes-e8m0-zero.sh [PYTHON >= 3.11]
 set -eu
 python=${1:-python3}

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # onnx 1.23.2: its reference evaluator runs GRU and LSTM without a word as if sequence_lens, clip and activations were not there: each
-# sequence has the full length, every gate is a Sigmoid or Tanh, and nothing is clipped. An LSTM of 2 with all weights 1 is 0.608 with
-# clip 0.5, too, where onnxruntime 1.32.0 has 0.174, and a step beyond a sequence's length, 0 in onnxruntime, is not.
+# sequence has the full length, every gate is a Sigmoid or Tanh, and nothing is clipped. An LSTM of 2 whose input weights are 1 is 0.608
+# with clip 0.5, too, where onnxruntime 1.32.0 has 0.174, and a step beyond a sequence's length, 0 in onnxruntime, is not.
 # usage: onnx-recurrent-ignored.sh [PYTHON >= 3.11]
 set -eu
 python=${1:-python3}
