@@ -241,7 +241,10 @@ struct ncc_op {
 		};
 	};
 	void *data; /* a constant's; NCC_HOST_CALL: struct ncc_host_call */
-	/* of a parameter that counts a loop's iterations, and of whole numbers in fp32: both */
+	/*
+	 * the least and the greatest value: of a parameter that counts a loop's iterations, and of
+	 * whole numbers in fp32
+	 */
 	const int64_t *bounds;
 	union {
 		struct {
