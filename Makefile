@@ -15,6 +15,9 @@ JAX ?=
 # whose chip the networks are compiled for
 TARGET ?= inf1
 SOAK_SEED ?=
+# some groups of the measures alone; whether they are written down
+ONLY ?=
+WRITE ?=
 # on what other Debian, and what of this file there
 SUITE ?= trixie
 STEPS ?=
@@ -125,7 +128,7 @@ check-guest: guest test-modules ## the tests that run in guests (TAP)
 		done; exit $$status
 
 .PHONY: check-chips
-check-chips: guest test-modules ## the module's and the device's tests on every later type of chip, and on whole instances
+check-chips: guest test-modules ## the module's and the device's tests on every type of chip after Inferentia, and on whole instances
 	@status=0; for chip in $(LATER); do \
 			NEURON_CHIP=$$chip tests/vm/run --build $(REL) --output $(BUILD)/tap-chips || status=1; \
 			NEURON_WHOLE=1 NEURON_CHIP=$$chip tests/vm/run --build $(REL) --output $(BUILD)/tap-chips/whole \
@@ -176,7 +179,7 @@ check-faults: guest ## fault injection: what module, daemon and tools say, and t
 	@ninja -C $(REL) tests/unit/core/test_fault >/dev/null && $(REL)/tests/unit/core/test_fault
 	@tests/vm/run --build $(REL) --output $(BUILD)/tap tests/vm/fault-*.t
 
-lint: ## style: clang-format, shellcheck, SPDX lines
+lint: ## style: clang-format, shellcheck, SPDX lines, subjects of new commits
 	@scripts/lint
 
 # The module's run in guests, the others need no VM
@@ -185,8 +188,8 @@ mutate: $(if $(filter $(GUEST_AREAS),$(AREAS)),guest test-modules) | deps ## tak
 	@scripts/install-deps --custom-ops
 	@set -f; KDIR=$(KDIR) tests/mutate/run --build $(BUILD) $(if $(RESUME),--resume) $(addprefix --area ,$(AREAS)) $(MUTATIONS)
 
-bench: guest ## the measures, as ratios of one run
-	@tests/bench/run.py --build $(REL)
+bench: guest ## the measures beside their goals (ONLY=boot,memory: these; WRITE=1: into docs/performance.md)
+	@tests/bench/run.py --build $(REL) $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)
 
 .PHONY: fuzz fuzz-device fuzz-smoke
 fuzz: ## run the fuzzers for FUZZ_TIME seconds in all (600); FUZZ_ENGINE=afl for AFL++
