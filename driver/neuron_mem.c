@@ -203,10 +203,7 @@ static void tree_insert(struct neuron_device *nd, struct neuron_mc *mc)
 	rb_insert_color(&mc->node, &nd->chunks);
 }
 
-/*
- * Takes a chunk off its list in one step, or removal would find the chunk gone and its memory still
- * in use; nd->lock is held
- */
+/* Off its list in one step, or removal finds the chunk gone and memory in use; nd->lock is held */
 static void mc_take_off(struct neuron_mc *mc)
 {
 	struct neuron_device *nd = mc->nd;
