@@ -194,7 +194,7 @@ static NRT_STATUS failed(const struct calling *c, int err)
 		   : NRT_SUCCESS;
 }
 
-/* Has the core's part of the job a mate? */
+/* The part of the job for the logical core's second core; NULL: it has one core */
 static struct rt_subgraph *mate_of(const struct rt_job *job)
 {
 	struct rt_subgraph *second = &job->sg[job->n / 2];

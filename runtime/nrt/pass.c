@@ -217,7 +217,8 @@ static int add_signal(struct rt_subgraph *sg, struct rt_ring *ring, const struct
 				    4);
 }
 
-/* To all ranks, the own one last: what comes behind that has all this rank has given behind it. */
+/* Signals all ranks, the own one last: what follows that signal comes after all that this rank
+ * gave. */
 static int add_signals(struct rt_subgraph *sg, struct rt_ring *ring, unsigned int semaphore)
 {
 	const struct nrt_model *model = sg->model;
