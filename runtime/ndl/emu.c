@@ -82,10 +82,11 @@ static int machine_open(const char *name, void **state)
 static int machine_available(void *state, int *indexes, int size)
 {
 	struct emu_machine *m = state;
-	int n = m->nchips < size ? m->nchips : size;
+	int n = 0;
 
-	for (int i = 0; i < n; i++)
-		indexes[i] = i;
+	for (int i = 0; i < m->nchips && n < size; i++)
+		if (!__atomic_load_n(&m->chip[i].gone, __ATOMIC_ACQUIRE))
+			indexes[n++] = i;
 	return n;
 }
 
@@ -262,6 +263,8 @@ int emu_device_open(struct emu_machine *m, int index, uint8_t user, ndl_device_t
 	if (index < 0 || index >= m->nchips)
 		return -ENODEV;
 	chip = &m->chip[index];
+	if (__atomic_load_n(&chip->gone, __ATOMIC_ACQUIRE))
+		return -ENODEV;
 	n = neighbours(chip, id, port);
 	if (n < 0)
 		return n;
@@ -275,6 +278,7 @@ int emu_device_open(struct emu_machine *m, int index, uint8_t user, ndl_device_t
 	dev->csr_size[1] = chip->gen->bar_size[chip->gen->bar_cores];
 	dev->gen = chip->gen;
 	dev->ops = &emu_ops;
+	dev->gone = &chip->gone;
 
 	priv = malloc(sizeof(*priv));
 	if (!priv)
