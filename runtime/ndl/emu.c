@@ -451,6 +451,12 @@ static int emu_printk(ndl_device_t *dev, const char *text)
 	return n > NEURON_PRINTK_MAX ? -EFAULT : 0; /* a chip in this process has no kernel log */
 }
 
+static int queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx)
+{
+	emu_doorbell(emu_chip(dev));
+	return device_gone(dev) ?: emu_queue_start(dev, eng, qid, tx, rx);
+}
+
 const struct ndl_ops emu_ops = {
 	.close = device_close,
 	.bar_read = bar_read,
@@ -472,7 +478,7 @@ const struct ndl_ops emu_ops = {
 	.eng_get_state = emu_eng_get_state,
 	.queue_init = emu_queue_init,
 	.queue_release = emu_queue_release,
-	.queue_start = emu_queue_start,
+	.queue_start = queue_start,
 	.queue_state = emu_queue_state,
 	.copy_descs = emu_copy_descs,
 	.descs_out = emu_descs_out,

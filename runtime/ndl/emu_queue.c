@@ -178,9 +178,6 @@ int emu_queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, 
 
 	if (ret)
 		return ret;
-	emu_doorbell(chip);
-	if (device_gone(dev))
-		return -ENODEV;
 	pthread_mutex_lock(&chip->lock);
 	ret = queue_own(chip, emu_user(dev), eng, qid);
 	if (!ret)
