@@ -92,6 +92,9 @@ static inline bool npj_type_wide(const struct npj_type *t)
 {
 	return t->host != t->device;
 }
+#define NPJ_NO_64BIT                                                                         \
+	"Neuron chips have no 64-bit types. In JAX leave jax_enable_x64 off (its default), " \
+	"or use a 32-bit dtype"
 /* Elements of host form to device form and back; to and from do not overlap */
 void npj_narrow(const struct npj_type *t, void *to, const void *from, size_t n);
 void npj_widen(const struct npj_type *t, void *to, const void *from, size_t n);

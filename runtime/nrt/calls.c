@@ -190,7 +190,8 @@ static void free_arrays(struct calling *c)
 static NRT_STATUS failed(const struct calling *c, int err)
 {
 	return err ? rt_fail(rt_status_from_errno(err), "NRT", "arrays of %.64s(%llu): %s",
-			     c->call->target, (unsigned long long)c->call->index, strerror(-err))
+			     c->call->target, (unsigned long long)c->call->index,
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
