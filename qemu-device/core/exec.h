@@ -415,9 +415,31 @@ static inline struct neuron_isa_weights exec_weights_for(const struct tpb *t,
 
 /* tpb.c: look at the head of the source, and when it can start */
 void tpb_decode_head(struct tpb *t, unsigned int e);
-void tpb_look(struct tpb *t, unsigned int e); /* when it can start, once it is known */
-uint16_t tpb_watch(const struct tpb *t, const struct neuron_insn *insn); /* what it waits for */
+
+/* tpb_engine.c: an entry in the error queue; engine no_engine: what came from outside */
+void tpb_error(struct tpb *t, unsigned int engine, uint16_t code, uint32_t id, uint64_t data,
+	       uint32_t data2, uint64_t time);
 void tpb_engine_stop(struct tpb *t, unsigned int e, uint16_t code, uint64_t data, uint32_t data2);
+uint16_t tpb_watch(const struct tpb *t, const struct neuron_insn *insn); /* what it waits for */
+void tpb_look_waits(struct tpb *t, unsigned int e, uint64_t from);
+
+static inline void tpb_engine_halt(struct tpb_engine *eng)
+{
+	eng->stopped = true;
+	eng->start = TPB_NEVER;
+}
+
+/* The time at which the head starts: the engine is free, its words have come, its condition holds */
+static inline void tpb_look(struct tpb *t, unsigned int e)
+{
+	struct tpb_engine *eng = &t->eng[e];
+	uint64_t from = eng->time > eng->arrived ? eng->time : eng->arrived;
+
+	if (eng->watch == TPB_WATCH_NONE)
+		eng->start = from;
+	else
+		tpb_look_waits(t, e, from);
+}
 
 void tpb_stand(struct tpb_engine *eng); /* tpb_read.c: tells others whether it waits */
 
@@ -471,7 +493,7 @@ static inline float exec_bias_scale(uint8_t code)
 
 	return bias < 0 ? (float)(1 << -bias) : 1 / (float)(1 << bias);
 }
-/* exec_pe.c: rows of n floats, pitch from one to the next, as their bias has them */
+/* exec_mm.c: rows of n floats, pitch from one to the next, as their bias has them */
 void exec_scale_rows(float *x, size_t pitch, unsigned int rows, size_t n, uint8_t bias);
 /* That of row k and column r, where they lie as struct exec_mm says */
 static inline float *exec_weight(float *w, unsigned int k, unsigned int r)
@@ -479,11 +501,11 @@ static inline float *exec_weight(float *w, unsigned int k, unsigned int r)
 	return w + (size_t)(r / EXEC_MM_ROWS) * EXEC_MM_W_BLOCK + (size_t)k * EXEC_MM_ROWS +
 	       r % EXEC_MM_ROWS;
 }
-/* exec_pe.c: as weights of struct exec_mm n floats of each of rows rows, pitch floats apart; loaded
- * ones, whatever they were */
+/* Weights of struct exec_mm, from n floats of each of rows rows, pitch floats apart */
 void exec_weights_floats(struct tpb *t, float *w, const float *in, size_t pitch, unsigned int rows,
 			 size_t n);
-void exec_weights_plain(struct tpb_weights *w);
+void exec_weights_plain(struct tpb_weights *w); /* Loaded weights become floats. */
+/* A product, or a sum with what is in dst */
 void exec_mm_run(struct tpb *t, struct exec_mm *mm, struct exec_operand *dst, bool accumulate,
 		 void (*matmul)(const struct exec_mm *mm));
 /* exec_pe_forms.c: products of more than one row a partition, transposes that move bits */
@@ -497,7 +519,7 @@ int exec_pe(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fau
 int exec_act(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
 int exec_pool(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
 int exec_gpsimd(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
-void exec_elementwise(struct tpb *t, const struct neuron_insn *insn); /* exec_pool.c */
+void exec_elementwise(struct tpb *t, const struct neuron_insn *insn); /* exec_elementwise.c */
 void exec_tensor_reduce(struct tpb *t, const struct neuron_insn *insn); /* exec_reduce.c */
 void exec_transpose(struct tpb *t, const struct neuron_insn *insn); /* exec_transpose.c */
 void exec_indexed_gather(struct tpb *t, const struct neuron_insn *insn); /* exec_index.c */

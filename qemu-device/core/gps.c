@@ -76,16 +76,6 @@ void gps_start(struct gps *g, uint32_t mask, uint32_t entry, uint32_t a0)
 	}
 }
 
-/* Why an access of size bytes is none */
-enum neuron_gps_cause gps_foreign(uint32_t addr, unsigned int size, bool store)
-{
-	if (addr & (size - 1))
-		return NEURON_GPS_ALIGN;
-	if (addr < NEURON_GPS_NULL || addr >= (uint32_t)-0x10000)
-		return NEURON_GPS_STACK;
-	return store ? NEURON_GPS_STORE : NEURON_GPS_LOAD;
-}
-
 static enum gps_stop fault(struct gps *g, unsigned int core, enum neuron_gps_cause cause,
 			   uint32_t data)
 {

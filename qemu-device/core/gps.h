@@ -104,6 +104,16 @@ static inline bool gps_in_lib(const struct gps *g, uint32_t addr, uint32_t size)
 	return addr - NEURON_GPS_LIB < g->lib_bytes && !(addr & (size - 1));
 }
 
+/* Why an address is no processor's to access, be it for its alignment */
+static inline enum neuron_gps_cause gps_foreign(uint32_t addr, unsigned int size, bool store)
+{
+	if (addr & (size - 1))
+		return NEURON_GPS_ALIGN;
+	if (addr < NEURON_GPS_NULL || addr >= (uint32_t)-0x10000)
+		return NEURON_GPS_STACK;
+	return store ? NEURON_GPS_STORE : NEURON_GPS_LOAD;
+}
+
 enum gps_stop {
 	GPS_RAN, /* as many instructions as it was given */
 	GPS_ENDED, /* it has ended by itself */
@@ -117,8 +127,6 @@ enum gps_stop gps_run(struct tpb *t, struct gps *gps, unsigned int core, uint32_
 void gps_vector_decode(struct gps_insn *in, uint32_t word);
 enum neuron_gps_cause gps_vector(struct gps *gps, unsigned int core, const struct gps_insn *in,
 				 uint32_t *cost, uint32_t *data);
-/* Why an access of size bytes is none */
-enum neuron_gps_cause gps_foreign(uint32_t addr, unsigned int size, bool store);
 /* may a state that was loaded go on with these? */
 bool gps_vector_sane(const struct gps_vector *v);
 

@@ -191,17 +191,6 @@ static void access_csr(struct gps_core *c, const struct gps_insn *in)
 		c->x[in->rd] = old;
 }
 
-bool gps_vclash(unsigned int d, int d_lmul, int d_size, unsigned int s, int s_lmul, int s_size)
-{
-	unsigned int nd = gps_vregs(d_lmul), ns = gps_vregs(s_lmul);
-
-	if (d_size == s_size || !gps_vmeet(d, nd, s, ns))
-		return false;
-	if (d_size < s_size)
-		return d != s;
-	return s_lmul < 0 || d + nd != s + ns;
-}
-
 /* The widths of result and operands, and their groups */
 struct shape {
 	int8_t d, a, b; /* logarithms of widths, relative to SEW's; MASK: bits */

@@ -187,7 +187,17 @@ static inline uint32_t gps_vcost(uint32_t n, unsigned int size)
 }
 
 /* Two groups, of a result and an operand, that may not overlap as they do */
-bool gps_vclash(unsigned int d, int d_lmul, int d_size, unsigned int s, int s_lmul, int s_size);
+static inline bool gps_vclash(unsigned int d, int d_lmul, int d_size, unsigned int s, int s_lmul,
+			      int s_size)
+{
+	unsigned int nd = gps_vregs(d_lmul), ns = gps_vregs(s_lmul);
+
+	if (d_size == s_size || !gps_vmeet(d, nd, s, ns))
+		return false;
+	if (d_size < s_size)
+		return d != s;
+	return s_lmul < 0 || d + nd != s + ns;
+}
 #define GPS_BITS (-1) /* the width of masks */
 
 /* gps_vector_memory.c: a load or store. 0, or a fault with its address */
