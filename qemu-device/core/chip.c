@@ -1,57 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chip as a whole: creation, reset, rest, counters. Called through ncore.h; owns the lifetime
- * of everything else in struct ncore_chip.
+ * The chip as a whole: creation, rest, sensors. Called through ncore.h; owns the lifetime of
+ * everything else in struct ncore_chip.
  */
 #include "chip.h"
+
+#include "event.h"
+#include "guard.h"
+#include "link.h"
+#include "notify.h"
+#include "pool.h"
+#include "reset.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static const char *const event_names[NCORE_EV_COUNT] = {
-	[NCORE_EV_MMIO_READ] = "mmio_read",
-	[NCORE_EV_MMIO_WRITE] = "mmio_write",
-	[NCORE_EV_FWIO] = "fwio",
-	[NCORE_EV_RESET] = "reset",
-	[NCORE_EV_DOORBELL] = "doorbell",
-	[NCORE_EV_DESC] = "desc",
-	[NCORE_EV_DMA_ERROR] = "dma_error",
-	[NCORE_EV_INSN] = "insn",
-	[NCORE_EV_ENGINE_ERROR] = "engine_error",
-	[NCORE_EV_NOTIFY] = "notify",
-	[NCORE_EV_SEMAPHORE] = "semaphore",
-	[NCORE_EV_GUEST_ERROR] = "guest_error",
-	[NCORE_EV_LINK] = "link",
-	[NCORE_EV_FAULT] = "fault",
-};
-
-const char *ncore_event_name(enum ncore_event ev)
-{
-	return (unsigned int)ev < NCORE_EV_COUNT ? event_names[ev] : NULL;
-}
-
-void ncore_event_send(struct ncore_chip *chip, enum ncore_event ev, uint64_t a, uint64_t b,
-		      uint64_t c, uint64_t d)
-{
-	const uint64_t arg[4] = { a, b, c, d };
-
-	chip->ops->event(chip->cfg.opaque, ev, arg);
-}
-
-void ncore_guest_error(struct ncore_chip *chip, enum ncore_guest_error kind, uint64_t where,
-		       uint64_t value)
-{
-	atomic_fetch_add(&chip->guest_errors[kind], 1);
-	ncore_event(chip, NCORE_EV_GUEST_ERROR, kind, where, value, 0);
-}
-
-uint64_t ncore_guest_errors(struct ncore_chip *chip, enum ncore_guest_error kind)
-{
-	return (unsigned int)kind < NCORE_GE_COUNT ? atomic_load(&chip->guest_errors[kind]) : 0;
-}
 
 uint64_t ncore_sensor_get(struct ncore_chip *chip, enum ncore_sensor sensor)
 {
@@ -128,174 +93,6 @@ static enum tpb_fault op_fault(void *opaque, bool datapath)
 static const struct tpb_ops tpb_ops = { TPB_OPS };
 static const struct tpb_ops tpb_ops_trace = { TPB_OPS, .insn = op_insn };
 
-/* Resets. chip->lock is held in all of them. */
-
-static void stop_lanes(struct ncore_chip *chip)
-{
-	unsigned int i;
-
-	for (i = 0; i < chip->lanes; i++)
-		ncore_lane_stop(&chip->lane[i]);
-}
-
-static void start_lanes(struct ncore_chip *chip)
-{
-	unsigned int i;
-
-	for (i = 0; i < chip->lanes; i++)
-		ncore_lane_start(&chip->lane[i]);
-}
-
-static void clear_core_memory(struct ncore_chip *chip, struct ncore_mem *mem)
-{
-	if (!chip->cfg.nan_fill) {
-		ncore_mem_clear(chip, mem);
-		return;
-	}
-	memset(mem->ptr, 0xff, mem->size); /* This pattern is a NaN in every floating type. */
-	ncore_mem_dirty(chip, mem, mem->ptr, mem->size);
-}
-
-static void reset_core(struct ncore_chip *chip, unsigned int core)
-{
-	struct ncore_core *c = &chip->core[core];
-
-	tpb_reset(c->tpb);
-	ncore_lane_reset(&chip->lane[core]);
-	clear_core_memory(chip, &c->sbuf);
-	clear_core_memory(chip, &c->psum);
-}
-
-/*
- * Work that a core's program queued: on its lane, feeding it, or rung on its own engines, whose
- * descriptors may be about to feed it. Not the driver's copies, which may be anybody's.
- */
-static bool belongs_to(const struct neuron_gen *gen, const struct ncore_queue *q, unsigned int core)
-{
-	if ((q->state != NCORE_Q_IDLE && q->lane == core) || q->home == core)
-		return true;
-	return neuron_gen_queue_core(gen, q->engine, q->index) == core &&
-	       !neuron_gen_is_copy_queue(gen, q->engine, q->index);
-}
-
-static void rest_queues(struct ncore_chip *chip, unsigned int core)
-{
-	unsigned int e, i;
-
-	for (e = 0; e < chip->gen->dma_engines; e++)
-		for (i = 0; i < NCORE_QUEUES && chip->udma[e].used; i++) {
-			struct ncore_queue *q = &chip->udma[e].queue[i];
-
-			if (belongs_to(chip->gen, q, core))
-				ncore_queue_rest(chip, q);
-		}
-}
-
-void ncore_reset_cores(struct ncore_chip *chip, unsigned int map)
-{
-	const unsigned int all = (1u << chip->gen->cores) - 1;
-	unsigned int i;
-
-	if (!map)
-		map = neuron_gen_reset_map(chip->gen, all);
-	stop_lanes(chip);
-	for (i = 0; i < chip->gen->cores; i++) {
-		if (!(map >> i & 1))
-			continue;
-		rest_queues(chip, i);
-		reset_core(chip, i);
-	}
-	for (i = 0; i < chip->topsps; i++)
-		if (neuron_gen_resets_topsp(chip->gen, map, i))
-			ncore_topsp_reset(chip, i);
-	ncore_misc_reset(chip, false);
-	start_lanes(chip);
-}
-
-/* Guard, lanes, cores' engines and notification queues: what every reset of the chip clears */
-static void reset_execution(struct ncore_chip *chip)
-{
-	unsigned int i;
-
-	ncore_guard_reset(chip);
-	for (i = 0; i < chip->kepts; i++)
-		ncore_store(&chip->kept[i], 0);
-	for (i = 0; i < chip->lanes; i++)
-		ncore_lane_reset(&chip->lane[i]);
-	for (i = 0; i < chip->gen->cores; i++) {
-		tpb_reset(chip->core[i].tpb);
-		ncore_nq_reset(chip, i);
-		atomic_store(&chip->core[i].dma_bytes, 0);
-		atomic_store(&chip->core[i].dma_descs, 0);
-		for (unsigned int k = 0; k < NEURON_PERF_STREAMS; k++)
-			atomic_store(&chip->core[i].streams[k], 0);
-	}
-	for (i = 0; i < chip->topsps; i++) {
-		ncore_topsp_reset(chip, i);
-		ncore_nq_reset(chip, chip->gen->cores + i);
-	}
-}
-
-/* Cores, engines and notification queues, not the memories */
-void ncore_reset_queues(struct ncore_chip *chip)
-{
-	unsigned int i;
-
-	for (i = 0; i < chip->gen->dma_engines; i++)
-		ncore_udma_reset(chip, i);
-	reset_execution(chip);
-}
-
-/* The firmware's device reset. The DMA engines come to rest and keep their configuration. */
-static void rest_all(struct ncore_chip *chip)
-{
-	unsigned int i;
-
-	for (i = 0; i < chip->gen->dma_engines; i++)
-		ncore_udma_rest(chip, i);
-	reset_execution(chip);
-}
-
-static void reset_all(struct ncore_chip *chip, bool power)
-{
-	unsigned int i;
-
-	stop_lanes(chip); /* This may drop the lock; nothing after it does. */
-	atomic_store(&chip->up, false);
-	ncore_link_sync(chip);
-	if (power)
-		ncore_reset_queues(chip);
-	else
-		rest_all(chip);
-	for (i = 0; i < chip->gen->cores; i++) {
-		clear_core_memory(chip, &chip->core[i].sbuf);
-		clear_core_memory(chip, &chip->core[i].psum);
-	}
-	ncore_misc_reset(chip, power);
-	if (power) {
-		ncore_irq_reset(chip);
-		ncore_mem_clear(chip, &chip->dram);
-		for (i = 0; i < NCORE_GE_COUNT; i++)
-			atomic_store(&chip->guest_errors[i], 0);
-	}
-	atomic_store(&chip->up, true);
-	ncore_link_sync(chip);
-	start_lanes(chip);
-}
-
-void ncore_reset_device(struct ncore_chip *chip)
-{
-	reset_all(chip, false);
-}
-
-void ncore_chip_reset(struct ncore_chip *chip, enum ncore_reset kind)
-{
-	pthread_mutex_lock(&chip->lock);
-	reset_all(chip, true);
-	pthread_mutex_unlock(&chip->lock);
-	ncore_event(chip, NCORE_EV_RESET, 0, kind, 0, 0);
-}
-
 /* Rest */
 
 static bool any_running(struct ncore_chip *chip)
@@ -343,7 +140,7 @@ void ncore_chip_resume(struct ncore_chip *chip)
 	pthread_mutex_lock(&chip->lock);
 	if (chip->paused) {
 		chip->paused--;
-		start_lanes(chip);
+		ncore_lanes_start(chip);
 	}
 	pthread_mutex_unlock(&chip->lock);
 }
@@ -440,6 +237,7 @@ static struct ncore_chip *alloc_chip(const struct neuron_gen *gen)
 	if (!chip)
 		return NULL;
 	chip->gen = gen;
+	chip->block = ncore_blocks;
 	chip->lanes = gen->cores + 1u;
 	chip->nqs = neuron_gen_nqs(gen);
 	chip->topsps = neuron_gen_topsps(gen);
@@ -537,11 +335,11 @@ static int build(struct ncore_chip *chip)
 	if (ret)
 		return ret;
 	for (i = 0; i < chip->gen->cores && chip->cfg.nan_fill; i++) {
-		clear_core_memory(chip, &chip->core[i].sbuf);
-		clear_core_memory(chip, &chip->core[i].psum);
+		ncore_mem_reset(chip, &chip->core[i].sbuf);
+		ncore_mem_reset(chip, &chip->core[i].psum);
 	}
 	atomic_store(&chip->up, true);
-	return ncore_link_attach(chip);
+	return ncore_end_attach(chip);
 }
 
 int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **out)

@@ -5,6 +5,7 @@
  * lies in memory that a guest sees; they are part of the queue's state (state.c).
  */
 #include "chip.h"
+#include "guard.h"
 
 #include <errno.h>
 
@@ -23,17 +24,6 @@ static uint64_t run_at(const struct tpb_transfer *t, unsigned int side, uint32_t
 	for (unsigned int d = NEURON_DMA_DIMS; d--; i /= t->num[side][d])
 		at += (uint64_t)((int64_t)(i % t->num[side][d]) * t->step[side][d]);
 	return at;
-}
-
-bool ncore_made_due(const struct ncore_queue *q)
-{
-	const struct ncore_transfers *w = q->made;
-	const struct ncore_ring *m = &q->ring[NCORE_M2S];
-
-	if (w->open)
-		return true;
-	return atomic_load_explicit(&w->count, memory_order_relaxed) && !q->in_packet && !m->open &&
-	       !q->ring[NCORE_S2M].open && (int32_t)(m->closed - w->entry[w->first].after) >= 0;
 }
 
 static int append(struct ncore_lane *lane, struct ncore_queue *q, const struct tpb_transfer *t,
@@ -117,15 +107,4 @@ bool ncore_made_finish(struct ncore_lane *lane, struct ncore_queue *q, uint64_t 
 	w->at = 0;
 	atomic_fetch_sub(&w->count, 1);
 	return true;
-}
-
-void ncore_made_forget(struct ncore_queue *q)
-{
-	struct ncore_transfers *w = q->made;
-
-	if (atomic_load(&w->count) || w->at || w->open) { /* else its pages stay untouched */
-		atomic_store(&w->count, 0);
-		w->at = 0;
-		w->open = false;
-	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Transfers that instructions make, as chip.h has them in a queue. Private to the core library */
+/* Private to the core library: transfers that instructions make, which a queue holds. */
 #ifndef NCORE_DGE_H
 #define NCORE_DGE_H
 
@@ -26,13 +26,14 @@ struct ncore_transfers {
 	struct ncore_transfer *entry; /* NCORE_TRANSFERS; an idle queue touches none */
 };
 
-/* dge.c: transfers that instructions make. Is one the next thing that the queue does? */
+/* queue.c: whether a transfer is the next thing that the queue does; the queue forgets them all */
 bool ncore_made_due(const struct ncore_queue *q);
+void ncore_made_forget(struct ncore_queue *q);
+/* dge.c */
 int ncore_made_append(struct ncore_lane *lane, const struct tpb_transfer *t, uint64_t time);
 bool ncore_made_open(struct ncore_queue *q); /* its next run into the halves; false: it has none */
 void ncore_made_close(struct ncore_queue *q); /* that run is done */
 /* ... and with it a whole transfer: +1 at a time */
 bool ncore_made_finish(struct ncore_lane *lane, struct ncore_queue *q, uint64_t time);
-void ncore_made_forget(struct ncore_queue *q);
 
 #endif

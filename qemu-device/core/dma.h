@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What dma.c, series.c, what they compute with and state.c know of a queue's descriptors and turn.
- * Private to them
+ * Private to the core library: the work of a queue. dma.c copies packet after packet; packet.c
+ * takes descriptors; series.c copies pieces that are alike; dma_compute.c and dma_stream.c compute.
  */
 #ifndef NCORE_DMA_H
 #define NCORE_DMA_H
@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "chip.h"
+#include "copy.h"
+#include "neuron/isa/cost.h"
 
 #define NCORE_META_UNKNOWN \
 	(NEURON_UDMA_META_OP_MASK | 0x00077fc0u) /* operation, CRC, endian fields */
@@ -45,11 +47,6 @@ struct ncore_turn {
 	struct ncore_budget *budget;
 	unsigned int *move;
 };
-
-static inline uint64_t ncore_queue_time(const struct ncore_queue *q)
-{
-	return atomic_load_explicit(&q->time, memory_order_relaxed);
-}
 
 /*
  * Virtual time. A doorbell of the host may come at any virtual time, so what it starts takes no
@@ -97,29 +94,100 @@ static inline void ncore_move(uint8_t *dst, const uint8_t *src, uint64_t len)
 		*dst = *src;
 }
 
+static inline uint32_t ncore_ring_len(struct ncore_ring *r)
+{
+	return ncore_load(ncore_ring_reg(r, NEURON_UDMA_Q_LEN)) & 0xffffff;
+}
+
+/* Done with n descriptors */
+static inline void ncore_ring_close(struct ncore_ring *r, uint32_t n)
+{
+	uint32_t head = atomic_load(&r->head) + n;
+
+	r->open = false;
+	r->done = 0;
+	r->closed += n;
+	r->cache_at += n;
+	if (head >= ncore_ring_len(r)) {
+		head = 0;
+		r->ring_id = (r->ring_id + 1) & 3;
+		r->cached = 0;
+	}
+	atomic_store_explicit(&r->head, head, memory_order_relaxed);
+	atomic_store_explicit(&r->taken, r->taken + n, memory_order_relaxed);
+}
+
+/* The time at which a copied run is through one shared server, behind the runs before it, or end */
+static inline uint64_t ncore_pass(struct ncore_lane *lane, const struct ncore_copy *c,
+				  unsigned int way, uint64_t end)
+{
+	uint64_t *free = &lane->shared.way[way];
+
+	if (way == NCORE_WAY_FREE)
+		return end;
+	*free = (*free > c->time ? *free : c->time) +
+		neuron_transfer_time(c->done, lane->chip->way_kib[way]);
+	return *free > end ? *free : end;
+}
+
+/* The time at which a copy is over: the slowest server that it went through decides */
+static inline uint64_t ncore_end_time(struct ncore_lane *lane, const struct ncore_copy *c)
+{
+	const struct neuron_costs *cost = &lane->chip->gen->target->cost;
+	uint64_t end = c->time + neuron_transfer_time(c->done, cost->dma_kib);
+
+	if (!c->shares)
+		return end;
+	return ncore_pass(lane, c, c->to, ncore_pass(lane, c, c->from, end)) +
+	       c->beyond * neuron_transfer_time(c->done, cost->link_kib);
+}
+
+static inline void ncore_set_time(struct ncore_lane *lane, struct ncore_queue *q,
+				  const struct ncore_copy *c, uint64_t time)
+{
+	atomic_store_explicit(&q->time, time, memory_order_relaxed);
+	if (c->shares)
+		lane->shared.dma[q->engine] = time;
+}
+
+static inline void ncore_end_packet(struct ncore_queue *q)
+{
+	q->in_packet = false;
+	q->packet_descs[NCORE_M2S] = q->packet_descs[NCORE_S2M] = 0;
+}
+
+/* packet.c: takes descriptors of a queue's packets and checks them */
+
 /* Reports an error that the guest made. */
 void ncore_stop_queue(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code, uint64_t addr);
-/* The same of a compressed stream, for a reason of enum neuron_stream_error */
+/* ... one of a compressed stream, for a reason of enum neuron_stream_error */
 void ncore_refuse_stream(struct ncore_chip *chip, struct ncore_queue *q, uint64_t addr,
 			 uint32_t reason);
 /* Opens the next TX descriptor, which goes on with the packet. -errno: the queue stopped */
-int ncore_open_source(struct ncore_turn *t);
-/* The same of the next RX descriptor */
-int ncore_open_destination(struct ncore_turn *t);
+int ncore_open_source(struct ncore_chip *chip, struct ncore_queue *q);
+/* ... the next RX descriptor */
+int ncore_open_destination(struct ncore_chip *chip, struct ncore_queue *q);
+/* Whether an injected fault strikes the open TX descriptor, after which the queue no longer runs */
+bool ncore_struck(struct ncore_chip *chip, struct ncore_queue *q);
 /* Accounts for bytes that went through all of the descriptors that are open; last: of a packet */
 void ncore_computed(struct ncore_turn *t, const struct ncore_copy *c, uint64_t extra, bool last);
+
 /* dma_compute.c: what the open RX descriptor's second word asks for */
 enum ncore_step ncore_compute(struct ncore_turn *t, struct ncore_copy *c);
-/* dma_stream.c: the same if it is to be compressed, decompressed or transposed */
+/* dma_stream.c: compresses, decompresses or transposes, where that word asks for it */
 static inline bool ncore_is_stream(const struct ncore_desc *rx)
 {
 	return (ncore_desc_meta(rx) & NEURON_DMA_COMPUTE_OP) >> 12 >= NEURON_DMA_COMPRESS;
 }
 enum ncore_step ncore_stream(struct ncore_turn *t, struct ncore_copy *c);
 
-/* Done with n descriptors */
-void ncore_ring_close(struct ncore_ring *r, uint32_t n);
 /* series.c: pieces like the one that is over. false: something else comes before the next one */
 bool ncore_series(struct ncore_turn *t);
+
+/* dma.c: packets up to one that is not before other's, or its start not before the next
+ * instruction's */
+enum ncore_step ncore_queue_step(struct ncore_lane *lane, struct ncore_queue *q,
+				 const struct ncore_queue *other, struct ncore_budget *budget,
+				 unsigned int *move);
 
 #endif

@@ -4,12 +4,13 @@
  * greatest ones of up to sixteen sources (docs/hardware.md, DMA). What an RX descriptor's second
  * word asks for is done with all its sources at once, so that a queue is never saved within it.
  */
+#include "copy.h"
 #include "dma.h"
+#include "event.h"
 
 #include <errno.h>
 
 #include "exec.h"
-#include "neuron/isa/cost.h"
 #include "neuron/isa/table.h"
 
 #define CHUNK 1024 /* elements at once */
@@ -64,7 +65,7 @@ static int take_sources(struct ncore_turn *t, struct compute *k, bool *last)
 	uint32_t len = k->elements * neuron_isa_dtypes[k->from].size;
 
 	for (unsigned int i = 0; i < k->sources; i++) {
-		int ret = m->open ? 0 : ncore_open_source(t);
+		int ret = m->open ? 0 : ncore_open_source(t->lane->chip, t->q);
 
 		if (ret)
 			return ret;

@@ -4,12 +4,13 @@
  * (docs/hardware.md, Compressed streams, Transposes). A packet is done all at once, so that a queue
  * is never saved within it; and nothing is written before the whole is known to be right.
  */
+#include "copy.h"
 #include "dma.h"
+#include "event.h"
 #include "stream.h"
 
 #include <errno.h>
 
-#include "neuron/isa/cost.h"
 #include "neuron/isa/table.h"
 
 /* Where the elements of a stream go */
@@ -78,7 +79,7 @@ static uint32_t gather(struct ncore_turn *t, struct ncore_copy *c, unsigned int 
 			stop(t, NEURON_NERR_DMA_DESC, m->cur.addr);
 			return 0;
 		}
-		if (!m->open && ncore_open_source(t))
+		if (!m->open && ncore_open_source(t->lane->chip, t->q))
 			return 0;
 		len = ncore_desc_len(&m->cur);
 		last = ncore_desc_ctrl(&m->cur) & NEURON_UDMA_DESC_LAST;
@@ -132,7 +133,7 @@ static int take_places(struct ncore_turn *t, uint32_t raw, struct places *p)
 	uint32_t room = 0;
 
 	for (p->n = 0;; p->n++) {
-		if (!s->open && ncore_ring_credit(s) && ncore_open_destination(t))
+		if (!s->open && ncore_ring_credit(s) && ncore_open_destination(t->lane->chip, t->q))
 			return -EIO;
 		if (!s->open || ncore_desc_meta(&s->cur) != word ||
 		    ncore_desc_len(&s->cur) > raw - room)

@@ -5,7 +5,9 @@
  * faults are the host's, not the guest's: no reset clears them and no saved state holds them; what
  * they have done to the chip is state like any other.
  */
-#include "chip.h"
+#include "event.h"
+#include "link.h"
+#include "route.h"
 
 #include <errno.h>
 #include <inttypes.h>

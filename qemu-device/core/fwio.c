@@ -4,7 +4,9 @@
  * byte, which the driver polls, is written last. Later firmware takes requests from MISC RAM's
  * words, too. chip->lock is held.
  */
-#include "chip.h"
+#include "copy.h"
+#include "event.h"
+#include "misc.h"
 
 #include <errno.h>
 #include <string.h>

@@ -115,3 +115,13 @@ void ncore_mem_dirty(struct ncore_chip *chip, const struct ncore_mem *mem, const
 		chip->ops->mark_dirty(chip->cfg.opaque, mem->name,
 				      (uint64_t)((const uint8_t *)ptr - mem->ptr), len);
 }
+
+void ncore_mem_reset(struct ncore_chip *chip, struct ncore_mem *mem)
+{
+	if (!chip->cfg.nan_fill) {
+		ncore_mem_clear(chip, mem);
+		return;
+	}
+	memset(mem->ptr, 0xff, mem->size); /* This pattern is a NaN in every floating type. */
+	ncore_mem_dirty(chip, mem, mem->ptr, mem->size);
+}

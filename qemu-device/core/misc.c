@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MISC RAM, the page that the driver shares with the firmware, and the registers of the
- * emulator extension. Words that
- * the firmware owns are made up when they are read; the others hold what was written.
+ * MISC RAM, the page that the driver shares with the firmware. Words that the firmware owns are
+ * made up when they are read; the others hold what was written. What writes make the firmware do is
+ * firmware.c's.
  */
-#include "chip.h"
+#include "misc.h"
+
+#include <errno.h>
 
 static uint32_t sensor(struct ncore_chip *chip, enum ncore_sensor which)
 {
@@ -83,7 +85,7 @@ static uint32_t device_id(struct ncore_chip *chip)
 	return chip->gen->routing[slot % NEURON_ROUTES] + slot / NEURON_ROUTES * NEURON_ROUTES;
 }
 
-uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
+uint32_t ncore_misc_read(struct ncore_chip *chip, unsigned int index, uint32_t rel)
 {
 	unsigned int memory = ecc_memory(chip, rel);
 
@@ -143,71 +145,21 @@ bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel)
 	}
 }
 
+int ncore_misc_post(struct ncore_chip *chip, struct ncore_lane *lane, unsigned int index,
+		    const struct ncore_post *post)
+{
+	const uint32_t rel = (uint32_t)post->addr;
+
+	if (!ncore_misc_plain(chip, rel))
+		return -EACCES;
+	ncore_store(&chip->misc[rel / 4], post->value);
+	return 0;
+}
+
 bool ncore_misc_resetting(struct ncore_chip *chip)
 {
 	return ncore_load(&chip->misc[NEURON_MISC_RESET / 4]) == NEURON_MISC_RESET_DEVICE &&
 	       !chip->reset_armed;
-}
-
-/* A reset that does not begin: the word stays, and the chip is lost until one does */
-static bool reset_hangs(struct ncore_chip *chip, uint32_t kind)
-{
-	if ((kind != NEURON_MISC_RESET_DEVICE && kind != NEURON_MISC_RESET_TPB) ||
-	    !ncore_fault_injected(chip, NCORE_FAULT_BIT(RESET_HANG)) ||
-	    !ncore_fault_occasion(chip, NCORE_FAULT_RESET_HANG, NCORE_CORE_ANY, NCORE_FQ_ANY))
-		return false;
-	if (kind == NEURON_MISC_RESET_DEVICE) {
-		atomic_store(&chip->up, false);
-		ncore_link_sync(chip);
-	}
-	return true;
-}
-
-static void start_reset(struct ncore_chip *chip)
-{
-	uint32_t kind = ncore_load(&chip->misc[NEURON_MISC_RESET / 4]);
-	uint32_t map = ncore_load(&chip->misc[NEURON_MISC_TPB_RESET_MAP / 4]);
-
-	chip->reset_armed = false;
-	if (reset_hangs(chip, kind))
-		return;
-	ncore_store(&chip->misc[NEURON_MISC_RESET / 4], 0);
-	switch (kind) {
-	case NEURON_MISC_RESET_DEVICE:
-		ncore_reset_device(chip);
-		break;
-	case NEURON_MISC_RESET_TPB:
-		ncore_reset_cores(chip, map);
-		break;
-	default:
-		ncore_reg_error(chip, NCORE_GE_UNDEFINED, NEURON_BLOCK_MISC, 0, NEURON_MISC_RESET,
-				kind);
-		return;
-	}
-	ncore_event(chip, NCORE_EV_RESET, kind, map, 0, 0);
-}
-
-void ncore_misc_write(struct ncore_chip *chip, uint32_t rel, uint32_t value)
-{
-	switch (rel) {
-	case NEURON_MISC_RESET:
-		ncore_store(&chip->misc[rel / 4], value);
-		chip->reset_armed = value != 0;
-		break;
-	case NEURON_MISC_DOORBELL:
-		if (!value)
-			break;
-		if (chip->reset_armed)
-			start_reset(chip);
-		else
-			ncore_fwio_doorbell(chip);
-		break;
-	default:
-		if (ncore_misc_plain(chip, rel))
-			ncore_store(&chip->misc[rel / 4], value);
-		else
-			ncore_reg_error(chip, NCORE_GE_UNDEFINED, NEURON_BLOCK_MISC, 0, rel, value);
-	}
 }
 
 /* A reset keeps what the host wrote but the device id, which the driver writes again */
@@ -222,121 +174,4 @@ void ncore_misc_reset(struct ncore_chip *chip, bool all)
 	for (i = 0; i < NEURON_MISC_RAM_SIZE / 4; i++)
 		ncore_store(&chip->misc[i], 0);
 	chip->reset_armed = false;
-}
-
-/* Registers of the emulator extension */
-
-static uint32_t half_of(uint64_t v, uint32_t rel)
-{
-	return (uint32_t)(rel & 4 ? v >> 32 : v);
-}
-
-static uint32_t stream_read(struct ncore_core *core, uint32_t rel)
-{
-	uint32_t i = (rel - NEURON_PERF_DECOMPRESSED_FROM) / 8;
-
-	return i < NEURON_PERF_STREAMS ? half_of(atomic_load(&core->streams[i]), rel) : 0;
-}
-
-static uint32_t perf_read(struct ncore_chip *chip, unsigned int nc, uint32_t rel)
-{
-	const uint32_t core = chip->gen->ext.perf_core;
-	unsigned int e = rel / NEURON_PERF_ENG(1);
-	struct tpb_perf perf;
-	uint32_t stands;
-	uint64_t at;
-
-	if (rel >= core) {
-		switch ((rel - core) & ~4u) {
-		case NEURON_PERF_MACS:
-			break;
-		case NEURON_PERF_DMA_BYTES:
-			return half_of(atomic_load(&chip->core[nc].dma_bytes), rel);
-		case NEURON_PERF_DMA_DESCS:
-			return half_of(atomic_load(&chip->core[nc].dma_descs), rel);
-		default:
-			return stream_read(&chip->core[nc], rel - core);
-		}
-		tpb_perf(chip->core[nc].tpb, &perf);
-		return half_of(perf.macs, rel);
-	}
-
-	if (e >= chip->gen->target->engines)
-		return 0;
-
-	tpb_perf(chip->core[nc].tpb, &perf);
-	switch (rel % NEURON_PERF_ENG(1) & ~4u) {
-	case NEURON_PERF_INSN:
-		return half_of(perf.eng[e].insn, rel);
-	case NEURON_PERF_BUSY:
-		return half_of(perf.eng[e].busy, rel);
-	case NEURON_PERF_IDLE:
-		return half_of(perf.eng[e].idle, rel);
-	case NEURON_PERF_WAIT:
-		return half_of(perf.eng[e].wait, rel);
-	case NEURON_PERF_MATMUL_INSN:
-		return half_of(perf.eng[e].matmul_insn, rel);
-	case NEURON_PERF_MATMUL_WAIT:
-		return half_of(perf.eng[e].matmul_wait, rel);
-	case NEURON_PERF_STANDS:
-	case NEURON_PERF_STANDS_AT:
-		stands = tpb_stands(chip->core[nc].tpb, e, &at);
-		return half_of(rel & 8 ? at : stands, rel);
-	default:
-		return 0;
-	}
-}
-
-static uint32_t stopped_queues(struct ncore_chip *chip, unsigned int engine)
-{
-	uint32_t map = 0;
-	unsigned int i;
-
-	for (i = 0; i < NCORE_QUEUES; i++)
-		if (atomic_load(&chip->udma[engine].queue[i].stopped) == NCORE_Q_ERROR)
-			map |= 1u << i;
-	return map;
-}
-
-uint32_t ncore_ext_read(struct ncore_chip *chip, uint32_t rel)
-{
-	const struct neuron_ext_map *ext = &chip->gen->ext;
-	const unsigned int cores = chip->gen->cores;
-	uint64_t errors = 0;
-	unsigned int i;
-	uint32_t value;
-
-	if (rel - ext->perf < cores * ext->perf_stride)
-		return perf_read(chip, (rel - ext->perf) / ext->perf_stride,
-				 (rel - ext->perf) % ext->perf_stride);
-	if (rel - ext->nq_overflows < cores * 4)
-		return ncore_load(&chip->core[(rel - ext->nq_overflows) / 4].nq_overflows);
-	if (rel - ext->nq_entries < cores * 4)
-		return ncore_load(&chip->core[(rel - ext->nq_entries) / 4].nq_entries);
-	if (rel - ext->dma_stopped < chip->gen->dma_engines * 4u)
-		return stopped_queues(chip, (rel - ext->dma_stopped) / 4);
-	if (ncore_guard_read(chip, rel, &value))
-		return value;
-	switch (rel) {
-	case NEURON_EXT_ISA_VERSION:
-		return chip->gen->target->isa_version;
-	case NEURON_EXT_GUEST_ERRORS:
-		for (i = 0; i < NCORE_GE_COUNT; i++)
-			errors += atomic_load(&chip->guest_errors[i]);
-		return (uint32_t)errors;
-	case NEURON_EXT_SBUF_SIZE:
-		return NEURON_PARTITIONS * chip->gen->target->sbuf_part_size;
-	default:
-		return 0;
-	}
-}
-
-bool ncore_ext_write(struct ncore_chip *chip, uint32_t rel, uint32_t value)
-{
-	const uint32_t at = rel - chip->gen->ext.nq_entries;
-
-	if (at >= chip->gen->cores * 4u)
-		return ncore_guard_write(chip, rel, value);
-	ncore_irq_arm(chip, at / 4, value);
-	return true;
 }

@@ -1,136 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The BARs: which block a register belongs to. Called by the host's MMIO (ncore.h), by the mailbox
- * and by descriptors that reach APB space.
+ * The host's reads and writes of the BARs (ncore.h): registers, the windows of cores and TOP_SPs,
+ * memory.
  */
+#include "event.h"
+#include "map.h"
+#include "notify.h"
 #include "word.h"
 
-#include <errno.h>
 #include <string.h>
-
-ncore_reg *ncore_kept(struct ncore_chip *chip, unsigned int index)
-{
-	const struct neuron_block *b = chip->gen->block;
-	ncore_reg *word = chip->kept;
-
-	for (; b->kind != NEURON_BLOCK_KEPT || index - b->first >= b->count; b++)
-		if (b->kind == NEURON_BLOCK_KEPT)
-			word += b->count * b->size / 4;
-	return word + (index - b->first) * b->size / 4;
-}
-
-/* Words that only hold what was written; NULL: there is none */
-static ncore_reg *plain_word(struct ncore_chip *chip, const struct neuron_place *at)
-{
-	if (at->kind == NEURON_BLOCK_KEPT)
-		return ncore_kept(chip, at->index) + at->rel / 4;
-	if (at->kind == NEURON_BLOCK_TDMA && at->rel < sizeof(chip->udma[0].tdma))
-		return &chip->udma[at->index].tdma[at->rel / 4];
-	if (at->kind == NEURON_BLOCK_NQ && at->rel < chip->gen->nq_reg.bytes)
-		return &chip->core[at->index].nqs.reg[at->rel / 4];
-	return NULL;
-}
-
-void ncore_reg_error(struct ncore_chip *chip, enum ncore_guest_error kind,
-		     enum neuron_block_kind block, unsigned int index, uint64_t rel, uint32_t value)
-{
-	ncore_guest_error(chip, kind, neuron_gen_offset(chip->gen, block, index) + rel, value);
-}
-
-static void reg_error(struct ncore_chip *chip, enum ncore_guest_error kind,
-		      const struct neuron_place *at, uint32_t value)
-{
-	ncore_reg_error(chip, kind, at->kind, at->index, at->rel, value);
-}
-
-uint32_t ncore_reg_read(struct ncore_chip *chip, const struct neuron_place *at)
-{
-	uint32_t rel = (uint32_t)at->rel & ~3u;
-	ncore_reg *word;
-
-	switch (at->kind) {
-	case NEURON_BLOCK_UDMA:
-		return ncore_udma_read(chip, at->index, rel);
-	case NEURON_BLOCK_MISC:
-		return ncore_misc_read(chip, rel);
-	case NEURON_BLOCK_EXT:
-		return ncore_ext_read(chip, rel);
-	case NEURON_BLOCK_ARRAY:
-		return ncore_array_read(chip, at->index, rel);
-	default:
-		word = plain_word(chip, at);
-		return word ? ncore_load(word) : 0;
-	}
-}
-
-/* A word was written that may be one of a core's or a TOP_SP's notification queues */
-static void nq_written(struct ncore_chip *chip, const struct neuron_place *at)
-{
-	const uint32_t rel = (uint32_t)at->rel;
-	int topsp;
-
-	if (at->kind == NEURON_BLOCK_NQ)
-		ncore_nq_reg_written(chip, at->index, rel);
-	if (at->kind != NEURON_BLOCK_KEPT)
-		return;
-	topsp = neuron_gen_topsp_of_kept(chip->gen, at->index);
-	if (topsp >= 0)
-		ncore_nq_reg_written(chip, chip->gen->cores + (unsigned int)topsp,
-				     chip->topsp[topsp].nqs.first + rel);
-}
-
-/* chip->lock is held; it is dropped and taken again when the write executes something. */
-static void reg_write(struct ncore_chip *chip, const struct neuron_place *at, uint32_t value)
-{
-	uint32_t rel = (uint32_t)at->rel;
-	ncore_reg *word;
-
-	switch (at->kind) {
-	case NEURON_BLOCK_UDMA:
-		ncore_udma_write(chip, at->index, rel, value);
-		return;
-	case NEURON_BLOCK_MISC:
-		ncore_misc_write(chip, rel, value);
-		return;
-	case NEURON_BLOCK_EXT:
-		if (!ncore_ext_write(chip, rel, value))
-			reg_error(chip, NCORE_GE_UNDEFINED, at, value);
-		return;
-	default:
-		word = plain_word(chip, at);
-		if (!word) {
-			reg_error(chip, NCORE_GE_UNDEFINED, at, value);
-			return;
-		}
-		if (at->kind == NEURON_BLOCK_TDMA)
-			ncore_udma_use(chip, at->index);
-		ncore_store(word, value);
-		nq_written(chip, at);
-	}
-}
-
-int ncore_reg_post(struct ncore_chip *chip, struct ncore_lane *lane, uint64_t local, uint32_t value,
-		   uint64_t time)
-{
-	struct neuron_place at;
-	uint32_t rel;
-
-	if (!ncore_find(chip, local, &at))
-		return -EACCES;
-	rel = (uint32_t)at.rel;
-	if (at.kind == NEURON_BLOCK_UDMA && ncore_udma_is_doorbell(rel)) {
-		pthread_mutex_lock(&chip->lock);
-		ncore_udma_ring(chip, lane, at.index, rel, value, time);
-		pthread_mutex_unlock(&chip->lock);
-		return 0;
-	}
-	if (at.kind == NEURON_BLOCK_MISC && ncore_misc_plain(chip, rel)) {
-		ncore_store(&chip->misc[rel / 4], value);
-		return 0;
-	}
-	reg_error(chip, NCORE_GE_UNSUPPORTED, &at, value);
-	return -EACCES;
-}
 
 /* The windows of cores and TOP_SPs */
 
@@ -225,9 +103,9 @@ static void regs_write(struct ncore_chip *chip, unsigned int bar, uint64_t off, 
 	}
 	pthread_mutex_lock(&chip->lock);
 	if (neuron_gen_decode(chip->gen, bar, off, &at))
-		reg_write(chip, &at, (uint32_t)value);
+		ncore_reg_write(chip, &at, (uint32_t)value);
 	if (size == 8 && neuron_gen_decode(chip->gen, bar, off + 4, &at))
-		reg_write(chip, &at, (uint32_t)(value >> 32));
+		ncore_reg_write(chip, &at, (uint32_t)(value >> 32));
 	pthread_mutex_unlock(&chip->lock);
 }
 

@@ -3,7 +3,9 @@
  * Notification queues: base, size and head registers, entries (ext.h) in host or device
  * memory. nq_lock orders entries of a chip; writers are executing lanes and register writes.
  */
-#include "chip.h"
+#include "event.h"
+#include "guard.h"
+#include "route.h"
 
 static struct ncore_nqs *nqs_of(struct ncore_chip *chip, unsigned int unit)
 {

@@ -5,7 +5,7 @@
  * itself to it: no worker is woken for what it starts there, and it takes the lane as one would.
  * pool->lock protects the list and the lanes' queued, in_worker and again flags; it is a leaf.
  */
-#include "chip.h"
+#include "pool.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -69,7 +69,7 @@ static void *worker(void *arg)
 		lane->again = false;
 		pthread_mutex_unlock(&pool->lock);
 
-		more = ncore_lane_work(lane);
+		more = lane->work(lane);
 
 		pthread_mutex_lock(&pool->lock);
 		lane->in_worker = false;
@@ -129,7 +129,7 @@ static void work_here(struct ncore_pool *pool, struct ncore_lane *lane)
 	lane->in_worker = true;
 	lane->again = false;
 	pthread_mutex_unlock(&pool->lock);
-	more = ncore_lane_work(lane);
+	more = lane->work(lane);
 	pthread_mutex_lock(&pool->lock);
 	lane->in_worker = false;
 	if (more || lane->again)

@@ -10,7 +10,7 @@
  */
 #include "dma.h"
 
-#include "neuron/isa/cost.h"
+#include "guard.h"
 
 #define SHORT 8192 /* bytes: beside the copy of a longer piece nothing counts */
 #define ENDS ((uint64_t)(NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST))

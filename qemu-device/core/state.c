@@ -4,6 +4,10 @@
  * order, little-endian. One walk serves both ways, so they cannot drift apart. A loaded state is as
  * hostile as a guest: every index is checked before it is used.
  */
+#include "link.h"
+#include "map.h"
+#include "misc.h"
+#include "reset.h"
 #include "dma.h"
 #include "word.h"
 

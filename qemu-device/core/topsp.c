@@ -5,7 +5,8 @@
  * after what the word shows when it comes, as at a core's word who is not its lane. Reached through
  * word.c.
  */
-#include "chip.h"
+#include "event.h"
+#include "map.h"
 
 void ncore_topsp_init(struct ncore_chip *chip)
 {

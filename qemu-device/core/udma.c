@@ -1,114 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * UDMA engines: register files, doorbells, queue and engine state. The descriptors themselves are
- * dma.c's. Most registers only hold what was written; the table below places them.
+ * UDMA engines: what reads and writes of their registers do, doorbells, an engine's state. Where
+ * registers lie is udma_map.c's, descriptors are dma.c's.
  */
-#include "chip.h"
+#include "udma.h"
 
-#include <assert.h>
-#include <string.h>
+#include "event.h"
+#include "pool.h"
 
-#define Q_STRIDE 0x1000
-#define INIT_WORDS 1088
-#define Q_BLOCK(half) ((half) == NCORE_M2S ? NEURON_UDMA_M2S_Q(0) : NEURON_UDMA_S2M_Q(0))
-
-/*
- * Parts of the engine's block that hold words, other than the queues', in order. What drivers
- * write when they initialise an engine comes first in the array, for the sake of the pages behind
- * it: a chip has up to 132 engines, most of which do no more.
- */
-static const struct {
-	uint32_t base, words, at;
-} word_map[] = {
-	{ 0x00000, 256, 0 }, /* M2S: AXI, main, read, rate limit */
-	{ 0x00400, 256, INIT_WORDS }, /* completion, feature */
-	{ 0x20000, 256, 256 }, /* S2M, the same */
-	{ 0x20400, 256, INIT_WORDS + 256 },
-	{ 0x38000, 64, 512 }, /* GEN: main interrupt controller */
-	{ 0x38100, 192, INIT_WORDS + 512 },
-	{ 0x3a000, 256, 576 }, /* secondary interrupt controller to the spare register */
-	{ 0x3a400, 1088, INIT_WORDS + 704 },
-	{ 0x3c000, 256, INIT_WORDS + 1792 }, /* GEN_EX */
-	{ 0x3c400, 256, 832 }, /* of it parameters of virtual machines */
-};
-static_assert(832 + 256 == INIT_WORDS && INIT_WORDS + 1792 + 256 == NCORE_UDMA_WORDS, "the map "
-										      "fills the "
-										      "array");
-
-void ncore_udma_init(struct ncore_chip *chip, struct ncore_udma *u, unsigned int engine)
-{
-	unsigned int i, half;
-
-	for (i = 0; i < NCORE_QUEUES; i++) {
-		struct ncore_queue *q = &u->queue[i];
-
-		q->engine = (uint8_t)engine;
-		q->index = (uint8_t)i;
-		q->home = (uint8_t)chip->gen->cores;
-		q->made = &u->made[i];
-		q->made->entry = u->transfer[i];
-		for (half = 0; half < NCORE_HALVES; half++) {
-			q->ring[half].ring_id = 1;
-			q->ring[half].reg = &u->ring_reg[0][i][half];
-			q->ring[half].work = &u->work[i][half];
-		}
-	}
-}
-
-struct ncore_udma *ncore_udma_use(struct ncore_chip *chip, unsigned int engine)
-{
-	struct ncore_udma *u = &chip->udma[engine];
-
-	if (!u->used) {
-		ncore_udma_init(chip, u, engine);
-		atomic_store(&u->used, true);
-	}
-	return u;
-}
-
-ncore_reg *ncore_udma_word(struct ncore_chip *chip, unsigned int engine, uint32_t rel)
-{
-	unsigned int i;
-
-	for (i = 0; i < sizeof(word_map) / sizeof(word_map[0]); i++)
-		if (rel - word_map[i].base < word_map[i].words * 4)
-			return &chip->udma[engine]
-					.reg[word_map[i].at + (rel - word_map[i].base) / 4];
-	return NULL;
-}
-
-ncore_reg *ncore_udma_word_at(struct ncore_udma *u, unsigned int n)
-{
-	unsigned int i = 0;
-
-	while (n >= word_map[i].words)
-		n -= word_map[i++].words;
-	return &u->reg[word_map[i].at + n];
-}
+#include <errno.h>
 
 /* Pages of which nothing but 0 was ever written stay untouched. */
 static void store_word(ncore_reg *word, uint32_t value)
 {
 	if (ncore_load(word) != value)
 		ncore_store(word, value);
-}
-
-/* The queue a register offset belongs to, or NULL */
-static struct ncore_queue *queue_of(struct ncore_chip *chip, unsigned int engine, uint32_t rel,
-				    unsigned int *half, uint32_t *reg)
-{
-	uint32_t off;
-
-	for (*half = 0; *half < NCORE_HALVES; ++*half) {
-		off = rel - Q_BLOCK(*half);
-		if (off >= NCORE_QUEUES * Q_STRIDE)
-			continue;
-		*reg = off % Q_STRIDE;
-		if (*reg >= 4 * NCORE_RING_WORDS)
-			return NULL;
-		return &chip->udma[engine].queue[off / Q_STRIDE];
-	}
-	return NULL;
 }
 
 /* Status: descriptors rung and not completed (the project's choice; the public record has only the
@@ -161,7 +67,7 @@ uint32_t ncore_udma_read(struct ncore_chip *chip, unsigned int engine, uint32_t 
 		return NEURON_UDMA_VERSION;
 	if (!chip->udma[engine].used)
 		return 0;
-	q = queue_of(chip, engine, rel, &half, &reg);
+	q = ncore_udma_queue_at(chip, engine, rel, &half, &reg);
 	if (q)
 		return queue_read(q, half, reg);
 	if (rel == NEURON_UDMA_M2S_STATE)
@@ -170,39 +76,6 @@ uint32_t ncore_udma_read(struct ncore_chip *chip, unsigned int engine, uint32_t 
 		return state_read(chip, engine, NCORE_S2M);
 	word = ncore_udma_word(chip, engine, rel);
 	return word ? ncore_load(word) : 0;
-}
-
-/* Queues */
-
-static uint32_t q_reg(struct ncore_ring *r, uint32_t reg)
-{
-	return ncore_load(ncore_ring_reg(r, reg));
-}
-
-bool ncore_queue_runnable(struct ncore_chip *chip, struct ncore_queue *q)
-{
-	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
-	const uint32_t enable = NEURON_UDMA_Q_CFG_PREFETCH | NEURON_UDMA_Q_CFG_SCHEDULER;
-
-	if (atomic_load(&q->stopped) || atomic_load(&chip->udma[q->engine].disabled))
-		return false;
-	if (ncore_made_due(q))
-		return true;
-	return ncore_ring_credit(m) && ncore_ring_credit(s) &&
-	       (q_reg(m, NEURON_UDMA_Q_CFG) & enable) == enable &&
-	       (q_reg(s, NEURON_UDMA_Q_CFG) & enable) == enable;
-}
-
-/* chip->lock: put an idle queue that can go on to work in a lane */
-struct ncore_lane *ncore_queue_start(struct ncore_chip *chip, struct ncore_queue *q,
-				     unsigned int lane)
-{
-	if (q->state != NCORE_Q_IDLE || !ncore_queue_runnable(chip, q))
-		return NULL;
-	q->lane = (uint8_t)lane;
-	q->state = NCORE_Q_READY;
-	ncore_list_add(&chip->lane[lane].ready, q, false);
-	return &chip->lane[lane];
 }
 
 /* Stops the lane that executes the queue; it may change until it is stopped. */
@@ -220,87 +93,15 @@ static struct ncore_lane *queue_hold(struct ncore_chip *chip, struct ncore_queue
 	return NULL;
 }
 
-static void queue_unlist(struct ncore_chip *chip, struct ncore_queue *q)
-{
-	struct ncore_lane *lane = &chip->lane[q->lane];
-
-	if (q->state == NCORE_Q_READY)
-		ncore_list_del(&lane->ready, q);
-	else if (q->state == NCORE_Q_STALLED)
-		ncore_list_del(&lane->stalled, q);
-	if (lane->left == q)
-		lane->left = NULL;
-	q->state = NCORE_Q_IDLE;
-}
-
-static void ring_reset(struct ncore_ring *r)
-{
-	atomic_store(&r->credit, 0);
-	atomic_store(&r->head, 0);
-	atomic_store(&r->tail, 0);
-	r->ring_id = 1;
-	r->open = false;
-	r->done = 0;
-	r->cached = 0;
-}
-
-/* The queue's lane is stopped, or the queue is idle */
-static void queue_reset(struct ncore_chip *chip, struct ncore_queue *q, unsigned int half)
-{
-	unsigned int other = !half;
-
-	queue_unlist(chip, q);
-	ncore_made_forget(q);
-	ring_reset(&q->ring[half]);
-	/* A packet does not survive the loss of one of its sides. */
-	q->ring[other].open = false;
-	q->ring[other].done = 0;
-	q->in_packet = false;
-	memset(q->packet_descs, 0, sizeof(q->packet_descs));
-	atomic_store(&q->stopped, NCORE_Q_RUNS);
-	q->home = (uint8_t)chip->gen->cores;
-}
-
-void ncore_queue_abort(struct ncore_chip *chip, struct ncore_queue *q)
-{
-	unsigned int half;
-
-	queue_unlist(chip, q);
-	ncore_made_forget(q);
-	for (half = 0; half < NCORE_HALVES; half++) {
-		struct ncore_ring *r = &q->ring[half];
-		uint32_t len = q_reg(r, NEURON_UDMA_Q_LEN) & 0xffffff;
-		uint32_t credit = atomic_exchange(&r->credit, 0);
-
-		if (len && (uint64_t)atomic_load(&r->head) + credit >= len)
-			r->ring_id = (r->ring_id + 1) & 3;
-		atomic_store(&r->head, atomic_load(&r->tail));
-		r->open = false;
-		r->done = 0;
-		r->cached = 0;
-	}
-	q->in_packet = false;
-	memset(q->packet_descs, 0, sizeof(q->packet_descs));
-}
-
-void ncore_queue_rest(struct ncore_chip *chip, struct ncore_queue *q)
-{
-	ncore_queue_abort(chip, q);
-	atomic_store(&q->stopped, NCORE_Q_RUNS);
-}
-
-/* Every lane is stopped once, not once for each queue: a stop may wait for a batch of instructions.
- */
+/* Every lane is stopped once, not once for each queue: a stop may wait for many instructions. */
 static void engine_abort(struct ncore_chip *chip, unsigned int engine)
 {
 	unsigned int i;
 
-	for (i = 0; i < chip->lanes; i++)
-		ncore_lane_stop(&chip->lane[i]);
+	ncore_lanes_stop(chip);
 	for (i = 0; i < NCORE_QUEUES; i++)
 		ncore_queue_abort(chip, &chip->udma[engine].queue[i]);
-	for (i = 0; i < chip->lanes; i++)
-		ncore_lane_start(&chip->lane[i]);
+	ncore_lanes_start(chip);
 }
 
 static void engine_start(struct ncore_chip *chip, unsigned int engine)
@@ -357,7 +158,7 @@ static void queue_write(struct ncore_chip *chip, struct ncore_queue *q, unsigned
 
 	if (is_reset(half, reg, value)) {
 		lane = queue_hold(chip, q);
-		queue_reset(chip, q, half);
+		ncore_queue_reset(chip, q, half);
 		value &= ~NEURON_UDMA_Q_SW_CTRL_RESET;
 	} else if (is_ring_setup(reg)) {
 		lane = queue_hold(chip, q);
@@ -372,33 +173,17 @@ static void queue_write(struct ncore_chip *chip, struct ncore_queue *q, unsigned
 		ncore_lane_kick(lane);
 }
 
-struct ncore_queue *ncore_udma_queue(struct ncore_chip *chip, unsigned int engine, uint32_t rel)
-{
-	unsigned int half;
-	uint32_t reg;
-
-	return queue_of(chip, engine, rel, &half, &reg);
-}
-
-bool ncore_udma_is_doorbell(uint32_t rel)
-{
-	return (rel - Q_BLOCK(NCORE_M2S) < NCORE_QUEUES * Q_STRIDE ||
-		rel - Q_BLOCK(NCORE_S2M) < NCORE_QUEUES * Q_STRIDE) &&
-	       rel % Q_STRIDE == NEURON_UDMA_Q_TAIL_INC;
-}
-
 static void add_credit(struct ncore_chip *chip, struct ncore_queue *q, unsigned int half,
 		       uint32_t count)
 {
 	struct ncore_ring *r = &q->ring[half];
-	uint32_t len = q_reg(r, NEURON_UDMA_Q_LEN) & 0xffffff;
+	uint32_t len = ncore_queue_reg(r, NEURON_UDMA_Q_LEN) & 0xffffff;
 	uint32_t credit = ncore_ring_credit(r);
 
 	/* more than the ring holds: what the surplus would be read from, nobody wrote */
 	if (count > len || credit > len - count) {
 		ncore_reg_error(chip, NCORE_GE_UNDEFINED, NEURON_BLOCK_UDMA, q->engine,
-				Q_BLOCK(half) + q->index * Q_STRIDE + NEURON_UDMA_Q_TAIL_INC,
-				count);
+				ncore_udma_offset(q, half, NEURON_UDMA_Q_TAIL_INC), count);
 		count = credit > len ? 0 : len - credit;
 	}
 	if (!count)
@@ -420,15 +205,16 @@ static uint64_t host_time(struct ncore_chip *chip, const struct ncore_queue *q)
 	return atomic_load(&chip->core[core].told);
 }
 
-void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *from, unsigned int engine,
-		     uint32_t rel, uint32_t count, uint64_t time)
+/* A doorbell of a core or a descriptor (from), or of the host (NULL), whose time is what it knows */
+static void ring(struct ncore_chip *chip, struct ncore_lane *from, unsigned int engine,
+		 uint32_t rel, uint32_t count, uint64_t time)
 {
 	struct ncore_lane *lane;
 	struct ncore_queue *q;
 	unsigned int half;
 	uint32_t reg;
 
-	q = queue_of(chip, engine, rel, &half, &reg);
+	q = ncore_udma_queue_at(chip, engine, rel, &half, &reg);
 	if (!q)
 		return;
 	ncore_udma_use(chip, engine);
@@ -461,9 +247,9 @@ void ncore_udma_write(struct ncore_chip *chip, unsigned int engine, uint32_t rel
 	ncore_reg *word;
 
 	ncore_udma_use(chip, engine);
-	q = queue_of(chip, engine, rel, &half, &reg);
+	q = ncore_udma_queue_at(chip, engine, rel, &half, &reg);
 	if (q && reg == NEURON_UDMA_Q_TAIL_INC) {
-		ncore_udma_ring(chip, NULL, engine, rel, value, 0);
+		ring(chip, NULL, engine, rel, value, 0);
 		return;
 	}
 	if (q) {
@@ -479,6 +265,17 @@ void ncore_udma_write(struct ncore_chip *chip, unsigned int engine, uint32_t rel
 		change_state(chip, engine, value);
 }
 
+int ncore_udma_post(struct ncore_chip *chip, struct ncore_lane *lane, unsigned int engine,
+		    const struct ncore_post *post)
+{
+	if (!ncore_udma_is_doorbell((uint32_t)post->addr))
+		return -EACCES;
+	pthread_mutex_lock(&chip->lock);
+	ring(chip, lane, engine, (uint32_t)post->addr, post->value, post->time);
+	pthread_mutex_unlock(&chip->lock);
+	return 0;
+}
+
 /* All lanes are stopped */
 void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine)
 {
@@ -492,7 +289,7 @@ void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine)
 		struct ncore_queue *q = &u->queue[i];
 
 		for (half = 0; half < NCORE_HALVES; half++) {
-			queue_reset(chip, q, half);
+			ncore_queue_reset(chip, q, half);
 			for (reg = 0; reg < 4 * NCORE_RING_WORDS; reg += 4)
 				store_word(ncore_ring_reg(&q->ring[half], reg), 0);
 		}

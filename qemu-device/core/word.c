@@ -1,43 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Words by local device address: what each is, who reads and who writes it (word.h). */
+#include "event.h"
+#include "map.h"
 #include "word.h"
 
 #include <errno.h>
-
-static bool writable(enum ncore_word what)
-{
-	return what == NCORE_WORD_EVENT || what > NCORE_WORD_SEM_READ;
-}
-
-uint64_t ncore_word_offset(const struct neuron_gen *gen, const struct neuron_place *at)
-{
-	return at->kind == NEURON_BLOCK_TOPSP ? gen->core.events + at->rel : at->rel;
-}
-
-enum ncore_word ncore_word_kind(const struct neuron_gen *gen, const struct neuron_place *at,
-				unsigned int *index, uint64_t *left)
-{
-	const uint32_t events = 4u * gen->target->events, sems = 4u * gen->target->semaphores;
-	uint64_t rel = ncore_word_offset(gen, at), off = rel - gen->core.events;
-	unsigned int access;
-
-	*index = 0;
-	if (at->kind != NEURON_BLOCK_CORE && at->kind != NEURON_BLOCK_TOPSP)
-		return NCORE_WORD_NONE;
-	if (off < events) {
-		*index = (unsigned int)(off / 4);
-		*left = events - off;
-		return NCORE_WORD_EVENT;
-	}
-	off = rel - gen->core.semaphores;
-	access = (unsigned int)(off / gen->core.sem_stride);
-	off %= gen->core.sem_stride;
-	if (rel < gen->core.semaphores || access > NEURON_SEM_DEC || off >= sems)
-		return NCORE_WORD_NONE;
-	*index = (unsigned int)(off / 4);
-	*left = sems - off;
-	return NCORE_WORD_SEM_READ + access;
-}
 
 /* The words of a core or TOP_SP that a place is of; NULL: it is a register */
 static const struct tpb_words *words_at(const struct ncore_chip *chip,
@@ -104,41 +71,6 @@ void ncore_word_seen(struct ncore_chip *chip, uint64_t local)
 	}
 }
 
-/* A word that may be written; NCORE_WORD_NONE: there is none at the address */
-static enum ncore_word written_word(struct ncore_chip *chip, uint64_t local,
-				    struct neuron_place *at, unsigned int *index)
-{
-	enum ncore_word what;
-	uint64_t left;
-
-	if (local & 3 || !ncore_find(chip, local, at))
-		return NCORE_WORD_NONE;
-	what = ncore_word_kind(chip->gen, at, index, &left);
-	return writable(what) ? what : NCORE_WORD_NONE;
-}
-
-int ncore_core_word(struct ncore_chip *chip, uint64_t local)
-{
-	struct neuron_place at;
-	unsigned int index;
-
-	return written_word(chip, local, &at, &index) != NCORE_WORD_NONE &&
-			       at.kind == NEURON_BLOCK_CORE
-		       ? (int)at.index
-		       : -1;
-}
-
-int ncore_word_owner(struct ncore_chip *chip, uint64_t local)
-{
-	struct neuron_place at;
-	unsigned int index;
-
-	if (written_word(chip, local, &at, &index) == NCORE_WORD_NONE)
-		return -1;
-	return (int)(at.kind == NEURON_BLOCK_CORE ? at.index
-						  : neuron_gen_topsp_core(chip->gen, at.index));
-}
-
 static enum tpb_sem_op sem_op(enum ncore_word what)
 {
 	return (enum tpb_sem_op)(TPB_SEM_SET + (what - NCORE_WORD_SEM_SET));
@@ -158,7 +90,7 @@ int ncore_topsp_word_write(struct ncore_chip *chip, uint64_t local, uint32_t val
 {
 	struct neuron_place at;
 	unsigned int index;
-	enum ncore_word what = written_word(chip, local, &at, &index);
+	enum ncore_word what = ncore_word_written(chip, local, &at, &index);
 
 	if (what == NCORE_WORD_NONE || at.kind != NEURON_BLOCK_TOPSP)
 		return -EACCES;

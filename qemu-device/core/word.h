@@ -1,28 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Words by local device address: registers, and the semaphores and events of cores and TOP_SPs.
- * Private to the core library; route.c, mmio.c, lane.c and link.c call.
+ * Private to the core library: reads and writes of words by local device address: registers, and
+ * the semaphores and events of cores and TOP_SPs (word.c).
  */
 #ifndef NCORE_WORD_H
 #define NCORE_WORD_H
 
-#include "chip.h"
-
-/* What kind of word lies in a core's window, or a TOP_SP's */
-enum ncore_word {
-	NCORE_WORD_NONE,
-	NCORE_WORD_EVENT,
-	NCORE_WORD_SEM_READ,
-	NCORE_WORD_SEM_SET,
-	NCORE_WORD_SEM_INC,
-	NCORE_WORD_SEM_DEC,
-};
-
-/* A TOP_SP's window is what a core's is from its events on: the offset in a core's */
-uint64_t ncore_word_offset(const struct neuron_gen *gen, const struct neuron_place *at);
-/* *index: its number; *left: bytes of its array from there on */
-enum ncore_word ncore_word_kind(const struct neuron_gen *gen, const struct neuron_place *at,
-				unsigned int *index, uint64_t *left);
+#include "lane.h"
 
 uint32_t ncore_word_read(struct ncore_chip *chip, uint64_t local); /* any thread */
 /*
@@ -30,11 +14,6 @@ uint32_t ncore_word_read(struct ncore_chip *chip, uint64_t local); /* any thread
  * comes behind that. Any thread.
  */
 void ncore_word_seen(struct ncore_chip *chip, uint64_t local);
-
-/* core of a semaphore or event word that may be written, or -1 */
-int ncore_core_word(struct ncore_chip *chip, uint64_t local);
-/* ... or that a TOP_SP with such a word belongs to */
-int ncore_word_owner(struct ncore_chip *chip, uint64_t local);
 
 /*
  * Who writes a word. What the lane itself does is in the order of its times. All others come, for
