@@ -27,7 +27,7 @@ LAYERS: dict[str, list[str]] = {
     "servers": ["runtime/rtd", "runtime/emud"],
     "runtime and compiler": ["runtime/nrt", "compiler", "compiler/*"],
     "ways to a chip": ["runtime/ndl", "runtime/neff", "driver", "qemu-device/qemu"],
-    "the chip": ["qemu-device/core"],
+    "the chip": ["qemu-device/core", "qemu-device/core/*"],
     "procedures and tables": ["hal", "isa", "machines"],
     "contracts": ["gen", "include/uapi/neuron"],
 }
