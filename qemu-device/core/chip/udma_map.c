@@ -32,9 +32,8 @@ static const struct {
 	{ 0x3c000, 256, INIT_WORDS + 1792 }, /* GEN_EX */
 	{ 0x3c400, 256, 832 }, /* of it parameters of virtual machines */
 };
-static_assert(832 + 256 == INIT_WORDS && INIT_WORDS + 1792 + 256 == NCORE_UDMA_WORDS, "the map "
-										      "fills the "
-										      "array");
+static_assert(832 + 256 == INIT_WORDS && INIT_WORDS + 1792 + 256 == NCORE_UDMA_WORDS,
+	      "the map fills the array");
 
 void ncore_udma_init(struct ncore_chip *chip, struct ncore_udma *u, unsigned int engine)
 {

@@ -49,9 +49,9 @@ static const char *check_onchip(struct tpb *t, const struct gps_arg *arg)
 		return reason;
 	if (ap.dtype != arg->raw.dtype)
 		return "the pattern's type is another one";
-	return (uint64_t)r.count * arg->raw.partitions == arg->count ? NULL
-								     : "the pattern has another "
-								       "number of elements";
+	return (uint64_t)r.count * arg->raw.partitions == arg->count
+		       ? NULL
+		       : "the pattern has another number of elements";
 }
 
 static const char *check_sizes(struct gps_arg *arg)
