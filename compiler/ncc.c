@@ -409,11 +409,6 @@ static int import(const void *model, size_t size, const struct ncc_options *opt,
 	return found ? ncc_fail(err, rc, "not %s but %s", expected[opt->framework], found) : rc;
 }
 
-const struct neuron_target *ncc_target(const struct ncc_options *opt)
-{
-	return opt->target ? opt->target : &neuron_target_inf1;
-}
-
 static bool has_cast_type(const struct ncc_options *opt)
 {
 	switch (opt->auto_cast_type) {
