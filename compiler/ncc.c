@@ -206,8 +206,9 @@ static void free_program(struct program *p)
 	ncc_prog_free(&p->g.prog);
 }
 
-static int back_end(struct ncc_module **module, unsigned int n, const struct ncc_options *opt,
-		    struct ncc_output *o, struct ncc_error *err)
+/* Generates, schedules and writes n modules after their passes: a program each. */
+static int write_programs(struct ncc_module **module, unsigned int n, const struct ncc_options *opt,
+			  struct ncc_output *o, struct ncc_error *err)
 {
 	struct program *p = calloc(n, sizeof(*p));
 	struct ncc_subgraph *sg = calloc(n, sizeof(*sg));
@@ -246,8 +247,9 @@ static int back_end(struct ncc_module **module, unsigned int n, const struct ncc
  * Compiles modules, one or the parts of a program with loops, for both cores of a logical one: all
  * of the first core's come first.
  */
-static int core_back_ends(struct ncc_module **m, unsigned int n, const struct ncc_options *opt,
-			  struct ncc_output *o, struct ncc_error *err)
+static int compile_for_logical_core(struct ncc_module **m, unsigned int n,
+				    const struct ncc_options *opt, struct ncc_output *o,
+				    struct ncc_error *err)
 {
 	struct ncc_module *core[NCC_CORES * NCC_MAX_PARTS] = { NULL }, *pair[NCC_CORES];
 	int rc = 0;
@@ -260,7 +262,7 @@ static int core_back_ends(struct ncc_module **m, unsigned int n, const struct nc
 			say(opt, "two cores of a logical one: %u and %u operations", pair[0]->nops,
 			    pair[1]->nops);
 	}
-	rc = rc ? rc : back_end(core, NCC_CORES * n, opt, o, err);
+	rc = rc ? rc : write_programs(core, NCC_CORES * n, opt, o, err);
 	for (unsigned int i = 0; i < NCC_CORES * n; i++)
 		if (core[i])
 			ncc_module_free(core[i]);
@@ -271,7 +273,7 @@ static int core_back_ends(struct ncc_module **m, unsigned int n, const struct nc
  * Compiles the parts of a program with loops, for a core or a logical one; the runtime does the
  * loops.
  */
-static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
+static int compile_parts(struct ncc_parts *parts, const struct ncc_options *opt,
 			 struct ncc_output *o, struct ncc_error *err)
 {
 	int rc = 0;
@@ -293,13 +295,13 @@ static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
 	o->transfer = parts->transfer;
 	o->ntransfers = parts->ntransfers;
 	if (!rc && o->lnc > 1)
-		return core_back_ends(parts->part, parts->n, opt, o, err);
-	return rc ? rc : back_end(parts->part, parts->n, opt, o, err);
+		return compile_for_logical_core(parts->part, parts->n, opt, o, err);
+	return rc ? rc : write_programs(parts->part, parts->n, opt, o, err);
 }
 
 /* Compiles for as many cores as were asked for, if there is enough to do for them. */
-static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
-		     struct ncc_error *err)
+static int compile_whole(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
+			 struct ncc_error *err)
 {
 	struct ncc_module *stage[NCC_MAX_STAGES];
 	unsigned int want = o->requested, n = 0;
@@ -307,13 +309,13 @@ static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct
 
 	rc = passes(m, opt, err);
 	if (!rc && o->lnc > 1)
-		return core_back_ends(&m, 1, opt, o, err);
+		return compile_for_logical_core(&m, 1, opt, o, err);
 	if (rc || want == 1)
-		return rc ? rc : back_end(&m, 1, opt, o, err);
+		return rc ? rc : write_programs(&m, 1, opt, o, err);
 	rc = ncc_split(m, want, stage, &n, err);
 	if (!rc) {
 		say(opt, "pipeline of %u cores, %u asked for", n, want);
-		rc = back_end(stage, n, opt, o, err);
+		rc = write_programs(stage, n, opt, o, err);
 	}
 	for (unsigned int i = 0; i < n; i++)
 		ncc_module_free(stage[i]);
@@ -372,14 +374,14 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 	if (calls_library(m))
 		o->library = opt->library;
 	if (!ncc_has_parts(m))
-		return back_ends(m, opt, o, err);
+		return compile_whole(m, opt, o, err);
 	if (m->ranks && has_transfers(m)) {
 		o->ranks = m->ranks;
 		o->partitions = m->partitions;
 	}
 	ncc_dump_ir(m, opt, NCC_PASS_READ);
 	rc = ncc_cut_loops(m, &parts, err);
-	rc = rc ? rc : part_back_end(&parts, opt, o, err);
+	rc = rc ? rc : compile_parts(&parts, opt, o, err);
 	ncc_free_parts(&parts);
 	return rc;
 }

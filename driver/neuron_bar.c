@@ -78,7 +78,7 @@ static bool udma_writable(struct neuron_device *nd, unsigned int eng, u64 rel)
 	       !nd->queues[eng][half / 0x1000 - 1].asked.ring && queue_reg_writable(half % 0x1000);
 }
 
-/* Of notification queues only the heads may be written */
+/* Programs may write notification queues' heads, and nothing else of them */
 static bool nq_writable(const struct neuron_gen *gen, u64 rel)
 {
 	unsigned int nq;

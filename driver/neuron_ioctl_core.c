@@ -293,7 +293,7 @@ static int do_model_started(struct neuron_device *nd, void *arg, struct neuron_c
 	return 0;
 }
 
-/* Both answer -1 where there is nothing to scrub, as the public driver does */
+/* Start and status answer -1 where there is nothing to scrub, as the public driver does */
 static int do_scrub_start(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_hbm_scrub_start *a = arg;

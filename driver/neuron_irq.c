@@ -103,7 +103,7 @@ static int caller_error(struct neuron_device *nd)
 	return proc->lost ? -EIO : 0;
 }
 
-/* Others' cores count nothing for the caller */
+/* Cores of other processes count no entries for the caller */
 static int entries_look(struct neuron_file *nf, unsigned int first, unsigned int n, u32 *value)
 {
 	struct neuron_device *nd = nf->nd;

@@ -529,7 +529,7 @@ bool neuron_mc_owned(const struct neuron_mc *mc)
 	return mc->tgid == current->tgid;
 }
 
-/* Others may look at a chunk when they run as the same user, or may look at anything */
+/* Other processes may read a chunk when they run as the same user, or may look at anything */
 bool neuron_mc_readable(const struct neuron_mc *mc)
 {
 	return neuron_mc_owned(mc) || uid_eq(mc->uid, current_euid()) || capable(CAP_SYS_RAWIO);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files of sysfs that later chips have: the serial number, errors of memories, what the array of a
- * core did. All of them ask the chip, so that a read enters the device like an ioctl does, but for
- * those of health_status, which show what the last look found. Paths, contents and modes are the
- * public driver's; docs/driver.md says which are not.
+ * Files of sysfs that chips after Inferentia have: the serial number, errors of memories, what the
+ * array of a core did. All of them ask the chip, so that a read enters the device like an ioctl
+ * does, but for those of health_status, which show what the last look found. Paths, contents and
+ * modes are the public driver's; docs/driver.md says which are not.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 

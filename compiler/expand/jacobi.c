@@ -253,7 +253,7 @@ static struct ncc_op *sweeps(const struct jacobi *t, struct ncc_op *x)
 	return rows_beside(bl, x, common(t, x, x));
 }
 
-/* All of a matrix in one row */
+/* Reshapes x so that each matrix is one row */
 static struct ncc_op *by_matrix(struct ncc_build *bl, struct ncc_op *x, int64_t batch)
 {
 	return x ? rows_as(bl, x, batch, ncc_elems(&x->shape) / batch) : NULL;

@@ -4,8 +4,8 @@
  * XLA's messages that it leaves out are here, and whether they can change what is computed. A field
  * that neither has is newer than both, so it is refused, or only told of where a message says
  * nothing of values. tests/conformance/hlo_fields.py holds table and hlo.proto to the fields that
- * the oldest and the newest jaxlib have, and docs/compiler.md to this table. Called by import.c,
- * once, on the whole module.
+ * the oldest and the newest jaxlib have, and docs/compiler-operations.md to this table. Called by
+ * import.c, once, on the whole module.
  */
 #include <errno.h>
 #include <stdio.h>

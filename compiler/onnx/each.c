@@ -63,7 +63,7 @@ static bool find_roots(const struct ncc_op *x, struct moment *m, unsigned int de
 	return true;
 }
 
-/* As the chip does: in fp32, each operation rounded */
+/* Computes as the chip does: in fp32, each operation rounded */
 static float compute(const struct ncc_op *x, const struct moment *m)
 {
 	float a, b;

@@ -160,7 +160,7 @@ static void import_expand(struct onnx_node *n)
 		onnx_give_empty(n, 0, &s, n->in[0].type);
 }
 
-/* Of empty operands, whose sizes along the axis count */
+/* Concat of empty operands, whose sizes along the axis count */
 static void give_nothing(struct onnx_node *n)
 {
 	struct ncc_shape s = onnx_shape_of(&n->in[0]);

@@ -79,7 +79,7 @@ void sized_window(struct onnx_node *n)
 		sized_import(n, size);
 }
 
-/* Of all spatial dimensions; the size is what a mean divides by */
+/* Pools all spatial dimensions; a mean divides by their sizes */
 void sized_global_pool(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];

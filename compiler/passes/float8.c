@@ -92,7 +92,7 @@ static bool is_computed(const struct ncc_op *op)
 	}
 }
 
-/* Whose operands of 8-bit floats multiply others as bf16 */
+/* Operations whose operands of 8-bit floats are multiplied as bf16 */
 static bool is_product(const struct ncc_op *op)
 {
 	return op->kind == NCC_DOT || op->kind == NCC_CONV;

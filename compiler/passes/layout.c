@@ -283,7 +283,8 @@ static int give_lines(const struct ncc_op *op, int d)
 	return op->shape.dim[0] > 1 ? 0 : NONE;
 }
 
-/* As an operand has it: of a concatenation the largest, of others the first that has something */
+/* The dimension along the partitions that an operand has: a concatenation takes its largest one,
+ * other operations the first that has one */
 static int as_operand(const struct ncc_op *op)
 {
 	int64_t most = 0;

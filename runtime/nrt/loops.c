@@ -29,7 +29,7 @@ struct rt_loops {
 	struct loop loop[];
 };
 
-/* What a turn of a queue set consists of, counted before it is built */
+/* The descriptors of one iteration of a queue set, counted before they are built */
 struct count {
 	uint64_t tx, rx, rows;
 };

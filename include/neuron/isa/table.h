@@ -71,7 +71,7 @@ enum neuron_isa_field {
 	(NEURON_FB(WINDOW) | NEURON_FB(RD) | NEURON_FB(RA) | NEURON_FB(RB) | NEURON_FB(REG_ALU) | \
 	 NEURON_FB(RELATION) | NEURON_FB(PLACE))
 #define NEURON_FB_TENSOR (NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SRC0))
-/* Those that lie in the second word: src1's place is shared by alpha, patterns and shuffles */
+/* The fields that lie in the second word: src1's place is shared by alpha, patterns and shuffles */
 #define NEURON_FB_LATER                                                             \
 	(NEURON_FB(DST1) | NEURON_FB(IMM) | NEURON_FB(ACC_CMD) | NEURON_FB(ELEMS) | \
 	 NEURON_FB(TOTAL) | NEURON_FB(PATTERN) | NEURON_FB(SHUFFLE))
