@@ -22,7 +22,7 @@ enum tpb_head {
 /* What a wait looks at, or an update changes: a semaphore's number, an event's from EVENT on */
 enum { TPB_WATCH_EVENT = NEURON_SEMAPHORES_MAX, TPB_WATCH_NONE = 0xffff };
 
-struct tpb_kept;
+struct tpb_cached;
 
 /* The window of memory that instructions come from, while it is on */
 struct tpb_window {
@@ -32,7 +32,7 @@ struct tpb_window {
 	uint64_t pc; /* byte of the head: outside, the engine stops where it would start */
 	/* not state */
 	const uint8_t *code; /* the window; NULL: refused */
-	struct tpb_kept *kept; /* what was decoded; of the head the words are state */
+	struct tpb_cached *cache; /* instructions decoded before; the head's words are state */
 };
 
 struct tpb_engine {
@@ -45,7 +45,7 @@ struct tpb_engine {
 	enum tpb_head head;
 	unsigned int head_words;
 	const struct neuron_insn *insn;
-	struct tpb_kept *kept; /* in which it is, or NULL: in decoded */
+	struct tpb_cached *cached; /* where insn is in the window's cache; NULL: insn is decoded */
 	struct neuron_insn decoded;
 	uint64_t arrived; /* the time of its last word */
 	uint64_t start; /* when it starts, as far as is known; TPB_NEVER: it waits */

@@ -17,7 +17,7 @@ static bool kept(const struct gps_vk *k)
 	return !k->mask || k->vd;
 }
 
-static bool meets(const struct gps_vk *k, unsigned int s, int lmul)
+static bool overlaps(const struct gps_vk *k, unsigned int s, int lmul)
 {
 	return gps_vmeet(k->vd, gps_vregs(k->lmul), s, gps_vregs(lmul));
 }
@@ -26,7 +26,7 @@ static bool meets(const struct gps_vk *k, unsigned int s, int lmul)
 static bool pair_ok(const struct gps_vk *k, bool apart)
 {
 	return gps_vgroup(k->vd, k->lmul) && gps_vgroup(k->vs2, k->lmul) && kept(k) &&
-	       !(apart && meets(k, k->vs2, k->lmul));
+	       !(apart && overlaps(k, k->vs2, k->lmul));
 }
 
 static void put(const struct gps_vk *k, uint32_t i, uint32_t value)
@@ -63,7 +63,7 @@ bool gps_v_gather(struct gps_vk *k)
 {
 	if (!pair_ok(k, true))
 		return false;
-	if (k->form == GPS_FORM_V && (!gps_vgroup(k->vs1, k->lmul) || meets(k, k->vs1, k->lmul)))
+	if (k->form == GPS_FORM_V && (!gps_vgroup(k->vs1, k->lmul) || overlaps(k, k->vs1, k->lmul)))
 		return false;
 	if (k->form == GPS_FORM_I)
 		k->scalar &= 31;
@@ -75,7 +75,7 @@ bool gps_v_gather16(struct gps_vk *k)
 {
 	int lmul = k->lmul + 1 - k->sew;
 
-	if (!pair_ok(k, true) || !gps_vgroup(k->vs1, lmul) || meets(k, k->vs1, lmul))
+	if (!pair_ok(k, true) || !gps_vgroup(k->vs1, lmul) || overlaps(k, k->vs1, lmul))
 		return false;
 	gather(k, 1);
 	return true;
@@ -135,7 +135,7 @@ bool gps_v_compress(struct gps_vk *k)
 {
 	uint32_t to = 0;
 
-	if (k->mask || k->start || !pair_ok(k, true) || meets(k, k->vs1, 0))
+	if (k->mask || k->start || !pair_ok(k, true) || overlaps(k, k->vs1, 0))
 		return false;
 	each_costs(k);
 	for (uint32_t i = 0; i < k->n; i++)
@@ -282,7 +282,7 @@ bool gps_v_iota(struct gps_vk *k)
 {
 	uint32_t count = 0;
 
-	if (k->start || !gps_vgroup(k->vd, k->lmul) || !kept(k) || meets(k, k->vs2, 0))
+	if (k->start || !gps_vgroup(k->vd, k->lmul) || !kept(k) || overlaps(k, k->vs2, 0))
 		return false;
 	each_costs(k);
 	for (uint32_t i = 0; i < k->n; i++) {

@@ -120,7 +120,7 @@ void tpb_decode_head(struct tpb *t, unsigned int e)
 	eng->watch = TPB_WATCH_NONE;
 	eng->start = TPB_NEVER;
 	eng->insn = &eng->decoded;
-	eng->kept = NULL;
+	eng->cached = NULL;
 	rc = neuron_isa_decode_for(tpb_fifo_peek(eng, words, n), n, t->cfg.target->core,
 				   &eng->decoded);
 	if (rc == -EAGAIN)
@@ -365,8 +365,8 @@ static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *in
 	struct neuron_isa_fault fault = { 0 };
 	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
 	uint32_t group = op->groups & t->cfg.target->engine[e].runs;
-	int rc = t->eng[e].kept ? tpb_check_head(t, e, insn, &fault)
-				: neuron_isa_check_at(insn, e, t->cfg.target, &fault, &t->at);
+	int rc = t->eng[e].cached ? tpb_check_head(t, e, insn, &fault)
+				  : neuron_isa_check_at(insn, e, t->cfg.target, &fault, &t->at);
 
 	if (!rc) {
 		if (op->fields & NEURON_FB(CUSTOM))

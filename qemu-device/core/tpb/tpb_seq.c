@@ -5,8 +5,8 @@
  * found in a window, and for instructions that work on registers.
  *
  * An instruction is read when the one before it has been issued; its words are state from then on.
- * What was decoded of words is kept for the next time the same words stand at the place: words are
- * compared, so that nobody needs to say that he writes instructions.
+ * A decoded instruction stays in a cache for the next time the same words stand at its place: words
+ * are compared, so that nobody needs to say that he writes instructions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 #include "gps/gps.h"
 #include "tpb_engine.h"
 
-/* Instructions of a loop that stay decoded, by their places */
-#define KEPT 256
+/* Entries of a window's cache of decoded instructions, by their places */
+#define CACHED 256
 
-struct tpb_kept {
+struct tpb_cached {
 	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
 	int nwords; /* what decoding them returned; 0: nothing is here */
 	uint16_t watch;
@@ -30,15 +30,15 @@ struct tpb_kept {
 /* An engine that never fetches takes no memory for it */
 static bool make_room(struct tpb_window *w)
 {
-	if (!w->kept)
-		w->kept = calloc(KEPT, sizeof(struct tpb_kept));
-	return w->kept;
+	if (!w->cache)
+		w->cache = calloc(CACHED, sizeof(struct tpb_cached));
+	return w->cache;
 }
 
 void tpb_window_free(struct tpb *t)
 {
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
-		free(t->eng[e].window.kept);
+		free(t->eng[e].window.cache);
 }
 
 void tpb_window_reset(struct tpb_engine *eng)
@@ -59,9 +59,9 @@ static bool has_words(const struct tpb_window *w, unsigned int n)
 	return w->pc < w->length && w->length - w->pc >= (uint64_t)n * NEURON_INSN_WORD;
 }
 
-static struct tpb_kept *place(const struct tpb_window *w)
+static struct tpb_cached *place(const struct tpb_window *w)
 {
-	return &w->kept[w->pc / NEURON_INSN_WORD % KEPT];
+	return &w->cache[w->pc / NEURON_INSN_WORD % CACHED];
 }
 
 static bool two_words(const uint8_t *words)
@@ -81,14 +81,14 @@ static bool same_word(const uint8_t *a, const uint8_t *b)
 	return !differ;
 }
 
-static bool same(const struct tpb_kept *k, const uint8_t *words)
+static bool same(const struct tpb_cached *k, const uint8_t *words)
 {
 	return k->nwords > 0 && same_word(k->words, words) &&
 	       (k->nwords == 1 || same_word(k->words + NEURON_INSN_WORD, words + NEURON_INSN_WORD));
 }
 
 /* From the words in k, of an instruction behind which the window goes on or not */
-static void decode(struct tpb *t, struct tpb_kept *k, bool more)
+static void decode(struct tpb *t, struct tpb_cached *k, bool more)
 {
 	k->nwords = neuron_isa_decode_for(k->words, two_words(k->words) && more ? 2 : 1,
 					  t->cfg.target->core, &k->insn);
@@ -97,7 +97,7 @@ static void decode(struct tpb *t, struct tpb_kept *k, bool more)
 }
 
 /* Memory is read once, as others may be writing there */
-static void read_words(struct tpb *t, struct tpb_kept *k, const uint8_t *words, bool more)
+static void read_words(struct tpb *t, struct tpb_cached *k, const uint8_t *words, bool more)
 {
 	if (same(k, words) && (k->nwords == 1 || more))
 		return;
@@ -108,9 +108,9 @@ static void read_words(struct tpb *t, struct tpb_kept *k, const uint8_t *words, 
 	decode(t, k, more);
 }
 
-static void take_head(struct tpb_engine *eng, struct tpb_kept *k)
+static void take_head(struct tpb_engine *eng, struct tpb_cached *k)
 {
-	eng->kept = k;
+	eng->cached = k;
 	eng->insn = &k->insn;
 	eng->watch = k->watch;
 	if (k->nwords > 0) {
@@ -125,11 +125,11 @@ static void window_head(struct tpb *t, unsigned int e, bool read)
 {
 	struct tpb_engine *eng = &t->eng[e];
 	struct tpb_window *w = &eng->window;
-	struct tpb_kept *k = place(w);
+	struct tpb_cached *k = place(w);
 
 	eng->arrived = 0;
 	eng->watch = TPB_WATCH_NONE;
-	eng->kept = NULL;
+	eng->cached = NULL;
 	eng->start = TPB_NEVER;
 	if (!has_words(w, 1)) {
 		eng->head = TPB_HEAD_OUTSIDE;
@@ -164,14 +164,14 @@ void tpb_window_resume(struct tpb *t, unsigned int e)
 
 const uint8_t *tpb_window_words(const struct tpb_engine *eng)
 {
-	return eng->kept ? eng->kept->words : NULL;
+	return eng->cached ? eng->cached->words : NULL;
 }
 
 bool tpb_window_put(struct tpb_engine *eng, const uint8_t *words)
 {
 	if (!make_room(&eng->window))
 		return false;
-	memcpy(place(&eng->window)->words, words, sizeof(eng->window.kept->words));
+	memcpy(place(&eng->window)->words, words, sizeof(eng->window.cache->words));
 	return true;
 }
 
@@ -186,7 +186,7 @@ int tpb_check_head(struct tpb *t, unsigned int e, const struct neuron_insn *insn
 		   struct neuron_isa_fault *fault)
 {
 	/* what registers made of it may be something else each time */
-	struct tpb_kept *k = insn == &t->patched ? NULL : t->eng[e].kept;
+	struct tpb_cached *k = insn == &t->patched ? NULL : t->eng[e].cached;
 	int rc;
 
 	if (k && k->checked) {
