@@ -182,7 +182,7 @@ static int bar_read(struct neuron_device *nd, struct neuron_call *call,
 	return ret;
 }
 
-/* Nothing is written unless everything may be */
+/* Writes registers: nothing is written unless everything may be */
 static int bar_write(struct neuron_device *nd, struct neuron_call *call,
 		     const struct neuron_ioctl_bar_rw *arg, const u64 *offset, u32 *data)
 {

@@ -203,7 +203,7 @@ static int do_nds_acquire(struct neuron_device *nd, void *arg, struct neuron_cal
 	return neuron_nds_acquire(nd, a->pid, &a->mmap_offset, &a->size);
 }
 
-/* Only the owner's call does something; others' are ignored */
+/* Releases a datastore if the caller owns it; the call of another process is ignored */
 static int do_nds_release(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_neuron_ds_info *a = arg;

@@ -108,7 +108,7 @@ static struct ncc_complex slice(struct ncc_build *bl, struct ncc_complex x, unsi
 		      x.im ? build_slice(bl, x.im, d, start, n) : NULL, !x.im);
 }
 
-/* By how many parts of a whole turn place i is turned */
+/* The angle of place i, in parts of a full circle */
 struct turns {
 	int64_t (*number)(const struct turns *t, int64_t i);
 	int64_t factor; /* for number() */

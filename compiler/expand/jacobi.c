@@ -269,7 +269,7 @@ static struct ncc_op *fault(struct ncc_build *bl, struct ncc_op *x, int64_t batc
 	return build_cast(bl, r, NEURON_DT_INT32);
 }
 
-/* With one row and, if wide, one column of zeros more in each matrix of an odd number of rows */
+/* Adds a row and, if wide, a column of zeros to each matrix that has an odd number of rows */
 static struct ncc_op *made_even(struct ncc_build *bl, struct ncc_op *x, int64_t batch, bool wide)
 {
 	struct ncc_shape s = { .dtype = NEURON_DT_FP32, .ndim = 3, .dim = { batch } };

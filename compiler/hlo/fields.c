@@ -224,7 +224,7 @@ static int refuse(struct walk *w, const char *message, unsigned int number, cons
 	return ncc_fail(w->err, -ENOTSUP, "%.40s '%.80s': %s", p->opcode, p->name, what);
 }
 
-/* Once for each field */
+/* Tells of a field that is left out, once for each field */
 static void tell(struct walk *w, const char *message, unsigned int number)
 {
 	char text[200];

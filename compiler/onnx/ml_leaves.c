@@ -44,7 +44,7 @@ static bool same_column(const struct tree_node *a, const struct tree_node *b)
 	       (!is_alone(a) || a->value == b->value);
 }
 
-/* By group, feature and value; NaN comes last. */
+/* Orders comparisons by group, feature and value; NaN comes last. */
 static int by_column(const void *a, const void *b)
 {
 	const struct tree_node *x = *(struct tree_node *const *)a,

@@ -12,7 +12,7 @@ static void import_identity(struct onnx_node *n)
 		n->out[0] = n->in[0];
 }
 
-/* In the shape 0 stands for the operand's dimension, and one -1 for what is left. */
+/* Reshape: 0 in the shape stands for the operand's dimension, and one -1 for what is left. */
 static void import_reshape(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);

@@ -15,8 +15,8 @@
 
 #define NONE -1
 
-/* Who reads a value: all, of them slices of one row, concatenations, and those along which
- * dimensions */
+/* How many read a value: all, of them slices of one row and concatenations; and along which
+ * dimensions these are */
 struct uses {
 	unsigned int all, rows, joins;
 	uint32_t axes;

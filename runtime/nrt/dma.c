@@ -89,7 +89,7 @@ static NRT_STATUS end_turns(struct rt_subgraph *sg)
 
 	for (unsigned int q = 0; q < sg->nqueues && !err; q++)
 		err = rt_turn_add(&sg->queues[q]);
-	return err ? rt_fail(NRT_RESOURCE, "TDRV", "descriptors of a turn: %s", strerror(-err))
+	return err ? rt_fail(NRT_RESOURCE, "TDRV", "descriptors of a turn: %s", rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 

@@ -165,7 +165,7 @@ static NRT_STATUS goes_on(const struct nrt_model *model, const struct loop *loop
 
 	*yes = value;
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "condition of a loop: %s",
-			     strerror(-err))
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 

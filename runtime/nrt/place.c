@@ -72,6 +72,8 @@ static bool fill_chunk(struct rt_subgraph *sg, struct run *run)
 			continue;
 
 		a = a > VAR_ALIGN ? a : VAR_ALIGN;
+		if (rt_var_is_io(var) && a < rt_large_align(var->neff->size))
+			a = rt_large_align(var->neff->size);
 		if (!align_up(&end, a) || end + var->neff->size > run->most) {
 			if (run->n)
 				break;

@@ -32,6 +32,16 @@ NRT_STATUS rt_errors_collect(const struct rt_subgraph *sg, NRT_STATUS status);
 
 /* Checks that each input and output has a tensor of its size. */
 NRT_STATUS rt_io_check(const struct nrt_model *model, const struct rt_io *io);
+/*
+ * Finds the large inputs among the variables of n subgraphs whose tensor is an output's too, and no
+ * other one's: the execution overwrites it, so that its memory can change hands.
+ */
+void rt_io_mate(struct rt_subgraph *sg, unsigned int n, const struct rt_io *io);
+/*
+ * Gives the tensors of such inputs back what they had: the execution has failed and does not
+ * overwrite them.
+ */
+void rt_io_undo(struct rt_subgraph *sg, const struct rt_io *io);
 /* Copies the inputs (in) into their variables, or the outputs out of them. */
 NRT_STATUS rt_io_copy(struct rt_subgraph *sg, const struct rt_io *io, bool in);
 

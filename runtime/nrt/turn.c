@@ -259,7 +259,8 @@ NRT_STATUS rt_turn_commit(struct rt_core *core, struct rt_ring *ring)
 	free(ring->tx.desc);
 	free(ring->rx.desc);
 	ring->tx.desc = ring->rx.desc = NULL;
-	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "descriptors: %s", strerror(-err))
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "descriptors: %s",
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 

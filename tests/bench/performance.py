@@ -65,10 +65,11 @@ def commit() -> str:
     return (head or (ROOT / "VERSION").read_text().strip()) + ("-dirty" if changed else "")
 
 
-def emulated() -> bool:
-    """Does neuron-vm take TCG here?"""
+def accelerator() -> str:
+    """What neuron-vm runs guests with here"""
     argv = [ROOT / "scripts" / "neuron-vm", "exec", "--instance", "inf1.xlarge", "--dry-run", "--", "true"]
-    return "tcg" in subprocess.run(argv, capture_output=True, text=True, check=False).stdout
+    found = re.search(r"-accel (\w+)", subprocess.run(argv, capture_output=True, text=True, check=False).stdout)
+    return found.group(1).upper() if found else "no guests"
 
 
 def machine() -> str:
@@ -77,7 +78,7 @@ def machine() -> str:
     flags = set(re.search(r"^(?:flags|Features)\s*:\s*(.*)", text, re.M).group(1).split())
     best = next((f" with {name}" for flag, name in SETS if flag in flags), "")
     name = re.sub(r"\((?:R|TM)\)|\s+CPU.*|\s+@.*|\s+\d+-Core.*", "", model.group(1)) if model else platform.machine()
-    return f"{name}{best}, {len(os.sched_getaffinity(0))} processors, {'TCG' if emulated() else 'KVM'}"
+    return f"{name}{best}, {len(os.sched_getaffinity(0))} processors, {accelerator()}"
 
 
 def read() -> list[Row]:

@@ -78,7 +78,10 @@ def unknown(mutations: list[Mutation]) -> Iterator[str]:
 
 def main() -> int:
     if WRITE:
-        PAGE.write_text(page(), encoding="utf-8")
+        had, text = PAGE.read_text(encoding="utf-8"), page()
+        for row in sorted(set(had.partition(BEGIN)[2].partition(END)[0].splitlines()) - set(text.splitlines())):
+            print(f"no list has it, so it is gone: {row}", file=sys.stderr)  # somebody wrote into the page
+        PAGE.write_text(text, encoding="utf-8")
         return 0
     try:
         mutations = load()

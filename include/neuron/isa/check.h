@@ -148,7 +148,7 @@ int neuron_isa_check_weights(const struct neuron_insn *insn, const struct neuron
 			     const struct neuron_isa_weights *weights,
 			     struct neuron_isa_fault *fault);
 
-/* In how many partitions it writes dst; columns: of the weights that are loaded */
+/* How many partitions of dst an instruction writes; columns: of the weights that are loaded */
 unsigned int neuron_isa_dst_partitions(const struct neuron_insn *insn, unsigned int columns);
 
 /* Memory that an instruction reads or writes. What it writes it may read as well */

@@ -179,7 +179,7 @@ static inline struct neuron_isa_tile neuron_isa_tile(uint8_t code)
 					 .rows = 128 >> (code >> 4 & 3),
 					 .columns = 128 >> (code >> 6) };
 }
-/* Its code, or -1: no code says that */
+/* A part of the array's code, or -1: no code says that */
 int neuron_isa_tile_code(const struct neuron_isa_tile *tile);
 
 /* The bits of a tf32 that nothing reads */
