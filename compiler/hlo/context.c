@@ -20,7 +20,7 @@ int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 	return build_fail(&in->b, code, "%s", text);
 }
 
-/* By number: the IR's type (0: none), and the type that --narrow-64bit takes for it */
+/* XLA's element types by number: the IR's type (0: none), and the type that --narrow-64bit takes */
 static const struct element_type {
 	const char *name;
 	uint8_t dtype;

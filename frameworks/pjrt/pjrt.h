@@ -121,7 +121,7 @@ bool npj_is_dense(const struct npj_shape *s, const int64_t *stride);
 /* The strides that a layout of the caller's says; NULL: dense. */
 PJRT_Error *npj_layout_strides(const struct npj_shape *s, const PJRT_Buffer_MemoryLayout *layout,
 			       int64_t *stride);
-/* Bytes from the first element to the end of what is farthest behind it */
+/* The bytes from the first element to the end of the one that is farthest behind it */
 size_t npj_span(const struct npj_shape *s, const int64_t *stride);
 void npj_gather(const struct npj_shape *s, void *dense, const void *from, const int64_t *stride);
 void npj_scatter(const struct npj_shape *s, void *to, const int64_t *stride, const void *dense);

@@ -468,6 +468,7 @@ const struct ndl_ops emu_ops = {
 	.mem_map = emu_mem_map,
 	.mem_unmap = emu_mem_unmap,
 	.mem_copy = emu_mem_copy,
+	.mem_move = emu_mem_move,
 	.buf_copy = emu_buf_copy,
 	.mem_set = emu_mem_set,
 	.block_map = emu_block_map,

@@ -89,6 +89,7 @@ struct emu_chunk {
 	uint8_t user;
 	uint32_t channel, region, nc, type;
 	int fd; /* device memory that its owner has mapped: the file that lies there; else 0 */
+	bool moved; /* pages of other chunks were put there, which the host counts one by one */
 	unsigned int queues; /* rings in use */
 	bool freed; /* its owner freed it while a queue still has it */
 	/* has descriptors into the PE FIFO: starting it counts as starting a model */
@@ -254,6 +255,8 @@ void emu_ext_write(struct emu_chip *chip, uint32_t reg, uint32_t value);
 int emu_reg_read(struct emu_chip *chip, const uint64_t *addr, uint32_t *value, unsigned int n);
 
 /* emu_mem.c */
+/* Zeros of the process's own in the place of a part of the DRAM. */
+void emu_dram_renew(void *ptr, uint64_t size);
 int emu_mem_init(struct emu_chip *chip);
 void emu_mem_fini(struct emu_chip *chip);
 void emu_mem_free_all(struct emu_chip *chip, uint8_t user);
@@ -281,6 +284,8 @@ int emu_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd);
 
 /* emu_copy.c */
 int emu_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+		 uint64_t dst_offset, uint64_t size);
+int emu_mem_move(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 		 uint64_t dst_offset, uint64_t size);
 int emu_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
 		 bool to_device, bool zerocopy);

@@ -215,6 +215,12 @@ int ndl_memory_map(ndl_device_t *device, uint64_t handle, void **va);
 int ndl_memory_unmap(ndl_device_t *device, uint64_t handle, void *va);
 int ndl_memory_copy(ndl_device_t *device, uint64_t src, uint64_t dst, uint64_t src_offset,
 		    uint64_t dst_offset, uint64_t size);
+/*
+ * A copy after which the source's bytes are whatever they are: the pages may change hands. Returns
+ * 1 if (nearly) all of them did, 0 if they were copied, or -errno.
+ */
+int ndl_memory_move(ndl_device_t *device, uint64_t src, uint64_t dst, uint64_t src_offset,
+		    uint64_t dst_offset, uint64_t size);
 int ndl_memory_buf_copyin(ndl_device_t *device, uint64_t handle, const void *buf, uint64_t offset,
 			  uint64_t size);
 int ndl_memory_buf_copyout(ndl_device_t *device, uint64_t handle, void *buf, uint64_t offset,

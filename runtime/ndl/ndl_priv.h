@@ -70,6 +70,9 @@ struct ndl_ops {
 	int (*mem_unmap)(ndl_device_t *dev, uint64_t handle, void *va);
 	int (*mem_copy)(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 			uint64_t dst_offset, uint64_t size);
+	/* optional */
+	int (*mem_move)(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+			uint64_t dst_offset, uint64_t size);
 	int (*buf_copy)(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset,
 			uint64_t size, bool to_device, bool zerocopy);
 	int (*mem_set)(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,

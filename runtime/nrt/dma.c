@@ -81,7 +81,8 @@ static NRT_STATUS build_engine(struct rt_subgraph *sg, unsigned int e, uint64_t 
 	return NRT_SUCCESS;
 }
 
-/* Ends the turns of the queues of a part that the program executes again by itself. */
+/* Ends the descriptors of an iteration in the queues of a part that the program executes again by
+ * itself. */
 static NRT_STATUS end_turns(struct rt_subgraph *sg)
 {
 	int err = 0;

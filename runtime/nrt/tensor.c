@@ -102,8 +102,8 @@ static NRT_STATUS allocate_device(struct rt_storage *storage, int vnc)
 	storage->core = vnc < 0 ? NULL : rt_core((uint32_t)vnc);
 	if (!storage->core)
 		return rt_fail(NRT_INVALID, "NRT", "core %d of %u", vnc, rt.ncores);
-	return rt_chunk_alloc(storage->core, storage->size, 0, NEURON_MEMALLOC_TYPE_TENSORS_DEVICE,
-			      &storage->chunk);
+	return rt_chunk_alloc(storage->core, storage->size, rt_large_align(storage->size),
+			      NEURON_MEMALLOC_TYPE_TENSORS_DEVICE, &storage->chunk);
 }
 
 EXPORT NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc, size_t size,

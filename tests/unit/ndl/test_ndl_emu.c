@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -371,6 +372,63 @@ START_TEST(given)
 }
 END_TEST
 
+/* Pages of a mapping that are in memory */
+static unsigned int resident(void *at, size_t size)
+{
+	unsigned char page[2048];
+	unsigned int n = 0;
+
+	ck_assert_uint_le(size / 4096, sizeof(page));
+	ck_assert_int_eq(mincore(at, size & ~(size_t)4095, page), 0);
+	for (size_t i = 0; i < size / 4096; i++)
+		n += page[i] & 1;
+	return n;
+}
+
+#define MOVED ((size_t)4 << 20)
+
+/* Pages change hands where both parts begin at one place within a page, the bytes around them too. */
+START_TEST(moves)
+{
+	static const struct {
+		uint64_t from, to;
+		int moved;
+	} want[] = { { 0, 0, 1 }, { 4097, 1, 1 }, { 8192, 4096, 1 }, { 1, 2, 0 } };
+	const struct ndl_mem_params params = { .size = 2 * MOVED };
+	static uint8_t bytes[MOVED], back[MOVED + 2], zeros[MOVED];
+	const uint64_t from = want[_i].from, to = want[_i].to;
+	uint64_t src, dst;
+	ndl_device_t *dev;
+	uint8_t *s, *d;
+
+	ck_assert_int_eq(ndl_machine_set("emu:trn1.2xlarge"), 0);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < MOVED; i++)
+			bytes[i] = (uint8_t)(i * 7 + i / 4096 + (size_t)round);
+		ck_assert_int_eq(ndl_memory_alloc(dev, &params, &src), 0);
+		ck_assert_int_eq(ndl_memory_alloc(dev, &params, &dst), 0);
+		ck_assert_int_eq(ndl_memory_map(dev, src, (void **)&s), 0);
+		ck_assert_int_eq(ndl_memory_map(dev, dst, (void **)&d), 0);
+		ck_assert_int_eq(memcmp(s, zeros, MOVED) | memcmp(d, zeros, MOVED), 0);
+		ck_assert_int_eq(ndl_memory_buf_copyin(dev, src, bytes, from, MOVED), 0);
+		ck_assert_int_eq(ndl_memory_move(dev, src, dst, from, to, MOVED), want[_i].moved);
+		ck_assert_int_eq(memcmp(d + to, bytes, MOVED), 0);
+		ck_assert_int_eq(ndl_memory_buf_copyout(dev, dst, back, to, MOVED + 2), 0);
+		ck_assert_int_eq(memcmp(back, bytes, MOVED), 0);
+		ck_assert_uint_eq(back[MOVED] | back[MOVED + 1], 0);
+		ck_assert_int_eq(resident(s + 8192, MOVED - 8192) == 0, want[_i].moved);
+		ck_assert_int_eq(ndl_memory_unmap(dev, src, s), 0);
+		ck_assert_int_eq(ndl_memory_unmap(dev, dst, d), 0);
+		ck_assert_int_eq(ndl_memory_free(dev, src), 0);
+		ck_assert_int_eq(ndl_memory_free(dev, dst), 0);
+	}
+	ck_assert_int_eq(ndl_memory_move(dev, src, dst, 0, 0, MOVED), -EINVAL);
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("ndl-emu");
@@ -387,6 +445,7 @@ int main(void)
 	tcase_add_test(tc, large_copies_fail);
 	tcase_add_test(tc, unplugged);
 	tcase_add_test(tc, given);
+	tcase_add_loop_test(tc, moves, 0, 4);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
