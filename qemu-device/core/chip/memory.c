@@ -75,6 +75,15 @@ void ncore_mem_clear(struct ncore_chip *chip, struct ncore_mem *mem)
 	ncore_mem_dirty(chip, mem, mem->ptr, mem->size);
 }
 
+/* Most pages are not: their first word says so without a call for each */
+static bool is_zero(const uint8_t *p, const uint8_t *zeros, uint64_t n)
+{
+	uint64_t first = 0;
+
+	memcpy(&first, p, n < sizeof(first) ? n : sizeof(first));
+	return !first && !memcmp(p, zeros, n);
+}
+
 /*
  * What another thread stores at the same time comes behind our zeros, as if they had been stored
  * when they were found there. Not longer than a page: a buffer of the core's that nobody has filled
@@ -90,7 +99,7 @@ void ncore_copy_sparse(void *dst, const void *src, uint64_t len)
 	for (at = 0; len > PAGE && at < len; at += n) {
 		n = PAGE - ((uintptr_t)to + at) % PAGE;
 		n = n < len - at ? n : len - at;
-		if (memcmp(from + at, zeros, n) || memcmp(to + at, zeros, n))
+		if (!is_zero(from + at, zeros, n) || !is_zero(to + at, zeros, n))
 			continue;
 		memcpy(to + done, from + done, at - done);
 		done = at + n;
