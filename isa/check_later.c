@@ -231,7 +231,7 @@ static int check_bounds(struct checker *c)
 		       : fail(c, NEURON_OPERAND_DST, "two elements for each of src0");
 }
 
-/* As many integers as elements */
+/* A pattern makes as many integers as the destination has elements. */
 static int check_pattern(struct checker *c)
 {
 	const uint16_t *num = c->insn->pattern.num;

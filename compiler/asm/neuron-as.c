@@ -105,8 +105,7 @@ static int parse_options(struct as *as, int argc, char **argv, int *status)
 			as->target = neuron_target_of_name(optarg);
 			if (!as->target) {
 				fprintf(stderr,
-					"neuron-as: unknown target '%s': inf1, inf2, trn1, trn1n "
-					"or trn2 is expected\n",
+					"neuron-as: unknown target '%s': inf1, inf2, trn1, trn1n or trn2 is expected\n",
 					optarg);
 				return 1;
 			}

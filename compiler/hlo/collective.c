@@ -297,7 +297,7 @@ static int reduce_front(struct hlo_inst *in, struct ncc_op *x, struct ncc_op **r
 	return rc;
 }
 
-/* Of many bytes each member reduces a part of its own, and then all get all parts. */
+/* An all-reduce of many bytes: each member reduces a part of its own, and then all get all parts. */
 static int reduce_divided(struct hlo_inst *in, int transfer, struct ncc_op *x,
 			  struct ncc_op **result)
 {

@@ -166,7 +166,7 @@ static int goes_on(struct hlo_inst *in, struct unrolling *u)
 }
 
 /*
- * Would the loop, if its counters go on as in the turn from before, still go on when the limit of
+ * Would the loop, if its counters go on as in the last iteration, still go on when the limit of
  * operations is reached? It is abandoned early then: an attempt takes memory, and operations of the
  * module's.
  */

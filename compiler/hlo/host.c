@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Calls of functions of the host's, which frameworks write as a custom call with a number
- * (docs/compiler.md, Calls of the host). Those with an effect follow one another in the program's
- * order, and each takes the one before as a token; the tokens of HLO say less than that, and are
- * values without elements. Part of the HLO front end.
+ * (docs/compiler-design.md, Calls of the host). Those with an effect follow one another in the
+ * program's order, and each takes the one before as a token; the tokens of HLO say less than that,
+ * and are values without elements. Part of the HLO front end.
  */
 #include "host_calls.h"
 

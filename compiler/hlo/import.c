@@ -88,7 +88,7 @@ static bool find_id(const struct scope *s, int64_t id, size_t *index)
 	return e;
 }
 
-/* As if all its values were static */
+/* Imports the instruction as if all its values were static */
 static int run_on_bounds(struct hlo_inst *in, struct hlo_value *v)
 {
 	const struct hlo_rule *rule = in->rule;

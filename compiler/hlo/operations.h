@@ -62,7 +62,8 @@ int hlo_iota(struct hlo_inst *in, struct ncc_op **out);
 
 /* elementwise.c */
 int hlo_unary(struct hlo_inst *in, struct ncc_op **out);
-/* Integers by rule->whole, others by rule->binary, else by the rule's kind */
+/* Imports an operation of two operands: integers by rule->whole, others by rule->binary, else by
+ * the rule's kind */
 int hlo_binary(struct hlo_inst *in, struct ncc_op **out);
 int hlo_whole(struct hlo_inst *in, struct ncc_op **out);
 int hlo_count_bits(struct hlo_inst *in, struct ncc_op **out);

@@ -241,7 +241,10 @@ struct ncc_op {
 		};
 	};
 	void *data; /* a constant's; NCC_HOST_CALL: struct ncc_host_call */
-	/* of a parameter that counts a loop's iterations, and of whole numbers in fp32: both */
+	/*
+	 * the least and the greatest value: of a parameter that counts a loop's iterations, and of
+	 * whole numbers in fp32
+	 */
 	const int64_t *bounds;
 	union {
 		struct {
@@ -322,9 +325,9 @@ struct ncc_module {
 /* Records why a compilation fails, and returns code. */
 int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-int ncc_no_memory(struct ncc_error *err);
+int ncc_no_memory(struct ncc_error *err); /* -ENOMEM */
 /* 0, or -ECANCELED if nobody wants the result any more */
-int ncc_wanted(const struct ncc_options *opt, struct ncc_error *err); /* -ENOMEM */
+int ncc_wanted(const struct ncc_options *opt, struct ncc_error *err);
 /* The same with the operation's name, kind and source line in front */
 int ncc_fail_op(struct ncc_error *err, int code, const struct ncc_op *op, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -186,7 +186,7 @@ int spmd_read_sdy(struct spmd *p, const struct mlir_attr *a, const struct mlir_t
 		  struct spmd_split *s, unsigned int *open);
 int spmd_read_gspmd(struct spmd *p, const char *text, const struct mlir_type *t,
 		    struct spmd_split *s);
-/* Of an argument's or a result's attributes. *said: is there anything? */
+/* Reads how an argument or a result is divided, of its attributes. *said: do they say it? */
 int spmd_read_said(struct spmd *p, const struct mlir_attr *attrs, const struct mlir_type *t,
 		   struct spmd_split *s, bool *said);
 

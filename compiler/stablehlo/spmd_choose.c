@@ -176,7 +176,7 @@ static bool join(struct spmd_split *a, const struct spmd_split *b)
 	return more;
 }
 
-/* What is carried is divided in one way, before, between and after the turns. */
+/* What a loop carries is divided in one way before, between and after its iterations. */
 static void set_carried(const struct mlir_op *op)
 {
 	for (size_t i = 0; i < op->nin; i++)

@@ -30,7 +30,7 @@ static void set_local(const struct mlir_value *v, struct mlir_value *local)
 	spmd_note(v)->copies = NULL;
 }
 
-/* With as much of an operation as does not change; its results are of no type yet */
+/* Copies what does not change of an operation; the results have no types yet */
 static int copy_op(struct spmd *p, const struct mlir_op *op, struct mlir_op *new)
 {
 	*new = *op;

@@ -158,6 +158,8 @@ struct emu_chip {
 	struct emu_queue (*queue)[NEURON_DMA_QUEUES_PER_ENG]; /* of each DMA engine */
 	struct emu_nq nq[NEURON_CORES_MAX][NEURON_NQ_TYPES][NEURON_ENGINES_MAX];
 	pthread_mutex_t open_lock; /* an open waits for the last close */
+	bool gone; /* unplugged: it does nothing any more, and nobody is let to it */
+	unsigned int doorbells; /* until it is; 0: it stays */
 	struct emu_seat seat[EMU_USERS];
 };
 
@@ -226,6 +228,7 @@ void emu_guard_queue(struct emu_chip *chip, uint32_t eng, uint32_t qid, uint8_t 
 /* emu_fault.c */
 int emu_fault(struct emu_chip *chip, const char *fault, size_t len);
 int emu_faults_from_environment(struct emu_machine *m);
+void emu_doorbell(struct emu_chip *chip); /* before each: one of them may find the chip gone */
 
 static inline struct emu_chip *emu_chip(const ndl_device_t *dev)
 {

@@ -287,7 +287,7 @@ int emu_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
 	return ret;
 }
 
-/* As the module answers: where a generation has views of its memories */
+/* Maps a block where a generation has views of its memories, and refuses it as the module does */
 int emu_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t channel,
 		  enum neuron_mmap_resource resource, void **va, uint64_t *size)
 {

@@ -25,7 +25,7 @@ extern "C" {
 #define NEFF_MAX_SOURCE 255 /* bytes of a tensor's name in the compiled model */
 /* The emulator's instruction set: no real device may load it */
 #define NEFF_FEATURE_EMU (1ull << 62)
-/* It has custom operators; the public name of the feature, the bit is not public */
+/* The file has custom operators; the public name of the feature, the bit is not public */
 #define NEFF_FEATURE_CUSTOM_OPS (1ull << 61)
 
 struct neff_header {

@@ -155,8 +155,8 @@ static int constants_load(struct neff_reader *r, const struct neff_model *model,
 }
 
 /*
- * Whose names a program's engines have. One for NeuronCore-v1 runs on later cores too, and calls
- * the Vector engine what they call GpSimd; every program begins with its version.
+ * Whose names a program's engines have. One for NeuronCore-v1 runs on v2 and later too, and calls
+ * the Vector engine what those call GpSimd; every program begins with its version.
  */
 static const struct neuron_target *names_of(struct neff_reader *r,
 					    const struct neuron_target *target,

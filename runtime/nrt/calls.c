@@ -190,11 +190,12 @@ static void free_arrays(struct calling *c)
 static NRT_STATUS failed(const struct calling *c, int err)
 {
 	return err ? rt_fail(rt_status_from_errno(err), "NRT", "arrays of %.64s(%llu): %s",
-			     c->call->target, (unsigned long long)c->call->index, strerror(-err))
+			     c->call->target, (unsigned long long)c->call->index,
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
-/* Has the core's part of the job a mate? */
+/* The part of the job for the logical core's second core; NULL: it has one core */
 static struct rt_subgraph *mate_of(const struct rt_job *job)
 {
 	struct rt_subgraph *second = &job->sg[job->n / 2];

@@ -231,7 +231,7 @@ NRT_STATUS rt_io_copy(struct rt_subgraph *sg, const struct rt_io *io, bool in)
 			/* the chip may have reported the reason */
 			status = rt_errors_collect(sg, NRT_SUCCESS);
 			return rt_fail(status ? status : rt_status_from_errno(err), "TDRV",
-				       "'%s': %s", var->neff->name, strerror(-err));
+				       "'%s': %s", var->neff->name, rt_errno_text(err));
 		}
 		if (!in)
 			__atomic_add_fetch(&tensor->completions, 1, __ATOMIC_RELEASE);

@@ -308,7 +308,7 @@ static NRT_STATUS copy(const struct rt_subgraph *sg, const void *bytes, size_t a
 {
 	int err = ndl_memory_buf_copyin(sg->core->dev, sg->code.handle, (void *)bytes, at, size);
 
-	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "program: %s", strerror(-err))
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "program: %s", rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 

@@ -57,7 +57,7 @@ static NRT_STATUS read_neff(struct nrt_model *model, const void *bytes, size_t s
 	return rt_calls_check(model->neff);
 }
 
-/* By the two variables that have the public library tell of them */
+/* Do the two variables of the public library ask for numerical errors? */
 static bool wants_numerical_errors(void)
 {
 	const char *verbosity = secure_getenv("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY");

@@ -29,7 +29,7 @@ struct rt_loops {
 	struct loop loop[];
 };
 
-/* What a turn of a queue set consists of, counted before it is built */
+/* The descriptors of one iteration of a queue set, counted before they are built */
 struct count {
 	uint64_t tx, rx, rows;
 };
@@ -165,7 +165,7 @@ static NRT_STATUS goes_on(const struct nrt_model *model, const struct loop *loop
 
 	*yes = value;
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "condition of a loop: %s",
-			     strerror(-err))
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 

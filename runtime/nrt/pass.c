@@ -173,7 +173,7 @@ NRT_STATUS rt_pass_begin(struct nrt_model *model)
 			err = write_zeros(model, c);
 	}
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "scratchpad of ranks: %s",
-			     strerror(-err))
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
@@ -217,7 +217,8 @@ static int add_signal(struct rt_subgraph *sg, struct rt_ring *ring, const struct
 				    4);
 }
 
-/* To all ranks, the own one last: what comes behind that has all this rank has given behind it. */
+/* Signals all ranks, the own one last: what follows that signal comes after all that this rank
+ * gave. */
 static int add_signals(struct rt_subgraph *sg, struct rt_ring *ring, unsigned int semaphore)
 {
 	const struct nrt_model *model = sg->model;
@@ -270,7 +271,8 @@ NRT_STATUS rt_pass_queue(struct rt_subgraph *sg, struct rt_ring *ring)
 	ring->last_tx = &given->ntx;
 	ring->last_rx = &given->nrx;
 	return err ? rt_fail(err == -ENOMEM ? NRT_RESOURCE : rt_status_from_errno(err), "TDRV",
-			     "what rank %u passes to others: %s", sg->model->rank, strerror(-err))
+			     "what rank %u passes to others: %s", sg->model->rank,
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
@@ -311,7 +313,7 @@ static NRT_STATUS take_all(struct nrt_model *model, unsigned int part)
 	}
 	free(t.room);
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV",
-			     "what rank %u takes from others: %s", model->rank, strerror(-err))
+			     "what rank %u takes from others: %s", model->rank, rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 

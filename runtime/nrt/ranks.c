@@ -390,7 +390,7 @@ static void close_gate(struct rt_group *g)
 	pthread_cond_signal(&gate_free);
 }
 
-/* Nobody fails to come to these meetings, so there is no time-out. */
+/* Waits until all ranks are here; none fails to come, so there is no time-out. */
 static NRT_STATUS meet(struct nrt_model *model, unsigned int which, NRT_STATUS own)
 {
 	struct rt_group *g = model->group;

@@ -69,9 +69,11 @@ def accel_args(choice: str, qemu: Path, address_bits: int) -> list[str]:
                       f"this host's processors have {host_address_bits()}")
     if choice == "kvm" or (choice == "auto" and fits and kvm_works(qemu)):
         return ["-accel", "kvm", "-cpu", KVM_CPU]
+    # Of this processor, an AMD one, the end of 40 bits is reserved: SeaBIOS 1.16.3 then puts PCI's space once its
+    # length lower, below zero if that takes the upper half. Chips that need all 40 bits therefore get more.
     # Five-level paging costs an emulated CPU a level of walk and gives this guest nothing; with erms
     # the guest's kernel copies by rep movsb, which TCG runs a byte at a time.
-    more = f",phys-bits={TCG_ADDRESS_BITS_MAX}" if address_bits > TCG_ADDRESS_BITS else ""
+    more = f",phys-bits={TCG_ADDRESS_BITS_MAX}" if address_bits >= TCG_ADDRESS_BITS else ""
     argv = ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off,erms=off,fsrm=off" + more]
     # What was translated while the guest booted is most of QEMU's own memory: an idle guest gives it back.
     return [*argv, "-object", "neuron-trim,id=trim0"]

@@ -14,6 +14,7 @@ import concurrent.futures
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -119,8 +120,7 @@ class Saved:
     """A stream without the pages of RAM, which make most of it, cut at the chip's section."""
 
     def __init__(self, data: bytes):
-        at = data.rindex(b'{"page_size"')
-        devices = json.loads(data[at:].rstrip(b"\0"))["devices"]
+        devices = json.loads(self._description(data))["devices"]
         first = self._section(data, devices[0])
         chip = next(d for d in devices if d["vmsd_name"] == "neuron")
         begin = self._section(data, chip)
@@ -138,6 +138,14 @@ class Saved:
         no_pages = bytes([SECTION_END]) + ident + struct.pack(">QB", RAM_END, FOOTER) + ident
         self.head = data[:done] + no_pages + data[first:begin]
         self.section, self.tail = data[begin:end], data[end:]
+
+    @staticmethod
+    def _description(data: bytes) -> bytes:
+        """The last section, its length before it: what it begins with is another in each version."""
+        for found in re.finditer(rb'%c(.{4})(?=\{")' % DESCRIPTION, data, re.DOTALL):
+            if found.end() + int.from_bytes(found[1], "big") == len(data):
+                return data[found.end():]
+        raise ValueError("no description at the stream's end")
 
     @staticmethod
     def _section(data: bytes, device: dict) -> int:

@@ -81,6 +81,10 @@ if [[ $(dry --instance inf1.xlarge) == *"accel kvm"* ]]; then
     skip "an emulated processor's address bits" "KVM works here"
 else
     like "$(dry --instance trn2.48xlarge)" 'phys-bits=46' "an emulated processor reaches 4 TiB of BARs"
+    for instance in trn2.3xlarge inf2.48xlarge; do
+        like "$(dry --instance $instance)" 'phys-bits=46' \
+            "$instance: and BARs of half of its usual space, at whose end firmware may not put them"
+    done
     is "$(dry --instance trn1.2xlarge | grep -c phys-bits)" 0 "and has its usual address bits where they do"
 fi
 done_testing

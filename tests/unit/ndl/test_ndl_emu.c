@@ -281,6 +281,70 @@ START_TEST(faults)
 }
 END_TEST
 
+/* A chip that is unplugged: nobody is let to it, who waits is told, its links are down */
+START_TEST(unplugged)
+{
+	struct ndl_mem_params p = { .size = 4096 };
+	int index[NDL_MAX_DEVICES];
+	ndl_device_t *dev, *other, *again;
+	struct ndl_waiter *waiter;
+	bool up[NEURON_PORTS_MAX];
+	uint64_t h, left;
+
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.6xlarge"), 0);
+	ck_assert_int_eq(ndl_open_device(1, NULL, &dev), 0);
+	ck_assert_int_eq(ndl_open_device(2, NULL, &other), 0);
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
+	ck_assert_int_eq(ndl_wait_open(dev, 0, &waiter), 0);
+	ck_assert_int_eq(ndl_fault(1, "unplug=2"), -EINVAL);
+	ck_assert_int_eq(ndl_fault(1, "unplug=1:after=x"), -EINVAL);
+	ck_assert_int_eq(ndl_fault(1, "unplug=1:after="), -EINVAL);
+	ck_assert_int_eq(ndl_fault(1, "unplug=1:after=1000"), 0);
+	ck_assert_int_eq(ndl_alive(dev), 0);
+	ck_assert_int_eq(ndl_fault(1, "unplug"), 0);
+	ck_assert_int_eq(ndl_fault(1, "unplug"), 0);
+	ck_assert_int_eq(ndl_alive(dev), -ENODEV);
+	ck_assert_int_eq(ndl_wait_look(waiter), -ENODEV);
+	ck_assert_int_eq(ndl_wait(waiter, 60000000), -ENODEV);
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &left), -ENODEV);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, h, &p, 0, 8), -ENODEV);
+	ck_assert_int_eq(ndl_dma_queue_copy_start(dev, 0, 0, 1, 1), -ENODEV);
+	ck_assert_int_eq(ndl_open_device(1, NULL, &again), -ENODEV);
+	ck_assert_int_eq(ndl_available_devices(index, NDL_MAX_DEVICES), 3);
+	ck_assert_int_eq(index[1], 2);
+	ck_assert_int_eq(ndl_memory_alloc(other, &p, &h), 0);
+	ck_assert_int_eq(ndl_get_links(2, up), 0);
+	ck_assert(up[NDL_PORT_EAST] && !up[NDL_PORT_WEST]);
+	ndl_wait_close(waiter);
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+	ck_assert_int_eq(ndl_close_device(other), 0);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
+/* A notification queue is the chip's until a reset takes it. */
+START_TEST(given)
+{
+	const struct ndl_nq_params p = { .nc = 1, .engine = NEURON_ENG_SP, .size = 4096 };
+	uint32_t request;
+	ndl_device_t *dev;
+	void *ring;
+
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndl_notification_given(dev, 1, p.type, NEURON_ENG_SP), 0);
+	ck_assert_int_eq(ndl_notification_init(dev, &p, &ring), 0);
+	ck_assert_int_eq(ndl_notification_given(dev, 1, p.type, NEURON_ENG_SP), 1);
+	ck_assert_int_eq(ndl_reset_ncs(dev, 1, &request), 0); /* another core's */
+	ck_assert_int_eq(ndl_notification_given(dev, 1, p.type, NEURON_ENG_SP), 1);
+	ck_assert_int_eq(ndl_reset_ncs(dev, 2, &request), 0);
+	ck_assert_int_eq(ndl_notification_given(dev, 1, p.type, NEURON_ENG_SP), 0);
+	ck_assert_int_eq(ndl_notification_given(dev, 99, p.type, NEURON_ENG_SP), -EINVAL);
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
 /* Pages of a mapping that are in memory */
 static unsigned int resident(void *at, size_t size)
 {
@@ -351,6 +415,8 @@ int main(void)
 	tcase_add_test(tc, reopen);
 	tcase_add_test(tc, neighbours);
 	tcase_add_test(tc, faults);
+	tcase_add_test(tc, unplugged);
+	tcase_add_test(tc, given);
 	tcase_add_loop_test(tc, moves, 0, 4);
 	suite_add_tcase(s, tc);
 	return check_run(s);
