@@ -181,6 +181,10 @@ int whole_all_to_all(struct scope *s, const struct mlir_op *op);
 
 /* quant.c: may the operation have operands and results of quantized types, if it has any? */
 int quant_check(struct scope *s, const struct mlir_op *op);
+/* Is it arithmetic of such types? That is dequantized, computed, and quantized again. */
+bool quant_computes(const struct mlir_op *op);
+typedef int convert_fn(struct scope *s, const struct mlir_op *op);
+int quant_compute(struct scope *s, const struct mlir_op *op, convert_fn *convert);
 
 /* literal.c */
 int literal_fill(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Literal *l);

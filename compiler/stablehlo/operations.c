@@ -186,6 +186,8 @@ int convert_op(struct scope *s, const struct mlir_op *op)
 	if (c && !c->whole && op->nregions != c->nregions)
 		return convert_fail(s, -EINVAL, "%zu regions, expected %u", op->nregions,
 				    c->nregions);
+	if (quant_computes(op))
+		return quant_compute(s, op, convert_op);
 	if (quant_check(s, op))
 		return -ENOTSUP;
 	return (c && c->whole ? c->whole(s, op) : convert_plain(s, op, c)) ?: fold(s, op);

@@ -2,18 +2,62 @@
 /*
  * Numbers that stand for others: (number - zero point) * scale, with one of either for a tensor or
  * for each place in a dimension. A tensor of those is its storage's here. What makes them and what
- * takes them for the others is computed in fp32; what moves them moves the storage.
+ * takes them for the others is computed in fp32; what moves them moves the storage. Arithmetic
+ * takes what its operands stand for, in fp32, and makes of that what stands for it.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "convert.h"
 
-/* So far fp32 has all integers of them. */
+/* So far fp32 has all integers of them, and differences from a zero point. */
 #define MOST_BITS 16
+#define MOST_PLAIN_BITS \
+	32 /* without zero points: what fp32 has not of them, the numbers have not */
 
-static const char *const moves[] = { "broadcast_in_dim", "concatenate", "reshape",
-				     "reverse",		 "slice",	"transpose" };
+static const char *const moves[] = {
+	"broadcast_in_dim", "concatenate", "dynamic_slice", "dynamic_update_slice",
+	"gather",	    "pad",	   "reshape",	    "reverse",
+	"select",	    "slice",	   "transpose"
+};
+
+/* Element by element, and products; the specification has these words for each */
+static const char *const computed[] = {
+	"abs",
+	"add",
+	"atan2",
+	"cbrt",
+	"ceil",
+	"clamp",
+	"compare",
+	"convolution",
+	"cosine",
+	"divide",
+	"dot",
+	"dot_general",
+	"exponential",
+	"exponential_minus_one",
+	"floor",
+	"is_finite",
+	"log",
+	"log_plus_one",
+	"logistic",
+	"maximum",
+	"minimum",
+	"multiply",
+	"negate",
+	"power",
+	"remainder",
+	"round_nearest_afz",
+	"round_nearest_even",
+	"rsqrt",
+	"sign",
+	"sine",
+	"sqrt",
+	"subtract",
+	"tan",
+	"tanh",
+};
 
 static const struct mlir_quant *quant_of(const struct mlir_type *t)
 {
@@ -26,19 +70,27 @@ static bool same(const struct mlir_quant *a, const struct mlir_quant *b)
 	return a && a->axis < 0 && quant_same(a, b);
 }
 
-static bool is_move(const struct mlir_op *op)
+static bool is_among(const char *name, const char *const *names, size_t n)
 {
-	bool found = op->nout == 1 && op->nin;
-
-	for (size_t i = 0; found && i < op->nin; i++)
-		found = same(quant_of(op->in[i]->type), quant_of(op->out[0].type));
-	for (size_t i = 0; found && i < sizeof(moves) / sizeof(moves[0]); i++)
-		if (!strcmp(op->name, moves[i]))
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name, names[i]))
 			return true;
 	return false;
 }
 
-int quant_check(struct scope *s, const struct mlir_op *op)
+/* Indices and predicates are of no such type. */
+static bool is_move(const struct mlir_op *op)
+{
+	bool found = op->nout == 1 && op->nin && quant_of(op->out[0].type);
+
+	for (size_t i = 0; found && i < op->nin; i++)
+		found = !quant_of(op->in[i]->type)
+				? op->nin > 1
+				: same(quant_of(op->in[i]->type), quant_of(op->out[0].type));
+	return found && is_among(op->name, moves, sizeof(moves) / sizeof(moves[0]));
+}
+
+static bool has_quants(const struct mlir_op *op)
 {
 	bool has = false;
 
@@ -46,13 +98,26 @@ int quant_check(struct scope *s, const struct mlir_op *op)
 		has = has || quant_of(op->in[i]->type);
 	for (size_t i = 0; i < op->nout; i++)
 		has = has || quant_of(op->out[i].type);
-	if (!has || !strcmp(op->name, "uniform_quantize") ||
+	return has;
+}
+
+bool quant_computes(const struct mlir_op *op)
+{
+	return op->nout == 1 && has_quants(op) &&
+	       is_among(op->name, computed, sizeof(computed) / sizeof(computed[0]));
+}
+
+int quant_check(struct scope *s, const struct mlir_op *op)
+{
+	if (!has_quants(op) || !strcmp(op->name, "uniform_quantize") ||
 	    !strcmp(op->name, "uniform_dequantize") || !strcmp(op->name, "constant") ||
 	    !strcmp(op->name, "call") || is_move(op))
 		return 0;
-	return convert_fail(s, -ENOTSUP,
-			    "of a quantized type: only moves of one for the whole tensor, "
-			    "uniform_quantize and uniform_dequantize are supported");
+	return convert_fail(
+		s, -ENOTSUP,
+		"of a quantized type: only moves of one for the whole tensor, arithmetic "
+		"by elements, products, uniform_quantize and uniform_dequantize are "
+		"supported");
 }
 
 /* An array of f32, of the dimensions of like or of none (NULL) */
@@ -127,10 +192,15 @@ static int check(struct scope *s, const struct mlir_type *t)
 	const struct mlir_quant *q = t->quant;
 	const unsigned int bits = quant_bits(q);
 
-	if (q->expressed->number != HLO_F32 || !bits || bits > MOST_BITS)
+	unsigned int most = MOST_PLAIN_BITS;
+
+	for (size_t i = 0; i < q->n; i++)
+		most = q->zero[i] ? MOST_BITS : most;
+	if (q->expressed->number != HLO_F32 || !bits || bits > most)
 		return convert_fail(s, -ENOTSUP,
-				    "'%.60s': only f32 in integers of up to %d bits is supported",
-				    t->name, MOST_BITS);
+				    "'%.60s': only f32 in integers of up to %d bits is supported, "
+				    "or of %d without zero points",
+				    t->name, MOST_BITS, MOST_PLAIN_BITS);
 	if (q->axis < 0 ? q->n != 1 : q->axis >= t->ndim || (int64_t)q->n != t->dim[q->axis])
 		return convert_fail(s, -EINVAL, "'%.60s' has %zu scales", t->name, q->n);
 	return 0;
@@ -183,4 +253,60 @@ int whole_dequantize(struct scope *s, const struct mlir_op *op)
 	if (!quant_of(from) || to->number != HLO_F32 || quant_of(to))
 		return convert_fail(s, -ENOTSUP, "from '%.60s' to '%.60s'", from->name, to->name);
 	return check(s, from) ?: convert_results(s, op, dequantized(s, x, from));
+}
+
+static const struct mlir_type *expressed(struct scope *s, const struct mlir_type *t)
+{
+	struct mlir_type *f = convert_alloc(s->v, 1, sizeof(*f));
+
+	if (f)
+		*f = (struct mlir_type){ .kind = MLIR_TENSOR,
+					 .name = "f32",
+					 .number = HLO_F32,
+					 .ndim = t->ndim,
+					 .dim = t->dim,
+					 .bound = t->bound };
+	return f;
+}
+
+/* A value of what an operand stands for; another operand is as it is */
+static int take_operand(struct scope *s, struct mlir_value *from, struct mlir_value **to)
+{
+	struct mlir_value *v = convert_alloc(s->v, 1, sizeof(*v));
+	hlo_instruction *x = convert_value(s, from);
+	int rc = x ? 0 : -ENOTSUP;
+
+	*to = from;
+	if (rc || !quant_of(from->type))
+		return rc;
+	rc = check(s, from->type);
+	x = rc ? NULL : dequantized(s, x, from->type);
+	if (rc)
+		return rc;
+	if (!v || !x)
+		return ncc_no_memory(s->v->err);
+	v->type = expressed(s, from->type);
+	convert_set(s, v, x);
+	*to = v;
+	return v->type ? 0 : ncc_no_memory(s->v->err);
+}
+
+int quant_compute(struct scope *s, const struct mlir_op *op, convert_fn *convert)
+{
+	const struct mlir_type *result = op->out[0].type;
+	struct mlir_op plain = *op;
+	struct mlir_value out = op->out[0];
+	int rc = quant_of(result) ? check(s, result) : 0;
+
+	plain.in = convert_alloc(s->v, op->nin + 1, sizeof(*plain.in));
+	if (!plain.in)
+		return ncc_no_memory(s->v->err);
+	for (size_t i = 0; !rc && i < op->nin; i++)
+		rc = take_operand(s, op->in[i], &plain.in[i]);
+	if (rc || !quant_of(result))
+		return rc ? rc : convert(s, &plain);
+	out.type = expressed(s, result);
+	plain.out = &out;
+	rc = out.type ? convert(s, &plain) : ncc_no_memory(s->v->err);
+	return rc ? rc : convert_results(s, op, quantized(s, convert_value(s, &out), result));
 }

@@ -258,6 +258,47 @@ CASES["the greatest of each row, as jaxlib wrote it until 0.8"] = Case("""
         %r0 = stablehlo.add %r#0, %z : tensor<4x3xf32>
         %r1 = stablehlo.add %r#1, %y : tensor<4x3xi32>""", (X,), lambda x: [
             np.take_along_axis(x, (n := np.argsort(-x, 1, kind="stable")[:, :3]), 1), n.astype(np.int32)])
+E, R = "!quant.uniform<i8:f32, 0.25:-7>", "!quant.uniform<i8:f32, 16.0:-5>"
+B, F, N = "!quant.uniform<i32:f32, 0.5>", "!quant.uniform<i8:f32, 0.25>", "tensor<3x3x"
+G = "!quant.uniform<i8<-127:127>:f32:1, {0.25, 0.5, 1.6e+1}>"
+
+
+def computed(x: np.ndarray) -> list[np.ndarray]:
+    """What is meant by the operands, computed, and quantized"""
+    f = np.float32
+    a = meant(x)[0]
+    scales = np.array([0.25, 0.5, 16], f)
+    c = quantized(x, scales, f(0), -127, 127) * scales
+    b = (quantized(x, f(0.25), f(-7), -128, 127) + f(7)) * f(0.25)
+    w = quantized(x, f(0.25), f(0), -128, 127) * f(0.25)
+    back = lambda v: (quantized(v, f(16), f(-5), -128, 127) + f(5)) * f(16)  # noqa: E731
+    return [back(a + b), back(a * b), back(np.maximum(a, b)), back(a.T @ c), np.round(a.T @ w / f(0.5)) * f(0.5), x.T @ c,
+            (a < a[::-1]).astype(f), np.where(a < a[::-1], a, a[::-1])]
+
+
+CASES["arithmetic of quantized types"] = Case(f"""
+        %a = stablehlo.uniform_quantize %0 : ({T}f32>) -> {T}{Q}>
+        %b = stablehlo.uniform_quantize %0 : ({T}f32>) -> {T}{E}>
+        %c = stablehlo.uniform_quantize %0 : ({T}f32>) -> {T}{G}>
+        %w = stablehlo.uniform_quantize %0 : ({T}f32>) -> {T}{F}>
+        %t = stablehlo.transpose %a, dims = [1, 0] : ({T}{Q}>) -> tensor<3x20x{Q}>
+        %u = stablehlo.transpose %0, dims = [1, 0] : ({T}f32>) -> tensor<3x20xf32>
+        %v = stablehlo.reverse %a, dims = [0] : {T}{Q}>
+        %d = "stablehlo.add"(%a, %b) : ({T}{Q}>, {T}{E}>) -> {T}{R}>
+        %e = "stablehlo.multiply"(%a, %b) : ({T}{Q}>, {T}{E}>) -> {T}{R}>
+        %f = "stablehlo.maximum"(%a, %b) : ({T}{Q}>, {T}{E}>) -> {T}{R}>
+        %g = stablehlo.dot_general %t, %c, contracting_dims = [1] x [0] : (tensor<3x20x{Q}>, {T}{G}>) -> {N}{R}>
+        %h = stablehlo.dot_general %t, %w, contracting_dims = [1] x [0] : (tensor<3x20x{Q}>, {T}{F}>) -> {N}{B}>
+        %i = stablehlo.compare LT, %a, %v : ({T}{Q}>, {T}{Q}>) -> {T}i1>
+        %j = stablehlo.select %i, %a, %v : {T}i1>, {T}{Q}>
+        %r0 = stablehlo.uniform_dequantize %d : ({T}{R}>) -> {T}f32>
+        %r1 = stablehlo.uniform_dequantize %e : ({T}{R}>) -> {T}f32>
+        %r2 = stablehlo.uniform_dequantize %f : ({T}{R}>) -> {T}f32>
+        %r3 = stablehlo.uniform_dequantize %g : ({N}{R}>) -> {N}f32>
+        %r4 = stablehlo.uniform_dequantize %h : ({N}{B}>) -> {N}f32>
+        %r5 = stablehlo.dot_general %u, %c, contracting_dims = [1] x [0] : (tensor<3x20xf32>, {T}{G}>) -> {N}f32>
+        %r6 = stablehlo.convert %i : ({T}i1>) -> {T}f32>
+        %r7 = stablehlo.uniform_dequantize %j : ({T}{Q}>) -> {T}f32>""", (M,), computed, ulps=8)
 
 REFUSED = {
     "sizes that are computed": (f"""func.func @main(%0: {S}, %1: tensor<2xi32>, %v: tensor<f32>) -> {S} {{
@@ -273,11 +314,13 @@ REFUSED = {
     "a dimension that is none": (f"""func.func @main(%0: {S}) -> {S} {{
         %r = stablehlo.custom_call @AwsNeuronSoftmax(%0) {{backend_config = "2"}} : ({S}) -> {S}
         return %r : {S} }}""", "backend_config is '2', expected a number from 0 to 1"),
-    "arithmetic on quantized values": (f"""func.func @main(%0: tensor<4xf32>) -> tensor<4xf32> {{
+    "an order of quantized values": (f"""func.func @main(%0: tensor<4xf32>) -> tensor<4xf32> {{
         %q = stablehlo.uniform_quantize %0 : (tensor<4xf32>) -> tensor<4x{Q}>
-        %s = stablehlo.add %q, %q : tensor<4x{Q}>
+        %s = "stablehlo.sort"(%q) ({{ ^bb0(%x: tensor<{Q}>, %y: tensor<{Q}>):
+            %p = stablehlo.compare LT, %x, %y : (tensor<{Q}>, tensor<{Q}>) -> tensor<i1>
+            stablehlo.return %p : tensor<i1> }}) : (tensor<4x{Q}>) -> tensor<4x{Q}>
         %r = stablehlo.uniform_dequantize %s : (tensor<4x{Q}>) -> tensor<4xf32>
-        return %r : tensor<4xf32> }}""", "add: of a quantized type: only moves"),
+        return %r : tensor<4xf32> }}""", "sort: of a quantized type: only moves"),
     "a move to another scale": (f"""func.func @main(%0: tensor<4xf32>) -> tensor<2x2xf32> {{
         %q = stablehlo.uniform_quantize %0 : (tensor<4xf32>) -> tensor<4x{Q}>
         %s = stablehlo.reshape %q : (tensor<4x{Q}>) -> tensor<2x2x{P}>

@@ -163,7 +163,9 @@ return %0 : tensor<4x1xf32>""", "only letters, each once for an operand, are sup
     "own_target": ("""%0 = stablehlo.custom_call @mine(%a) : (tensor<4x1xf32>) -> tensor<4x1xf32>
 return %0 : tensor<4x1xf32>""", "(target 'mine')"),
     "quantized": ("""%0 = stablehlo.uniform_quantize %a : (tensor<4x1xf32>) -> tensor<4x1x!quant.uniform<i8:f32, 0.5:3>>
-%2 = stablehlo.add %0, %0 : tensor<4x1x!quant.uniform<i8:f32, 0.5:3>>
+%2 = "stablehlo.sort"(%0) ({ ^bb0(%x: tensor<!quant.uniform<i8:f32, 0.5:3>>, %y: tensor<!quant.uniform<i8:f32, 0.5:3>>):
+%p = stablehlo.compare LT, %x, %y : (tensor<!quant.uniform<i8:f32, 0.5:3>>, tensor<!quant.uniform<i8:f32, 0.5:3>>) -> tensor<i1>
+stablehlo.return %p : tensor<i1> }) : (tensor<4x1x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4x1x!quant.uniform<i8:f32, 0.5:3>>
 %1 = stablehlo.uniform_dequantize %2 : (tensor<4x1x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4x1xf32>
 return %1 : tensor<4x1xf32>""", "of a quantized type: only moves of one for the whole tensor"),
     "any_size": ("""%s = stablehlo.constant dense<[4, 5]> : tensor<2xi32> %0 = stablehlo.dynamic_broadcast_in_dim %a, %s,
