@@ -112,6 +112,8 @@ struct hlo_inst {
 	unsigned int nin;
 	struct hlo_value *in;
 	const Ncc__Hlo__Shape *first; /* shape of operand 0; NULL: there is none */
+	/* The result's or an operand's of more than NCC_MAX_DIMS dimensions; NULL: there is none */
+	const Ncc__Hlo__Shape *longest;
 	/* The arguments of the computation that the instruction is in */
 	const struct hlo_value *args;
 	unsigned int nargs;

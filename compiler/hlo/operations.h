@@ -30,6 +30,12 @@ struct hlo_rule {
 	expand_complex_binary of_pairs;
 };
 
+/*
+ * ranks.c: an instruction with in->longest gets shapes without dimensions of one element, or is
+ * refused. Shapes that are too long are none of a computation's parameters or results.
+ */
+bool hlo_is_long(const Ncc__Hlo__Shape *s);
+int hlo_shorten(struct hlo_inst *in);
 const struct hlo_rule *hlo_find(const char *opcode); /* NULL: not supported */
 
 /* plain.c: an array, by in->rule's kind and attributes */

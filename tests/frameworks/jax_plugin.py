@@ -133,6 +133,26 @@ def values_that_repeat() -> None:
 
 
 @case
+def arrays_of_many_dimensions() -> None:
+    """More than the compiler has, of one element mostly; jnp.tile makes two of each"""
+    x, many = RNG.standard_normal((2, 3, 1, 4, 5), dtype=np.float32), (1, 2, 1, 3, 1, 1, 4, 1, 5, *(1,) * 9)
+    half, backwards = many[:9], tuple(range(17, -1, -1))
+    for function in (lambda x: jnp.tile(x.reshape(half), (3, 1, 2, *(1,) * 6)).reshape(3, -1),
+                     lambda x: jnp.tile(x.reshape(half), (2, *(1,) * 7, 3)).reshape(2, -1),
+                     lambda x: jnp.where(x.reshape(many) > 0, 2 * x.reshape(many), 3).transpose(backwards).ravel(),
+                     lambda x: x.reshape(many).astype(jnp.int32).reshape(6, 20),
+                     lambda x: jnp.real(jnp.tile((x + 1j * x).reshape(half), (2, *(1,) * 8))).ravel(),
+                     lambda x: jax.lax.broadcast_in_dim(x, (1, 7, 1, 2, 3, 1, 4, 5, *(1,) * 10), (3, 4, 5, 6, 7)).reshape(7, -1)):
+        both(jax.jit(function), x, rtol=0, atol=0)
+    for function in (lambda x: x.reshape(many), lambda x: x.reshape(many).sum(3).ravel()):
+        try:
+            jax.jit(function)(x)
+            raise AssertionError("not refused")
+        except jax.errors.JaxRuntimeError as error:
+            assert "at most 16 is supported" in str(error), error
+
+
+@case
 def windows_that_move() -> None:
     x, u = (RNG.standard_normal((rows, 16), dtype=np.float32) for rows in (10000, 5000))
     dims = jax.lax.ScatterDimensionNumbers((0, 1), (), (0,))
@@ -220,6 +240,22 @@ def train(steps: int) -> Any:
 @case
 def a_training_run() -> None:
     both(train, 20, rtol=1e-3, atol=1e-4)
+
+
+@case
+def large_donated_arguments() -> None:
+    """Which change hands; the same program with an argument that somebody else has"""
+    def step(state: Any, x: Any) -> Any:
+        return {name: value + x * (i + 1) for i, (name, value) in enumerate(sorted(state.items()))}, state["b"].sum()
+
+    def steps(x: Any) -> Any:
+        one, state, sums = jax.jit(step, donate_argnums=0), {"a": x * 2, "b": x * 3, "c": x + 0}, []
+        for _ in range(4):
+            state, last = one(state, x)
+            sums.append(last)
+        return state, jnp.stack(sums)
+
+    both(steps, RNG.integers(-9, 9, (700, 1000)).astype(np.float32), rtol=0, atol=0)
 
 
 @case
