@@ -311,8 +311,9 @@ static int compile_for_logical_core(struct ncc_module **m, unsigned int n,
 				    const struct ncc_options *opt, struct ncc_output *o,
 				    struct ncc_error *err)
 {
-	struct ncc_module *core[NCC_CORES * NCC_MAX_PARTS] = { NULL }, *pair[NCC_CORES];
-	int rc = 0;
+	struct ncc_module **core = calloc(NCC_CORES * (size_t)n, sizeof(struct ncc_module *));
+	struct ncc_module *pair[NCC_CORES];
+	int rc = core ? 0 : ncc_no_memory(err);
 
 	for (unsigned int i = 0; i < n && !rc; i++) {
 		rc = ncc_divide(m[i], opt->divide_from, pair, err);
@@ -323,9 +324,10 @@ static int compile_for_logical_core(struct ncc_module **m, unsigned int n,
 			    pair[1]->nops);
 	}
 	rc = rc ? rc : write_programs(core, NCC_CORES * n, opt, o, err);
-	for (unsigned int i = 0; i < NCC_CORES * n; i++)
+	for (unsigned int i = 0; core && i < NCC_CORES * n; i++)
 		if (core[i])
 			ncc_module_free(core[i]);
+	free(core);
 	return rc;
 }
 
@@ -345,9 +347,6 @@ static int compile_parts(struct ncc_parts *parts, const struct ncc_options *opt,
 	struct ncc_options some;
 	int rc;
 
-	if (o->lnc > 1 && parts->n > 2 * NCC_MAX_LOOPS_SHARED + 1)
-		return ncc_fail(err, -EFBIG, "more than %d loops on two cores",
-				NCC_MAX_LOOPS_SHARED);
 	say(opt, "%u loops and %u calls of the host in %u parts", parts->nloops, parts->ncalls,
 	    parts->n);
 	if (parts->ntransfers)

@@ -118,6 +118,9 @@ int hlo_collective_broadcast(struct hlo_inst *in, struct hlo_value *v);
 int hlo_collective_permute(struct hlo_inst *in, struct hlo_value *v);
 int hlo_reduce_scatter(struct hlo_inst *in, struct hlo_value *v);
 int hlo_rank(struct hlo_inst *in, struct ncc_op **out);
+/* *x as the partition of that number has it, and this one's number */
+int hlo_from_partition(struct hlo_inst *in, unsigned int partition, struct ncc_op **x);
+int hlo_partition(struct hlo_inst *in, struct ncc_op **number);
 
 /* complex.c: each part by itself; four products of parts; by rule->of_pair and of_pairs; others */
 int hlo_complex_parts(struct hlo_inst *in, struct hlo_value *v);

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define NCC_MAX_DIMS 8
+#define NCC_MAX_DIMS 16
 
 struct neff_library;
 struct ncc_kernels;

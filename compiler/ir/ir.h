@@ -23,8 +23,6 @@
 #define NCC_MAX_STEPS (1ull << 30) /* of an importer's searches, in the whole file */
 #define NCC_EDGE (1ll << 32) /* parameters and outputs from here on pass between stages */
 #define NCC_KEPT (1ll << 33) /* and from here on between the parts of a program with loops */
-#define NCC_MAX_LOOPS 63 /* a NEFF has room for two parts for each and one more */
-#define NCC_MAX_LOOPS_SHARED 31 /* and for those of two cores */
 #define NCC_MAX_TABLE 65536 /* rows to gather from, as in the NEFF's gather */
 #define NCC_MAX_LINE 8192 /* elements of a row to take from: it lies in a partition as a whole */
 
@@ -179,7 +177,6 @@ struct ncc_transfer {
 	uint32_t *rank; /* n of them: groups, or pairs, one behind the other */
 };
 #define NCC_MAX_RANKS 256u
-#define NCC_MAX_TRANSFERS 4096u
 
 struct ncc_window {
 	int64_t size, stride, low, high, window_dilation, base_dilation;

@@ -371,16 +371,22 @@ static int begin(struct turning *t)
 
 int ncc_join_turns(struct ncc_module *m, struct ncc_error *err)
 {
-	struct ncc_op *end[NCC_MAX_LOOPS];
+	struct ncc_op **end;
 	unsigned int n = 0;
 	int rc = 0;
 
 	for (struct ncc_op *op = m->first; op; op = op->next) {
 		if (op->kind == NCC_HOST_CALL)
 			return 0; /* each call is there once */
+		n += op->kind == NCC_LOOP_END;
+	}
+	end = calloc(n + 1, sizeof(struct ncc_op *));
+	if (!end)
+		return ncc_no_memory(err);
+	n = 0;
+	for (struct ncc_op *op = m->first; op; op = op->next)
 		if (op->kind == NCC_LOOP_END)
 			end[n++] = op;
-	}
 	for (unsigned int i = 0; i < n && !rc; i++) {
 		struct turning t = { .m = m, .end = end[i] };
 		struct count c;
@@ -394,5 +400,6 @@ int ncc_join_turns(struct ncc_module *m, struct ncc_error *err)
 		if (!rc)
 			ncc_sweep(m);
 	}
+	free(end);
 	return rc ? ncc_no_memory(err) : 0;
 }

@@ -245,6 +245,11 @@ bool spmd_is_call(const struct mlir_op *op, const char *target);
 #define SPMD_TO_PART "SPMDFullToShardShape"
 #define SPMD_TO_WHOLE "SPMDShardToFullShape"
 bool spmd_is_constraint(const struct mlir_op *op);
+/*
+ * Is it a call of the host that says so much of the devices: "device", which one calls with the
+ * whole arrays, or "parts", that each does with its own part of them?
+ */
+bool spmd_is_host_call(const struct mlir_op *op, const char *says);
 bool spmd_is_passing(const struct mlir_op *op); /* are its results its operands? */
 /* What a constraint makes of its operand's division */
 int spmd_constraint(struct spmd *p, const struct mlir_op *op, struct spmd_split *s);

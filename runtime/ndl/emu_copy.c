@@ -17,6 +17,7 @@
 #define DEADLINE_FLOOR_US (5ull * 1000000)
 #define DEADLINE_DESC_US 16000ull
 #define SPINS 200
+#define LARGE ((uint64_t)4 << 20) /* the chip's workers do no less than this (NCORE_INLINE_DESCS) */
 /* Moving pages costs the host a mapping, of which it gives a process some 65,000. */
 #define MOVE_MIN (1u << 20)
 #define SLEEP_MAX_NS 200000
@@ -40,6 +41,19 @@ static int h2t_lost(struct emu_core *core, int error)
 
 	nhal_h2t_init(&core->h2t, core->h2t.hal, core->h2t.nc, &mem);
 	return error;
+}
+
+/*
+ * A large copy is the chip's work for milliseconds: this thread does it instead of waiting for one
+ * that does. What it does not do, workers go on with.
+ */
+static void h2t_work(struct emu_core *core)
+{
+	struct emu_chip *chip = core->h2t.hal->opaque;
+
+	while (!nhal_h2t_done(&core->h2t, 0) && ncore_core_work(chip->core, chip->gen->cores))
+		;
+	ncore_core_leave(chip->core, chip->gen->cores);
 }
 
 static int h2t_wait(struct emu_core *core, unsigned int descs)
@@ -67,12 +81,20 @@ static int h2t_wait(struct emu_core *core, unsigned int descs)
 /* core.lock is held. */
 static int h2t_run(struct emu_core *core, uint64_t src, uint64_t dst, uint64_t len)
 {
+	struct emu_chip *chip = core->h2t.hal->opaque;
 	int ret = core->broken ? -EIO : 0;
 
 	while (!ret && len) {
 		uint64_t n = nhal_h2t_push(&core->h2t, src, dst, len);
+		const bool large = n >= LARGE;
+		unsigned int descs;
 
-		ret = h2t_wait(core, nhal_h2t_submit(&core->h2t, 0));
+		if (large)
+			ncore_core_lend(chip->core, chip->gen->cores);
+		descs = nhal_h2t_submit(&core->h2t, 0);
+		if (large)
+			h2t_work(core);
+		ret = h2t_wait(core, descs);
 		src += n;
 		dst += n;
 		len -= n;

@@ -14,7 +14,7 @@
 
 #include "error.h"
 
-#define RTD_MAX_DIMS 8
+#define RTD_MAX_DIMS 16
 /* The version of the RPC interface, which clients ask for; not the project's version */
 #define RTD_VERSION_MAJOR 1
 #define RTD_VERSION_MINOR 6

@@ -15,7 +15,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from layers import Graph, circle
+from graphs import Graph, circle, reached
 
 # From above: a directory includes headers of those of lower layers, or of its own layer if that makes no circle.
 # DIR/* stands for every directory below DIR that has C files.
@@ -27,7 +27,7 @@ LAYERS: dict[str, list[str]] = {
     "servers": ["runtime/rtd", "runtime/emud"],
     "runtime and compiler": ["runtime/nrt", "compiler", "compiler/*"],
     "ways to a chip": ["runtime/ndl", "runtime/neff", "driver", "qemu-device/qemu"],
-    "the chip": ["qemu-device/core"],
+    "the chip": ["qemu-device/core", "qemu-device/core/*"],
     "procedures and tables": ["hal", "isa", "machines"],
     "contracts": ["gen", "include/uapi/neuron"],
 }
@@ -126,18 +126,6 @@ def upward(tree: Tree) -> list[str]:
         if (layer_of(room) or 0) < (layer_of(other) or 0)
         for what in sorted(whats)
     ]
-
-
-def reached(graph: Graph, start: str, without: str = "") -> set[str]:
-    """The directories that start leads to; with `without`, not by the arrow straight to that one."""
-    seen: set[str] = set()
-    todo = [other for other in graph[start] if other != without]
-    while todo:
-        room = todo.pop()
-        if room not in seen:
-            seen.add(room)
-            todo += graph[room]
-    return seen
 
 
 def circles(tree: Tree) -> list[str]:

@@ -304,7 +304,7 @@ static int take_input_shape(struct args *a, char *text)
 			return options_refuse("--input-shape takes NAME=1x3x<=224", p);
 		in->ndim++;
 	}
-	return *p ? options_refuse("--input-shape takes up to 8 dimensions", p) : 0;
+	return *p ? options_refuse("--input-shape takes up to 16 dimensions", p) : 0;
 }
 
 static int take_input_value(struct args *a, char *text)

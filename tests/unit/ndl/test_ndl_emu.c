@@ -281,6 +281,33 @@ START_TEST(faults)
 }
 END_TEST
 
+/* A copy that the calling thread does itself: it fails as one of a worker's does */
+START_TEST(large_copies_fail)
+{
+	struct ndl_mem_params p = { .size = 32 << 20 };
+	uint8_t *in = malloc(p.size), *out = calloc(1, p.size);
+	ndl_device_t *dev;
+	uint64_t h;
+
+	for (uint64_t i = 0; i < p.size; i++)
+		in[i] = (uint8_t)(i * 2654435761u >> 16);
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
+	ck_assert_int_eq(ndl_fault(0, "dma-abort=1:after=300"), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, h, in, 0, p.size), -EIO);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, h, in, 0, p.size), 0);
+	ck_assert_int_eq(ndl_fault(0, "dma-abort=1:after=300"), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, p.size), -EIO);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, p.size), 0);
+	ck_assert_mem_eq(in, out, p.size);
+	free(in);
+	free(out);
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
 /* A chip that is unplugged: nobody is let to it, who waits is told, its links are down */
 START_TEST(unplugged)
 {
@@ -415,6 +442,7 @@ int main(void)
 	tcase_add_test(tc, reopen);
 	tcase_add_test(tc, neighbours);
 	tcase_add_test(tc, faults);
+	tcase_add_test(tc, large_copies_fail);
 	tcase_add_test(tc, unplugged);
 	tcase_add_test(tc, given);
 	tcase_add_loop_test(tc, moves, 0, 4);
