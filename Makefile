@@ -15,6 +15,9 @@ JAX ?=
 # whose chip the networks are compiled for
 TARGET ?= inf1
 SOAK_SEED ?=
+# some groups of the measures alone; whether they are written down
+ONLY ?=
+WRITE ?=
 # on what other Debian, and what of this file there
 SUITE ?= trixie
 STEPS ?=
@@ -90,6 +93,14 @@ check-sweep: programs ## operators on the ends of their types, against onnxrunti
 	@scripts/install-deps --networks
 	@set -e; for s in tests/sweep/onnx.py tests/sweep/hlo.py; do $$s --build $(REL) --target $(TARGET); done
 
+NEFF_HASHES = tests/conformance/neff_hashes.py
+NEFF_PROGRAMS = . $(REL)/tools/neuronx-cc/neuronx-cc $(REL)/tests/unit/ncc/test_onnx_nodes
+.PHONY: check-neffs neff-hashes
+check-neffs: programs ## the compiler writes, bit by bit, the NEFFs that it wrote before, of every model in tests/data
+	@$(NEFF_HASHES) $(NEFF_PROGRAMS)
+neff-hashes: programs ## takes today's NEFFs for those of check-neffs
+	@$(NEFF_HASHES) --write $(NEFF_PROGRAMS)
+
 .PHONY: check-frameworks check-frameworks-short
 check-frameworks: programs ## JAX on the wheel of the plug-in, against its CPU (nine versions from PyPI; JAX="0.6.2 0.12.0.1": these)
 	@scripts/install-deps --frameworks
@@ -117,7 +128,7 @@ check-guest: guest test-modules ## the tests that run in guests (TAP)
 		done; exit $$status
 
 .PHONY: check-chips
-check-chips: guest test-modules ## the module's and the device's tests on every later type of chip, and on whole instances
+check-chips: guest test-modules ## the module's and the device's tests on every type of chip after Inferentia, and on whole instances
 	@status=0; for chip in $(LATER); do \
 			NEURON_CHIP=$$chip tests/vm/run --build $(REL) --output $(BUILD)/tap-chips || status=1; \
 			NEURON_WHOLE=1 NEURON_CHIP=$$chip tests/vm/run --build $(REL) --output $(BUILD)/tap-chips/whole \
@@ -168,7 +179,7 @@ check-faults: guest ## fault injection: what module, daemon and tools say, and t
 	@ninja -C $(REL) tests/unit/core/test_fault >/dev/null && $(REL)/tests/unit/core/test_fault
 	@tests/vm/run --build $(REL) --output $(BUILD)/tap tests/vm/fault-*.t
 
-lint: ## style: clang-format, shellcheck, SPDX lines
+lint: ## style: clang-format, shellcheck, SPDX lines, subjects of new commits
 	@scripts/lint
 
 # The module's run in guests, the others need no VM
@@ -177,8 +188,8 @@ mutate: $(if $(filter $(GUEST_AREAS),$(AREAS)),guest test-modules) | deps ## tak
 	@scripts/install-deps --custom-ops
 	@set -f; KDIR=$(KDIR) tests/mutate/run --build $(BUILD) $(if $(RESUME),--resume) $(addprefix --area ,$(AREAS)) $(MUTATIONS)
 
-bench: guest ## the measures, as ratios of one run
-	@tests/bench/run.py --build $(REL)
+bench: guest ## the measures beside their goals (ONLY=boot,memory: these; WRITE=1: into docs/performance.md)
+	@tests/bench/run.py --build $(REL) $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)
 
 .PHONY: fuzz fuzz-device fuzz-smoke
 fuzz: ## run the fuzzers for FUZZ_TIME seconds in all (600); FUZZ_ENGINE=afl for AFL++

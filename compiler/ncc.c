@@ -9,6 +9,7 @@
 
 #include "codegen/gen.h"
 #include "ir/sparse.h"
+#include "jobs.h"
 #include "machine/report.h"
 #include "neuron/hw/gen.h"
 #include "onnx/import.h"
@@ -206,23 +207,83 @@ static void free_program(struct program *p)
 	ncc_prog_free(&p->g.prog);
 }
 
-static int back_end(struct ncc_module **module, unsigned int n, const struct ncc_options *opt,
-		    struct ncc_output *o, struct ncc_error *err)
+/* What write_programs makes: of each of the cores all that it has, one core after the other */
+struct writing {
+	struct program *p;
+	struct ncc_subgraph *sg;
+	struct ncc_module **module;
+	const struct neuron_target *target;
+	unsigned int n, each; /* all; of a core */
+	unsigned int now; /* the one that generate_one and schedule_one are for, of each core */
+};
+
+static int generate_one(void *arg, unsigned int core, const struct ncc_options *opt,
+			struct ncc_error *err)
 {
+	const struct writing *b = arg;
+	const unsigned int i = core * b->each + b->now;
+
+	return generate(&b->p[i], b->module[i], b->target, opt, err);
+}
+
+static int schedule_one(void *arg, unsigned int core, const struct ncc_options *opt,
+			struct ncc_error *err)
+{
+	const struct writing *b = arg;
+	const unsigned int i = core * b->each + b->now;
+	int rc = schedule(&b->p[i], opt, err);
+
+	b->sg[i] = b->p[i].out;
+	return rc;
+}
+
+/* A program, with the other core's that runs at the same time */
+static int make_program(void *arg, unsigned int k, const struct ncc_options *opt,
+			struct ncc_error *err)
+{
+	struct writing b = *(struct writing *)arg;
+	const unsigned int cores = b.n / b.each;
+	int rc;
+
+	b.now = k;
+	rc = ncc_jobs_run(cores, generate_one, &b, opt, err);
+	if (rc)
+		return rc;
+	ncc_watch_outputs(&b.p[k].g.prog, cores > 1 ? &b.p[b.each + k].g.prog : NULL);
+	return ncc_jobs_run(cores, schedule_one, &b, opt, err);
+}
+
+#define WORTH_OPS 64 /* of the second largest part; a thread takes some 50 us to be there */
+
+/* Few operations are compiled before another thread has begun. */
+static struct ncc_options jobs_for(struct ncc_module **m, unsigned int n,
+				   const struct ncc_options *given)
+{
+	struct ncc_options opt = *given;
+	unsigned int large = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		large += m[i]->nops >= WORTH_OPS;
+	if (!opt.jobs && large < 2)
+		opt.jobs = 1;
+	return opt;
+}
+
+/* Generates, schedules and writes n modules after their passes: a program each. */
+static int write_programs(struct ncc_module **module, unsigned int n, const struct ncc_options *opt,
+			  struct ncc_output *o, struct ncc_error *err)
+{
+	const struct ncc_options some = jobs_for(module, n, opt);
 	struct program *p = calloc(n, sizeof(*p));
 	struct ncc_subgraph *sg = calloc(n, sizeof(*sg));
-	const unsigned int each = n / o->lnc; /* programs of a core */
+	struct writing b = { p, sg, module, o->target, n, n / o->lnc, 0 };
 	int rc = p && sg ? 0 : ncc_no_memory(err);
 
-	for (unsigned int k = 0; !rc && k < each; k++) {
-		for (unsigned int i = k; !rc && i < n; i += each)
-			rc = generate(&p[i], module[i], o->target, opt, err);
-		if (!rc)
-			ncc_watch_outputs(&p[k].g.prog, o->lnc > 1 ? &p[each + k].g.prog : NULL);
-		for (unsigned int i = k; !rc && i < n; i += each) {
-			rc = schedule(&p[i], opt, err);
-			sg[i] = p[i].out;
-		}
+	if (!rc)
+		rc = ncc_jobs_run(b.each, make_program, &b, &some, err);
+	for (unsigned int i = 0; p && i < n; i++) {
+		p[i].g.opt = opt;
+		p[i].g.err = err;
 	}
 
 	o->subgraph = sg;
@@ -246,11 +307,13 @@ static int back_end(struct ncc_module **module, unsigned int n, const struct ncc
  * Compiles modules, one or the parts of a program with loops, for both cores of a logical one: all
  * of the first core's come first.
  */
-static int core_back_ends(struct ncc_module **m, unsigned int n, const struct ncc_options *opt,
-			  struct ncc_output *o, struct ncc_error *err)
+static int compile_for_logical_core(struct ncc_module **m, unsigned int n,
+				    const struct ncc_options *opt, struct ncc_output *o,
+				    struct ncc_error *err)
 {
-	struct ncc_module *core[NCC_CORES * NCC_MAX_PARTS] = { NULL }, *pair[NCC_CORES];
-	int rc = 0;
+	struct ncc_module **core = calloc(NCC_CORES * (size_t)n, sizeof(struct ncc_module *));
+	struct ncc_module *pair[NCC_CORES];
+	int rc = core ? 0 : ncc_no_memory(err);
 
 	for (unsigned int i = 0; i < n && !rc; i++) {
 		rc = ncc_divide(m[i], opt->divide_from, pair, err);
@@ -260,46 +323,51 @@ static int core_back_ends(struct ncc_module **m, unsigned int n, const struct nc
 			say(opt, "two cores of a logical one: %u and %u operations", pair[0]->nops,
 			    pair[1]->nops);
 	}
-	rc = rc ? rc : back_end(core, NCC_CORES * n, opt, o, err);
-	for (unsigned int i = 0; i < NCC_CORES * n; i++)
+	rc = rc ? rc : write_programs(core, NCC_CORES * n, opt, o, err);
+	for (unsigned int i = 0; core && i < NCC_CORES * n; i++)
 		if (core[i])
 			ncc_module_free(core[i]);
+	free(core);
 	return rc;
+}
+
+static int part_passes(void *arg, unsigned int i, const struct ncc_options *opt,
+		       struct ncc_error *err)
+{
+	return passes(((struct ncc_parts *)arg)->part[i], opt, err);
 }
 
 /*
  * Compiles the parts of a program with loops, for a core or a logical one; the runtime does the
  * loops.
  */
-static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
+static int compile_parts(struct ncc_parts *parts, const struct ncc_options *opt,
 			 struct ncc_output *o, struct ncc_error *err)
 {
-	int rc = 0;
+	struct ncc_options some;
+	int rc;
 
-	if (o->lnc > 1 && parts->n > 2 * NCC_MAX_LOOPS_SHARED + 1)
-		return ncc_fail(err, -EFBIG, "more than %d loops on two cores",
-				NCC_MAX_LOOPS_SHARED);
 	say(opt, "%u loops and %u calls of the host in %u parts", parts->nloops, parts->ncalls,
 	    parts->n);
 	if (parts->ntransfers)
 		say(opt, "%u collectives of %u devices", parts->ntransfers, o->ranks);
 	if (o->requested > 1)
 		say(opt, "a program with loops is for one core, %u asked for", o->requested);
-	for (unsigned int i = 0; !rc && i < parts->n; i++)
-		rc = passes(parts->part[i], opt, err);
+	some = jobs_for(parts->part, parts->n, opt);
+	rc = ncc_jobs_run(parts->n, part_passes, parts, &some, err);
 	o->loop = parts->loop;
 	o->nloops = parts->nloops;
 	o->parts = parts;
 	o->transfer = parts->transfer;
 	o->ntransfers = parts->ntransfers;
 	if (!rc && o->lnc > 1)
-		return core_back_ends(parts->part, parts->n, opt, o, err);
-	return rc ? rc : back_end(parts->part, parts->n, opt, o, err);
+		return compile_for_logical_core(parts->part, parts->n, opt, o, err);
+	return rc ? rc : write_programs(parts->part, parts->n, opt, o, err);
 }
 
 /* Compiles for as many cores as were asked for, if there is enough to do for them. */
-static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
-		     struct ncc_error *err)
+static int compile_whole(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
+			 struct ncc_error *err)
 {
 	struct ncc_module *stage[NCC_MAX_STAGES];
 	unsigned int want = o->requested, n = 0;
@@ -307,13 +375,13 @@ static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct
 
 	rc = passes(m, opt, err);
 	if (!rc && o->lnc > 1)
-		return core_back_ends(&m, 1, opt, o, err);
+		return compile_for_logical_core(&m, 1, opt, o, err);
 	if (rc || want == 1)
-		return rc ? rc : back_end(&m, 1, opt, o, err);
+		return rc ? rc : write_programs(&m, 1, opt, o, err);
 	rc = ncc_split(m, want, stage, &n, err);
 	if (!rc) {
 		say(opt, "pipeline of %u cores, %u asked for", n, want);
-		rc = back_end(stage, n, opt, o, err);
+		rc = write_programs(stage, n, opt, o, err);
 	}
 	for (unsigned int i = 0; i < n; i++)
 		ncc_module_free(stage[i]);
@@ -372,14 +440,14 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 	if (calls_library(m))
 		o->library = opt->library;
 	if (!ncc_has_parts(m))
-		return back_ends(m, opt, o, err);
+		return compile_whole(m, opt, o, err);
 	if (m->ranks && has_transfers(m)) {
 		o->ranks = m->ranks;
 		o->partitions = m->partitions;
 	}
 	ncc_dump_ir(m, opt, NCC_PASS_READ);
 	rc = ncc_cut_loops(m, &parts, err);
-	rc = rc ? rc : part_back_end(&parts, opt, o, err);
+	rc = rc ? rc : compile_parts(&parts, opt, o, err);
 	ncc_free_parts(&parts);
 	return rc;
 }
@@ -407,11 +475,6 @@ static int import(const void *model, size_t size, const struct ncc_options *opt,
 		return rc;
 	found = rc == -EINVAL ? ncc_format(model, size, opt->framework) : NULL;
 	return found ? ncc_fail(err, rc, "not %s but %s", expected[opt->framework], found) : rc;
-}
-
-const struct neuron_target *ncc_target(const struct ncc_options *opt)
-{
-	return opt->target ? opt->target : &neuron_target_inf1;
 }
 
 static bool has_cast_type(const struct ncc_options *opt)

@@ -5,7 +5,7 @@
 
 #include "hlo/file.h"
 
-/* By how it begins StableHLO, as an artifact or text, else a protobuf: see hlo_read */
+/* Reads StableHLO, an artifact or text, if it begins like one, else a protobuf: see hlo_read */
 int ncc_read_xla(const void *buf, size_t size, struct hlo_file *f, struct ncc_error *err);
 /* The same, imported: see ncc_import_hlo_opt */
 int ncc_import_xla(const void *buf, size_t size, const struct ncc_options *opt,

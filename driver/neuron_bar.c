@@ -78,7 +78,7 @@ static bool udma_writable(struct neuron_device *nd, unsigned int eng, u64 rel)
 	       !nd->queues[eng][half / 0x1000 - 1].asked.ring && queue_reg_writable(half % 0x1000);
 }
 
-/* Of notification queues only the heads may be written */
+/* Programs may write notification queues' heads, and nothing else of them */
 static bool nq_writable(const struct neuron_gen *gen, u64 rel)
 {
 	unsigned int nq;
@@ -182,7 +182,7 @@ static int bar_read(struct neuron_device *nd, struct neuron_call *call,
 	return ret;
 }
 
-/* Nothing is written unless everything may be */
+/* Writes registers: nothing is written unless everything may be */
 static int bar_write(struct neuron_device *nd, struct neuron_call *call,
 		     const struct neuron_ioctl_bar_rw *arg, const u64 *offset, u32 *data)
 {

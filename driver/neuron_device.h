@@ -287,7 +287,7 @@ struct neuron_device {
 	struct neuron_stats stats;
 	struct mutex notify_lock; /* sysfs: the tree is there */
 	struct neuron_sysfs *sysfs;
-	struct kobject *hardware; /* stats/hardware of later chips, as long as sysfs is there */
+	struct kobject *hardware; /* stats/hardware (not Inferentia), while sysfs is there */
 };
 
 /* All cores, as in nc_map */

@@ -23,7 +23,7 @@
 #include "uapi/neuron/neuron_dump.h"
 
 #define DUMP_MAX (128 * 1024)
-/* Of a notification ring; error rings are small */
+/* The most bytes of a notification ring in a dump; error rings are small */
 #define RING_MAX (16 * 1024)
 
 struct dump {

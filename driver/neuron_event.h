@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Who wants to be told is told, neuron_event.c. */
+/* Events for whoever listens on netlink, neuron_event.c. */
 #ifndef NEURON_EVENT_H
 #define NEURON_EVENT_H
 

@@ -138,7 +138,7 @@ int neuron_wait_all_ready(void)
 	return 0;
 }
 
-/* From now on the device is found by its index, or no longer */
+/* Puts the device into the list, where it is found by its index, or takes it out */
 void neuron_device_list(struct neuron_device *nd, bool there)
 {
 	mutex_lock(&neuron_table_lock);

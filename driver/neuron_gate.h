@@ -18,7 +18,7 @@ struct neuron_file {
 };
 
 extern struct mutex neuron_table_lock;
-/* From now on the device is found by its index, or no longer */
+/* Puts the device into the list, where it is found by its index, or takes it out */
 void neuron_device_list(struct neuron_device *nd, bool there);
 struct neuron_device *neuron_device_get(struct neuron_device *nd);
 void neuron_device_put(struct neuron_device *nd);

@@ -20,7 +20,7 @@ enum neuron_hwerr {
 	NEURON_HWERRS
 };
 
-/* Of each kind, of no core and of each */
+/* Rate limits of what is logged: for each kind of error, without a core and for each core */
 struct neuron_hwerr_limits {
 	struct ratelimit_state of[NEURON_HWERRS][1 + NEURON_CORES_MAX];
 };

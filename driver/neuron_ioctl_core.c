@@ -203,7 +203,7 @@ static int do_nds_acquire(struct neuron_device *nd, void *arg, struct neuron_cal
 	return neuron_nds_acquire(nd, a->pid, &a->mmap_offset, &a->size);
 }
 
-/* Only the owner's call does something; others' are ignored */
+/* Releases a datastore if the caller owns it; the call of another process is ignored */
 static int do_nds_release(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_neuron_ds_info *a = arg;
@@ -293,7 +293,7 @@ static int do_model_started(struct neuron_device *nd, void *arg, struct neuron_c
 	return 0;
 }
 
-/* Both answer -1 where there is nothing to scrub, as the public driver does */
+/* Start and status answer -1 where there is nothing to scrub, as the public driver does */
 static int do_scrub_start(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_hbm_scrub_start *a = arg;

@@ -248,7 +248,7 @@ static void text_disarm(char *text)
 	}
 }
 
-/* Both cores of a logical one are the caller's */
+/* Does the caller own both cores of a logical one? */
 static bool mates_are_mine(struct neuron_device *nd, unsigned int nc)
 {
 	unsigned int n = nd->gen->logical_cores, first, i;
@@ -520,7 +520,7 @@ static int do_get_profile(struct neuron_device *nd, void *arg, struct neuron_cal
 	return ret;
 }
 
-/* None has a feature of its own to be asked for by */
+/* The ioctls of power profiles have no feature bit to ask for */
 static int do_profiles(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_available_perf_profiles *a = arg;

@@ -119,7 +119,7 @@ static int do_alloc_v2mt64_pa(struct neuron_device *nd, void *arg, struct neuron
 	return mem_alloc_pa(nd, call, &args, a->mem_handle, &u->pa);
 }
 
-/* For the calls whose errno got exact with 2.29: no such chunk */
+/* Finds a chunk for calls that say so exactly since 2.29 when there is none */
 static struct neuron_mc *chunk_named(struct neuron_device *nd, u64 handle,
 				     enum neuron_access access)
 {

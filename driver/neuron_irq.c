@@ -70,7 +70,7 @@ none:
 	nd_err(nd, "no interrupt vectors: %d\n", ret);
 }
 
-/* Who sleeps in poll() looks again: the device is gone, or the process lost what it had there */
+/* Wakes whoever sleeps in poll(): the device is gone, or the process lost what it had there */
 void neuron_irq_wake(struct neuron_device *nd)
 {
 	unsigned int nc;
@@ -79,7 +79,7 @@ void neuron_irq_wake(struct neuron_device *nd)
 		wake_up_interruptible_all(&nd->irqs[nc].wait);
 }
 
-/* Nobody enters any more */
+/* Frees the vectors and wakes whoever sleeps; no call enters any more */
 void neuron_irq_exit(struct neuron_device *nd)
 {
 	if (nd->has_irqs)
@@ -103,7 +103,7 @@ static int caller_error(struct neuron_device *nd)
 	return proc->lost ? -EIO : 0;
 }
 
-/* Others' cores count nothing for the caller */
+/* Cores of other processes count no entries for the caller */
 static int entries_look(struct neuron_file *nf, unsigned int first, unsigned int n, u32 *value)
 {
 	struct neuron_device *nd = nf->nd;

@@ -21,7 +21,7 @@ void neuron_level_exit(void);
 const char *neuron_level_version(void);
 u64 neuron_level_features(void);
 
-/* For what the public driver has an errno of its own since 2.29, and had another before */
+/* The errno of a mistake that the public driver tells by another one since 2.29 */
 static inline int neuron_level_errno(int before, int since)
 {
 	return neuron_level < NEURON_LEVEL_2_29 ? before : since;

@@ -129,7 +129,7 @@ static int backing_alloc_host(struct neuron_mc *mc)
 	return ret;
 }
 
-/* Right below what the pool's scratchpad has, as under the public driver */
+/* Right below the scratchpad of a memory's pool, as under the public driver */
 static unsigned long scratch_alloc(struct neuron_mc *mc)
 {
 	struct neuron_device *nd = mc->nd;
@@ -203,7 +203,7 @@ static void tree_insert(struct neuron_device *nd, struct neuron_mc *mc)
 	rb_insert_color(&mc->node, &nd->chunks);
 }
 
-/* In one step, or removal would find the chunk gone and its memory still in use; nd->lock held */
+/* Off its list in one step, or removal finds the chunk gone and memory in use; nd->lock is held */
 static void mc_take_off(struct neuron_mc *mc)
 {
 	struct neuron_device *nd = mc->nd;
@@ -333,7 +333,7 @@ static int guard_grant(struct neuron_device *nd, struct neuron_mc *mc)
 	return neuron_guard_grant(mc, proc->domain);
 }
 
-/* Nobody else gets memory that a process has filled; nd->lock is held */
+/* Clears memory that a process has filled before another gets it; nd->lock is held */
 static bool scrub_blocks(struct neuron_device *nd, const struct neuron_mc *mc)
 {
 	pid_t by = mc->host ? 0 : nd->scrub[neuron_mc_memory(mc)].running;
@@ -529,7 +529,7 @@ bool neuron_mc_owned(const struct neuron_mc *mc)
 	return mc->tgid == current->tgid;
 }
 
-/* Others may look at a chunk when they run as the same user, or may look at anything */
+/* Other processes may read a chunk when they run as the same user, or may look at anything */
 bool neuron_mc_readable(const struct neuron_mc *mc)
 {
 	return neuron_mc_owned(mc) || uid_eq(mc->uid, current_euid()) || capable(CAP_SYS_RAWIO);

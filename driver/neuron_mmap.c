@@ -26,7 +26,7 @@
 #include "neuron_params.h"
 #include "neuron_view.h"
 
-/* Who wants to know that a mapping ends */
+/* Called when a mapping ends */
 static void (*mapping_end)(struct vm_area_struct *vma);
 
 /**

@@ -21,7 +21,7 @@
 #include "neuron_mmap.h"
 #include "neuron_p2p.h"
 
-/* From this size on, pages of 2 MiB are told if everything is aligned to them */
+/* The size from which pages of 2 MiB are reported, if everything is aligned to them */
 #define HUGE_FROM SZ_256M
 
 struct neuron_p2p {

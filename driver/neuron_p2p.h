@@ -29,7 +29,7 @@ int neuron_p2p_register_va(u64 virtual_address, u64 length, struct neuron_p2p_va
 			   void (*free_callback)(void *data), void *data);
 int neuron_p2p_unregister_va(struct neuron_p2p_va_info *vainfo);
 
-/* For the module itself: once, while it starts */
+/* Called once by the module, while it starts */
 void neuron_p2p_init(void);
 /* Whoever registered addresses of the device is told that they are no longer to be used */
 void neuron_p2p_removed(struct neuron_device *nd);

@@ -123,7 +123,7 @@ int neuron_pins_add(struct neuron_call *call, u64 va, u64 size)
 	return ret;
 }
 
-/* By its first byte; -ENOENT: there is none that begins there */
+/* Removes the range that begins at va; -ENOENT: there is none */
 int neuron_pins_remove(u64 va)
 {
 	MA_STATE(mas, NULL, va, va);

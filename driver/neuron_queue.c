@@ -57,7 +57,7 @@ static void domain_set(struct neuron_device *nd, struct neuron_queue *q, u32 eng
 	q->domain = domain;
 }
 
-/* The core that a queue goes with; the engines of copies of later chips have two */
+/* The core that a queue goes with: an engine for copies may serve two, from Trainium on */
 static unsigned int queue_core(struct neuron_device *nd, unsigned int eng, unsigned int qid)
 {
 	const struct neuron_queue *q = &nd->queues[eng][qid];

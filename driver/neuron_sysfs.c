@@ -270,7 +270,7 @@ static ssize_t power_show(struct kobject *kobj, struct kobj_attribute *ka, char 
 	return n;
 }
 
-/* As the last look found it, whether it is a new sample or not */
+/* The power that the last look found, whether it is a new sample or not */
 static ssize_t power_raw_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
 {
 	struct neuron_device *nd = file_nd(ka);

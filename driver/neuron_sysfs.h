@@ -13,7 +13,7 @@ int neuron_sysfs_add(struct neuron_device *nd);
 void neuron_sysfs_del(struct neuron_device *nd);
 void neuron_sysfs_scan(struct neuron_device *nd);
 
-/* Of a core, in the directory of its device */
+/* The name of a core's directory, in that of its device */
 #define NEURON_SYSFS_CORE "neuron_core%u"
 
 /* neuron_sysfs_chip.c */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files of sysfs that later chips have: the serial number, errors of memories, what the array of a
- * core did. All of them ask the chip, so that a read enters the device like an ioctl does, but for
- * those of health_status, which show what the last look found. Paths, contents and modes are the
- * public driver's; docs/driver.md says which are not.
+ * Files of sysfs that chips after Inferentia have: the serial number, errors of memories, what the
+ * array of a core did. All of them ask the chip, so that a read enters the device like an ioctl
+ * does, but for those of health_status, which show what the last look found. Paths, contents and
+ * modes are the public driver's; docs/driver.md says which are not.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
@@ -47,7 +47,7 @@ static ssize_t serial_number_show(struct kobject *kobj, struct kobj_attribute *k
 
 static struct kobj_attribute serial_number = __ATTR(serial_number, 0644, serial_number_show, NULL);
 
-/* In stats/hardware of a device */
+/* The device of a directory stats/hardware */
 static struct neuron_device *hardware_nd(struct kobject *kobj)
 {
 	return dev_get_drvdata(kobj_to_dev(kobj->parent->parent));
@@ -229,7 +229,7 @@ static ssize_t array_format(struct neuron_device *nd, unsigned int nc, char *buf
 	return len;
 }
 
-/* In stats/ of a core, whose name has its number */
+/* Files of a core's stats/; the core's number is in the directory's name */
 static ssize_t array_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
 {
 	struct neuron_device *nd = dev_get_drvdata(kobj_to_dev(kobj->parent->parent));
@@ -253,7 +253,10 @@ static struct attribute *array_attrs[] = { &array.attr, NULL };
 static const struct attribute_group array_group = { .name = "tensor_engine",
 						    .attrs = array_attrs };
 
-/* In info/ and stats/hardware of a device; the public driver has health_status on the same chips */
+/*
+ * Adds the files to info/ and stats/hardware of a device; the public driver has health_status on
+ * the same chips
+ */
 int neuron_sysfs_chip_add(struct neuron_device *nd, struct kobject *info)
 {
 	int ret;
@@ -268,7 +271,7 @@ int neuron_sysfs_chip_add(struct neuron_device *nd, struct kobject *info)
 	return ret;
 }
 
-/* In stats/ of a core */
+/* Adds the files to stats/ of a core */
 int neuron_sysfs_chip_core_add(struct neuron_device *nd, struct kobject *stats)
 {
 	return nd->gen->array ? sysfs_create_group(stats, &array_group) : 0;

@@ -133,7 +133,7 @@ static const struct neuron_reg_loop check_loop[] = {
 	{ axi_timeout, 1, 1, 0 },
 };
 
-/* Of an instance of sixteen: the public driver numbers routing id n 0, 4, 1, 5, 3, 7, 2, 6, ... */
+/* An instance of sixteen: the public driver numbers routing id n 0, 4, 1, 5, 3, 7, 2, 6, ... */
 static const uint8_t torus_routing[NEURON_ROUTES] = { 0, 2,  6,	 4,  1, 3,  7,	5,
 						      9, 11, 15, 13, 8, 10, 14, 12 };
 static const uint8_t plain_routing[NEURON_ROUTES] = { 0, 1, 2,	3,  4,	5,  6,	7,

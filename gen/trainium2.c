@@ -218,7 +218,7 @@ static const uint8_t routing[NEURON_ROUTES] = {
 	0, 8, 9, 1, 2, 10, 11, 3, 6, 14, 15, 7, 4, 12, 13, 5
 };
 
-/* By groups of two cores, which lie around a square of four chips as in a mirror */
+/* The order of cores: groups of two, which lie around a square of four chips as in a mirror */
 static const uint8_t core_order[4][NEURON_CORES_MAX] = {
 	{ 4, 5, 6, 7, 2, 3, 0, 1 },
 	{ 2, 3, 0, 1, 4, 5, 6, 7 },

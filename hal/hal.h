@@ -32,9 +32,9 @@
 
 /*
  * What the hal asks of its user. write32 makes earlier stores to host memory visible to the chip
- * before the register write. wait sleeps about us microseconds, 0 is one turn of a polling loop; a
- * negative return abandons the procedure with that value (a fatal signal, a removed device).
- * now_us is monotonic.
+ * before the register write. wait sleeps about us microseconds, 0 is one iteration of a polling
+ * loop; a negative return abandons the procedure with that value (a fatal signal, a removed
+ * device). now_us is monotonic.
  */
 struct nhal_ops {
 	void (*write32)(void *opaque, unsigned int bar, uint64_t offset, uint32_t value);

@@ -254,8 +254,8 @@ static int check_sparse(struct checker *c)
 	int rc;
 
 	if (!neuron_isa_is_pattern(m, slots))
-		return neuron_isa_illegal(c->fault, "a pattern is 4:16, 4:12, 4:8, 2:8, 2:4, 1:4 "
-						    "or 1:2");
+		return neuron_isa_illegal(c->fault,
+					  "a pattern is 4:16, 4:12, 4:8, 2:8, 2:4, 1:4 or 1:2");
 	if (insn->partitions % m)
 		return isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
 				"partitions are a multiple of the neighbours");
@@ -388,8 +388,8 @@ static int check_sync(struct checker *c)
 	if (insn->opcode == NEURON_OP_SET_ROUNDING &&
 	    (insn->rounding >= NEURON_ROUND_COUNT ||
 	     (insn->rounding == NEURON_ROUND_NEAREST && insn->seed)))
-		return neuron_isa_illegal(c->fault, "rounding is nearest, with seed 0, or "
-						    "stochastic");
+		return neuron_isa_illegal(c->fault,
+					  "rounding is nearest, with seed 0, or stochastic");
 	return 0;
 }
 
@@ -495,9 +495,9 @@ int neuron_isa_check_weights(const struct neuron_insn *insn, const struct neuron
 		return isa_fail(&c, NEURON_OPERAND_SRC1, insn->src1.offset,
 				"a word of tags for four columns");
 	if (pe_kind(insn->src0.dtype) != pe_kind(weights->dtype))
-		return isa_fail(&c, NEURON_OPERAND_SRC0, insn->src0.offset,
-				"int8 goes with int8 weights only, fp32 and tf32 with fp32 and "
-				"tf32");
+		return isa_fail(
+			&c, NEURON_OPERAND_SRC0, insn->src0.offset,
+			"int8 goes with int8 weights only, fp32 and tf32 with fp32 and tf32");
 	return check_pe_dst(&c, weights->columns);
 }
 
@@ -512,15 +512,16 @@ static int check_tile(struct checker *c)
 	if (c->target->core < 2)
 		return neuron_isa_illegal(c->fault, "the array has parts from NeuronCore-v2 on");
 	if (t.rows < least * NEURON_ISA_TILE_UNIT || t.columns < least * NEURON_ISA_TILE_UNIT)
-		return neuron_isa_illegal(c->fault, "a part has 64 or 128 rows and columns, from "
-						    "NeuronCore-v3 on 32");
+		return neuron_isa_illegal(
+			c->fault,
+			"a part has 64 or 128 rows and columns, from NeuronCore-v3 on 32");
 	if (t.row % t.rows || t.column % t.columns)
-		return neuron_isa_illegal(c->fault, "a part begins at a multiple of its rows and "
-						    "columns");
-	return insn->partitions > t.rows ? isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
-						    "more partitions than the part of the array "
-						    "has rows")
-					 : 0;
+		return neuron_isa_illegal(c->fault,
+					  "a part begins at a multiple of its rows and columns");
+	return insn->partitions > t.rows
+		       ? isa_fail(c, NEURON_OPERAND_SRC0, insn->src0.offset,
+				  "more partitions than the part of the array has rows")
+		       : 0;
 }
 
 static int check_bias(struct checker *c)

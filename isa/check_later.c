@@ -77,8 +77,8 @@ static int check_scan(struct checker *c)
 {
 	return is_binary(c->insn->op0) && is_binary(c->insn->op1)
 		       ? 0
-		       : neuron_isa_illegal(c->fault, "op0 and op1 are arithmetic, of two "
-						      "operands");
+		       : neuron_isa_illegal(c->fault,
+					    "op0 and op1 are arithmetic, of two operands");
 }
 
 /* op0 with scalar0, which a unary one has not */
@@ -112,8 +112,8 @@ static int check_cumulative(struct checker *c)
 	if (!is_ordered_or_extreme(c->insn->op1) && c->insn->op1 != NEURON_ALU_SUB)
 		return neuron_isa_illegal(c->fault, "op1 is add, sub, mult, max or min");
 	if (c->insn->reduce_cmd < NEURON_REDUCE_REDUCE)
-		return neuron_isa_illegal(c->fault, "the command is reduce, reset_reduce or "
-						    "load_reduce");
+		return neuron_isa_illegal(c->fault,
+					  "the command is reduce, reset_reduce or load_reduce");
 	return check_first(c);
 }
 
@@ -231,15 +231,15 @@ static int check_bounds(struct checker *c)
 		       : fail(c, NEURON_OPERAND_DST, "two elements for each of src0");
 }
 
-/* As many integers as elements */
+/* A pattern makes as many integers as the destination has elements. */
 static int check_pattern(struct checker *c)
 {
 	const uint16_t *num = c->insn->pattern.num;
 	uint64_t n = (uint64_t)num[0] * num[1] * num[2] * num[3];
 
-	return n == c->at->dst.count ? 0
-				     : neuron_isa_illegal(c->fault, "the pattern has as many "
-								    "integers as dst");
+	return n == c->at->dst.count
+		       ? 0
+		       : neuron_isa_illegal(c->fault, "the pattern has as many integers as dst");
 }
 
 static int check_affine(struct checker *c)

@@ -135,7 +135,8 @@ int neuron_isa_encode(const struct neuron_insn *insn, void *words)
 	return n;
 }
 
-/* In pieces: GCC makes a string instruction of more, which takes as long as the rest of decoding */
+/* Clears in pieces: GCC makes a string instruction of more, which takes as long as the rest of
+ * decoding */
 static void clear(struct neuron_insn *insn)
 {
 	uint8_t *at = (uint8_t *)insn;

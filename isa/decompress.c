@@ -18,7 +18,7 @@ struct reader {
 	uint32_t left;
 };
 
-/* One of a coded plane's bit streams */
+/* A reader of one of a coded plane's bit streams */
 struct bits {
 	const uint8_t *p;
 	uint32_t size, at; /* bytes; bits that were read */

@@ -18,9 +18,9 @@ struct ls_options {
 
 /* The table of the first Inferentia tools (2020). */
 int ls_print_classic(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
-/* That of their release 1.0.11054, of September 2020. */
+/* The layout of the vendor's release 1.0.11054, of September 2020 */
 int ls_print_september(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
-/* That of 1.16 to 2.8, with processes. */
+/* The layout of 1.16 to 2.8, with processes */
 int ls_print_processes(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
 /* The same with lines about the instance before it: 2.9 to 2.24. */
 int ls_print_headed(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);

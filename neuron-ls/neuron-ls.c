@@ -102,7 +102,7 @@ static int list_holders(const struct ls_options *opt)
 	return ret;
 }
 
-/* By the release that brought it, but for the first and the last */
+/* Formats have the name of the release that brought them, but for the first and the last */
 static print_fn find_format(const char *name)
 {
 	static const struct {

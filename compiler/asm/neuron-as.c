@@ -31,8 +31,7 @@ static const struct option options[] = {
 static void help(void)
 {
 	puts("Usage: neuron-as [OPTION]... -o OUTPUT [SOURCE]\n"
-	     "Assemble one engine's instruction stream (standard input when no SOURCE is "
-	     "given).\n\n"
+	     "Assemble one engine's instruction stream (standard input when no SOURCE is given).\n\n"
 	     "  -e, --engine ENGINE  check that ENGINE (pe, act, pool, sp) executes it\n"
 	     "  -o, --output OUTPUT  write the 64-byte words to OUTPUT (- for standard output)\n"
 	     "  -t, --target TARGET  of inf1 (default), inf2, trn1, trn1n or trn2\n"
@@ -105,8 +104,7 @@ static int parse_options(struct as *as, int argc, char **argv, int *status)
 			as->target = neuron_target_of_name(optarg);
 			if (!as->target) {
 				fprintf(stderr,
-					"neuron-as: unknown target '%s': inf1, inf2, trn1, trn1n "
-					"or trn2 is expected\n",
+					"neuron-as: unknown target '%s': inf1, inf2, trn1, trn1n or trn2 is expected\n",
 					optarg);
 				return 1;
 			}

@@ -157,8 +157,7 @@ int main(int argc, char **argv)
 			od.target = neuron_target_of_name(optarg);
 			if (!od.target) {
 				fprintf(stderr,
-					"neuron-objdump: unknown target '%s': inf1, inf2, trn1, "
-					"trn1n or trn2 is expected\n",
+					"neuron-objdump: unknown target '%s': inf1, inf2, trn1, trn1n or trn2 is expected\n",
 					optarg);
 				return 2;
 			}

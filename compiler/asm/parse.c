@@ -9,9 +9,73 @@
 
 #include "neuron/isa/table.h"
 
-static int access_pattern(struct parser *ps, struct neuron_ap *ap)
+/*
+ * The values of keywords. Each parser writes to a member of the instruction, whose type is its own;
+ * the table below says which.
+ */
+
+static int u8(struct parser *ps, void *out)
+{
+	return asm_u8(ps, out);
+}
+
+static int u16(struct parser *ps, void *out)
+{
+	return asm_u16(ps, out);
+}
+
+static int u32(struct parser *ps, void *out)
+{
+	return asm_u32(ps, out);
+}
+
+static int s32(struct parser *ps, void *out)
+{
+	return asm_s32(ps, out);
+}
+
+static int u64(struct parser *ps, void *out)
+{
+	return asm_address(ps, out);
+}
+
+static int reg(struct parser *ps, void *out)
+{
+	return asm_reg(ps, out);
+}
+
+/* A keyword without a value */
+static int flag(struct parser *ps, void *out)
+{
+	bool *on = out;
+
+	*on = true;
+	return 0;
+}
+
+static int f32(struct parser *ps, void *out)
+{
+	float *number = out;
+	uint32_t bits;
+	char *end;
+	int rc;
+
+	if (!strncmp(ps->p, "0x", 2)) {
+		rc = asm_u32(ps, &bits);
+		memcpy(out, &bits, sizeof(bits));
+		return rc;
+	}
+	*number = strtof(ps->p, &end);
+	if (end == ps->p)
+		return asm_refuse(ps, "a number is expected at '%.40s'", ps->p);
+	ps->p = end;
+	return 0;
+}
+
+static int access_pattern(struct parser *ps, void *out)
 {
 	int64_t step[NEURON_AP_DIMS], num[NEURON_AP_DIMS];
+	struct neuron_ap *ap = out;
 	int n = 0, rc = asm_place(ps, &ap->offset, &ap->dtype);
 
 	if (rc || (rc = asm_expect(ps, "[")))
@@ -33,33 +97,18 @@ static int access_pattern(struct parser *ps, struct neuron_ap *ap)
 	return asm_expect(ps, "]");
 }
 
-static int f32(struct parser *ps, float *out)
+static int scalar(struct parser *ps, void *out)
 {
-	uint32_t bits;
-	char *end;
-	int rc;
+	struct neuron_scalar *s = out;
 
-	if (!strncmp(ps->p, "0x", 2)) {
-		rc = asm_u32(ps, &bits);
-		memcpy(out, &bits, sizeof(bits));
-		return rc;
-	}
-	*out = strtof(ps->p, &end);
-	if (end == ps->p)
-		return asm_refuse(ps, "a number is expected at '%.40s'", ps->p);
-	ps->p = end;
-	return 0;
-}
-
-static int scalar(struct parser *ps, struct neuron_scalar *s)
-{
 	if (!asm_skip(ps, "@"))
 		return f32(ps, &s->f);
 	s->kind = NEURON_SCALAR_PTR;
 	return asm_place(ps, &s->offset, &s->dtype);
 }
 
-static int range(struct parser *ps)
+/* FIRST:LAST, of semaphores */
+static int range(struct parser *ps, void *out)
 {
 	int rc = asm_u8(ps, &ps->insn->first);
 
@@ -68,40 +117,34 @@ static int range(struct parser *ps)
 	return asm_u8(ps, &ps->insn->last);
 }
 
-static int write_pair(struct parser *ps, int i)
+/* ADDRESS:VALUE */
+static int write_pair(struct parser *ps, void *out)
 {
+	__typeof__(&ps->insn->write[0]) pair = out;
 	int64_t addr;
 	int rc = asm_number(ps, 0, UINT64_MAX, &addr);
 
-	ps->insn->write[i].addr = addr;
+	pair->addr = addr;
 	if (rc || (rc = asm_expect(ps, ":")))
 		return rc;
-	return asm_u32(ps, &ps->insn->write[i].value);
+	return asm_u32(ps, &pair->value);
 }
 
-static int seed(struct parser *ps)
+static int bias(struct parser *ps, void *out)
 {
-	int64_t v = 0;
-	int rc = asm_number(ps, 0, UINT64_MAX, &v);
-
-	ps->insn->seed = (uint64_t)v;
-	return rc;
-}
-
-static int bias(struct parser *ps, uint8_t *out)
-{
+	uint8_t *code = out;
 	int64_t v = 0;
 	int rc = asm_number(ps, -8, 7, &v);
 
-	*out = (uint8_t)(v & ((1 << NEURON_ISA_BIAS_BITS) - 1));
+	*code = (uint8_t)(v & ((1 << NEURON_ISA_BIAS_BITS) - 1));
 	return rc;
 }
 
 /* ROW,COLUMN:ROWS,COLUMNS */
-static int tile(struct parser *ps, uint8_t *code)
+static int tile(struct parser *ps, void *out)
 {
 	struct neuron_isa_tile t;
-	uint8_t *part[] = { &t.row, &t.column, &t.rows, &t.columns };
+	uint8_t *part[] = { &t.row, &t.column, &t.rows, &t.columns }, *code = out;
 	static const char *const before[] = { "", ",", ":", "," };
 	int rc = 0;
 
@@ -120,188 +163,118 @@ static int tile(struct parser *ps, uint8_t *code)
 	return 0;
 }
 
-static int alu(struct parser *ps, uint8_t *op)
+static int alu(struct parser *ps, void *out)
 {
 	return asm_name_or_number(ps, &neuron_isa_alus[0].name, sizeof(neuron_isa_alus[0]),
-				  NEURON_ISA_ALU_COUNT, op);
+				  NEURON_ISA_ALU_COUNT, out);
 }
 
-/* The words of the form name=value, and the field that each sets */
+static int function(struct parser *ps, void *out)
+{
+	return asm_name_or_number(ps, neuron_isa_funcs, sizeof(char *), NEURON_ACT_COUNT, out);
+}
+
+static int reduce_cmd(struct parser *ps, void *out)
+{
+	return asm_name_or_number(ps, neuron_isa_reduce_cmds, sizeof(char *),
+				  NEURON_ISA_REDUCE_CMDS, out);
+}
+
+static int rounding(struct parser *ps, void *out)
+{
+	return asm_name_or_number(ps, neuron_isa_roundings, sizeof(char *), NEURON_ROUND_COUNT,
+				  out);
+}
+
+static int register_alu(struct parser *ps, void *out)
+{
+	return asm_name_or_number(ps, neuron_isa_reg_alus, sizeof(char *), NEURON_REG_ALU_COUNT,
+				  out);
+}
+
+static int relation(struct parser *ps, void *out)
+{
+	return asm_name_or_number(ps, neuron_isa_relations, sizeof(char *), NEURON_REL_COUNT, out);
+}
+
+/* The words of the form name=value: the field of the instruction that each sets, and how */
 static const struct keyword {
 	const char *name;
 	uint64_t field;
+	int (*parse)(struct parser *ps, void *out);
+	size_t member; /* out: where in struct neuron_insn */
 } keywords[] = {
-	{ "p=", NEURON_FB(PARTITIONS) },
-	{ "dst=", NEURON_FB(DST) },
-	{ "src0=", NEURON_FB(SRC0) },
-	{ "src1=", NEURON_FB(SRC1) },
-	{ "dst1=", NEURON_FB(DST1) },
-	{ "scalar0=", NEURON_FB(SCALAR0) },
-	{ "scalar1=", NEURON_FB(SCALAR1) },
-	{ "op0=", NEURON_FB(OP0) },
-	{ "op1=", NEURON_FB(OP1) },
-	{ "func=", NEURON_FB(FUNC) },
-	{ "reduce_cmd=", NEURON_FB(REDUCE_CMD) | NEURON_FB(ACC_CMD) },
-	{ "tile=", NEURON_FB(TILE) },
-	{ "neighbours=", NEURON_FB(NEIGHBOURS) },
-	{ "src_bias=", NEURON_FB(BIAS) },
-	{ "dst_bias=", NEURON_FB(BIAS) },
-	{ "reduce_dims=", NEURON_FB(REDUCE_DIMS) },
-	{ "alpha=", NEURON_FB(ALPHA) },
-	{ "scale=", NEURON_FB(RESULT_SCALE) },
-	{ "imm=", NEURON_FB(IMM) },
-	{ "count=", NEURON_FB(ELEMS) },
-	{ "total=", NEURON_FB(TOTAL) },
-	{ "pattern=", NEURON_FB(PATTERN) },
-	{ "shuffle=", NEURON_FB(SHUFFLE) },
-	{ "id=", NEURON_FB(ID) },
-	{ "version=", NEURON_FB(VERSION) },
-	{ "rounding=", NEURON_FB(ROUNDING) },
-	{ "seed=", NEURON_FB(ROUNDING) },
-	{ "range=", NEURON_FB(RANGE) },
-	{ "write0=", NEURON_FB(WRITE) },
-	{ "write1=", NEURON_FB(WRITE) },
-	{ "library=", NEURON_FB(CUSTOM) },
-	{ "args=", NEURON_FB(CUSTOM) },
-	{ "bytes=", NEURON_FB(CUSTOM) },
-	{ "entry=", NEURON_FB(CUSTOM) },
-	{ "function=", NEURON_FB(CUSTOM) },
-	{ "limit=", NEURON_FB(CUSTOM) },
-	{ "mask=", NEURON_FB(CUSTOM) },
-	{ "base=", NEURON_FB(WINDOW) },
-	{ "length=", NEURON_FB(WINDOW) },
-	{ "pc=", NEURON_FB(WINDOW) },
-	{ "rd=", NEURON_FB(RD) },
-	{ "a=", NEURON_FB(RA) },
-	{ "b=", NEURON_FB(RB) },
-	{ "op=", NEURON_FB(REG_ALU) },
-	{ "rel=", NEURON_FB(RELATION) },
-	{ "target=", NEURON_FB(RELATION) },
-	{ "at=", NEURON_FB(PLACE) },
-	{ "index=", NEURON_FB(PLACE) },
-	{ "from=", NEURON_FB(DMA) },
-	{ "to=", NEURON_FB(DMA) },
-	{ "run=", NEURON_FB(DMA) },
-	{ "queue=", NEURON_FB(DMA) },
-	{ "done=", NEURON_FB(DMA) },
-	{ "skip", NEURON_FB(DMA) },
-	{ "patch0=", NEURON_FB(PATCH) },
-	{ "patch1=", NEURON_FB(PATCH) },
-	{ "patch2=", NEURON_FB(PATCH) },
-	{ "patch3=", NEURON_FB(PATCH) },
-	{ "accumulate", NEURON_FB(ACCUMULATE) },
-	{ "negate", NEURON_FB(NEGATE) },
-	{ "check", NEURON_FB(CHECK) },
-	{ "reverse0", NEURON_FB(REVERSE0) },
-	{ "reverse1", NEURON_FB(REVERSE1) },
+#define KEYWORD(name, field, parse, member)                                         \
+	{                                                                           \
+		name, NEURON_FB(field), parse, offsetof(struct neuron_insn, member) \
+	}
+	KEYWORD("p=", PARTITIONS, u8, partitions),
+	KEYWORD("dst=", DST, access_pattern, dst),
+	KEYWORD("src0=", SRC0, access_pattern, src0),
+	KEYWORD("src1=", SRC1, access_pattern, src1),
+	KEYWORD("dst1=", DST1, access_pattern, dst1),
+	KEYWORD("scalar0=", SCALAR0, scalar, scalar0),
+	KEYWORD("scalar1=", SCALAR1, scalar, scalar1),
+	KEYWORD("op0=", OP0, alu, op0),
+	KEYWORD("op1=", OP1, alu, op1),
+	KEYWORD("func=", FUNC, function, func),
+	{ "reduce_cmd=", NEURON_FB(REDUCE_CMD) | NEURON_FB(ACC_CMD), reduce_cmd,
+	  offsetof(struct neuron_insn, reduce_cmd) },
+	KEYWORD("tile=", TILE, tile, tile),
+	KEYWORD("neighbours=", NEIGHBOURS, u8, neighbours),
+	KEYWORD("src_bias=", BIAS, bias, src_bias),
+	KEYWORD("dst_bias=", BIAS, bias, dst_bias),
+	KEYWORD("reduce_dims=", REDUCE_DIMS, u8, reduce_dims),
+	KEYWORD("alpha=", ALPHA, f32, alpha),
+	KEYWORD("scale=", RESULT_SCALE, f32, alpha),
+	KEYWORD("imm=", IMM, f32, imm),
+	KEYWORD("count=", ELEMS, u16, count),
+	KEYWORD("total=", TOTAL, u16, total),
+	KEYWORD("pattern=", PATTERN, asm_pattern, pattern),
+	KEYWORD("shuffle=", SHUFFLE, asm_shuffle, shuffle),
+	KEYWORD("id=", ID, u32, id),
+	KEYWORD("version=", VERSION, u16, isa_version),
+	KEYWORD("rounding=", ROUNDING, rounding, rounding),
+	KEYWORD("seed=", ROUNDING, u64, seed),
+	KEYWORD("range=", RANGE, range, first),
+	KEYWORD("write0=", WRITE, write_pair, write[0]),
+	KEYWORD("write1=", WRITE, write_pair, write[1]),
+	KEYWORD("library=", CUSTOM, u64, custom.library),
+	KEYWORD("args=", CUSTOM, u64, custom.args),
+	KEYWORD("bytes=", CUSTOM, u32, custom.bytes),
+	KEYWORD("entry=", CUSTOM, u32, custom.entry),
+	KEYWORD("function=", CUSTOM, u32, custom.function),
+	KEYWORD("limit=", CUSTOM, u32, custom.limit),
+	KEYWORD("mask=", CUSTOM, u8, custom.mask),
+	KEYWORD("base=", WINDOW, u64, address),
+	KEYWORD("length=", WINDOW, u32, length),
+	KEYWORD("pc=", WINDOW, u32, pc),
+	KEYWORD("rd=", RD, reg, rd),
+	KEYWORD("a=", RA, reg, ra),
+	KEYWORD("b=", RB, asm_reg_or_value, rb),
+	KEYWORD("op=", REG_ALU, register_alu, rop),
+	KEYWORD("rel=", RELATION, relation, rop),
+	KEYWORD("target=", RELATION, s32, target),
+	KEYWORD("at=", PLACE, asm_element, address),
+	KEYWORD("index=", PLACE, asm_element_index, ra),
+	KEYWORD("from=", DMA, asm_dma_side, dma_addr[0]),
+	KEYWORD("to=", DMA, asm_dma_side, dma_addr[1]),
+	KEYWORD("run=", DMA, u32, dma_run),
+	KEYWORD("queue=", DMA, asm_dma_queue, dma_engine),
+	KEYWORD("done=", DMA, u8, dma_semaphore),
+	KEYWORD("skip", DMA, flag, dma_skip),
+	KEYWORD("patch0=", PATCH, asm_patch, patch[0]),
+	KEYWORD("patch1=", PATCH, asm_patch, patch[1]),
+	KEYWORD("patch2=", PATCH, asm_patch, patch[2]),
+	KEYWORD("patch3=", PATCH, asm_patch, patch[3]),
+	KEYWORD("accumulate", ACCUMULATE, flag, accumulate),
+	KEYWORD("negate", NEGATE, flag, negate),
+	KEYWORD("check", CHECK, flag, check),
+	KEYWORD("reverse0", REVERSE0, flag, reverse0),
+	KEYWORD("reverse1", REVERSE1, flag, reverse1),
+#undef KEYWORD
 };
 static_assert(sizeof(keywords) / sizeof(keywords[0]) <= 64, "seen has a bit for each");
-
-static int value(struct parser *ps, const struct keyword *k)
-{
-	struct neuron_insn *in = ps->insn;
-
-	switch (k->field) {
-	case NEURON_FB(PARTITIONS):
-		return asm_u8(ps, &in->partitions);
-	case NEURON_FB(DST):
-		return access_pattern(ps, &in->dst);
-	case NEURON_FB(SRC0):
-		return access_pattern(ps, &in->src0);
-	case NEURON_FB(SRC1):
-		return access_pattern(ps, &in->src1);
-	case NEURON_FB(DST1):
-		return access_pattern(ps, &in->dst1);
-	case NEURON_FB(SCALAR0):
-		return scalar(ps, &in->scalar0);
-	case NEURON_FB(SCALAR1):
-		return scalar(ps, &in->scalar1);
-	case NEURON_FB(OP0):
-		return alu(ps, &in->op0);
-	case NEURON_FB(OP1):
-		return alu(ps, &in->op1);
-	case NEURON_FB(FUNC):
-		return asm_name_or_number(ps, neuron_isa_funcs, sizeof(char *), NEURON_ACT_COUNT,
-					  &in->func);
-	case NEURON_FB(REDUCE_CMD) | NEURON_FB(ACC_CMD):
-		return asm_name_or_number(ps, neuron_isa_reduce_cmds, sizeof(char *),
-					  NEURON_ISA_REDUCE_CMDS, &in->reduce_cmd);
-	case NEURON_FB(REDUCE_DIMS):
-		return asm_u8(ps, &in->reduce_dims);
-	case NEURON_FB(TILE):
-		return tile(ps, &in->tile);
-	case NEURON_FB(NEIGHBOURS):
-		return asm_u8(ps, &in->neighbours);
-	case NEURON_FB(BIAS):
-		return bias(ps, k->name[0] == 's' ? &in->src_bias : &in->dst_bias);
-	case NEURON_FB(ALPHA):
-	case NEURON_FB(RESULT_SCALE):
-		return f32(ps, &in->alpha);
-	case NEURON_FB(IMM):
-		return f32(ps, &in->imm);
-	case NEURON_FB(ELEMS):
-		return asm_u16(ps, &in->count);
-	case NEURON_FB(TOTAL):
-		return asm_u16(ps, &in->total);
-	case NEURON_FB(PATTERN):
-		return asm_pattern(ps, &in->pattern);
-	case NEURON_FB(SHUFFLE):
-		return asm_shuffle(ps, in->shuffle);
-	case NEURON_FB(ID):
-		return asm_u32(ps, &in->id);
-	case NEURON_FB(VERSION):
-		return asm_u16(ps, &in->isa_version);
-	case NEURON_FB(ROUNDING):
-		return k->name[0] == 's'
-			       ? seed(ps)
-			       : asm_name_or_number(ps, neuron_isa_roundings, sizeof(char *),
-						    NEURON_ROUND_COUNT, &in->rounding);
-	case NEURON_FB(RANGE):
-		return range(ps);
-	case NEURON_FB(WRITE):
-		return write_pair(ps, k->name[5] - '0');
-	case NEURON_FB(CUSTOM):
-		return asm_custom(ps, k->name);
-	case NEURON_FB(WINDOW):
-		return k->name[0] == 'b' ? asm_address(ps, &in->address)
-					 : asm_u32(ps, k->name[0] == 'l' ? &in->length : &in->pc);
-	case NEURON_FB(RD):
-		return asm_reg(ps, &in->rd);
-	case NEURON_FB(RA):
-		return asm_reg(ps, &in->ra);
-	case NEURON_FB(RB):
-		return asm_reg_or_value(ps);
-	case NEURON_FB(REG_ALU):
-		return asm_name_or_number(ps, neuron_isa_reg_alus, sizeof(char *),
-					  NEURON_REG_ALU_COUNT, &in->rop);
-	case NEURON_FB(RELATION):
-		return k->name[0] == 't'
-			       ? asm_s32(ps, &in->target)
-			       : asm_name_or_number(ps, neuron_isa_relations, sizeof(char *),
-						    NEURON_REL_COUNT, &in->rop);
-	case NEURON_FB(PLACE):
-		return k->name[0] == 'a' ? asm_element(ps) : asm_element_index(ps);
-	case NEURON_FB(DMA):
-		return asm_dma_word(ps, k->name);
-	case NEURON_FB(PATCH):
-		return asm_patch(ps, k->name[5] - '0');
-	case NEURON_FB(ACCUMULATE):
-		in->accumulate = true;
-		return 0;
-	case NEURON_FB(NEGATE):
-		in->negate = true;
-		return 0;
-	case NEURON_FB(CHECK):
-		in->check = true;
-		return 0;
-	case NEURON_FB(REVERSE0):
-		in->reverse0 = true;
-		return 0;
-	default:
-		in->reverse1 = true;
-		return 0;
-	}
-}
 
 static int trigger(struct parser *ps)
 {
@@ -391,7 +364,7 @@ static int word(struct parser *ps)
 		if (ps->seen & 1ull << i)
 			return asm_refuse(ps, "'%s' twice", keywords[i].name);
 		ps->seen |= 1ull << i;
-		return value(ps, &keywords[i]);
+		return keywords[i].parse(ps, (char *)ps->insn + keywords[i].member);
 	}
 	return asm_refuse(ps, "unknown word '%.40s'", ps->p);
 }

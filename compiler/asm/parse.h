@@ -30,16 +30,18 @@ int asm_u16(struct parser *ps, uint16_t *out);
 int asm_s32(struct parser *ps, int32_t *out);
 int asm_address(struct parser *ps, uint64_t *out);
 
-/* parse_later.c: what instructions after NeuronCore-v1 have, into ps->insn where nothing else is
- * said */
-int asm_custom(struct parser *ps, const char *name);
+/*
+ * parse_later.c: values of keywords that instructions after NeuronCore-v1 have. out is the member
+ * of ps->insn that the keyword sets; those of more than one member set the others beside it
+ */
 int asm_reg(struct parser *ps, uint8_t *out);
-int asm_reg_or_value(struct parser *ps);
-int asm_pattern(struct parser *ps, struct neuron_pattern *a);
-int asm_shuffle(struct parser *ps, uint64_t word[4]);
-int asm_element(struct parser *ps);
-int asm_element_index(struct parser *ps);
-int asm_patch(struct parser *ps, unsigned int i);
-int asm_dma_word(struct parser *ps, const char *name);
+int asm_reg_or_value(struct parser *ps, void *out);
+int asm_pattern(struct parser *ps, void *out);
+int asm_shuffle(struct parser *ps, void *out);
+int asm_element(struct parser *ps, void *out);
+int asm_element_index(struct parser *ps, void *out);
+int asm_patch(struct parser *ps, void *out);
+int asm_dma_side(struct parser *ps, void *out);
+int asm_dma_queue(struct parser *ps, void *out);
 
 #endif

@@ -6,27 +6,6 @@
 
 #include "neuron/isa/table.h"
 
-/* The members of CUSTOM_OP, which their first letters tell apart, of limit and library the third */
-int asm_custom(struct parser *ps, const char *name)
-{
-	struct neuron_custom *c = &ps->insn->custom;
-
-	switch (name[0]) {
-	case 'l':
-		return name[2] == 'm' ? asm_u32(ps, &c->limit) : asm_address(ps, &c->library);
-	case 'a':
-		return asm_address(ps, &c->args);
-	case 'b':
-		return asm_u32(ps, &c->bytes);
-	case 'e':
-		return asm_u32(ps, &c->entry);
-	case 'f':
-		return asm_u32(ps, &c->function);
-	default:
-		return asm_u8(ps, &c->mask);
-	}
-}
-
 int asm_reg(struct parser *ps, uint8_t *out)
 {
 	int rc = asm_expect(ps, "r");
@@ -35,13 +14,13 @@ int asm_reg(struct parser *ps, uint8_t *out)
 }
 
 /* rN or a number of 32 bits, signed or not */
-int asm_reg_or_value(struct parser *ps)
+int asm_reg_or_value(struct parser *ps, void *out)
 {
 	int64_t v = 0;
 	int rc;
 
 	if (*ps->p == 'r')
-		return asm_reg(ps, &ps->insn->rb);
+		return asm_reg(ps, out);
 	rc = asm_number(ps, INT32_MIN, UINT32_MAX, &v);
 	ps->insn->immediate = true;
 	ps->insn->value = (uint32_t)v;
@@ -49,8 +28,9 @@ int asm_reg_or_value(struct parser *ps)
 }
 
 /* BASE,CHANNEL[step:num,...], all four pairs */
-int asm_pattern(struct parser *ps, struct neuron_pattern *a)
+int asm_pattern(struct parser *ps, void *out)
 {
+	struct neuron_pattern *a = out;
 	int rc = asm_s32(ps, &a->base);
 
 	if (rc || (rc = asm_expect(ps, ",")) || (rc = asm_s32(ps, &a->channel)))
@@ -63,8 +43,10 @@ int asm_pattern(struct parser *ps, struct neuron_pattern *a)
 }
 
 /* 32 partitions with commas between them */
-int asm_shuffle(struct parser *ps, uint64_t word[4])
+int asm_shuffle(struct parser *ps, void *out)
 {
+	uint64_t *word = out;
+
 	for (unsigned int i = 0; i < NEURON_ISA_QUADRANT; i++) {
 		uint8_t v;
 		int rc = i ? asm_expect(ps, ",") : 0;
@@ -77,27 +59,28 @@ int asm_shuffle(struct parser *ps, uint64_t word[4])
 }
 
 /* hbm[address]:type, or a place in the core */
-int asm_element(struct parser *ps)
+int asm_element(struct parser *ps, void *out)
 {
 	struct neuron_insn *in = ps->insn;
+	uint64_t *address = out;
 	uint32_t offset;
 	int rc;
 
 	if (!asm_skip(ps, "hbm[")) {
 		rc = asm_place(ps, &offset, &in->rtype);
-		in->address = offset;
+		*address = offset;
 		return rc;
 	}
 	in->device = true;
-	if ((rc = asm_address(ps, &in->address)) || (rc = asm_expect(ps, "]:")))
+	if ((rc = asm_address(ps, address)) || (rc = asm_expect(ps, "]:")))
 		return rc;
 	return asm_type(ps, &in->rtype);
 }
 
 /* rN*scale */
-int asm_element_index(struct parser *ps)
+int asm_element_index(struct parser *ps, void *out)
 {
-	int rc = asm_reg(ps, &ps->insn->ra);
+	int rc = asm_reg(ps, out);
 
 	ps->insn->indexed = true;
 	if (rc || (rc = asm_expect(ps, "*")))
@@ -105,10 +88,11 @@ int asm_element_index(struct parser *ps)
 	return asm_s32(ps, &ps->insn->scale);
 }
 
-/* what:rN*scale */
-int asm_patch(struct parser *ps, unsigned int i)
+/* what:rN*scale; out: of patch number i what it changes */
+int asm_patch(struct parser *ps, void *out)
 {
 	struct neuron_insn *in = ps->insn;
+	const size_t i = (size_t)((uint8_t *)out - in->patch);
 	size_t len = strcspn(ps->p, ":");
 	int rc;
 
@@ -127,9 +111,10 @@ int asm_patch(struct parser *ps, unsigned int i)
 }
 
 /* address[step:num,...], pairs slowest first; then +rN*scale, and <limit */
-static int dma_side(struct parser *ps, unsigned int i)
+int asm_dma_side(struct parser *ps, void *out)
 {
 	struct neuron_insn *in = ps->insn;
+	const unsigned int i = out == &in->dma_addr[1];
 	int64_t step[NEURON_DMA_DIMS] = { 0 }, num[NEURON_DMA_DIMS];
 	unsigned int n = 0;
 	int rc = asm_address(ps, &in->dma_addr[i]);
@@ -160,28 +145,9 @@ static int dma_side(struct parser *ps, unsigned int i)
 }
 
 /* engine:queue */
-static int dma_queue(struct parser *ps)
+int asm_dma_queue(struct parser *ps, void *out)
 {
-	int rc = asm_u8(ps, &ps->insn->dma_engine);
+	int rc = asm_u8(ps, out);
 
 	return rc || (rc = asm_expect(ps, ":")) ? rc : asm_u8(ps, &ps->insn->dma_queue);
-}
-
-int asm_dma_word(struct parser *ps, const char *name)
-{
-	switch (name[0]) {
-	case 'f':
-		return dma_side(ps, 0);
-	case 't':
-		return dma_side(ps, 1);
-	case 'r':
-		return asm_u32(ps, &ps->insn->dma_run);
-	case 'q':
-		return dma_queue(ps);
-	case 'd':
-		return asm_u8(ps, &ps->insn->dma_semaphore);
-	default:
-		ps->insn->dma_skip = true;
-		return 0;
-	}
 }

@@ -176,7 +176,7 @@ int asm_s32(struct parser *ps, int32_t *out)
 
 int asm_address(struct parser *ps, uint64_t *out)
 {
-	int64_t v;
+	int64_t v = 0;
 	int rc = asm_number(ps, 0, UINT64_MAX, &v);
 
 	*out = (uint64_t)v;

@@ -10,6 +10,7 @@
 #include "join.h"
 #include "move.h"
 #include "place.h"
+#include "neuron/hw/gpsimd.h"
 #include "view.h"
 
 /* Slices of each processor, some three seconds of the chip; what takes longer does not end */
@@ -70,6 +71,12 @@ int gen_custom(struct ncc_gen *g, struct ncc_op *op)
 	if (!args.arg)
 		return ncc_no_memory(g->err);
 	rc = operands(g, op, &args, &tensors);
+	for (unsigned int i = 0; !rc && i < op->nin; i++)
+		if (op->in[i]->shape.ndim > NEURON_GPS_DIMS || op->shape.ndim > NEURON_GPS_DIMS)
+			rc = ncc_fail_op(g->err, -ENOTSUP, op,
+					 "a rank of more than %d, which tensors of custom "
+					 "operators have at most",
+					 NEURON_GPS_DIMS);
 	if (!rc && tensors > NCC_MAX_ACCESS)
 		rc = ncc_fail_op(g->err, -ENOTSUP, op, "%u tensors, a custom operator has up to %d",
 				 tensors, NCC_MAX_ACCESS);

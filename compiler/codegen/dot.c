@@ -111,7 +111,8 @@ static struct ncc_view term_view(const struct dot *d, const struct side *s, cons
 	return v;
 }
 
-/* From slot to slot of the moving operand, in elements: as many chunks as the weights have */
+/* The distance of two slots of a sparse product's moving operand, in elements: the chunks of the
+ * weights */
 static int64_t slot_step(const struct dot *d)
 {
 	return d->st.op->shape.dim[d->st.contract[0]] / NEURON_PARTITIONS * d->mv.view.buf->chunk /

@@ -13,7 +13,7 @@ int gen_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc
 /* A binary operation of two numbers that may be the first or the second of two in one instruction */
 bool elem_can_chain(enum ncc_kind kind);
 bool elem_can_end_chain(enum ncc_kind kind);
-/* One of them: what was computed before it, and this operand */
+/* One step of a chain of element-wise operations: what was computed before it, and this operand */
 struct elem_step {
 	enum ncc_kind kind;
 	bool second; /* what was computed before is its second operand */

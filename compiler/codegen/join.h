@@ -8,7 +8,7 @@
 int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 /* Fills the current operation's result, or a view of its size, with one number. */
 int gen_fill(struct ncc_gen *g, const struct ncc_view *dst, double v);
-/* Their results lie in DRAM. */
+/* Operations whose results lie in DRAM */
 int gen_scatter(struct ncc_gen *g, struct ncc_op *op);
 int gen_custom(struct ncc_gen *g, struct ncc_op *op);
 int gen_kernel(struct ncc_gen *g, struct ncc_op *op);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operands that are read again: the weights of a recurrent cell, in every turn of a loop. What was
- * fetched from a constant or an input, or from what another part or iteration of a program with
+ * Operands that are read again: the weights of a recurrent cell, in every iteration of a loop. What
+ * was fetched from a constant or an input, or from what another part or iteration of a program with
  * loops left, stays in SBUF until its room is needed; then the one goes that was not read for
  * longest, and is fetched again if need be. Part of the code generator.
  */

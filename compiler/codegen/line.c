@@ -248,7 +248,7 @@ static int order_rows(struct ncc_gen *g, struct lines *l)
 	return rc || tile.buf == to.buf ? rc : gen_copy(g, &to, &tile);
 }
 
-/* Nobody draws between the two instructions: the engine takes them one behind the other. */
+/* Seeds the generator and draws: nobody draws in between, as the engine takes one after the other. */
 int gen_random(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	struct neuron_insn seed = { .opcode = NEURON_OP_SET_RNG_SEED, .partitions = 1 };

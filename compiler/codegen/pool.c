@@ -9,7 +9,7 @@
 
 #define WORD 4 /* bytes of a number: fp32 or int32 */
 #define MOST_NUMBERS 65536 /* of one constant: a larger one is a table */
-#define MOST_OF_SBUF 8 /* the pool takes one part in so many, at most */
+#define MOST_OF_SBUF 8 /* the pool of constants takes one part in so many, at most */
 #define ROOMY 3 /* quarters of SBUF that may be in use, with the pool, when it is loaded */
 
 static bool fits_pool(const struct ncc_gen *g, const struct ncc_view *v, int pdim)

@@ -133,9 +133,9 @@ static int move(struct ncc_gen *g, struct ncc_buf *b, struct ncc_buf *before)
 }
 
 /*
- * Makes room for size bytes of every partition by dropping what stays for later readers or the pool
- * of constants, by moving a live buffer within SBUF, or by spilling the one that is needed last. 0:
- * the caller tries again; -ENOSPC: nothing can go; or -errno.
+ * Makes room for size bytes of every partition by dropping what stays for later readers, or
+ * constants of the pool of constants, by moving a live buffer within SBUF, or by spilling the one
+ * that is needed last. 0: the caller tries again; -ENOSPC: nothing can go; or -errno.
  */
 static int make_room(struct ncc_gen *g, uint64_t size)
 {

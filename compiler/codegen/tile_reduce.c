@@ -3,7 +3,7 @@
  * Reductions of values too large for SBUF. The result is computed in boxes; what a box reduces
  * comes in chunks, in the order of their indices, and the chunks' results are accumulated in that
  * order (in fp32 for the 16-bit types). How it is chunked depends on shapes and types only
- * (docs/compiler.md). Part of the code generator.
+ * (docs/compiler-design.md). Part of the code generator.
  */
 #include <errno.h>
 #include <string.h>

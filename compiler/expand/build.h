@@ -44,9 +44,9 @@ struct ncc_op *build_splat(struct ncc_build *bl, const struct ncc_shape *s, doub
 struct ncc_op *build_count(struct ncc_build *bl, int64_t n);
 struct ncc_op *build_cast(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype);
 struct ncc_op *build_bitcast(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype);
-/* Floats as integers of their size; what is none, as it is */
+/* The bits of floats as integers of their size; integers as they are */
 struct ncc_op *build_bits(struct ncc_build *bl, struct ncc_op *x);
-/* Of two operands of one shape, which is the result's, and of x and a number */
+/* An operation on two operands of one shape, which the result has too; the same on x and a number */
 struct ncc_op *build_binary(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,
 			    struct ncc_op *b);
 struct ncc_op *build_number(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *x, double v);

@@ -132,7 +132,7 @@ struct ncc_complex expand_complex_log(struct ncc_build *bl, struct ncc_complex x
 				     expand_atan2(bl, x.im, x.re) };
 }
 
-/* Of small numbers |1 + x|^2 - 1 is a (2 + a) + b^2. */
+/* |1 + x|^2 - 1 is computed as a (2 + a) + b^2, which is exact enough where x is small. */
 struct ncc_complex expand_complex_log1p(struct ncc_build *bl, struct ncc_complex x)
 {
 	struct ncc_complex moved = { build_number(bl, NCC_ADD, x.re, 1), x.im };

@@ -108,7 +108,7 @@ static struct ncc_complex slice(struct ncc_build *bl, struct ncc_complex x, unsi
 		      x.im ? build_slice(bl, x.im, d, start, n) : NULL, !x.im);
 }
 
-/* By how many parts of a whole turn place i is turned */
+/* The angle of place i, in parts of a full circle */
 struct turns {
 	int64_t (*number)(const struct turns *t, int64_t i);
 	int64_t factor; /* for number() */
@@ -169,7 +169,7 @@ static void of_four(struct ncc_build *bl, struct ncc_complex *x, bool inverse)
 	x[3] = add_turned(bl, b, d, inverse);
 }
 
-/* Of an odd number p: what x[j] and x[p - j] contribute differs in the sines' signs only. */
+/* A transform of an odd number p: what x[j] and x[p - j] contribute differs in the sines' signs. */
 static void of_odd(struct ncc_build *bl, struct ncc_complex *x, int64_t p, bool inverse)
 {
 	struct ncc_complex even[MOST_PRIME / 2], odd[MOST_PRIME / 2], zero = x[0];

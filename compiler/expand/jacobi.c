@@ -253,7 +253,7 @@ static struct ncc_op *sweeps(const struct jacobi *t, struct ncc_op *x)
 	return rows_beside(bl, x, common(t, x, x));
 }
 
-/* All of a matrix in one row */
+/* Reshapes x so that each matrix is one row */
 static struct ncc_op *by_matrix(struct ncc_build *bl, struct ncc_op *x, int64_t batch)
 {
 	return x ? rows_as(bl, x, batch, ncc_elems(&x->shape) / batch) : NULL;
@@ -269,7 +269,7 @@ static struct ncc_op *fault(struct ncc_build *bl, struct ncc_op *x, int64_t batc
 	return build_cast(bl, r, NEURON_DT_INT32);
 }
 
-/* With one row and, if wide, one column of zeros more in each matrix of an odd number of rows */
+/* Adds a row and, if wide, a column of zeros to each matrix that has an odd number of rows */
 static struct ncc_op *made_even(struct ncc_build *bl, struct ncc_op *x, int64_t batch, bool wide)
 {
 	struct ncc_shape s = { .dtype = NEURON_DT_FP32, .ndim = 3, .dim = { batch } };

@@ -47,7 +47,7 @@ static bool next_part(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *pla
 	return true;
 }
 
-/* Of several parts only one has a place inside: of their bits the or is taken. */
+/* Only one of several parts has the place inside, the others give zeros: their bits are or-ed. */
 struct ncc_op *lines_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *place)
 {
 	struct part p = { 0 };

@@ -120,7 +120,7 @@ struct ncc_op *expand_cbrt(struct ncc_build *bl, struct ncc_op *x)
 	return build_select(bl, test_c(bl, NCC_LT, a, INFINITY), fix, x);
 }
 
-/* With u = 1 + x, log(u) * x / (u - 1) undoes what the addition rounded away (Kahan). */
+/* log(1 + x): with u = 1 + x, log(u) * x / (u - 1) undoes what the addition rounded away (Kahan). */
 struct ncc_op *expand_log1p(struct ncc_build *bl, struct ncc_op *x)
 {
 	struct ncc_op *u = fc(bl, NCC_ADD, x, 1), *d = fc(bl, NCC_SUB, u, 1);
@@ -130,7 +130,7 @@ struct ncc_op *expand_log1p(struct ncc_build *bl, struct ncc_op *x)
 	return build_select(bl, test_c(bl, NCC_LT, x, 0x1p60), y, l);
 }
 
-/* With u = exp(x), (u - 1) * x / log(u) for the same reason; far from 0 it is u - 1. */
+/* exp(x) - 1: with u = exp(x), (u - 1) * x / log(u) for the same reason; far from 0 it is u - 1. */
 struct ncc_op *expand_expm1(struct ncc_build *bl, struct ncc_op *x)
 {
 	struct ncc_op *u = f1(bl, NCC_EXP, x), *d = fc(bl, NCC_SUB, u, 1);

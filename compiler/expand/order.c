@@ -67,7 +67,8 @@ static int64_t parts_of(int64_t n)
 	return least;
 }
 
-/* Of so many parts of each row, as rows of their own; what is missing comes after all others. */
+/* Cuts each row into parts, which become rows; the value `last` fills what is missing, and sorts
+ * last. */
 static struct ncc_op *cut(const struct order *o, struct ncc_op *x, int64_t parts, double last)
 {
 	const int64_t n = x->shape.dim[1], part = (n + parts - 1) / parts;
@@ -206,7 +207,7 @@ static int64_t blocks_of(int64_t n)
 	return 2 * ((n + NCC_MAX_ORDER - 1) / NCC_MAX_ORDER);
 }
 
-/* Of so many that their parts' first ones are not much fewer, all are sorted. */
+/* Is k so small that the first k of each part are much fewer than all? Else all are sorted. */
 static bool is_few(int64_t k)
 {
 	return k <= NCC_MAX_ORDER / 4;

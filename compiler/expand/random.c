@@ -343,8 +343,8 @@ static int64_t threefry(struct ncc_build *bl, const struct asked *a, struct ncc_
 }
 
 /*
- * A list of n words of the chip's generator (docs/compiler.md, Random numbers): few are one lane's,
- * more are drawn in parts, each with a seed of its own
+ * A list of n words of the chip's generator (docs/compiler-operations.md, Random numbers): few are
+ * one lane's, more are drawn in parts, each with a seed of its own
  */
 static struct ncc_op *drawn(struct ncc_build *bl, struct ncc_op *seed, int64_t n)
 {

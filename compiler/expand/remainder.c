@@ -149,7 +149,8 @@ static struct ncc_op *shifted(struct ncc_build *bl, struct ncc_op *x, struct ncc
 	return r;
 }
 
-/* With the sign of x; what is not below y is NaN's: x is infinite or NaN, or y is 0 or NaN */
+/* Gives the remainder the sign of x, or NaN if it is not below y: x is infinite or NaN, or y is 0
+ * or NaN */
 static struct ncc_op *finish(struct ncc_build *bl, struct ncc_op *r, struct ncc_op *x,
 			     struct ncc_op *y)
 {

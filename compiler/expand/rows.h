@@ -15,7 +15,7 @@ struct ncc_op *rows_back(struct ncc_build *bl, struct ncc_op *x, bool transposed
 			 const struct ncc_shape *s);
 /* x reshaped */
 struct ncc_op *rows_as(struct ncc_build *bl, struct ncc_op *x, int64_t rows, int64_t columns);
-/* Of each of so many matrices the rows, or rows of it, from first on */
+/* n rows of each of `batch` matrices, from row `first` on */
 struct ncc_op *rows_cut(struct ncc_build *bl, struct ncc_op *x, int64_t batch, int64_t first,
 			int64_t n);
 struct ncc_op *rows_columns(struct ncc_build *bl, struct ncc_op *x, int64_t first, int64_t n);

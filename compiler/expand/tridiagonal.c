@@ -86,7 +86,7 @@ static void eliminate(struct factors *f, int64_t i, struct row *r, struct ncc_op
 	r->b = less(bl, low, for_sides(bl, factor, r->b), f->b[i]);
 }
 
-/* From the last row on; b becomes the solution. */
+/* Substitutes backwards, from the last row on; b becomes the solution. */
 static void substitute(struct factors *f)
 {
 	struct ncc_build *bl = f->bl;

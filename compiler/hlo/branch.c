@@ -167,14 +167,14 @@ static int make_branch(struct hlo_inst *in, const struct branch *br, struct hlo_
 
 /* Is a branch worth that, whose value was made since then, and is it possible? */
 static bool is_worth(const struct hlo_inst *in, const struct branch *br, const struct hlo_value *v,
-		     unsigned int since, unsigned int loops)
+		     unsigned int since)
 {
 	bool depends = false;
 
 	for (unsigned int i = 0; i < br->arg->n; i++)
 		depends = depends || br->arg->op[i]->kind != NCC_CONST;
 	return in->imp->branches && br->p && depends && !v->unknown &&
-	       loops < hlo_most_loops(in->imp) && cost_since(v, since) >= WORTH;
+	       cost_since(v, since) >= WORTH;
 }
 
 /* A value of the same leaves, whatever they are */
@@ -217,7 +217,7 @@ static int choose_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int n
 		rc = call_guarded(in, &br, &a);
 		if (rc)
 			return rc;
-		if (is_worth(in, &br, &a, since, loops + nlater)) {
+		if (is_worth(in, &br, &a, since)) {
 			in->imp->loops = loops;
 			in->imp->effect = effect;
 			later[nlater++] = br;

@@ -5,7 +5,7 @@
 
 #include "hlo.h"
 
-/* Inlines c. NULL: there is none, and the message has been given. */
+/* Inlines the computation c. NULL: there is none, and the message has been given. */
 int hlo_call(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct hlo_value *args,
 	     unsigned int nargs, struct hlo_value *v);
 /* Runs a computation of scalars on n tensors of one shape; complex ones are two. */

@@ -297,7 +297,7 @@ static int reduce_front(struct hlo_inst *in, struct ncc_op *x, struct ncc_op **r
 	return rc;
 }
 
-/* Of many bytes each member reduces a part of its own, and then all get all parts. */
+/* An all-reduce of many bytes: each member reduces a part of its own, and then all get all parts. */
 static int reduce_divided(struct hlo_inst *in, int transfer, struct ncc_op *x,
 			  struct ncc_op **result)
 {
@@ -522,6 +522,49 @@ static int first_of(struct hlo_inst *in, int transfer, struct ncc_op *x, struct 
 int hlo_collective_broadcast(struct hlo_inst *in, struct hlo_value *v)
 {
 	return each_leaf(in, take_groups(in, NCC_ALL_GATHER, true), first_of, v);
+}
+
+int hlo_from_partition(struct hlo_inst *in, unsigned int partition, struct ncc_op **x)
+{
+	const struct ncc_shape s = (*x)->shape, flat = { .ndim = 1, .dim = { ncc_elems(&s) } };
+	int64_t id[NCC_MAX_RANKS] = { partition };
+	struct ncc_op *y;
+	struct ncc_transfer *t;
+	int rc;
+
+	if (devices(in) > NCC_MAX_RANKS)
+		return too_many(in);
+	rc = new_transfer(in, NCC_ALL_GATHER, devices(in), &t);
+	if (rc)
+		return rc;
+	for (unsigned int i = 0, n = 1; i < in->imp->partitions; i++)
+		if (i != partition)
+			id[n++] = i;
+	add_group(t, in, id, in->imp->partitions, OF_PARTITIONS);
+	t->members = in->imp->partitions;
+	y = build_reshape(&in->b, *x, &flat);
+	rc = y ? first_of(in, (int)in->imp->m->ntransfers - 1, y, &y) : 0;
+	*x = y ? build_reshape(&in->b, y, &s) : NULL;
+	return rc || *x ? rc : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
+int hlo_partition(struct hlo_inst *in, struct ncc_op **number)
+{
+	struct ncc_op *op = in->imp->partition;
+
+	if (devices(in) > NCC_MAX_RANKS)
+		return too_many(in);
+	if (!op) {
+		op = ncc_op_new(in->imp->m, NCC_RANK, in->p->name, 0);
+		if (!op)
+			return hlo_fail(in, -ENOMEM, "out of memory");
+		op->where = in->b.where;
+		op->shape = (struct ncc_shape){ .dtype = NEURON_DT_UINT32 };
+		op->exact = true;
+		in->imp->partition = op;
+	}
+	*number = op;
+	return 0;
 }
 
 static int take_pairs(struct hlo_inst *in)

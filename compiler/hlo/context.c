@@ -20,7 +20,7 @@ int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 	return build_fail(&in->b, code, "%s", text);
 }
 
-/* By number: the IR's type (0: none), and the type that --narrow-64bit takes for it */
+/* XLA's element types by number: the IR's type (0: none), and the type that --narrow-64bit takes */
 static const struct element_type {
 	const char *name;
 	uint8_t dtype;
@@ -244,8 +244,17 @@ int hlo_check_steps(struct hlo_inst *in)
 			NCC_MAX_STEPS);
 }
 
+#define TYPED_FFI 4 /* CustomCallApiVersion */
+
 int hlo_unsupported(struct hlo_inst *in)
 {
+	if (in->p->custom_call_target && *in->p->custom_call_target &&
+	    in->p->custom_call_api_version == TYPED_FFI)
+		return hlo_fail(in, -ENOTSUP,
+				"operation not supported (target '%.80s'): a handler of XLA's FFI "
+				"is code for the host (in JAX jax.pure_callback is called from "
+				"programs)",
+				in->p->custom_call_target);
 	if (in->p->custom_call_target && *in->p->custom_call_target)
 		return hlo_fail(in, -ENOTSUP, "operation not supported (target '%.80s')",
 				in->p->custom_call_target);

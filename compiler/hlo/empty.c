@@ -125,7 +125,7 @@ static int allocate(struct hlo_inst *in, const struct leaves *l, struct hlo_valu
 	return v->op ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
-/* One number throughout each result */
+/* Makes results that have one number throughout */
 static int spread(struct hlo_inst *in, const struct leaves *l, const struct hlo_value *from,
 		  struct hlo_value *v)
 {
@@ -190,7 +190,7 @@ static int pad(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v,
 	return spread(in, l, &in->in[1], v);
 }
 
-/* Of nothing a reduction, and each window, is the initial value. */
+/* A reduction, or a window, over no elements is the initial value. */
 static int reduce(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
 {
 	struct ncc_op *init[HLO_MANY];
@@ -214,7 +214,7 @@ static int product(struct hlo_inst *in, const struct leaves *l, struct hlo_value
 	return zeros(in, l, v);
 }
 
-/* Without updates the operands stay. Indices of no component are the importer's. */
+/* A scatter without updates gives its operands. Indices without a component are the importer's. */
 static int scatter(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
 {
 	return is_empty(&in->in[in->nin - 1]) ? pass(in, l, 0, v) : run(in, v);

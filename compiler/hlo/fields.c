@@ -4,8 +4,8 @@
  * XLA's messages that it leaves out are here, and whether they can change what is computed. A field
  * that neither has is newer than both, so it is refused, or only told of where a message says
  * nothing of values. tests/conformance/hlo_fields.py holds table and hlo.proto to the fields that
- * the oldest and the newest jaxlib have, and docs/compiler.md to this table. Called by import.c,
- * once, on the whole module.
+ * the oldest and the newest jaxlib have, and docs/compiler-operations.md to this table. Called by
+ * import.c, once, on the whole module.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -224,7 +224,7 @@ static int refuse(struct walk *w, const char *message, unsigned int number, cons
 	return ncc_fail(w->err, -ENOTSUP, "%.40s '%.80s': %s", p->opcode, p->name, what);
 }
 
-/* Once for each field */
+/* Tells of a field that is left out, once for each field */
 static void tell(struct walk *w, const char *message, unsigned int number)
 {
 	char text[200];

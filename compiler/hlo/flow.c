@@ -51,11 +51,6 @@ int hlo_choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo_va
 	return op ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
-struct ncc_op *hlo_both(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b)
-{
-	return a && b ? build_node(&in->b, NCC_AND, &a->shape, a, b, NULL) : a ? a : b;
-}
-
 #define LOOK_BACK 8 /* operations */
 
 /* Is the predicate the same (*k) whatever the inputs are? */
@@ -166,7 +161,7 @@ static int goes_on(struct hlo_inst *in, struct unrolling *u)
 }
 
 /*
- * Would the loop, if its counters go on as in the turn from before, still go on when the limit of
+ * Would the loop, if its counters go on as in the last iteration, still go on when the limit of
  * operations is reached? It is abandoned early then: an attempt takes memory, and operations of the
  * module's.
  */
@@ -342,9 +337,6 @@ static int make_loop(struct hlo_inst *in, const struct unrolling *u, const struc
 
 	if (rc)
 		return rc;
-	if (in->imp->loops >= hlo_most_loops(in->imp))
-		return hlo_fail(in, -EFBIG, "more than %u loops and calls of the host",
-				hlo_most_loops(in->imp));
 	p = hlo_both(in, in->imp->guard, p);
 	l.loop = build_loop(&in->b, p);
 	l.held = l.loop ? build_state(&in->b, l.loop, p) : NULL;

@@ -10,12 +10,10 @@ bool hlo_same_leaves(const struct hlo_value *a, const struct hlo_value *b);
 /* Chooses leaf by leaf: a's where the scalar p holds, else b's. */
 int hlo_choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo_value *a,
 		      struct hlo_value *b);
-/* Both conditions; NULL is one that always holds. */
-struct ncc_op *hlo_both(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b);
-/* So many loops, branches that are left out among them, a program may have. */
-static inline unsigned int hlo_most_loops(const struct hlo_import *imp)
+/* The condition that both hold; NULL is one that always holds. */
+static inline struct ncc_op *hlo_both(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b)
 {
-	return imp->opt->lnc > 1 ? NCC_MAX_LOOPS_SHARED : NCC_MAX_LOOPS;
+	return a && b ? build_node(&in->b, NCC_AND, &a->shape, a, b, NULL) : a ? a : b;
 }
 
 #endif

@@ -79,6 +79,7 @@ struct hlo_import {
 	struct ncc_op *guard; /* the result counts only if this holds; NULL: always */
 	bool calls_host; /* there are calls of the host (host_calls.h) ... */
 	struct ncc_op *effect; /* ... of which this is the last with an effect; NULL: none */
+	struct ncc_op *partition; /* this device's number, once a call has asked for it */
 	char *where; /* the place of the instruction that calls this computation, or NULL */
 	unsigned int loops; /* loops that were not unrolled, and calls of the host */
 	unsigned int replicas, partitions; /* that execute the program */
@@ -111,6 +112,8 @@ struct hlo_inst {
 	unsigned int nin;
 	struct hlo_value *in;
 	const Ncc__Hlo__Shape *first; /* shape of operand 0; NULL: there is none */
+	/* The result's or an operand's of more than NCC_MAX_DIMS dimensions; NULL: there is none */
+	const Ncc__Hlo__Shape *longest;
 	/* The arguments of the computation that the instruction is in */
 	const struct hlo_value *args;
 	unsigned int nargs;

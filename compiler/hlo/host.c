@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Calls of functions of the host's, which frameworks write as a custom call with a number
- * (docs/compiler.md, Calls of the host). Those with an effect follow one another in the program's
- * order, and each takes the one before as a token; the tokens of HLO say less than that, and are
- * values without elements. Part of the HLO front end.
+ * (docs/compiler-design.md, Calls of the host). Those with an effect follow one another in the
+ * program's order, and each takes the one before as a token; the tokens of HLO say less than that,
+ * and are values without elements. Part of the HLO front end.
  */
 #include "host_calls.h"
 
@@ -18,26 +18,32 @@
 #include "operations.h"
 #include "sizes.h"
 
-#define MOST_ARRAYS 256 /* operands, and results */
 #define INDEX "index = "
+#define DEVICE "device = "
 
 static const struct ncc_shape token = { .dtype = NEURON_DT_INT8, .pred = true };
 
-/* The number in a dictionary as MLIR writes it: {index = 7 : ui64}. 0: there is none */
-static uint64_t index_of(const Ncc__Hlo__Instruction *p)
+/* A number in a dictionary as MLIR writes it: {index = 7 : ui64}. absent: there is none */
+static uint64_t number_of(const Ncc__Hlo__Instruction *p, const char *name, uint64_t absent)
 {
 	const ProtobufCBinaryData *config = &p->backend_config;
 	char text[128], *at;
-	uint64_t index;
+	uint64_t number;
 
 	if (config->len >= sizeof(text))
-		return 0;
+		return absent;
 	if (config->len)
 		memcpy(text, config->data, config->len);
 	text[config->len] = 0;
-	at = strstr(text, INDEX);
-	index = at ? strtoull(at + strlen(INDEX), NULL, 10) : 0;
-	return index <= INT64_MAX ? index : 0;
+	at = strstr(text, name);
+	number = at ? strtoull(at + strlen(name), NULL, 10) : absent;
+	return number <= INT64_MAX ? number : absent;
+}
+
+/* 0: there is none */
+static uint64_t index_of(const Ncc__Hlo__Instruction *p)
+{
+	return number_of(p, INDEX, 0);
 }
 
 unsigned int hlo_host_calls(const Ncc__Hlo__Module *m, uint64_t *numbers)
@@ -124,13 +130,50 @@ static int take_results(struct hlo_inst *in, struct ncc_host_call *call, struct 
 	return rc;
 }
 
+/*
+ * Of a program that is divided among devices one of them may be the one that calls, for all: the
+ * partition that the configuration names. EVERY: each device calls for itself
+ */
+#define EVERY UINT64_MAX
+
+static uint64_t caller_of(const struct hlo_inst *in)
+{
+	return in->imp->partitions > 1 ? number_of(in->p, DEVICE, EVERY) : EVERY;
+}
+
+/* Whether this device makes the call, for which there may be more conditions */
+static int take_guard(struct hlo_inst *in, uint64_t device, struct ncc_op **guard)
+{
+	struct ncc_op *number, *p = NULL;
+	int rc = 0;
+
+	*guard = in->imp->guard;
+	if (device == EVERY)
+		return 0;
+	if (device >= in->imp->partitions)
+		return hlo_fail(in, -EINVAL, "device %llu calls, of %u", (unsigned long long)device,
+				in->imp->partitions);
+	rc = hlo_partition(in, &number);
+	if (rc)
+		return rc;
+	p = build_compare(&in->b, NCC_EQ, number,
+			  build_splat(&in->b, &number->shape, (double)device));
+	*guard = p ? hlo_both(in, *guard, p) : NULL;
+	return *guard ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
 static int make_op(struct hlo_inst *in, struct ncc_host_call *call, struct ncc_op *const *operand,
 		   struct ncc_op **op)
 {
 	struct hlo_import *imp = in->imp;
+	struct ncc_op *guard = NULL;
 	const unsigned int n = ncc_host_operands(call);
 	unsigned int k = 0;
+	int rc = take_guard(in, caller_of(in), &guard);
 
+	if (rc)
+		return rc;
+	call->guarded = guard;
 	if (call->effect && !imp->effect)
 		imp->effect = build_splat(&in->b, &token, 0);
 	*op = ncc_op_new(imp->m, NCC_HOST_CALL, in->p->name, call->effect + call->guarded + n);
@@ -142,7 +185,7 @@ static int make_op(struct hlo_inst *in, struct ncc_host_call *call, struct ncc_o
 	if (call->effect)
 		(*op)->in[k++] = imp->effect;
 	if (call->guarded)
-		(*op)->in[k++] = imp->guard;
+		(*op)->in[k++] = guard;
 	for (unsigned int i = 0; i < n; i++)
 		(*op)->in[k++] = operand[i];
 	if (call->effect)
@@ -154,8 +197,10 @@ static int make_op(struct hlo_inst *in, struct ncc_host_call *call, struct ncc_o
 static int make_results(struct hlo_inst *in, const struct ncc_host_call *call, struct ncc_op *op,
 			bool with_token, struct hlo_value *v)
 {
+	const uint64_t device = caller_of(in);
 	unsigned int leaf = 0;
 	int64_t part = 0;
+	int rc;
 
 	v->op = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
 	if (!v->op)
@@ -177,6 +222,11 @@ static int make_results(struct hlo_inst *in, const struct ncc_host_call *call, s
 				return hlo_fail(in, -ENOMEM, "out of memory");
 			if (ncc_host_parts(a))
 				x->index = part++;
+			rc = ncc_host_parts(a) && device != EVERY
+				     ? hlo_from_partition(in, (unsigned int)device, &x)
+				     : 0;
+			if (rc)
+				return rc;
 			v->op[leaf++] = x;
 		}
 	}
@@ -190,24 +240,17 @@ int hlo_host_call(struct hlo_inst *in, struct hlo_value *v)
 	const bool with_token =
 		nout && is_token(p->element_type == HLO_TUPLE ? p->tuple_shapes[0] : p);
 	struct ncc_host_call *call = ncc_alloc(in->imp->m, sizeof(*call));
-	struct ncc_op *operand[2 * MOST_ARRAYS], *op;
+	struct ncc_op **operand = ncc_alloc(in->imp->m, (2 * in->nin + 1) * sizeof(*operand)), *op;
 	int rc = hlo_is_of_elements(in);
 
 	if (rc)
 		return rc;
-	if (in->nin > MOST_ARRAYS || nout > MOST_ARRAYS)
-		return hlo_fail(in, -ENOTSUP, "%u operands and %zu results, at most %d of each",
-				in->nin, nout, MOST_ARRAYS);
-	if (in->imp->loops >= hlo_most_loops(in->imp))
-		return hlo_fail(in, -EFBIG, "more than %u loops and calls of the host",
-				hlo_most_loops(in->imp));
 	if (call)
 		call->array = ncc_alloc(in->imp->m, (in->nin + nout + 1) * sizeof(*call->array));
-	if (!call || !call->array)
+	if (!call || !call->array || !operand)
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	call->target = NCC_HOST_TARGET;
 	call->effect = in->p->custom_call_has_side_effect;
-	call->guarded = in->imp->guard;
 	v->n = 0;
 	call->index = index_of(in->p);
 	if (!call->index)

@@ -88,7 +88,7 @@ static bool find_id(const struct scope *s, int64_t id, size_t *index)
 	return e;
 }
 
-/* As if all its values were static */
+/* Imports the instruction as if all its values were static */
 static int run_on_bounds(struct hlo_inst *in, struct hlo_value *v)
 {
 	const struct hlo_rule *rule = in->rule;
@@ -135,6 +135,8 @@ static int take_operands(const struct scope *s, struct hlo_inst *in, size_t inde
 		*unknown = *unknown || in->in[i].unknown;
 		if (!i)
 			in->first = s->c->instructions[from]->shape;
+		if (hlo_is_long(s->c->instructions[from]->shape))
+			in->longest = s->c->instructions[from]->shape;
 	}
 	return 0;
 }
@@ -188,7 +190,11 @@ static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index
 		return hlo_unsupported(in);
 	if (in->rule->nin >= 0 && in->nin != (unsigned int)in->rule->nin)
 		return hlo_fail(in, -EINVAL, "%u operands, expected %d", in->nin, in->rule->nin);
-	return unknown || hlo_is_unknown_argument(in) ? hlo_blind(in, v) : run_rule(in, v);
+	if (unknown || hlo_is_unknown_argument(in))
+		return hlo_blind(in, v);
+	if (hlo_is_long(in->p->shape))
+		in->longest = in->p->shape;
+	return (in->longest ? hlo_shorten(in) : 0) ?: run_rule(in, v);
 }
 
 static int import_all(struct hlo_import *imp, struct scope *s)
@@ -258,6 +264,13 @@ static int run_computation(struct hlo_import *imp, const Ncc__Hlo__Computation *
 	if (!find_id(&s, c->root_id, &root)) {
 		ncc_fail(imp->err, rc, "computation '%.80s': the root instruction does not exist",
 			 c->name);
+		goto out;
+	}
+
+	if (!imp->depth && hlo_is_long(c->instructions[root]->shape)) {
+		rc = ncc_fail(imp->err, -ENOTSUP,
+			      "computation '%.80s': a result of rank %zu, at most %u is supported",
+			      c->name, c->instructions[root]->shape->n_dimensions, NCC_MAX_DIMS);
 		goto out;
 	}
 

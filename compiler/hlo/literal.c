@@ -59,7 +59,7 @@ static int from_wide(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Lit
 	return 0;
 }
 
-/* One part of each complex number */
+/* Takes the real or the imaginary part of each complex number */
 static int from_pairs(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Literal *l)
 {
 	const bool wide = hlo_is_wide(l->shape->element_type);

@@ -58,7 +58,7 @@ static struct ncc_op *wide(struct norm *s, struct ncc_op *x)
 	return x ? build_spread(s->bl, &s->full, x, &s->feature) : NULL;
 }
 
-/* Of all elements of each feature */
+/* The sum of all elements of each feature */
 static struct ncc_op *sum(struct norm *s, struct ncc_op *x)
 {
 	const struct ncc_shape scalar = { .dtype = NEURON_DT_FP32 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The operations of HLO, in alphabetical order. This is the one list of them: the importer,
- * neuronx-cc list-operators and, by a test, docs/compiler.md follow it.
+ * neuronx-cc list-operators and, by a test, docs/compiler-operations.md follow it.
  */
 #include "operations.h"
 

@@ -30,6 +30,12 @@ struct hlo_rule {
 	expand_complex_binary of_pairs;
 };
 
+/*
+ * ranks.c: an instruction with in->longest gets shapes without dimensions of one element, or is
+ * refused. Shapes that are too long are none of a computation's parameters or results.
+ */
+bool hlo_is_long(const Ncc__Hlo__Shape *s);
+int hlo_shorten(struct hlo_inst *in);
 const struct hlo_rule *hlo_find(const char *opcode); /* NULL: not supported */
 
 /* plain.c: an array, by in->rule's kind and attributes */
@@ -56,7 +62,8 @@ int hlo_iota(struct hlo_inst *in, struct ncc_op **out);
 
 /* elementwise.c */
 int hlo_unary(struct hlo_inst *in, struct ncc_op **out);
-/* Integers by rule->whole, others by rule->binary, else by the rule's kind */
+/* Imports an operation of two operands: integers by rule->whole, others by rule->binary, else by
+ * the rule's kind */
 int hlo_binary(struct hlo_inst *in, struct ncc_op **out);
 int hlo_whole(struct hlo_inst *in, struct ncc_op **out);
 int hlo_count_bits(struct hlo_inst *in, struct ncc_op **out);
@@ -111,6 +118,9 @@ int hlo_collective_broadcast(struct hlo_inst *in, struct hlo_value *v);
 int hlo_collective_permute(struct hlo_inst *in, struct hlo_value *v);
 int hlo_reduce_scatter(struct hlo_inst *in, struct hlo_value *v);
 int hlo_rank(struct hlo_inst *in, struct ncc_op **out);
+/* *x as the partition of that number has it, and this one's number */
+int hlo_from_partition(struct hlo_inst *in, unsigned int partition, struct ncc_op **x);
+int hlo_partition(struct hlo_inst *in, struct ncc_op **number);
 
 /* complex.c: each part by itself; four products of parts; by rule->of_pair and of_pairs; others */
 int hlo_complex_parts(struct hlo_inst *in, struct hlo_value *v);

@@ -78,7 +78,7 @@ static bool range_quotient(const Ncc__Hlo__Instruction *in, const struct hlo_ran
 		    5, to);
 }
 
-/* It has the sign of what is divided, and is smaller than the divisor. */
+/* A remainder has the sign of what is divided, and is smaller than the divisor. */
 static bool range_remainder(const Ncc__Hlo__Instruction *in, const struct hlo_range *r,
 			    struct hlo_range *to)
 {

@@ -7,7 +7,8 @@
 
 #define HLO_RANGES 64 /* operands of an instruction that is looked at */
 
-/* Of integers: from low to high. Of floats (real): is a number among them that fp32 has not? */
+/* A range of integers: from low to high. Of floats (real): is a number among them that fp32 has
+ * not? */
 struct hlo_range {
 	int64_t low, high;
 	bool rounded, real;
@@ -16,7 +17,7 @@ struct hlo_range {
 /* An instruction's result, from what its operands can be. Returns false: not known */
 bool hlo_range(const Ncc__Hlo__Instruction *in, const struct hlo_range *r,
 	       struct hlo_range *result);
-/* Of any array of a type of at most 32 bits. Returns false: there is no range of that type */
+/* The range of any array of a type of at most 32 bits. Returns false: there is none of that type */
 bool hlo_range_of_type(int32_t type, struct hlo_range *r);
 /* Does the type that stands for a 64-bit one have all of it? */
 bool hlo_range_fits(int32_t type, const struct hlo_range *r);

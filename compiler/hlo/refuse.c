@@ -43,7 +43,7 @@ static int stand_ins(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct hlo_v
 	return rc;
 }
 
-/* Its dynamic dimensions have the bounds as sizes. */
+/* A stand-in's dynamic dimensions have the bounds as sizes. */
 static int size_stand_in(struct hlo_inst *in, struct hlo_value *v)
 {
 	struct hlo_layout l;

@@ -9,7 +9,7 @@
 
 #include "hlo.h"
 
-/* Of one leaf; NULL: that dimension is static */
+/* The sizes of one leaf; NULL: that dimension is static */
 struct hlo_sizes {
 	struct ncc_op *dim[NCC_MAX_DIMS];
 };

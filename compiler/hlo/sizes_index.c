@@ -49,7 +49,7 @@ static int drop_indices(struct hlo_inst *in, unsigned int i, unsigned int d, str
 	return hlo_fill_number(in, i, d, size, ncc_is_unsigned(dtype) ? (double)UINT32_MAX : -1);
 }
 
-/* Of slices a dimension may be dynamic if that of the operand is, as whole. */
+/* A slice's dimension may be dynamic if it is all of the operand's, which is dynamic. */
 static int check_slices(struct hlo_inst *in, const Ncc__Hlo__ScatterDimensionNumbers *g,
 			unsigned int n)
 {

@@ -48,7 +48,7 @@ static struct ncc_op *wrap(struct ncc_build *bl, struct ncc_op *x, unsigned int 
 	return ncc_is_unsigned(x->shape.dtype) ? mask(bl, x, bits) : extend(bl, x, bits);
 }
 
-/* Of a float that became a byte, as its nearest number */
+/* Limits a float that became a byte to the nearest number of so many bits */
 static struct ncc_op *saturate(struct ncc_build *bl, struct ncc_op *x, unsigned int bits)
 {
 	const bool positive = ncc_is_unsigned(x->shape.dtype);
@@ -185,7 +185,7 @@ struct ncc_op *hlo_small_output(struct hlo_inst *in, const Ncc__Hlo__Shape *p, s
 	return bits && !ncc_is_unsigned(x->shape.dtype) ? mask(&in->b, x, bits) : x;
 }
 
-/* Bytes as so many numbers each, lowest bits first, along a new last dimension */
+/* Splits each byte into its numbers, lowest bits first, along a new last dimension */
 static struct ncc_op *split(struct hlo_inst *in, struct ncc_op *x, unsigned int bits)
 {
 	const unsigned int n = BYTE / bits, last = x->shape.ndim;

@@ -46,7 +46,7 @@ static int take_one(struct hlo_inst *in, struct ncc_op *x, struct hlo_value *v)
 	return hlo_take_results(in, &x, 1, v);
 }
 
-/* Of each row along dimension d, for all its elements */
+/* Reduces each row along dimension d, and gives the result to all its elements */
 static struct ncc_op *reduced(struct hlo_inst *in, struct ncc_op *x, enum ncc_kind func,
 			      unsigned int d)
 {

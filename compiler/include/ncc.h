@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define NCC_MAX_DIMS 8
+#define NCC_MAX_DIMS 16
 
 struct neff_library;
 struct ncc_kernels;
@@ -119,6 +119,12 @@ struct ncc_options {
 	/* The model's bytes are not needed any more; may be NULL */
 	void (*model_read)(void *opaque);
 	void *opaque;
+	/*
+	 * Threads for parts of the program that do not need each other; 0: as many as there are
+	 * processors, for parts that are worth it. The functions above are called by the caller's
+	 * thread alone, and the result is the same
+	 */
+	unsigned int jobs;
 };
 
 /* The chip to compile for */

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* The target of custom calls that are calls of the host (docs/compiler.md) */
+/* The target of custom calls that are calls of the host (docs/compiler-design.md) */
 #define NCC_HOST_TARGET "neuron_python_callback"
 
 struct ncc_array {

@@ -272,7 +272,7 @@ static void eval_reshape(const struct ncc_op *op, double *const *in, double *out
 	memcpy(out, in[0], (size_t)ncc_elems(&op->shape) * sizeof(*out));
 }
 
-/* Of a NaN no more than that it is one was kept. */
+/* Constants are doubles here, in which a NaN has lost its bits: it becomes the standard one. */
 static void eval_bitcast(const struct ncc_op *op, double *const *in, double *out)
 {
 	int64_t n = ncc_elems(&op->shape);

@@ -33,13 +33,6 @@ int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
 	return code;
 }
 
-int ncc_wanted(const struct ncc_options *opt, struct ncc_error *err)
-{
-	return opt->cancelled && opt->cancelled(opt->opaque)
-		       ? ncc_fail(err, -ECANCELED, "interrupted")
-		       : 0;
-}
-
 int ncc_no_memory(struct ncc_error *err)
 {
 	return ncc_fail(err, -ENOMEM, "out of memory");

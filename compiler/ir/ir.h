@@ -23,8 +23,6 @@
 #define NCC_MAX_STEPS (1ull << 30) /* of an importer's searches, in the whole file */
 #define NCC_EDGE (1ll << 32) /* parameters and outputs from here on pass between stages */
 #define NCC_KEPT (1ll << 33) /* and from here on between the parts of a program with loops */
-#define NCC_MAX_LOOPS 63 /* a NEFF has room for two parts for each and one more */
-#define NCC_MAX_LOOPS_SHARED 31 /* and for those of two cores */
 #define NCC_MAX_TABLE 65536 /* rows to gather from, as in the NEFF's gather */
 #define NCC_MAX_LINE 8192 /* elements of a row to take from: it lies in a partition as a whole */
 
@@ -179,7 +177,6 @@ struct ncc_transfer {
 	uint32_t *rank; /* n of them: groups, or pairs, one behind the other */
 };
 #define NCC_MAX_RANKS 256u
-#define NCC_MAX_TRANSFERS 4096u
 
 struct ncc_window {
 	int64_t size, stride, low, high, window_dilation, base_dilation;
@@ -241,7 +238,10 @@ struct ncc_op {
 		};
 	};
 	void *data; /* a constant's; NCC_HOST_CALL: struct ncc_host_call */
-	/* of a parameter that counts a loop's iterations, and of whole numbers in fp32: both */
+	/*
+	 * the least and the greatest value: of a parameter that counts a loop's iterations, and of
+	 * whole numbers in fp32
+	 */
 	const int64_t *bounds;
 	union {
 		struct {
@@ -322,9 +322,9 @@ struct ncc_module {
 /* Records why a compilation fails, and returns code. */
 int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-int ncc_no_memory(struct ncc_error *err);
+int ncc_no_memory(struct ncc_error *err); /* -ENOMEM */
 /* 0, or -ECANCELED if nobody wants the result any more */
-int ncc_wanted(const struct ncc_options *opt, struct ncc_error *err); /* -ENOMEM */
+int ncc_wanted(const struct ncc_options *opt, struct ncc_error *err);
 /* The same with the operation's name, kind and source line in front */
 int ncc_fail_op(struct ncc_error *err, int code, const struct ncc_op *op, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

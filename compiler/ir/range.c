@@ -248,7 +248,7 @@ static struct ncc_range of_take(const struct ncc_op *op, const struct ncc_range 
 	return hull(*in[0], (struct ncc_range){ 0, 0 });
 }
 
-/* All of a row's elements may go to one place. */
+/* The range of a sum by place: all elements of a row may go to one place. */
 static struct ncc_range of_combine(const struct ncc_op *op, const struct ncc_range *const *in,
 				   struct ncc_range all)
 {

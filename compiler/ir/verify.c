@@ -296,7 +296,7 @@ static int check_random(const struct ncc_op *op, struct ncc_error *err)
 	return expect_dtype(op, op->in[0], err);
 }
 
-/* Of sparse weights: a pattern of the chip's, two dimensions, and tags for them */
+/* Sparse weights have a pattern of the chip's, two dimensions, and tags. */
 static int check_sparse(const struct ncc_op *op, struct ncc_error *err)
 {
 	const struct ncc_shape *r = &op->in[1]->shape, *tags = &op->in[2]->shape;
@@ -542,7 +542,8 @@ static int check_exchange(const struct ncc_op *op, struct ncc_error *err)
 	return expect_dtype(op, op->in[0], err);
 }
 
-/* As many bytes as its groups make of the operand's, which the module's table says (expand) */
+/* A transfer's result has as many bytes as its groups make of the operand's; the module's table has
+ * the groups. */
 static int check_transfer(const struct ncc_op *op, struct ncc_error *err)
 {
 	return expect_dtype(op, op->in[0], err);

@@ -464,7 +464,7 @@ static int step(struct check *c, unsigned int e)
 	return 1;
 }
 
-/* As far as an engine goes by itself; 1: somewhere, 0: nowhere, or -errno */
+/* Executes an engine as far as it goes by itself. 1: it did something, 0: it waits, or -errno */
 static int go(struct check *c, unsigned int e)
 {
 	int moved = 0, rc;

@@ -31,7 +31,7 @@ static uint64_t hash_of(const struct neff_var *v)
 	return h;
 }
 
-/* By hash; of equal ones the first program's comes first. */
+/* Orders constants by hash; of equal ones the first program's comes first. */
 static int order(const void *a, const void *b)
 {
 	const struct constant *x = a, *y = b;

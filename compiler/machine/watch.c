@@ -164,7 +164,8 @@ static bool walk(struct watch *w)
 	return false;
 }
 
-/* At a barrier of both: if outputs are made of what w receives there, its mate follows that. */
+/* At a barrier of both cores: if outputs are made of what w receives there, the other core's walk
+ * follows that. */
 static void follow(struct watch *w, struct watch *mate)
 {
 	const struct ncc_node *n = &w->p->node[w->next];

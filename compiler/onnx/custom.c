@@ -112,5 +112,5 @@ static void import_custom(struct onnx_node *n)
 	onnx_give_as(n, 0, op, type);
 }
 
-/* Of any operator of the domain */
+/* The rule for every operator of the domain `neuron` */
 const struct onnx_rule onnx_custom = { "", 0, -1, .import = import_custom, .unchanged = true };

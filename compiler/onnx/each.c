@@ -63,7 +63,7 @@ static bool find_roots(const struct ncc_op *x, struct moment *m, unsigned int de
 	return true;
 }
 
-/* As the chip does: in fp32, each operation rounded */
+/* Computes as the chip does: in fp32, each operation rounded */
 static float compute(const struct ncc_op *x, const struct moment *m)
 {
 	float a, b;
@@ -92,7 +92,7 @@ static float compute(const struct ncc_op *x, const struct moment *m)
 	}
 }
 
-/* For all values of the roots from number i on */
+/* Does the condition hold for all values of the roots from number i on? */
 static bool for_all(const struct quant_each *e, const struct ncc_op *x, struct moment *m,
 		    unsigned int i)
 {

@@ -191,7 +191,7 @@ static bool is_exact(const struct quant_eight *a, const struct quant_eight *b, i
 	return true;
 }
 
-/* As many as `like`, so that the operation that adds them multiplies them too */
+/* v times the number, in the shape of `like`, so that one operation multiplies and adds */
 static onnx_op times_number(struct onnx_node *n, onnx_op v, onnx_op number, onnx_op like)
 {
 	if (!v || !like)

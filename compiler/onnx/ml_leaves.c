@@ -44,7 +44,7 @@ static bool same_column(const struct tree_node *a, const struct tree_node *b)
 	       (!is_alone(a) || a->value == b->value);
 }
 
-/* By group, feature and value; NaN comes last. */
+/* Orders comparisons by group, feature and value; NaN comes last. */
 static int by_column(const void *a, const void *b)
 {
 	const struct tree_node *x = *(struct tree_node *const *)a,
@@ -87,7 +87,8 @@ static int find_columns(struct onnx_node *n, struct forest *f)
 	return 0;
 }
 
-/* Of its column's values, for how many does the comparison hold at least if it holds for its own? */
+/* If x's comparison holds for its own value: for how many values of its column does it hold at
+ * least? */
 static unsigned int needed(const struct forest *f, const struct tree_node *x)
 {
 	unsigned int size = f->size[x->column];

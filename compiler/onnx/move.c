@@ -12,7 +12,7 @@ static void import_identity(struct onnx_node *n)
 		n->out[0] = n->in[0];
 }
 
-/* In the shape 0 stands for the operand's dimension, and one -1 for what is left. */
+/* Reshape: 0 in the shape stands for the operand's dimension, and one -1 for what is left. */
 static void import_reshape(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
@@ -160,7 +160,7 @@ static void import_expand(struct onnx_node *n)
 		onnx_give_empty(n, 0, &s, n->in[0].type);
 }
 
-/* Of empty operands, whose sizes along the axis count */
+/* Concat of empty operands, whose sizes along the axis count */
 static void give_nothing(struct onnx_node *n)
 {
 	struct ncc_shape s = onnx_shape_of(&n->in[0]);

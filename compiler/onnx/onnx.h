@@ -144,13 +144,13 @@ extern const struct onnx_rule onnx_math[], onnx_act[], onnx_dot[], onnx_window[]
 	onnx_norm[], onnx_move[], onnx_slice[], onnx_index[], onnx_control[], onnx_quant[],
 	onnx_rnn[], onnx_einsum[], onnx_resize[], onnx_loss[], onnx_scatter[], onnx_sample[],
 	onnx_signal[], onnx_matrix[], onnx_choose[], onnx_nms[], onnx_random[];
-/* Those of the domain ai.onnx.ml */
+/* The rules of the domain ai.onnx.ml */
 extern const struct onnx_rule onnx_ml[], onnx_ml_svm[], onnx_ml_tree[];
 
-/* Those of the domain com.microsoft */
+/* The rules of the domain com.microsoft */
 extern const struct onnx_rule onnx_microsoft[];
 
-/* Those of the domain neuron, whatever their names are */
+/* The rule for all operators of the domain neuron, whatever their names are */
 extern const struct onnx_rule onnx_custom;
 
 /* operators.c; NULL: not supported */

@@ -439,7 +439,7 @@ static int64_t magnitude(struct onnx_node *n, unsigned int i, onnx_op zero)
 	return x && x->shape.dtype == NEURON_DT_INT8 && is_zero(zero) ? 128 : 255;
 }
 
-/* As many products of two operands as fp32 adds exactly */
+/* How many products of elements of two operands fp32 adds exactly */
 static int64_t exact_terms(struct onnx_node *n, unsigned int a, onnx_op za, unsigned int b,
 			   onnx_op zb)
 {
@@ -582,7 +582,7 @@ static onnx_op bias_value(struct onnx_node *n, onnx_op bias)
 	return r;
 }
 
-/* As Conv does between quantized values; false: as another one */
+/* Is it a Conv between quantized values, done by integers? false: as a Conv of floats */
 static bool is_convolved(struct onnx_node *n)
 {
 	onnx_op bias = onnx_in(n, 8), r;

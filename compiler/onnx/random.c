@@ -167,7 +167,7 @@ static onnx_op dropped(struct onnx_node *n, onnx_op x, double ratio, onnx_op *ma
 	return ox_cast_like(n, y, x);
 }
 
-/* In inference the operand is the result, and the mask is all true. */
+/* Dropout: in inference the operand is the result, and the mask is all true. */
 static void import_dropout(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), mask;

@@ -32,7 +32,7 @@ static struct ncc_combine reduction(struct onnx_node *n)
 	return known[0].combine;
 }
 
-/* Of the updates that hot has for a place along dimension d the last one only */
+/* hot with only the last update for each place, along dimension d */
 static onnx_op last_of(struct onnx_node *n, onnx_op hot, unsigned int d)
 {
 	const uint8_t map = (uint8_t)d;

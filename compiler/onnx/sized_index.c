@@ -174,7 +174,7 @@ static double neutral_of(struct onnx_node *n, onnx_op x)
 	return !strcmp(name, "ReduceProd");
 }
 
-/* Of integers the sum, divided by how many there are */
+/* The mean of integers: the sum, divided by how many there are */
 static void whole_mean(struct onnx_node *n, const struct onnx_value *v, uint32_t mask)
 {
 	ox_standard(n, "ReduceSum", n->in, n->nin, n->out, n->nout);

@@ -62,7 +62,7 @@ void sized_constant_of_shape(struct onnx_node *n)
 		sized_import(n, size);
 }
 
-/* To a shape with sizes, or of what has them */
+/* Expand to a shape with sizes, or of an operand that has them */
 void sized_expand(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];

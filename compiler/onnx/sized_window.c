@@ -79,7 +79,7 @@ void sized_window(struct onnx_node *n)
 		sized_import(n, size);
 }
 
-/* Of all spatial dimensions; the size is what a mean divides by */
+/* Pools all spatial dimensions; a mean divides by their sizes */
 void sized_global_pool(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
@@ -101,7 +101,8 @@ void sized_global_pool(struct onnx_node *n)
 		onnx_give_sizes(n, 0, y, n->out[0].type, size);
 }
 
-/* With statistics that are given; what training computes of a batch is refused. */
+/* BatchNormalization with given statistics; training, which computes them of the batch, is refused.
+ */
 void sized_batch_norm(struct onnx_node *n)
 {
 	const struct onnx_value *v = &n->in[0];

@@ -229,7 +229,7 @@ static void import_pad(struct onnx_node *n)
 	onnx_give(n, 0, x);
 }
 
-/* Of no repeats nothing is left. false: there are some of each dimension */
+/* Does Tile leave nothing? A dimension that is repeated 0 times has no elements. */
 static bool tiles_nothing(struct onnx_node *n, const int64_t *times)
 {
 	struct ncc_shape s = onnx_in(n, 0)->shape;

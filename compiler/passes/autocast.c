@@ -110,7 +110,7 @@ static bool is_cast(const struct ncc_pass *p, const struct ncc_op *x)
 	return x->shape.dtype == NEURON_DT_FP32 || !pe_takes(p, x->shape.dtype);
 }
 
-/* Both operands in types that multiply each other */
+/* Casts both operands to types that multiply each other */
 static int cast_operands(struct ncc_pass *p, struct ncc_op *op)
 {
 	const bool none = p->opt->auto_cast == NCC_CAST_NONE && pe_takes(p, NEURON_DT_FP32);

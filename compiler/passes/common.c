@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Common subexpressions: exporters write a value twice that is computed once (both uses of a
- * softmax's exponentials), and a loop that is unrolled has its constants in every turn. Operations
- * of equal operands and attributes, and constants of equal bytes, are one. Equal conversions
- * stay apart, as what reads them often does them as it reads, but they are equal operands. Those of
- * predicates to floats of 16 bits are one: products read them, which cannot.
+ * softmax's exponentials), and a loop that is unrolled has its constants in every iteration.
+ * Operations of equal operands and attributes, and constants of equal bytes, are one. Equal
+ * conversions stay apart, as what reads them often does them as it reads, but they are equal
+ * operands. Those of predicates to floats of 16 bits are one: products read them, which cannot.
  */
 #include <stdlib.h>
 #include <string.h>

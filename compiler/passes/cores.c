@@ -240,7 +240,7 @@ static struct part begin(const struct divide *d, const struct ncc_op *op)
 	return (struct part){ WHOLE, 0 };
 }
 
-/* As the largest operand that it can follow; else a beginning */
+/* Divides op as the largest operand that it can follow; else it begins a division */
 static struct part choose(const struct divide *s, const struct ncc_op *op)
 {
 	struct part best = { WHOLE, 0 };
@@ -520,7 +520,7 @@ static int make_module(struct divide *s)
 	return s->to->nouts ? ncc_verify(s->to, s->err) : 0;
 }
 
-/* The numbers of what is kept between parts that a core's module reads or writes are the mate's. */
+/* Tells the other core's module which values between parts this core's module reads or writes. */
 static int tell(const struct ncc_module *m, struct ncc_module *mate)
 {
 	int64_t *number = ncc_alloc(mate, (m->nops + m->nouts + 1) * sizeof(*number));

@@ -25,7 +25,7 @@ static const struct ncc_float8 *missing(const struct float8s *x, uint8_t dtype)
 	return has ? NULL : ncc_float8(dtype);
 }
 
-/* In place */
+/* Makes a constant of bf16, in place */
 static int constant(struct float8s *x, struct ncc_op *op)
 {
 	const int64_t n = ncc_elems(&op->shape);
@@ -92,7 +92,7 @@ static bool is_computed(const struct ncc_op *op)
 	}
 }
 
-/* Whose operands of 8-bit floats multiply others as bf16 */
+/* Operations whose operands of 8-bit floats are multiplied as bf16 */
 static bool is_product(const struct ncc_op *op)
 {
 	return op->kind == NCC_DOT || op->kind == NCC_CONV;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Gathers of one row each whose numbers are a value and constants, from one table: what the turns
- * of an unrolled scan read. One gather takes all of their rows, of which each is a slice: each
- * would be a DMA of its own, and another for its number.
+ * Gathers of one row each whose numbers are a value and constants, from one table: what the
+ * iterations of an unrolled scan read. One gather takes all of their rows, of which each is a
+ * slice: each would be a DMA of its own, and another for its number.
  */
 #include <errno.h>
 #include <stdlib.h>

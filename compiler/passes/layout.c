@@ -15,8 +15,8 @@
 
 #define NONE -1
 
-/* Who reads a value: all, of them slices of one row, concatenations, and those along which
- * dimensions */
+/* How many read a value: all, of them slices of one row and concatenations; and along which
+ * dimensions these are */
 struct uses {
 	unsigned int all, rows, joins;
 	uint32_t axes;
@@ -283,7 +283,8 @@ static int give_lines(const struct ncc_op *op, int d)
 	return op->shape.dim[0] > 1 ? 0 : NONE;
 }
 
-/* As an operand has it: of a concatenation the largest, of others the first that has something */
+/* The dimension along the partitions that an operand has: a concatenation takes its largest one,
+ * other operations the first that has one */
 static int as_operand(const struct ncc_op *op)
 {
 	int64_t most = 0;

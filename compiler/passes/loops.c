@@ -119,6 +119,30 @@ static int find_bounds(struct cut *c)
 
 /* The parts' modules */
 
+/* A list with room for one behind n: lists grow by powers of two. */
+static void *more(struct ncc_module *m, void *list, unsigned int n, size_t each)
+{
+	const size_t least = 8;
+	void *p;
+
+	if (list && (n < least || n & (n - 1)))
+		return list;
+	p = ncc_alloc(m, (n < least ? least : 2 * (size_t)n) * each);
+	if (p && list)
+		memcpy(p, list, n * each);
+	return p;
+}
+
+static bool more_outs(struct ncc_module *to)
+{
+	const unsigned int n = to->nouts;
+
+	to->outs = more(to, to->outs, n, sizeof(struct ncc_op *));
+	to->out_number = more(to, to->out_number, n, sizeof(*to->out_number));
+	to->out_dtype = more(to, to->out_dtype, n, sizeof(*to->out_dtype));
+	return to->outs && to->out_number && to->out_dtype;
+}
+
 /* What stands for one where a value has to be: in a loop's state */
 static struct ncc_op *token(struct ncc_module *to)
 {
@@ -143,6 +167,7 @@ static struct ncc_op *get(struct cut *c, struct ncc_module *to, struct ncc_op *o
 	if (!x)
 		return NULL;
 	c->clone[op->id] = x;
+	c->cloned[c->ncloned++] = op->id;
 	kept = kept && op->kind != NCC_HOST_CALL;
 	if (kept) {
 		x->kind = NCC_PARAM;
@@ -156,8 +181,12 @@ static struct ncc_op *get(struct cut *c, struct ncc_module *to, struct ncc_op *o
 			return NULL;
 	}
 
-	if (x->kind == NCC_PARAM)
+	if (x->kind == NCC_PARAM) {
+		to->params = more(to, to->params, to->nparams, sizeof(struct ncc_op *));
+		if (!to->params)
+			return NULL;
 		to->params[to->nparams++] = x;
+	}
 	ncc_op_append(to, x);
 	return x;
 }
@@ -171,6 +200,8 @@ static int add_out(struct cut *c, struct ncc_module *to, struct ncc_op *op, unsi
 		return ncc_no_memory(c->err);
 	if (x->kind == NCC_PARAM && number >= NCC_KEPT && x->index == number)
 		return 0; /* its value is there already */
+	if (!more_outs(to))
+		return ncc_no_memory(c->err);
 	to->out_number[to->nouts] = number;
 	to->out_dtype[to->nouts] = op->shape.dtype;
 	if (number < c->m->nouts && c->m->out_dtype)
@@ -200,13 +231,18 @@ static int add_outs(struct cut *c, struct ncc_module *to, unsigned int part)
 {
 	int rc = 0;
 
-	for (unsigned int i = 0; !rc && i < c->n; i++)
-		if (c->number[i] != NOWHERE && c->part[i] == part && !is_of_loop(c->line[i]) &&
-		    !is_given(c->line[i]))
-			rc = add_out(c, to, c->line[i], part, NCC_KEPT + c->number[i]);
-	for (unsigned int i = 0; !rc && i < c->n; i++)
-		if (c->line[i]->kind == NCC_TRANSFER && c->loop[c->stage[i]].before == part)
-			rc = add_out(c, to, c->line[i]->in[0], part, NCC_KEPT + c->given[i]);
+	for (unsigned int k = c->begin[part]; !rc && k < c->begin[part + 1]; k++) {
+		struct ncc_op *op = c->line[c->of_part[k]];
+
+		if (c->number[op->id] != NOWHERE && !is_of_loop(op) && !is_given(op))
+			rc = add_out(c, to, op, part, NCC_KEPT + c->number[op->id]);
+	}
+	for (unsigned int k = 0; !rc && k < c->ntransfers; k++) {
+		const struct ncc_op *op = c->transfer[k];
+
+		if (c->loop[c->stage[op->id]].before == part)
+			rc = add_out(c, to, op->in[0], part, NCC_KEPT + c->given[op->id]);
+	}
 	for (unsigned int l = 0; !rc && l < c->nloops; l++)
 		if (has_condition(&c->loop[l]) &&
 		    (c->loop[l].before == part || c->loop[l].last == part))
@@ -219,25 +255,19 @@ static int add_outs(struct cut *c, struct ncc_module *to, unsigned int part)
 
 static int fill_part(struct cut *c, struct ncc_module *to, unsigned int part)
 {
-	size_t most = 2 * (size_t)c->n + c->m->nouts + c->nloops + 1;
-
-	memset(c->clone, 0, c->n * sizeof(struct ncc_op *));
-	for (unsigned int l = 0; l < c->nloops && c->loop[l].end; l++)
-		most += 2 * c->loop[l].end->nin;
+	while (c->ncloned)
+		c->clone[c->cloned[--c->ncloned]] = NULL;
 	to->kept = c->place;
 	to->kept_end = c->bytes;
 	to->out_source = c->m->out_source;
-	to->params = ncc_alloc(to, (c->n + 1) * sizeof(struct ncc_op *));
-	to->outs = ncc_alloc(to, most * sizeof(struct ncc_op *));
-	to->out_number = ncc_alloc(to, most * sizeof(*to->out_number));
-	to->out_dtype = ncc_alloc(to, most);
-	if (!to->params || !to->outs || !to->out_number || !to->out_dtype)
+	to->params = more(to, NULL, 0, sizeof(struct ncc_op *));
+	if (!to->params || !more_outs(to))
 		return ncc_no_memory(c->err);
-	for (unsigned int i = 0; i < c->n; i++) {
-		bool of_part = c->part[i] == part && !is_of_loop(c->line[i]) &&
-			       !is_given(c->line[i]) && c->line[i]->kind != NCC_CONST;
+	for (unsigned int k = c->begin[part]; k < c->begin[part + 1]; k++) {
+		struct ncc_op *op = c->line[c->of_part[k]];
 
-		if (of_part && !get(c, to, c->line[i], part))
+		if (!is_of_loop(op) && !is_given(op) && op->kind != NCC_CONST &&
+		    !get(c, to, op, part))
 			return ncc_no_memory(c->err);
 	}
 	return add_outs(c, to, part);
@@ -276,9 +306,29 @@ static int take_call(struct cut *c, const struct loop *l, struct ncc_parts *part
 		to->number[i] = NCC_KEPT + c->number[l->op->in[first + i]->id];
 	for (unsigned int i = 0; i < nout; i++)
 		to->number[nin + i] = NOWHERE;
-	for (unsigned int i = 0; i < c->n; i++)
-		if (c->line[i]->kind == NCC_HOST_RESULT && c->line[i]->in[0] == l->op)
-			to->number[nin + c->line[i]->index] = NCC_KEPT + c->number[i];
+	return 0;
+}
+
+/* The numbers of calls' results; calls are in the order of loops here. */
+static int take_results(struct cut *c, struct ncc_parts *parts)
+{
+	struct ncc_part_call **of = calloc(c->nloops + 1, sizeof(*of));
+
+	if (!of)
+		return ncc_no_memory(c->err);
+	for (unsigned int l = 0, n = 0; l < c->nloops; l++)
+		if (is_call(&c->loop[l]))
+			of[l] = &parts->call[n++];
+	for (unsigned int i = 0; i < c->n; i++) {
+		const struct ncc_op *op = c->line[i];
+		const struct ncc_part_call *call;
+
+		if (op->kind != NCC_HOST_RESULT)
+			continue;
+		call = of[ncc_cut_loop_of(c, op)];
+		call->number[ncc_host_operands(call->call) + op->index] = NCC_KEPT + c->number[i];
+	}
+	free(of);
 	return 0;
 }
 
@@ -294,18 +344,13 @@ static int by_behind(const void *a, const void *b)
 /* The numbers of devices, which are there from the begin on, and then transfers by their parts */
 static int list_transfers(struct cut *c, struct ncc_parts *parts)
 {
-	parts->transfer = ncc_alloc(c->m, (c->n + 1) * sizeof(*parts->transfer));
-	if (!parts->transfer)
-		return ncc_no_memory(c->err);
 	for (unsigned int i = 0; i < c->n; i++) {
 		const struct ncc_op *op = c->line[i];
 		struct ncc_part_transfer *t = &parts->transfer[parts->ntransfers];
 
 		if (!is_given(op))
 			continue;
-		if (++parts->ntransfers > NCC_MAX_TRANSFERS)
-			return ncc_fail_op(c->err, -EFBIG, op, "more than %u collectives",
-					   NCC_MAX_TRANSFERS);
+		parts->ntransfers++;
 		t->to = NCC_KEPT + c->number[i];
 		t->replica = op->kind == NCC_RANK && op->index;
 		if (op->kind == NCC_RANK)
@@ -320,17 +365,31 @@ static int list_transfers(struct cut *c, struct ncc_parts *parts)
 	return 0;
 }
 
-static int cut(struct cut *c, struct ncc_parts *parts)
+static int alloc_parts(struct cut *c, struct ncc_parts *parts)
 {
-	int rc = ncc_cut_analyze(c);
+	size_t given = 0, transfers = 0;
 
-	if (rc)
-		return rc;
-	ncc_cut_number(c);
-	find_numbers(c);
-	rc = find_bounds(c);
-	if (rc)
-		return rc;
+	for (unsigned int i = 0; i < c->n; i++) {
+		given += is_given(c->line[i]);
+		transfers += c->line[i]->kind == NCC_TRANSFER;
+	}
+	parts->transfer = ncc_alloc(c->m, (given + 1) * sizeof(*parts->transfer));
+	parts->part = ncc_alloc(c->m, c->nparts * sizeof(struct ncc_module *));
+	parts->loop = ncc_alloc(c->m, (c->nloops + 1) * sizeof(*parts->loop));
+	parts->call = ncc_alloc(c->m, (c->nloops + 1) * sizeof(*parts->call));
+	c->transfer = ncc_alloc(c->m, (transfers + 1) * sizeof(struct ncc_op *));
+	if (!parts->transfer || !parts->part || !parts->loop || !parts->call || !c->transfer)
+		return ncc_no_memory(c->err);
+	for (unsigned int i = 0; i < c->n; i++)
+		if (c->line[i]->kind == NCC_TRANSFER)
+			c->transfer[c->ntransfers++] = c->line[i];
+	return 0;
+}
+
+/* What is done between parts, in the order in which it is done */
+static int list_between(struct cut *c, struct ncc_parts *parts)
+{
+	int rc = 0;
 
 	for (unsigned int l = 0; l < c->nloops && c->loop[l].end && !rc; l++) {
 		if (is_call(&c->loop[l])) {
@@ -344,12 +403,24 @@ static int cut(struct cut *c, struct ncc_parts *parts)
 			ncc_iterations(c->loop[l].end),
 		};
 	}
-
+	rc = rc ? rc : take_results(c, parts);
 	rc = rc ? rc : list_transfers(c, parts);
-	if (rc)
-		return rc;
 	qsort(parts->loop, parts->nloops, sizeof(parts->loop[0]), by_first);
 	qsort(parts->call, parts->ncalls, sizeof(parts->call[0]), by_order);
+	return rc;
+}
+
+static int cut(struct cut *c, struct ncc_parts *parts)
+{
+	int rc = ncc_cut_analyze(c);
+
+	rc = rc ? rc : ncc_cut_number(c);
+	if (rc)
+		return rc;
+	find_numbers(c);
+	rc = find_bounds(c);
+	rc = rc ? rc : alloc_parts(c, parts);
+	rc = rc ? rc : list_between(c, parts);
 	for (unsigned int i = 0; !rc && i < c->nparts; i++) {
 		parts->part[i] = ncc_module_new(c->m->name);
 		if (!parts->part[i])

@@ -10,8 +10,6 @@
 #include "ir/ir.h"
 #include "neff.h"
 
-#define NCC_MAX_PARTS (2 * NCC_MAX_LOOPS + 1)
-
 /* Parts first to last are executed again while the number's value is not 0. */
 struct ncc_part_loop {
 	unsigned int first, last;
@@ -38,12 +36,13 @@ struct ncc_part_transfer {
 	uint64_t bytes; /* of from */
 };
 
+/* Lists are the module's memory. */
 struct ncc_parts {
 	unsigned int n, nloops, ncalls, ntransfers;
 	struct ncc_part_transfer *transfer; /* in the order of behind */
-	struct ncc_module *part[NCC_MAX_PARTS]; /* they borrow the module's constants and names */
-	struct ncc_part_loop loop[NCC_MAX_LOOPS]; /* in the order of first */
-	struct ncc_part_call call[NCC_MAX_LOOPS]; /* in the order in which they are made */
+	struct ncc_module **part; /* they borrow the module's constants and names */
+	struct ncc_part_loop *loop; /* in the order of first */
+	struct ncc_part_call *call; /* in the order in which they are made */
 };
 
 #define NCC_KEPT_NAME 32

@@ -13,30 +13,25 @@
 unsigned int ncc_cut_loop_of(const struct cut *c, const struct ncc_op *op)
 {
 	const struct ncc_op *loop = op;
-	unsigned int l = 0;
 
 	while (loop->kind != NCC_LOOP && loop->kind != NCC_HOST_CALL)
 		loop = loop->in[0];
-	while (c->loop[l].op != loop)
-		l++;
-	return l;
+	return c->stage[loop->id];
 }
 
-/* The transfers of a level that have so many before them, which an operation becomes one of */
-static int stage_of(struct cut *c, const struct ncc_op *op, int level, unsigned int depth)
+/*
+ * The transfers of a level that have so many before them, which an operation becomes one of; the
+ * sets have room for each of a stage of its own.
+ */
+static unsigned int stage_of(struct cut *c, unsigned int first, int level, unsigned int depth)
 {
-	unsigned int l = 0;
+	unsigned int l = first;
 
-	while (l < c->nloops &&
-	       (c->loop[l].end || c->loop[l].parent != level || c->loop[l].depth != depth))
+	while (l < c->nloops && (c->loop[l].parent != level || c->loop[l].depth != depth))
 		l++;
-	if (l == NCC_MAX_LOOPS)
-		return ncc_fail_op(c->err, -EFBIG, op,
-				   "more than %d loops, and collectives one behind the other",
-				   NCC_MAX_LOOPS);
 	if (l == c->nloops)
 		c->loop[c->nloops++] = (struct loop){ .parent = level, .depth = depth };
-	return (int)l;
+	return l;
 }
 
 static int find_loops(struct cut *c)
@@ -45,11 +40,7 @@ static int find_loops(struct cut *c)
 		struct ncc_op *op = c->line[i];
 
 		if (op->kind == NCC_LOOP || op->kind == NCC_HOST_CALL) {
-			if (c->nloops == NCC_MAX_LOOPS)
-				return ncc_fail_op(c->err, -EFBIG, op, "more than %d loops%s",
-						   NCC_MAX_LOOPS,
-						   c->ncalls ? " and calls of the host" : "");
-			c->ncalls += op->kind == NCC_HOST_CALL;
+			c->stage[i] = c->nloops;
 			c->loop[c->nloops].end = op->kind == NCC_HOST_CALL ? op : NULL;
 			c->loop[c->nloops++].op = op;
 		}
@@ -69,42 +60,57 @@ static int find_loops(struct cut *c)
 
 static void find_dependences(struct cut *c)
 {
+	struct ncc_subsets *s = &c->sets;
+
 	for (unsigned int i = 0; i < c->n; i++) {
 		const struct ncc_op *op = c->line[i];
+		const unsigned int l = is_of_loop(op) ? ncc_cut_loop_of(c, op) : 0;
 
 		for (unsigned int k = 0; k < op->nin; k++) {
-			c->in[i] |= c->in[op->in[k]->id];
-			c->after[i] |= c->after[op->in[k]->id];
+			c->in[i] = ncc_subset_both(s, c->in[i], c->in[op->in[k]->id]);
+			c->after[i] = ncc_subset_both(s, c->after[i], c->after[op->in[k]->id]);
 			if (op->in[k]->kind != NCC_HOST_CALL || op->kind == NCC_HOST_RESULT)
-				c->needs[i] |= c->needs[op->in[k]->id];
+				c->needs[i] =
+					ncc_subset_both(s, c->needs[i], c->needs[op->in[k]->id]);
 		}
 		if (op->kind == NCC_STATE || op->kind == NCC_LOOP_END)
-			c->in[i] |= 1ull << ncc_cut_loop_of(c, op);
-		if (op->kind == NCC_LOOP_RESULT) {
-			c->in[i] &= ~(1ull << ncc_cut_loop_of(c, op));
-			c->after[i] |= 1ull << ncc_cut_loop_of(c, op);
-		}
-		if (op->kind == NCC_HOST_CALL)
-			c->after[i] |= 1ull << ncc_cut_loop_of(c, op);
+			c->in[i] = ncc_subset_with(s, c->in[i], l);
+		if (op->kind == NCC_LOOP_RESULT)
+			c->in[i] = ncc_subset_without(s, c->in[i], l);
+		if (op->kind == NCC_LOOP_RESULT || op->kind == NCC_HOST_CALL)
+			c->after[i] = ncc_subset_with(s, c->after[i], l);
 		if (op->kind == NCC_HOST_RESULT)
-			c->needs[i] |= 1ull << ncc_cut_loop_of(c, op);
+			c->needs[i] = ncc_subset_with(s, c->needs[i], l);
 	}
-	for (unsigned int l = 0; l < c->nloops; l++) {
-		c->loop[l].outer = c->in[c->loop[l].end->id] & ~(1ull << l);
-		c->loop[l].after = c->after[c->loop[l].end->id];
-		c->loop[l].needs = c->needs[c->loop[l].end->id];
+	for (unsigned int k = 0; k < c->nloops; k++) {
+		struct loop *l = &c->loop[k];
+
+		l->outer = ncc_subset_without(s, c->in[l->end->id], k);
+		l->nouter = ncc_subset_count(s, l->outer);
+		l->after = c->after[l->end->id];
+		l->needs = c->needs[l->end->id];
 	}
 }
 
-/* The innermost of a set of nested loops */
-static int innermost(const struct cut *c, uint64_t set)
+/* The innermost of a set of nested loops: all others are around it */
+static int innermost(const struct cut *c, ncc_subset set)
 {
-	int found = OUTSIDE;
+	int found = ncc_subset_next(&c->sets, set, 0);
 
-	for (unsigned int l = 0; l < c->nloops; l++)
-		if (set >> l & 1 && !(set & ~(1ull << l) & ~c->loop[l].outer))
-			found = (int)l;
-	return found;
+	for (int l = found; l >= 0; l = ncc_subset_next(&c->sets, set, (unsigned int)l + 1))
+		if (c->loop[l].nouter >= c->loop[found].nouter)
+			found = l;
+	return found >= 0 && ncc_subset_within(&c->sets, set, (unsigned int)found,
+					       c->loop[found].outer)
+		       ? found
+		       : OUTSIDE;
+}
+
+static void find_levels(struct cut *c)
+{
+	for (unsigned int i = 0; i < c->n; i++)
+		c->level[i] =
+			i && c->in[i] == c->in[i - 1] ? c->level[i - 1] : innermost(c, c->in[i]);
 }
 
 /*
@@ -113,7 +119,7 @@ static int innermost(const struct cut *c, uint64_t set)
 static int check_nesting(struct cut *c)
 {
 	for (unsigned int i = 0; i < c->n; i++)
-		if (c->in[i] && innermost(c, c->in[i]) == OUTSIDE)
+		if (c->in[i] && c->level[i] == OUTSIDE)
 			return ncc_fail_op(c->err, -EINVAL, c->line[i],
 					   "depends on two loops of which none is in the other");
 
@@ -122,8 +128,9 @@ static int check_nesting(struct cut *c)
 		if (c->loop[l].outer && c->loop[l].parent == OUTSIDE)
 			return ncc_fail_op(c->err, -EINVAL, c->loop[l].op,
 					   "is in two loops of which none is in the other");
-		for (unsigned int k = 0; k < c->nloops; k++)
-			if (c->loop[l].outer >> k & 1 && c->loop[k].outer >> l & 1)
+		for (int k = ncc_subset_next(&c->sets, c->loop[l].outer, 0); k >= 0;
+		     k = ncc_subset_next(&c->sets, c->loop[l].outer, (unsigned int)k + 1))
+			if (ncc_subset_has(c->loop[k].outer, l))
 				return ncc_fail_op(c->err, -EINVAL, c->loop[l].op,
 						   "is in a loop that is in it");
 	}
@@ -143,81 +150,127 @@ static int check_nesting(struct cut *c)
  * Puts transfers together that can be made at the same time, of which each then is as a loop's
  * result. After the nesting of the loops is known.
  */
-static int find_stages(struct cut *c)
+static void find_stages(struct cut *c)
 {
 	const unsigned int nloops = c->nloops;
+	struct ncc_subsets *s = &c->sets;
 
 	for (unsigned int i = 0; i < c->n; i++) {
 		const struct ncc_op *op = c->line[i];
-		int level = innermost(c, c->in[i]), l;
-		unsigned int depth = 0;
+		unsigned int depth = 0, l;
+		int k;
 
-		for (unsigned int k = 0; k < op->nin; k++)
-			c->after[i] |= c->after[op->in[k]->id];
+		for (unsigned int j = 0; j < op->nin; j++)
+			c->after[i] = ncc_subset_both(s, c->after[i], c->after[op->in[j]->id]);
 		if (op->kind != NCC_TRANSFER)
 			continue;
-		for (unsigned int k = nloops; k < c->nloops; k++)
-			if (c->after[i] >> k & 1 && c->loop[k].parent == level &&
-			    c->loop[k].depth >= depth)
+		for (k = ncc_subset_next(s, c->after[i], nloops); k >= 0;
+		     k = ncc_subset_next(s, c->after[i], (unsigned int)k + 1))
+			if (c->loop[k].parent == c->level[i] && c->loop[k].depth >= depth)
 				depth = c->loop[k].depth + 1;
-		l = stage_of(c, op, level, depth);
-		if (l < 0)
-			return l;
-		c->stage[i] = (unsigned int)l;
-		c->loop[l].after |= c->after[i];
-		c->after[i] |= 1ull << l;
+		l = stage_of(c, nloops, c->level[i], depth);
+		c->stage[i] = l;
+		c->loop[l].after = ncc_subset_both(s, c->loop[l].after, c->after[i]);
+		c->after[i] = ncc_subset_with(s, c->after[i], l);
 	}
 	for (unsigned int l = 0; l < nloops; l++)
 		c->loop[l].after = c->after[c->loop[l].end->id];
-	return 0;
 }
 
-/* Orders the loops of a level so that each comes after those whose results it needs. */
-static unsigned int inner_loops(const struct cut *c, int level, unsigned int order[NCC_MAX_LOOPS])
+/* How many loops of its level a loop comes after, and whether k is one of them */
+static bool comes_after(const struct cut *c, unsigned int l, unsigned int k)
 {
-	uint64_t left = 0;
-	unsigned int n = 0;
-
-	for (unsigned int l = 0; l < c->nloops; l++)
-		if (c->loop[l].parent == level)
-			left |= 1ull << l;
-	for (unsigned int l = 0; left && l < c->nloops; l++) {
-		if (!(left >> l & 1) || c->loop[l].after & left & ~(1ull << l))
-			continue;
-		order[n++] = l;
-		left &= ~(1ull << l);
-		l = UINT32_MAX; /* starts again from the first one */
-	}
-	return n;
+	return k != l && c->loop[k].parent == c->loop[l].parent &&
+	       ncc_subset_has(c->loop[l].after, k);
 }
 
 /*
- * Numbers the parts of a level: one before each of its loops, and one after the last. Calls are
- * made behind one part as long as none needs another one's results.
+ * Orders the loops of each level so that each comes after those whose results it needs: of those
+ * that can be next the first one. 0 or -ENOMEM
  */
-static void number_parts(struct cut *c, int level)
+static int order_loops(struct cut *c)
 {
-	unsigned int order[NCC_MAX_LOOPS], n = inner_loops(c, level, order);
-	uint64_t calls = 0; /* between the last two parts */
+	unsigned int *waits = calloc(c->nloops + 1, sizeof(*waits));
+	int *last = malloc((c->nloops + 1) * sizeof(*last)); /* of each level; 0: outside */
 
-	c->nparts++;
-	for (unsigned int i = 0; i < n; i++) {
-		struct loop *l = &c->loop[order[i]];
-		const bool together = calls && is_call(l) && !(l->needs & calls);
+	c->first = -1;
+	for (unsigned int l = 0; waits && last && l < c->nloops; l++) {
+		c->loop[l].inner = c->loop[l].next = -1;
+		for (unsigned int k = 0; k < c->nloops; k++)
+			waits[l] += comes_after(c, l, k);
+	}
+	for (unsigned int l = 0; waits && last && l <= c->nloops; l++)
+		last[l] = -1;
+	for (unsigned int l = 0, from; waits && last && l < c->nloops; l = from) {
+		struct loop *of = c->loop + c->loop[l].parent; /* not used of the outside */
+		int *end = &last[c->loop[l].parent + 1];
+
+		from = l + 1;
+		if (waits[l])
+			continue;
+		*(*end >= 0			 ? &c->loop[*end].next
+		  : c->loop[l].parent == OUTSIDE ? &c->first
+						 : &of->inner) = (int)l;
+		*end = (int)l;
+		waits[l] = UINT32_MAX; /* it has its place */
+		for (unsigned int k = 0; k < c->nloops; k++)
+			if (comes_after(c, k, l) && !--waits[k] && k < from)
+				from = k;
+	}
+	free(last);
+	free(waits);
+	return waits && last ? 0 : -ENOMEM;
+}
+
+/*
+ * Numbers the parts: one before each loop of a level, and one after the last. Calls are made behind
+ * one part as long as none needs another one's results.
+ */
+static void number_parts(struct cut *c)
+{
+	ncc_subset calls = NULL; /* between the last two parts */
+	int at = c->first;
+
+	c->nparts = 1;
+	while (at >= 0) {
+		struct loop *l = &c->loop[at];
+		const bool together =
+			calls && is_call(l) && !ncc_subset_meets(&c->sets, l->needs, calls);
 
 		l->before = c->nparts - 1 - together;
 		l->order = c->norder++;
-		calls = is_call(l) ? (together ? calls : 0) | 1ull << order[i] : 0;
-		if (is_call(l)) {
-			c->nparts += !together;
+		calls = is_call(l) ? ncc_subset_with(&c->sets, together ? calls : NULL,
+						     (unsigned int)at)
+				   : NULL;
+		c->nparts += is_call(l) && !together;
+		l->first = c->nparts;
+		c->nparts += has_condition(l); /* the first part of its body */
+		if (l->inner >= 0) {
+			at = l->inner;
 			continue;
 		}
-		l->first = c->nparts;
-		if (l->end)
-			number_parts(c, (int)order[i]);
-		l->last = c->nparts - 1;
-		c->nparts++;
+		while (at >= 0) { /* what ends here */
+			l = &c->loop[at];
+			if (!is_call(l)) {
+				l->last = c->nparts++ - 1;
+				calls = NULL;
+			}
+			if (l->next >= 0)
+				break;
+			at = l->parent;
+		}
+		at = at >= 0 ? l->next : at;
 	}
+}
+
+/* The part behind a loop, call or transfer, or its result, of which an operation is */
+static unsigned int part_behind(const struct cut *c, const struct ncc_op *op)
+{
+	if (op->kind == NCC_LOOP_RESULT)
+		return c->loop[ncc_cut_loop_of(c, op)].last + 1;
+	if (op->kind == NCC_HOST_CALL || op->kind == NCC_HOST_RESULT)
+		return c->loop[ncc_cut_loop_of(c, op)].before + 1;
+	return op->kind == NCC_TRANSFER ? c->loop[c->stage[op->id]].last + 1 : 0;
 }
 
 /* Puts every operation into the first part of its innermost loop in which its operands exist. */
@@ -225,23 +278,17 @@ static void find_parts(struct cut *c)
 {
 	for (unsigned int i = 0; i < c->n; i++) {
 		const struct ncc_op *op = c->line[i];
-		int level = innermost(c, c->in[i]);
+		const int level = c->level[i];
 		unsigned int part = level == OUTSIDE ? 0 : c->loop[level].first;
+		const unsigned int behind = part_behind(c, op);
 
 		for (unsigned int k = 0; k < op->nin; k++) {
 			unsigned int id = op->in[k]->id;
 
-			if (innermost(c, c->in[id]) == level && c->part[id] > part)
+			if (c->level[id] == level && c->part[id] > part)
 				part = c->part[id];
 		}
-		if (op->kind == NCC_LOOP_RESULT && c->loop[ncc_cut_loop_of(c, op)].last + 1 > part)
-			part = c->loop[ncc_cut_loop_of(c, op)].last + 1;
-		if ((op->kind == NCC_HOST_CALL || op->kind == NCC_HOST_RESULT) &&
-		    c->loop[ncc_cut_loop_of(c, op)].before + 1 > part)
-			part = c->loop[ncc_cut_loop_of(c, op)].before + 1;
-		if (op->kind == NCC_TRANSFER && c->loop[c->stage[i]].last + 1 > part)
-			part = c->loop[c->stage[i]].last + 1;
-		c->part[i] = part;
+		c->part[i] = behind > part ? behind : part;
 		if ((op->kind == NCC_BROADCAST || op->kind == NCC_RESHAPE ||
 		     op->kind == NCC_TRANSPOSE) &&
 		    c->depth[op->in[0]->id] < VIEW_DEPTH)
@@ -249,34 +296,65 @@ static void find_parts(struct cut *c)
 	}
 }
 
+/* Lists the operations of each part. 0 or -ENOMEM */
+static int list_parts(struct cut *c)
+{
+	c->begin = calloc(c->nparts + 2, sizeof(*c->begin));
+	if (!c->begin)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < c->n; i++)
+		c->begin[c->part[i] + 2]++;
+	for (unsigned int p = 0; p < c->nparts; p++)
+		c->begin[p + 2] += c->begin[p + 1];
+	for (unsigned int i = 0; i < c->n; i++)
+		c->of_part[c->begin[c->part[i] + 1]++] = i;
+	return 0;
+}
+
 static bool alloc(struct cut *c)
 {
 	size_t n = c->n;
+	unsigned int most = 0;
 
+	for (const struct ncc_op *op = c->m->first; op; op = op->next)
+		most += op->kind == NCC_LOOP || op->kind == NCC_HOST_CALL ||
+			op->kind == NCC_TRANSFER;
+	ncc_subsets_begin(&c->sets, most);
+	c->loop = calloc(most + 1, sizeof(*c->loop));
 	c->line = calloc(n, sizeof(struct ncc_op *));
 	c->clone = calloc(n, sizeof(struct ncc_op *));
 	c->in = calloc(n, sizeof(*c->in));
 	c->after = calloc(n, sizeof(*c->after));
 	c->needs = calloc(n, sizeof(*c->needs));
+	c->level = calloc(n, sizeof(*c->level));
 	c->part = calloc(n, sizeof(*c->part));
+	c->of_part = calloc(n, sizeof(*c->of_part));
+	c->cloned = calloc(n, sizeof(*c->cloned));
 	c->number = calloc(n, sizeof(*c->number));
 	c->given = calloc(n, sizeof(*c->given));
 	c->stage = calloc(n, sizeof(*c->stage));
 	c->depth = calloc(n, sizeof(*c->depth));
 	c->bounds = calloc(n, sizeof(*c->bounds));
-	c->place = ncc_alloc(c->m, (2 * n + NCC_MAX_LOOPS) * sizeof(*c->place));
-	return c->line && c->clone && c->in && c->after && c->needs && c->part && c->number &&
-	       c->given && c->stage && c->depth && c->bounds && c->place;
+	c->place = ncc_alloc(c->m, (2 * n + most) * sizeof(*c->place));
+	return c->loop && c->line && c->clone && c->in && c->after && c->needs && c->level &&
+	       c->part && c->of_part && c->cloned && c->number && c->given && c->stage &&
+	       c->depth && c->bounds && c->place;
 }
 
 void ncc_cut_release(struct cut *c)
 {
+	ncc_subsets_end(&c->sets);
+	free(c->loop);
 	free(c->line);
 	free(c->clone);
 	free(c->in);
 	free(c->after);
 	free(c->needs);
+	free(c->level);
 	free(c->part);
+	free(c->of_part);
+	free(c->begin);
+	free(c->cloned);
 	free(c->number);
 	free(c->given);
 	free(c->stage);
@@ -299,12 +377,24 @@ int ncc_cut_analyze(struct cut *c)
 	if (rc)
 		return rc;
 	find_dependences(c);
+	find_levels(c);
+	if (c->sets.failed)
+		return ncc_no_memory(c->err);
 	rc = check_nesting(c);
-	return rc ? rc : find_stages(c);
+	if (rc)
+		return rc;
+	find_stages(c);
+	return c->sets.failed ? ncc_no_memory(c->err) : 0;
 }
 
-void ncc_cut_number(struct cut *c)
+int ncc_cut_number(struct cut *c)
 {
-	number_parts(c, OUTSIDE);
+	int rc = order_loops(c);
+
+	if (!rc)
+		number_parts(c);
+	if (rc || c->sets.failed)
+		return ncc_no_memory(c->err);
 	find_parts(c);
+	return list_parts(c) ? ncc_no_memory(c->err) : 0;
 }

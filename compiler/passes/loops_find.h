@@ -7,6 +7,7 @@
 #define NCC_LOOPS_FIND_H
 
 #include "loops.h"
+#include "subsets.h"
 
 #define NOWHERE NCC_NOWHERE
 #define OUTSIDE (-1) /* outside of every loop */
@@ -19,10 +20,12 @@
 struct loop {
 	struct ncc_op *op, *end; /* NULL: transfers */
 	unsigned int depth; /* of transfers: how many, one behind the other, are before them */
-	uint64_t outer; /* the loops around it */
-	uint64_t after; /* the loops whose results it needs, or which it comes after */
-	uint64_t needs; /* of a call: the calls whose results it needs */
+	ncc_subset outer; /* the loops around it */
+	ncc_subset after; /* the loops whose results it needs, or which it comes after */
+	ncc_subset needs; /* of a call: the calls whose results it needs */
+	unsigned int nouter;
 	int parent;
+	int inner, next; /* the first loop in it, and the one behind it; -1: there is none */
 	/* parts; the one after last, and after that before a call, has its results */
 	unsigned int before, first, last;
 	unsigned int order; /* among the program's calls */
@@ -33,19 +36,28 @@ struct cut {
 	struct ncc_module *m;
 	unsigned int n; /* operations */
 	struct ncc_op **line;
-	uint64_t *in; /* by id: the loops on whose state the operation depends */
-	uint64_t *after; /* by id: the loops and transfers whose results it needs, or after which it
-			    comes */
-	uint64_t *needs; /* by id: the calls of the host whose results it needs */
+	struct ncc_subsets sets;
+	ncc_subset *in; /* by id: the loops on whose state the operation depends */
+	ncc_subset *after; /* by id: the loops and transfers whose results it needs, or after which
+			   it comes */
+	ncc_subset *needs; /* by id: the calls of the host whose results it needs */
+	int *level; /* by id: the innermost loop that it is in */
 	unsigned int *part;
+	unsigned int *of_part; /* ids by their parts; those of part p begin at begin[p] */
+	unsigned int *begin;
 	int64_t *number;
 	int64_t *given; /* by id: of a transfer's operand */
-	unsigned int *stage; /* by id: of a transfer, which of loop[] it belongs to */
+	/* by id: which of loop[] a transfer belongs to, and a loop or a call of the host is */
+	unsigned int *stage;
 	uint8_t *depth; /* of views; 0: a value */
 	const int64_t **bounds; /* by id: of states that count iterations */
 	struct ncc_op **clone; /* by id: its clone in the current part */
-	unsigned int nloops, ncalls, nparts, norder;
-	struct loop loop[NCC_MAX_LOOPS];
+	unsigned int *cloned; /* the ids that have one */
+	unsigned int ncloned;
+	struct ncc_op **transfer; /* in the module's order */
+	unsigned int nloops, ntransfers, nparts, norder;
+	struct loop *loop;
+	int first; /* the first loop outside of every other */
 	int64_t nnumbers;
 	uint64_t *place; /* by number, in the shared scratchpad */
 	uint64_t bytes;
@@ -79,7 +91,7 @@ unsigned int ncc_cut_loop_of(const struct cut *c, const struct ncc_op *op);
 /* Finds the loops, and in which of them each operation is. The caller calls ncc_cut_release(). */
 int ncc_cut_analyze(struct cut *c);
 void ncc_cut_release(struct cut *c);
-/* Gives loops and operations their parts */
-void ncc_cut_number(struct cut *c);
+/* Gives loops and operations their parts. 0 or -ENOMEM */
+int ncc_cut_number(struct cut *c);
 
 #endif

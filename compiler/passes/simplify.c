@@ -87,7 +87,7 @@ static void merge_chain(struct ncc_op *op)
 
 #define EXACT (1 << 24) /* as in integers.c */
 
-/* A counter that is counted several times, as in the turns of a loop: once, by the sum */
+/* A counter that is counted several times, as an unrolled loop does: once, by the sum */
 static void merge_counts(struct ncc_module *m, struct ncc_op *op)
 {
 	struct ncc_op *a = op->in[0], *sum;

@@ -407,7 +407,7 @@ static int make_sparse(struct ncc_pass *p, struct ncc_op *op, int64_t *const_byt
 	return 0;
 }
 
-/* From the last product on: what a product's operand follows from is dense yet */
+/* Goes from the last product to the first, so that a product's operand is still dense */
 int pass_sparse(struct ncc_pass *p)
 {
 	int64_t const_bytes = 0;

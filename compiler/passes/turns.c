@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define MOST_TURNS 64 /* of an iteration */
-#define MOST_MADE 4096 /* operations of all turns of an iteration */
+#define MOST_MADE 4096 /* operations of all copies of the body in an iteration */
 #define MOST_CONDITIONS 8
 
 struct count {
@@ -57,7 +57,7 @@ static bool is_counter(const struct ncc_op *x)
 	return !x->shape.ndim && x->shape.dtype == NEURON_DT_INT32 && !x->shape.pred;
 }
 
-/* Is x, of the next iteration, a state and constants, one for each turn? */
+/* Is x, of the next iteration, a state and constants, one for each copy of the body? */
 static bool find_step(const struct ncc_op *end, struct ncc_op *x, struct count *c)
 {
 	const struct ncc_op *state = x;
@@ -188,12 +188,12 @@ struct turning {
 	unsigned int n; /* operations when it began */
 	struct ncc_op **line;
 	struct ncc_op *
-		*now; /* by id: the operation in the current turn; NULL: the loop has it not */
+		*now; /* by id: the operation in the current copy; NULL: the loop has it not */
 	struct ncc_op *end;
-	unsigned int size; /* operations of a turn */
+	unsigned int size; /* operations of a copy of the body */
 	unsigned int nstates;
-	struct ncc_op **state, **next; /* and what it becomes in a turn */
-	struct ncc_op **value; /* of each state, for the turn that is being made */
+	struct ncc_op **state, **next; /* and what a copy makes of it */
+	struct ncc_op **value; /* of each state, for the copy that is being made */
 };
 
 static bool is_of_loop(const struct ncc_op *op)
@@ -237,7 +237,7 @@ static struct ncc_op *in_turn(const struct turning *t, struct ncc_op *op)
 	return t->now[op->id] ? t->now[op->id] : op;
 }
 
-/* The values of the states after the current turn */
+/* The values of the states after the current copy */
 static void end_turn(struct turning *t)
 {
 	for (unsigned int s = 0; s < t->nstates; s++)
@@ -263,7 +263,7 @@ static int add_turn(struct turning *t)
 	return 0;
 }
 
-/* How many turns an iteration is to have: if possible, so many that none is left over */
+/* How many copies of the body an iteration is to have: if possible, so many that none is left over */
 static int64_t turns(const struct turning *t, const struct count *c)
 {
 	int64_t most = MOST_MADE / (t->size + 1);
@@ -278,7 +278,7 @@ static int64_t turns(const struct turning *t, const struct count *c)
 	return c->guarded ? 1 : most;
 }
 
-/* Does the loop go on, with turns left over? */
+/* Does the loop go on, with copies left over? */
 static struct ncc_op *goes_on(const struct turning *t, const struct count *c, int64_t n)
 {
 	struct ncc_shape pred = { .dtype = NEURON_DT_INT8, .pred = true };
@@ -294,7 +294,7 @@ static struct ncc_op *goes_on(const struct turning *t, const struct count *c, in
 	return p->in[1] ? p : NULL;
 }
 
-/* The turns that are left over begin with the loop's results, and have its users. */
+/* The copies that are left over begin with the loop's results, and have its users. */
 static int add_rest(struct turning *t, int64_t n)
 {
 	for (unsigned int s = 0; s < t->nstates; s++) {
@@ -369,16 +369,22 @@ static int begin(struct turning *t)
 
 int ncc_join_turns(struct ncc_module *m, struct ncc_error *err)
 {
-	struct ncc_op *end[NCC_MAX_LOOPS];
+	struct ncc_op **end;
 	unsigned int n = 0;
 	int rc = 0;
 
 	for (struct ncc_op *op = m->first; op; op = op->next) {
 		if (op->kind == NCC_HOST_CALL)
 			return 0; /* each call is there once */
+		n += op->kind == NCC_LOOP_END;
+	}
+	end = calloc(n + 1, sizeof(struct ncc_op *));
+	if (!end)
+		return ncc_no_memory(err);
+	n = 0;
+	for (struct ncc_op *op = m->first; op; op = op->next)
 		if (op->kind == NCC_LOOP_END)
 			end[n++] = op;
-	}
 	for (unsigned int i = 0; i < n && !rc; i++) {
 		struct turning t = { .m = m, .end = end[i] };
 		struct count c;
@@ -392,5 +398,6 @@ int ncc_join_turns(struct ncc_module *m, struct ncc_error *err)
 		if (!rc)
 			ncc_sweep(m);
 	}
+	free(end);
 	return rc ? ncc_no_memory(err) : 0;
 }

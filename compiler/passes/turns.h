@@ -13,8 +13,9 @@ int64_t ncc_iterations(const struct ncc_op *end);
 /* The state that counts its iterations, and both bounds of what that is in them; NULL: none does */
 const struct ncc_op *ncc_counter(const struct ncc_op *end, int64_t bounds[2]);
 /*
- * Gives loops that have none within them several turns an iteration, since the runtime takes part
- * in each iteration; turns that are left over follow the loop. 0 or -ENOMEM; the module is swept.
+ * Unrolls loops that have none within them: several copies of the body an iteration, since the
+ * runtime takes part in each iteration; copies that are left over follow the loop. 0 or -ENOMEM;
+ * the module is swept.
  */
 int ncc_join_turns(struct ncc_module *m, struct ncc_error *err);
 

@@ -9,7 +9,7 @@
 
 #include "bytecode.h"
 
-/* Of the whole file, far beyond any program's: operations, regions and blocks; values */
+/* Limits of the whole file, far beyond any program: operations, regions and blocks; values */
 #define MOST_THINGS (1u << 20)
 #define MOST_VALUES (1u << 22)
 #define OP_BYTES 3 /* an operation has at least */

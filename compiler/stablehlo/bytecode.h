@@ -121,7 +121,7 @@ struct bytes cursor_bytes(struct cursor *c, size_t n);
 struct bytes cursor_blob(struct cursor *c);
 /* A section of this kind and no other; the cursor steps over it */
 struct cursor cursor_section(struct cursor *c, enum section *id);
-/* Indices into the tables; NULL: there is no such thing, or it cannot be read */
+/* Read an index into a table; NULL: there is no such thing, or it cannot be read */
 struct bytes cursor_string(struct cursor *c);
 const struct mlir_attr *cursor_attr(struct cursor *c);
 const struct mlir_type *cursor_type(struct cursor *c);
@@ -144,7 +144,7 @@ const struct mlir_attr *attr_of_dictionary(struct cursor *c); /* a list of strin
 const struct mlir_attr *attr_of_type(struct cursor *c);
 const struct mlir_attr *attr_of_dense(struct cursor *c); /* type, blob */
 const struct mlir_attr *attr_of_signed(struct cursor *c); /* a list of signed numbers */
-/* One of several fields; names ends with NULL */
+/* An attribute of several fields; names ends with NULL */
 const struct mlir_attr *attr_of_fields(struct reader *r, const char *kind, const char *const *names,
 				       const struct mlir_attr *const *values);
 /* A copy of q as the type of a number */

@@ -38,7 +38,8 @@ static int begin(struct scope *s, const struct mlir_op *op, const char *name, st
 	return 0;
 }
 
-/* In place of one of that name: the oldest dynamic_conv has a padding that is not used. */
+/* Adds an attribute, or puts it in the place of one of its name: the oldest dynamic_conv has a
+ * padding that is not used. */
 static void add(struct other *o, const char *name, const struct mlir_attr *a)
 {
 	for (size_t i = 0; i < o->op.nattrs; i++)
@@ -86,7 +87,7 @@ static int add_list(struct scope *s, struct other *o, const char *name, size_t n
 	return 0;
 }
 
-/* Of each operation: the static one, its operands, and what the others become, in order */
+/* For each dynamic operation the static one, its operands, and what the others become, in order */
 static const struct {
 	const char *name, *other;
 	size_t nin, more;

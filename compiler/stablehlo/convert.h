@@ -100,7 +100,7 @@ int attr_int(struct scope *s, const struct mlir_op *op, const char *name, int64_
 int attr_bool(struct scope *s, const struct mlir_op *op, const char *name, bool *v);
 int attr_text(struct scope *s, const struct mlir_op *op, const char *name, const char **v);
 int attr_list(struct scope *s, const struct mlir_op *op, const char *name, size_t *n, int64_t **v);
-/* As MLIR's text has it; NULL: it cannot be written, or out of memory */
+/* Prints an attribute as MLIR's text has it; NULL: it cannot be written, or out of memory */
 const char *attr_print(struct convert *v, const struct mlir_attr *a);
 
 /* One row for each operation (operations.c) */
@@ -119,7 +119,7 @@ int convert_op(struct scope *s, const struct mlir_op *op);
 /* fields.c: what an instruction has besides its operands */
 int fields_word(struct scope *s, const struct mlir_op *op, const char *name,
 		const char *const *words);
-/* One more dimension of a slice, whose list has the room */
+/* Adds a dimension to a slice, whose list has the space */
 int fields_add_slice(struct scope *s, hlo_instruction *p, int64_t start, int64_t limit,
 		     int64_t stride);
 int fields_batch_norm(struct scope *s, const struct mlir_op *op, hlo_instruction *p);

@@ -108,7 +108,7 @@ static bool of_reshape(struct folding *f)
 	return f->in[0]->n == f->out->n;
 }
 
-/* Of each dimension of the operand: what it moves by where the result moves by one, and begins at */
+/* For each dimension of the result: how far the operand's place moves, and where it begins */
 struct walk {
 	int64_t step[FOLD_RANK], start;
 };
@@ -238,7 +238,7 @@ static bool of_concatenate(struct folding *f)
 	return before == t->dim[d] * inner;
 }
 
-/* By one predicate for all elements, or one for each */
+/* A select by one predicate for all elements, or one for each */
 static bool of_select(struct folding *f)
 {
 	const struct fold_numbers *p = f->in[0];

@@ -7,7 +7,7 @@
 
 #define FOLD_OPERANDS 64
 
-/* Of integers or of floats; each is as its type has it */
+/* Numbers of a constant, integers or floats; each is as its type has it */
 struct fold_numbers {
 	int type; /* XLA's */
 	int64_t n;

@@ -34,7 +34,7 @@ static bool is_signed(int type)
 	return type == HLO_S8 || type == HLO_S16 || type == HLO_S32 || type == HLO_S64;
 }
 
-/* As the type has it: its low bits */
+/* An integer as its type has it: its low bits */
 int64_t fold_wrap(int type, int64_t v)
 {
 	const unsigned int rest = 64 - fold_bits(type);
@@ -138,7 +138,7 @@ static uint64_t whole_multiply(uint64_t a, uint64_t b, int type)
 	return a * b;
 }
 
-/* As XLA has it: by 0 it is -1, and the least number by -1 itself */
+/* XLA's division of integers: by 0 it is -1, and the least number by -1 is itself */
 static uint64_t whole_divide(uint64_t a, uint64_t b, int type)
 {
 	if (!b)

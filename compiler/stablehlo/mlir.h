@@ -164,7 +164,7 @@ void mlir_free(struct mlir *m);
 const struct mlir_attr *mlir_attr_of(const struct mlir_op *op, const char *name);
 const struct mlir_attr *mlir_entry_of(const struct mlir_attr *dictionary, const char *name);
 bool quant_same(const struct mlir_quant *a, const struct mlir_quant *b); /* both may be NULL */
-/* Of integers of up to 63 bits; 0: it has other numbers */
+/* The bits of a quantized type of integers of up to 63 bits; 0: it has other numbers */
 unsigned int quant_bits(const struct mlir_quant *q);
 const char *quant_unsigned(const char *name); /* of a type of signed integers, the other one's */
 void quant_bounds(struct mlir_quant *q); /* all that the storage has */

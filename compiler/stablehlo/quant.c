@@ -20,7 +20,7 @@ static const struct mlir_quant *quant_of(const struct mlir_type *t)
 	return t->kind == MLIR_TENSOR ? t->quant : NULL;
 }
 
-/* Of one scale: what moves elements does not change what they mean. */
+/* Have both one scale, the same? Then moving elements does not change what they mean. */
 static bool same(const struct mlir_quant *a, const struct mlir_quant *b)
 {
 	return a && a->axis < 0 && quant_same(a, b);
@@ -157,7 +157,7 @@ static hlo_instruction *quantized(struct scope *s, hlo_instruction *x, const str
 	return convert_to(s, x, convert_shape(s, t));
 }
 
-/* Of numbers that stand for others already, too */
+/* Quantizes, also numbers that are quantized already */
 int whole_quantize(struct scope *s, const struct mlir_op *op)
 {
 	const struct mlir_type *from = op->in[0]->type, *to = op->out[0].type;

@@ -110,7 +110,7 @@ int whole_select(struct scope *s, const struct mlir_op *op)
 	return convert_results(s, op, convert_add(s, "select", convert_result_shape(s, op), in, 3));
 }
 
-/* Of several values: a tuple of them */
+/* A barrier of several values is one of their tuple */
 int whole_barrier(struct scope *s, const struct mlir_op *op)
 {
 	hlo_instruction **in = convert_operands(s, op), *x;

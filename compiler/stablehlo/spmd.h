@@ -186,7 +186,7 @@ int spmd_read_sdy(struct spmd *p, const struct mlir_attr *a, const struct mlir_t
 		  struct spmd_split *s, unsigned int *open);
 int spmd_read_gspmd(struct spmd *p, const char *text, const struct mlir_type *t,
 		    struct spmd_split *s);
-/* Of an argument's or a result's attributes. *said: is there anything? */
+/* Reads how an argument or a result is divided, of its attributes. *said: do they say it? */
 int spmd_read_said(struct spmd *p, const struct mlir_attr *attrs, const struct mlir_type *t,
 		   struct spmd_split *s, bool *said);
 
@@ -245,6 +245,11 @@ bool spmd_is_call(const struct mlir_op *op, const char *target);
 #define SPMD_TO_PART "SPMDFullToShardShape"
 #define SPMD_TO_WHOLE "SPMDShardToFullShape"
 bool spmd_is_constraint(const struct mlir_op *op);
+/*
+ * Is it a call of the host that says so much of the devices: "device", which one calls with the
+ * whole arrays, or "parts", that each does with its own part of them?
+ */
+bool spmd_is_host_call(const struct mlir_op *op, const char *says);
 bool spmd_is_passing(const struct mlir_op *op); /* are its results its operands? */
 /* What a constraint makes of its operand's division */
 int spmd_constraint(struct spmd *p, const struct mlir_op *op, struct spmd_split *s);

@@ -176,7 +176,7 @@ static bool join(struct spmd_split *a, const struct spmd_split *b)
 	return more;
 }
 
-/* What is carried is divided in one way, before, between and after the turns. */
+/* What a loop carries is divided in one way before, between and after its iterations. */
 static void set_carried(const struct mlir_op *op)
 {
 	for (size_t i = 0; i < op->nin; i++)
@@ -247,6 +247,16 @@ bool spmd_is_call(const struct mlir_op *op, const char *target)
 bool spmd_is_constraint(const struct mlir_op *op)
 {
 	return !strcmp(op->name, "sdy.sharding_constraint") || spmd_is_call(op, "Sharding");
+}
+
+bool spmd_is_host_call(const struct mlir_op *op, const char *says)
+{
+	const struct mlir_attr *a = mlir_attr_of(op, "call_target_name");
+	const struct mlir_attr *config = mlir_attr_of(op, "mhlo.backend_config");
+
+	return !strcmp(op->name, "custom_call") && a && a->text &&
+	       !strcmp(a->text, NCC_HOST_TARGET) &&
+	       mlir_entry_of(config ?: mlir_attr_of(op, "backend_config"), says);
 }
 
 /* Operations whose results are their operands */
@@ -400,6 +410,8 @@ static int backward_op(struct spmd *p, const struct mlir_op *op)
 			wish(op->in[i], &spmd_note(&op->out[i])->split);
 		return 0;
 	}
+	if (spmd_is_host_call(op, "parts"))
+		return 0;
 	rc = spmd_factors_of(p, op);
 	if (rc)
 		return rc;

@@ -30,7 +30,7 @@ static void set_local(const struct mlir_value *v, struct mlir_value *local)
 	spmd_note(v)->copies = NULL;
 }
 
-/* With as much of an operation as does not change; its results are of no type yet */
+/* Copies what does not change of an operation; the results have no types yet */
 static int copy_op(struct spmd *p, const struct mlir_op *op, struct mlir_op *new)
 {
 	*new = *op;
@@ -419,6 +419,30 @@ static int emit_barrier(struct spmd *p, struct spmd_scope *s, const struct mlir_
 	return rc ? rc : append(p, s, &new);
 }
 
+/* Each device calls the host with its own parts, as they come. */
+static int emit_host_call(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
+{
+	struct mlir_op new;
+	int rc = copy_op(p, op, &new);
+
+	for (size_t i = 0; !rc && i < op->nin; i++) {
+		struct spmd_split split = spmd_note(op->in[i])->split;
+
+		split.sum = 0;
+		new.in[i] = spmd_get(p, s, op->in[i], &split);
+		rc = new.in[i] ? 0 : -EINVAL;
+	}
+	for (size_t i = 0; !rc && i < op->nout; i++) {
+		if (op->out[i].type->kind != MLIR_TOKEN)
+			return spmd_fail(p, -ENOTSUP,
+					 "a call of the host by each device that gives "
+					 "arrays");
+		new.out[i].type = op->out[i].type;
+		set_local(&op->out[i], &new.out[i]);
+	}
+	return rc ? rc : append(p, s, &new);
+}
+
 static int emit_op(struct spmd *p, struct spmd_scope *s, const struct mlir_op *op)
 {
 	if (spmd_is_constraint(op) || (spmd_is_passing(op) && *op->name == 'b'))
@@ -431,7 +455,9 @@ static int emit_op(struct spmd *p, struct spmd_scope *s, const struct mlir_op *o
 		return emit_manual(p, s, op);
 	if (spmd_is_call(op, SPMD_TO_PART) || spmd_is_call(op, SPMD_TO_WHOLE))
 		return emit_own(p, op);
-	if (is_refused(p, op))
+	if (spmd_is_host_call(op, "parts"))
+		return emit_host_call(p, s, op);
+	if (is_refused(p, op) && !spmd_is_host_call(op, "device"))
 		return spmd_fail(p, -ENOTSUP,
 				 "not supported in a program that is divided among %u devices",
 				 p->mesh.n);

@@ -109,7 +109,7 @@ static void conv_factor(struct spmd *p, const struct mlir_op *op, enum spmd_sum 
 			(k == 2 ? spmd_out(p, 0) : spmd_in(p, k))[dim[k]] = (int8_t)f;
 }
 
-/* Without groups; pixels stay together */
+/* Divides a convolution without groups, not along its pixels */
 int spmd_rule_convolution(struct spmd *p, const struct mlir_op *op)
 {
 	const int64_t batch = spmd_int_of(op, "input_batch_dimension", -1);

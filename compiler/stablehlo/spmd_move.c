@@ -55,7 +55,7 @@ static int set_operands(struct spmd *p, struct mlir_op *op, struct mlir_value *c
 	return 0;
 }
 
-/* Those whose devices differ along the axes alone, each in the order of its parts */
+/* The groups of devices that differ along the axes alone, each in the order of its parts */
 static const struct mlir_attr *make_groups(struct spmd *p, spmd_axes axes)
 {
 	const unsigned int n = p->mesh.n, parts = spmd_parts(p, axes);
@@ -99,7 +99,7 @@ static const struct mlir_attr *groups_of(struct spmd *p, spmd_axes axes)
 	return p->groups[p->ngroups++].attr;
 }
 
-/* One that exchanges parts along the axes; dim_name: what its dimension is called, or NULL */
+/* Adds a collective that exchanges parts along the axes; dim_name: its dimension's name, or NULL */
 static struct mlir_op *add_collective(struct spmd *p, struct spmd_list *l, const char *name,
 				      const struct mlir_type *type, spmd_axes axes,
 				      const char *dim_name, unsigned int d)

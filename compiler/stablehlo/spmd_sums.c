@@ -52,7 +52,7 @@ static const struct mlir_attr *constant_of(const struct mlir_value *v)
 	return NULL;
 }
 
-/* Of floats by their bits: what is all zero is 0, and 1 is what it is of these types. */
+/* Is an element 1? Floats are compared by their bits. */
 static bool is_one(const struct mlir_attr *a, const uint8_t *e, size_t size)
 {
 	static const struct {

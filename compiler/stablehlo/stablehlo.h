@@ -8,7 +8,7 @@
 
 #include "hlo/file.h"
 
-/* By its first bytes, or what its envelope says */
+/* Is it StableHLO, by its first bytes or what its envelope says? */
 bool stablehlo_is(const void *buf, size_t size);
 /*
  * As hlo_read: buf is kept for as long as the file. 0, -EINVAL, -ENOTSUP, -EFBIG or -ENOMEM. What

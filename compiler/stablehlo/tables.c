@@ -50,10 +50,21 @@ static int read_strings(struct reader *r)
 	return r->rc;
 }
 
+/* StableHLO's own encoding, of what is between operations of Shardy's dialect: a token's type */
+static const struct mlir_type *stablehlo_type(struct cursor *c, uint64_t code)
+{
+	if (!code)
+		return new_type(c->r, MLIR_TOKEN, "token");
+	reader_fail(c->r, -ENOTSUP, "a type of the dialect 'stablehlo' (code %llu)",
+		    (unsigned long long)code);
+	return NULL;
+}
+
 static const struct dialect known_dialects[] = {
 	{ "builtin", builtin_attr, builtin_type },
 	{ "vhlo", vhlo_attr, vhlo_type },
 	{ "sdy", sdy_attr, NULL },
+	{ "stablehlo", NULL, stablehlo_type },
 };
 
 static int take_dialect(struct cursor *c, struct dialect *d)

@@ -67,7 +67,7 @@ const struct mlir_attr *text_dictionary(struct text *x)
 	return text_bad(x) ? NULL : text_dictionary_of(x, "", &attrs);
 }
 
-/* Its bits from the type's width on are the sign's */
+/* A number whose bits from the type's width on are the sign's */
 static int64_t of_width(const struct mlir_type *t, int64_t v)
 {
 	const unsigned int bits = 8 * text_bytes_of(t);
@@ -181,7 +181,7 @@ const struct mlir_attr *text_fields(struct text *x, const char *kind)
 	return text_bad(x) ? NULL : text_dictionary_of(x, kind, &attrs);
 }
 
-/* Those of several fields */
+/* Does an attribute of that kind have several fields? */
 static bool has_fields(const char *kind)
 {
 	static const char *const kinds[] = {

@@ -132,7 +132,7 @@ static void plain_types(struct text *x, struct list *types)
 	} while (!text_bad(x) && text_take(x, ','));
 }
 
-/* One type for all operands and results, or a function's */
+/* Reads one type for all operands and results, or a function's */
 static void same_types(struct text *x, struct draft *d)
 {
 	struct list in = { 0 };
@@ -203,7 +203,7 @@ static void arrow_types(struct text *x, struct draft *d)
 	text_check_operands(x, d, &in);
 }
 
-/* Of operands alone; and where there are none, nothing */
+/* Reads the types of operands alone; where there are none, nothing */
 static void operand_types(struct text *x, struct draft *d, bool results)
 {
 	struct list in = { 0 };

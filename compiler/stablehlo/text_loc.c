@@ -43,7 +43,7 @@ static void quoted(struct text *x, struct location *l)
 	}
 }
 
-/* Of several the first one */
+/* Takes the first of several locations */
 static void fused(struct text *x, struct location *l)
 {
 	bool first = true;

@@ -49,7 +49,7 @@ static const struct mlir_attr *axis(struct text *x)
 	return text_bad(x) ? NULL : text_dictionary_of(x, "sdy.axis_ref", &attrs);
 }
 
-/* To the '}', or a '?' before it */
+/* Reads axes up to the '}', or a '?' before it */
 static const struct mlir_attr *axes(struct text *x)
 {
 	struct list list = { 0 };

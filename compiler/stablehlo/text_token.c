@@ -327,7 +327,7 @@ static int hex_of(char c)
 	return is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10;
 }
 
-/* Without its quotes and escapes; from is behind the first quote */
+/* A string without its quotes and escapes; from is behind the first quote */
 static const char *unescaped(struct text *x, const char *from, const char *to, size_t *n)
 {
 	char *out = reader_alloc(&x->r, (size_t)(to - from) + 1, 1), *o = out;

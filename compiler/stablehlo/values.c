@@ -181,7 +181,7 @@ static double real_of(const char *type, uint64_t bits)
 	return !strcmp(type, "f32") ? f : __builtin_nan("");
 }
 
-/* Only those of f32 and f64 have a value here: nothing that is read has others. */
+/* Attributes of f32 and f64 have a value here, others none: nothing that is read has them. */
 const struct mlir_attr *attr_of_float(struct cursor *c)
 {
 	const struct mlir_type *t = cursor_type(c);

@@ -86,8 +86,8 @@ void exit(int status)
 	__builtin_trap();
 }
 
-/* Two rooms, of the same kind: blocks side by side, each with its size, free ones joined when asked
- */
+/* The heap and the pool are made alike: blocks side by side, each with its size; a request joins
+ * free ones */
 struct block {
 	uint32_t bytes; /* with this head */
 	uint32_t taken;
@@ -100,7 +100,7 @@ static struct block *next(struct block *b)
 	return (struct block *)((char *)b + b->bytes);
 }
 
-/* TCM is zero at the start: a block of no bytes is a room that nobody has asked yet */
+/* TCM is zero at the start: a block of no bytes is a heap that nobody has asked yet */
 static void *take(char *from, char *to, size_t bytes)
 {
 	struct block *b = (struct block *)from, *end = (struct block *)to;

@@ -153,7 +153,8 @@ PJRT_Error *npj_Buffer_Memory(PJRT_Buffer_Memory_Args *a)
 	return NULL;
 }
 
-/* On the CPU is what may be read in place: host memory that is as the framework has it. */
+/* A buffer is on the CPU if it may be read in place: host memory, laid out as the framework has it.
+ */
 PJRT_Error *npj_Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args *a)
 {
 	NPJ_NEED(a->buffer, "buffer");

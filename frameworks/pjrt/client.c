@@ -345,7 +345,7 @@ PJRT_Error *npj_Client_LookupAddressableDevice(PJRT_Client_LookupAddressableDevi
 	return NULL;
 }
 
-/* One device after the other, replica by replica */
+/* Assigns one device after the other, replica by replica */
 PJRT_Error *npj_Client_DefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssignment_Args *a)
 {
 	size_t need;

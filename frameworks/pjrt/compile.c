@@ -81,14 +81,32 @@ static struct ncc_options compiler_options(const PJRT_Executable *x, struct obst
 	return opt;
 }
 
-static int attempt(PJRT_Executable *x, bool narrow, struct obstacles *o, struct ncc_error *err)
+static int attempt(PJRT_Executable *x, struct obstacles *o, struct ncc_error *err)
 {
 	struct ncc_options opt = compiler_options(x, o);
 
-	opt.narrow_64bit = opt.narrow_64bit || narrow;
 	o->n = 0;
 	o->text[0] = 0;
 	return ncc_compile(x->code.data, x->code.size, &opt, &x->neff.data, &x->neff.size, err);
+}
+
+/* What was in the way: the first obstacle, or all of them if there are several */
+static PJRT_Error *refusal(const PJRT_Executable *x, const struct obstacles *o, int r,
+			   const struct ncc_error *err)
+{
+	PJRT_Error *first = npj_compiler_error(r, err), *e;
+	const bool several = strchr(o->text + (o->n ? 1 : 0), '\n');
+	/* the compiler's own option is not what a user of a framework has */
+	const char *more =
+		r == -ENOTSUP && strstr(o->text, "--narrow-64bit") ? "\n" NPJ_NO_64BIT : "";
+
+	if (several)
+		e = npj_error(first->code, "%s: cannot be compiled for %s%s%s", x->program->name,
+			      x->topology->arch, o->text, more);
+	else
+		e = npj_error(first->code, "%s%s", first->message, more);
+	npj_error_free(first);
+	return e;
 }
 
 PJRT_Error *npj_compile(PJRT_Executable *x, bool anew)
@@ -96,7 +114,6 @@ PJRT_Error *npj_compile(PJRT_Executable *x, bool anew)
 	struct npj_progress progress;
 	struct obstacles o = { .progress = &progress };
 	struct ncc_error err;
-	PJRT_Error *e, *more;
 	int64_t start = now_ms(), began;
 	int r;
 
@@ -109,16 +126,7 @@ PJRT_Error *npj_compile(PJRT_Executable *x, bool anew)
 	}
 	began = npj_event_now();
 	npj_progress_begin(&progress, x->program->name);
-	r = attempt(x, false, &o, &err);
-	/* 64-bit numbers inside of a program whose ends are not cannot be told to stay in 32 */
-	if (r == -ENOTSUP && !x->options.narrow_64bit) {
-		struct obstacles again = { .progress = &progress };
-		struct ncc_error why;
-		int second = attempt(x, true, &again, &why);
-
-		if (!second || second == -ECANCELED)
-			r = second;
-	}
+	r = attempt(x, &o, &err);
 	npj_progress_end(&progress);
 	npj_event_add("compile", x->program->name, began);
 	if (!r && x->program->ncalls)
@@ -127,12 +135,5 @@ PJRT_Error *npj_compile(PJRT_Executable *x, bool anew)
 		npj_cache_write(x, now_ms() - start);
 		return NULL;
 	}
-	e = npj_compiler_error(r, &err);
-	/* the first obstacle is what the error says; more of them follow it */
-	if (!strchr(o.text + (o.n ? 1 : 0), '\n'))
-		return e;
-	more = npj_error(e->code, "%s: cannot be compiled for %s%s", x->program->name,
-			 x->topology->arch, o.text);
-	npj_error_free(e);
-	return more;
+	return refusal(x, &o, r, &err);
 }

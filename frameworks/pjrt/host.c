@@ -150,7 +150,7 @@ static void large_pages(void *dst, size_t bytes)
 		madvise((void *)start, end - start, MADV_HUGEPAGE);
 }
 
-/* Of a value that is there */
+/* Copies a value that is there to the host */
 static PJRT_Error *deliver(const struct npj_value *v, const struct npj_shape *s, void *dst,
 			   const int64_t *stride)
 {

@@ -150,7 +150,7 @@ static PJRT_Error *unknown(const char *name, size_t n)
 			   (int)n, name);
 }
 
-/* One word of a command line; *next is the one behind it, which may be its value */
+/* Reads one word of a command line; *next is the one behind it, which may be its value */
 static PJRT_Error *take_word(struct npj_options *o, char *word, char *next, bool *taken)
 {
 	char *name = word + (strncmp(word, "--", 2) ? 0 : 2), *value = strchr(name, '=');

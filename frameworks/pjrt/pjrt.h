@@ -92,6 +92,9 @@ static inline bool npj_type_wide(const struct npj_type *t)
 {
 	return t->host != t->device;
 }
+#define NPJ_NO_64BIT                                                                         \
+	"Neuron chips have no 64-bit types. In JAX leave jax_enable_x64 off (its default), " \
+	"or use a 32-bit dtype"
 /* Elements of host form to device form and back; to and from do not overlap */
 void npj_narrow(const struct npj_type *t, void *to, const void *from, size_t n);
 void npj_widen(const struct npj_type *t, void *to, const void *from, size_t n);
@@ -118,7 +121,7 @@ bool npj_is_dense(const struct npj_shape *s, const int64_t *stride);
 /* The strides that a layout of the caller's says; NULL: dense. */
 PJRT_Error *npj_layout_strides(const struct npj_shape *s, const PJRT_Buffer_MemoryLayout *layout,
 			       int64_t *stride);
-/* Bytes from the first element to the end of what is farthest behind it */
+/* The bytes from the first element to the end of the one that is farthest behind it */
 size_t npj_span(const struct npj_shape *s, const int64_t *stride);
 void npj_gather(const struct npj_shape *s, void *dense, const void *from, const int64_t *stride);
 void npj_scatter(const struct npj_shape *s, void *to, const int64_t *stride, const void *dense);

@@ -351,7 +351,7 @@ PJRT_ARGS(Layouts_PJRT_Executable_GetOutputLayouts, 40, layouts, PJRT_Executable
 PJRT_ARGS(Layouts_PJRT_Executable_GetParameterLayouts, 40, layouts, PJRT_Executable *executable;
 	  size_t num_parameters; PJRT_Layouts_MemoryLayout *const *layouts;);
 
-/* Its functions in order */
+/* The extension's functions in order */
 #define PJRT_LAYOUTS_FUNCTIONS(X)                 \
 	X(Layouts_MemoryLayout_Destroy)           \
 	X(Layouts_MemoryLayout_Serialize)         \

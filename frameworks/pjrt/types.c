@@ -134,8 +134,5 @@ PJRT_Error *npj_type_allowed(const PJRT_Client *c, const struct npj_type *t)
 {
 	if (!npj_type_wide(t) || c->narrow_64bit)
 		return NULL;
-	return npj_error(PJRT_Error_Code_UNIMPLEMENTED,
-			 "type %s: Neuron chips have no 64-bit types. In JAX leave jax_enable_x64 "
-			 "off (its default), or use a 32-bit dtype",
-			 t->name);
+	return npj_error(PJRT_Error_Code_UNIMPLEMENTED, "type %s: " NPJ_NO_64BIT, t->name);
 }

@@ -205,7 +205,7 @@ struct later {
 	struct npj_queue *queue;
 };
 
-/* Who made the value has other things to do: the thread for transfers does the work. */
+/* Runs on the thread for transfers, as whoever made the value has other things to do. */
 static void later(PJRT_Error *error, void *arg)
 {
 	struct later l = *(struct later *)arg;

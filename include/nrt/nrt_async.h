@@ -70,7 +70,7 @@ NRT_STATUS nrta_tensor_write(nrt_tensor_t *tensor, const void *buf, uint64_t off
 			     int lnc, int queue, NRT_STATUS *ret, nrta_seq_t *req_sequence);
 NRT_STATUS nrta_tensor_read(void *buf, nrt_tensor_t *tensor, uint64_t offset, uint64_t size,
 			    int lnc, int queue, NRT_STATUS *ret, nrta_seq_t *req_sequence);
-/* On the tensors' own core. Whether the vendor's has an lnc too is not public. */
+/* Runs on the tensors' own core. Whether the vendor's function takes an lnc too is not public. */
 NRT_STATUS nrta_tensor_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t *dst,
 			    uint64_t dst_offset, uint64_t size, int queue, NRT_STATUS *ret,
 			    nrta_seq_t *req_sequence);

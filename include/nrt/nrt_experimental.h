@@ -76,7 +76,7 @@ NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc);
 NRT_STATUS nrt_trace_start(bool trace_mem);
 NRT_STATUS nrt_trace_stop(const char *filename);
 
-/* To an address of nrt_tensor_get_va */
+/* Copies to an address of nrt_tensor_get_va */
 NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t n);
 
 /* A group of one member; NRT_INVALID for others */

@@ -147,6 +147,7 @@ void ncore_chip_reset(struct ncore_chip *chip,
 
 /*
  * A thread that starts a core and waits for it may execute it itself, without a worker in between.
+ * (The core whose number is that of all cores stands for the queues that are the host's own.)
  * It lends itself, rings doorbells, calls work until that is false (nothing is left, or a worker is
  * at it; the thread no longer lends itself) or it has what it waits for, and leaves: workers go on
  * with what is left.

@@ -189,7 +189,7 @@ static void neuron_create_dram_bar(NeuronState *s, MemoryRegion *dram,
     }
 }
 
-/* They hold the device, which would never go otherwise */
+/* The regions of DRAM hold the device, which would never go otherwise */
 static void neuron_remove_dram_bar(NeuronState *s)
 {
     while (s->drams) {

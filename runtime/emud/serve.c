@@ -265,7 +265,7 @@ static int dispatch(struct emud_channel *ch, struct wire_call *call)
 		s.dev = ch->client->dev[call->device];
 	if (op->device && !s.dev)
 		return -EACCES;
-	return op->call(&s);
+	return (op->device ? device_gone(s.dev) : 0) ?: op->call(&s);
 }
 
 void emud_serve(struct emud_channel *ch, struct wire_call *call)

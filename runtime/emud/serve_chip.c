@@ -137,7 +137,7 @@ static int core_ok(const struct serve *s)
 	return s->arg[0] < s->dev->gen->cores ? 0 : -E2BIG;
 }
 
-/* Others' cores say nothing to the client. */
+/* Does the client own the core? It is told nothing of others. */
 static bool core_mine(const struct serve *s)
 {
 	struct emu_chip *chip = emu_chip(s->dev);

@@ -139,7 +139,7 @@ static void sweep(struct emud_server *s)
 	}
 }
 
-/* Who connects and says nothing gives way to the next: a process says hello at once. */
+/* A connection that says nothing gives way to the next: a process says hello at once. */
 static void oldest_end(struct emud_server *s)
 {
 	struct conn *oldest = NULL;

@@ -82,10 +82,11 @@ static int machine_open(const char *name, void **state)
 static int machine_available(void *state, int *indexes, int size)
 {
 	struct emu_machine *m = state;
-	int n = m->nchips < size ? m->nchips : size;
+	int n = 0;
 
-	for (int i = 0; i < n; i++)
-		indexes[i] = i;
+	for (int i = 0; i < m->nchips && n < size; i++)
+		if (!__atomic_load_n(&m->chip[i].gone, __ATOMIC_ACQUIRE))
+			indexes[n++] = i;
 	return n;
 }
 
@@ -262,6 +263,8 @@ int emu_device_open(struct emu_machine *m, int index, uint8_t user, ndl_device_t
 	if (index < 0 || index >= m->nchips)
 		return -ENODEV;
 	chip = &m->chip[index];
+	if (__atomic_load_n(&chip->gone, __ATOMIC_ACQUIRE))
+		return -ENODEV;
 	n = neighbours(chip, id, port);
 	if (n < 0)
 		return n;
@@ -275,6 +278,7 @@ int emu_device_open(struct emu_machine *m, int index, uint8_t user, ndl_device_t
 	dev->csr_size[1] = chip->gen->bar_size[chip->gen->bar_cores];
 	dev->gen = chip->gen;
 	dev->ops = &emu_ops;
+	dev->gone = &chip->gone;
 
 	priv = malloc(sizeof(*priv));
 	if (!priv)
@@ -447,6 +451,12 @@ static int emu_printk(ndl_device_t *dev, const char *text)
 	return n > NEURON_PRINTK_MAX ? -EFAULT : 0; /* a chip in this process has no kernel log */
 }
 
+static int queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx)
+{
+	emu_doorbell(emu_chip(dev));
+	return device_gone(dev) ?: emu_queue_start(dev, eng, qid, tx, rx);
+}
+
 const struct ndl_ops emu_ops = {
 	.close = device_close,
 	.bar_read = bar_read,
@@ -458,6 +468,7 @@ const struct ndl_ops emu_ops = {
 	.mem_map = emu_mem_map,
 	.mem_unmap = emu_mem_unmap,
 	.mem_copy = emu_mem_copy,
+	.mem_move = emu_mem_move,
 	.buf_copy = emu_buf_copy,
 	.mem_set = emu_mem_set,
 	.block_map = emu_block_map,
@@ -468,7 +479,7 @@ const struct ndl_ops emu_ops = {
 	.eng_get_state = emu_eng_get_state,
 	.queue_init = emu_queue_init,
 	.queue_release = emu_queue_release,
-	.queue_start = emu_queue_start,
+	.queue_start = queue_start,
 	.queue_state = emu_queue_state,
 	.copy_descs = emu_copy_descs,
 	.descs_out = emu_descs_out,

@@ -89,6 +89,7 @@ struct emu_chunk {
 	uint8_t user;
 	uint32_t channel, region, nc, type;
 	int fd; /* device memory that its owner has mapped: the file that lies there; else 0 */
+	bool moved; /* pages of other chunks were put there, which the host counts one by one */
 	unsigned int queues; /* rings in use */
 	bool freed; /* its owner freed it while a queue still has it */
 	/* has descriptors into the PE FIFO: starting it counts as starting a model */
@@ -157,6 +158,8 @@ struct emu_chip {
 	struct emu_queue (*queue)[NEURON_DMA_QUEUES_PER_ENG]; /* of each DMA engine */
 	struct emu_nq nq[NEURON_CORES_MAX][NEURON_NQ_TYPES][NEURON_ENGINES_MAX];
 	pthread_mutex_t open_lock; /* an open waits for the last close */
+	bool gone; /* unplugged: it does nothing any more, and nobody is let to it */
+	unsigned int doorbells; /* until it is; 0: it stays */
 	struct emu_seat seat[EMU_USERS];
 };
 
@@ -225,6 +228,7 @@ void emu_guard_queue(struct emu_chip *chip, uint32_t eng, uint32_t qid, uint8_t 
 /* emu_fault.c */
 int emu_fault(struct emu_chip *chip, const char *fault, size_t len);
 int emu_faults_from_environment(struct emu_machine *m);
+void emu_doorbell(struct emu_chip *chip); /* before each: one of them may find the chip gone */
 
 static inline struct emu_chip *emu_chip(const ndl_device_t *dev)
 {
@@ -251,6 +255,8 @@ void emu_ext_write(struct emu_chip *chip, uint32_t reg, uint32_t value);
 int emu_reg_read(struct emu_chip *chip, const uint64_t *addr, uint32_t *value, unsigned int n);
 
 /* emu_mem.c */
+/* Zeros of the process's own in the place of a part of the DRAM. */
+void emu_dram_renew(void *ptr, uint64_t size);
 int emu_mem_init(struct emu_chip *chip);
 void emu_mem_fini(struct emu_chip *chip);
 void emu_mem_free_all(struct emu_chip *chip, uint8_t user);
@@ -278,6 +284,8 @@ int emu_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd);
 
 /* emu_copy.c */
 int emu_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+		 uint64_t dst_offset, uint64_t size);
+int emu_mem_move(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 		 uint64_t dst_offset, uint64_t size);
 int emu_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
 		 bool to_device, bool zerocopy);

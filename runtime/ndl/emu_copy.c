@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <time.h>
 
 /*
@@ -16,6 +17,9 @@
 #define DEADLINE_FLOOR_US (5ull * 1000000)
 #define DEADLINE_DESC_US 16000ull
 #define SPINS 200
+#define LARGE ((uint64_t)4 << 20) /* the chip's workers do no less than this (NCORE_INLINE_DESCS) */
+/* Moving pages costs the host a mapping, of which it gives a process some 65,000. */
+#define MOVE_MIN (1u << 20)
 #define SLEEP_MAX_NS 200000
 
 /* True if an error has stopped the ring's queue; its entry is in the core's error queue. */
@@ -37,6 +41,19 @@ static int h2t_lost(struct emu_core *core, int error)
 
 	nhal_h2t_init(&core->h2t, core->h2t.hal, core->h2t.nc, &mem);
 	return error;
+}
+
+/*
+ * A large copy is the chip's work for milliseconds: this thread does it instead of waiting for one
+ * that does. What it does not do, workers go on with.
+ */
+static void h2t_work(struct emu_core *core)
+{
+	struct emu_chip *chip = core->h2t.hal->opaque;
+
+	while (!nhal_h2t_done(&core->h2t, 0) && ncore_core_work(chip->core, chip->gen->cores))
+		;
+	ncore_core_leave(chip->core, chip->gen->cores);
 }
 
 static int h2t_wait(struct emu_core *core, unsigned int descs)
@@ -64,12 +81,20 @@ static int h2t_wait(struct emu_core *core, unsigned int descs)
 /* core.lock is held. */
 static int h2t_run(struct emu_core *core, uint64_t src, uint64_t dst, uint64_t len)
 {
+	struct emu_chip *chip = core->h2t.hal->opaque;
 	int ret = core->broken ? -EIO : 0;
 
 	while (!ret && len) {
 		uint64_t n = nhal_h2t_push(&core->h2t, src, dst, len);
+		const bool large = n >= LARGE;
+		unsigned int descs;
 
-		ret = h2t_wait(core, nhal_h2t_submit(&core->h2t, 0));
+		if (large)
+			ncore_core_lend(chip->core, chip->gen->cores);
+		descs = nhal_h2t_submit(&core->h2t, 0);
+		if (large)
+			h2t_work(core);
+		ret = h2t_wait(core, descs);
 		src += n;
 		dst += n;
 		len -= n;
@@ -125,6 +150,72 @@ int emu_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_off
 		pthread_mutex_lock(&core->lock);
 		ret = h2t_run(core, from.addr, to.addr, size);
 		pthread_mutex_unlock(&core->lock);
+		chunk_done(chip, dst);
+	}
+	chunk_done(chip, src);
+	return ret;
+}
+
+/*
+ * Puts the pages of one part of the DRAM in the place of another's; what they leave reads as zeros.
+ * A host that cannot has the other part cleared.
+ */
+static bool pages_move(void *to, void *from, uint64_t size)
+{
+	const int how = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+
+	if (mremap(from, size, size, how, to) != MAP_FAILED)
+		return true;
+	emu_dram_renew(to, size);
+	return false;
+}
+
+/* core.lock is held. The bytes before the first page and those behind the last one are copied. */
+static int move_run(struct emu_core *core, const struct emu_chunk *from, const struct emu_chunk *to,
+		    uint64_t size)
+{
+	const uint64_t head = -(uintptr_t)from->ptr % EMU_PAGE;
+	const uint64_t pages = (size - head) & ~(uint64_t)(EMU_PAGE - 1), tail = head + pages;
+	int ret = h2t_run(core, from->addr, to->addr, head);
+
+	if (!ret)
+		ret = h2t_run(core, from->addr + tail, to->addr + tail, size - tail);
+	if (ret)
+		return ret;
+	if (pages_move((uint8_t *)to->ptr + head, (uint8_t *)from->ptr + head, pages))
+		return 1;
+	return h2t_run(core, from->addr + head, to->addr + head, pages);
+}
+
+/* Has each part pages of its own, in the same places? */
+static bool can_move(const struct emu_chunk *from, const struct emu_chunk *to, uint64_t size)
+{
+	const uintptr_t a = (uintptr_t)from->ptr, b = (uintptr_t)to->ptr;
+
+	return size >= MOVE_MIN && a % EMU_PAGE == b % EMU_PAGE && !from->host && !to->host &&
+	       !from->fd && !to->fd && (a + size <= b || b + size <= a);
+}
+
+int emu_mem_move(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+		 uint64_t dst_offset, uint64_t size)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	struct emu_chunk from, to;
+	struct emu_core *core;
+	int ret = chunk_at(dev, src, src_offset, size, &from);
+
+	if (ret)
+		return ret;
+	ret = chunk_at(dev, dst, dst_offset, size, &to);
+	if (!ret) {
+		core = &chip->nc[to.nc];
+		pthread_mutex_lock(&core->lock);
+		ret = can_move(&from, &to, size) ? move_run(core, &from, &to, size)
+						 : h2t_run(core, from.addr, to.addr, size);
+		pthread_mutex_unlock(&core->lock);
+		pthread_mutex_lock(&chip->lock);
+		chip->chunk[dst].moved |= ret == 1;
+		pthread_mutex_unlock(&chip->lock);
 		chunk_done(chip, dst);
 	}
 	chunk_done(chip, src);

@@ -15,7 +15,7 @@
 #define ARENA_BASE 0x100000000ull
 #define ARENA_SIZE (32ull << 30)
 #define ARENA_SIZE_MIN (1ull << 30)
-/* All of it lies inside 44 bits, the smallest window on host memory that a generation has. */
+/* The process's host memory lies inside 44 bits, the smallest window on it that a generation has. */
 #define USER_BASE (1ull << 40)
 #define PIN_BASE (1ull << 43)
 #define PIN_SHIFT 34

@@ -67,13 +67,21 @@ static int place_host(struct emu_chip *chip, struct emu_chunk *c)
 	return ret;
 }
 
+void emu_dram_renew(void *ptr, uint64_t size)
+{
+	mmap(ptr, size, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	/* as its neighbours are (core/memory.c), or the host would count it as a mapping of its own
+	 */
+	madvise(ptr, size, MADV_HUGEPAGE);
+}
+
 /* Puts the process's own memory in the place of a chunk's file, which its last user may still have */
 static void file_drop(struct emu_chip *chip, struct emu_chunk *c)
 {
 	if (!c->fd)
 		return;
-	mmap(c->ptr, c->size, PROT_READ | PROT_WRITE,
-	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	emu_dram_renew(c->ptr, c->size);
 	close(c->fd);
 	c->fd = 0;
 	chip->seat[c->user].files--;
@@ -93,7 +101,10 @@ static void unplace(struct emu_chip *chip, struct emu_chunk *c)
 	 * the next owner must find zeros; the kernel module clears a chunk before another process
 	 * gets it
 	 */
-	madvise(c->ptr, c->size, MADV_DONTNEED);
+	if (c->moved)
+		emu_dram_renew(c->ptr, c->size);
+	else
+		madvise(c->ptr, c->size, MADV_DONTNEED);
 	start = c->addr - chip->gen->memory[c->channel].address -
 		c->region * region_size(chip->gen);
 	emu_pool_free(&chip->pool[c->channel][c->region], start, c->size);
@@ -276,7 +287,7 @@ int emu_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
 	return ret;
 }
 
-/* As the module answers: where a generation has views of its memories */
+/* Maps a block where a generation has views of its memories, and refuses it as the module does */
 int emu_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t channel,
 		  enum neuron_mmap_resource resource, void **va, uint64_t *size)
 {

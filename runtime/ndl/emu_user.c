@@ -156,7 +156,7 @@ int emu_mark(struct emu_machine *m, uint8_t user, uint32_t count, uint32_t start
 	return ret;
 }
 
-/* Others' marks are left alone without an error. */
+/* Marks of other users are left alone, without an error. */
 int emu_unmark(struct emu_machine *m, uint8_t user, uint32_t first, uint32_t count)
 {
 	uint32_t total = (uint32_t)m->nchips * m->gen->cores;

@@ -63,7 +63,7 @@ int emu_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter)
 
 	atomic_store(&waiter->woken, false);
 	waiter->seen = emu_entries(chip, waiter->nc);
-	return 0;
+	return device_gone(dev);
 }
 
 int emu_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter)
@@ -97,10 +97,11 @@ int emu_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us)
 	pthread_mutex_unlock(&chip->irq.lock);
 	emu_arm(chip, waiter->nc, waiter->seen);
 	pthread_mutex_lock(&chip->irq.lock);
-	while (chip->irq.raised[waiter->nc] == before && !atomic_load(&waiter->woken) && !ret)
+	while (chip->irq.raised[waiter->nc] == before && !atomic_load(&waiter->woken) && !ret &&
+	       !device_gone(dev))
 		ret = -pthread_cond_timedwait(&chip->irq.cond, &chip->irq.lock, &end);
 	pthread_mutex_unlock(&chip->irq.lock);
-	return ret;
+	return device_gone(dev) ?: ret;
 }
 
 void emu_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter)

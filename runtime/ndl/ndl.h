@@ -89,6 +89,7 @@ typedef struct ndl_device {
 	const struct neuron_gen *gen; /* the description of its generation */
 	const struct ndl_ops *ops;
 	void *priv;
+	const bool *gone; /* NULL: the backend says itself when the device is unplugged */
 } ndl_device_t;
 
 struct ndl_bdf {
@@ -214,6 +215,12 @@ int ndl_memory_map(ndl_device_t *device, uint64_t handle, void **va);
 int ndl_memory_unmap(ndl_device_t *device, uint64_t handle, void *va);
 int ndl_memory_copy(ndl_device_t *device, uint64_t src, uint64_t dst, uint64_t src_offset,
 		    uint64_t dst_offset, uint64_t size);
+/*
+ * A copy after which the source's bytes are whatever they are: the pages may change hands. Returns
+ * 1 if (nearly) all of them did, 0 if they were copied, or -errno.
+ */
+int ndl_memory_move(ndl_device_t *device, uint64_t src, uint64_t dst, uint64_t src_offset,
+		    uint64_t dst_offset, uint64_t size);
 int ndl_memory_buf_copyin(ndl_device_t *device, uint64_t handle, const void *buf, uint64_t offset,
 			  uint64_t size);
 int ndl_memory_buf_copyout(ndl_device_t *device, uint64_t handle, void *buf, uint64_t offset,
@@ -282,6 +289,8 @@ int ndl_notification_destroy(ndl_device_t *device, void *va); /* unmaps */
 /* Tells the chip which entry is read next: from then on it never overtakes its reader. */
 int ndl_notification_read(ndl_device_t *device, uint32_t nc, uint32_t type, uint32_t engine,
 			  uint32_t next);
+/* 1: the chip has the queue that ndl_notification_init() made; 0: a reset took it; -errno */
+int ndl_notification_given(ndl_device_t *device, uint32_t nc, uint32_t type, uint32_t engine);
 
 /*
  * Sleeping until a core writes a notification entry, in any of its queues. A waiter serves one

@@ -124,6 +124,19 @@ int ndl_notification_read(ndl_device_t *dev, uint32_t nc, uint32_t type, uint32_
 	return ndl_bar_write(dev, dev->gen->bar_regs, &regs, &next, 1);
 }
 
+int ndl_notification_given(ndl_device_t *dev, uint32_t nc, uint32_t type, uint32_t engine)
+{
+	uint32_t size = 0;
+	uint64_t regs;
+	int ret = nhal_nq_regs(dev->gen, nc, type, engine, &regs);
+
+	if (ret)
+		return ret;
+	regs += dev->gen->nq_reg.size;
+	ret = ndl_bar_read(dev, dev->gen->bar_regs, &regs, &size, 1);
+	return ret ? ret : size != 0;
+}
+
 uint64_t ndl_region_size(const struct neuron_gen *gen)
 {
 	return region_size(gen);

@@ -78,6 +78,14 @@ int ndl_memory_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_
 	return NDL_CALL(mem_copy, src, dst, src_offset, dst_offset, size);
 }
 
+int ndl_memory_move(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+		    uint64_t dst_offset, uint64_t size)
+{
+	if (dev->ops->mem_move)
+		return NDL_CALL(mem_move, src, dst, src_offset, dst_offset, size);
+	return ndl_memory_copy(dev, src, dst, src_offset, dst_offset, size);
+}
+
 int ndl_memory_buf_copyin(ndl_device_t *dev, uint64_t handle, const void *buf, uint64_t offset,
 			  uint64_t size)
 {

@@ -23,7 +23,7 @@ int link_port(const char *instance, int from, int to, const bool up[NEURON_PORTS
 	return -ENOENT;
 }
 
-/* In steps outwards from the first device */
+/* The links between two devices: steps outwards from the first */
 int link_distance(const char *instance, int from, int to)
 {
 	const struct neuron_instance *known = neuron_instance_find(instance);

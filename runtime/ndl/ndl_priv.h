@@ -6,6 +6,7 @@
 #ifndef NDL_PRIV_H
 #define NDL_PRIV_H
 
+#include <errno.h>
 #include <stdatomic.h>
 
 #include "ndl.h"
@@ -68,6 +69,9 @@ struct ndl_ops {
 	int (*mem_map)(ndl_device_t *dev, uint64_t handle, void **va);
 	int (*mem_unmap)(ndl_device_t *dev, uint64_t handle, void *va);
 	int (*mem_copy)(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+			uint64_t dst_offset, uint64_t size);
+	/* optional */
+	int (*mem_move)(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 			uint64_t dst_offset, uint64_t size);
 	int (*buf_copy)(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset,
 			uint64_t size, bool to_device, bool zerocopy);
@@ -138,7 +142,12 @@ static inline bool ndl_range_ok(uint64_t offset, uint64_t size, uint64_t limit)
 
 /* In ndl.c: 0, or -EOWNERDEAD in a child of the process that has the machine */
 int machine_usable(void);
-#define NDL_CALL(fn, ...) (machine_usable() ?: dev->ops->fn(dev, __VA_ARGS__))
+/* -ENODEV of a device that was unplugged */
+static inline int device_gone(const ndl_device_t *dev)
+{
+	return dev->gone && __atomic_load_n(dev->gone, __ATOMIC_ACQUIRE) ? -ENODEV : 0;
+}
+#define NDL_CALL(fn, ...) (machine_usable() ?: device_gone(dev) ?: dev->ops->fn(dev, __VA_ARGS__))
 
 /* A channel's regions have one size. */
 static inline uint64_t region_size(const struct neuron_gen *gen)

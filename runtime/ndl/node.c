@@ -234,7 +234,8 @@ static int bdf_attached(int index, struct ndl_bdf *bdf)
 	return err;
 }
 
-/* For a driver that cannot say: it numbers the functions it is bound to in the order of the bus. */
+/* The address of a device whose driver cannot say it: it numbers the functions it is bound to in
+ * the order of the bus. */
 static int bdf_in_order(int index, struct ndl_bdf *bdf)
 {
 	unsigned int domain, bus, slot, func;

@@ -34,7 +34,7 @@ static inline struct node_device *node_device(ndl_device_t *dev)
  */
 int node_ioctl(int fd, unsigned long request, void *arg);
 
-/* With O_RDWR it is attached; returns a descriptor or -errno */
+/* Opens a node; with O_RDWR the process is attached. Returns a descriptor or -errno */
 int node_open(int index, int flags);
 /* a file's first line; 0 or -errno */
 int node_read_line(const char *path, char *line, size_t size);

@@ -355,7 +355,7 @@ static bool queue_ready(ndl_device_t *dev, uint32_t eng, uint32_t qid)
 	return q.used && q.rx_handle && served_chunk_known(chip, q.rx_handle);
 }
 
-/* Of a queue that is the process's a doorbell cannot fail, and nobody waits for it. */
+/* A doorbell of the process's own queue cannot fail, and nobody waits for it. */
 static int queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx)
 {
 	struct wire_call *c = CALL(dev, .op = WIRE_QUEUE_START, .arg = { eng, qid, tx, rx });

@@ -219,7 +219,7 @@ int served_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
 	return unmap(served_device(dev), va);
 }
 
-/* In pieces, between which others copy */
+/* Copies in pieces, so that other clients copy in between */
 int served_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 		    uint64_t dst_offset, uint64_t size)
 {

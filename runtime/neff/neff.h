@@ -20,12 +20,11 @@ extern "C" {
 #endif
 
 #define NEFF_HEADER_SIZE 1024
-#define NEFF_MAX_DIMS 8
-#define NEFF_MAX_SUBGRAPHS 128u
+#define NEFF_MAX_DIMS 16
 #define NEFF_MAX_SOURCE 255 /* bytes of a tensor's name in the compiled model */
 /* The emulator's instruction set: no real device may load it */
 #define NEFF_FEATURE_EMU (1ull << 62)
-/* It has custom operators; the public name of the feature, the bit is not public */
+/* The file has custom operators; the public name of the feature, the bit is not public */
 #define NEFF_FEATURE_CUSTOM_OPS (1ull << 61)
 
 struct neff_header {
@@ -232,7 +231,6 @@ struct neff_loop {
  * lies at an offset in the memory of virtual variables, a complex one's halves at two, one without
  * elements at none. A result that nobody needs is nowhere.
  */
-#define NEFF_MAX_CALL_ARRAYS 256
 #define NEFF_CALL_NOWHERE UINT64_MAX
 struct neff_call_array {
 	char type[12]; /* XLA's name: "f32", "pred" */
@@ -275,10 +273,10 @@ struct neff_collective {
 	uint32_t members; /* of a group; 2 of pairs, 0 of numbers */
 	uint32_t nranks; /* in the list */
 	uint32_t *rank; /* groups, or pairs, one behind the other */
+	uint64_t from_off, to_off; /* of a model that was read: where in the scratchpad they lie */
 };
 
 #define NEFF_MAX_RANKS 256u
-#define NEFF_MAX_COLLECTIVES 4096u
 /* Semaphores that the runtime takes of the program's, the last ones, for them */
 #define NEFF_COLLECTIVE_SEMAPHORES 2u
 
@@ -323,7 +321,7 @@ struct neff_limits {
 	/* unpacked bytes of all members (default 64 times the file + 256 MiB, at most 8 GiB) */
 	uint64_t max_payload;
 	uint64_t max_json; /* bytes of all JSON members (default 32 times the file + 1 MiB) */
-	unsigned int max_members; /* default 65536 */
+	unsigned int max_members; /* default 65536, and one for each 64 bytes of the file */
 	bool validate_hash;
 	/*
 	 * The caller's account, or NULL. It is asked before memory is taken, with about as many

@@ -8,7 +8,9 @@
 #define GIB (1ull << 30)
 #define DEFAULT_MAX_FILE (8 * GIB)
 #define DEFAULT_MAX_PAYLOAD (8 * GIB)
-#define DEFAULT_MAX_MEMBERS 65536u
+/* Programs of many parts have a dozen members for each, whose headers shrink to some 60 bytes. */
+#define MEMBERS_BASE 65536u
+#define MEMBERS_RATIO 64
 /*
  * gzip can pack a thousand bytes into one. Models do not shrink like that, and memory for a
  * decompression bomb is real memory.
@@ -51,7 +53,9 @@ void neff_limits_set(struct neff_limits *l, const struct neff_limits *given, uin
 	if (!l->max_json)
 		l->max_json = against(size, JSON_BASE, JSON_RATIO, DEFAULT_MAX_PAYLOAD);
 	if (!l->max_members)
-		l->max_members = DEFAULT_MAX_MEMBERS;
+		l->max_members =
+			MEMBERS_BASE + (unsigned int)((size < l->max_file ? size : l->max_file) /
+						      MEMBERS_RATIO % INT32_MAX);
 }
 
 int neff_stop(const struct neff_limits *limits, struct neff_error *err)

@@ -6,13 +6,13 @@
 #ifndef NEFF_CALLED_H
 #define NEFF_CALLED_H
 
-/* One of a model's inputs, or one of its outputs */
+/* An input or an output of a model, with its names */
 struct neff_called {
 	const char *name; /* the NEFF's */
 	const char *source; /* the compiled model's own; NULL or "": the NEFF does not say */
 };
 
-/* Whose names go first, where names may be read both ways */
+/* Whether the model's own names or the file's go first, where a name may be read both ways */
 enum neff_naming { NEFF_OF_MODEL, NEFF_OF_FILE };
 
 /*

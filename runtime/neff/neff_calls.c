@@ -110,7 +110,7 @@ static int read_array(const struct reading *r, const json_t *o, struct neff_call
 		return call_fail(r, "an array of an unknown 'dtype'");
 	if (!json_is_array(shape) || json_array_size(shape) > NEFF_MAX_DIMS ||
 	    !json_is_array(off) || json_array_size(off) > 2)
-		return call_fail(r, "an array without 'shape' of up to 8 and 'off' of up to 2");
+		return call_fail(r, "an array without 'shape' of up to 16 and 'off' of up to 2");
 	strcpy(a->type, types[t].name);
 	a->ndim = (unsigned int)json_array_size(shape);
 	a->noff = (unsigned int)json_array_size(off);
@@ -125,29 +125,19 @@ static int read_array(const struct reading *r, const json_t *o, struct neff_call
 	return 0;
 }
 
-static int graph_named(const struct neff_model *model, const char *name)
-{
-	for (unsigned int i = 0; name && i < model->nsubgraphs; i++)
-		if (!strcmp(model->subgraphs[i].name, name))
-			return (int)i;
-	return -1;
-}
-
-static int read_call(const struct reading *r, const json_t *o, const struct neff_model *model,
+static int read_call(const struct reading *r, const json_t *o, const json_t *graphs,
 		     struct neff_call *c)
 {
 	const json_t *in = json_object_get(o, "in"), *out = json_object_get(o, "out");
 	const char *target = json_string_value(json_object_get(o, "target"));
-	const int after = graph_named(model, json_string_value(json_object_get(o, "after")));
+	const int after = neff_graph_named(graphs, json_object_get(o, "after"));
 	int ret = 0;
 
 	if (after < 0 || !target || !neff_name_ok(target) ||
 	    !take_number(json_object_get(o, "index"), &c->index))
 		return call_fail(r, "'after' is no graph, or no good 'target' or 'index'");
-	if (!json_is_array(in) || !json_is_array(out) ||
-	    json_array_size(in) > NEFF_MAX_CALL_ARRAYS ||
-	    json_array_size(out) > NEFF_MAX_CALL_ARRAYS)
-		return call_fail(r, "no 'in' and 'out' of up to 256 arrays");
+	if (!json_is_array(in) || !json_is_array(out))
+		return call_fail(r, "no 'in' and 'out'");
 	c->guarded = json_object_get(o, "if");
 	if (c->guarded && !take_number(json_object_get(o, "if"), &c->guard))
 		return call_fail(r, "'if' is no offset");
@@ -165,27 +155,51 @@ static int read_call(const struct reading *r, const json_t *o, const struct neff
 	return ret;
 }
 
-int neff_calls_read(const json_t *calls, struct neff_model *model, struct neff_error *err)
+/* Memory for one more: it grows with what was read, not with what the list says of itself. */
+static bool grow(struct neff_model *model)
+{
+	const unsigned int n = model->ncalls;
+	struct neff_call *p;
+
+	if (n & (n - 1))
+		return true;
+	p = reallocarray(model->calls, n ? 2 * (size_t)n : 1, sizeof(*p));
+	if (!p)
+		return false;
+	model->calls = p;
+	memset(p + n, 0, (n ? n : 1) * sizeof(*p));
+	return true;
+}
+
+int neff_calls_read(const json_t *calls, const json_t *graphs, struct neff_model *model,
+		    struct neff_error *err)
 {
 	const size_t n = json_array_size(calls);
 	int ret = 0;
 
 	if (!calls)
 		return 0;
-	if (!json_is_array(calls) || !n || n > NEFF_MAX_SUBGRAPHS)
-		return neff_fail(err, "kelf-0.json: 'calls' is not a list of 1 to %u",
-				 NEFF_MAX_SUBGRAPHS);
-	model->calls = calloc(n, sizeof(*model->calls));
-	if (!model->calls)
-		return neff_nomem(err);
+	if (!json_is_array(calls) || !n)
+		return neff_fail(err, "kelf-0.json: 'calls' is not a list with something in it");
 	while (!ret && model->ncalls < n) {
 		const struct reading r = { model->ncalls, err };
 
-		ret = read_call(&r, json_array_get(calls, model->ncalls), model,
+		if (!grow(model))
+			return neff_nomem(err);
+		ret = read_call(&r, json_array_get(calls, model->ncalls), graphs,
 				&model->calls[model->ncalls]);
 		model->ncalls++;
 	}
 	return ret;
+}
+
+bool *neff_loop_edges(const struct neff_model *model)
+{
+	bool *edge = calloc(model->nsubgraphs + 1, sizeof(*edge));
+
+	for (unsigned int i = 0; edge && i < model->nloops; i++)
+		edge[model->loops[i].first - 1] = edge[model->loops[i].last] = true;
+	return edge;
 }
 
 /* The end of the virtual variables that all parts have */
@@ -219,7 +233,8 @@ static int check_array(const struct reading *r, const struct neff_call_array *a,
 	return 0;
 }
 
-static int check_call(const struct reading *r, const struct neff_model *model, uint64_t end)
+static int check_call(const struct reading *r, const struct neff_model *model, const bool *edge,
+		      uint64_t end)
 {
 	const struct neff_call *c = &model->calls[r->call];
 	int ret = 0;
@@ -227,9 +242,8 @@ static int check_call(const struct reading *r, const struct neff_model *model, u
 	if (c->after + 1 >= neff_programs(model) ||
 	    (r->call && c->after < model->calls[r->call - 1].after))
 		return call_fail(r, "no subgraph behind it, or the call before it comes later");
-	for (unsigned int i = 0; i < model->nloops; i++)
-		if (model->loops[i].first == c->after + 1 || model->loops[i].last == c->after)
-			return call_fail(r, "a loop begins or ends behind the same subgraph");
+	if (edge[c->after])
+		return call_fail(r, "a loop begins or ends behind the same subgraph");
 	if (c->guarded && c->guard >= end)
 		return call_fail(r, "'if' is outside of the virtual variables");
 	for (unsigned int i = 0; !ret && i < c->nin + c->nout; i++)
@@ -240,10 +254,12 @@ static int check_call(const struct reading *r, const struct neff_model *model, u
 int neff_calls_check(const struct neff_model *model, struct neff_error *err)
 {
 	const uint64_t end = scratch_end(model);
-	int ret = 0;
+	bool *edge = neff_loop_edges(model);
+	int ret = edge ? 0 : neff_nomem(err);
 
 	for (unsigned int i = 0; !ret && i < model->ncalls; i++)
-		ret = check_call(&(struct reading){ i, err }, model, end);
+		ret = check_call(&(struct reading){ i, err }, model, edge, end);
+	free(edge);
 	return ret;
 }
 

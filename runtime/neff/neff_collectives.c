@@ -124,24 +124,22 @@ static int lists_read(const json_t *lists, unsigned int i, struct neff_collectiv
 	return 0;
 }
 
-static int behind_read(const json_t *o, unsigned int i, const struct neff_model *model,
+static int behind_read(const json_t *o, unsigned int i, const json_t *graphs,
 		       struct neff_collective *c, struct neff_error *err)
 {
-	const char *name = json_string_value(json_object_get(o, "behind"));
 	const json_t *bytes = json_object_get(o, "bytes");
+	const int behind = neff_graph_named(graphs, json_object_get(o, "behind"));
 
-	for (c->behind = 0; c->behind < model->nsubgraphs; c->behind++)
-		if (name && !strcmp(model->subgraphs[c->behind].name, name))
-			break;
-	if (c->behind == model->nsubgraphs)
+	if (behind < 0)
 		return wrong(err, i, "'behind' is not a graph");
+	c->behind = (uint32_t)behind;
 	if (!json_is_integer(bytes) || json_integer_value(bytes) <= 0)
 		return wrong(err, i, "'bytes' is not a number above 0");
 	c->bytes = (uint64_t)json_integer_value(bytes);
 	return 0;
 }
 
-static int collective_read(const json_t *o, unsigned int i, const struct neff_model *model,
+static int collective_read(const json_t *o, unsigned int i, const json_t *graphs,
 			   struct neff_collective *c, struct neff_error *err)
 {
 	int ret = op_read(o, i, &c->op, err);
@@ -150,13 +148,30 @@ static int collective_read(const json_t *o, unsigned int i, const struct neff_mo
 	if (ret || !passes(c))
 		return ret;
 	ret = name_read(o, "from", i, &c->from, err);
-	ret = ret ? ret : behind_read(o, i, model, c, err);
+	ret = ret ? ret : behind_read(o, i, graphs, c, err);
 	return ret ? ret
 		   : lists_read(json_object_get(o, c->op == NEFF_PERMUTE ? "pairs" : "groups"), i,
 				c, err);
 }
 
-int neff_collectives_read(const json_t *kelf, struct neff_model *model, struct neff_error *err)
+/* Memory for one more: it grows with what was read, not with what the list says of itself. */
+static bool grow(struct neff_model *model)
+{
+	const unsigned int n = model->ncollectives;
+	struct neff_collective *p;
+
+	if (n & (n - 1))
+		return true;
+	p = reallocarray(model->collectives, n ? 2 * (size_t)n : 1, sizeof(*p));
+	if (!p)
+		return false;
+	model->collectives = p;
+	memset(p + n, 0, (n ? n : 1) * sizeof(*p));
+	return true;
+}
+
+int neff_collectives_read(const json_t *kelf, const json_t *graphs, struct neff_model *model,
+			  struct neff_error *err)
 {
 	const json_t *list = json_object_get(kelf, "collectives");
 	const json_t *ranks = json_object_get(kelf, "ranks");
@@ -174,17 +189,15 @@ int neff_collectives_read(const json_t *kelf, struct neff_model *model, struct n
 				 "kelf-0.json: 'ranks' is not a number from 1 to %u, or not a "
 				 "multiple of 'partitions'",
 				 NEFF_MAX_RANKS);
-	if (!json_is_array(list) || n > NEFF_MAX_COLLECTIVES)
-		return neff_fail(err, "kelf-0.json: 'collectives' is not a list of at most %u",
-				 NEFF_MAX_COLLECTIVES);
+	if (!json_is_array(list))
+		return neff_fail(err, "kelf-0.json: 'collectives' is not a list");
 	model->ranks = (uint32_t)json_integer_value(ranks);
 	model->partitions = (uint32_t)json_integer_value(partitions);
-	model->collectives = calloc(n + 1, sizeof(*model->collectives));
-	if (!model->collectives)
-		return neff_nomem(err);
 	for (size_t i = 0; !ret && i < n; i++) {
+		if (!grow(model))
+			return neff_nomem(err);
 		model->ncollectives++;
-		ret = collective_read(json_array_get(list, i), (unsigned int)i, model,
+		ret = collective_read(json_array_get(list, i), (unsigned int)i, graphs,
 				      &model->collectives[i], err);
 	}
 	return ret;
@@ -202,55 +215,101 @@ void neff_collectives_free(struct neff_model *model)
 
 /* Checking */
 
-/* A place in the scratchpad */
+/* A place in the scratchpad that a collective reads, or writes */
 struct area {
 	uint64_t start, end;
+	unsigned int of; /* the collective */
+	uint32_t behind; /* of numbers none of the parts */
+	bool hard; /* no other may meet it */
 };
 
-/* The virtual variable of a name, of that size, which lies in one place in all parts that have it */
-static int area_of(const struct neff_model *model, unsigned int i, const char *name, uint64_t size,
-		   struct area *area, struct neff_error *err)
+/* What a check looks things up in */
+struct check {
+	const struct neff_model *model;
+	json_t *virtuals; /* the first of a name: subgraph << 16 | variable; -1: they differ */
+	bool *edge; /* where a loop begins or ends */
+	struct area *area;
+	unsigned int nareas;
+	struct neff_error *err;
+};
+
+static const struct neff_var *var_at(const struct neff_model *model, json_int_t at)
 {
-	const struct neff_var *found = NULL;
+	return &model->subgraphs[at >> 16].vars[at & 0xffff];
+}
 
-	for (unsigned int k = 0; k < model->nsubgraphs; k++) {
-		const struct neff_subgraph *sg = &model->subgraphs[k];
+/* Lists a virtual variable, which lies in one place in all parts that have it. */
+static int list_virtual(json_t *virtuals, const struct neff_model *model, json_int_t at)
+{
+	const struct neff_var *v = var_at(model, at), *there;
+	json_t *known = json_object_get(virtuals, v->name);
 
-		for (unsigned int v = 0; v < sg->nvars; v++) {
-			const struct neff_var *var = &sg->vars[v];
+	if (v->type != NEFF_VAR_VIRTUAL)
+		return 0;
+	if (!known)
+		return json_object_set_new(virtuals, v->name, json_integer(at));
+	if (json_integer_value(known) < 0)
+		return 0;
+	there = var_at(model, json_integer_value(known));
+	return there->backing_off == v->backing_off && there->size == v->size
+		       ? 0
+		       : json_integer_set(known, -1);
+}
 
-			if (var->type != NEFF_VAR_VIRTUAL || strcmp(var->name, name))
-				continue;
-			if (found &&
-			    (found->backing_off != var->backing_off || found->size != var->size))
-				return wrong(err, i, "a variable that lies in two places");
-			found = var;
-		}
-	}
-	if (!found || found->size != size)
-		return neff_fail(err,
+static json_t *virtuals_of(const struct neff_model *model)
+{
+	json_t *virtuals = json_object();
+	int ret = virtuals ? 0 : -1;
+
+	for (unsigned int k = 0; !ret && k < model->nsubgraphs; k++)
+		for (unsigned int i = 0; !ret && i < model->subgraphs[k].nvars; i++)
+			ret = list_virtual(virtuals, model, (json_int_t)k << 16 | i);
+	if (!ret)
+		return virtuals;
+	json_decref(virtuals);
+	return NULL;
+}
+
+/* The area of a name's variable, which has that size */
+static int area_add(struct check *c, unsigned int i, const char *name, uint64_t size, bool written)
+{
+	const struct neff_collective *of = &c->model->collectives[i];
+	const json_t *at = json_object_get(c->virtuals, name);
+	const struct neff_var *var;
+
+	if (at && json_integer_value(at) < 0)
+		return wrong(c->err, i, "a variable that lies in two places");
+	var = at ? var_at(c->model, json_integer_value(at)) : NULL;
+	if (!var || var->size != size)
+		return neff_fail(c->err,
 				 "kelf-0.json: collectives[%u]: '%.64s' is not a virtual variable "
 				 "of %llu bytes",
 				 i, name, (unsigned long long)size);
-	*area = (struct area){ found->backing_off, found->backing_off + found->size };
-	return area->end < area->start ? wrong(err, i, "a variable beyond all addresses") : 0;
+	if (var->backing_off + var->size < var->size)
+		return wrong(c->err, i, "a variable beyond all addresses");
+	c->area[c->nareas++] = (struct area){
+		.start = var->backing_off,
+		.end = var->backing_off + var->size,
+		.of = i,
+		.behind = passes(of) ? of->behind : UINT32_MAX,
+		.hard = written,
+	};
+	return 0;
 }
 
-static int areas_of(const struct neff_model *model, unsigned int i, struct area *from,
-		    struct area *to, struct neff_error *err)
+static int areas_add(struct check *k, unsigned int i)
 {
-	const struct neff_collective *c = &model->collectives[i];
+	const struct neff_collective *c = &k->model->collectives[i];
 	const uint64_t n = c->op == NEFF_PERMUTE ? 1 : c->members;
 	uint64_t all;
 	int ret;
 
-	*from = (struct area){ 0, 0 };
 	if (!passes(c))
-		return area_of(model, i, c->to, sizeof(uint32_t), to, err);
+		return area_add(k, i, c->to, sizeof(uint32_t), true);
 	if (__builtin_mul_overflow(c->bytes, n, &all))
-		return wrong(err, i, "more bytes than there are");
-	ret = area_of(model, i, c->from, c->op == NEFF_ALL_TO_ALL ? all : c->bytes, from, err);
-	return ret ? ret : area_of(model, i, c->to, all, to, err);
+		return wrong(k->err, i, "more bytes than there are");
+	ret = area_add(k, i, c->from, c->op == NEFF_ALL_TO_ALL ? all : c->bytes, false);
+	return ret ? ret : area_add(k, i, c->to, all, true);
 }
 
 /* Is each rank in one group? Or in a pair as the first at most once, as the second at most once? */
@@ -279,60 +338,129 @@ static int ranks_check(const struct neff_model *model, unsigned int i, struct ne
 	return 0;
 }
 
-static int behind_check(const struct neff_model *model, unsigned int i, struct neff_error *err)
+static int behind_check(const struct check *k, unsigned int i)
 {
-	const struct neff_collective *c = &model->collectives[i];
+	const struct neff_collective *c = &k->model->collectives[i];
 
-	if (c->behind + 1 >= neff_programs(model))
-		return wrong(err, i, "no part is behind it");
+	if (c->behind + 1 >= neff_programs(k->model))
+		return wrong(k->err, i, "no part is behind it");
 	if (i && passes(c - 1) && c->behind < c[-1].behind)
-		return wrong(err, i, "not in the order of the parts");
-	for (unsigned int l = 0; l < model->nloops; l++)
-		if (c->behind == model->loops[l].last || c->behind + 1 == model->loops[l].first)
-			return wrong(err, i, "where a loop begins or ends");
+		return wrong(k->err, i, "not in the order of the parts");
+	if (k->edge[c->behind])
+		return wrong(k->err, i, "where a loop begins or ends");
 	return 0;
 }
 
-static bool meet(const struct area *a, const struct area *b)
+static int by_start(const void *a, const void *b)
 {
-	return a->start < b->end && b->start < a->end;
+	const struct area *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* What is written behind a part is neither read nor written by another collective there. */
-static int apart_check(const struct neff_model *model, const struct area *from,
-		       const struct area *to, unsigned int i, struct neff_error *err)
+static int by_part(const void *a, const void *b)
 {
-	const struct neff_collective *c = model->collectives;
+	const struct area *x = a, *y = b;
 
-	for (unsigned int k = 0; k <= i; k++) {
-		const bool same = passes(&c[i]) && passes(&c[k]) && c[k].behind == c[i].behind;
+	if (x->behind != y->behind)
+		return x->behind < y->behind ? -1 : 1;
+	return by_start(a, b);
+}
 
-		if (passes(&c[k]) && passes(&c[i]) && !same)
-			continue;
-		if (meet(&to[i], &from[k]) || meet(&to[k], &from[i]) ||
-		    (k != i && meet(&to[i], &to[k])))
-			return wrong(err, i, "writes where another one reads or writes");
+/* What reaches furthest of the areas so far */
+struct reach {
+	uint64_t end;
+	unsigned int of;
+};
+
+static void reach_on(struct reach *r, const struct area *a)
+{
+	if (a->end > r->end)
+		*r = (struct reach){ a->end, a->of };
+}
+
+/* Of areas in the order of their starts: 0, or the later collective of two that meet, from 1 on */
+static unsigned int find_meeting(const struct area *area, unsigned int n)
+{
+	struct reach any = { 0 }, hard = { 0 };
+
+	for (unsigned int i = 0; i < n; i++) {
+		const struct area *a = &area[i];
+		const struct reach *r = a->hard ? &any : &hard;
+
+		if (a->start < r->end)
+			return 1 + (a->of > r->of ? a->of : r->of);
+		reach_on(&any, a);
+		if (a->hard)
+			reach_on(&hard, a);
 	}
 	return 0;
+}
+
+/*
+ * What is written behind a part is neither read nor written by another collective there. Numbers
+ * are there from the begin on, so nothing else is where they are.
+ */
+static int apart_check(struct check *k)
+{
+	unsigned int found = 0;
+
+	qsort(k->area, k->nareas, sizeof(*k->area), by_part);
+	for (unsigned int i = 0, end; !found && i < k->nareas; i = end) {
+		for (end = i + 1; end < k->nareas; end++)
+			if (k->area[end].behind != k->area[i].behind)
+				break;
+		found = find_meeting(k->area + i, end - i);
+	}
+	for (unsigned int i = 0; i < k->nareas; i++)
+		k->area[i].hard = k->area[i].behind == UINT32_MAX;
+	qsort(k->area, k->nareas, sizeof(*k->area), by_start);
+	if (!found)
+		found = find_meeting(k->area, k->nareas);
+	return found ? wrong(k->err, found - 1, "writes where another one reads or writes") : 0;
 }
 
 int neff_collectives_check(const struct neff_model *model, struct neff_error *err)
 {
-	struct area *area = calloc(2 * (size_t)model->ncollectives + 1, sizeof(*area));
-	struct area *from = area, *to = area + model->ncollectives;
-	int ret = area ? 0 : neff_nomem(err);
+	struct check k = { .model = model, .err = err };
+	int ret = 0;
 
+	if (!model->ncollectives)
+		return 0;
+	k.virtuals = virtuals_of(model);
+	k.edge = neff_loop_edges(model);
+	k.area = calloc(2 * (size_t)model->ncollectives, sizeof(*k.area));
+	if (!k.virtuals || !k.edge || !k.area)
+		ret = neff_nomem(err);
 	for (unsigned int i = 0; !ret && i < model->ncollectives; i++) {
-		const struct neff_collective *c = &model->collectives[i];
-
-		ret = areas_of(model, i, &from[i], &to[i], err);
-		if (!ret && passes(c))
+		ret = areas_add(&k, i);
+		if (!ret && passes(&model->collectives[i]))
 			ret = ranks_check(model, i, err);
-		if (!ret && passes(c))
-			ret = behind_check(model, i, err);
-		if (!ret)
-			ret = apart_check(model, from, to, i, err);
+		if (!ret && passes(&model->collectives[i]))
+			ret = behind_check(&k, i);
 	}
-	free(area);
+	ret = ret ? ret : apart_check(&k);
+	json_decref(k.virtuals);
+	free(k.edge);
+	free(k.area);
 	return ret;
+}
+
+int neff_collectives_place(struct neff_model *model, struct neff_error *err)
+{
+	json_t *virtuals = model->ncollectives ? virtuals_of(model) : NULL;
+
+	if (model->ncollectives && !virtuals)
+		return neff_nomem(err);
+	for (unsigned int i = 0; i < model->ncollectives; i++) {
+		struct neff_collective *c = &model->collectives[i];
+		const json_t *from = c->from ? json_object_get(virtuals, c->from) : NULL;
+		const json_t *to = json_object_get(virtuals, c->to);
+
+		c->to_off = var_at(model, json_integer_value(to))->backing_off;
+		if (from)
+			c->from_off = var_at(model, json_integer_value(from))->backing_off;
+	}
+	json_decref(virtuals);
+	return 0;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "neff_custom.h"
+#include "neuron/hw/gpsimd.h"
 
 static json_t *arg_to_json(const struct neff_subgraph *sg, const struct neff_custom_arg *a)
 {
@@ -49,7 +50,7 @@ static int tensor_read(const json_t *o, const json_t *vars, struct neff_custom_a
 	const json_t *id = name ? json_object_get(vars, name) : NULL;
 
 	if (!id || !dtype || !json_is_integer(off) || json_integer_value(off) < 0 ||
-	    !json_is_array(shape) || json_array_size(shape) > NEFF_MAX_DIMS)
+	    !json_is_array(shape) || json_array_size(shape) > NEURON_GPS_DIMS)
 		return -EINVAL;
 	a->var = (uint32_t)json_integer_value(id);
 	a->offset = (uint64_t)json_integer_value(off);
@@ -133,7 +134,7 @@ static int arg_check(const struct neff_subgraph *sg, const struct neff_custom_ar
 	if (a->write && (v->type == NEFF_VAR_INPUT || v->type == NEFF_VAR_FILE))
 		return -EINVAL;
 	*reason = "no such type";
-	if (!bytes || a->ndim > NEFF_MAX_DIMS)
+	if (!bytes || a->ndim > NEURON_GPS_DIMS)
 		return -EINVAL;
 	*reason = "its bytes are not in its variable";
 	for (unsigned int d = 0; d < a->ndim; d++)

@@ -145,3 +145,11 @@ bool neff_file_name_ok(const char *name)
 
 	return n && n <= 90 && name[0] != '.' && strspn(name, set) == n;
 }
+
+int neff_graph_named(const json_t *graphs, const json_t *name)
+{
+	const char *s = json_string_value(name);
+	const json_t *number = s ? json_object_get(graphs, s) : NULL;
+
+	return number ? (int)json_integer_value(number) : -1;
+}

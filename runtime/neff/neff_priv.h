@@ -57,9 +57,16 @@ int neff_check_model(const struct neff_model *model, const struct neff_limits *l
 		     struct neff_error *err);
 /* Collectives from and to JSON, their end, and whether they fit the model (neff_collectives.c) */
 void neff_collectives_to_json(const struct neff_model *model, json_t *kelf);
-int neff_collectives_read(const json_t *kelf, struct neff_model *model, struct neff_error *err);
+int neff_collectives_read(const json_t *kelf, const json_t *graphs, struct neff_model *model,
+			  struct neff_error *err);
 void neff_collectives_free(struct neff_model *model);
 int neff_collectives_check(const struct neff_model *model, struct neff_error *err);
+/* After the check: finds the places of what passes. 0 or -ENOMEM */
+int neff_collectives_place(struct neff_model *model, struct neff_error *err);
+/* A graph's number in an object that has the numbers by names; -1: name is none */
+int neff_graph_named(const json_t *graphs, const json_t *name);
+/* By part: does a loop begin behind it, or end with it? The caller frees it; NULL: no memory */
+bool *neff_loop_edges(const struct neff_model *model);
 /* Semaphores that its programs may use, from 0 on */
 static inline unsigned int neff_program_semaphores(const struct neff_model *model)
 {

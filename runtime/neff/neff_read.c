@@ -105,17 +105,14 @@ static int engine_load(struct neff_reader *r, const struct neuron_target *target
 static int constant_share(struct neff_reader *r, const struct neff_model *model,
 			  const struct neff_subgraph *sg, struct neff_var *v, const json_t *var)
 {
-	const char *name = json_string_value(json_object_get(var, "graph"));
 	json_int_t of = json_integer_value(json_object_get(var, "graph_var_id"));
+	int k = neff_graph_named(r->graphs, json_object_get(var, "graph"));
+	const struct neff_subgraph *graph = k < 0 ? sg : &model->subgraphs[k];
 
-	for (uint32_t k = 0; name && &model->subgraphs[k] != sg; k++) {
-		const struct neff_subgraph *graph = &model->subgraphs[k];
-
-		if (strcmp(graph->name, name) || of < 0 || of >= graph->nvars ||
-		    !graph->vars[of].file_name || strcmp(graph->vars[of].file_name, v->file_name))
-			continue;
+	if (graph != sg && of >= 0 && of < graph->nvars && graph->vars[of].file_name &&
+	    !strcmp(graph->vars[of].file_name, v->file_name)) {
 		v->shared = true;
-		v->of_graph = k;
+		v->of_graph = (uint32_t)k;
 		v->of_var = (uint32_t)of;
 		return 0;
 	}
@@ -155,8 +152,8 @@ static int constants_load(struct neff_reader *r, const struct neff_model *model,
 }
 
 /*
- * Whose names a program's engines have. One for NeuronCore-v1 runs on later cores too, and calls
- * the Vector engine what they call GpSimd; every program begins with its version.
+ * Whose names a program's engines have. One for NeuronCore-v1 runs on v2 and later too, and calls
+ * the Vector engine what those call GpSimd; every program begins with its version.
  */
 static const struct neuron_target *names_of(struct neff_reader *r,
 					    const struct neuron_target *target,
@@ -206,9 +203,8 @@ static int subgraph_entry(struct neff_reader *r, struct neff_model *model, const
 		return neff_fail(r->err, "kelf-0.json: graphs[%u]: no good name or definition",
 				 model->nsubgraphs);
 
-	for (unsigned int i = 0; i < model->nsubgraphs; i++)
-		if (!strcmp(model->subgraphs[i].name, name))
-			return neff_fail(r->err, "kelf-0.json: two graphs '%.64s'", name);
+	if (json_object_get(r->graphs, name))
+		return neff_fail(r->err, "kelf-0.json: two graphs '%.64s'", name);
 
 	snprintf(path, sizeof(path), "%s/def.json", name);
 	if (strcmp(path, definition))
@@ -218,20 +214,11 @@ static int subgraph_entry(struct neff_reader *r, struct neff_model *model, const
 				 model->nsubgraphs, definition, path);
 
 	sg->name = strdup(name);
-	if (!sg->name)
+	if (!sg->name ||
+	    json_object_set_new(r->graphs, name, json_integer((json_int_t)model->nsubgraphs)))
 		return neff_nomem(r->err);
 	model->nsubgraphs++;
 	return subgraph_load(r, model, sg, definition);
-}
-
-static int subgraph_named(const struct neff_model *model, const json_t *name)
-{
-	const char *s = json_string_value(name);
-
-	for (unsigned int i = 0; s && i < model->nsubgraphs; i++)
-		if (!strcmp(model->subgraphs[i].name, s))
-			return (int)i;
-	return -1;
 }
 
 static int loops_load(struct neff_reader *r, struct neff_model *model, const json_t *loops)
@@ -240,17 +227,18 @@ static int loops_load(struct neff_reader *r, struct neff_model *model, const jso
 
 	if (!loops)
 		return 0;
-	if (!json_is_array(loops) || !n || n > NEFF_MAX_SUBGRAPHS)
+	/* each begins with another graph */
+	if (!json_is_array(loops) || !n || n > model->nsubgraphs)
 		return neff_fail(r->err, "kelf-0.json: 'loops' is not a list of 1 to %u",
-				 NEFF_MAX_SUBGRAPHS);
+				 model->nsubgraphs);
 	model->loops = calloc(n, sizeof(*model->loops));
 	if (!model->loops)
 		return neff_nomem(r->err);
 	for (; model->nloops < n; model->nloops++) {
 		const json_t *o = json_array_get(loops, model->nloops);
 		const char *condition = json_string_value(json_object_get(o, "condition"));
-		int first = subgraph_named(model, json_object_get(o, "first"));
-		int last = subgraph_named(model, json_object_get(o, "last"));
+		int first = neff_graph_named(r->graphs, json_object_get(o, "first"));
+		int last = neff_graph_named(r->graphs, json_object_get(o, "last"));
 		const json_t *known = json_object_get(o, "iterations");
 		json_int_t iterations = json_integer_value(known);
 
@@ -279,17 +267,23 @@ static int kelf_load(struct neff_reader *r, struct neff_model *model, const json
 	size_t n = json_array_size(graphs);
 	int ret = 0;
 
-	if (!n || n > NEFF_MAX_SUBGRAPHS)
-		return neff_fail(r->err, "kelf-0.json: 'graphs' is not a list of 1 to %u",
-				 NEFF_MAX_SUBGRAPHS);
+	/* each has members of its own: its definition, and a program */
+	if (!n || n > r->count)
+		return neff_fail(r->err,
+				 "kelf-0.json: 'graphs' is not a list of 1 to %zu, as many as "
+				 "there are members",
+				 r->count);
+	if (neff_take(r, n * sizeof(*model->subgraphs)))
+		return -ENOMEM;
 	model->subgraphs = calloc(n, sizeof(*model->subgraphs));
-	if (!model->subgraphs)
+	r->graphs = json_object();
+	if (!model->subgraphs || !r->graphs)
 		return neff_nomem(r->err);
 	for (size_t i = 0; !ret && i < n; i++)
 		ret = subgraph_entry(r, model, json_array_get(graphs, i));
 	ret = ret ? ret : loops_load(r, model, json_object_get(kelf, "loops"));
-	ret = ret ? ret : neff_calls_read(json_object_get(kelf, "calls"), model, r->err);
-	return ret ? ret : neff_collectives_read(kelf, model, r->err);
+	ret = ret ? ret : neff_calls_read(json_object_get(kelf, "calls"), r->graphs, model, r->err);
+	return ret ? ret : neff_collectives_read(kelf, r->graphs, model, r->err);
 }
 
 static int info_load(struct neff_reader *r, struct neff_model *model)
@@ -349,7 +343,8 @@ static int model_load(struct neff_reader *r, struct neff_model *model)
 		ret = info_load(r, model);
 	if (!ret)
 		ret = library_load(r, model);
-	return ret ? ret : neff_check_model(model, &r->limits, r->err);
+	ret = ret ? ret : neff_check_model(model, &r->limits, r->err);
+	return ret ? ret : neff_collectives_place(model, r->err);
 }
 
 static int header_check(struct neff_reader *r, const struct neff_header *h,
@@ -440,6 +435,7 @@ static int read_source(struct neff_source *source, const struct neff_limits *lim
 		free(r.members[i].data);
 	}
 	free(r.members);
+	json_decref(r.graphs);
 
 	if (ret) {
 		neff_give(&r, r.taken);

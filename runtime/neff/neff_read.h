@@ -30,6 +30,7 @@ struct neff_reader {
 	struct neff_error *err;
 	struct neff_member *members;
 	size_t count, room;
+	json_t *graphs; /* the numbers of subgraphs by their names */
 	uint64_t unpacked;
 	uint64_t json, json_read; /* bytes of all *.json members, and of those that were parsed */
 	uint64_t taken; /* bytes taken from the caller's account */

@@ -7,6 +7,7 @@
 #include "neff_calls.h"
 #include "neff_priv.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct stages {
@@ -135,23 +136,24 @@ static const struct neff_var *condition_of(const struct neff_subgraph *sg, const
 	return NULL;
 }
 
-static int loop_check(const struct stages *s, unsigned int i)
+/* around: the loop that may be around it, and after the check the one that may be around the next */
+static int loop_check(const struct stages *s, unsigned int i, unsigned int *outer, int *around)
 {
-	const struct neff_loop *l = &s->model->loops[i];
+	const struct neff_loop *l = &s->model->loops[i], *o;
 	const struct neff_var *before, *last;
 
 	if (!l->first || l->last < l->first || l->last + 1 >= neff_programs(s->model))
 		return loop_fail(s, i,
 				 "no subgraph before it or behind it, or it ends before it begins");
-	for (unsigned int k = 0; k < i; k++) {
-		const struct neff_loop *o = &s->model->loops[k];
-		bool inside = l->first > o->first && l->last < o->last;
-
-		if (!inside && l->first < o->last + 2)
-			return loop_fail(s, i,
-					 "neither inside the loops before it nor, after another "
-					 "subgraph, behind them");
-	}
+	while (*around >= 0 && l->first >= s->model->loops[*around].last + 2)
+		*around = (int)outer[*around] - 1;
+	o = *around >= 0 ? &s->model->loops[*around] : NULL;
+	if ((i && l->first <= l[-1].first) || (o && l->last >= o->last))
+		return loop_fail(s, i,
+				 "neither inside the loops before it nor, after another "
+				 "subgraph, behind them");
+	outer[i] = (unsigned int)(*around + 1);
+	*around = (int)i;
 	before = condition_of(&s->model->subgraphs[l->first - 1], l->condition);
 	last = condition_of(&s->model->subgraphs[l->last], l->condition);
 	if (!before || !last || before->backing_off != last->backing_off)
@@ -166,9 +168,15 @@ static int loops_check(const struct stages *s)
 	int ret = json_object_size(s->out) || s->model->ncalls ? 0
 							       : neff_fail(s->err, "kelf-0.json: "
 										   "no outputs");
+	unsigned int *outer; /* the loop around each, from 1 on; 0: none */
+	int around = -1;
 
+	outer = calloc(s->model->nloops + 1, sizeof(*outer));
+	if (!ret && !outer)
+		ret = neff_nomem(s->err);
 	for (unsigned int i = 0; !ret && i < s->model->nloops; i++)
-		ret = loop_check(s, i);
+		ret = loop_check(s, i, outer, &around);
+	free(outer);
 	return ret;
 }
 

@@ -190,11 +190,12 @@ static void free_arrays(struct calling *c)
 static NRT_STATUS failed(const struct calling *c, int err)
 {
 	return err ? rt_fail(rt_status_from_errno(err), "NRT", "arrays of %.64s(%llu): %s",
-			     c->call->target, (unsigned long long)c->call->index, strerror(-err))
+			     c->call->target, (unsigned long long)c->call->index,
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
-/* Has the core's part of the job a mate? */
+/* The part of the job for the logical core's second core; NULL: it has one core */
 static struct rt_subgraph *mate_of(const struct rt_job *job)
 {
 	struct rt_subgraph *second = &job->sg[job->n / 2];
@@ -266,18 +267,34 @@ static NRT_STATUS make_call(struct calling *c)
 	return status;
 }
 
+/* Calls are in the order of the parts, which libneff has checked. */
+static unsigned int first_behind(const struct neff_model *neff, unsigned int part)
+{
+	unsigned int low = 0, high = neff->ncalls;
+
+	while (low < high) {
+		const unsigned int middle = low + (high - low) / 2;
+
+		if (neff->calls[middle].after < part)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 NRT_STATUS rt_calls_make(const struct rt_job *job, unsigned int part)
 {
 	const struct neff_model *neff = job->sg->model->neff;
 	NRT_STATUS status = NRT_SUCCESS;
 
-	for (unsigned int i = 0; i < neff->ncalls && !status; i++) {
+	for (unsigned int i = first_behind(neff, part); i < neff->ncalls && !status; i++) {
 		struct calling c = { .job = job, .call = &neff->calls[i] };
 		uint8_t wanted = 1;
 		int err = 0;
 
 		if (c.call->after != part)
-			continue;
+			break;
 		find_scratchpad(&c);
 		if (c.call->guarded)
 			err = copy(&c, c.call->guard, &wanted, sizeof(wanted), true);

@@ -28,7 +28,7 @@ static NRT_STATUS nq_make(struct rt_core *core, unsigned int type, unsigned int 
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV",
 			       "notification queue of nd%u nc%u: %s", core->device, core->nc,
-			       strerror(-err));
+			       rt_errno_text(err));
 	*nq = (struct rt_nq){ .ring = ring };
 	return NRT_SUCCESS;
 }
@@ -72,7 +72,7 @@ NRT_STATUS rt_core_errors_read(struct rt_core *core)
 	int err = ndl_notification_read(core->dev, core->nc, NEURON_NQ_ERROR, 0, core->error.next);
 
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "error queue of nd%u nc%u: %s",
-			     core->device, core->nc, strerror(-err))
+			     core->device, core->nc, rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
@@ -101,7 +101,7 @@ static NRT_STATUS was_reset(struct rt_core *core, int err)
 	if (err) {
 		core->broken = true;
 		return rt_fail(NRT_EXEC_UNIT_UNRECOVERABLE, "TDRV", "reset of nd%u nc%u failed: %s",
-			       core->device, core->nc, strerror(-err));
+			       core->device, core->nc, rt_errno_text(err));
 	}
 	status = make_rings(core);
 	core->broken = status != NRT_SUCCESS;
@@ -137,7 +137,7 @@ static NRT_STATUS lock_core(struct rt_core *core, const struct neuron_uuid *uuid
 		rt_holders_tell((int)core->device, 1u << core->nc);
 	return err ? rt_fail(err == -EBUSY ? NRT_LOAD_NOT_ENOUGH_NC : rt_status_from_errno(err),
 			     "TDRV", "nd%u nc%u is locked: %s", core->device, core->nc,
-			     strerror(-err))
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 

@@ -36,7 +36,7 @@ EXPORT NRT_STATUS nrtx_core_counters(uint32_t vnc, struct nrtx_core_counters *co
 	err = ndl_core_perf(core->dev, core->nc, &perf);
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", core->device,
-			       strerror(-err));
+			       rt_errno_text(err));
 	*counters = core->counters;
 	fill_perf(core->dev->gen->target, &perf, counters);
 	return NRT_SUCCESS;

@@ -81,14 +81,15 @@ static NRT_STATUS build_engine(struct rt_subgraph *sg, unsigned int e, uint64_t 
 	return NRT_SUCCESS;
 }
 
-/* Ends the turns of the queues of a part that the program executes again by itself. */
+/* Ends the descriptors of an iteration in the queues of a part that the program executes again by
+ * itself. */
 static NRT_STATUS end_turns(struct rt_subgraph *sg)
 {
 	int err = 0;
 
 	for (unsigned int q = 0; q < sg->nqueues && !err; q++)
 		err = rt_turn_add(&sg->queues[q]);
-	return err ? rt_fail(NRT_RESOURCE, "TDRV", "descriptors of a turn: %s", strerror(-err))
+	return err ? rt_fail(NRT_RESOURCE, "TDRV", "descriptors of a turn: %s", rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 

@@ -87,6 +87,12 @@ static NRT_STATUS copy_all(const struct rt_job *job, const struct rt_io *io, boo
 	return status;
 }
 
+static void undo_all(const struct rt_job *job, const struct rt_io *io)
+{
+	for (unsigned int i = 0; i < job->n; i++)
+		rt_io_undo(&job->sg[i], io);
+}
+
 static NRT_STATUS begin(const struct rt_job *job, NRT_STATUS status)
 {
 	return job->steps->begin ? job->steps->begin(job, status) : status;
@@ -110,8 +116,10 @@ static NRT_STATUS take_steps(const struct rt_job *job, const struct rt_io *io, u
 	uint64_t event = step_begin(RT_EVENT_kbl_exec_pre, job);
 	NRT_STATUS status = begin(job, rt_job_take(job->sg)), copied;
 
-	if (!status)
+	if (!status) {
+		rt_io_mate(job->sg, job->n, io);
 		status = copy_all(job, io, true);
+	}
 	step_end(RT_EVENT_kbl_exec_pre, job, event);
 	if (!status) {
 		event = step_begin(RT_EVENT_kbl_exec_wait, job);
@@ -121,10 +129,14 @@ static NRT_STATUS take_steps(const struct rt_job *job, const struct rt_io *io, u
 		step_end(RT_EVENT_kbl_exec_wait, job, event);
 	}
 	/* outputs of an execution that saw NaN are delivered */
-	if (rt_fatal(status))
+	if (rt_fatal(status)) {
+		undo_all(job, io);
 		return status;
+	}
 	event = step_begin(RT_EVENT_kbl_exec_post, job);
 	copied = copy_all(job, io, false);
+	if (copied)
+		undo_all(job, io);
 	step_end(RT_EVENT_kbl_exec_post, job, event);
 	if (job->steps->end)
 		job->steps->end(job, copied);

@@ -149,7 +149,7 @@ static NRT_STATUS make_list(struct rt_subgraph *sg, unsigned int n)
 		fill_list(sg, &g->table[i], i % LIST_TABLES, list, size);
 	err = ndl_memory_buf_copyin(sg->core->dev, g->list[n].handle, list, 0, size);
 	free(list);
-	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "a list: %s", strerror(-err))
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "a list: %s", rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
@@ -319,7 +319,7 @@ NRT_STATUS rt_gather_commit(struct rt_subgraph *sg)
 	if (!g)
 		return NRT_SUCCESS;
 	err = ndl_memory_buf_copyin(sg->core->dev, g->bells.handle, g->bell, 0, g->bells.size);
-	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "doorbells: %s", strerror(-err))
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "doorbells: %s", rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 

@@ -27,13 +27,15 @@ struct program {
 	uint64_t word; /* device address of what SP tells the others */
 	uint8_t *bytes;
 	size_t size, cap;
-	size_t part[NEFF_MAX_SUBGRAPHS]; /* where parts begin */
+	size_t *part; /* where parts begin */
 	unsigned int njumps;
-	struct {
-		size_t at;
-		unsigned int to;
-		bool if_zero;
-	} jump[NEFF_MAX_SUBGRAPHS];
+	struct aimed *jump; /* room for one of each part */
+};
+
+struct aimed {
+	size_t at;
+	unsigned int to;
+	bool if_zero;
 };
 
 static NRT_STATUS reserve(struct program *p, size_t n)
@@ -273,6 +275,10 @@ static NRT_STATUS assemble(struct program *p)
 	NRT_STATUS status = put(p, &start);
 	struct neuron_insn rounding;
 
+	p->part = calloc(p->sg->nparts, sizeof(*p->part));
+	p->jump = calloc(p->sg->nparts, sizeof(*p->jump));
+	if (!p->part || !p->jump)
+		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 	if (!status && rt_rounding_insn(p->sg->target, p->engine, p->sg->seed, &rounding)) {
 		p->sg->rounding[p->engine] = p->size;
 		status = put(p, &rounding);
@@ -308,7 +314,7 @@ static NRT_STATUS copy(const struct rt_subgraph *sg, const void *bytes, size_t a
 {
 	int err = ndl_memory_buf_copyin(sg->core->dev, sg->code.handle, (void *)bytes, at, size);
 
-	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "program: %s", strerror(-err))
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "program: %s", rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
@@ -377,8 +383,11 @@ NRT_STATUS rt_link_streams(struct rt_subgraph *sg)
 		status = load(&p[e], at);
 		at += FEED + p[e].size;
 	}
-	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++) {
 		free(p[e].bytes);
+		free(p[e].part);
+		free(p[e].jump);
+	}
 	/* one queue feeds all engines, so one doorbell begins an execution */
 	return status ? status : rt_feed_commit(sg, NEURON_ENG_SP);
 }

@@ -57,7 +57,7 @@ static NRT_STATUS read_neff(struct nrt_model *model, const void *bytes, size_t s
 	return rt_calls_check(model->neff);
 }
 
-/* By the two variables that have the public library tell of them */
+/* Do the two variables of the public library ask for numerical errors? */
 static bool wants_numerical_errors(void)
 {
 	const char *verbosity = secure_getenv("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY");
@@ -66,16 +66,30 @@ static bool wants_numerical_errors(void)
 	       rt_env_on("NEURON_FAIL_ON_NAN", false);
 }
 
-/* How often part i is executed; loops of which that is not known count as one iteration. */
-static double executions(const struct neff_model *neff, unsigned int i)
+static double iterations(const struct neff_loop *loop)
 {
-	double n = 1;
+	return loop->iterations ? (double)loop->iterations : 1; /* not known: as one */
+}
 
-	for (unsigned int l = 0; l < neff->nloops; l++)
-		if (neff->loops[l].first <= i && i <= neff->loops[l].last &&
-		    neff->loops[l].iterations)
-			n *= (double)neff->loops[l].iterations;
-	return n;
+/*
+ * What all parts of a core's program take, in milliseconds. Loops are in the order in which they
+ * begin, and each is inside another one or behind it.
+ */
+static double estimate(const struct nrt_model *model, struct rt_subgraph *sg)
+{
+	const struct neff_loop *loop = model->neff->loops;
+	const unsigned int n = neff_programs(model->neff);
+	unsigned int next = 0;
+	double often = 1, ms = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (next < model->neff->nloops && loop[next].first == i)
+			often *= iterations(&loop[next++]);
+		ms += often * ((double)rt_subgraph_time(&sg[i]) * SLOWER / 1e9 + PART_US / 1e3);
+		if (model->loops && rt_loop_ends(model, i))
+			often /= iterations(&loop[rt_loop_ends(model, i) - 1]);
+	}
+	return ms;
 }
 
 static uint32_t default_timeout(const struct nrt_model *model, uint32_t least)
@@ -86,10 +100,8 @@ static uint32_t default_timeout(const struct nrt_model *model, uint32_t least)
 
 	if (seconds && seconds < 1000000)
 		return (uint32_t)seconds * 1000;
-	for (unsigned int i = 0; i < model->nsubgraphs; i++)
-		ms += executions(model->neff, i % neff_programs(model->neff)) *
-		      ((double)rt_subgraph_time(&model->subgraph[i]) * SLOWER / 1e9 +
-		       PART_US / 1e3);
+	for (unsigned int i = 0; i < model->nsubgraphs; i += neff_programs(model->neff))
+		ms += estimate(model, &model->subgraph[i]);
 	return ms < MOST_TIMEOUT_MS ? (uint32_t)ms : MOST_TIMEOUT_MS;
 }
 

@@ -3,7 +3,7 @@
  * A model for logical cores of two cores: two subgraphs, each the program of one of them, or two
  * halves of parts (loops.c). They share inputs, outputs and a scratchpad in the memory that both
  * cores have, and wait for each other by semaphores (docs/neff.md, Logical cores). Both execs are
- * held throughout, the mate's taken first.
+ * held throughout, the second core's taken first.
  */
 #include "rt_exec.h"
 

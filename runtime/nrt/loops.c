@@ -24,12 +24,15 @@ struct loop {
 	const struct rt_var *condition;
 };
 
+/* No two begin or end behind one part, which libneff has checked. */
 struct rt_loops {
 	unsigned int n;
+	/* by part: the loop that begins with it, and that ends with it; NULL: none does */
+	const struct loop **begins, **ends;
 	struct loop loop[];
 };
 
-/* What a turn of a queue set consists of, counted before it is built */
+/* The descriptors of one iteration of a queue set, counted before they are built */
 struct count {
 	uint64_t tx, rx, rows;
 };
@@ -122,17 +125,19 @@ static NRT_STATUS join_ranks(struct nrt_model *model, bool *united)
 	return status ? status : rt_ranks_agree(model, *united && rt_pass_by_chip(model), united);
 }
 
-static NRT_STATUS join(struct nrt_model *model)
+static NRT_STATUS make_loops(struct nrt_model *model)
 {
 	const struct neff_model *neff = model->neff;
 	const unsigned int n = neff_programs(neff);
-	bool united = !neff->ncalls; /* the host is called between two parts */
-	NRT_STATUS status;
 	struct rt_loops *loops = calloc(1, sizeof(*loops) + neff->nloops * sizeof(loops->loop[0]));
 
-	if (!loops)
-		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
 	model->loops = loops;
+	if (loops) {
+		loops->begins = calloc(n + 1, sizeof(struct loop *));
+		loops->ends = calloc(n + 1, sizeof(struct loop *));
+	}
+	if (!loops || !loops->begins || !loops->ends)
+		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
 	loops->n = neff->nloops;
 	for (unsigned int i = 0; i < loops->n; i++) {
 		const struct neff_loop *from = &neff->loops[i];
@@ -144,7 +149,20 @@ static NRT_STATUS join(struct nrt_model *model)
 			.condition = rt_subgraph_var(&model->subgraph[from->last], NEFF_VAR_VIRTUAL,
 						     from->condition),
 		};
+		loops->begins[from->first] = loops->ends[from->last] = &loops->loop[i];
 	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS join(struct nrt_model *model)
+{
+	const struct neff_model *neff = model->neff;
+	const unsigned int n = neff_programs(neff);
+	bool united = !neff->ncalls; /* the host is called between two parts */
+	NRT_STATUS status = make_loops(model);
+
+	if (status)
+		return status;
 	for (unsigned int i = 0; i < model->nsubgraphs; i += n)
 		united &= can_unite(&model->subgraph[i], n);
 	status = model->kind->mates ? rt_logical_join(model)
@@ -156,6 +174,13 @@ static NRT_STATUS join(struct nrt_model *model)
 	return status;
 }
 
+unsigned int rt_loop_ends(const struct nrt_model *model, unsigned int part)
+{
+	const struct loop *loop = model->loops->ends[part];
+
+	return loop ? (unsigned int)(loop - model->loops->loop) + 1 : 0;
+}
+
 static NRT_STATUS goes_on(const struct nrt_model *model, const struct loop *loop, bool *yes)
 {
 	const struct rt_var *var = loop->condition;
@@ -165,7 +190,7 @@ static NRT_STATUS goes_on(const struct nrt_model *model, const struct loop *loop
 
 	*yes = value;
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "condition of a loop: %s",
-			     strerror(-err))
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
@@ -174,28 +199,20 @@ static NRT_STATUS next_part(const struct nrt_model *model, unsigned int *k)
 {
 	const struct rt_loops *loops = model->loops;
 	NRT_STATUS status = NRT_SUCCESS;
+	const struct loop *loop = loops->ends[*k];
 	bool yes = false;
 
-	for (unsigned int i = 0; i < loops->n && !status; i++) {
-		if (loops->loop[i].last != *k)
-			continue;
-		status = goes_on(model, &loops->loop[i], &yes);
-		if (yes) {
-			*k = loops->loop[i].first;
-			return status;
-		}
+	if (loop)
+		status = goes_on(model, loop, &yes);
+	if (status || yes) {
+		*k = yes ? loop->first : *k;
+		return status;
 	}
-
-	++*k;
-
-	for (unsigned int i = 0; i < loops->n && !status; i++) {
-		if (loops->loop[i].first != *k)
-			continue;
-		status = goes_on(model, &loops->loop[i], &yes);
-		if (!yes)
-			*k = loops->loop[i].last + 1;
-		break;
-	}
+	loop = loops->begins[++*k];
+	if (loop)
+		status = goes_on(model, loop, &yes);
+	if (loop && !yes)
+		*k = loop->last + 1;
 	return status;
 }
 
@@ -209,12 +226,18 @@ static NRT_STATUS timed_out(const struct rt_subgraph *sg, uint64_t iterations)
 	return rt_timed_out(sg, where);
 }
 
-/* The host's time is none of the program's. */
-static NRT_STATUS make_calls(const struct rt_job *job, unsigned int part, uint64_t *deadline)
+/*
+ * The host's time is none of the program's, and that of other ranks, which may call the host, is
+ * none of this one's: who takes too long is ended by its own deadline, and the others with it.
+ */
+static NRT_STATUS between(const struct rt_job *job, unsigned int part, uint64_t *deadline)
 {
+	struct nrt_model *model = job->sg->model;
 	const uint64_t began = rt_now_us();
-	NRT_STATUS status = rt_calls_make(job, part);
+	NRT_STATUS status = model->group ? rt_pass_by_host(model, part) : NRT_SUCCESS;
 
+	if (!status)
+		status = rt_calls_make(job, part);
 	*deadline += rt_now_us() - began;
 	return status;
 }
@@ -237,9 +260,7 @@ static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 		if (rt_fatal(status))
 			return status;
 
-		status = model->group ? rt_pass_by_host(model, k) : NRT_SUCCESS;
-		if (!status)
-			status = make_calls(job, k, &deadline);
+		status = between(job, k, &deadline);
 		if (!status)
 			status = next_part(model, &k);
 		if (status)
@@ -333,6 +354,10 @@ static NRT_STATUS execute_logical(struct nrt_model *model, const struct rt_io *i
 static void free_loops(struct nrt_model *model)
 {
 	rt_ranks_leave(model);
+	if (model->loops) {
+		free(model->loops->begins);
+		free(model->loops->ends);
+	}
 	free(model->loops);
 }
 

@@ -151,7 +151,7 @@ NRT_STATUS rt_cores_visible(const struct rt_machine *machine, struct rt_want *wa
 	return NRT_SUCCESS;
 }
 
-/* Whole logical cores: another process may have taken half of one */
+/* Marks whole logical cores: another process may have taken half of one */
 static int mark(uint32_t lnc, uint32_t count, const struct rt_mark *run, struct rt_mark *out,
 		uint32_t *available)
 {

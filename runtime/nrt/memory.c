@@ -53,7 +53,7 @@ NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, u
 
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV",
 			     "Failed to allocate buffer in MLA DRAM for %llu bytes: %s",
-			     (unsigned long long)size, strerror(-err))
+			     (unsigned long long)size, rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 

@@ -178,7 +178,7 @@ NRT_STATUS nrtx_interrupt(nrt_model_t *model, bool on);
  */
 NRT_STATUS nrtx_model_seed(nrt_model_t *model, uint64_t seed);
 
-/* Stops whatever the cores execute and resets them; models stay loaded. */
+/* Resets each of the cores when what it executes has ended; models stay loaded. */
 NRT_STATUS nrtx_reset_cores(uint32_t start_core, uint32_t core_count);
 
 /* The chip's own counters of one engine, numbered as in the target; cycles are virtual */

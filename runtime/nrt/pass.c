@@ -49,20 +49,6 @@ bool rt_passes(const struct rt_subgraph *sg)
 	return neff->ranks && passes_behind(neff, part_of(sg));
 }
 
-/* libneff has checked that the variable exists and lies in one place. */
-static uint64_t place_of(struct nrt_model *model, const char *name)
-{
-	for (unsigned int k = 0; k < model->nsubgraphs; k++) {
-		const struct rt_subgraph *sg = &model->subgraph[k];
-
-		for (unsigned int i = 0; i < sg->nvars; i++)
-			if (sg->vars[i].neff->type == NEFF_VAR_VIRTUAL &&
-			    !strcmp(sg->vars[i].neff->name, name))
-				return sg->vars[i].offset;
-	}
-	return 0;
-}
-
 /* One thing that a rank gives to another: bytes of its scratchpad, and where they go */
 struct give {
 	uint32_t to;
@@ -118,8 +104,8 @@ static int each_gift(struct nrt_model *model, uint32_t rank, unsigned int part, 
 
 		if (is_number(c) || c->behind != part)
 			continue;
-		g.from_off = place_of(model, c->from);
-		g.to_off = place_of(model, c->to);
+		g.from_off = c->from_off;
+		g.to_off = c->to_off;
 		err = c->op == NEFF_PERMUTE ? give_pairs(c, rank, &g, fn, arg)
 					    : give_group(c, rank, &g, fn, arg);
 	}
@@ -142,13 +128,13 @@ static int write_number(struct nrt_model *model, const struct neff_collective *c
 	const uint32_t n =
 		c->op == NEFF_PARTITION_ID ? model->rank % partitions : model->rank / partitions;
 
-	return write_scratch(model, place_of(model, c->to), &n, sizeof(n));
+	return write_scratch(model, c->to_off, &n, sizeof(n));
 }
 
 /* A rank that is in no pair as the second gets zeros, which nothing overwrites. */
 static int write_zeros(struct nrt_model *model, const struct neff_collective *c)
 {
-	const uint64_t at = place_of(model, c->to);
+	const uint64_t at = c->to_off;
 	uint8_t *zeros = calloc(1, ZEROS);
 	int err = zeros ? 0 : -ENOMEM;
 
@@ -173,7 +159,7 @@ NRT_STATUS rt_pass_begin(struct nrt_model *model)
 			err = write_zeros(model, c);
 	}
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "scratchpad of ranks: %s",
-			     strerror(-err))
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
@@ -217,7 +203,8 @@ static int add_signal(struct rt_subgraph *sg, struct rt_ring *ring, const struct
 				    4);
 }
 
-/* To all ranks, the own one last: what comes behind that has all this rank has given behind it. */
+/* Signals all ranks, the own one last: what follows that signal comes after all that this rank
+ * gave. */
 static int add_signals(struct rt_subgraph *sg, struct rt_ring *ring, unsigned int semaphore)
 {
 	const struct nrt_model *model = sg->model;
@@ -270,7 +257,8 @@ NRT_STATUS rt_pass_queue(struct rt_subgraph *sg, struct rt_ring *ring)
 	ring->last_tx = &given->ntx;
 	ring->last_rx = &given->nrx;
 	return err ? rt_fail(err == -ENOMEM ? NRT_RESOURCE : rt_status_from_errno(err), "TDRV",
-			     "what rank %u passes to others: %s", sg->model->rank, strerror(-err))
+			     "what rank %u passes to others: %s", sg->model->rank,
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
@@ -311,7 +299,7 @@ static NRT_STATUS take_all(struct nrt_model *model, unsigned int part)
 	}
 	free(t.room);
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV",
-			     "what rank %u takes from others: %s", model->rank, strerror(-err))
+			     "what rank %u takes from others: %s", model->rank, rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 

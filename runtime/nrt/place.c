@@ -72,6 +72,8 @@ static bool fill_chunk(struct rt_subgraph *sg, struct run *run)
 			continue;
 
 		a = a > VAR_ALIGN ? a : VAR_ALIGN;
+		if (rt_var_is_io(var) && a < rt_large_align(var->neff->size))
+			a = rt_large_align(var->neff->size);
 		if (!align_up(&end, a) || end + var->neff->size > run->most) {
 			if (run->n)
 				break;
@@ -150,7 +152,7 @@ static void spread(struct rt_subgraph *sg, const struct rt_pool *pool)
 	}
 }
 
-/* Chips that constants are spread over have two turns: those behind the first may have room, too. */
+/* Chips that constants are spread over are tried twice: those behind the first may have room, too. */
 static unsigned int turns_of(const struct rt_pool *pool)
 {
 	return pool->spread ? 2 * pool->n : pool->n;
@@ -163,7 +165,7 @@ static bool is_next(const struct rt_subgraph *sg, struct rt_pool *pool, unsigned
 	return turn + 1 < turns_of(pool);
 }
 
-/* The constants whose turn it is to lie in one chip; what finds no place there has the next turn. */
+/* The constants that are to lie in one chip; what finds no place there is tried in the next. */
 static NRT_STATUS place_turn(struct rt_subgraph *sg, struct rt_pool *pool, unsigned int turn)
 {
 	const uint32_t type = NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE;

@@ -181,7 +181,7 @@ static void put_record(FILE *out, const struct record *r)
 	fputs("]}", out);
 }
 
-/* Those records for which like() holds, in one file */
+/* Writes the records of like's model and core, or all if it is NULL, into one file */
 static NRT_STATUS write_records(const char *file, const struct record *record, size_t n,
 				const struct record *like)
 {

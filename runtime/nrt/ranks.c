@@ -8,6 +8,7 @@
  * have some of each other's.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -38,12 +39,14 @@ struct rt_group {
 	struct {
 		uint32_t here;
 		uint64_t turn;
+		bool failed; /* somebody had when the last one came */
 	} meeting[MEETINGS];
 	bool leaving; /* the first meeting's last one has come: nobody gives up any more */
 	bool gate; /* it has the gate */
 	atomic_bool failed; /* the execution that goes on, by this rank with this status */
 	uint32_t culprit;
 	NRT_STATUS status;
+	char details[512]; /* in its words */
 	struct {
 		struct rt_rank rank;
 		bool came; /* it has joined, or never will */
@@ -369,8 +372,9 @@ static NRT_STATUS result(const struct rt_group *g, const struct nrt_model *model
 	if (rt_fatal(own) || !atomic_load(&g->failed))
 		return own;
 	return rt_fail(model->rank == g->culprit ? g->status : NRT_EXEC_COMPLETED_WITH_ERR, "NMGR",
-		       "rank %u of %u, on nd%u nc%u, failed: %s", g->culprit, g->n, r->core->device,
-		       r->core->nc, nrt_get_status_as_str(g->status));
+		       "rank %u of %u, on nd%u nc%u, failed: %s%s%s", g->culprit, g->n,
+		       r->core->device, r->core->nc, nrt_get_status_as_str(g->status),
+		       *g->details ? ": " : "", g->details);
 }
 
 static void note_failure(struct rt_group *g, const struct nrt_model *model, NRT_STATUS own)
@@ -379,6 +383,7 @@ static void note_failure(struct rt_group *g, const struct nrt_model *model, NRT_
 		return;
 	g->culprit = model->rank;
 	g->status = own;
+	snprintf(g->details, sizeof(g->details), "%s", nrtx_error_details());
 	atomic_store(&g->failed, true);
 }
 
@@ -390,7 +395,7 @@ static void close_gate(struct rt_group *g)
 	pthread_cond_signal(&gate_free);
 }
 
-/* Nobody fails to come to these meetings, so there is no time-out. */
+/* Waits until all ranks are here; none fails to come, so there is no time-out. */
 static NRT_STATUS meet(struct nrt_model *model, unsigned int which, NRT_STATUS own)
 {
 	struct rt_group *g = model->group;
@@ -403,13 +408,15 @@ static NRT_STATUS meet(struct nrt_model *model, unsigned int which, NRT_STATUS o
 	if (++g->meeting[which].here == g->n) {
 		g->meeting[which].here = 0;
 		g->meeting[which].turn++;
+		g->meeting[which].failed = atomic_load(&g->failed);
 		if (which == START)
 			close_gate(g);
 	}
 	pthread_cond_broadcast(&g->changed);
 	while (g->meeting[which].turn == turn)
 		wait_changed(g, 0);
-	status = result(g, model, own);
+	/* one that has begun, and failed by now, is met at the end, where all have to come */
+	status = g->meeting[which].failed ? result(g, model, own) : own;
 	pthread_mutex_unlock(&lock);
 	return status;
 }

@@ -175,7 +175,8 @@ static NRT_STATUS commit_half(struct rt_core *core, struct rt_half *h,
 		free(h->desc);
 		h->desc = NULL;
 	}
-	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "descriptors: %s", strerror(-err))
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "descriptors: %s",
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 

@@ -8,8 +8,8 @@
 /* Has this process a function for each call? */
 NRT_STATUS rt_calls_check(const struct neff_model *neff);
 /*
- * Makes the calls behind a part of the job's program. The core's exec, and its mate's, are held,
- * but not while the host's function runs.
+ * Makes the calls behind a part of the job's program. The exec of the core, and of a logical core's
+ * second one, are held, but not while the host's function runs.
  */
 NRT_STATUS rt_calls_make(const struct rt_job *job, unsigned int part);
 

@@ -32,9 +32,9 @@ struct rt_core {
 	uint32_t vnc; /* its number in this process */
 	uint32_t global; /* its number in the machine */
 	uint32_t device, nc;
-	struct rt_core *mate; /* of a logical core of two, whose first this is: the second */
+	struct rt_core *mate; /* the second core of a logical one, whose first this is */
 	ndl_device_t *dev;
-	pthread_mutex_t exec; /* a mate's is taken first */
+	pthread_mutex_t exec; /* the second core's of a logical one is taken first */
 	struct rt_nq done, error; /* SP's notify queue, the core's error queue */
 	struct ndl_waiter *waiter; /* protected by exec; NULL where the core gives no interrupt */
 	/*

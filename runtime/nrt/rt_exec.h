@@ -32,6 +32,16 @@ NRT_STATUS rt_errors_collect(const struct rt_subgraph *sg, NRT_STATUS status);
 
 /* Checks that each input and output has a tensor of its size. */
 NRT_STATUS rt_io_check(const struct nrt_model *model, const struct rt_io *io);
+/*
+ * Finds the large inputs among the variables of n subgraphs whose tensor is an output's too, and no
+ * other one's: the execution overwrites it, so that its memory can change hands.
+ */
+void rt_io_mate(struct rt_subgraph *sg, unsigned int n, const struct rt_io *io);
+/*
+ * Gives the tensors of such inputs back what they had: the execution has failed and does not
+ * overwrite them.
+ */
+void rt_io_undo(struct rt_subgraph *sg, const struct rt_io *io);
 /* Copies the inputs (in) into their variables, or the outputs out of them. */
 NRT_STATUS rt_io_copy(struct rt_subgraph *sg, const struct rt_io *io, bool in);
 
@@ -99,6 +109,9 @@ NRT_STATUS rt_logical_begin(const struct rt_job *job, NRT_STATUS status);
 NRT_STATUS rt_logical_run(const struct rt_job *job, uint64_t *device_us);
 NRT_STATUS rt_logical_execute(const struct rt_job *job, const struct rt_io *io,
 			      uint64_t *device_us);
+
+/* Which loop ends with a part, from 1 on (loops.c); 0: none does */
+unsigned int rt_loop_ends(const struct nrt_model *model, unsigned int part);
 
 extern const struct rt_kind rt_kind_single, rt_kind_pipeline, rt_kind_loops, rt_kind_logical,
 	rt_kind_logical_loops;

@@ -12,6 +12,14 @@ struct rt_chunk {
 	uint32_t type, epoch;
 };
 
+/* Bytes from which memory changes hands instead of being copied, and those that want large pages */
+#define RT_LARGE (1u << 20)
+#define RT_HUGE (16u << 20)
+static inline uint64_t rt_large_align(uint64_t size)
+{
+	return size >= RT_HUGE ? 2u << 20 : size >= RT_LARGE ? 4096 : 1;
+}
+
 NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, uint32_t type,
 			  struct rt_chunk *chunk);
 /* The same in the memory of any device, with the address that it has there; 0 or -errno */

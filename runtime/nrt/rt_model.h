@@ -73,7 +73,7 @@ struct nrt_model {
 NRT_STATUS rt_neff_read(const void *bytes, int fd, size_t size,
 			const struct nrtx_load_params *params, /* who is asked */
 			struct nrtx_neff **file); /* bytes, or NULL and an open file */
-/* For a load: a reference, and the bulk until rt_neff_loaded */
+/* Takes a reference for a load, and the bulk until rt_neff_loaded */
 void rt_neff_get(struct nrtx_neff *file);
 void rt_neff_loaded(struct nrtx_neff *file);
 void rt_neff_put(struct nrtx_neff *file); /* NULL: nothing */

@@ -71,7 +71,7 @@
 #undef ndl_ready_ncs
 #undef ndl_reset_ncs
 
-/* They are exported, and so is what implements them. */
+/* The functions of the public driver library are exported, and so is what implements them. */
 #pragma GCC visibility push(default)
 #include "ndl/ndl.h"
 #include "nrt/nds/neuron_ds.h"

@@ -20,7 +20,7 @@ struct rt_pool {
 	} chip[NDL_MAX_DEVICES]; /* the core's own, then others, nearest first */
 };
 
-/* By NEURON_RT_WEIGHTS_DEVICES */
+/* Makes the pool of chips that constants lie in, by NEURON_RT_WEIGHTS_DEVICES */
 NRT_STATUS rt_pool_make(const struct rt_core *core, struct rt_pool *pool);
 void rt_pool_extend(const struct rt_core *core, struct rt_pool *pool);
 /*

@@ -20,7 +20,7 @@ struct rt_rounding {
 	uint64_t seed;
 };
 
-/* Of a generation that rounds to nearest only, nothing is read. */
+/* Reads how to round; for a generation that rounds to nearest only, nothing is read. */
 NRT_STATUS rt_rounding_read(const struct neuron_target *target, struct rt_rounding *rounding);
 void rt_rounding_tell(const struct rt_core *core); /* in the log */
 /* What stands behind an engine's PROGRAM_START; false: nothing */

@@ -19,6 +19,7 @@ NRT_STATUS rt_fail_at(NRT_STATUS status, const char *module, const char *functio
 		      const char *format, ...) __attribute__((format(printf, 4, 5)));
 #define rt_fail(status, module, ...) rt_fail_at((status), (module), __func__, __VA_ARGS__)
 NRT_STATUS rt_status_from_errno(int err);
+const char *rt_errno_text(int err); /* of -errno; of a device that is gone, how that may be */
 
 /* False for errors that let the program reach its end */
 static inline bool rt_fatal(NRT_STATUS status)

@@ -17,9 +17,13 @@ struct rt_var {
 	uint64_t pa; /* device address of its first byte */
 	bool edge; /* passes between stages and is not bound to a tensor */
 	bool here; /* a constant that has to lie in the core's own chip */
-	unsigned int home; /* of a constant: its turn among the chips of the pool (place.c) */
+	unsigned int home; /* of a constant: which of the chips that share constants it is for
+			      (place.c) */
 	bool remote; /* an edge that lies in the next stage's device; pa is in the window to it */
 	const struct rt_var *twin; /* of a subgraph before: this one lies there too */
+	/* in an execution, of an input and an output of one tensor: the other one (io.c) */
+	struct rt_var *mate;
+	bool given; /* an input that has its tensor's bytes, which the tensor has no more */
 };
 static inline bool rt_var_is_io(const struct rt_var *var)
 {

@@ -21,6 +21,7 @@
 #define SLEEP_MAX_NS 200000
 #define MATE_LOOK_US 2000 /* a sleep, while another core's program may fail meanwhile */
 #define ASK_LOOKS 128 /* polls between two checks whether the device is still there */
+#define ASK_US 250000 /* between two looks whether somebody has reset the core */
 
 static void queue_params(const struct rt_ring *ring, struct ndl_queue_params *params)
 {
@@ -162,7 +163,7 @@ static NRT_STATUS wait_failed(struct rt_subgraph *sg, int err)
 
 	if (err != -ETIMEDOUT)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "waiting for nd%u nc%u: %s",
-			       core->device, core->nc, strerror(-err));
+			       core->device, core->nc, rt_errno_text(err));
 	rt_hang_tell(sg, hang);
 	return rt_timed_out(sg, *hang ? hang : sg->nparts > 1 ? ": a loop goes on" : "");
 }
@@ -190,6 +191,26 @@ static void count_times(const struct rt_subgraph *sg, uint64_t ps)
 	last_cycles += ps / sg->target->engine[NEURON_ENG_PE].cycle;
 }
 
+/*
+ * A core that somebody else resets, by the driver's call, a chip's own or a device's, never ends
+ * the program: the reset took its notification queue. 0, or how the wait ends
+ */
+static int was_reset(struct rt_core *core, uint64_t *ask, NRT_STATUS *status)
+{
+	int given;
+
+	if (rt_now_us() < *ask)
+		return 0;
+	*ask = rt_now_us() + ASK_US;
+	given = ndl_notification_given(core->dev, core->nc, NEURON_NQ_NOTIFY, NEURON_ENG_SP);
+
+	if (!given)
+		*status = rt_fail(NRT_HW_ERROR, "TDRV",
+				  "nd%u nc%u was reset while its program ran or before it",
+				  core->device, core->nc);
+	return given == -ENODEV ? given : 0;
+}
+
 /* Waits for the end of a program, or until one that it may wait for, if there is one, fails. */
 static NRT_STATUS wait_done(struct rt_subgraph *sg, const struct rt_subgraph *mate,
 			    uint64_t start_us, uint64_t *ps)
@@ -197,6 +218,7 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, const struct rt_subgraph *ma
 	struct rt_core *core = sg->core;
 	uint64_t deadline = start_us + (uint64_t)sg->model->timeout_ms * 1000;
 	struct timespec pause = { .tv_nsec = SLEEP_MIN_NS };
+	uint64_t ask = start_us + ASK_US;
 	NRT_STATUS status = NRT_SUCCESS;
 	struct rt_notification done;
 	int err = 0;
@@ -234,10 +256,13 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, const struct rt_subgraph *ma
 			err = -ETIMEDOUT;
 		if (!err && !core->waiter && look % ASK_LOOKS == 0 && rt_core_gone(core))
 			err = -ENODEV;
+		if (!err)
+			err = was_reset(core, &ask, &status);
+		if (rt_fatal(status))
+			return status;
 		if (!err && sleepy)
 			err = wait_entry(core, deadline,
-					 mate || sg->model->group ? MATE_LOOK_US : UINT64_MAX,
-					 &pause);
+					 mate || sg->model->group ? MATE_LOOK_US : ASK_US, &pause);
 		if (err)
 			return wait_failed(sg, err);
 	}
@@ -284,7 +309,7 @@ static void begin(struct run *r, struct rt_subgraph *sg, bool lend)
 	err = start_queues(sg, lend);
 	if (err)
 		r->status = rt_fail(rt_status_from_errno(err), "TDRV", "starting nd%u nc%u: %s",
-				    sg->core->device, sg->core->nc, strerror(-err));
+				    sg->core->device, sg->core->nc, rt_errno_text(err));
 }
 
 static void await(struct run *r, const struct rt_subgraph *mate)

@@ -80,7 +80,7 @@ static unsigned int places_of(void *places, size_t stride, unsigned int n, struc
 	return count;
 }
 
-/* One that is free, or becomes so: the oldest of the host that has the most */
+/* Finds a free place, or frees one: the oldest of the host that has the most */
 static unsigned int place_find(void *places, size_t stride, unsigned int n)
 {
 	unsigned int most = 0, best = 0;

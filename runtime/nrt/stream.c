@@ -166,7 +166,8 @@ NRT_STATUS rt_feed_add(struct rt_subgraph *sg, struct rt_ring *ring, unsigned in
 		if (!err)
 			err = rt_ring_add_rx(ring, window, n);
 	}
-	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "engine %u: %s", e, strerror(-err))
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "engine %u: %s", e,
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
@@ -191,7 +192,7 @@ static NRT_STATUS load_stream(struct rt_subgraph *sg, unsigned int e, uint64_t o
 	engine->stream = NULL;
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "engine %u: %s", e,
-			       strerror(-err));
+			       rt_errno_text(err));
 	status = rt_feed_add(sg, &engine->ring, e, sg->code.pa + offset, engine->size);
 	return status ? status : rt_feed_commit(sg, e);
 }

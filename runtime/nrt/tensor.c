@@ -102,8 +102,8 @@ static NRT_STATUS allocate_device(struct rt_storage *storage, int vnc)
 	storage->core = vnc < 0 ? NULL : rt_core((uint32_t)vnc);
 	if (!storage->core)
 		return rt_fail(NRT_INVALID, "NRT", "core %d of %u", vnc, rt.ncores);
-	return rt_chunk_alloc(storage->core, storage->size, 0, NEURON_MEMALLOC_TYPE_TENSORS_DEVICE,
-			      &storage->chunk);
+	return rt_chunk_alloc(storage->core, storage->size, rt_large_align(storage->size),
+			      NEURON_MEMALLOC_TYPE_TENSORS_DEVICE, &storage->chunk);
 }
 
 EXPORT NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc, size_t size,
@@ -241,7 +241,7 @@ EXPORT void nrt_tensor_free(nrt_tensor_t **result)
 static NRT_STATUS device_error(const nrt_tensor_t *tensor, int err)
 {
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "tensor '%s': %s", tensor->name,
-			     strerror(-err))
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
@@ -538,7 +538,7 @@ EXPORT NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd)
 		if (rt.devices[i].dev)
 			err = ndl_get_dmabuf_fd(rt.devices[i].dev, va, size, fd);
 	return err ? rt_fail(NRT_INVALID, "TDRV", "dma-buf of %#llx: %s", (unsigned long long)va,
-			     strerror(-err))
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
@@ -566,7 +566,7 @@ EXPORT NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_index, void **addr,
 	if (err == -ENOTSUP)
 		return rt_absent(NRT_INVALID, "chips of this generation map no whole memory");
 	if (err)
-		return rt_fail(NRT_FAILURE, "TDRV", "nd%d: %s", device_id, strerror(-err));
+		return rt_fail(NRT_FAILURE, "TDRV", "nd%d: %s", device_id, rt_errno_text(err));
 	*addr = device->hbm[hbm_index];
 	*size = rt.gen->memory[hbm_index].size;
 	return NRT_SUCCESS;

@@ -2,11 +2,12 @@
 /*
  * Rings that a program on the chip goes round by itself. A loop's part is executed any number of
  * times, and nobody on the host writes its descriptors again; but each lap of a ring wants another
- * ring id in them. So a ring holds the descriptors of several turns, each of which ends with two
- * packets that write the descriptors of the turn before it anew, with the id of their next lap.
- * They copy them from images of the whole ring, one for each of the four ids; the packets
- * themselves differ from image to image by where they read. A turn that is written again is over,
- * and is not rung before at least one more has been, so no queue holds copies of it.
+ * ring id in them. So a ring holds the descriptors of several iterations (a turn, in names here:
+ * what one iteration rings), each of which ends with two packets that write those of the iteration
+ * in front of it anew, with the id of their next lap. They copy them from images of the whole ring,
+ * one for each of the four ids; the packets themselves differ from image to image by where they
+ * read. An iteration whose descriptors are written again is over, and they are not rung before at
+ * least those of one more have been, so no queue holds copies of them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -258,7 +259,8 @@ NRT_STATUS rt_turn_commit(struct rt_core *core, struct rt_ring *ring)
 	free(ring->tx.desc);
 	free(ring->rx.desc);
 	ring->tx.desc = ring->rx.desc = NULL;
-	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "descriptors: %s", strerror(-err))
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "descriptors: %s",
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 

@@ -21,7 +21,7 @@
 struct rtd_cache;
 struct rtd_cached;
 
-/* Of RTD_CACHE_MOST entries at most; NULL if memory is out */
+/* A cache of `count` entries, RTD_CACHE_MOST at most, and so many bytes; NULL if memory is out */
 struct rtd_cache *rtd_cache_new(uint64_t count, uint64_t bytes);
 void rtd_cache_free(struct rtd_cache *cache); /* NULL: nothing; no entry is in use */
 /* Returns 0, -EIO, or -ECANCELED when the account says that nobody wants it. */

@@ -90,7 +90,7 @@ static const char *const known_keys[] = {
 };
 static const char *const known_init_keys[] = { "num_hugepages_per_device", "drop_all_capabilities",
 					       NULL };
-/* Of an instance's file, which may have the others as well */
+/* Keys of an instance's file, which may have the others as well */
 static const char *const known_instance_keys[] = { "name", "server_port", "devices", NULL };
 static const char *const known_nothing[] = { NULL };
 

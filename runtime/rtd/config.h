@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of an inference: an execution that takes longer is taken as hanging */
+/* The longest timeout of an inference: an execution that takes longer counts as hanging */
 #define RTD_MAX_TIMEOUT_S 3600
 #define RTD_MAX_ENDPOINTS 8
 #define RTD_MAX_DEVICES 64

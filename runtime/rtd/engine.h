@@ -14,7 +14,7 @@
 
 #include "error.h"
 
-#define RTD_MAX_DIMS 8
+#define RTD_MAX_DIMS 16
 /* The version of the RPC interface, which clients ask for; not the project's version */
 #define RTD_VERSION_MAJOR 1
 #define RTD_VERSION_MINOR 6
@@ -58,7 +58,7 @@ struct rtd_nc_counters {
 	uint64_t time_in_use; /* microseconds */
 };
 
-/* Of all engines of a core, by their names; in virtual cycles, from when the chip was made */
+/* Counters of all engines of a core, by their names; in virtual cycles since the chip was made */
 #define RTD_MAX_ENGINES 8
 struct rtd_core_counters {
 	unsigned int nengines;
@@ -129,7 +129,7 @@ struct rtd_placement {
 };
 /* The timeout of one execution, in milliseconds */
 uint32_t rtd_program_timeout(const struct rtd_program *program);
-/* Of the account it is only asked whether to go on. */
+/* Loads a program; the account is only asked whether to go on. */
 int rtd_program_load(struct nrtx_neff *neff, const struct rtd_placement *placement,
 		     const struct rtd_account *account, struct rtd_program **program,
 		     struct rtd_err *err);

@@ -90,7 +90,7 @@ static uint64_t owner_of(const struct rtd_load *load)
 	return load->owner.session ? load->owner.session : atomic_fetch_add(&others, 1) + 1;
 }
 
-/* Not 0; all clients over TCP are one */
+/* A number for the user, not 0; all clients over TCP are one user */
 static uint64_t user_of(const struct rtd_peer *peer)
 {
 	return peer->local ? (uint64_t)peer->uid + 1 : UINT64_MAX;

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICK_NS 5000000 /* of the watch: an event that takes longer holds its thread up */
-#define QUIET_TICKS 20 /* without an event, after which the watch sleeps */
+#define TICK_NS 5000000 /* of the watching thread: an event that takes longer holds its thread up */
+#define QUIET_TICKS 20 /* without an event, after which the watching thread sleeps */
 #define FEW_CLIENTS 4 /* that called in a tick, for whom one thread is enough */
 
 struct poller {
@@ -19,7 +19,7 @@ struct poller {
 	pthread_t thread;
 	atomic_uint step; /* odd: an event is being handled */
 	atomic_bool held; /* not among the threads that take events */
-	unsigned int seen; /* the watch's: step at the tick before */
+	unsigned int seen; /* by the watching thread: step at the tick before */
 };
 
 struct rtd_pollers {
@@ -31,14 +31,14 @@ struct rtd_pollers {
 
 	/* written with the lock held */
 	atomic_uint active, wanted; /* threads that take events; that shall */
-	atomic_bool watching; /* the watch looks at each tick */
+	atomic_bool watching; /* the watching thread looks at each tick */
 	bool end;
 
 	pthread_mutex_t lock;
-	pthread_cond_t turn, watch; /* for the threads that wait; for the watch */
+	pthread_cond_t turn, watch; /* for the threads that wait; for the watching one */
 	unsigned int waiting, called; /* threads without a turn; of these, let go on */
 	pthread_t watcher;
-	bool watched; /* the watch was started */
+	bool watched; /* the watching thread was started */
 	unsigned int count;
 	struct poller poller[];
 };
@@ -128,7 +128,7 @@ static void *poller_thread(void *arg)
 	}
 }
 
-/* ---- the watch */
+/* ---- the watching thread */
 
 /*
  * With the lock held. A thread that has ended the step before it is marked so may not look for the

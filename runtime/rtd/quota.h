@@ -23,7 +23,7 @@ enum rtd_quota_kind {
 
 struct rtd_quota;
 
-/* With the default limits (quota.c); NULL if memory is out */
+/* Accounts with the default limits (quota.c); NULL if memory is out */
 struct rtd_quota *rtd_quota_new(void);
 void rtd_quota_free(struct rtd_quota *quota);
 

@@ -16,7 +16,7 @@ extern const unsigned int rtd_nmethods;
 
 /* Points status at err, which must live until the reply, and adds the line of the method itself. */
 void rtd_rpc_status(struct rtd_call *call, Nrt__Status *status, struct rtd_err *err);
-/* For a message that did not fit: NERR_RESOURCE in err */
+/* Says in err that a message did not fit: NERR_RESOURCE */
 int rtd_rpc_refuse(struct rtd_err *err);
 struct rtd_owner rtd_rpc_owner(struct rtd_call *call, uint64_t session);
 

@@ -24,7 +24,7 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Both at once: of many tries the one that nothing came in between of */
+/* Reads both clocks at once: of many tries the one with the least time between the two */
 static struct pair both(void)
 {
 	uint64_t best = UINT64_MAX;

@@ -8,19 +8,21 @@ import contextlib
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from measures import COMPILED, STEPS
+
 HERE = Path(__file__).resolve().parent
 INSTANCE = "trn1.2xlarge"
 SECONDS = 3
-STEPS = [("bert_base_8", "BERT-base, batch 8"), ("transformer", "a training step, transformer of 4 layers"), ("cnn", "a training step, CNN")]
-COMPILED = [("transformer", "transformer of 4 layers", "0.05"), ("cnn", "CNN", "0.15"), ("adam", "AdamW of 20 matrices", "0.15")]
+TRANSFER = 64 << 20  # bytes of jax_measures.py's
 ENTRY = "import importlib.metadata as m; print(len(m.entry_points(group='jax_plugins', name='neuron_emulator')))"
 
-Show = Callable[..., None]
+Put = Callable[..., None]
 
 
 class Missing(OSError):
@@ -66,16 +68,16 @@ def finish(process: subprocess.Popen) -> dict[str, float]:
     return {name: float(value) for name, value in (line.split() for line in out.splitlines())}
 
 
-def dispatch(jax: Jax, build: Path, show: Show) -> None:
+def dispatch(jax: Jax, build: Path, put: Put) -> None:
     ours, cpu = (jax.measure(platform, "dispatch") for platform in ("neuron", "cpu"))
-    show("dispatch of jitted x + 1 on 4 floats; JAX's CPU", f"{ours['dispatch'] * 1e6:.0f}; {cpu['dispatch'] * 1e6:.0f} us", "40 us")
-    show("  until it is ready", f"{ours['ready'] * 1e6:.0f}; {cpu['ready'] * 1e6:.0f} us")
+    for name in ("dispatch", "ready"):
+        put(f"frameworks/{name}", ours[name] * 1e6, ours[name] / cpu[name])
 
 
-def operations(jax: Jax, build: Path, show: Show) -> None:
+def operations(jax: Jax, build: Path, put: Put) -> None:
     ours, cpu = (jax.measure(platform, "operations", NEURON_CC_FLAGS="--no_cache") for platform in ("neuron", "cpu"))
-    show(f"compiling one of {ours['count']:.0f} operations: median; 99 of 100", f"{ours['median'] * 1e3:.2f}; {ours['p99'] * 1e3:.1f} ms", "1; 10 ms")
-    show("  median / XLA's for CPUs", f"{ours['median'] / cpu['median']:.2f}", "0.10")
+    put("frameworks/operations", ours["median"] * 1e3, ours["median"] / cpu["median"])
+    put("frameworks/operations-p99", ours["p99"] * 1e3, ours["p99"] / cpu["p99"])
 
 
 def neuron_run(build: Path, work: Path, arguments: int) -> float:
@@ -92,8 +94,8 @@ def neuron_run(build: Path, work: Path, arguments: int) -> float:
     return least / 1e6
 
 
-def steps(jax: Jax, build: Path, show: Show) -> None:
-    for name, text in STEPS:
+def steps(jax: Jax, build: Path, put: Put) -> None:
+    for name, _ in STEPS:
         with tempfile.TemporaryDirectory() as directory:
             work = Path(directory)
             cache = {"NEURON_COMPILE_CACHE_URL": str(work / "cache")}
@@ -102,26 +104,25 @@ def steps(jax: Jax, build: Path, show: Show) -> None:
                 ours.append(jax.measure("neuron", "step", name, SECONDS, work, **cache)["least"])
                 other.append(neuron_run(build, work, len(list(work.glob("*.npy")))))
             cpu = jax.measure("cpu", "step", name, SECONDS, one_thread=True)["least"]
-        show(f"{text}: jitted / neuron-run", f"{min(ours) / min(other):.2f}", "1.05")
-        show("  JAX's CPU on one thread / it", f"{cpu / min(ours):.2f}")
-        show("  it takes", f"{min(ours) * 1e3:.1f} ms")
+        put(f"frameworks/step/{name}", min(ours) * 1e3, min(ours) / min(other))
+        put(f"frameworks/step/{name}/cpu", min(ours) * 1e3, min(ours) / cpu)
 
 
-def compilations(jax: Jax, build: Path, show: Show) -> None:
-    for name, text, goal in COMPILED:
+def compilations(jax: Jax, build: Path, put: Put) -> None:
+    for name, _, _ in COMPILED:
         ours, cpu = ([jax.measure(platform, "compile", name, 2, NEURON_CC_FLAGS="--no_cache") for _ in range(2)] for platform in ("neuron", "cpu"))
         clock, processor = ([min(turn[what] for turn in side) for side in (ours, cpu)] for what in ("compile", "processor"))
-        show(f"compiling {text} / XLA for CPUs, wall time", f"{clock[0] / clock[1]:.3f}", goal)
-        show("  by the processors' time; wall time", f"{processor[0] / processor[1]:.3f}; {clock[0] * 1e3:.0f} ms")
+        put(f"frameworks/compile/{name}", clock[0] * 1e3, clock[0] / clock[1])
+        put(f"frameworks/compile/{name}/processor", processor[0] * 1e3, processor[0] / processor[1])
     base = jax.measure("neuron", "compile", "bert_base_step", 1, NEURON_CC_FLAGS="--no_cache")
-    show("compiling BERT-base's training step; of the processors", f"{base['compile']:.1f}; {base['processor']:.1f} s", "15 s")
+    put("frameworks/bert", base["compile"])
+    put("frameworks/bert/processor", base["processor"])
 
 
-def transfers(jax: Jax, build: Path, show: Show) -> None:
+def transfers(jax: Jax, build: Path, put: Put) -> None:
     took = jax.measure("neuron", "transfers")
-    show("64 MiB to the device / memcpy", f"{took['memcpy'] / took['in']:.2f}", "0.90")
-    show("64 MiB back, to new memory / memcpy to new memory", f"{took['fresh'] / took['out']:.2f}", "0.90")
-    show("  / memcpy to memory that was used before", f"{took['memcpy'] / took['out']:.2f}")
+    for name, way, other in (("in", "in", "memcpy"), ("out", "out", "fresh"), ("out-used", "out", "memcpy")):
+        put(f"frameworks/{name}", TRANSFER / took[way] / 1e9, took[other] / took[way])
 
 
 @contextlib.contextmanager
@@ -140,7 +141,7 @@ def served(build: Path) -> Iterator[str]:
             server.wait()
 
 
-def processes(jax: Jax, build: Path, show: Show) -> None:
+def processes(jax: Jax, build: Path, put: Put) -> None:
     """Two at once, each with chips of its own and both on those of one server, in turns"""
     took: dict[str, list[dict[str, float]]] = {}
     with served(build) as address:
@@ -148,19 +149,19 @@ def processes(jax: Jax, build: Path, show: Show) -> None:
             for machine in (f"emu:{INSTANCE}", address):
                 both = [jax.start("neuron", "dispatch", NEURON_EMU=machine.removeprefix("emu:"), NEURON_RT_VISIBLE_CORES=str(core)) for core in range(2)]
                 took.setdefault(machine[:4], []).extend(finish(process) for process in both)
-    for what, text in (("ready-median", "by the medians"), ("ready", "at the least")):
+    for what, name in (("ready-median", "processes"), ("ready", "processes/least")):
         own, on_server = (min(run[what] for run in took[machine]) for machine in ("emu:", "unix"))
-        show(f"two processes on one neuron-emud: an execution's more, {text}", f"{(on_server - own) * 1e6:.1f} us", "15 us")
+        put(f"frameworks/{name}", (on_server - own) * 1e6)
 
 
-def growth(jax: Jax, build: Path, show: Show) -> None:
-    show("steps 1,000 to 10,000: growth of resident memory a step", f"{jax.measure('neuron', 'growth')['growth']:.0f} bytes", "1 KiB")
+def growth(jax: Jax, build: Path, put: Put) -> None:
+    put("frameworks/growth", jax.measure("neuron", "growth")["growth"])
 
 
-def measure(build: Path, show: Show) -> None:
+def measure(build: Path, put: Put) -> None:
     jax = Jax(build)
     for part in (dispatch, operations, steps, compilations, transfers, processes, growth):
         try:
-            part(jax, build, show)
-        except (OSError, StopIteration, subprocess.CalledProcessError) as error:
-            show(f"{part.__name__}: failed", str(error)[-60:])
+            part(jax, build, put)
+        except (OSError, StopIteration, KeyError, ValueError, subprocess.CalledProcessError) as error:
+            print(f"run.py: frameworks, {part.__name__}: {type(error).__name__}: {error}", file=sys.stderr)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "gps.h"
+#include "gps/gps.h"
 
 #define RUNS 5
 #define INSNS 40000000u

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 from typing import Callable
 
+from measures import INFERENCE
+
 HERE = Path(__file__).resolve().parent
 NETWORKS = HERE.parent / "networks"
-MODELS = [("bert_base_8", "BERT-base, batch 8", "0.90"), ("resnet50", "ResNet-50, batch 1", "0.80")]  # and the goal
 # a busy machine may be slow; the guest's client and the chip wait as long
 PATIENCE = {**os.environ, "NEURON_RT_EXEC_TIMEOUT": "600"}
 # the first inference touches memory and is not counted
@@ -89,9 +90,7 @@ def through_socket(build: Path, neff: Path, given: list[Path], times: int, guest
     return float(count) / float(seconds)
 
 
-def one_network(build: Path, model: tuple[str, str, str], show: Callable[..., None],
-                guest: Callable[..., list[str]]) -> None:
-    name, text, goal = model
+def one_network(build: Path, name: str, put: Callable[..., None], guest: Callable[..., list[str]]) -> None:
     other = numbers([python(), "-B", HERE / "reference.py", name, str(SECONDS)])
     neff = compiled(build, name, 1)
     clock = {key: rate for key, rate in other.items() if key.endswith("-clock")}
@@ -99,29 +98,27 @@ def one_network(build: Path, model: tuple[str, str, str], show: Callable[..., No
     mine = in_process(build, neff, 1)
     for key, rate in other.items():
         if key not in clock:
-            show(f"{text}: {key} on one thread", f"{rate:.2f} /s")
-    show(f"{text}: in process", f"{mine['processor']:.2f} /s")
-    show("  / the faster of those", f"{mine['processor'] / best:.2f}", goal)
+            put(f"inference/{name}/{key}", rate)
+    put(f"inference/{name}", mine["processor"], mine["processor"] / best)
     times = max(3, round(SECONDS * mine["clock"]))
-    try:
-        rate = through_socket(build, neff, inputs_in(module(name)), times, guest)
-    except subprocess.CalledProcessError as error:
-        show(f"{text}: through the socket of a guest: failed", f"status {error.returncode}")
-        return
-    show(f"{text}: through the socket, by the clock", f"{rate:.2f} /s")
-    show("  / in process, by the clock", f"{rate / mine['clock']:.2f}", "0.90")
-    show("  / the faster of those, by the clock", f"{rate / best_clock:.2f}")
+    rate = through_socket(build, neff, inputs_in(module(name)), times, guest)
+    put(f"inference/{name}/socket", rate, rate / mine["clock"])
+    put(f"inference/{name}/socket-faster", rate, rate / best_clock)
 
 
-def measure(build: Path, show: Callable[..., None], guest: Callable[..., list[str]]) -> None:
-    for model in MODELS:
+def skipped(what: str, error: Exception) -> None:
+    print(f"run.py: {what} skipped: {type(error).__name__}: {error}", file=sys.stderr)
+
+
+def measure(build: Path, put: Callable[..., None], guest: Callable[..., list[str]]) -> None:
+    for name, text, _ in INFERENCE:
         try:
-            one_network(build, model, show, guest)
-        except (OSError, subprocess.CalledProcessError) as error:
-            show(f"{model[1]}: skipped", str(error)[:60])
+            one_network(build, name, put, guest)
+        except (OSError, IndexError, ValueError, subprocess.CalledProcessError) as error:
+            skipped(text, error)
     try:
         one, four = (in_process(build, compiled(build, "resnet50", n), n)["clock"] for n in (1, 4))
     except (OSError, subprocess.CalledProcessError) as error:
-        show("pipeline: skipped", str(error)[:60])
+        skipped("pipeline", error)
         return
-    show(f"ResNet-50 over 4 cores / over 1, {os.cpu_count()} host threads", f"{four / one:.2f}")
+    put("inference/pipeline", four, four / one)

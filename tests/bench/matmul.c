@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "exec.h"
+#include "exec/exec.h"
 #include "neuron/hw/inferentia.h"
 #include "neuron/isa/codec.h"
 

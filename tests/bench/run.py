@@ -1,11 +1,12 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""The project's measures, printed as ratios or times of one run beside their goals.
+"""The project's measures (measures.py), printed beside their goals.
 
-usage: run.py [--build DIR] [--only NAME[,NAME...]]
+usage: run.py [--build DIR] [--only NAME[,NAME...]] [--write]
 
-Nothing here passes or fails: a machine under load gives other numbers. docs/performance.md says what
-each measure means.
+Nothing here passes or fails: a machine under load gives other numbers. docs/performance.md says how each is
+measured; --write puts what was measured into history.csv, and makes that page's tables and picture of it. A
+group that fails leaves its rows empty. With --only what the same commit gave on the same machine stays.
 """
 
 import argparse
@@ -26,7 +27,9 @@ from typing import Callable
 
 import frameworks
 import inference
+import performance
 import zoo_table
+from measures import KERNELS, NARROW, NETWORKS, SIZES, WAYS
 
 ROOT = Path(__file__).resolve().parents[2]
 VM = ROOT / "scripts" / "neuron-vm"
@@ -35,10 +38,7 @@ UPLOAD = 32 * MIB
 # long enough for neuron-trim: two of its periods
 IDLE_SECONDS = 12
 LS = "/opt/aws/neuron/bin/neuron-ls"
-
-
-NETWORKS = ("mlp", "digits", "lenet5", "resnet50", "mobilenet_v2", "yolo_head", "lstm", "bert_base", "bert_base_8",
-            "distilbert", "vit_b16", "gpt2_step")
+Put = Callable[..., None]  # performance.Results.put
 
 
 class Failed(Exception):
@@ -49,15 +49,8 @@ def exec_argv(build: Path, instance: str, command: list[str], *options: str) -> 
     return [str(VM), "exec", "--build", str(build), "--instance", instance, *options, "--", *command]
 
 
-def show(measure: str, value: str, goal: str = "") -> None:
-    print(f"{measure:<58} {value:>12}{'   goal ' + goal if goal else ''}", flush=True)
-
-
-def boot(build: Path) -> None:
-    for instance, chips, goal in [
-        ("inf1.6xlarge", "4 chips", "8 s"), ("inf1.24xlarge", "16 chips", "12 s"),
-        ("trn1.32xlarge", "trn1.32xlarge", "8 s"), ("trn2.48xlarge", "trn2.48xlarge", "10 s"),
-    ]:
+def boot(build: Path, put: Put) -> None:
+    for instance in ("inf1.6xlarge", "inf1.24xlarge", "trn1.32xlarge", "trn2.48xlarge"):
         argv = exec_argv(build, instance, [LS])
         subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)  # fills caches
         start = time.monotonic()
@@ -67,7 +60,7 @@ def boot(build: Path) -> None:
             guest.stdout.read()
         if not line.startswith(("+-", f"instance-type: {instance}")):
             raise Failed(f"neuron-ls in {instance} printed {line!r}")
-        show(f"start to neuron-ls's first line, {chips}", f"{seconds:.1f} s", goal)
+        put(f"boot/{instance}", seconds)
 
 
 def children(pid: int) -> list[int]:
@@ -143,16 +136,13 @@ def stopped(build: Path, instance: str) -> int:
             os.kill(pid, signal.SIGTERM)
 
 
-def memory(build: Path) -> None:
-    for small, large, goal in [("inf1.xlarge", "inf1.24xlarge", "64 MiB"), ("trn2.3xlarge", "trn2.48xlarge", "96 MiB")]:
+def memory(build: Path, put: Put) -> None:
+    for small, large in [("inf1.xlarge", "inf1.24xlarge"), ("trn2.3xlarge", "trn2.48xlarge")]:
         one, sixteen = stopped(build, small), stopped(build, large)
-        show(f"QEMU's memory beyond guest RAM, {large}, before boot", f"{sixteen / MIB:.0f} MiB", goal)
-        show("  of it one chip", f"{(sixteen - one) / 15 / MIB:.2f} MiB")
-        ran, ran_code, whole, code = idle(build, large)
-        show("the same right after boot and neuron-ls", f"{ran / MIB:.0f} MiB")
-        show("  of it code that TCG translated", f"{ran_code / MIB:.0f} MiB")
-        show(f"the same, idle for {IDLE_SECONDS} s", f"{whole / MIB:.0f} MiB", goal)
-        show("  of it code that TCG translated", f"{code / MIB:.0f} MiB")
+        put(f"memory/{large}/stopped", sixteen / MIB)
+        put(f"memory/{large}/chip", (sixteen - one) / 15 / MIB)
+        for name, value in zip(("ran", "ran-code", "idle", "idle-code"), idle(build, large)):
+            put(f"memory/{large}/{name}", value / MIB)
 
 
 def rates(argv: list[str], env: dict[str, str] | None = None) -> dict[str, float]:
@@ -162,78 +152,73 @@ def rates(argv: list[str], env: dict[str, str] | None = None) -> dict[str, float
     return {name: float(rate) for name, rate in (line.split() for line in done.stdout.splitlines())}
 
 
-def copies(build: Path) -> None:
+def copies(build: Path, put: Put) -> None:
     program = build / "tests" / "bench" / "bench-copy"
     host = rates([str(program), "--memcpy"])["memcpy"]
-    guest = rates(
-        exec_argv(build, "inf1.xlarge", ["./bench-copy"], "--copy", str(program), "--memory", "1536M")
-    )
-    show("memcpy of 256 MiB, host", f"{host / 1e9:.2f} GB/s")
-    show("memcpy of 256 MiB, guest", f"{guest['memcpy'] / 1e9:.2f} GB/s")
-    for way, text in [("in", "to device"), ("out", "from device")]:
-        show(f"zero-copy {text} / memcpy on the host", f"{guest['zerocopy-' + way] / host:.2f}", "0.50")
-    for way, text in [("in", "to device"), ("out", "from device")]:
-        show(f"buffered {text} / memcpy in the guest", f"{guest['buffered-' + way] / guest['memcpy']:.2f}")
-    for instance in ("inf2.xlarge", "trn1.2xlarge", "trn2.3xlarge"):
-        guest = rates(exec_argv(build, instance, ["./bench-copy"], "--copy", str(program), "--memory", "1536M"))
-        both = " ".join(f"{guest['zerocopy-' + way] / host:.2f}" for way in ("in", "out"))
-        show(f"zero-copy to and from {instance} / memcpy on the host", both, "0.50")
+    for instance in ("inf1.xlarge", "inf2.xlarge", "trn1.2xlarge", "trn2.3xlarge"):
+        got = rates(exec_argv(build, instance, ["./bench-copy"], "--copy", str(program), "--memory", "1536M"))
+        first = instance == "inf1.xlarge"
+        if first:
+            put("copies/memcpy-host", host / 1e9)
+            put("copies/memcpy-guest", got["memcpy"] / 1e9)
+        for way in ("in", "out"):
+            rate = got[f"zerocopy-{way}"]
+            put(f"copies/{'zerocopy' if first else instance}-{way}", rate / 1e9, rate / host)
+        for way in ("in", "out") if first else ():
+            rate = got[f"buffered-{way}"]
+            put(f"copies/buffered-{way}", rate / 1e9, rate / got["memcpy"])
 
 
-WAYS = [("in", "host to device"), ("out", "device to host"), ("device", "device to device")]
-SIZES = [("4k", "4 KiB"), ("1m", "1 MiB"), ("1g", "1 GiB")]
 # the quickest disk there is, so that only QEMU's NVMe device and the guest's driver are measured
 NVME = ["-drive", "if=none,id=zeroes,driver=null-co,size=1G,read-zeroes=on",
         "-device", "nvme,serial=zeroes,drive=zeroes,addr=8.0"]
 
 
-def driver(build: Path) -> None:
+def driver(build: Path, put: Put) -> None:
     program = build / "tests" / "bench" / "bench-driver"
-    host = rates([str(program), "--memcpy"])
     options = ["--copy", str(program), "--memory", "3G", "--timeout", "900"]
     options += [f"--qemu-arg={word}" for word in NVME]
     took = rates(exec_argv(build, "inf1.xlarge", ["./bench-driver", "/dev/nvme0n1"], *options))
-    show("reset to READY", f"{took['reset'] * 1e3:.2f} ms")
-    for call, text in [("open", "open and close / of /dev/null"), ("ioctl", "smallest ioctl / one that /dev/null refuses")]:
-        ratio = took[call + "-neuron"] / took[call + "-null"]
-        show(text, f"{ratio:.2f}")
-    show("doorbell to completion, one descriptor of 4 KiB", f"{took['doorbell'] * 1e6:.1f} us")
-    show("  / 4 KiB read of QEMU's NVMe, same guest", f"{took['doorbell'] / took['read']:.2f}", "1.00")
-    show("copy of 4 KiB to the host / that read", f"{took['out-4k'] / took['read']:.2f}", "1.00")
-    for size, text in SIZES:
-        for way, where in WAYS:
-            speed = took[f"memcpy-{size}"] / took[f"{way}-{size}"], host[f"memcpy-{size}"] / took[f"{way}-{size}"]
-            show(f"{text} {where} / memcpy in the guest, on the host", f"{speed[0]:.2f} {speed[1]:.3f}")
+    put("driver/reset", took["reset"] * 1e3)
+    for call in ("open", "ioctl"):
+        put(f"driver/{call}", took[f"{call}-neuron"] * 1e6, took[f"{call}-neuron"] / took[f"{call}-null"])
+    for name in ("doorbell", "out-4k"):
+        put(f"driver/{name}", took[name] * 1e6, took[name] / took["read"])
+    for size, _, count in SIZES:
+        for way, _ in WAYS:
+            name = f"{way}-{size}"
+            if name != "out-4k":
+                put(f"driver/{name}", count / took[name] / 1e9, took[f"memcpy-{size}"] / took[name])
 
 
-def chips(build: Path) -> None:
+def chips(build: Path, put: Put) -> None:
     program = build / "tests" / "bench" / "bench-chips"
     options = ["--copy", str(program), "--memory", "4G"]
     for instance in ("inf1.24xlarge", "trn1.32xlarge", "trn2.48xlarge"):
         got = rates(exec_argv(build, instance, ["./bench-chips"], *options))
-        show(f"16 chips copying at once / one, {instance}", f"{got['chips-16'] / got['chips-1']:.2f}")
+        put(f"chips/{instance}", got["chips-16"] / 1e9, got["chips-16"] / got["chips-1"])
     host = rates([str(build / "tests" / "bench" / "bench-copy"), "--memcpy"])["memcpy"]
     for instance in ("inf1.xlarge", "inf2.xlarge", "trn1.2xlarge", "trn2.3xlarge"):
         got = rates(exec_argv(build, instance, ["./bench-chips", "--cores"], *options))
-        alone = [rate for name, rate in got.items() if name.startswith("core-")]
-        text = f"{min(alone) / host:.2f} to {max(alone) / host:.2f}, {got['cores'] / host:.2f}"
-        show(f"each engine for copies alone, all at once / memcpy, {instance}", text)
+        alone = min(rate for name, rate in got.items() if name.startswith("core-"))
+        put(f"chips/{instance}/core", alone / 1e9, alone / host)
+        put(f"chips/{instance}/cores", got["cores"] / 1e9, got["cores"] / host)
 
 
-def turns(build: Path) -> None:
+def turns(build: Path, put: Put) -> None:
     program, neff = build / "tests" / "bench" / "bench-turns", build / "tests" / "bench" / "add.neff"
     subprocess.run([str(build / "tests" / "unit" / "neff" / "testmodel_write"), "add", str(neff)], check=True)
     options = ["--copy", str(program), "--copy", str(neff)]
     for where, got in [
-        ("in process", rates([str(program), "emu:inf1.xlarge", str(neff)])),
-        ("in a guest", rates(exec_argv(build, "inf1.xlarge", ["./bench-turns", "node", "add.neff"], *options))),
+        ("process", rates([str(program), "emu:inf1.xlarge", str(neff)])),
+        ("guest", rates(exec_argv(build, "inf1.xlarge", ["./bench-turns", "node", "add.neff"], *options))),
     ]:
-        show(f"a small model alone, {where}", f"{got['alone']:.0f} us")
-        show("  in turns with one of its owner / alone", f"{got['one-owner'] / got['alone']:.2f}")
-        show("  in turns with one of another owner", f"{got['two-owners']:.0f} us")
+        put(f"turns/{where}/alone", got["alone"])
+        for other in ("one-owner", "two-owners"):
+            put(f"turns/{where}/{other}", got[other], got[other] / got["alone"])
 
 
-def served(build: Path) -> None:
+def served(build: Path, put: Put) -> None:
     """One process, or two at once, each with chips in process or both on those of one server; in turns"""
     program, neff = build / "tests" / "bench" / "bench-served", build / "tests" / "bench" / "add.neff"
     subprocess.run([str(build / "tests" / "unit" / "neff" / "testmodel_write"), "add", str(neff)], check=True)
@@ -262,11 +247,11 @@ def served(build: Path) -> None:
     def median(name: str, what: str) -> float:
         return statistics.median(run[what] for run in took[name])
 
-    for processes, text in [(1, "one process"), (2, "two processes")]:
-        own, on_server = median(f"emu{processes}", "median"), median(f"uni{processes}", "median")
-        show(f"an execution of a small model in process, {text}", f"{own:.1f} us")
-        show("  more on the chips of one server", f"{on_server - own:.1f} us", "15 us")
-        show("  more at the least", f"{median(f'uni{processes}', 'min') - median(f'emu{processes}', 'min'):.1f} us")
+    for n in (1, 2):
+        own, on_server = median(f"emu{n}", "median"), median(f"uni{n}", "median")
+        put(f"served/{n}/own", own)
+        put(f"served/{n}/more", on_server - own)
+        put(f"served/{n}/least", median(f"uni{n}", "min") - median(f"emu{n}", "min"))
 
 
 def await_socket(process: subprocess.Popen, socket: Path) -> None:
@@ -276,7 +261,7 @@ def await_socket(process: subprocess.Popen, socket: Path) -> None:
         time.sleep(0.05)
 
 
-def calls(build: Path) -> None:
+def calls(build: Path, put: Put) -> None:
     """The daemon with a model that does nothing beside gRPC servers that do nothing, in turns; medians of five"""
     program, tools = str(build / "tests" / "bench" / "bench-calls"), build / "tools" / "neuron-cli" / "neuron-cli"
     with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as servers:
@@ -301,18 +286,15 @@ def calls(build: Path) -> None:
             def ratio(name: str) -> float:
                 return statistics.median(turn[name]["p50"] / turn["rtd"]["p50"] for turn in got)
 
-            show(f"an empty model, clients: {clients}, calls a second", f"{median('rtd', 'rate'):.0f}")
-            show("  beside a server that does nothing, by the medians", f"{ratio('echo'):.2f}", "0.80")
-            show("  beside one of a single thread", f"{ratio('echo1'):.2f}")
-            show("  half of the calls; 99 of 100 take up to",
-                 f"{median('rtd', 'p50'):.0f}; {median('rtd', 'p99'):.0f} us")
-            show("  of the other server", f"{median('echo', 'p50'):.0f}; {median('echo', 'p99'):.0f} us")
+            put(f"calls/{clients}/rate", median("rtd", "rate"))
+            put(f"calls/{clients}/median", 1e6 / median("rtd", "p50"), ratio("echo"))
+            put(f"calls/{clients}/one-thread", 1e6 / median("rtd", "p50"), ratio("echo1"))
+            put(f"calls/{clients}/p99", median("rtd", "p99"), median("rtd", "p99") / median("echo", "p99"))
             if clients > 1:
-                show("  fewest calls of a client / most",
-                     f"{min(turn['rtd']['least'] / turn['rtd']['most'] for turn in got):.2f}")
+                put(f"calls/{clients}/fair", *min(((turn["rtd"]["least"], turn["rtd"]["least"] / turn["rtd"]["most"]) for turn in got), key=lambda x: x[1]))
 
 
-def upload(build: Path) -> None:
+def upload(build: Path, put: Put) -> None:
     """A file's bytes to the daemon, to a gRPC server that drops them, and through the socket alone, in turns in a guest"""
     program = build / "tests" / "bench" / "bench-upload"
     chunks = {"1 MiB": MIB, "4 MiB": 4 * MIB}
@@ -330,14 +312,13 @@ echo "$chunk $way switches $(($(awk '/^ctxt/ {{ print $2 }}' /proc/stat) - a))";
             return statistics.median(float(n) for n in re.findall(rf"^{chunk} {way} {what} ([\d.]+)$", done.stdout, re.M))
 
         rtd, sink, plain = (median(way, "seconds") for way in ("send /run/rtd", "send /run/sink", "plain"))
-        show(f"a file to the daemon, by chunks of {text}", f"{UPLOAD / rtd / 1e6:.0f} MB/s")
-        show("  / to a gRPC server that drops them", f"{sink / rtd:.2f}", "0.80")
-        show("  that server / a pair of sockets", f"{plain / sink:.2f}")
-        show("  switches of context a MiB: the daemon, the server, the pair", ", ".join(
-            f"{median(way, 'switches') / (UPLOAD / MIB):.0f}" for way in ("send /run/rtd", "send /run/sink", "plain")))
+        key, switches = text.replace(" ", ""), [median(way, "switches") / (UPLOAD / MIB) for way in ("send /run/rtd", "send /run/sink")]
+        put(f"upload/{key}", UPLOAD / rtd / 1e6, sink / rtd)
+        put(f"upload/{key}/sink", UPLOAD / sink / 1e6, plain / sink)
+        put(f"upload/{key}/switches", switches[0], switches[0] / switches[1])
 
 
-def loops(build: Path) -> None:
+def loops(build: Path, put: Put) -> None:
     """An iteration of a loop whose end the data decide: three numbers are doubled until their sum is 50"""
     turns_of = {0: 30.0, 125: 2.0**-120}
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }"
@@ -358,72 +339,58 @@ def loops(build: Path) -> None:
                 copied = [word for path in (program, neff, file) for word in ("--copy", str(path))]
                 command = ["env", "BENCH_MACHINE=node", "./bench-network", neff.name, "1", "1", file.name]
                 in_guest[turns_made] = rates(exec_argv(build, machine, command, *copied))
-        for how, clock in [("by the clock", "clock"), ("of the processor", "processor")]:
-            once, many = 1 / took[0][clock], 1 / took[125][clock]
-            show(f"{target}: an inference without an iteration, {how}", f"{once * 1e6:.1f} us")
-            show(f"  an iteration that the data decide, {how}", f"{(many - once) / 125 * 1e6:.1f} us", "5 us")
-        once, many = 1 / in_guest[0]["clock"], 1 / in_guest[125]["clock"]
-        show(f"{target}: an inference without an iteration, in a guest", f"{once * 1e6:.0f} us")
-        show("  an iteration that the data decide", f"{(many - once) / 125 * 1e6:.0f} us", "105 us" if target == "inf1" else "")
+        for name, rate, clock in [("clock", took, "clock"), ("processor", took, "processor"), ("guest", in_guest, "clock")]:
+            once, many = 1 / rate[0][clock], 1 / rate[125][clock]
+            put(f"loops/{target}/none-{name}", once * 1e6)
+            put(f"loops/{target}/{name}", (many - once) / 125 * 1e6)
 
 
-def matmul(build: Path) -> None:
+def matmul(build: Path, put: Put) -> None:
     got = rates([str(build / "tests" / "bench" / "bench-matmul")])
-    for name in ("bf16", "fp32", "fp8", "fp8_double"):
-        show(f"128x128x512 {name} matmuls, one core", f"{got[name] / 1e9:.1f} GFLOP/s")
-    show("OpenBLAS sgemm of that shape, one thread", f"{got['openblas'] / 1e9:.1f} GFLOP/s")
-    show("bf16 / OpenBLAS", f"{got['bf16'] / got['openblas']:.2f}", "1.00")
-    show("fp32 / OpenBLAS", f"{got['fp32'] / got['openblas']:.2f}", "1.00")
-    show("fp8 / bf16", f"{got['fp8'] / got['bf16']:.2f}", "1.00")
-    show("double rows of fp8 / bf16", f"{got['fp8_double'] / got['bf16']:.2f}")
-    for name in (key for key in got if key.endswith(":bf16")):
-        kernels = name.removesuffix(":bf16")
-        ratios = "; ".join(f"{got[f'{kernels}:{x}'] / got[name]:.2f}" for x in ("fp8_e3", "fp8_e4", "fp8_e5", "fp8_double"))
-        show(f"fp8 e3, e4, e5; double rows / bf16, in turns, by {kernels}", ratios, "1.00")
+    put("matmul/openblas", got["openblas"] / 1e9)
+    for name, other in (("bf16", "openblas"), ("fp32", "openblas"), ("fp8", "bf16"), ("fp8_double", "bf16")):
+        put(f"matmul/{name}", got[name] / 1e9, got[name] / got[other])
+    for kernels in KERNELS:
+        for name, _ in NARROW if f"{kernels}:bf16" in got else ():
+            rate = got[f"{kernels}:{name}"]
+            put(f"matmul/{kernels}/{name}", rate / 1e9, rate / got[f"{kernels}:bf16"])
 
 
-def dispatch(build: Path) -> None:
-    got = rates([str(build / "tests" / "bench" / "bench-dispatch")])
-    show("an instruction's dispatch: NOP, of the processor", f"{got['nop']:.0f} ns", "30 ns")
-    show("NOP from a window of memory", f"{got['fetched-nop']:.0f} ns", "30 ns")
-    show("an iteration of a loop on the chip", f"{got['loop']:.0f} ns", "30 ns")
-    show("copy of one element; sum of two", f"{got['copy']:.0f}; {got['sum']:.0f} ns")
+def dispatch(build: Path, put: Put) -> None:
+    for name, took in rates([str(build / "tests" / "bench" / "bench-dispatch")]).items():
+        put(f"dispatch/{name}", took)
 
 
-def gpsimd(build: Path) -> None:
-    got = rates([str(build / "tests" / "bench" / "bench-gpsimd")])
-    show("GpSimd's processors, integers in memory, one thread", f"{got['integers']:.0f} million instructions/s", "150")
-    show("the same of fp32", f"{got['floats']:.0f} million instructions/s", "150")
-    show("fp32 sums of products by vectors, one thread", f"{got['vectors']:.0f} million elements/s")
+def gpsimd(build: Path, put: Put) -> None:
+    for name, rate in rates([str(build / "tests" / "bench" / "bench-gpsimd")]).items():
+        put(f"gpsimd/{name}", rate)
 
 
-def streams(build: Path) -> None:
+def streams(build: Path, put: Put) -> None:
     """Compressed streams of 64 KiB of normally distributed weights, as DMA engines have them"""
     got = rates([str(build / "tests" / "bench" / "bench-stream")])
-    for width, name in (4, "fp32"), (2, "bf16"):
-        show(f"compressed {name} weights / as they are", f"{got[f'ratio-{width}']:.2f}")
-        speed = " ".join(f"{got[f'{way}-{width}'] / got[f'memcpy-{width}']:.3f}" for way in ("decompress", "compress"))
-        show("  decompressing, compressing, one thread / memcpy", speed)
-        show("  decompressing", f"{got[f'decompress-{width}'] / 1e9:.2f} GB/s")
+    for width in (4, 2):
+        put(f"streams/size-{width}", None, got[f"ratio-{width}"])
+        for way in ("decompress", "compress"):
+            rate = got[f"{way}-{width}"]
+            put(f"streams/{way}-{width}", rate / 1e9, rate / got[f"memcpy-{width}"])
     for few in "1-4", "2-4", "2-2", "16-4", "16-2":
-        n, width = few.split("-")
-        show(f"{n} different elements of {width} bytes: time from streams to SBUF / as they are",
-             f"{got[f'copy-{few}'] / got[f'place-{few}']:.2f}")
+        put(f"streams/few-{few}", got[f"place-{few}"] / 1e9, got[f"place-{few}"] / got[f"copy-{few}"])
 
 
-def whole_networks(build: Path) -> None:
-    inference.measure(build, show, exec_argv)
+def whole_networks(build: Path, put: Put) -> None:
+    inference.measure(build, put, exec_argv)
 
 
-def with_jax(build: Path) -> None:
-    frameworks.measure(build, show)
+def with_jax(build: Path, put: Put) -> None:
+    frameworks.measure(build, put)
 
 
-def zoo(build: Path) -> None:
-    zoo_table.measure(build, show, exec_argv)
+def zoo(build: Path, put: Put) -> None:
+    zoo_table.measure(build, put, exec_argv)
 
 
-def networks(build: Path) -> None:
+def networks(build: Path, put: Put) -> None:
     """Compilations of whole networks, one after the other"""
     runner = ROOT / "tests" / "networks" / "run"
     with tempfile.TemporaryDirectory() as work:
@@ -435,12 +402,12 @@ def networks(build: Path) -> None:
         record = json.loads((Path(work) / "networks.json").read_text())
     for name in NETWORKS:
         took = record[f"{name}:matmult"]
-        goal = "120 s, 4096 MiB" if name == "bert_base" else ""
-        show(f"compile {name}", f"{took['seconds']:.1f} s", goal)
-        show("  of a processor; most memory", f"{took['processor']:.1f} s, {took['bytes'] / MIB:.0f} MiB")
+        put(f"networks/{name}", took["seconds"])
+        put(f"networks/{name}/processor", took["processor"])
+        put(f"networks/{name}/memory", took["bytes"] / MIB)
 
 
-MEASURES: dict[str, Callable[[Path], None]] = {
+MEASURES: dict[str, Callable[[Path, Put], None]] = {
     "boot": boot,
     "memory": memory,
     "copies": copies,
@@ -466,14 +433,19 @@ def main() -> int:
     options = argparse.ArgumentParser(description="Print the project's measures.")
     options.add_argument("--build", type=Path, default=ROOT / "build" / "release", metavar="DIR")
     options.add_argument("--only", default=",".join(MEASURES), metavar="NAMES", help="of " + ", ".join(MEASURES))
+    options.add_argument("--write", action="store_true", help="write docs/performance.md and history.csv")
     args = options.parse_args()
-    status = 0
+    if unknown := set(args.only.split(",")) - set(MEASURES):
+        options.error(f"no group {', '.join(sorted(unknown))}: there are {', '.join(MEASURES)}")
+    status, results = 0, performance.Results()
     for name in args.only.split(","):
         try:
-            MEASURES[name](args.build)
-        except (Failed, OSError, subprocess.CalledProcessError) as error:
-            print(f"run.py: {name}: {error}", file=sys.stderr)
+            MEASURES[name](args.build, results.put)
+        except (Failed, OSError, KeyError, ValueError, IndexError, ZeroDivisionError, subprocess.CalledProcessError) as error:
+            print(f"run.py: {name}: {type(error).__name__}: {error}", file=sys.stderr)
             status = 1
+        if args.write:
+            results.write()  # after each group: a machine that stops leaves what there is
     return status
 
 

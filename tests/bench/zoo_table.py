@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Callable, NamedTuple
 
 import inference
+from measures import MODEL
 
 RUNNER = inference.NETWORKS / "run"
 WORDS = ("zoo_", "onnx_")  # what the names of the zoo's models start with
@@ -86,32 +87,28 @@ def mean(rows: list[Row]) -> float:
     return math.exp(statistics.fmean(math.log(row.ratio) for row in rows))
 
 
-def summary(rows: list[Row], show: Callable[..., None]) -> None:
+def summary(rows: list[Row], put: Callable[..., None]) -> None:
     large, small = ([row for row in rows if (row.reference >= LARGE) == of] for of in (True, False))
     if large:
-        least = min(large, key=lambda row: row.ratio)
-        show(f"{len(large)} models, reference {LARGE:.0f} ms or more: geometric mean", f"{mean(large):.2f}", "0.50")
-        show(f"  least, {least.name}", f"{least.ratio:.2f}", "0.20")
+        put("zoo/large", None, mean(large))
+        put("zoo/least", None, min(row.ratio for row in large))
     if small:
-        text = f"{len(small)} others, after {FIXED * 1e3:.0f} us, each at most 1: geometric mean"
-        show(text, f"{mean(small):.2f}", "0.20")
-    slow, big = max(rows, key=lambda row: row.seconds), max(rows, key=lambda row: row.bytes)
-    show(f"longest compilation, {slow.name}", f"{slow.seconds:.1f} s", "60 s")
-    show(f"most memory of one, {big.name}", f"{big.bytes >> 20} MiB", "4096 MiB")
-    show("widest spread of a ratio over its turns", f"{max(row.spread for row in rows):.0%}")
+        put("zoo/small", None, mean(small))
+    put("zoo/seconds", max(row.seconds for row in rows))
+    put("zoo/memory", max(row.bytes for row in rows) / (1 << 20))
 
 
-def sockets(build: Path, rows: list[Row], show: Callable[..., None], guest: Callable[..., list[str]]) -> None:
+def sockets(build: Path, rows: list[Row], put: Callable[..., None], guest: Callable[..., list[str]]) -> None:
     """The rows' rates through the socket of a guest, by its clock"""
     for row in rows:
         given = inference.inputs_in(row.data)
         try:
             mine = inference.in_process(build, row.neff, 1, *given)["clock"]
             rate = inference.through_socket(build, row.neff, given, round(inference.SECONDS * mine), guest)
-        except (OSError, subprocess.CalledProcessError) as error:
-            show(f"{row.name} through the socket: failed", str(error)[:60])
+        except (OSError, IndexError, ValueError, subprocess.CalledProcessError) as error:
+            inference.skipped(f"{row.name} through the socket", error)
             continue
-        show(f"{row.name} through the socket / in process, by the clock", f"{rate / mine:.2f}", "0.90")
+        put(f"{MODEL}{row.name}/socket", rate, rate / mine)
 
 
 def models() -> list[str]:
@@ -124,24 +121,21 @@ def models() -> list[str]:
     return [name for name in done.stdout.split() if name.startswith(WORDS)]
 
 
-def measure(build: Path, show: Callable[..., None], guest: Callable[..., list[str]]) -> None:
+def measure(build: Path, put: Callable[..., None], guest: Callable[..., list[str]]) -> None:
     work = build / "bench" / "zoo"
     work.mkdir(parents=True, exist_ok=True)
     reference, rows = Reference(), []
-    print(f"{'model':<32} {'reference':>12} {'ours':>12} {'ratio':>7} {'spread':>7} {'compiled in':>12}", flush=True)
     for name in models():
         try:
             row = one_model(build, name, work, reference)
-        except (OSError, subprocess.CalledProcessError) as error:
-            print(f"{name:<32} skipped: {error}", file=sys.stderr)
+        except (OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
+            inference.skipped(name, error)
             continue
-        ratio = row.reference / row.ours
-        print(f"{name:<32} {row.reference:>9.3f} ms {row.ours:>9.3f} ms {ratio:>7.3f} {row.spread:>7.0%} "
-              f"{row.seconds:>10.1f} s", flush=True)
+        put(f"{MODEL}{name}", row.ours, row.reference / row.ours, row.spread)
         rows.append(row)
         if row.ours < LONG:
             row.neff.unlink()
     reference.close()
     if rows:
-        summary(rows, show)
-    sockets(build, [row for row in rows if row.ours >= LONG], show, guest)
+        summary(rows, put)
+    sockets(build, [row for row in rows if row.ours >= LONG], put, guest)

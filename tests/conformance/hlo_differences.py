@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""Holds docs/compiler.md's table of the ends of HLO's types to what make check-sweep expects, as TAP.
+"""Holds docs/compiler-operations.md's table of the ends of HLO's types to what make check-sweep expects, as TAP.
 
 usage: hlo_differences.py [--write] TREE
 """
@@ -22,14 +22,14 @@ def table(tree: Path) -> str:
 
 def main() -> int:
     tree = Path(sys.argv[-1])
-    page = tree / "docs/compiler.md"
+    page = tree / "docs/compiler-operations.md"
     before, _, rest = page.read_text().partition(BEGIN)
     has, _, after = rest.partition(END)
     if sys.argv[1] == "--write":
         page.write_text(before + BEGIN + table(tree) + END + after)
         return 0
     print("1..1")
-    print(f"{'ok' if has == table(tree) else 'not ok'} 1 - docs/compiler.md has tests/sweep/hlo-differences.txt")
+    print(f"{'ok' if has == table(tree) else 'not ok'} 1 - docs/compiler-operations.md has tests/sweep/hlo-differences.txt")
     return 0
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""Holds what the compiler says of HLO's fields to what jaxlib has, and docs/compiler.md to it, as TAP.
+"""Holds what the compiler says of HLO's fields to what jaxlib has, and docs/compiler-operations.md to it, as TAP.
 
 usage: hlo_fields.py [--write] TREE
 
@@ -125,7 +125,7 @@ def document(tree: Path) -> str:
 
 
 def outdated(tree: Path) -> Iterator[str]:
-    page = (tree / "docs/compiler.md").read_text()
+    page = (tree / "docs/compiler-operations.md").read_text()
     if page.partition(BEGIN)[2].partition(END)[0] != document(tree):
         yield "tests/conformance/hlo_fields.py --write . makes it"
 
@@ -133,14 +133,14 @@ def outdated(tree: Path) -> Iterator[str]:
 def main() -> int:
     write, tree = sys.argv[1] == "--write", Path(sys.argv[-1])
     if write:
-        page = tree / "docs/compiler.md"
+        page = tree / "docs/compiler-operations.md"
         before, _, rest = page.read_text().partition(BEGIN)
         page.write_text(before + BEGIN + document(tree) + END + rest.partition(END)[2])
         return 0
     checks = [("each field of the oldest and the newest jaxlib is read, or in the table", fields_of),
               ("no other field is", nothing_else),
               ("each enumerated value is known", values_of),
-              ("docs/compiler.md has the table", outdated)]
+              ("docs/compiler-operations.md has the table", outdated)]
     print(f"1..{len(checks)}")
     for number, (title, check) in enumerate(checks, 1):
         findings = list(check(tree))

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""Holds docs/compiler.md's table of HLO operations to the compiler's own, as TAP.
+"""Holds docs/compiler-operations.md's table of HLO operations to the compiler's own, as TAP.
 
 usage: hlo_table.py TREE NEURONX-CC
 
@@ -32,10 +32,10 @@ def main() -> int:
     tree, compiler = Path(sys.argv[1]), sys.argv[2]
     listed = subprocess.run([compiler, "list-operators", "--framework", "XLA"], capture_output=True, text=True,
                             check=True).stdout.split()
-    names = documented((tree / "docs/compiler.md").read_text())
+    names = documented((tree / "docs/compiler-operations.md").read_text())
     wrong = {
         "list-operators is in alphabetical order, each once": [n for n in listed if listed != sorted(set(listed))],
-        "docs/compiler.md has each operation": sorted(set(listed) - set(names)),
+        "docs/compiler-operations.md has each operation": sorted(set(listed) - set(names)),
         "and no other, and none twice": sorted({n for n in names if n not in listed or names.count(n) > 1}),
     }
     print(f"1..{len(wrong)}")

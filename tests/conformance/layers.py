@@ -1,20 +1,23 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""Do the C files of a directory lie in layers? No circle of files calls itself. As TAP.
+"""Do the tree's C files lie in layers? No circle of files calls itself but those that
+docs/architecture.md lists with their reasons, a few at most. As TAP.
 
-usage: layers.py SOURCE_ROOT DIRECTORY...
+usage: layers.py SOURCE_ROOT
+       layers.py --calls SOURCE_ROOT FILE    which files a file depends on, and by which names
 
-A file depends on another one of its directory when it names a function or an object that the other
-one defines and does not keep to itself. Calls through pointers are how a lower file may reach a higher
-one, and do not count.
+A file depends on another one when it names a function or an object that the other one defines and
+does not keep to itself, and that a header which it includes declares. Calls through pointers are how
+a lower file may reach a higher one, and do not count.
 """
 
 import re
 import sys
-from collections import deque
+from collections import defaultdict
 from pathlib import Path
 
-Graph = dict[str, dict[str, set[str]]]  # file: the files it depends on, and by which names
+from graphs import Graph, circle, circles
+from rooms import INCLUDE, Tree
 
 IGNORED = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
@@ -26,6 +29,7 @@ OBJECT = re.compile(
 FORWARD = re.compile(r"^(?:struct|enum|union)\s+\w+\s*;", re.MULTILINE)
 MACRO = re.compile(r"^DEFINE_\w+\((\w+)", re.MULTILINE)
 WORD = re.compile(r"(?:\b(?:struct|enum|union)\s+|\.\s*|->\s*)?\b([A-Za-z_]\w*)")
+ANY = re.compile(r"[A-Za-z_]\w*")
 
 
 def code(path: Path) -> str:
@@ -46,49 +50,71 @@ def named(text: str) -> set[str]:
     return {m.group(1) for m in WORD.finditer(text) if m.group(0) == m.group(1)}
 
 
-def graph(directory: Path) -> Graph:
-    texts = {path.name: code(path) for path in sorted(directory.glob("*.c"))}
-    owner = {name: file for file, text in texts.items() for name in defined(text)}
-    result: Graph = {}
-    for file, text in texts.items():
-        result[file] = {}
-        for name in named(text):
-            if name in owner and owner[name] != file:
-                result[file].setdefault(owner[name], set()).add(name)
-    return result
+class Calls:
+    def __init__(self, root: Path) -> None:
+        self.tree = Tree(root)
+        self.files = [p for p in self.tree.files if p.suffix == ".c"]
+        texts = {p: code(root / p) for p in self.files}
+        self.owners: dict[str, list[Path]] = defaultdict(list)
+        for path, text in texts.items():
+            for name in defined(text) - {"main"}:
+                self.owners[name].append(path)
+        self.words: dict[Path, set[str]] = {}
+        self.seen: dict[Path, set[Path]] = {}
+        self.graph: Graph = {}
+        for path, text in texts.items():
+            arrows: dict[str, set[str]] = {}
+            for name in named(text) & self.owners.keys():
+                for other in self.meant(path, name):
+                    arrows.setdefault(str(other), set()).add(name)
+            self.graph[str(path)] = arrows
+
+    def headers(self, path: Path) -> set[Path]:
+        """What a file includes, itself or through others."""
+        if path not in self.seen:
+            self.seen[path] = set()  # headers that include each other
+            text = (self.tree.root / path).read_text(encoding="utf-8")
+            for include in INCLUDE.findall(text):
+                if other := self.tree.meant(path, include):
+                    self.seen[path] |= {other} | self.headers(other)
+        return self.seen[path]
+
+    def mentions(self, header: Path, name: str) -> bool:
+        if header not in self.words:
+            self.words[header] = set(ANY.findall((self.tree.root / header).read_text(encoding="utf-8")))
+        return name in self.words[header]
+
+    def meant(self, path: Path, name: str) -> list[Path]:
+        """The files that define what path calls by a name: programs may have a name each."""
+        owners = self.owners[name]
+        if path in owners:
+            return []
+        near = [o for o in owners if o.parent == path.parent]
+        declared = {h.parent for h in self.headers(path) if self.mentions(h, name)}
+        if not declared:
+            return near
+        beside = [o for o in owners if o.parent in declared]
+        return near or beside or (owners if len(owners) == 1 else [])
 
 
-def circle(files: Graph) -> list[str]:
-    """The shortest circle, with its first file again at the end; empty: there is none."""
-    best: list[str] = []
-    for start in files:
-        before: dict[str, str] = {}
-        queue = deque([start])
-        while queue and start not in before:
-            file = queue.popleft()
-            for other in sorted(files[file]):
-                if other not in before:
-                    before[other] = file
-                    queue.append(other)
-        if start not in before:
-            continue
-        found = [start]
-        while len(found) == 1 or found[-1] != start:
-            found.append(before[found[-1]])
-        if not best or len(found) < len(best):
-            best = found[::-1]
-    return best
+def shortest(graph: Graph, group: list[str]) -> list[str]:
+    within: Graph = {a: {b: names for b, names in graph[a].items() if b in group} for a in group}
+    found = circle(within)
+    return [f"{a} needs {', '.join(sorted(within[a][b]))} of {b}" for a, b in zip(found, found[1:])]
 
 
 def main() -> int:
-    root, directories = Path(sys.argv[1]), sys.argv[2:]
-    print(f"1..{len(directories)}")
-    for number, directory in enumerate(directories, 1):
-        files = graph(root / directory)
-        found = circle(files)
-        print(f"{'not ok' if found or not files else 'ok'} {number} - {directory}: {len(files)} files in layers")
-        for file, other in zip(found, found[1:]):
-            print(f"# {file} needs {', '.join(sorted(files[file][other]))} of {other}")
+    if sys.argv[1] == "--calls":
+        for other, names in sorted(Calls(Path(sys.argv[2])).graph[sys.argv[3]].items()):
+            print(f"{other}: {', '.join(sorted(names))}")
+        return 0
+    graph = Calls(Path(sys.argv[1])).graph
+    found = circles(graph)
+    print(f"1..1\n{'not ok' if found or not graph else 'ok'} 1 - {len(graph)} files in layers")
+    for group in found:
+        print(f"# {len(group)} files: {' '.join(group)}")
+        for line in shortest(graph, group):
+            print(f"#   {line}")
     return 0
 
 

@@ -1,8 +1,9 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""Does the list of mutations (tests/mutate) fit the tree, its tests and docs/testing.md? As TAP.
+"""Do guarantees and mutations (tests/mutate) fit the tree, its tests and docs/testing.md? As TAP.
 
 usage: mutations.py SOURCE_ROOT BUILD_ROOT
+       mutations.py --write SOURCE_ROOT   writes the guarantees into docs/testing.md
 """
 
 import fnmatch
@@ -12,10 +13,13 @@ import sys
 from pathlib import Path
 from typing import Iterator
 
-ROOT, BUILD = Path(sys.argv[1]), Path(sys.argv[2])
+WRITE = sys.argv[1] == "--write"
+ROOT, BUILD = Path(sys.argv[2 if WRITE else 1]), Path(sys.argv[2])
+PAGE = ROOT / "docs" / "testing.md"
+BEGIN, END = "<!-- guarantees: written by tests/conformance/mutations.py --write -->\n", "<!-- end of guarantees -->\n"
 sys.path.insert(0, str(ROOT / "tests" / "mutate"))
 
-from mutations import Mutation, Stale, load  # noqa: E402
+from mutations import Mutation, Stale, guarantees, load, title  # noqa: E402
 
 
 def stale(mutations: list[Mutation]) -> Iterator[str]:
@@ -26,18 +30,39 @@ def stale(mutations: list[Mutation]) -> Iterator[str]:
             yield str(error)
 
 
-def documented(mutations: list[Mutation]) -> Iterator[str]:
-    """docs/testing.md names them in its tables' last column, as AREA/NAME or a pattern of such."""
-    areas = "|".join(sorted({m.area for m in mutations}))
-    page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
-    cells = [line.split("|")[-2] for line in page.splitlines() if line.startswith("|")]
-    patterns = set(re.findall(rf"`((?:{areas})/[\w*-]+)`", "\n".join(cells)))
-    for pattern in sorted(patterns):
+def unshown(mutations: list[Mutation]) -> Iterator[str]:
+    """A guarantee names mutations that there are, and each mutation shows one."""
+    patterns = {pattern: g for g in guarantees() for pattern in g.mutations}
+    texts = [g.text for g in guarantees()]
+    for text in sorted({text for text in texts if texts.count(text) > 1}):
+        yield f"twice: {text}"
+    for pattern, g in sorted(patterns.items()):
         if not any(fnmatch.fnmatchcase(m.name, pattern) for m in mutations):
-            yield f"docs/testing.md names {pattern}, which is not in the list"
+            yield f"{g.area}.list: '{g.text}' names {pattern}, which there is not"
     for mutation in mutations:
         if not any(fnmatch.fnmatchcase(mutation.name, p) for p in patterns):
-            yield f"docs/testing.md has no row that names {mutation.name}"
+            yield f"no guarantee of tests/mutate/*.list names {mutation.name}"
+
+
+def tables() -> str:
+    """One table an area"""
+    text, area = "", ""
+    for g in guarantees():
+        if g.area != area:
+            area = g.area
+            text += f"\n### {area}\n\n{title(area)}\n\n| guarantee | test | oracle | mutations |\n|---|---|---|---|\n"
+        text += f"| {g.text} | {g.test} | {g.oracle} | {', '.join(f'`{name}`' for name in g.mutations)} |\n"
+    return text + "\n"
+
+
+def page() -> str:
+    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    return before + begin + tables() + END + rest.partition(END)[2]
+
+
+def outdated(_: list[Mutation]) -> Iterator[str]:
+    if PAGE.read_text(encoding="utf-8") != page():
+        yield "tests/conformance/mutations.py --write . writes it; rows belong into tests/mutate/*.list"
 
 
 def unknown(mutations: list[Mutation]) -> Iterator[str]:
@@ -52,13 +77,20 @@ def unknown(mutations: list[Mutation]) -> Iterator[str]:
 
 
 def main() -> int:
+    if WRITE:
+        had, text = PAGE.read_text(encoding="utf-8"), page()
+        for row in sorted(set(had.partition(BEGIN)[2].partition(END)[0].splitlines()) - set(text.splitlines())):
+            print(f"no list has it, so it is gone: {row}", file=sys.stderr)  # somebody wrote into the page
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
     try:
         mutations = load()
     except Stale as error:
         print(f"1..1\nnot ok 1 - the list can be read\n# {error}")
         return 0
-    print("1..3")
-    checks = [("each text to change is there exactly once", stale), ("docs/testing.md names each", documented),
+    print("1..4")
+    checks = [("each text to change is there exactly once", stale), ("each shows a guarantee", unshown),
+              ("docs/testing.md has the guarantees", outdated),
               ("each names tests that there are", unknown)]
     for number, (title, check) in enumerate(checks, 1):
         findings = list(check(mutations))

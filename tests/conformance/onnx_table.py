@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""Holds docs/compiler.md's tables of ONNX operators, and of why results differ, to what the tests found, as TAP.
+"""Holds docs/compiler-operations.md's tables of ONNX operators, and of why results differ, to what the tests found, as TAP.
 
 usage: onnx_table.py [--write] TREE NEURONX-CC
 
@@ -80,7 +80,7 @@ def main() -> int:
     tree, compiler = Path(sys.argv[-2]), sys.argv[-1]
     listed = subprocess.run([compiler, "list-operators", "--framework", "ONNX"], capture_output=True, text=True,
                             check=True).stdout.split()
-    page = tree / "docs/compiler.md"
+    page = tree / "docs/compiler-operations.md"
     text = page.read_text()
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
@@ -89,7 +89,7 @@ def main() -> int:
         page.write_text(want)
     found, told = reasons(tree, text)
     print("1..2")
-    print(f"{'ok' if write or text == want else 'not ok'} 1 - docs/compiler.md has the tables of ONNX operators")
+    print(f"{'ok' if write or text == want else 'not ok'} 1 - docs/compiler-operations.md has the tables of ONNX operators")
     if not write and text != want:
         print("# tests/conformance/onnx_table.py --write . build/release/tools/neuronx-cc/neuronx-cc")
     print(f"{'ok' if found == told else 'not ok'} 2 - and the reasons of the sweep's differences {' '.join(sorted(found ^ told))}")

@@ -5,7 +5,7 @@
 usage: rooms.py SOURCE_ROOT
        rooms.py --update SOURCE_ROOT    draw the picture in docs/architecture.md anew
 
-A room is a directory with C files, together with the public headers that are its contract. A room's
+A directory is looked at if it has C files, together with the public headers that are its contract. Its
 arrow leads to another one of which a file includes a header. LAYERS is the only list of them.
 """
 
@@ -15,10 +15,10 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from layers import Graph, circle
+from graphs import Graph, circle, reached
 
-# From above: a room includes headers of the rooms of lower layers, or of its own layer if that makes no circle.
-# DIR/* stands for every directory below DIR that has C files, each a room.
+# From above: a directory includes headers of those of lower layers, or of its own layer if that makes no circle.
+# DIR/* stands for every directory below DIR that has C files.
 LAYERS: dict[str, list[str]] = {
     "programs": ["neuron-ls", "tools/neuron-bench", "tools/neuron-cli", "tools/neuron-monitor", "tools/neuron-profile", "tools/neuron-run", "tools/neuron-top", "tools/neuronx-cc", "examples/custom_op", "examples/digits", "scripts/guest"],
     "what custom operators are made of": ["custom-op/*"],
@@ -27,11 +27,11 @@ LAYERS: dict[str, list[str]] = {
     "servers": ["runtime/rtd", "runtime/emud"],
     "runtime and compiler": ["runtime/nrt", "compiler", "compiler/*"],
     "ways to a chip": ["runtime/ndl", "runtime/neff", "driver", "qemu-device/qemu"],
-    "the chip": ["qemu-device/core"],
+    "the chip": ["qemu-device/core", "qemu-device/core/*"],
     "procedures and tables": ["hal", "isa", "machines"],
     "contracts": ["gen", "include/uapi/neuron"],
 }
-# The public headers of a room, which lie apart from it
+# The public headers of a directory, which lie apart from it
 HEADERS = {"include/neuron/hw": "gen", "include/neuron/isa": "isa", "include/nrt": "runtime/nrt",
            "include/nrt/nds": "runtime/nrt", "include/ndl": "runtime/nrt"}
 # Made by the build, in no directory of the sources
@@ -39,7 +39,7 @@ GENERATED = re.compile(r"neuron_version\.h|\w+\.pb-c\.h")
 
 SOURCES = (".c", ".h", ".def")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+["<]([^">]+)[">]', re.MULTILINE)
-PICTURE = re.compile(r"(<!-- rooms: [^>]*-->\n).*?(<!-- end of rooms -->)", re.DOTALL)
+PICTURE = re.compile(r"(<!-- directories: [^>]*-->\n).*?(<!-- end of directories -->)", re.DOTALL)
 PAGE = Path("docs/architecture.md")
 
 
@@ -102,7 +102,7 @@ class Tree:
 
 
 def layer_of(room: str) -> int | None:
-    """The layer's number, 0 for the lowest; None if the room is in no layer."""
+    """The layer's number, 0 for the lowest; None if the directory is in no layer."""
     for number, rooms in enumerate(reversed(LAYERS.values())):
         for pattern in rooms:
             if room == pattern or (pattern.endswith("/*") and room.startswith(pattern[:-1])):
@@ -126,18 +126,6 @@ def upward(tree: Tree) -> list[str]:
         if (layer_of(room) or 0) < (layer_of(other) or 0)
         for what in sorted(whats)
     ]
-
-
-def reached(graph: Graph, start: str, without: str = "") -> set[str]:
-    """The rooms that start leads to; with `without`, not by the arrow straight to that room."""
-    seen: set[str] = set()
-    todo = [other for other in graph[start] if other != without]
-    while todo:
-        room = todo.pop()
-        if room not in seen:
-            seen.add(room)
-            todo += graph[room]
-    return seen
 
 
 def circles(tree: Tree) -> list[str]:

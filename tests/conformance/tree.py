@@ -18,6 +18,7 @@ from typing import Callable, Iterator
 
 MAX_LINES = 650  # of code; the aim is 600
 MAX_TEST_LINES = 800  # a test may be a long list
+README, README_LINES, README_COLUMNS = Path("README.md"), 120, 100
 MAX_BYTES = 4 << 20
 CODE = (".c", ".h", ".py", ".sh")
 SPDX = re.compile(r"SPDX-License-Identifier:\s*(\(?[\w.+-]*\w(?: (?:OR|AND|WITH) [\w.+-]*\w)*\)?)")
@@ -26,6 +27,8 @@ MACHINE_PATH = re.compile(r"(?<![\w.])/(home|Users|work|builds)/\w|/tmp/b-\w")
 SLEEP = re.compile(r"\b(f|m|s|u)sleep(_\w+)?\(|\bschedule_timeout\w*\(")
 BUSY = re.compile(r"\b[mun]delay\(")
 LOOP = re.compile(r"\t(while \(|for \(|do \{|list_for_each)")
+
+SECTION = re.compile(r"(?:docs/)?([\w-]+)\.md,\s(?:\* )?\"([^\"]+)\"")
 
 Finding = tuple[Path, str]
 
@@ -162,6 +165,33 @@ def named_files(tree: Tree) -> Iterator[Finding]:
                 yield Path(document), f"there is no {word}"
 
 
+def named_sections(tree: Tree) -> Iterator[Finding]:
+    """Where a page is named with a section in quotes, the page has it, as a heading or as bold words that begin a paragraph."""
+    pages = {name.stem: "\n".join(lines) for name, lines in tree.text.items() if name.parts[0] == "docs" and name.suffix == ".md"}
+    for name, lines in tree.text.items():
+        for page, section in SECTION.findall("\n".join(lines)) if name.suffix in (*CODE, ".md", ".1", ".3", ".7", ".8") else ():
+            section = re.sub(r"\s+(\* )?", " ", section)
+            if page in pages and not re.search(rf"^(#+ |\*\*){re.escape(section)}", pages[page], re.MULTILINE):
+                yield name, f"docs/{page}.md has no section {section}"
+
+
+def short_readme(tree: Tree) -> Iterator[Finding]:
+    lines = tree.text[README]
+    if len(lines) - 1 > README_LINES:
+        yield README, f"{len(lines) - 1} lines, at most {README_LINES}"
+    for number, line in enumerate(lines, 1):
+        if len(line) > README_COLUMNS:
+            yield README, f"line {number} has {len(line)} columns, at most {README_COLUMNS}"
+
+
+def linked_files(tree: Tree) -> Iterator[Finding]:
+    """A link of a document leads to a file of the tree."""
+    for name, lines in tree.text.items():
+        for target in re.findall(r"\]\(([\w./-]+)(?:#[\w-]*)?\)", "\n".join(lines)) if name.suffix == ".md" else ():
+            if not (tree.root / name.parent / target).exists():
+                yield name, f"a link to {target}, which there is not"
+
+
 def types_of_chips(tree: Tree) -> Iterator[Finding]:
     page = Path("docs/testing.md")
     section = "\n".join(tree.text[page]).partition("\n## Types of chips\n")[2].partition("\n## ")[0]
@@ -172,7 +202,7 @@ def types_of_chips(tree: Tree) -> Iterator[Finding]:
         if name.parts[:2] == ("tests", "vm") and name.suffix == ".t" and any(x.startswith("# later: ") for x in lines)
     }
     for test in sorted(named ^ runs):
-        yield page, f"vm/{test} {'does not run' if test in named else 'runs'} on the later types of chips"
+        yield page, f"vm/{test} {'does not run' if test in named else 'runs'} on the types of chips after Inferentia"
 
 
 CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
@@ -185,7 +215,10 @@ CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
     ("the module sleeps only between two looks at what it waits for", fixed_sleeps),
     ("numbers of a generation of chips are in its description", one_generation),
     ("CONTRIBUTING.md and architecture.md name files that exist", named_files),
-    ("docs/testing.md names the guest tests that run on later types of chips", types_of_chips),
+    (f"README has at most {README_LINES} lines of {README_COLUMNS} columns", short_readme),
+    ("links of documents lead to files", linked_files),
+    ("sections that are named by their page exist", named_sections),
+    ("docs/testing.md names the guest tests that run on types of chips after Inferentia", types_of_chips),
     (f"no file is larger than {MAX_BYTES >> 20} MiB", large_files),
 ]
 

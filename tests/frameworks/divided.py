@@ -20,7 +20,7 @@ from jax._src.lib import xla_client  # noqa: E402
 from jax.sharding import Mesh, NamedSharding, PartitionSpec  # noqa: E402
 from jaxlib.mlir import ir  # noqa: E402
 
-RANK = 8  # NCC_MAX_DIMS
+RANK = 16  # NCC_MAX_DIMS
 STABLEHLO = "1.15.0"  # that the plug-in reports
 
 

@@ -4,7 +4,7 @@
 
 usage: examples.py    in an environment as jax_plugin.py's
 
-README shows `examples/jax/digits.py` and what it prints: the text is that file's, its output what README has. A step of
+docs/frameworks.md shows `examples/jax/digits.py`: the text is that file's, its output what that page and README have. A step of
 `examples/bert` gives what JAX's CPU does, BF16 alone rounded at random trains better than rounded to nearest, and its batches
 divided among devices give what they give on one.
 """
@@ -23,7 +23,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 BERT = ROOT / "examples" / "bert"
-README = (ROOT / "README.md").read_text()
+README, PAGE = ((ROOT / name).read_text() for name in ("README.md", "docs/frameworks.md"))
 CHIPS = {"JAX_PLATFORMS": "neuron,cpu", "NEURON_EMU": os.environ.get("NEURON_EMU", "trn1.2xlarge")}
 CPU = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
 SMALL = ["--layers", "1", "--hidden", "32", "--rate", "3e-3", "--accumulate", "2"]
@@ -58,9 +58,9 @@ def losses(env: dict[str, str], *options: object) -> np.ndarray:
 
 
 @case
-def readme_shows_the_file() -> None:
+def page_shows_the_file() -> None:
     lines = (ROOT / "examples/jax/digits.py").read_text().splitlines()[1:]
-    assert len(lines) == 10 and "\n".join("    " + line for line in lines) in README
+    assert len(lines) == 10 and "\n".join("    " + line for line in lines) in PAGE
 
 
 @case
@@ -69,6 +69,7 @@ def readme_shows_what_it_prints() -> None:
         return [(epoch, float(loss)) for epoch, loss in re.findall(r"NC_v2, epoch (\d): loss ([\d.]+)", text)]
 
     ours, shown = numbers(python(CHIPS, "examples/jax/digits.py")), numbers(README)
+    assert shown == numbers(PAGE), (shown, numbers(PAGE))
     assert len(shown) == 5 and [epoch for epoch, _ in ours] == [epoch for epoch, _ in shown], ours
     # the same bits with the same JAX; another may lower the program otherwise
     np.testing.assert_allclose([loss for _, loss in ours], [loss for _, loss in shown], atol=0.02)

@@ -213,6 +213,64 @@ def a_core_that_is_reset_no_more() -> None:
     assert "went on" in said, said
 
 
+def joined(*parts: str) -> str:
+    return "".join(map(textwrap.dedent, parts))
+
+
+RESET = """
+    import ctypes
+    class How(ctypes.Structure):
+        _fields_ = [("initialize_device", ctypes.c_int), ("regions", ctypes.c_int), ("map_hbm", ctypes.c_int)]
+    nrt, chip = ctypes.CDLL("libnrt.so.1"), ctypes.c_void_p()
+    assert not nrt.ndl_open_device(0, ctypes.byref(How()), ctypes.byref(chip))
+    def reset(cores):
+        return nrt.ndl_reset_ncs(0, cores, ctypes.byref(ctypes.c_uint32()))
+    """
+LONG = """
+    f = jax.jit(lambda x: jax.lax.fori_loop(0, 2000000000, lambda i, y: y * 0.5 + i, x)).lower(A).compile()
+    """
+
+
+@case
+def a_chip_that_is_reset_under_a_program() -> None:
+    program(joined(RESET, LONG, """
+        other = jax.jit(lambda x: x * 3)
+        x = jax.device_put(A, jax.devices()[1])
+        np.asarray(other(x))
+        y = f(A)
+        assert reset(1) == 0
+        with refused("UNAVAILABLE", "nd0 nc0 was reset", by=jax.errors.JaxRuntimeError):
+            y.block_until_ready()
+        np.testing.assert_array_equal(np.asarray(other(x)), A * 3)
+        for device in jax.devices():
+            right(device)
+        """), NEURON_RT_EXEC_TIMEOUT="3600")
+
+
+UNPLUGGED = """
+    f = jax.jit(lambda x: jnp.tanh(x) @ x.T)
+    x = jnp.asarray(A)
+    with refused("UNAVAILABLE", "No such device", "unplugged", by=jax.errors.JaxRuntimeError):
+        for _ in range(1000):
+            np.testing.assert_allclose(np.asarray(f(A)), np.tanh(A) @ A.T, rtol=1e-4, atol=1e-4)
+    for use in (lambda: f(A).block_until_ready(), lambda: jax.device_put(A).block_until_ready(), lambda: np.asarray(x + 1),
+                lambda: jax.jit(lambda x: x - 7)(x).block_until_ready()):
+        with refused("UNAVAILABLE", "No such device", by=jax.errors.JaxRuntimeError):
+            use()
+    """
+
+
+@case
+def a_chip_that_is_unplugged_under_a_program() -> None:
+    said = program(joined(UNPLUGGED, """
+        for device in jax.devices()[2:]:
+            right(device)
+        right(jax.devices("cpu")[0])
+        print("went on")
+        """), NEURON_EMU="trn1.32xlarge", NEURON_RT_NUM_CORES="4", NEURON_EMU_FAULTS="nd0:unplug=1:after=100")
+    assert said == "went on\n", said
+
+
 @case
 def the_end_with_programs_in_flight() -> None:
     said = program("""
@@ -265,10 +323,11 @@ LOOP = """
 class Server:
     """neuron-emud on a socket of its own"""
 
-    def __init__(self, emud: str) -> None:
+    def __init__(self, emud: str, instance: str = "trn1.2xlarge", faults: str = "") -> None:
         self.directory = tempfile.TemporaryDirectory()
         self.path = f"{self.directory.name}/emud"
-        self.process = subprocess.Popen([emud, "--instance", "trn1.2xlarge", "--socket", self.path], env={**os.environ, "NEURON_EMU": ""})
+        self.process = subprocess.Popen([emud, "--instance", instance, "--socket", self.path],
+                                        env={**os.environ, "NEURON_EMU": "", "NEURON_EMU_FAULTS": faults})
 
     def __enter__(self) -> "Server":
         while not Path(self.path).exists():  # it appears when the server is ready
@@ -317,13 +376,57 @@ def a_server_that_is_killed(emud: str) -> None:
         assert ends(client) == "went on\n"
 
 
+def a_reset_of_what_is_another_clients(emud: str) -> None:
+    with Server(emud) as server:
+        one = server.client(0, LOOP)
+        assert one.stdout.readline() == "ready\n", one.communicate()
+        assert ends(server.client(1, joined(RESET, """
+            right()
+            assert reset(1) == -16 and reset(-1) == -16, "another's core"
+            assert reset(2) == 0
+            with refused("was reset", by=jax.errors.JaxRuntimeError):
+                right()
+            right()
+            print("went on")
+            """))) == "went on\n"
+        one.stdin.write("\n")
+        said = ends(one)
+        assert said == "went on\n", said
+
+
+def a_reset_of_ones_own_core(emud: str) -> None:
+    with Server(emud) as server:
+        other = server.client(1, LOOP)
+        assert other.stdout.readline() == "ready\n", other.communicate()
+        assert ends(server.client(0, joined(RESET, LONG, """
+            y = f(A)
+            assert reset(1) == 0
+            with refused("UNAVAILABLE", "nd0 nc0 was reset", by=jax.errors.JaxRuntimeError):
+                y.block_until_ready()
+            right()
+            print("went on")
+            """))) == "went on\n"
+        other.stdin.write("\n")
+        assert ends(other) == "went on\n"
+
+
+def a_chip_of_a_server_that_is_unplugged(emud: str) -> None:
+    with Server(emud, "trn1.32xlarge", "nd0:unplug=1:after=200") as server:
+        other = server.client(2, LOOP)  # the second chip's
+        assert other.stdout.readline() == "ready\n", other.communicate()
+        assert ends(server.client(0, joined(UNPLUGGED, "print('went on')"))) == "went on\n"
+        other.stdin.write("\n")
+        assert ends(other) == "went on\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(usage=__doc__.partition("usage: ")[2].partition("\n")[0])
     parser.add_argument("--emud", help="neuron-emud, for the cases of a server")
     parser.add_argument("--only", default="", help="cases with this in their names")
     options = parser.parse_args()
     if options.emud:
-        for function in (a_killed_client, a_server_that_is_killed):
+        for function in (a_killed_client, a_server_that_is_killed, a_reset_of_what_is_another_clients, a_reset_of_ones_own_core,
+                         a_chip_of_a_server_that_is_unplugged):
             CASES.append((function.__name__.replace("_", " "), lambda function=function: function(options.emud)))
     chosen = [(name, function) for name, function in CASES if options.only in name]
     print(f"1..{len(chosen)}")

@@ -14,6 +14,7 @@ from typing import Any
 os.environ.setdefault("JAX_PLATFORMS", "neuron,cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 
+import devices_calls  # noqa: E402
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
@@ -215,6 +216,7 @@ def main() -> None:
     case("pmap", pmap)
     case("programs in one order on all devices", in_order)
     case("a program as HLO", as_hlo)
+    devices_calls.cases(case)
     print(f"# jax {jax.__version__}, {jax.devices()[0].device_kind}")
     print(f"1..{len(CASES)}")
     failed = 0

@@ -133,6 +133,26 @@ def values_that_repeat() -> None:
 
 
 @case
+def arrays_of_many_dimensions() -> None:
+    """More than the compiler has, of one element mostly; jnp.tile makes two of each"""
+    x, many = RNG.standard_normal((2, 3, 1, 4, 5), dtype=np.float32), (1, 2, 1, 3, 1, 1, 4, 1, 5, *(1,) * 9)
+    half, backwards = many[:9], tuple(range(17, -1, -1))
+    for function in (lambda x: jnp.tile(x.reshape(half), (3, 1, 2, *(1,) * 6)).reshape(3, -1),
+                     lambda x: jnp.tile(x.reshape(half), (2, *(1,) * 7, 3)).reshape(2, -1),
+                     lambda x: jnp.where(x.reshape(many) > 0, 2 * x.reshape(many), 3).transpose(backwards).ravel(),
+                     lambda x: x.reshape(many).astype(jnp.int32).reshape(6, 20),
+                     lambda x: jnp.real(jnp.tile((x + 1j * x).reshape(half), (2, *(1,) * 8))).ravel(),
+                     lambda x: jax.lax.broadcast_in_dim(x, (1, 7, 1, 2, 3, 1, 4, 5, *(1,) * 10), (3, 4, 5, 6, 7)).reshape(7, -1)):
+        both(jax.jit(function), x, rtol=0, atol=0)
+    for function in (lambda x: x.reshape(many), lambda x: x.reshape(many).sum(3).ravel()):
+        try:
+            jax.jit(function)(x)
+            raise AssertionError("not refused")
+        except jax.errors.JaxRuntimeError as error:
+            assert "at most 16 is supported" in str(error), error
+
+
+@case
 def windows_that_move() -> None:
     x, u = (RNG.standard_normal((rows, 16), dtype=np.float32) for rows in (10000, 5000))
     dims = jax.lax.ScatterDimensionNumbers((0, 1), (), (0,))
@@ -147,6 +167,22 @@ def arrays_by_dlpack() -> None:
     x = jax.dlpack.from_dlpack(A, device=device)  # an array of NumPy's, as of torch's, is copied to the device
     assert x.devices() == {device}
     np.testing.assert_array_equal(np.asarray(x + 0), A)
+
+    class OnTheHost:
+        """A copy for others: JAX hands out memory of platforms that it knows"""
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 1, 0  # kDLCPU
+
+        def __dlpack__(self, **_: Any) -> Any:
+            return x.__dlpack__(dl_device=(1, 0), copy=True)
+
+    np.testing.assert_array_equal(np.from_dlpack(OnTheHost()), A)
+    try:
+        x.__dlpack__()
+        raise AssertionError("JAX knows a DLPack device of this platform now: use it")
+    except jax.errors.JaxRuntimeError as e:
+        assert "DLPack device" in str(e), e
     back = np.from_dlpack(jax.device_put(x * 2, jax.devices("cpu")[0]))  # JAX hands out what lies on its CPU
     np.testing.assert_array_equal(back, A * 2)
 
@@ -204,6 +240,22 @@ def train(steps: int) -> Any:
 @case
 def a_training_run() -> None:
     both(train, 20, rtol=1e-3, atol=1e-4)
+
+
+@case
+def large_donated_arguments() -> None:
+    """Which change hands; the same program with an argument that somebody else has"""
+    def step(state: Any, x: Any) -> Any:
+        return {name: value + x * (i + 1) for i, (name, value) in enumerate(sorted(state.items()))}, state["b"].sum()
+
+    def steps(x: Any) -> Any:
+        one, state, sums = jax.jit(step, donate_argnums=0), {"a": x * 2, "b": x * 3, "c": x + 0}, []
+        for _ in range(4):
+            state, last = one(state, x)
+            sums.append(last)
+        return state, jnp.stack(sums)
+
+    both(steps, RNG.integers(-9, 9, (700, 1000)).astype(np.float32), rtol=0, atol=0)
 
 
 @case
@@ -270,12 +322,32 @@ def bfloat16() -> None:
 
 @case
 def types_of_64_bits_are_refused() -> None:
+    x, big, shape = np.arange(4, dtype=np.float32), 2**40 + 5, jax.ShapeDtypeStruct
+    uses: list[Callable[[], Any]] = [
+        lambda: jnp.arange(3) + 1,
+        lambda: jnp.asarray(big),
+        lambda: jax.device_put(np.ones(3)),
+        lambda: jax.device_put(np.array([1j])),
+        lambda: jax.jit(lambda: jnp.full((2,), big))(),
+        lambda: jax.jit(lambda x: x.astype(jnp.float64))(x),
+        lambda: jnp.argmax(jnp.asarray(x)),
+        lambda: jax.random.normal(jax.random.key(0), (2,)),
+        # numbers inside of a program, which 32 bits would change
+        lambda: jax.jit(lambda x: ((x.astype(jnp.int64) + big) >> 38).astype(jnp.int32))(x),
+        lambda: jax.jit(lambda x: ((x.astype(jnp.float64) * 1e200) / 1e199).astype(jnp.float32))(x),
+        lambda: jax.jit(lambda x: jax.lax.population_count(x.astype(jnp.int64) - 5).astype(jnp.int32))(x),
+        lambda: jax.jit(lambda x: jax.lax.fori_loop(2**33, 2**33 + 3, lambda i, y: y + (i >> 33).astype(jnp.float32), x))(x),
+        lambda: jax.jit(lambda x: jax.pure_callback(lambda v: v, shape((4,), np.float64), x))(x),
+        lambda: jax.jit(lambda x: jax.pure_callback(lambda v: v, shape((4,), np.int32), x.astype(jnp.int64) + big))(x),
+    ]
     with jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64():
-        try:
-            jnp.arange(3) + 1
-            raise AssertionError("a 64-bit type was taken")
-        except jax.errors.JaxRuntimeError as e:
-            assert "jax_enable_x64" in str(e), e
+        for number, use in enumerate(uses):
+            try:
+                y = use()
+            except jax.errors.JaxRuntimeError as e:
+                assert "jax_enable_x64" in str(e), (number, e)
+            else:
+                raise AssertionError(f"use {number} of a 64-bit type gave {y}")
 
 
 @case
@@ -290,7 +362,7 @@ def what_cannot_be_compiled_says_so() -> None:
         jax.jit(nobody)(A)
         raise AssertionError("it was compiled")
     except jax.errors.JaxRuntimeError as e:
-        assert "nobody_has_this" in str(e), e
+        assert "nobody_has_this" in str(e) and "FFI" in str(e) and "jax_plugin.py:" in str(e), e
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:2]), ("x",))
     whole, rows = (jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*axes)) for axes in ((), ("x",)))
     np.testing.assert_array_equal(np.asarray(jax.jit(lambda x: x + 1, in_shardings=whole, out_shardings=whole)(A)), A + 1)

@@ -5,7 +5,7 @@
  * and the same memory, and what governs vectors may be loaded from a state.
  */
 #include "fuzz.h"
-#include "gps.h"
+#include "gps/gps.h"
 
 #define WORDS 256
 

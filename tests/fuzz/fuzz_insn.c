@@ -6,7 +6,7 @@
  * lie back to back, and the memories end at guard zones of the allocator, except for the slack that
  * may be read.
  */
-#include "exec.h"
+#include "exec/exec.h"
 #include "insns.h"
 
 #define PART 1024u

@@ -259,7 +259,8 @@ static inline void fuzz_patches(struct fuzz_in *in, struct neuron_insn *insn)
 	}
 }
 
-/* What fields and operands of the later generations' instructions have to do with each other */
+/* What fields and operands of the instructions of NeuronCore-v2 and later have to do with each
+ * other */
 static inline void fuzz_forms(struct fuzz_in *in, struct neuron_insn *insn, uint64_t f)
 {
 	if (f & NEURON_FB(BIAS)) {

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The list of mutations: AREA.list beside this file, in paragraphs.
+"""The guarantees and the mutations that show them: AREA.list beside this file, in paragraphs.
+
+    guarantee: what holds
+    test: who shows it
+    oracle: by what it knows; may be left out
+    mutations: those that show that the test can fail, as AREA/NAME, `*` for several; may be left out
+
+is a row of docs/testing.md (tests/conformance/mutations.py writes it there), and
 
     [name]
     file: the source file, from the top of the tree
@@ -7,6 +14,8 @@
     old: what stands there; any white space matches any other
     new: what takes its place; nothing may
     tests: which of them has to fail: names of `meson test --list`, or vm/NAME for a test in a guest
+
+a mutation. The comment at the head of a file is its area's title.
 
 The text has to be there exactly once, so that an entry never silently changes something else.
 Lines that begin with `#` are comments.
@@ -18,6 +27,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 KEYS = ("file", "in", "old", "new", "tests")
+GUARANTEE_KEYS = ("guarantee", "test", "oracle", "mutations")
 
 
 class Stale(Exception):
@@ -60,6 +70,22 @@ class Mutation:
         return changed
 
 
+@dataclass(frozen=True)
+class Guarantee:
+    area: str
+    text: str
+    test: str
+    oracle: str
+    mutations: tuple[str, ...]
+
+
+def _guarantee(path: Path, fields: dict[str, str]) -> Guarantee:
+    if not fields.get("test"):
+        raise Stale(f"{path.name}: the guarantee '{fields['guarantee']}' has no test:")
+    named = tuple(name.strip() for name in fields["mutations"].split(",")) if "mutations" in fields else ()
+    return Guarantee(path.stem, fields["guarantee"], fields["test"], fields.get("oracle", ""), named)
+
+
 def _entry(path: Path, name: str, fields: dict[str, str]) -> Mutation:
     for key in ("file", "old", "new", "tests"):
         if key not in fields or (not fields[key] and key != "new"):
@@ -68,26 +94,45 @@ def _entry(path: Path, name: str, fields: dict[str, str]) -> Mutation:
     return Mutation(f"{path.stem}/{name}", fields["file"], fields.get("in", ""), fields["old"], fields["new"], tests)
 
 
-def _read(path: Path) -> list[Mutation]:
-    found, name, fields = [], "", {}
+def _paragraph(path: Path, name: str, fields: dict[str, str]) -> Mutation | Guarantee:
+    return _entry(path, name, fields) if name else _guarantee(path, fields)
+
+
+def _read(path: Path) -> list[Mutation | Guarantee]:
+    found: list[Mutation | Guarantee] = []
+    name, fields = "", {}
     for line in [*path.read_text(encoding="utf-8").splitlines(), "[]"]:
         key, colon, value = line.partition(":")
         if line.startswith("#") or not line.strip():
             continue
-        if head := re.fullmatch(r"\[([\w-]*)\]", line):
-            if name:
-                found.append(_entry(path, name, fields))
-            name, fields = head.group(1), {}
-        elif name and colon and key in KEYS and key not in fields:
+        head = re.fullmatch(r"\[([\w-]*)\]", line)
+        if head or key == "guarantee":
+            if name or fields:
+                found.append(_paragraph(path, name, fields))
+            name, fields = head.group(1) if head else "", {}
+            if head:
+                continue
+        if (name or key == "guarantee" or fields) and colon and key in (KEYS if name else GUARANTEE_KEYS) and key not in fields:
             fields[key] = value.strip()
         else:
             raise Stale(f"{path.name}: [{name}]: what is '{line}'?")
     return found
 
 
+def guarantees(directory: Path = HERE) -> list[Guarantee]:
+    """Every guarantee, by area and in the files' order."""
+    return [g for path in sorted(directory.glob("*.list")) for g in _read(path) if isinstance(g, Guarantee)]
+
+
+def title(area: str, directory: Path = HERE) -> str:
+    """The comment at the head of an area's file, behind the licence."""
+    lines = (directory / f"{area}.list").read_text(encoding="utf-8").splitlines()[1:]
+    return " ".join(line.removeprefix("#").strip() for line in lines[: next(i for i, line in enumerate(lines) if not line.startswith("#"))])
+
+
 def load(directory: Path = HERE) -> list[Mutation]:
-    """Every entry of the list, by area and in the files' order; names are unique."""
-    found = [m for path in sorted(directory.glob("*.list")) for m in _read(path)]
+    """Every mutation, by area and in the files' order; names are unique."""
+    found = [m for path in sorted(directory.glob("*.list")) for m in _read(path) if isinstance(m, Mutation)]
     names = [m.name for m in found]
     for name in names:
         if names.count(name) > 1:

@@ -16,7 +16,7 @@ Probabilistic Rounding Error Analysis, 2019): one of unit roundoff u of a value 
   max and min       each operand's variance times the probability that it is the one taken
 
 A result is right when |error| <= quantile(n) sigma for all its n elements. Nothing here is tuned: the
-numbers are the types' (docs/isa.md, docs/compiler.md).
+numbers are the types' (docs/isa.md, docs/compiler-operations.md).
 """
 
 from typing import Any, NamedTuple, Sequence

@@ -6,7 +6,7 @@ usage: onnx.py [--build DIR] [--target T] [--update | --golden DIR] [NAME...]
 
 NAME is a part of a case's name (onnx_cases.py). Where onnxruntime has no such operator, ONNX's reference evaluator says what
 is right. onnx-differences.txt has each difference that there is: the case, the target or *, in how many elements at most, and
-the reason, a row of a table in docs/compiler.md. One that it has not fails, and so does a line without a difference.
+the reason, a row of a table in docs/compiler-operations.md. One that it has not fails, and so does a line without a difference.
 --update writes it anew, where a new line has the reason `?`; --golden writes the cases that the tests in process run, with
 what is right. Without onnxruntime this starts itself in a virtual environment with it (requirements.txt).
 """

@@ -70,7 +70,7 @@ INFERENTIA = Chip(
     msix=(0x810000, 0x818000), ready=(0x1C, 0x80000000))
 
 
-# What the later ones have in common
+# What the chips after Inferentia have in common
 LATER = {
     "bars": ({0: 0x1000000000, 2: 0xD0000000, 4: 0x4000000000}, {0: 0x1100000000, 2: 0xC0000000, 4: 0x8000000000}),
     "east": 1 << 52, "core_bar": 0, "semaphores": 0x400, "nq_error": (0x1C8, 0x1CC, 0x1D0, 0x1D4), "ext_bar": 2, "ext": 0,

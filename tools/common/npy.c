@@ -210,7 +210,7 @@ static void swap_bytes(struct npy *npy)
 	}
 }
 
-/* From the first index as the fastest one to the last index as the fastest one */
+/* Reorders elements from Fortran order (the first index is the fastest) to C order */
 static int to_c_order(struct npy *npy)
 {
 	size_t item = npy_itemsize(npy->dtype), from = 0;

@@ -14,7 +14,7 @@
 
 #include "neuron/isa/isa.h"
 
-#define NPY_MAX_DIMS 8
+#define NPY_MAX_DIMS 16
 /* files' types that no model has */
 #define NPY_FP64 0xff
 #define NPY_BOOL 0xfe

@@ -183,7 +183,7 @@ static int read_metrics(const struct place *outer, json_t *object, const char *k
 	return 0;
 }
 
-/* Of "m}", "m,n}" or "m,}", the larger; at least 1, at most one more than is allowed */
+/* The larger number of "m}", "m,n}" or "m,}"; at least 1, at most one more than is allowed */
 static unsigned long repeats(const char *text)
 {
 	char *end;

@@ -96,7 +96,7 @@ static void *end_by_signal(void *ends)
 	return NULL;
 }
 
-/* Those that are ignored stay so. */
+/* Handles the signals that end it; one that is ignored stays so. */
 static void take_signals(void)
 {
 	static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };

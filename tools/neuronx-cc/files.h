@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* All of a file, a pipe too; free() *buf, also after an error */
+/* Reads all of a file, a pipe too; free() *buf, also after an error */
 int files_read(const char *path, void **buf, size_t *size);
 
 /* A regular file is written beside its path, then renamed: nobody sees half of it */

@@ -71,7 +71,7 @@ struct model {
 	struct files_beside beside;
 };
 
-/* It may be as large as all that is made of it */
+/* Frees the model once it is read: it may be as large as all that is made of it */
 static void drop_model(void *opaque)
 {
 	struct model *model = opaque;

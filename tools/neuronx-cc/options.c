@@ -12,9 +12,7 @@
 #include "neuron_version.h"
 
 static const char help_text[] =
-	"Usage: neuronx-cc compile --framework XLA|StableHLO|ONNX|IR MODEL --target TARGET "
-	"--output "
-	"MODEL.neff\n"
+	"Usage: neuronx-cc compile --framework XLA|StableHLO|ONNX|IR MODEL --target TARGET --output MODEL.neff\n"
 	"                          [OPTION]...\n"
 	"       neuronx-cc list-operators --framework XLA|ONNX\n"
 	"Compile an HLO module or an ONNX model to a NEFF file for one NeuronCore\n"
@@ -24,32 +22,24 @@ static const char help_text[] =
 	"                             portable artifact or as text: its first bytes say which\n"
 	"  --framework ONNX           the input is a serialized ModelProto\n"
 	"  --framework IR             the input is the tensor IR as --print-ir prints it\n"
-	"  --target TARGET            inf1 (default), inf2, trn1, trn1n or trn2: the chip to "
-	"compile for\n"
+	"  --target TARGET            inf1 (default), inf2, trn1, trn1n or trn2: the chip to compile for\n"
 	"  -o, --output FILE          the NEFF to write (default file.neff)\n"
 	"  --auto-cast SET            which fp32 operations are narrowed: none (default; for inf1\n"
 	"                             matmult), matmult, all\n"
-	"  --auto-cast-type TYPE      to what: bf16 (default), fp16; but for inf1 also tf32, "
-	"fp8_e4m3\n"
-	"  --input-shape NAME=1x3x224 ONNX: the shape of an input that the model leaves open; "
-	"<=224\n"
+	"  --auto-cast-type TYPE      to what: bf16 (default), fp16; but for inf1 also tf32, fp8_e4m3\n"
+	"  --input-shape NAME=1x3x224 ONNX: the shape of an input that the model leaves open; <=224\n"
 	"                             is the most that a dimension may be\n"
 	"  --input-value NAME=V,V...  ONNX: an input becomes a constant of these elements\n"
 	"  --custom-ops FILE          the library of custom operators (neuron-custom-op)\n"
 	"  --kernels FILE             a text of hand-written kernels; may be repeated\n"
 	"  --compress-constants[=WHEN] compress constants: auto (default), chip, always, never\n"
-	"  --hardware-rng             draw what a model leaves open by the chip's generator; not "
-	"for "
-	"inf1\n"
+	"  --hardware-rng             draw what a model leaves open by the chip's generator; not for inf1\n"
 	"  --structured-sparsity[=WHEN] multiply sparse weights as such: auto, always; trn2 only\n"
-	"  --native-int64 WHEN        64-bit integers: default, enabled, disabled (as "
-	"--narrow-64bit)\n"
+	"  --native-int64 WHEN        64-bit integers: default, enabled, disabled (as --narrow-64bit)\n"
 	"  --narrow-64bit             take s64, u64 and f64 as s32, u32 and f32, with a warning\n"
-	"  -O LEVEL, --optlevel LEVEL 1: fuse nothing, each operation by itself; 2 (default), 3: "
-	"all\n"
+	"  -O LEVEL, --optlevel LEVEL 1: fuse nothing, each operation by itself; 2 (default), 3: all\n"
 	"  --neuroncore-pipeline-cores N  cut the model over up to N cores, 1 to 16 (default 1)\n"
-	"  --lnc N, --logical-nc-config N  on trn2, divide the model among the N cores of a "
-	"logical\n"
+	"  --lnc N, --logical-nc-config N  on trn2, divide the model among the N cores of a logical\n"
 	"                             one, 1 (default) or 2\n"
 	"  --print-ir                 print the tensor IR after the passes to standard output\n"
 	"  --dump-ir-after PASS       print it after a pass: read, loops, simplify, ..., or all\n"
@@ -73,8 +63,7 @@ static const char help_text[] =
 	"  --implicit-integer-downcast OPERATIONS\n"
 	"  --distribution-strategy STRATEGY\n"
 	"\n"
-	"Exit status: 0 success, 1 the model cannot be compiled or a file cannot be read or "
-	"written,\n"
+	"Exit status: 0 success, 1 the model cannot be compiled or a file cannot be read or written,\n"
 	"2 bad usage.\n";
 
 enum {
@@ -315,7 +304,7 @@ static int take_input_shape(struct args *a, char *text)
 			return options_refuse("--input-shape takes NAME=1x3x<=224", p);
 		in->ndim++;
 	}
-	return *p ? options_refuse("--input-shape takes up to 8 dimensions", p) : 0;
+	return *p ? options_refuse("--input-shape takes up to 16 dimensions", p) : 0;
 }
 
 static int take_input_value(struct args *a, char *text)

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* By index, while this process runs; one that fails is opened anew the next time */
+/* Open devices by index, for as long as this process runs; one that fails is opened anew */
 static ndl_device_t *kept[NDL_MAX_DEVICES];
 
 static int open_kept(int index, ndl_device_t **dev)

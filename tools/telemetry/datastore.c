@@ -39,7 +39,7 @@ static void read_node(const struct rt_nds_node *from, struct tm_node *to)
 	read_usage(from->usage.model_mem_usage[RT_NDS_DEVICE], &to->device);
 }
 
-/* Of a runtime other than this project's there are none. */
+/* Reads the nodes of a datastore; a runtime other than this project's has none. */
 static void read_nodes(const void *nds, size_t size, unsigned cores, struct tm_part *part)
 {
 	const struct rt_nds_area *area = (const void *)((const char *)nds + NDS_PRIVATE_OFFSET);

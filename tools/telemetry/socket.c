@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who listens at a socket, which anyone who may connect can ask the kernel. */
+/* Finds who listens at a socket: anyone who may connect can ask the kernel. */
 #include "host.h"
 
 #include <string.h>

@@ -224,7 +224,7 @@ class CoherencyEnforcer
 	}
 };
 
-/* Of a tensor's memory when it is the processor's own: the last handle frees it */
+/* A tensor's memory when it is the processor's own: the last handle frees it */
 struct Memory {
 	uint32_t users;
 	CoherencyEnforcer use;

@@ -9,7 +9,7 @@
 
 /*
  * Engine indices, everywhere: FIFOs, notification queues, counters, NEFF. The Vector engine is
- * named pool on NeuronCore-v1 and dve on later ones, whose pool is the GpSimd engine.
+ * named pool on NeuronCore-v1; from v2 on it is dve, and pool is the GpSimd engine.
  */
 #define NEURON_ENG_PE 0
 #define NEURON_ENG_ACT 1

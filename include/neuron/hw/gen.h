@@ -18,7 +18,7 @@
 
 #include "neuron/hw/target.h"
 
-/* Of the largest generation; each table is checked against them where it is defined */
+/* Limits, those of the largest generation; each table is checked against them where it is defined */
 #define NEURON_CORES_MAX 8
 #define NEURON_DMA_ENGINES_MAX 132
 #define NEURON_DMA_PER_CORE_MAX 16

@@ -101,7 +101,7 @@
 #define NEURON_MISC_FWIO_RESP_HI 0x1f8
 #define NEURON_MISC_FWIO_RESP_LO 0x1fc
 #define NEURON_MISC_DOORBELL 0x800
-#define NEURON_MISC_BUSY 0x808 /* later generations' status */
+#define NEURON_MISC_BUSY 0x808 /* status, from Trainium on */
 #define NEURON_MISC_BUSY_RESET 0x8u /* a reset is in progress */
 
 /* FWIO messages; CRC-32C over the request with the crc field taken as zero */

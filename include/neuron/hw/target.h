@@ -13,7 +13,7 @@
 #include <stdint.h>
 #endif
 
-/* Of the largest generation; each table is checked against them where it is defined */
+/* Limits, those of the largest generation; each table is checked against them where it is defined */
 #define NEURON_ENGINES_MAX 5
 #define NEURON_SEMAPHORES_MAX 256
 #define NEURON_EVENTS_MAX 256
@@ -96,7 +96,8 @@ extern const struct neuron_target neuron_target_inf1;
 /* What the compiler's --target names: inf1, inf2, trn1, trn1n or trn2; NULL: another name */
 const struct neuron_target *neuron_target_of_name(const char *name);
 
-/* Whether the cores execute programs of that version: later ones those of NeuronCore-v1 as well */
+/* Whether the cores execute programs of that version: NeuronCore-v2 and later execute those of v1
+ * as well */
 static inline _Bool neuron_target_executes(const struct neuron_target *target, uint16_t version)
 {
 	return version == target->isa_version || (target->core > 1 && version == 1);

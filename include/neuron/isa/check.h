@@ -131,14 +131,14 @@ struct neuron_isa_weights {
 	bool doubled; /* two rows a partition (LDWEIGHTS_DOUBLE) */
 	uint8_t tile; /* the part of the array; 0: the whole */
 };
-/* All of them: each part by its first row and column. Zeros: none */
+/* The weights of all parts of the array: each part by its first row and column. Zeros: none */
 #define NEURON_ISA_PARTS 16
 struct neuron_isa_array {
 	struct neuron_isa_weights at[NEURON_ISA_PARTS];
 };
 /* What the array holds behind an instruction that was checked */
 void neuron_isa_load_weights(struct neuron_isa_array *array, const struct neuron_insn *insn);
-/* Those that an instruction uses or would use; never NULL */
+/* The weights that an instruction uses or would use; never NULL */
 const struct neuron_isa_weights *neuron_isa_weights_for(const struct neuron_isa_array *array,
 							const struct neuron_insn *insn);
 /* Multiplications, each with an addition, that it does with these weights */
@@ -148,7 +148,7 @@ int neuron_isa_check_weights(const struct neuron_insn *insn, const struct neuron
 			     const struct neuron_isa_weights *weights,
 			     struct neuron_isa_fault *fault);
 
-/* In how many partitions it writes dst; columns: of the weights that are loaded */
+/* How many partitions of dst an instruction writes; columns: of the weights that are loaded */
 unsigned int neuron_isa_dst_partitions(const struct neuron_insn *insn, unsigned int columns);
 
 /* Memory that an instruction reads or writes. What it writes it may read as well */

@@ -77,7 +77,7 @@ int neuron_isa_encode(const struct neuron_insn *insn, void *words);
  * bit that is not zero.
  */
 int neuron_isa_decode(const void *words, size_t navail, struct neuron_insn *insn);
-/* The same for one version of the NeuronCore: what a later one has is unknown to it */
+/* The same for one version of the NeuronCore: what only a newer one has is unknown to it */
 int neuron_isa_decode_for(const void *words, size_t navail, unsigned int core,
 			  struct neuron_insn *insn);
 

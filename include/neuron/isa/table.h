@@ -71,7 +71,7 @@ enum neuron_isa_field {
 	(NEURON_FB(WINDOW) | NEURON_FB(RD) | NEURON_FB(RA) | NEURON_FB(RB) | NEURON_FB(REG_ALU) | \
 	 NEURON_FB(RELATION) | NEURON_FB(PLACE))
 #define NEURON_FB_TENSOR (NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SRC0))
-/* Those that lie in the second word: src1's place is shared by alpha, patterns and shuffles */
+/* The fields that lie in the second word: src1's place is shared by alpha, patterns and shuffles */
 #define NEURON_FB_LATER                                                             \
 	(NEURON_FB(DST1) | NEURON_FB(IMM) | NEURON_FB(ACC_CMD) | NEURON_FB(ELEMS) | \
 	 NEURON_FB(TOTAL) | NEURON_FB(PATTERN) | NEURON_FB(SHUFFLE))
@@ -179,7 +179,7 @@ static inline struct neuron_isa_tile neuron_isa_tile(uint8_t code)
 					 .rows = 128 >> (code >> 4 & 3),
 					 .columns = 128 >> (code >> 6) };
 }
-/* Its code, or -1: no code says that */
+/* A part of the array's code, or -1: no code says that */
 int neuron_isa_tile_code(const struct neuron_isa_tile *tile);
 
 /* The bits of a tf32 that nothing reads */

@@ -25,6 +25,7 @@ import lines
 import nothing
 import orders
 import randoms
+import ranks
 import smalls
 import tight
 
@@ -150,14 +151,12 @@ def integer_type(t, dtype):
     case(f"order_{t}", lambda a, b: (a < b, a <= b, a > b, a >= b, a == b, jnp.maximum(a, b),
                                      jnp.minimum(a, b), jnp.clip(a, 3, 100)), two)
     case(f"divide_{t}", lambda a, b: (lax.div(a, b), lax.rem(a, b), lax.div(a, dtype(7)), lax.sign(a)), two)
-    case(f"divide_power_{t}", lambda a: (lax.div(a, dtype(2)), lax.div(a, dtype(64)), lax.rem(a, dtype(4)), a // 8),
-         lambda d: d.edges(dtype, 12, 40))
+    case(f"divide_power_{t}", lambda a: (lax.div(a, dtype(2)), lax.div(a, dtype(64)), lax.rem(a, dtype(4)), a // 8), lambda d: d.edges(dtype, 12, 40))
     case(f"bits_{t}", lambda a, b: (a & b, a | b, a ^ b, ~a, a << (b & 7), lax.shift_right_logical(a, b),
                                     lax.population_count(a), lax.clz(a)), two)
     case(f"shift_arithmetic_{t}", lambda a, b: lax.shift_right_arithmetic(a, b), two)
     case(f"reduce_{t}", lambda a: (jnp.sum(a, 1, dtype=a.dtype), jnp.max(a, 0), jnp.min(a), jnp.prod(a, 1, dtype=a.dtype),
-                                   jnp.sum(a, dtype=a.dtype)),
-         lambda d: d.edges(dtype, 30, 50))
+                                   jnp.sum(a, dtype=a.dtype)), lambda d: d.edges(dtype, 30, 50))
     case(f"to_{t}", lambda *x: tuple(v.astype(dtype) for v in x),
          lambda d: tuple(d.edges(u, 5, 40) for u in TYPES.values()))
     case(f"from_{t}", lambda x: (x.astype(jnp.float32), x.astype(jnp.bfloat16), x.astype(jnp.float16),
@@ -774,7 +773,7 @@ def chosen():
 
 
 def in_lines():
-    for family in (dynamics, edges, lines, nothing, orders, randoms, smalls, tight):
+    for family in (dynamics, edges, lines, nothing, orders, randoms, ranks, smalls, tight):
         family.add(case)
         family.add_written(cases)
 

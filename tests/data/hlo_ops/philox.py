@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Random bits in NumPy, from the paper of both generators (Salmon et al., Parallel random numbers: as easy as 1, 2, 3,
-SC 2011), and the compiler's own random numbers, as docs/compiler.md describes them."""
+SC 2011), and the compiler's own random numbers, as docs/compiler-operations.md describes them."""
 
 from typing import Callable
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Models of random numbers, and what docs/compiler.md says that the compiler's own are, in NumPy.
+"""Models of random numbers, and what docs/compiler-operations.md says that the compiler's own are, in NumPy.
 
 usage: make_random.py OUTPUT        (in an environment with the packages onnx and numpy)
 """

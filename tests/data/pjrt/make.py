@@ -39,7 +39,10 @@ PROGRAMS = {
                 {}),
     "nobody": (nobody, [np.zeros(4, F)], {}),
 }
-WIDE = {"wide": (lambda x: x + 1, [np.zeros(2, np.int64)], {})}
+WIDE = {
+    "wide": (lambda x: x + 1, [np.zeros(2, np.int64)], {}),
+    "inside": (lambda x: ((x.astype(np.int64) + 2**40) >> 38).astype(np.int32), [np.zeros(4, F)], {}),
+}
 
 
 def write(directory: Path, name: str, program: tuple) -> None:

@@ -48,7 +48,7 @@ def said(command: list, **more) -> None:
 
 
 def saved(path: Path, x: np.ndarray) -> None:
-    """Complex numbers are pairs (docs/compiler.md)."""
+    """Complex numbers are pairs (docs/compiler-operations.md)."""
     x = np.ascontiguousarray(x)
     if x.dtype == np.complex64:
         x = x.view(np.float32).reshape(*x.shape, 2)

@@ -142,7 +142,7 @@ START_TEST(posted_writes)
 }
 END_TEST
 
-/* Inferentia's state is what it was in version 4; those of later chips are not */
+/* Inferentia's state is what it was in version 4; those of other chips are not */
 START_TEST(older)
 {
 	const char *reason = NULL;

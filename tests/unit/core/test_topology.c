@@ -2,7 +2,7 @@
 /* Which port leads where in each topology, and an end of a link that is no chip of this process */
 #include "../check_main.h"
 #include "chip_fixture.h"
-#include "fabric.h"
+#include "chip/fabric.h"
 
 #include <errno.h>
 #include <string.h>

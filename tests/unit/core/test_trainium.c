@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What only the later generations have: a routing id, words that are kept and do nothing, DMA
+ * What only generations after Inferentia have: a routing id, words that only hold a value, DMA
  * engines that take no memory before they are used
  */
 #include "chip_fixture.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the hal writes to DMA engines of later generations against the ordered traces of the public
+ * What the hal writes to DMA engines from Trainium on against the ordered traces of the public
  * driver (tests/data/udma) and against what docs/hardware.md says of their wrappers
  */
 #include <check.h>

@@ -7,7 +7,7 @@
 #define ISA_CUSTOM_H
 
 #include "../check_main.h"
-#include "gps.h"
+#include "gps/gps.h"
 #include "machine.h"
 #include "neuron/hw/gpsimd.h"
 

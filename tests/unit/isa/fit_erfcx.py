@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Coefficients of qemu-device/core/exec_kernels_math.h's erfcx and erf, and of the derivatives about their zeros, as C.
+"""Coefficients of qemu-device/core/exec/exec_kernels_math.h's erfcx and erf, and of the derivatives about their zeros, as C.
 
 Chebyshev interpolation in 60-digit arithmetic (mpmath), turned into powers of the variable, rounded to
 double; the relative error of the rounded polynomials is printed beside them.

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec.h"
+#include "exec/exec.h"
 #include "neuron/hw/inferentia.h"
 #include "neuron/isa/codec.h"
 #include "second.h"

@@ -15,7 +15,7 @@
 #define PSUM_USED 8192
 #define LONG_ROW 1025 /* more than the core handles at a time */
 
-/* Those of the first generation first, then integers that later ones have */
+/* The types of NeuronCore-v1 first, then the integers that v2 and later have */
 #define FIRST 6
 #define FIRST_INTS 3
 static const uint8_t dtypes[] = { NEURON_DT_INT8,   NEURON_DT_INT16,  NEURON_DT_INT32,

@@ -10,7 +10,7 @@ static const struct {
 	{ NEURON_DT_FP32, 4, 0xff800001, 0x7f800000 },
 	{ NEURON_DT_BF16, 2, 0xff81, 0x7f80 },
 	{ NEURON_DT_FP16, 2, 0x7c01, 0xfc00 },
-	/* of later generations */
+	/* types of NeuronCore-v2 and later */
 	{ NEURON_DT_FP8_E3, 1, 0x71, 0xf0 },
 	{ NEURON_DT_FP8_E4, 1, 0xf9, 0x78 },
 	{ NEURON_DT_FP8_E5, 1, 0x7d, 0xfc },

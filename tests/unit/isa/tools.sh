@@ -45,7 +45,7 @@ cat "$dir/pipe" > /dev/null &
 wait
 "$as" -e sp -o "$dir/c.bin" "$dir/a.s" 2> /dev/null && fail "sp has no matmul"
 
-# types that only later targets have
+# types that inf1 has not
 echo "ldweights p=128 src0=sbuf[0,0]:fp8e4[1:128]" > "$dir/d.s"
 "$as" -t trn1 -e pe -o "$dir/d.bin" "$dir/d.s" || fail "trn1 has weights of fp8"
 "$objdump" -d "$dir/d.bin" | grep -q 'sbuf\[0,0\]:fp8e4\[1:128\]' || fail "fp8 does not come back"
@@ -53,7 +53,7 @@ echo "ldweights p=128 src0=sbuf[0,0]:fp8e4[1:128]" > "$dir/d.s"
 "$as" -t inf9 -o "$dir/e.bin" "$dir/d.s" 2> "$dir/err" && fail "there is no inf9"
 grep -q "unknown target 'inf9': inf1, inf2, trn1, trn1n or trn2" "$dir/err" || fail "the targets are not named"
 
-# instructions that only later targets have
+# instructions that inf1 has not
 cat > "$dir/f.s" <<'END'
 iota p=16 dst=sbuf[0,0]:int32[1:8] pattern=-4,3[0:1,0:1,0:1,1:8]
 topk p=16 dst=sbuf[0,0]:bf16[1:1] src0=sbuf[0,0x40]:bf16[1:2] dst1=sbuf[0,0x80]:uint32[1:1] count=5 total=20

@@ -654,23 +654,46 @@ static bool execute(struct onnx_case *c, nrt_model_t *model)
 	return ok;
 }
 
-static bool run(struct onnx_case *c, const char *dir, const char *options)
+static bool load_case(struct onnx_case *c, const char *dir)
 {
-	const Ncc__Onnx__Graph *g = c->model->graph;
+	const Ncc__Onnx__Graph *g;
+	char path[600];
+
+	memset(c, 0, sizeof(*c));
+	snprintf(path, sizeof(path), "%.500s/model.onnx", dir);
+	c->file = read_file(path, &c->size);
+	if (c->file)
+		c->model = ncc__onnx__model__unpack(NULL, c->size, c->file);
+	if (!c->model)
+		return fail(c, "the model cannot be read");
+	g = c->model->graph;
+	if (!g || g->n_input > ONNX_CASE_MAX || g->n_output > ONNX_CASE_MAX)
+		return fail(c, "too many inputs or outputs");
+	return true;
+}
+
+bool onnx_case_compile(struct onnx_case *c, const char *dir, const char *options, void **neff,
+		       size_t *size)
+{
+	if (!load_case(c, dir))
+		return false;
+	c->opt.framework = NCC_ONNX;
+	c->opt.target = onnx_case_target;
+	c->opt.auto_cast = NCC_CAST_NONE;
+	c->opt.warn = take_size;
+	c->opt.opaque = c;
+	return freeze(c, dir, options) && compile(c, dir, neff, size);
+}
+
+bool onnx_case_run(struct onnx_case *c, const char *dir, const char *options)
+{
 	nrt_model_t *model;
 	void *neff = NULL;
 	size_t size;
 	NRT_STATUS rc;
 	bool ok;
 
-	c->opt.framework = NCC_ONNX;
-	c->opt.target = onnx_case_target;
-	c->opt.auto_cast = NCC_CAST_NONE;
-	c->opt.warn = take_size;
-	c->opt.opaque = c;
-	if (!g || g->n_input > ONNX_CASE_MAX || g->n_output > ONNX_CASE_MAX)
-		return fail(c, "too many inputs or outputs");
-	if (!freeze(c, dir, options) || !compile(c, dir, &neff, &size))
+	if (!onnx_case_compile(c, dir, options, &neff, &size))
 		return false;
 	rc = nrt_load(neff, size, 0, -1, &model);
 	free(neff);
@@ -678,23 +701,6 @@ static bool run(struct onnx_case *c, const char *dir, const char *options)
 		return fail(c, "nrt_load: %s", nrt_get_status_as_str(rc));
 	ok = execute(c, model);
 	nrt_unload(model);
-	return ok;
-}
-
-bool onnx_case_run(struct onnx_case *c, const char *dir, const char *options)
-{
-	char path[600];
-	bool ok = false;
-
-	memset(c, 0, sizeof(*c));
-	snprintf(path, sizeof(path), "%.500s/model.onnx", dir);
-	c->file = read_file(path, &c->size);
-	if (c->file)
-		c->model = ncc__onnx__model__unpack(NULL, c->size, c->file);
-	if (c->model)
-		ok = run(c, dir, options);
-	else
-		fail(c, "the model cannot be read");
 	return ok;
 }
 

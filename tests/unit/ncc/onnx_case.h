@@ -46,6 +46,10 @@ extern const struct neuron_target *onnx_case_target; /* what all are compiled fo
  * a bound that is larger than the data, "drawn". Returns true if it passed.
  */
 bool onnx_case_run(struct onnx_case *c, const char *dir, const char *options);
+/* Compiles one case only. *neff, of *size bytes, is the caller's to free. Returns false if it is
+ * refused. */
+bool onnx_case_compile(struct onnx_case *c, const char *dir, const char *options, void **neff,
+		       size_t *size);
 /*
  * The NAME of the input that a message wants to be a constant. If wanted is none, it is that of the
  * first integer input that the options do not have; NULL: none.

@@ -96,7 +96,7 @@ static const char tokens[] =
 								       "return %w : "
 								       "!stablehlo.token\n}}\n";
 
-#define MOST 64
+#define MOST 256
 static struct {
 	unsigned int n;
 	uint64_t index[MOST];
@@ -298,6 +298,40 @@ START_TEST(within)
 }
 END_TEST
 
+/* x + 1, noted, and so on: each call comes behind the one before, whose number it does not need */
+START_TEST(many)
+{
+	const unsigned int n = 200;
+	char *text = NULL;
+	float x = 7, y = 0;
+	nrt_model_t *model;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	fprintf(f, MAIN("%%v0: tensor<f32>", "tensor<f32>") "%%one = stablehlo.constant dense<1.0> "
+							    ": tensor<f32>\n");
+	for (unsigned int i = 0; i < n; i++)
+		fprintf(f,
+			"%%v%u = stablehlo.add %%v%u, %%one : tensor<f32>\n"
+			"stablehlo.custom_call @neuron_python_callback(%%v%u) " CALL(
+				"true", "%u") " : (tensor<f32>) -> ()\n",
+			i + 1, i, i + 1, i + 1);
+	fprintf(f, "return %%v%u : tensor<f32>\n}}\n", n);
+	fclose(f);
+	model = load(text);
+	ck_assert_msg(!run(model, &x, 1, &y, 1), "%s", nrtx_error_details());
+	ck_assert(y == 7 + n);
+	ck_assert_uint_eq(seen.n, n);
+	for (unsigned int i = 0; i < n; i++) {
+		ck_assert_uint_eq(seen.index[i], i + 1);
+		ck_assert(seen.value[i] == 8 + i);
+	}
+	ck_assert_int_eq(nrt_unload(model), 0);
+	nrt_close();
+	free(text);
+}
+END_TEST
+
 START_TEST(nobody)
 {
 	const struct nrtx_load_params params = { 0 };
@@ -374,6 +408,7 @@ int main(void)
 	tcase_add_test(t, token);
 	tcase_add_test(t, failure);
 	tcase_add_test(t, within);
+	tcase_add_test(t, many);
 	tcase_add_test(t, nobody);
 	tcase_add_loop_test(t, refused, 0, sizeof(bad) / sizeof(bad[0]));
 	tcase_add_test(t, told);

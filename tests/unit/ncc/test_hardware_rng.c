@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * --hardware-rng on chips in process: what modules draw are the words of docs/isa.md, section 13,
- * in the order of docs/compiler.md, Random numbers, from scalar C here; they pass for random; what
- * is not left open stays as it is; inf1 has no generator.
+ * in the order of docs/compiler-operations.md, Random numbers, from scalar C here; they pass for
+ * random; what is not left open stays as it is; inf1 has no generator.
  */
 #include <check.h>
 #include <errno.h>

@@ -5,10 +5,11 @@
  * whether it passes, or with which words the compiler refuses it; a change in either direction is a
  * failure, and so is a test that the table does not have.
  *
- * usage: test_onnx_nodes TABLE DIRECTORY [--update | NAME...]
+ * usage: test_onnx_nodes TABLE DIRECTORY [--update | --neffs OUT | NAME...]
  *
  * --update writes a new table: it tries --narrow-64bit and constant inputs where a message asks for
- * them. With names only those cases run, and their results are printed.
+ * them. --neffs compiles only, and writes OUT/NAME.neff. With names only those cases run, and their
+ * results are printed.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -166,7 +167,8 @@ static int update(const char *path, const char *dir, struct table *t)
 	fprintf(f, "# SPDX-License-Identifier: MIT\n"
 		   "# ONNX's tests of its operators: name, status, options, the compiler's "
 		   "message.\n"
-		   "# Written by test_onnx_nodes --update; read by it and by docs/compiler.md's "
+		   "# Written by test_onnx_nodes --update; read by it and by "
+		   "docs/compiler-operations.md's "
 		   "table.\n");
 	for (size_t i = 0; i < t->n; i++) {
 		struct row *r = &t->row[i];
@@ -231,6 +233,33 @@ static int named(const char *dir, char **name, int n)
 	return rc;
 }
 
+/* Compiles the tests of the table and writes what comes out as OUT/NAME.neff; none of a refused
+ * one. */
+static int write_neffs(const char *dir, const struct table *want, const char *out)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < want->n; i++) {
+		const struct row *w = &want->row[i];
+		struct onnx_case c;
+		char path[700];
+		void *neff;
+		size_t size;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "%.400s/test_%s", dir, w->name);
+		if (onnx_case_compile(&c, path, w->options, &neff, &size)) {
+			snprintf(path, sizeof(path), "%.400s/%s.neff", out, w->name);
+			f = fopen(path, "w");
+			if (!f || fwrite(neff, 1, size, f) != size || fclose(f))
+				rc = 2;
+			free(neff);
+		}
+		onnx_case_free(&c);
+	}
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
 	struct table have = { 0 }, want = { 0 };
@@ -247,6 +276,8 @@ int main(int argc, char **argv)
 		return 99;
 	if (argc > 3 && !strcmp(argv[3], "--update"))
 		rc = update(argv[1], argv[2], &have);
+	else if (argc == 5 && !strcmp(argv[3], "--neffs"))
+		rc = read_table(argv[1], &want) ? write_neffs(argv[2], &want, argv[4]) : 2;
 	else if (argc > 3)
 		rc = named(argv[2], argv + 3, argc - 3);
 	else if (read_table(argv[1], &want))

@@ -30,7 +30,7 @@ static const struct {
 } chips[] = { { "trn1", "emu:trn1.2xlarge" },
 	      { "inf2", "emu:inf2.xlarge" },
 	      { "trn2", "emu:trn2.3xlarge" },
-	      /* later cores execute the first one's programs */
+	      /* NeuronCore-v2 and later execute programs for v1 */
 	      { "inf1", "emu:trn1.2xlarge" },
 	      { "inf1", "emu:trn2.3xlarge" } };
 
@@ -155,7 +155,7 @@ START_TEST(cast_types)
 }
 END_TEST
 
-/* A program for a later core is not loaded on the first generation */
+/* A program for NeuronCore-v2 or v3 is not loaded on v1 */
 START_TEST(foreign_program)
 {
 	const struct ncc_options opt = { .framework = NCC_IR,

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -280,6 +281,154 @@ START_TEST(faults)
 }
 END_TEST
 
+/* A copy that the calling thread does itself: it fails as one of a worker's does */
+START_TEST(large_copies_fail)
+{
+	struct ndl_mem_params p = { .size = 32 << 20 };
+	uint8_t *in = malloc(p.size), *out = calloc(1, p.size);
+	ndl_device_t *dev;
+	uint64_t h;
+
+	for (uint64_t i = 0; i < p.size; i++)
+		in[i] = (uint8_t)(i * 2654435761u >> 16);
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
+	ck_assert_int_eq(ndl_fault(0, "dma-abort=1:after=300"), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, h, in, 0, p.size), -EIO);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, h, in, 0, p.size), 0);
+	ck_assert_int_eq(ndl_fault(0, "dma-abort=1:after=300"), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, p.size), -EIO);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, p.size), 0);
+	ck_assert_mem_eq(in, out, p.size);
+	free(in);
+	free(out);
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
+/* A chip that is unplugged: nobody is let to it, who waits is told, its links are down */
+START_TEST(unplugged)
+{
+	struct ndl_mem_params p = { .size = 4096 };
+	int index[NDL_MAX_DEVICES];
+	ndl_device_t *dev, *other, *again;
+	struct ndl_waiter *waiter;
+	bool up[NEURON_PORTS_MAX];
+	uint64_t h, left;
+
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.6xlarge"), 0);
+	ck_assert_int_eq(ndl_open_device(1, NULL, &dev), 0);
+	ck_assert_int_eq(ndl_open_device(2, NULL, &other), 0);
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
+	ck_assert_int_eq(ndl_wait_open(dev, 0, &waiter), 0);
+	ck_assert_int_eq(ndl_fault(1, "unplug=2"), -EINVAL);
+	ck_assert_int_eq(ndl_fault(1, "unplug=1:after=x"), -EINVAL);
+	ck_assert_int_eq(ndl_fault(1, "unplug=1:after="), -EINVAL);
+	ck_assert_int_eq(ndl_fault(1, "unplug=1:after=1000"), 0);
+	ck_assert_int_eq(ndl_alive(dev), 0);
+	ck_assert_int_eq(ndl_fault(1, "unplug"), 0);
+	ck_assert_int_eq(ndl_fault(1, "unplug"), 0);
+	ck_assert_int_eq(ndl_alive(dev), -ENODEV);
+	ck_assert_int_eq(ndl_wait_look(waiter), -ENODEV);
+	ck_assert_int_eq(ndl_wait(waiter, 60000000), -ENODEV);
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &left), -ENODEV);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, h, &p, 0, 8), -ENODEV);
+	ck_assert_int_eq(ndl_dma_queue_copy_start(dev, 0, 0, 1, 1), -ENODEV);
+	ck_assert_int_eq(ndl_open_device(1, NULL, &again), -ENODEV);
+	ck_assert_int_eq(ndl_available_devices(index, NDL_MAX_DEVICES), 3);
+	ck_assert_int_eq(index[1], 2);
+	ck_assert_int_eq(ndl_memory_alloc(other, &p, &h), 0);
+	ck_assert_int_eq(ndl_get_links(2, up), 0);
+	ck_assert(up[NDL_PORT_EAST] && !up[NDL_PORT_WEST]);
+	ndl_wait_close(waiter);
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+	ck_assert_int_eq(ndl_close_device(other), 0);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
+/* A notification queue is the chip's until a reset takes it. */
+START_TEST(given)
+{
+	const struct ndl_nq_params p = { .nc = 1, .engine = NEURON_ENG_SP, .size = 4096 };
+	uint32_t request;
+	ndl_device_t *dev;
+	void *ring;
+
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndl_notification_given(dev, 1, p.type, NEURON_ENG_SP), 0);
+	ck_assert_int_eq(ndl_notification_init(dev, &p, &ring), 0);
+	ck_assert_int_eq(ndl_notification_given(dev, 1, p.type, NEURON_ENG_SP), 1);
+	ck_assert_int_eq(ndl_reset_ncs(dev, 1, &request), 0); /* another core's */
+	ck_assert_int_eq(ndl_notification_given(dev, 1, p.type, NEURON_ENG_SP), 1);
+	ck_assert_int_eq(ndl_reset_ncs(dev, 2, &request), 0);
+	ck_assert_int_eq(ndl_notification_given(dev, 1, p.type, NEURON_ENG_SP), 0);
+	ck_assert_int_eq(ndl_notification_given(dev, 99, p.type, NEURON_ENG_SP), -EINVAL);
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
+/* Pages of a mapping that are in memory */
+static unsigned int resident(void *at, size_t size)
+{
+	unsigned char page[2048];
+	unsigned int n = 0;
+
+	ck_assert_uint_le(size / 4096, sizeof(page));
+	ck_assert_int_eq(mincore(at, size & ~(size_t)4095, page), 0);
+	for (size_t i = 0; i < size / 4096; i++)
+		n += page[i] & 1;
+	return n;
+}
+
+#define MOVED ((size_t)4 << 20)
+
+/* Pages change hands where both parts begin at one place within a page, the bytes around them too. */
+START_TEST(moves)
+{
+	static const struct {
+		uint64_t from, to;
+		int moved;
+	} want[] = { { 0, 0, 1 }, { 4097, 1, 1 }, { 8192, 4096, 1 }, { 1, 2, 0 } };
+	const struct ndl_mem_params params = { .size = 2 * MOVED };
+	static uint8_t bytes[MOVED], back[MOVED + 2], zeros[MOVED];
+	const uint64_t from = want[_i].from, to = want[_i].to;
+	uint64_t src, dst;
+	ndl_device_t *dev;
+	uint8_t *s, *d;
+
+	ck_assert_int_eq(ndl_machine_set("emu:trn1.2xlarge"), 0);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < MOVED; i++)
+			bytes[i] = (uint8_t)(i * 7 + i / 4096 + (size_t)round);
+		ck_assert_int_eq(ndl_memory_alloc(dev, &params, &src), 0);
+		ck_assert_int_eq(ndl_memory_alloc(dev, &params, &dst), 0);
+		ck_assert_int_eq(ndl_memory_map(dev, src, (void **)&s), 0);
+		ck_assert_int_eq(ndl_memory_map(dev, dst, (void **)&d), 0);
+		ck_assert_int_eq(memcmp(s, zeros, MOVED) | memcmp(d, zeros, MOVED), 0);
+		ck_assert_int_eq(ndl_memory_buf_copyin(dev, src, bytes, from, MOVED), 0);
+		ck_assert_int_eq(ndl_memory_move(dev, src, dst, from, to, MOVED), want[_i].moved);
+		ck_assert_int_eq(memcmp(d + to, bytes, MOVED), 0);
+		ck_assert_int_eq(ndl_memory_buf_copyout(dev, dst, back, to, MOVED + 2), 0);
+		ck_assert_int_eq(memcmp(back, bytes, MOVED), 0);
+		ck_assert_uint_eq(back[MOVED] | back[MOVED + 1], 0);
+		ck_assert_int_eq(resident(s + 8192, MOVED - 8192) == 0, want[_i].moved);
+		ck_assert_int_eq(ndl_memory_unmap(dev, src, s), 0);
+		ck_assert_int_eq(ndl_memory_unmap(dev, dst, d), 0);
+		ck_assert_int_eq(ndl_memory_free(dev, src), 0);
+		ck_assert_int_eq(ndl_memory_free(dev, dst), 0);
+	}
+	ck_assert_int_eq(ndl_memory_move(dev, src, dst, 0, 0, MOVED), -EINVAL);
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("ndl-emu");
@@ -293,6 +442,10 @@ int main(void)
 	tcase_add_test(tc, reopen);
 	tcase_add_test(tc, neighbours);
 	tcase_add_test(tc, faults);
+	tcase_add_test(tc, large_copies_fail);
+	tcase_add_test(tc, unplugged);
+	tcase_add_test(tc, given);
+	tcase_add_loop_test(tc, moves, 0, 4);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }

@@ -44,11 +44,14 @@ static void refused(const uint8_t *b, size_t size, const char *text)
 #define DEF "sg00/def.json"
 #define SP_JSON "sg00/sp.json"
 #define GRAPH "neff.json"
+#define TEN "{},{},{},{},{},{},{},{},{},{},"
 #define SHAPE "[\n     128,\n     64\n    ]"
 
 static const struct {
 	const char *member, *old, *new, *text;
 } texts[] = {
+	{ KELF, "\"graphs\": [", "\"graphs\": [" TEN TEN TEN TEN,
+	  "kelf-0.json: 'graphs' is not a list of 1 to " },
 	{ KELF, "\"graphs\": [", "\"graphs\": [{\"name\":\"sg00\",\"definition\":\"" DEF "\"},",
 	  "kelf-0.json: two graphs 'sg00'" },
 	{ KELF, "\"graphs\": [",
@@ -109,7 +112,8 @@ static const struct {
 	  "'semaphore' is not an integer from 0 to 27" },
 	{ GRAPH, SHAPE, "[4294967296, 64]", "'a': dimension 0 is not from 1 to 2^32 - 1" },
 	{ GRAPH, SHAPE, "[0, 64]", "'a': dimension 0 is not from 1 to 2^32 - 1" },
-	{ GRAPH, SHAPE, "[1,1,1,1,1,1,1,1,1]", "'a': shape is not a list of at most 8" },
+	{ GRAPH, SHAPE, "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
+	  "'a': shape is not a list of at most 16" },
 	{ GRAPH, SHAPE, "[128, 65]", "var 'a': size 32768, expected 33280" },
 	/* 2^65 + 32768 bytes */
 	{ GRAPH, SHAPE, "[8192, 4193280125, 268501]", "var 'a': size 32768, expected 0" },

@@ -13,6 +13,8 @@
 
 #include "../check_main.h"
 #include "ncc.h"
+#include "ncc_program.h"
+#include "nrt/nrt_experimental.h"
 #include "nrtx.h"
 
 #define RANKS 4
@@ -311,6 +313,112 @@ START_TEST(repeated)
 		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
 	every_check(r, x);
 	free_all(r);
+}
+END_TEST
+
+/* Steps one behind the other, of which each needs what the one before has passed */
+#define STEPS 100
+
+static char *many_steps(void)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	fprintf(f, HEAD "%%v0: tensor<12xi32>) -> tensor<12xi32> {\n");
+	for (unsigned int i = 0; i < STEPS; i++)
+		fprintf(f,
+			"%%p%u = \"stablehlo.collective_permute\"(%%v%u) <{source_target_pairs = "
+			"dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : "
+			"(tensor<12xi32>) -> tensor<12xi32>\n"
+			"%%v%u = stablehlo.add %%p%u, %%v0 : tensor<12xi32>\n",
+			i, i, i + 1, i);
+	fprintf(f, "return %%v%u : tensor<12xi32>\n}}\n", STEPS);
+	fclose(f);
+	return text;
+}
+
+START_TEST(many)
+{
+	char *text = many_steps();
+	struct rank r[RANKS];
+	int32_t x[RANKS][N], v[RANKS][N], was[RANKS][N], got[N];
+
+	load_all(r, text, 0);
+	for (unsigned int i = 0; i < RANKS; i++) {
+		add(&r[i], r[i].in, "input0", N * 4);
+		add(&r[i], r[i].out, "output0", N * 4);
+	}
+	every_write(r, x, 1);
+	at_once(r, RANKS, run_one);
+	memcpy(v, x, sizeof(v));
+	for (unsigned int step = 0; step < STEPS; step++) {
+		memcpy(was, v, sizeof(v));
+		for (unsigned int i = 0; i < RANKS; i++)
+			for (unsigned int k = 0; k < N; k++)
+				v[i][k] = was[(i + RANKS - 1) % RANKS][k] + x[i][k];
+	}
+	for (unsigned int i = 0; i < RANKS; i++) {
+		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
+		nrt_tensor_read(r[i].tensor[1], got, 0, sizeof(got));
+		ck_assert_int_eq(memcmp(got, v[i], sizeof(got)), 0);
+	}
+	free_all(r);
+	free(text);
+}
+END_TEST
+
+/* One of the partitions calls the host with what it has, and all get what that gives. */
+static const char called[] =
+	"module @m attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {\n"
+	"  func.func public @main(%x: tensor<12xi32>) -> tensor<12xi32> {\n"
+	"%y = stablehlo.custom_call @neuron_python_callback(%x) {has_side_effect = true, "
+	"api_version = 4 : i32, mhlo.backend_config = {device = 2 : ui64, index = 7 : ui64}} : "
+	"(tensor<12xi32>) -> tensor<12xi32>\n"
+	"%z = stablehlo.add %x, %y : tensor<12xi32>\n"
+	"return %z : tensor<12xi32>\n}}\n";
+
+static int doubled(void *arg, uint64_t index, uint32_t nin, const struct nrtx_host_array *in,
+		   uint32_t nout, const struct nrtx_host_array *out, char *message, size_t size)
+{
+	atomic_uint *calls = arg;
+
+	snprintf(message, size, "Error: not again");
+	if (atomic_fetch_add(calls, 1))
+		return 1;
+	ck_assert(index == 7 && nin == 1 && nout == 1);
+	for (unsigned int k = 0; k < N; k++)
+		((int32_t *)out->data)[k] = 2 * ((int32_t *)in->data)[k];
+	return 0;
+}
+
+START_TEST(one_calls)
+{
+	atomic_uint calls = 0;
+	struct rank r[RANKS];
+	int32_t x[RANKS][N], got[N];
+
+	ck_assert_int_eq(nrtx_host_function(NCC_HOST_TARGET, doubled, &calls), NRT_SUCCESS);
+	load_all(r, called, 0);
+	for (unsigned int i = 0; i < RANKS; i++) {
+		add(&r[i], r[i].in, "input0", N * 4);
+		add(&r[i], r[i].out, "output0", N * 4);
+	}
+	every_write(r, x, 1);
+	at_once(r, RANKS, run_one);
+	for (unsigned int i = 0; i < RANKS; i++) {
+		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
+		nrt_tensor_read(r[i].tensor[1], got, 0, sizeof(got));
+		for (unsigned int k = 0; k < N; k++)
+			ck_assert_int_eq(got[k], x[i][k] + 2 * x[2][k]);
+	}
+	ck_assert_uint_eq(calls, 1);
+	at_once(r, RANKS, run_one); /* fails, and all say why */
+	for (unsigned int i = 0; i < RANKS; i++)
+		ck_assert_msg(r[i].status && strstr(r[i].details, "Error: not again"),
+			      "rank %u: %s", i, r[i].details);
+	free_all(r);
+	nrtx_host_function(NCC_HOST_TARGET, NULL, NULL);
 }
 END_TEST
 
@@ -633,6 +741,8 @@ int main(int argc, char **argv)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, operations);
 	tcase_add_test(tc, repeated);
+	tcase_add_test(tc, many);
+	tcase_add_test(tc, one_calls);
 	tcase_add_test(tc, loops);
 	tcase_add_test(tc, order_and_types);
 	tcase_add_test(tc, two_at_a_time);

@@ -531,6 +531,8 @@ START_TEST(not_compiled)
 			     PJRT_Error_Code_UNIMPLEMENTED, "nobody_has_this");
 		expect_error("wide", try_compile("wide", formats[i], NULL, 0, &x),
 			     PJRT_Error_Code_UNIMPLEMENTED, "jax_enable_x64");
+		expect_error("inside", try_compile("inside", formats[i], NULL, 0, &x),
+			     PJRT_Error_Code_UNIMPLEMENTED, "jax_enable_x64");
 	}
 	n = option("xla_neuron_x", "y", options);
 	expect_error("an option", try_compile("add1", "hlo", options, n, &x),

@@ -82,7 +82,7 @@ static void test_places(int fd, int index)
 	is(id.host_device_id, index, "nd%d: is its index", index);
 }
 
-/* Machines of later chips: a torus of sixteen, less than that in a line */
+/* Machines of chips after Inferentia: a torus of sixteen, less than that in a line */
 static bool are_neighbors(int a, int b, int devices)
 {
 	int rows = abs(a / SIDE - b / SIDE), columns = abs(a % SIDE - b % SIDE);

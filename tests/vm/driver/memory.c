@@ -13,7 +13,8 @@
 
 static const struct neuron_gen *chip;
 
-/* Later chips have no regions; where those of the first end, they have a last GiB for small chunks */
+/* Chips after Inferentia have no regions; where its regions end, they have a last GiB for small
+ * chunks */
 static uint64_t chunks_end(uint32_t memory)
 {
 	return chip->memory[memory].address + chip->memory[memory].size -

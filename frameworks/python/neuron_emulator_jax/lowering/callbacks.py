@@ -182,22 +182,59 @@ def on_host(function: Callable[..., Any]) -> Callable[..., Sequence[Any]]:
     return called
 
 
-def rule(ctx: Any, *operands: Any, function: Callable[..., Any], ordered: Any = None, pure: bool = False) -> Sequence[Any]:
-    """Writes the call. An ordered one, whose effect is given, takes the token of the one before and gives it on."""
+def left_open(ctx: Any) -> set[str]:
+    """The axes of a shard_map's mesh that it leaves to the compiler"""
+    axes = ctx.module_context.axis_context
+    if not isinstance(axes, private.need("jax._src.sharding_impls", "SPMDAxisContext")):
+        return set()
+    return set(axes.mesh.axis_names) - set(axes.manual_axes)
+
+
+def of_devices(ctx: Any, sharding: Any = None, parts: bool = False) -> dict[str, int]:
+    """What a call says of a program's devices: which one makes it for all, with the whole arrays ("device"), or that each
+    makes it with its parts ("parts"). Nothing where the program is a device's own: it is for one, or in shard_map."""
+    axes = ctx.module_context.axis_context
+    if isinstance(axes, private.need("jax._src.sharding_impls", "SPMDAxisContext")):
+        if left_open(ctx):
+            raise NotImplementedError("callbacks are only supported in spmd computations when all mesh axes are partitioned "
+                                      "manually (no partial automatic sharding).")
+        if sharding is not None:
+            raise NotImplementedError("callbacks do not support specifying sharding inside spmd computations")
+        return {}
+    if not isinstance(axes, private.need("jax._src.sharding_impls", "ShardingContext")) or axes.num_devices == 1:
+        return {}
+    if parts:
+        return {"parts": 1}
+    if sharding is None:
+        return {"device": 0}
+    if len(sharding.device_set) != 1:
+        raise NotImplementedError(f"pure_callback only supports SingleDeviceSharding, but got {type(sharding)}")
+    device = next(iter(sharding.device_set))
+    if device not in axes.device_assignment:
+        raise ValueError(f"Sharding provided to pure_callback specifies a device {device} that is not in the device assignment "
+                         f"({axes.device_assignment})")
+    return {"device": axes.device_assignment.index(device)}
+
+
+def rule(ctx: Any, *operands: Any, function: Callable[..., Any], where: dict[str, int], ordered: Any = None,
+         pure: bool = False) -> Sequence[Any]:
+    """Writes the call, with what of_devices() says. An ordered one, whose effect is given, takes the token of the one before
+    and gives it on."""
     mlir = private.need("jax._src.interpreters", "mlir")
     if len(ctx.module_context.platforms) > 1:
         raise NotImplementedError("a callback in a program that is lowered for several platforms")
     callback = Callback(on_host(function), ctx.avals_out)
     ctx.module_context.add_keepalive(callback)
+    attributes = {"index": enter(callback), **where}
     context = (ctx.module_context,) if mlir.aval_to_ir_type.__code__.co_argcount > 1 else ()
     types = [mlir.aval_to_ir_type(*context, x) for x in ctx.avals_out]
     if ordered is not None:
         token = ctx.tokens_in.get(ordered)
         token = token[0] if isinstance(token, (tuple, list)) else token
         operands, types = [token, *operands], [mlir.token_type(), *types]
-    attributes = {"index": mlir.ir.IntegerAttr.get(mlir.ir.IntegerType.get_unsigned(64), enter(callback))}
-    op = mlir.custom_call(TARGET, result_types=types, operands=list(operands), backend_config=attributes,
-                          has_side_effect=not pure, api_version=4)
+    number = mlir.ir.IntegerType.get_unsigned(64)
+    op = mlir.custom_call(TARGET, result_types=types, operands=list(operands), has_side_effect=not pure, api_version=4,
+                          backend_config={name: mlir.ir.IntegerAttr.get(number, value) for name, value in attributes.items()})
     results = list(op.results)
     if ordered is not None:
         given = results.pop(0)
@@ -206,20 +243,30 @@ def rule(ctx: Any, *operands: Any, function: Callable[..., Any], ordered: Any = 
     return results
 
 
-def pure_callback(ctx: Any, *operands: Any, callback: Callable, **_: Any) -> Sequence[Any]:
-    return rule(ctx, *operands, function=callback, pure=True)
+def pure_callback(ctx: Any, *operands: Any, callback: Callable, sharding: Any = None, **_: Any) -> Sequence[Any]:
+    return rule(ctx, *operands, function=callback, where=of_devices(ctx, sharding), pure=True)
 
 
-def io_callback(ctx: Any, *operands: Any, callback: Callable, ordered: bool, **_: Any) -> Sequence[Any]:
+def io_callback(ctx: Any, *operands: Any, callback: Callable, ordered: bool, sharding: Any = None, **_: Any) -> Sequence[Any]:
     effect = private.need("jax._src.callback", "_OrderedIOEffect") if ordered else None
-    return rule(ctx, *operands, function=callback, ordered=effect)
+    return rule(ctx, *operands, function=callback, where=of_devices(ctx, sharding), ordered=effect)
 
 
-def debug_callback(ctx: Any, *operands: Any, callback: Callable, effect: Any, partitioned: bool = False, **_: Any) -> Sequence[Any]:
-    if partitioned:
-        raise NotImplementedError("debug.callback of each device's part (partitioned=True) is not supported on this platform")
+def debug_callback(ctx: Any, *operands: Any, callback: Callable, effect: Any, partitioned: bool = False,
+                   **more: Any) -> Sequence[Any]:
+    if left_open(ctx):  # as JAX has it: the first of those along the axes that are open makes the call
+        mlir = private.need("jax._src.interpreters", "mlir")
+        first = private.need("jax._src.debugging", "_debug_callback_partial_auto")
+        given = {"partitioned": partitioned} if "partitioned" in inspect.signature(debug_impl()).parameters else {}
+        lower = partial(first, ctx.module_context.axis_context, callback=callback, effect=effect, **given, **more)
+        return mlir.lower_fun(lower)(ctx, *operands)
     ordered = private.need("jax._src.effects", "ordered_effects").contains(effect)
-    return rule(ctx, *operands, function=callback, ordered=effect if ordered else None)
+    return rule(ctx, *operands, function=callback, where=of_devices(ctx, parts=partitioned), ordered=effect if ordered else None)
+
+
+def debug_impl() -> Callable[..., Any]:
+    """What JAX's primitive of a debug callback does, which has its parameters"""
+    return private.need("jax._src.debugging", "debug_callback_impl")
 
 
 def debug_print(ctx: Any, *operands: Any, ordered: bool, in_tree: Any, static_args: Any, partitioned: bool = False,

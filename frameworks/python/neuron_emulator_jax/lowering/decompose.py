@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Rules for what solves and decomposes: eigh, svd, Cholesky, LU, triangular and tridiagonal systems.
 
-Real matrices become the calls of LAPACK that the compiler expands (docs/compiler.md), so that there is one implementation.
+Real matrices become the calls of LAPACK that the compiler expands (docs/compiler-operations.md), so that there is one implementation.
 Complex ones are reduced here, by reflections, to real ones that have the same values.
 """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Rules for general matrices: Schur form and eigenvalues, by QR steps with implicit shifts (Golub and Van Loan, 7.4 to 7.6).
 
-One loop does all: each turn is one similarity transformation by a reflection of two or three neighbouring rows, which
+One loop does all: each iteration is one similarity transformation by a reflection of two or three neighbouring rows, which
 begins a sweep (two shifts for real matrices, Wilkinson's for complex ones), carries its bulge one row down, or turns a pair
 of rows into LAPACK's standard form. A matrix of a batch that is ready stays as it is until the last one is.
 """

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR MIT)
+/*
+ * The decoder that runs for each instruction that a core executes: the places of fields unrolled,
+ * with constants for them and for the words, which so stay in registers.
+ */
+#include "places.h"
+
+#include <assert.h>
+
+#define PLACE_TAKE(f, m, byte, bit, nbits)                                                      \
+	{                                                                                       \
+		const struct neuron_isa_place p = PLACE_ROW(f, m, byte, bit, nbits);            \
+                                                                                                \
+		neuron_isa_member_set(insn, &p, w[p.word] >> p.shift & neuron_isa_mask(nbits)); \
+		w[p.word] &= ~(neuron_isa_mask(nbits) << p.shift);                              \
+	}
+#define PLACE_TAKE_IF(f, m, byte, bit, nbits) \
+	if (fields & NEURON_FB(f))            \
+	PLACE_TAKE(f, m, byte, bit, nbits)
+#define SCALAR_TAKE(i)                                               \
+	if (fields & (NEURON_FB(SCALAR0) << (i))) {                  \
+		insn->scalar##i.bits = (uint32_t)(w[7] >> 32 * (i)); \
+		w[7] &= ~(0xffffffffull << 32 * (i));                \
+	}
+#define FIRST_WORD(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define SECOND_WORD(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+#define WORD_LOAD(i) w[i] = neuron_isa_get_le64(words + 8 * (i));
+#define WORD_OR(i) w[i] |
+static_assert(NEURON_ISA_SCALAR_BYTE(0) == 8 * 7, "scalars lie in the eighth 8 bytes");
+
+/*
+ * The same from the list, for instructions that programs have less often or that stay decoded: those
+ * that are not unrolled leave the registers to the others. from: of the words, the first 8 bytes
+ */
+static __attribute__((noinline)) uint64_t
+take_listed(struct neuron_insn *insn, const uint8_t *words, uint64_t fields, unsigned int from)
+{
+	const unsigned int n =
+		words[NEURON_ISA_EXT_BIT / 8] & 1 ? NEURON_ISA_U64S : NEURON_ISA_U64S / 2;
+	uint64_t w[NEURON_ISA_U64S] = { 0 }, left = 0;
+
+	for (unsigned int i = from; i < n; i++)
+		w[i] = neuron_isa_get_le64(words + 8 * i);
+	if (!from)
+		w[0] &= ~(1ull << NEURON_ISA_EXT_BIT);
+	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
+		const struct neuron_isa_place *p = &neuron_isa_places[i];
+
+		if (!(fields >> p->field & 1))
+			continue;
+		neuron_isa_member_set(insn, p, w[p->word] >> p->shift & neuron_isa_mask(p->bits));
+		w[p->word] &= ~(neuron_isa_mask(p->bits) << p->shift);
+	}
+	SCALAR_TAKE(0)
+	SCALAR_TAKE(1)
+	for (unsigned int i = from; i < n; i++)
+		left |= w[i];
+	return left;
+}
+
+uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t *restrict words)
+{
+	const struct neuron_isa_op *op = &neuron_isa_ops[words[0]];
+	const uint64_t fields = op->fields;
+	uint64_t w[NEURON_ISA_U64S] = { 0 }, patched = 0;
+
+	if (fields & NEURON_FB_RARE)
+		return take_listed(insn, words, fields, 0);
+	FIRST_WORD(WORD_LOAD)
+	if (w[0] >> NEURON_ISA_EXT_BIT & 1) {
+		SECOND_WORD(WORD_LOAD)
+	}
+	w[0] &= ~(1ull << NEURON_ISA_EXT_BIT);
+	HEAD_PLACES(PLACE_TAKE_IF)
+	if (fields & NEURON_FB(DST)) {
+		DST_PLACES(PLACE_TAKE)
+	}
+	if (fields & NEURON_FB(SRC0)) {
+		SRC0_PLACES(PLACE_TAKE)
+	}
+	if (fields & NEURON_FB(SRC1)) {
+		SRC1_PLACES(PLACE_TAKE)
+	}
+	OWN_PLACES(PLACE_TAKE_IF)
+	if ((fields & NEURON_FB(PATCH)) && (w[12] | w[13] | w[14] | w[15])) {
+		w[12] = w[13] = w[14] = w[15] = 0;
+		patched = take_listed(insn, words, NEURON_FB(PATCH), 12);
+	}
+	SCALAR_TAKE(0)
+	SCALAR_TAKE(1)
+	return FIRST_WORD(WORD_OR) SECOND_WORD(WORD_OR) patched;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The chip's memories: DRAM, SBUF and PSUM, from the host's alloc_mem or from mmap. Sparse and
+ * never reserved; clearing gives the pages back instead of writing gigabytes.
+ */
+#include "chip.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE 4096
+
+int ncore_mem_alloc(struct ncore_chip *chip, const char *name, uint64_t size, struct ncore_mem *mem)
+{
+	void *p = NULL;
+	int ret;
+
+	snprintf(mem->name, sizeof(mem->name), "%s", name);
+	mem->size = size;
+	mem->fd = -1;
+	if (chip->ops->alloc_mem) {
+		ret = chip->ops->alloc_mem(chip->cfg.opaque, mem->name, size, &p, &mem->fd);
+		if (ret)
+			return ret;
+	} else {
+		p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (p == MAP_FAILED)
+			return -ENOMEM;
+	}
+	mem->ptr = p;
+	/* This is advice that a host may ignore: an instruction touches 128 partitions far apart. */
+	madvise(p, size, MADV_HUGEPAGE);
+	return 0;
+}
+
+void ncore_mem_free(struct ncore_chip *chip, struct ncore_mem *mem)
+{
+	if (!mem->ptr)
+		return;
+	if (chip->ops->alloc_mem) {
+		if (chip->ops->free_mem)
+			chip->ops->free_mem(chip->cfg.opaque, mem->name, mem->ptr, mem->size,
+					    mem->fd);
+	} else {
+		munmap(mem->ptr, mem->size);
+	}
+	mem->ptr = NULL;
+}
+
+/* Private pages read zero after MADV_DONTNEED, shared ones only when their file is punched */
+static bool punch(struct ncore_mem *mem)
+{
+	volatile uint8_t *probe = mem->ptr;
+
+	if (mem->fd >= 0)
+		return !fallocate(mem->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+				  (off_t)mem->size);
+	*probe = 1;
+	if (madvise(mem->ptr, mem->size & ~(uint64_t)(PAGE - 1), MADV_DONTNEED))
+		return false;
+	if (*probe)
+		return false;
+	memset(mem->ptr + (mem->size & ~(uint64_t)(PAGE - 1)), 0, mem->size & (PAGE - 1));
+	return true;
+}
+
+void ncore_mem_clear(struct ncore_chip *chip, struct ncore_mem *mem)
+{
+	if (!punch(mem))
+		memset(mem->ptr, 0, mem->size);
+	ncore_mem_dirty(chip, mem, mem->ptr, mem->size);
+}
+
+/* Most pages are not: their first word says so without a call for each */
+static bool is_zero(const uint8_t *p, const uint8_t *zeros, uint64_t n)
+{
+	uint64_t first = 0;
+
+	memcpy(&first, p, n < sizeof(first) ? n : sizeof(first));
+	return !first && !memcmp(p, zeros, n);
+}
+
+/*
+ * What another thread stores at the same time comes behind our zeros, as if they had been stored
+ * when they were found there. Not longer than a page: a buffer of the core's that nobody has filled
+ * yet.
+ */
+void ncore_copy_sparse(void *dst, const void *src, uint64_t len)
+{
+	static const uint8_t zeros[PAGE];
+	const uint8_t *from = src;
+	uint64_t at, n, done = 0;
+	uint8_t *to = dst;
+
+	for (at = 0; len > PAGE && at < len; at += n) {
+		n = PAGE - ((uintptr_t)to + at) % PAGE;
+		n = n < len - at ? n : len - at;
+		if (!is_zero(from + at, zeros, n) || !is_zero(to + at, zeros, n))
+			continue;
+		memcpy(to + done, from + done, at - done);
+		done = at + n;
+	}
+	memcpy(to + done, from + done, len - done);
+}
+
+void ncore_mem_copy(void *dst, const void *src, uint64_t len)
+{
+	const uintptr_t to = (uintptr_t)dst, from = (uintptr_t)src;
+
+	if (to < from + len && from < to + len)
+		memmove(dst, src, len);
+	else
+		ncore_copy_sparse(dst, src, len);
+}
+
+void ncore_mem_dirty(struct ncore_chip *chip, const struct ncore_mem *mem, const void *ptr,
+		     uint64_t len)
+{
+	if (chip->ops->mark_dirty)
+		chip->ops->mark_dirty(chip->cfg.opaque, mem->name,
+				      (uint64_t)((const uint8_t *)ptr - mem->ptr), len);
+}
+
+void ncore_mem_reset(struct ncore_chip *chip, struct ncore_mem *mem)
+{
+	if (!chip->cfg.nan_fill) {
+		ncore_mem_clear(chip, mem);
+		return;
+	}
+	memset(mem->ptr, 0xff, mem->size); /* This pattern is a NaN in every floating type. */
+	ncore_mem_dirty(chip, mem, mem->ptr, mem->size);
+}
