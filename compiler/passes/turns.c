@@ -268,6 +268,8 @@ static int64_t turns(const struct turning *t, const struct count *c)
 {
 	int64_t most = MOST_MADE / (t->size + 1);
 
+	if (most < 1) /* a body of more operations than that */
+		return 1;
 	if (most > MOST_TURNS)
 		most = MOST_TURNS;
 	if (most > c->n)

@@ -71,7 +71,8 @@ void emu_dram_renew(void *ptr, uint64_t size)
 {
 	mmap(ptr, size, PROT_READ | PROT_WRITE,
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-	/* as its neighbours are (core/memory.c), or the host would count it as a mapping of its own
+	/* as its neighbours are (core/chip/memory.c), or the host would count it as a mapping of
+	 * its own
 	 */
 	madvise(ptr, size, MADV_HUGEPAGE);
 }

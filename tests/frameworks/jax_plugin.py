@@ -105,6 +105,16 @@ def control_flow() -> None:
 
 
 @case
+def a_loop_of_thousands_of_operations() -> None:
+    def body(x: Any, _: Any) -> Any:
+        for i in range(1500):
+            x = (x + i) ^ (x >> 3)
+        return x, None
+
+    both(jax.jit(lambda x: jax.lax.scan(body, x, None, length=7)[0]), np.arange(5, dtype=np.int32) * 1000003)
+
+
+@case
 def results_that_are_arguments() -> None:
     function = jax.jit(lambda x: x)
     x = jnp.asarray(A)

@@ -269,6 +269,46 @@ START_TEST(endless)
 }
 END_TEST
 
+#define BODY 2100
+
+/* A body of more operations than all copies of one may have stays as it is. */
+START_TEST(large_body)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	uint32_t want = 11;
+	int32_t out = 0;
+	nrt_model_t *model;
+
+	fprintf(f, "module \"m\"\n%%0 = s32[] parameter index=0 \"n\"\n"
+		   "%%1 = s32[] constant {1} \"one\"\n%%2 = s32[] constant {3} \"bound\"\n"
+		   "%%3 = s32[] constant {0} \"zero\"\n%%4 = pred[] compare-lt %%3, %%2 \"p\"\n"
+		   "%%5 = pred[] loop %%4 \"l\"\n%%6 = s32[] state %%5, %%3 \"i\"\n"
+		   "%%7 = s32[] state %%5, %%0 \"x\"\n%%8 = s32[] add %%6, %%1 \"t\"\n"
+		   "%%9 = pred[] compare-lt %%8, %%2 \"q\"\n"
+		   "%%10 = s32[] subtract %%0, %%7 \"a\"\n%%11 = s32[] add %%10, %%6 \"b\"\n");
+	for (unsigned int i = 1; i < BODY; i++)
+		fprintf(f,
+			"%%%u = s32[] subtract %%0, %%%u \"a%u\"\n%%%u = s32[] add %%%u, %%6 "
+			"\"b%u\"\n",
+			2 * i + 10, 2 * i + 9, i, 2 * i + 11, 2 * i + 10, i);
+	fprintf(f,
+		"%%%u = pred[] loop-end %%5, %%9, %%6, %%8, %%7, %%%u \"e\"\n"
+		"%%%u = s32[] loop-result %%%u, %%7 \"r\"\nreturn %%%u\n",
+		2 * BODY + 10, 2 * BODY + 9, 2 * BODY + 11, 2 * BODY + 10, 2 * BODY + 11);
+	fclose(f);
+	model = load(text, 30000);
+	free(text);
+	ck_assert_int_eq(run(model, (int32_t[]){ 11 }, 1, &out, 1), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		for (unsigned int k = 0; k < BODY; k++)
+			want = 11 - want + i;
+	ck_assert_int_eq(out, (int32_t)want);
+	unload(model);
+}
+END_TEST
+
 /*
  * Two models take turns on a core, after different numbers of iterations each time: each begins
  * with the rings as they are wanted, wherever it left them.
@@ -681,6 +721,7 @@ int main(void)
 	tcase_add_loop_test(t, refused, 0, (int)(sizeof(bad) / sizeof(bad[0])));
 	tcase_add_loop_test(t, iterations, 0, (int)(sizeof(counted) / sizeof(counted[0])));
 	tcase_add_test(t, endless);
+	tcase_add_test(t, large_body);
 	tcase_add_test(t, turns);
 	tcase_add_test(t, more_than_a_set);
 	tcase_add_test(t, exchanged);
