@@ -20,7 +20,7 @@ def add(case: Callable[..., None]) -> None:
          lambda d: (d.f32(*MIXED), d.f32(1, 1, 3, 1, 2, 1, 1, 3, 1, 2), d.f32(*MIXED)))
     case("ranks_multiplied", lambda x, y, z: (jnp.einsum("abcdefghi,aceg->bdfhi", x, y), jnp.einsum("abcde,fghij->jaibhcgdfe", z, z),
          jnp.einsum("abcdefghi,abcdefghj->abcdefghij", x, x)),
-         lambda d: (d.f32(*TWOS[:9]), d.f32(2, 2, 2, 2), d.f32(*TWOS[:5])), 8)
+         lambda d: tuple(d.ints("int8", *shape, low=-9, high=9).astype("float32") for shape in (TWOS[:9], TWOS[:4], TWOS[:5])))
     case("ranks_looped", lambda x, i: (lax.fori_loop(0, i[0], lambda k, s: jnp.swapaxes(s, 0, 9) * 0.5 + s, x), jnp.take(x, i, 7),
          x.at[:, :, i % 3].add(1.0), lax.dynamic_slice(x, (i[0],) * 10, (1, 1, 2, 1, 1, 2, 1, 2, 1, 2))),
          lambda d: (d.f32(*MIXED), d.ints("int32", 2, low=1, high=2)))
