@@ -192,7 +192,7 @@ def left_open(ctx: Any) -> set[str]:
 
 def of_devices(ctx: Any, sharding: Any = None, parts: bool = False) -> dict[str, int]:
     """What a call says of a program's devices: which one makes it for all, with the whole arrays ("device"), or that each
-    makes it with its parts ("parts"). Nothing where the program is a device's own: it is for one, or in shard_map."""
+    makes it with its parts ("parts"), as in shard_map. Nothing where the program is for one."""
     axes = ctx.module_context.axis_context
     if isinstance(axes, private.need("jax._src.sharding_impls", "SPMDAxisContext")):
         if left_open(ctx):
@@ -200,7 +200,7 @@ def of_devices(ctx: Any, sharding: Any = None, parts: bool = False) -> dict[str,
                                       "manually (no partial automatic sharding).")
         if sharding is not None:
             raise NotImplementedError("callbacks do not support specifying sharding inside spmd computations")
-        return {}
+        return {"parts": 1}
     if not isinstance(axes, private.need("jax._src.sharding_impls", "ShardingContext")) or axes.num_devices == 1:
         return {}
     if parts:
