@@ -610,7 +610,7 @@ def test_trace_points() -> None:
     source = qtest.TOP / "qemu-device" / "qemu" / "trace-events"
     ours = set(re.findall(r"^ncore_(\w+)\(", source.read_text(), re.M))
     core = set()
-    for path in (qtest.TOP / "qemu-device" / "core").glob("*.c"):
+    for path in (qtest.TOP / "qemu-device" / "core").rglob("*.c"):
         core |= set(re.findall(r'\[NCORE_EV_\w+\] = "(\w+)"', path.read_text()))
     is_(ours, core, "trace events have the core's names")
     done = subprocess.run([qtest.qemu_binary(), "-trace", "help"], capture_output=True, text=True)
