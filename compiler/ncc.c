@@ -187,6 +187,7 @@ static int schedule(struct program *p, const struct ncc_options *opt, struct ncc
 	int rc;
 
 	phase(opt, "scheduling");
+	ncc_spread_queues(&p->g.prog);
 	rc = ncc_wanted(opt, err) ?: ncc_schedule(&p->g.prog, stream, err);
 	if (!rc)
 		say_streams(opt, &p->g.prog, stream);

@@ -83,62 +83,23 @@ static int make_dmas(const struct ncc_prog *p, struct neff_engine *sp, const boo
 	return 0;
 }
 
-/* A row that an index chooses has a descriptor on both sides of three queues of the loader's. */
-#define ROW_DESCS 6
-
-struct descs {
-	uint64_t tx, rx, rows;
-};
-
-static int count_packet(void *arg, const struct neff_packet *packet)
-{
-	struct descs *d = arg;
-
-	d->tx += packet->ntx;
-	d->rx += packet->nrx;
-	return d->tx > NEFF_MAX_QUEUE_DESCS || d->rx > NEFF_MAX_QUEUE_DESCS ? -E2BIG : 0;
-}
-
-static int count_dma(const struct neuron_target *target, const struct neff_dma *dma,
-		     struct descs *d)
-{
-	const uint64_t nowhere = 0;
-	int rc = 0;
-
-	for (unsigned int i = 0; i < dma->ndesc && !rc; i++) {
-		if (dma->desc[i].op == NEFF_COPY)
-			rc = neff_packets(target, &dma->desc[i].from, 0, &dma->desc[i].to, 0,
-					  count_packet, d);
-		else if (neff_computes(&dma->desc[i]))
-			rc = neff_compute_packets(&dma->desc[i], &nowhere, 0, count_packet, d);
-		else
-			d->rows += neff_row_count(&dma->desc[i]);
-		rc = rc ?: d->tx + d->rows > NEFF_MAX_QUEUE_DESCS ? -E2BIG : 0;
-	}
-	if (dma->semaphore >= 0) {
-		d->tx++;
-		d->rx++;
-	}
-	return rc;
-}
-
 /* Refuses copies in so many small pieces that no loader has room for their descriptors. */
 static int check_descs(const struct ncc_prog *p, struct ncc_error *err)
 {
-	struct descs d[NCC_QUEUES] = { { 0 } };
+	struct ncc_descs d[NCC_QUEUES] = { { 0 } };
 	uint64_t all = 0;
 	int rc = 0;
 
 	for (unsigned int i = 0; i < p->ndma && !rc; i++)
-		rc = count_dma(p->target, &p->dma[i], &d[p->dma[i].queue]);
+		rc = ncc_count_descs(p->target, &p->dma[i], &d[p->dma[i].queue]);
 	for (unsigned int q = 0; q < NCC_QUEUES; q++)
-		all += d[q].tx + d[q].rx + ROW_DESCS * d[q].rows;
+		all += d[q].tx + d[q].rx + NCC_ROW_DESCS * d[q].rows;
 	if (rc || all > NEFF_MAX_MODEL_DESCS)
 		return ncc_fail(err, -EFBIG,
 				"too large: what a core's program moves is in more than %u pieces "
 				"for a queue, or %u in all, each row that an index chooses being "
 				"%u",
-				NEFF_MAX_QUEUE_DESCS, NEFF_MAX_MODEL_DESCS, ROW_DESCS);
+				NEFF_MAX_QUEUE_DESCS, NEFF_MAX_MODEL_DESCS, NCC_ROW_DESCS);
 	return 0;
 }
 

@@ -141,6 +141,18 @@ int ncc_compress_constants(struct ncc_prog *p, enum ncc_compress when, struct nc
 /* report.c: what an engine takes for a descriptor, in picoseconds of virtual time */
 uint64_t ncc_desc_time(const struct neuron_costs *cost, const struct neff_desc *d);
 
+/* Descriptors of a queue: of what it reads and writes; rows that an index chooses */
+struct ncc_descs {
+	uint64_t tx, rx, rows;
+};
+/* A row that an index chooses has a descriptor on both sides of three queues of the loader's. */
+#define NCC_ROW_DESCS 6
+/* Adds those of a DMA. -E2BIG: there are more than a queue has room for */
+int ncc_count_descs(const struct neuron_target *target, const struct neff_dma *dma,
+		    struct ncc_descs *d);
+/* Before ncc_schedule: DMAs for which the queue of data has no room go to another one. */
+void ncc_spread_queues(struct ncc_prog *p);
+
 /* sched.c: the streams, with waits and updates; every semaphore is 0 at the end and SP is last */
 struct ncc_stream {
 	struct neuron_insn *insn;

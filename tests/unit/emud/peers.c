@@ -2,6 +2,7 @@
 #include "peers.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 
 const char *peers_server;
@@ -15,7 +16,7 @@ pid_t server_start(const char *const *args)
 	struct stat st;
 	pid_t pid, maker = getpid();
 
-	if (dir[sizeof(dir) - 2] == 'X')
+	if (!strcmp(dir + sizeof(dir) - 7, "XXXXXX"))
 		ck_assert_ptr_nonnull(mkdtemp(dir));
 	snprintf(peers_socket, sizeof(peers_socket), "%s/s", dir);
 	snprintf(peers_machine, sizeof(peers_machine), "unix:%s", peers_socket);

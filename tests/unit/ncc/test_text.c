@@ -168,7 +168,7 @@ static const struct {
 	  "%1 = f32[2,3] transpose %0 map={0,0} \"y\"\nreturn %1\n",
 	  "bad permutation" },
 	{ "module \"a\"\n%0 = f32[2,3] parameter index=0 \"x\"\n"
-	  "%1 = f32[2,3] transpose %0 map={0,9} \"y\"\nreturn %1\n",
+	  "%1 = f32[2,3] transpose %0 map={0,16} \"y\"\nreturn %1\n",
 	  "out of range" },
 #define ORDER(key, op) \
 	"module \"a\"\n%0 = " key " parameter index=0 \"x\"\n%1 = " op " \"y\"\nreturn %1\n"
