@@ -89,15 +89,6 @@ static int check_insn(const struct ncc_kernel *k, const struct ncc_kernel_step *
 	return rc;
 }
 
-static uint64_t pieces(const struct neff_pattern *p)
-{
-	uint64_t n = 1;
-
-	for (unsigned int d = 1; d < p->ndim; d++)
-		n *= p->size[d];
-	return n;
-}
-
 static int check_transfer(const struct ncc_kernel *k, const struct ncc_kernel_step *s,
 			  const struct neuron_target *target, struct ncc_error *err)
 {
@@ -115,12 +106,12 @@ static int check_transfer(const struct ncc_kernel *k, const struct ncc_kernel_st
 				       "dma: %s of types that the target '%s' has not", does,
 				       target->name);
 	if (d->op == NEFF_TRANSPOSE &&
-	    (pieces(&d->from) > target->packet_max || pieces(&d->to) > target->packet_max))
+	    (neff_runs(&d->from) > target->packet_max || neff_runs(&d->to) > target->packet_max))
 		return ncc_kernel_fail(k, s->line, err, -EINVAL,
 				       "dma: a transpose of %llu pieces to %llu, expected at most "
 				       "%u on each side",
-				       (unsigned long long)pieces(&d->from),
-				       (unsigned long long)pieces(&d->to), target->packet_max);
+				       (unsigned long long)neff_runs(&d->from),
+				       (unsigned long long)neff_runs(&d->to), target->packet_max);
 	return 0;
 }
 

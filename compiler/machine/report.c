@@ -36,19 +36,9 @@ struct sim {
 	bool failed;
 };
 
-/* The number of contiguous pieces in a pattern */
-static uint64_t pieces(const struct neff_pattern *p)
-{
-	uint64_t n = 1;
-
-	for (unsigned int i = 1; i < p->ndim; i++)
-		n *= p->size[i];
-	return n;
-}
-
 static uint64_t dma_pieces(const struct neff_desc *d)
 {
-	uint64_t a = pieces(&d->from), b = pieces(&d->to);
+	uint64_t a = neff_runs(&d->from), b = neff_runs(&d->to);
 
 	if (neff_indexed(d))
 		return neff_row_count(d);

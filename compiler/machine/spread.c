@@ -40,19 +40,9 @@ int ncc_count_descs(const struct neuron_target *target, const struct neff_dma *d
 	return rc;
 }
 
-static uint64_t runs(const struct neff_pattern *p)
-{
-	uint64_t n = 1;
-
-	for (unsigned int d = 1; d < p->ndim; d++)
-		n *= p->size[d];
-	return n;
-}
-
 #define LEAST_PACKET 512 /* bytes: no chip cuts a run into less */
 
-/* Can there be more of them than one queue has room for? The answer is quick, and may be a false
- * yes. */
+/* Can there be more than one queue has room for? A quick answer, whose yes may be wrong */
 static bool may_be_many(const struct ncc_prog *p)
 {
 	uint64_t n = 0;
@@ -61,7 +51,7 @@ static bool may_be_many(const struct ncc_prog *p)
 		for (unsigned int k = 0; k < p->dma[i].ndesc; k++) {
 			const struct neff_desc *d = &p->dma[i].desc[k];
 
-			n += runs(&d->from) + runs(&d->to) + 2 +
+			n += neff_runs(&d->from) + neff_runs(&d->to) + 2 +
 			     ncc_pattern_bytes(&d->to) / LEAST_PACKET;
 		}
 	return n > NEFF_MAX_QUEUE_DESCS;

@@ -134,28 +134,6 @@ static void chunk_done(struct emu_chip *chip, uint64_t handle)
 	pthread_mutex_unlock(&chip->lock);
 }
 
-int emu_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
-		 uint64_t dst_offset, uint64_t size)
-{
-	struct emu_chip *chip = emu_chip(dev);
-	struct emu_chunk from, to;
-	struct emu_core *core;
-	int ret = chunk_at(dev, src, src_offset, size, &from);
-
-	if (ret)
-		return ret;
-	ret = chunk_at(dev, dst, dst_offset, size, &to);
-	if (!ret) {
-		core = &chip->nc[to.nc];
-		pthread_mutex_lock(&core->lock);
-		ret = h2t_run(core, from.addr, to.addr, size);
-		pthread_mutex_unlock(&core->lock);
-		chunk_done(chip, dst);
-	}
-	chunk_done(chip, src);
-	return ret;
-}
-
 /*
  * Puts the pages of one part of the DRAM in the place of another's; what they leave reads as zeros.
  * A host that cannot has the other part cleared.
@@ -196,30 +174,49 @@ static bool can_move(const struct emu_chunk *from, const struct emu_chunk *to, u
 	       !from->fd && !to->fd && (a + size <= b || b + size <= a);
 }
 
-int emu_mem_move(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
-		 uint64_t dst_offset, uint64_t size)
+/* move: the source may give its pages away, then 1 is returned */
+static int between(ndl_device_t *dev, const uint64_t handle[2], const uint64_t offset[2],
+		   uint64_t size, bool move)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk from, to;
 	struct emu_core *core;
-	int ret = chunk_at(dev, src, src_offset, size, &from);
+	int ret = chunk_at(dev, handle[0], offset[0], size, &from);
 
 	if (ret)
 		return ret;
-	ret = chunk_at(dev, dst, dst_offset, size, &to);
+	ret = chunk_at(dev, handle[1], offset[1], size, &to);
 	if (!ret) {
 		core = &chip->nc[to.nc];
 		pthread_mutex_lock(&core->lock);
-		ret = can_move(&from, &to, size) ? move_run(core, &from, &to, size)
-						 : h2t_run(core, from.addr, to.addr, size);
+		ret = move && can_move(&from, &to, size) ? move_run(core, &from, &to, size)
+							 : h2t_run(core, from.addr, to.addr, size);
 		pthread_mutex_unlock(&core->lock);
-		pthread_mutex_lock(&chip->lock);
-		chip->chunk[dst].moved |= ret == 1;
-		pthread_mutex_unlock(&chip->lock);
-		chunk_done(chip, dst);
+		if (ret == 1) {
+			pthread_mutex_lock(&chip->lock);
+			chip->chunk[handle[1]].moved = true;
+			pthread_mutex_unlock(&chip->lock);
+		}
+		chunk_done(chip, handle[1]);
 	}
-	chunk_done(chip, src);
+	chunk_done(chip, handle[0]);
 	return ret;
+}
+
+int emu_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+		 uint64_t dst_offset, uint64_t size)
+{
+	const uint64_t handle[2] = { src, dst }, offset[2] = { src_offset, dst_offset };
+
+	return between(dev, handle, offset, size, false);
+}
+
+int emu_mem_move(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+		 uint64_t dst_offset, uint64_t size)
+{
+	const uint64_t handle[2] = { src, dst }, offset[2] = { src_offset, dst_offset };
+
+	return between(dev, handle, offset, size, true);
 }
 
 /* Memory at a host address, which is not the caller's to free meanwhile */

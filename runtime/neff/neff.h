@@ -95,6 +95,16 @@ struct neff_pattern {
 	int64_t step[4];
 };
 
+/* How many contiguous runs of size[0] bytes it has */
+static inline uint64_t neff_runs(const struct neff_pattern *p)
+{
+	uint64_t n = 1;
+
+	for (unsigned int d = 1; d < p->ndim; d++)
+		n *= p->size[d];
+	return n;
+}
+
 /*
  * A copy moves as many bytes as both sides have. A gather's `from` and a scatter's `to` is a table
  * in DRAM with two dimensions, the bytes of a row and the rows; every run of the other side is one

@@ -130,12 +130,7 @@ const struct neff_pattern *neff_rows(const struct neff_desc *d)
 
 uint64_t neff_row_count(const struct neff_desc *d)
 {
-	const struct neff_pattern *p = neff_rows(d);
-	uint64_t n = 1;
-
-	for (unsigned int i = 1; i < p->ndim; i++)
-		n *= p->size[i];
-	return n;
+	return neff_runs(neff_rows(d));
 }
 
 int neff_packets(const struct neuron_target *target, const struct neff_pattern *from_pattern,
