@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Golden modules of many dimensions, up to 16; make.py makes them."""
+"""Golden modules of many dimensions: up to 16, and within a program more; make.py makes them."""
 
 from typing import Any, Callable
 
@@ -8,6 +8,7 @@ from jax import lax
 
 TWOS = (2,) * 12
 MIXED = (2, 1, 3, 1, 2, 2, 1, 3, 2, 2)
+BEYOND = (1, 2, 1, 3, 1, 1, 4, 1, 5, *(1,) * 9)  # 18
 
 
 def add(case: Callable[..., None]) -> None:
@@ -24,6 +25,11 @@ def add(case: Callable[..., None]) -> None:
     case("ranks_looped", lambda x, i: (lax.fori_loop(0, i[0], lambda k, s: jnp.swapaxes(s, 0, 9) * 0.5 + s, x), jnp.take(x, i, 7),
          x.at[:, :, i % 3].add(1.0), lax.dynamic_slice(x, (i[0],) * 10, (1, 1, 2, 1, 1, 2, 1, 2, 1, 2))),
          lambda d: (d.f32(*MIXED), d.ints("int32", 2, low=1, high=2)))
+    case("ranks_beyond", lambda x: (jnp.tile(x.reshape(BEYOND[:9]), (3, 1, 2, *(1,) * 6)).reshape(3, -1),
+         jnp.where(x.reshape(BEYOND) > 0, 2 * x.reshape(BEYOND), 3).transpose(tuple(range(17, -1, -1))).ravel(),
+         x.reshape(BEYOND).astype(jnp.int32).reshape(6, 20),
+         lax.broadcast_in_dim(x, (1, 7, 1, 2, 3, 1, 4, 5, *(1,) * 10), (3, 4, 6, 7)).reshape(7, -1)),
+         lambda d: (d.f32(2, 3, 4, 5),))
 
 
 def add_written(_: dict[str, Any]) -> None:
