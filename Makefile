@@ -184,9 +184,9 @@ lint: ## style: clang-format, shellcheck, SPDX lines, subjects of new commits
 
 # The module's run in guests, the others need no VM
 .PHONY: mutate
-mutate: $(if $(filter $(GUEST_AREAS),$(AREAS)),guest test-modules) | deps ## take checks away one by one: the named tests must fail (AREAS, MUTATIONS; RESUME=1: what is left)
+mutate: $(if $(filter $(GUEST_AREAS),$(AREAS)),guest test-modules) | deps ## take checks away one by one: the named tests must fail (AREAS, MUTATIONS; JOBS=N at once; RESUME=1: what is left)
 	@scripts/install-deps --custom-ops
-	@set -f; KDIR=$(KDIR) tests/mutate/run --build $(BUILD) $(if $(RESUME),--resume) $(addprefix --area ,$(AREAS)) $(MUTATIONS)
+	@set -f; KDIR=$(KDIR) tests/mutate/run --build $(BUILD) $(if $(JOBS),--jobs $(JOBS)) $(if $(RESUME),--resume) $(addprefix --area ,$(AREAS)) $(MUTATIONS)
 
 bench: guest ## the measures beside their goals (ONLY=boot,memory: these; WRITE=1: into docs/performance.md)
 	@tests/bench/run.py --build $(REL) $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)

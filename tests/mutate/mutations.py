@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+C_FILES = (".c", ".h", ".cc", ".cpp")
+COMMENT_OR_TEXT = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 KEYS = ("file", "in", "old", "new", "tests")
 GUARANTEE_KEYS = ("guarantee", "test", "oracle", "mutations")
 
@@ -56,18 +58,31 @@ class Mutation:
             raise Stale(f"{self.name}: {self.file} has {len(found)} functions {self.function}()")
         return found[0].start(), text.index("\n}", found[0].end() - 1) + 2
 
-    def applied(self, text: str) -> str:
-        """The text with the change made."""
+    def _place(self, text: str) -> tuple[int, int]:
         start, end = self._span(text)
         anchor = re.compile(r"\s+".join(re.escape(word) for word in self.old.split()))
         found = list(anchor.finditer(text, start, end))
         if len(found) != 1:
             where = f"{self.file}, {self.function}()" if self.function else self.file
             raise Stale(f"{self.name}: {len(found)} places in {where} read: {self.old}")
-        changed = text[: found[0].start()] + self.new + text[found[0].end() :]
+        return found[0].span()
+
+    def applied(self, text: str) -> str:
+        """The text with the change made."""
+        start, end = self._place(text)
+        changed = text[:start] + self.new + text[end:]
         if changed == text:
             raise Stale(f"{self.name} changes nothing")
         return changed
+
+    def changed_code(self, text: str) -> str:
+        """The function or table that the change is in, without its comments; the whole text where it is not C."""
+        if not self.file.endswith(C_FILES):
+            return text
+        start, end = self._place(text)
+        before, after = text.rfind("\n}", 0, start) + 1, text.find("\n}", end)
+        block = text[before : after + 2 if after >= 0 else len(text)]
+        return " ".join(COMMENT_OR_TEXT.sub(lambda found: " " if found[0].startswith("/") else found[0], block).split())
 
 
 @dataclass(frozen=True)
