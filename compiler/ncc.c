@@ -12,14 +12,11 @@
 #include "jobs.h"
 #include "machine/report.h"
 #include "neuron/hw/gen.h"
-#include "onnx/import.h"
 #include "passes/cores.h"
 #include "passes/loops.h"
 #include "passes/passes.h"
 #include "passes/pipeline.h"
-#include "proto/format.h"
 #include "read.h"
-#include "stablehlo/stablehlo.h"
 
 static void say(const struct ncc_options *opt, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -61,7 +58,7 @@ static int write_neff(const struct ncc_output *o, void **out, size_t *out_size,
 	if (!rc) {
 		rc = neff_write(model, out, out_size, &ne);
 		if (rc == -EINVAL)
-			rc = ncc_fail(err, -EFBIG,
+			rc = ncc_fail(err, -E2BIG,
 				      "too large: no loader would take the file: %.200s", ne.text);
 		else if (rc)
 			ncc_fail(err, rc, "cannot write the NEFF: %.200s", ne.text);
@@ -454,31 +451,6 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 	return rc;
 }
 
-/* A file that is none of its framework is named, if its format is known */
-static int import(const void *model, size_t size, const struct ncc_options *opt,
-		  struct ncc_module **m, struct ncc_error *err)
-{
-	static const char *const expected[] = {
-		[NCC_XLA] = "an HLO module", [NCC_ONNX] = "an ONNX model", [NCC_IR] = "the tensor IR"
-	};
-	const char *found;
-	int rc;
-
-	if (opt->ninputs && opt->framework != NCC_ONNX)
-		return ncc_fail(err, -EINVAL,
-				"input '%.100s': a shape or a value can be given for an input of "
-				"an "
-				"ONNX model; %s has its own",
-				opt->input[0].name, expected[opt->framework]);
-	rc = opt->framework == NCC_IR	  ? ncc_import_ir(model, size, m, err)
-	     : opt->framework == NCC_ONNX ? ncc_import_onnx(model, size, opt, m, err)
-					  : ncc_import_xla(model, size, opt, m, err);
-	if (opt->framework == NCC_XLA && stablehlo_is(model, size))
-		return rc;
-	found = rc == -EINVAL ? ncc_format(model, size, opt->framework) : NULL;
-	return found ? ncc_fail(err, rc, "not %s but %s", expected[opt->framework], found) : rc;
-}
-
 static bool has_cast_type(const struct ncc_options *opt)
 {
 	switch (opt->auto_cast_type) {
@@ -501,11 +473,11 @@ static bool has_cast_type(const struct ncc_options *opt)
 static const int64_t most_rows[] = { 0, 1 << 17, 1 << 13 };
 #define MOST_ROWS_LAST (sizeof(most_rows) / sizeof(most_rows[0]) - 1)
 
-/* Is there something that fewer rows at once would make a loop of? */
+/* Is there something by many indices, which takes fewer pieces if it is read again? */
 static bool chooses_many(const struct ncc_module *m)
 {
 	for (const struct ncc_op *op = m->first; op; op = op->next)
-		if ((op->kind == NCC_GATHER || op->kind == NCC_SCATTER) &&
+		if (op->kind >= NCC_GATHER && op->kind <= NCC_COMBINE &&
 		    ncc_elems(&op->in[1]->shape) > most_rows[MOST_ROWS_LAST])
 			return true;
 	return false;
@@ -522,7 +494,7 @@ static int read_and_compile_with(const void *model, size_t size, const struct nc
 	int rc;
 
 	phase(opt, "reading");
-	rc = import(model, size, opt, &m, err);
+	rc = ncc_import(model, size, opt, &m, err);
 	if (rc)
 		return rc;
 	*again = *again && chooses_many(m);

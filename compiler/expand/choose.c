@@ -124,9 +124,8 @@ struct ncc_op *expand_choose_rows(struct ncc_build *bl, struct ncc_op *x, struct
 			     .size = ncc_dtype_size(x->shape.dtype),
 			     .same = row->shape.dim[0] == 1,
 			     .constant = is_constant(x) };
-	c.fetched = bl->m->most_rows
-			    ? (double)expand_table_parts(x, c.shared * c.rows, c.columns)
-			    : 1;
+	c.fetched =
+		bl->m->most_rows ? (double)expand_table_parts(x, c.shared * c.rows, c.columns) : 1;
 	rows = expand_has_rows(x, c.shared, c.rows, c.columns);
 	if (rows && time_of_rows(&c) < time_of_lines(&c))
 		return choose_by_dma(bl, &c, x, row);

@@ -56,8 +56,7 @@ static int64_t rows_together(const struct ncc_op *x, int64_t rows, int64_t colum
 
 bool expand_has_rows(const struct ncc_op *x, int64_t shared, int64_t rows, int64_t columns)
 {
-	return shared * rows <=
-	       MOST_TABLES * NCC_MAX_TABLE * short_rows(x, shared * rows, columns);
+	return shared * rows <= MOST_TABLES * NCC_MAX_TABLE * short_rows(x, shared * rows, columns);
 }
 
 bool expand_has_long_table(const struct ncc_op *x, int64_t shared, int64_t rows, int64_t columns)
@@ -236,8 +235,7 @@ struct ncc_op *expand_rows(struct ncc_build *bl, struct ncc_op *idx, struct ncc_
 	idx = build_reshape(bl, idx, &flat);
 	if (!x || !idx)
 		return NULL;
-	each = portions_each(bl, flat.dim[0],
-			     expand_table_parts(x, table.dim[0], table.dim[1]));
+	each = portions_each(bl, flat.dim[0], expand_table_parts(x, table.dim[0], table.dim[1]));
 	return each < flat.dim[0] ? portions_take(bl, idx, x, each, rows_of_table)
 				  : rows_of_table(bl, idx, x);
 }

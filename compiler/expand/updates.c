@@ -116,8 +116,7 @@ static struct ncc_op *move_rows(const struct scatter *s, struct ncc_op *u)
 		return NULL;
 	each = portions_each(s->bl, flat.dim[0], tables(s));
 	if (each < flat.dim[0]) {
-		const struct portions_updates p = { x,	 targets(s, 0, all), u,
-						    all, move_portion,	     s };
+		const struct portions_updates p = { x, targets(s, 0, all), u, all, move_portion, s };
 
 		return build_reshape(s->bl, portions_update(s->bl, &p, each), &s->x[0]->shape);
 	}
