@@ -69,7 +69,7 @@ static const char turns[] =
 	"tensor<$x40xui8> { %c = stablehlo.constant dense<0> : tensor<i32> %z = "
 	"stablehlo.constant dense<0> : tensor<$x40xui8> %r:3 = stablehlo.while(%i = %c, %a = %z, "
 	"%k = %1) : tensor<i32>, tensor<$x40xui8>, tensor<$x1xi32> cond { %e = stablehlo.constant "
-	"dense<1000> : tensor<i32> %p = stablehlo.compare LT, %i, %e, SIGNED : (tensor<i32>, "
+	"dense<5000> : tensor<i32> %p = stablehlo.compare LT, %i, %e, SIGNED : (tensor<i32>, "
 	"tensor<i32>) -> tensor<i1> stablehlo.return %p : tensor<i1> } do { %o = "
 	"stablehlo.constant dense<1> : tensor<i32> %n = stablehlo.add %i, %o : tensor<i32> %g = "
 	"\"stablehlo.gather\"(%0, %k) " BODY
