@@ -24,6 +24,7 @@ import edges
 import lines
 import nothing
 import orders
+import portions
 import randoms
 import ranks
 import smalls
@@ -348,23 +349,6 @@ def indexed():
     case("gather_together", lambda i, j: (lax.iota(np.int32, 70001)[i], lax.broadcasted_iota(np.float32, (200, 1000), 1)[j, i[:131]],
                                           (lax.broadcasted_iota(np.int32, (70001, 2), 0) % 256).astype(np.uint8)[i]),
          lambda d: (d.ints(np.int32, 1031, low=-70005, high=70005), rows(d, 200, 131)))
-    # rows by DMA: a portion of 128, one more and one less, several portions, and those that hit no row
-    lines = lambda n, m: lax.iota(np.int32, n * m).reshape(n, m)
-    case("gather_portions", lambda i, j: (lines(3000, 32)[i], lines(3000, 32)[i[:128]] * 2.5, lines(3000, 32)[i[:129]] % 3 > 0,
-                                          (lines(3000, 40) % 256).astype(jnp.bfloat16)[i[:127]], lax.iota(np.int32, 70001)[j],
-                                          jax.vmap(lambda x, k: x[k])(lines(3000, 32).reshape(3, 1000, 32), j[:393].reshape(3, 131) % 1000)),
-         lambda d: (rows(d, 3000, 300), d.ints(np.int32, 1031, low=-70005, high=70005)))
-    case("gather_portions_loop", lambda i: lax.fori_loop(0, 3, lambda k, a: a + lines(3000, 32)[(i + k) % 3000], jnp.zeros((300, 32), np.int32)),
-         lambda d: rows(d, 3000, 300))
-    case("scatter_portions", lambda i, u: tuple(y[::3, ::6] for y in (
-        lines(3000, 24).at[i].set(u), lines(3000, 24).at[i[:128]].set(u[:128]), lines(3000, 24).at[i[:129]].set(u[:129]),
-        (lines(3000, 24) % 200).astype(jnp.bfloat16).at[i].set((u % 99).astype(jnp.bfloat16)), (lines(3000, 24) % 3 > 0).at[i].set(u > 0))),
-         lambda d: (np.where(np.arange(300) % 5 < 3, rows(d, 3000, 300) % 90, rows(d, 3000, 300)).astype(np.int32), d.ints(np.int32, 300, 24)))
-    case("scatter_portions_add", lambda i, u: (
-        lines(3000, 6).astype(np.float32).at[i].add(u)[::3], lines(3000, 6).at[i].max(u.astype(np.int32) * 30)[::3],
-        (lines(3000, 6) % 200).astype(jnp.bfloat16).at[i].min(u.astype(jnp.bfloat16))[::3],
-        jax.vmap(lambda a, k, w: a.at[k].add(w))(lines(900, 5).reshape(3, 300, 5), i[:393].reshape(3, 131) % 300, u[:, :5].astype(np.int32).reshape(-1, 5)[:393].reshape(
-            3, 131, 5))), lambda d: (rows(d, 3000, 400) % 900, np.round(d.f32(400, 6) * 100)))
     case("gather_along_long", lambda t, i: jnp.take_along_axis(t, i, 1),
          lambda d: (table(d, 3, 900), d.ints(np.int32, 3, 70, low=0, high=899)))
     case("slice_short", lambda x: (x[..., :2] * x[..., 2:4], x[:, 1::2, 3:5] + 1, x[..., 4:]),
@@ -790,7 +774,7 @@ def chosen():
 
 
 def in_lines():
-    for family in (dynamics, edges, lines, nothing, orders, randoms, ranks, smalls, tight):
+    for family in (dynamics, edges, lines, nothing, orders, portions, randoms, ranks, smalls, tight):
         family.add(case)
         family.add_written(cases)
 
