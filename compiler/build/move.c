@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Constructors (build.h) of operations that move elements. What would move none gives its operand,
- * but for a reshape that is left to the passes: they take one to the same dimensions for the end of
- * what they put together.
+ * but for a reshape or a transpose that is left to the passes: they take one for the end of what
+ * they put together, and programs stay as they are.
  */
 #include "build.h"
 
@@ -51,7 +51,7 @@ struct ncc_op *build_transpose(struct ncc_build *bl, struct ncc_op *x, const uin
 		s.dim[i] = x->shape.dim[map[i] % s.ndim];
 		same = same && map[i] == i;
 	}
-	if (same)
+	if (same && bl->now)
 		return x;
 	op = build_node(bl, NCC_TRANSPOSE, &s, x, NULL, NULL);
 	if (op)

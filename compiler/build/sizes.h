@@ -21,6 +21,23 @@ struct ncc_sizes {
 struct ncc_sizes sizes_of(const struct ncc_shape *s, struct ncc_op *const *size);
 /* A size, or the number that it always is */
 struct ncc_op *sizes_at(struct ncc_build *bl, const struct ncc_sizes *s, unsigned int d);
+/*
+ * sizes.c: an operation whose result has sizes that follow from those of its operands. Of the
+ * operation the kind, the attributes, the result's shape and the number of operands are read; it
+ * need not be one of the module.
+ */
+struct ncc_follow {
+	struct ncc_build *bl;
+	const struct ncc_op *op;
+	const struct ncc_sizes *in; /* of each operand that may have any */
+	bool clamped; /* by operations, between 0 and the bound: nothing else shows that they are */
+};
+/* Those of the result's dimensions that have one, by the rule of the operation's kind */
+void sizes_follow(const struct ncc_follow *f, struct ncc_op **to);
+/* How many windows of a dimension there are, at most `bound` */
+struct ncc_op *sizes_windows(const struct ncc_follow *f, struct ncc_op *size,
+			     const struct ncc_window *w, int64_t bound);
+
 /* The product of n of them; NULL: n is 0, or it could not be made */
 struct ncc_op *sizes_product(struct ncc_build *bl, const struct ncc_sizes *s, unsigned int first,
 			     unsigned int n);

@@ -2,25 +2,6 @@
 /* Reshapes of dimensions whose sizes the data say (sizes.h) */
 #include "sizes.h"
 
-#include <string.h>
-
-struct ncc_sizes sizes_of(const struct ncc_shape *s, struct ncc_op *const *size)
-{
-	struct ncc_sizes r = { .ndim = s->ndim };
-
-	memcpy(r.bound, s->dim, sizeof(r.bound));
-	if (size)
-		memcpy(r.size, size, sizeof(r.size));
-	return r;
-}
-
-struct ncc_op *sizes_at(struct ncc_build *bl, const struct ncc_sizes *s, unsigned int d)
-{
-	const struct ncc_shape number = { .dtype = NEURON_DT_INT32 };
-
-	return s->size[d] ?: build_scalar(bl, &number, (double)s->bound[d]);
-}
-
 /* The first dimension from d on that is not always one element */
 static unsigned int skip_ones(const struct ncc_sizes *s, unsigned int d)
 {
