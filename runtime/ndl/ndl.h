@@ -43,7 +43,7 @@ extern "C" {
  * -EBUSY (it has too many processes) or -EPROTO (it is of another version).
  */
 int ndl_machine_set(const char *name);
-/* What an error of the machine means, such as ndl_machine_set()'s */
+/* The text of an error of the machine, such as ndl_machine_set()'s */
 const char *ndl_machine_error(int err);
 /* The names of the instance types that "emu:" takes, by number; NULL: no more */
 const char *ndl_machine_name(unsigned int i);

@@ -456,7 +456,7 @@ nds_obj_handle_t nds_read_process_info_ext(nds_instance_t *inst)
 	return read_info(inst, OBJECT_TYPE_PROCESS_INFO_EXT);
 }
 
-/* What this process's own entries say; the lock keeps them from commits of the program's */
+/* This process's own entries; the lock keeps them from commits of the program's */
 
 static nds_version_info_t version_info(const char *text)
 {
