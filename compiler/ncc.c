@@ -208,7 +208,7 @@ static void free_program(struct program *p)
 	ncc_prog_free(&p->g.prog);
 }
 
-/* What write_programs makes: of each of the cores all that it has, one core after the other */
+/* The product of write_programs: of each of the cores all that it has, one core after the other */
 struct writing {
 	struct program *p;
 	struct ncc_subgraph *sg;

@@ -57,7 +57,7 @@ struct ncc_value {
 	bool padded; /* lies in its only user's result, a pad's, borders filled */
 };
 
-/* What the generator notes about an operation (ncc_op.gen) */
+/* The generator's notes on an operation (ncc_op.gen) */
 struct gen_note {
 	struct ncc_value *value; /* where it lies */
 	bool late_cast; /* a convert that its users do as they read */

@@ -196,7 +196,7 @@ static struct elem_step step_of(const struct group *x, unsigned int m, unsigned 
 	return step;
 }
 
-/* Which operand of a chain's first member goes through it: the other one is the scalar. */
+/* The operand of a chain's first member that goes through it: the other one is the scalar. */
 static unsigned int array_operand(const struct group *x, unsigned int m)
 {
 	if (x->op[m]->nin == 1)

@@ -41,7 +41,7 @@ static void add(struct watch *w, const struct ncc_access *a)
 	w->box[w->n++] = (struct box){ *a, area(a) };
 }
 
-/* What is left of a box beside one that overlaps it: below, above, before and behind */
+/* The rest of a box beside one that overlaps it: below, above, before and behind */
 static void add_rest(struct watch *w, const struct ncc_access *box, const struct ncc_access *cut)
 {
 	struct ncc_access rest = *box;

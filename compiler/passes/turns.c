@@ -263,7 +263,7 @@ static int add_turn(struct turning *t)
 	return 0;
 }
 
-/* How many copies of the body an iteration is to have: if possible, so many that none is left over */
+/* The number of copies of the body in an iteration: if possible, so many that none is left over */
 static int64_t turns(const struct turning *t, const struct count *c)
 {
 	int64_t most = MOST_MADE / (t->size + 1);

@@ -8,7 +8,7 @@
 
 #include "ir/ir.h"
 
-/* How often the loop with this end is executed, whatever the inputs are; 0: that is not known */
+/* The iterations of the loop with this end, whatever the inputs are; 0: not known */
 int64_t ncc_iterations(const struct ncc_op *end);
 /* The state that counts its iterations, and both bounds of what that is in them; NULL: none does */
 const struct ncc_op *ncc_counter(const struct ncc_op *end, int64_t bounds[2]);
