@@ -20,7 +20,7 @@
 #include "place.h"
 #include "pool.h"
 #include "reduce.h"
-#include "room.h"
+#include "sbuf.h"
 #include "tile.h"
 #include "view.h"
 

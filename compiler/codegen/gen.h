@@ -31,7 +31,7 @@ struct ncc_buf {
 	uint16_t partitions; /* SBUF: partitions in use */
 	bool scratch; /* DRAM: the variable is reused when the buffer is freed */
 	unsigned int pin; /* g->stamp: the current operation uses it */
-	unsigned int next_use; /* room.c */
+	unsigned int next_use; /* sbuf.c */
 	unsigned int refs;
 	struct ncc_buf *next; /* SBUF: in order of base */
 };

@@ -18,7 +18,7 @@
 #include "join.h"
 #include "move.h"
 #include "place.h"
-#include "room.h"
+#include "sbuf.h"
 #include "view.h"
 
 #define GROUP_BYTES 18432 /* of a partition, live at once: 128 times that stay in a host's cache */

@@ -12,7 +12,7 @@
 #include "join.h"
 #include "kernel/kernel.h"
 #include "place.h"
-#include "room.h"
+#include "sbuf.h"
 #include "view.h"
 
 /* Places of a kernel's areas and tensors */

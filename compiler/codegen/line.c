@@ -12,7 +12,7 @@
 #include "join.h"
 #include "move.h"
 #include "place.h"
-#include "room.h"
+#include "sbuf.h"
 #include "view.h"
 #include "walk.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "turns.h"
+#include "unroll.h"
 
 #define KEPT_ALIGN 64 /* bytes */
 
@@ -444,7 +444,7 @@ int ncc_cut_loops(struct ncc_module *m, struct ncc_parts *parts, struct ncc_erro
 	 * A loop whose results nothing uses is checked, and dropped: its last part would be empty.
 	 */
 	ncc_sweep(m);
-	rc = ncc_join_turns(m, err);
+	rc = ncc_unroll_loops(m, err);
 	if (rc)
 		return rc;
 	c = (struct cut){ .m = m, .err = err };
