@@ -118,8 +118,8 @@ static int copy(const struct calling *c, uint64_t off, void *data, size_t size, 
 {
 	struct rt_chunk *chunk = c->chunk;
 
-	return in ? ndl_memory_buf_copyout(chunk->dev, chunk->handle, data, c->base + off, size)
-		  : ndl_memory_buf_copyin(chunk->dev, chunk->handle, data, c->base + off, size);
+	return in ? ndlx_memory_buf_copyout(chunk->dev, chunk->handle, data, c->base + off, size)
+		  : ndlx_memory_buf_copyin(chunk->dev, chunk->handle, data, c->base + off, size);
 }
 
 /* One half of complex numbers, which lie one beside the other on the host: 4 bytes of each 8 */

@@ -10,7 +10,7 @@
 static NRT_STATUS nq_make(struct rt_core *core, unsigned int type, unsigned int engine,
 			  struct rt_nq *nq)
 {
-	struct ndl_nq_params params = {
+	struct ndlx_nq_params params = {
 		.nc = core->nc,
 		.type = type,
 		.engine = engine,
@@ -21,10 +21,10 @@ static NRT_STATUS nq_make(struct rt_core *core, unsigned int type, unsigned int 
 	int err;
 
 	if (nq->ring) {
-		ndl_notification_destroy(core->dev, (void *)(uintptr_t)nq->ring);
+		ndlx_notification_destroy(core->dev, (void *)(uintptr_t)nq->ring);
 		nq->ring = NULL;
 	}
-	err = ndl_notification_init(core->dev, &params, &ring);
+	err = ndlx_notification_init(core->dev, &params, &ring);
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV",
 			       "notification queue of nd%u nc%u: %s", core->device, core->nc,
@@ -69,27 +69,27 @@ bool rt_nq_next(struct rt_nq *nq, struct rt_notification *entry)
 
 NRT_STATUS rt_core_errors_read(struct rt_core *core)
 {
-	int err = ndl_notification_read(core->dev, core->nc, NEURON_NQ_ERROR, 0, core->error.next);
+	int err = ndlx_notification_read(core->dev, core->nc, NEURON_NQ_ERROR, 0, core->error.next);
 
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "error queue of nd%u nc%u: %s",
 			     core->device, core->nc, rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
-int rt_cores_reset(ndl_device_t *dev, uint32_t map)
+int rt_cores_reset(ndlx_device_t *dev, uint32_t map)
 {
 	uint32_t request;
 	int result = 0;
-	int err = ndl_reset_ncs(dev, map, &request);
+	int err = ndlx_reset_ncs(dev, map, &request);
 
 	if (!err)
-		err = ndl_ready_ncs(dev, request, &result);
+		err = ndlx_ready_ncs(dev, request, &result);
 	return err ? err : result ? -EIO : 0;
 }
 
 bool rt_core_gone(const struct rt_core *core)
 {
-	return ndl_alive(core->dev) == -ENODEV;
+	return ndlx_alive(core->dev) == -ENODEV;
 }
 
 static NRT_STATUS was_reset(struct rt_core *core, int err)
@@ -127,11 +127,11 @@ void rt_core_reset_both(struct rt_core *core, struct rt_core *mate)
  */
 static NRT_STATUS lock_core(struct rt_core *core, const struct neuron_uuid *uuid)
 {
-	int err = ndl_crwl_writer_enter(core->dev, core->nc, uuid);
+	int err = ndlx_crwl_writer_enter(core->dev, core->nc, uuid);
 
 	/* with -EALREADY the caller has the lock as well */
 	if (!err || err == -EALREADY)
-		err = ndl_crwl_writer_downgrade(core->dev, core->nc, uuid);
+		err = ndlx_crwl_writer_downgrade(core->dev, core->nc, uuid);
 	core->locked = !err;
 	if (err == -EBUSY)
 		rt_holders_tell((int)core->device, 1u << core->nc);
@@ -149,23 +149,23 @@ NRT_STATUS rt_core_start(struct rt_core *core, const struct neuron_uuid *uuid)
 	if (status)
 		return status;
 	pthread_mutex_init(&core->exec, NULL);
-	ndl_nc_init_set_state(core->dev, core->nc, NEURON_CINIT_STATE_STARTED, &state);
+	ndlx_nc_init_set_state(core->dev, core->nc, NEURON_CINIT_STATE_STARTED, &state);
 	if (state == NEURON_CINIT_STATE_STARTED)
-		ndl_nc_init_set_state(core->dev, core->nc, NEURON_CINIT_STATE_COMPLETED, &state);
+		ndlx_nc_init_set_state(core->dev, core->nc, NEURON_CINIT_STATE_COMPLETED, &state);
 	status = make_rings(core);
 	/* without a waiter the wait for an execution polls and sleeps alternately */
-	if (!status && ndl_wait_open(core->dev, core->nc, &core->waiter))
+	if (!status && ndlx_wait_open(core->dev, core->nc, &core->waiter))
 		core->waiter = NULL;
 	return status;
 }
 
 void rt_core_stop(struct rt_core *core, const struct neuron_uuid *uuid)
 {
-	ndl_wait_close(core->waiter);
+	ndlx_wait_close(core->waiter);
 	if (core->done.ring)
-		ndl_notification_destroy(core->dev, (void *)(uintptr_t)core->done.ring);
+		ndlx_notification_destroy(core->dev, (void *)(uintptr_t)core->done.ring);
 	if (core->error.ring)
-		ndl_notification_destroy(core->dev, (void *)(uintptr_t)core->error.ring);
+		ndlx_notification_destroy(core->dev, (void *)(uintptr_t)core->error.ring);
 	if (core->locked)
-		ndl_crwl_reader_exit(core->dev, core->nc, uuid);
+		ndlx_crwl_reader_exit(core->dev, core->nc, uuid);
 }

@@ -4,7 +4,7 @@
 
 #include "rt_model.h"
 
-static void fill_perf(const struct neuron_target *target, const struct ndl_core_perf *perf,
+static void fill_perf(const struct neuron_target *target, const struct ndlx_core_perf *perf,
 		      struct nrtx_core_counters *counters)
 {
 	counters->engines = target->engines;
@@ -24,7 +24,7 @@ static void fill_perf(const struct neuron_target *target, const struct ndl_core_
 EXPORT NRT_STATUS nrtx_core_counters(uint32_t vnc, struct nrtx_core_counters *counters)
 {
 	RT_ENTER(status);
-	struct ndl_core_perf perf;
+	struct ndlx_core_perf perf;
 	struct rt_core *core;
 	int err;
 
@@ -33,7 +33,7 @@ EXPORT NRT_STATUS nrtx_core_counters(uint32_t vnc, struct nrtx_core_counters *co
 	core = rt_core(vnc);
 	if (!core || !counters)
 		return rt_fail(NRT_INVALID, "NRT", "core %u of %u", vnc, rt.ncores);
-	err = ndl_core_perf(core->dev, core->nc, &perf);
+	err = ndlx_core_perf(core->dev, core->nc, &perf);
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", core->device,
 			       rt_errno_text(err));

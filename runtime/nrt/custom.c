@@ -105,7 +105,7 @@ NRT_STATUS rt_custom_build(struct rt_subgraph *sg)
 	for (unsigned int i = 0; i < sg->neff->ncustom; i++)
 		make_block(sg, &sg->neff->custom[i], c->chunk.pa + c->ring_at,
 			   image + block_at(lib, i));
-	err = ndl_memory_buf_copyin(sg->core->dev, c->chunk.handle, image, 0, size);
+	err = ndlx_memory_buf_copyin(sg->core->dev, c->chunk.handle, image, 0, size);
 	free(image);
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "custom operators: %s",
 			     strerror(-err))
@@ -131,8 +131,8 @@ static char *take_text(struct rt_subgraph *sg, uint64_t *lost)
 	uint64_t head = 0, n;
 	char *text, *ring;
 
-	if (!rt_chunk_alive(&c->chunk) ||
-	    ndl_memory_buf_copyout(sg->core->dev, c->chunk.handle, &head, c->ring_at, sizeof(head)))
+	if (!rt_chunk_alive(&c->chunk) || ndlx_memory_buf_copyout(sg->core->dev, c->chunk.handle,
+								  &head, c->ring_at, sizeof(head)))
 		return NULL;
 	n = head - c->printed;
 	if (!n || head < c->printed)
@@ -142,8 +142,8 @@ static char *take_text(struct rt_subgraph *sg, uint64_t *lost)
 	ring = malloc(c->ring_bytes);
 	text = malloc(n + 1);
 	if (!ring || !text ||
-	    ndl_memory_buf_copyout(sg->core->dev, c->chunk.handle, ring,
-				   c->ring_at + NEURON_GPS_RING_HEAD, c->ring_bytes)) {
+	    ndlx_memory_buf_copyout(sg->core->dev, c->chunk.handle, ring,
+				    c->ring_at + NEURON_GPS_RING_HEAD, c->ring_bytes)) {
 		free(ring);
 		free(text);
 		return NULL;

@@ -31,7 +31,7 @@ void rt_nds_open(struct rt_device *device)
 	const int32_t version = 1;
 	char *nds;
 
-	if (ndl_nds_open(device->dev, 0, &device->nds, &device->nds_size)) {
+	if (ndlx_nds_open(device->dev, 0, &device->nds, &device->nds_size)) {
 		device->nds = NULL;
 		return;
 	}
@@ -50,7 +50,7 @@ void rt_nds_open(struct rt_device *device)
 void rt_nds_close(struct rt_device *device)
 {
 	if (device->nds)
-		ndl_nds_close(device->dev, 0, device->nds, device->nds_size);
+		ndlx_nds_close(device->dev, 0, device->nds, device->nds_size);
 	device->nds = NULL;
 }
 
@@ -59,7 +59,7 @@ void rt_nds_add(struct rt_core *core, unsigned int counter, uint64_t value)
 	void *nds = rt.devices[core->device].nds;
 
 	if (nds)
-		ndl_nds_add(nds, core->nc, counter, value);
+		ndlx_nds_add(nds, core->nc, counter, value);
 }
 
 static unsigned int memory_counter(uint32_t type)
@@ -99,5 +99,5 @@ void rt_memory_add_elsewhere(uint32_t device, uint32_t nc, uint32_t type, int64_
 				return;
 			}
 	if (rt.devices[device].nds)
-		ndl_nds_add(rt.devices[device].nds, nc, memory_counter(type), (uint64_t)bytes);
+		ndlx_nds_add(rt.devices[device].nds, nc, memory_counter(type), (uint64_t)bytes);
 }

@@ -147,7 +147,7 @@ static NRT_STATUS make_list(struct rt_subgraph *sg, unsigned int n)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 	for (unsigned int i = n * LIST_TABLES; i < last && i < g->ntables; i++)
 		fill_list(sg, &g->table[i], i % LIST_TABLES, list, size);
-	err = ndl_memory_buf_copyin(sg->core->dev, g->list[n].handle, list, 0, size);
+	err = ndlx_memory_buf_copyin(sg->core->dev, g->list[n].handle, list, 0, size);
 	free(list);
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "a list: %s", rt_errno_text(err))
 		   : NRT_SUCCESS;
@@ -272,13 +272,13 @@ static int add_bells(struct rt_subgraph *sg, struct rt_ring *ring, unsigned int 
 
 	if (!err)
 		err = rt_ring_add_rx(ring,
-				     ndl_doorbell_address(sg->core->dev, next->eng, next->qid,
-							  NEURON_DMA_QUEUE_RX),
+				     ndlx_doorbell_address(sg->core->dev, next->eng, next->qid,
+							   NEURON_DMA_QUEUE_RX),
 				     sizeof(uint32_t));
 	if (!err)
 		err = rt_ring_add_rx(ring,
-				     ndl_doorbell_address(sg->core->dev, next->eng, next->qid,
-							  NEURON_DMA_QUEUE_TX),
+				     ndlx_doorbell_address(sg->core->dev, next->eng, next->qid,
+							   NEURON_DMA_QUEUE_TX),
 				     sizeof(uint32_t));
 	return err;
 }
@@ -318,7 +318,7 @@ NRT_STATUS rt_gather_commit(struct rt_subgraph *sg)
 
 	if (!g)
 		return NRT_SUCCESS;
-	err = ndl_memory_buf_copyin(sg->core->dev, g->bells.handle, g->bell, 0, g->bells.size);
+	err = ndlx_memory_buf_copyin(sg->core->dev, g->bells.handle, g->bell, 0, g->bells.size);
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "doorbells: %s", rt_errno_text(err))
 		   : NRT_SUCCESS;
 }

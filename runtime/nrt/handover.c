@@ -47,7 +47,7 @@ static NRT_STATUS park(struct rt_subgraph *sg)
 	int err = 0;
 
 	for (unsigned int i = 0; i < n && !err; i++)
-		err = ndl_dma_queue_release(sg->core->dev, ring[i]->eng, ring[i]->qid);
+		err = ndlx_dma_queue_release(sg->core->dev, ring[i]->eng, ring[i]->qid);
 	sg->core->loaded = NULL;
 	return err ? rt_core_reset(sg->core) : NRT_SUCCESS;
 }

@@ -47,9 +47,9 @@ struct stand {
 static bool waits(const struct rt_subgraph *sg, const struct rt_subgraph *other, struct stand *st)
 {
 	const struct rt_core *core = sg->core;
-	struct ndl_core_perf perf;
+	struct ndlx_core_perf perf;
 
-	if (ndl_core_perf(core->dev, core->nc, &perf))
+	if (ndlx_core_perf(core->dev, core->nc, &perf))
 		return false;
 	for (unsigned int e = 0; e < sg->target->engines; e++) {
 		const uint64_t what = perf.engine[e].stands;
@@ -114,7 +114,7 @@ static void say(const struct rt_core *core)
 		 "NRT: NEURON_HW_ERR=HANG_ON_COLLECTIVES instance-id=%s hostname=%s nd-id=%u "
 		 "nc-id=%u serial-num=%s action=TERMINATE_INSTANCE",
 		 instance, host, core->device, core->nc, serial);
-	ndl_printk(core->dev, line);
+	ndlx_printk(core->dev, line);
 }
 
 /* Does SP wait for other ranks? */
@@ -122,10 +122,10 @@ static bool awaits_ranks(const struct rt_subgraph *sg, struct stand *st)
 {
 	const struct rt_pass_semaphores semaphore = rt_pass_semaphores(sg);
 	const struct rt_core *core = sg->core;
-	struct ndl_core_perf perf;
+	struct ndlx_core_perf perf;
 	uint64_t what;
 
-	if (ndl_core_perf(core->dev, core->nc, &perf))
+	if (ndlx_core_perf(core->dev, core->nc, &perf))
 		return false;
 	what = perf.engine[NEURON_ENG_SP].stands;
 	*st = (struct stand){ NEURON_ENG_SP, what & NEURON_STANDS_INDEX,

@@ -68,18 +68,18 @@ static void tell(int index, const struct neuron_app_info *app, uint32_t map)
 
 void rt_holders_tell(int index, uint32_t map)
 {
-	const ndl_device_init_param_t look = { .initialize_device = false };
+	const ndlx_device_init_param_t look = { .initialize_device = false };
 	struct neuron_app_info *apps = NULL;
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	size_t n = 0;
 
-	if (ndl_open_device(index, &look, &dev))
+	if (ndlx_open_device(index, &look, &dev))
 		return;
-	if (ndl_get_all_apps_info(dev, &apps, &n, NEURON_APP_INFO_ALL))
+	if (ndlx_get_all_apps_info(dev, &apps, &n, NEURON_APP_INFO_ALL))
 		n = 0;
 	for (size_t i = 0; i < n; i++)
 		if (apps[i].nc_lock_map & map)
 			tell(index, &apps[i], apps[i].nc_lock_map & map);
 	free(apps);
-	ndl_close_device(dev);
+	ndlx_close_device(dev);
 }

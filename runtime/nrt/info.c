@@ -15,16 +15,16 @@ EXPORT NRT_STATUS nrtx_machine_set(const char *name)
 	int err;
 
 	rt_details_clear();
-	err = ndl_machine_set(name);
+	err = ndlx_machine_set(name);
 	if (!err)
 		return NRT_SUCCESS;
 	if (err != -EINVAL)
 		return rt_fail(NRT_INVALID, "NRT", "machine '%s': %s", name,
-			       ndl_machine_error(err));
+			       ndlx_machine_error(err));
 
-	for (unsigned int i = 0; ndl_machine_name(i) && n < sizeof(known); i++)
+	for (unsigned int i = 0; ndlx_machine_name(i) && n < sizeof(known); i++)
 		n += (size_t)snprintf(known + n, sizeof(known) - n, ", emu:%s",
-				      ndl_machine_name(i));
+				      ndlx_machine_name(i));
 	return rt_fail(NRT_INVALID, "NRT", "machine '%s' does not exist; there are %s", name,
 		       known);
 }
@@ -98,11 +98,11 @@ EXPORT NRT_STATUS nrt_get_visible_vnc_count(uint32_t *vnc_count)
 
 EXPORT NRT_STATUS nrtx_device_bdf(uint32_t device, struct nrtx_bdf *bdf)
 {
-	struct ndl_bdf ndl;
+	struct ndlx_bdf ndl;
 	int err;
 
 	rt_details_clear();
-	err = ndl_get_device_bdf((int)device, &ndl);
+	err = ndlx_get_device_bdf((int)device, &ndl);
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", device,
 			       strerror(-err));
@@ -132,15 +132,15 @@ _Static_assert(sizeof(((struct nrtx_error_counters *)0)->memory) /
 EXPORT NRT_STATUS nrtx_error_counters(uint32_t device, struct nrtx_error_counters *counters)
 {
 	RT_ENTER(status);
-	struct ndl_errors errors;
+	struct ndlx_errors errors;
 	int err;
 
 	if (status)
 		return status;
-	if (device >= NDL_MAX_DEVICES || !rt.devices[device].dev)
+	if (device >= NDLX_MAX_DEVICES || !rt.devices[device].dev)
 		return rt_fail(NRT_INVALID, "TDRV", "nd%u is not in use by this process", device);
 
-	err = ndl_error_counters(rt.devices[device].dev, &errors);
+	err = ndlx_error_counters(rt.devices[device].dev, &errors);
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", device,
 			       strerror(-err));
@@ -232,7 +232,7 @@ EXPORT NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t length
 	rt_details_clear();
 	if (!info)
 		return NRT_INVALID;
-	instance = neuron_instance_find(ndl_machine_instance());
+	instance = neuron_instance_find(ndlx_machine_instance());
 	if (instance) {
 		mine.family = instance_family(instance->name);
 		memcpy(mine.arch_name, instance->name, arch); /* trn1 of trn1n.32xlarge */

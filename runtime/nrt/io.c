@@ -56,7 +56,7 @@ NRT_STATUS rt_io_check(const struct nrt_model *model, const struct rt_io *io)
 static int transfer(struct rt_subgraph *sg, const struct rt_var *var, nrt_tensor_t *tensor, bool in)
 {
 	struct rt_storage *s = tensor->storage;
-	ndl_device_t *dev = sg->core->dev;
+	ndlx_device_t *dev = sg->core->dev;
 	uint64_t handle = var->chunk->handle;
 	void *bounce;
 	int err;
@@ -64,30 +64,31 @@ static int transfer(struct rt_subgraph *sg, const struct rt_var *var, nrt_tensor
 	if (s->placement != NRT_TENSOR_PLACEMENT_DEVICE) {
 		void *buf = (char *)s->va + tensor->offset;
 
-		return in ? ndl_memory_buf_copyin(dev, handle, buf, var->offset, tensor->size)
-			  : ndl_memory_buf_copyout(dev, handle, buf, var->offset, tensor->size);
+		return in ? ndlx_memory_buf_copyin(dev, handle, buf, var->offset, tensor->size)
+			  : ndlx_memory_buf_copyout(dev, handle, buf, var->offset, tensor->size);
 	}
 
 	if (s->chunk.dev == dev)
-		return in ? ndl_memory_copy(dev, s->chunk.handle, handle, tensor->offset,
-					    var->offset, tensor->size)
-			  : ndl_memory_copy(dev, handle, s->chunk.handle, var->offset,
-					    tensor->offset, tensor->size);
+		return in ? ndlx_memory_copy(dev, s->chunk.handle, handle, tensor->offset,
+					     var->offset, tensor->size)
+			  : ndlx_memory_copy(dev, handle, s->chunk.handle, var->offset,
+					     tensor->offset, tensor->size);
 
 	bounce = malloc(tensor->size);
 	if (!bounce)
 		return -ENOMEM;
 
 	if (in) {
-		err = ndl_memory_buf_copyout(s->chunk.dev, s->chunk.handle, bounce, tensor->offset,
-					     tensor->size);
+		err = ndlx_memory_buf_copyout(s->chunk.dev, s->chunk.handle, bounce, tensor->offset,
+					      tensor->size);
 		if (!err)
-			err = ndl_memory_buf_copyin(dev, handle, bounce, var->offset, tensor->size);
+			err = ndlx_memory_buf_copyin(dev, handle, bounce, var->offset,
+						     tensor->size);
 	} else {
-		err = ndl_memory_buf_copyout(dev, handle, bounce, var->offset, tensor->size);
+		err = ndlx_memory_buf_copyout(dev, handle, bounce, var->offset, tensor->size);
 		if (!err)
-			err = ndl_memory_buf_copyin(s->chunk.dev, s->chunk.handle, bounce,
-						    tensor->offset, tensor->size);
+			err = ndlx_memory_buf_copyin(s->chunk.dev, s->chunk.handle, bounce,
+						     tensor->offset, tensor->size);
 	}
 
 	free(bounce);
@@ -174,10 +175,10 @@ static int pass(const struct rt_var *var, const nrt_tensor_t *tensor, bool in)
 {
 	const struct rt_chunk *s = &tensor->storage->chunk, *v = var->chunk;
 
-	return in ? ndl_memory_move(v->dev, s->handle, v->handle, tensor->offset, var->offset,
-				    tensor->size)
-		  : ndl_memory_move(v->dev, v->handle, s->handle, var->offset, tensor->offset,
-				    tensor->size);
+	return in ? ndlx_memory_move(v->dev, s->handle, v->handle, tensor->offset, var->offset,
+				     tensor->size)
+		  : ndlx_memory_move(v->dev, v->handle, s->handle, var->offset, tensor->offset,
+				     tensor->size);
 }
 
 static int take(struct rt_var *in, const nrt_tensor_t *tensor)
@@ -197,8 +198,8 @@ static int deliver(const struct rt_var *out, const nrt_tensor_t *tensor)
 	in->given &= ret < 0;
 	if (ret <= 0)
 		return ret;
-	ret = ndl_memory_move(in->chunk->dev, in->chunk->handle, out->chunk->handle, in->offset,
-			      out->offset, tensor->size);
+	ret = ndlx_memory_move(in->chunk->dev, in->chunk->handle, out->chunk->handle, in->offset,
+			       out->offset, tensor->size);
 	return ret < 0 ? ret : 0;
 }
 

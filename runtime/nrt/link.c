@@ -152,7 +152,7 @@ static NRT_STATUS put_tell(struct program *p, const struct rt_core *mate, uint8_
 {
 	struct neuron_insn tell = { .opcode = NEURON_OP_WRITE };
 
-	tell.write[0].addr = ndl_semaphore_address(mate->dev, mate->nc, semaphore);
+	tell.write[0].addr = ndlx_semaphore_address(mate->dev, mate->nc, semaphore);
 	tell.write[0].value = 1;
 	return put(p, &tell);
 }
@@ -312,7 +312,7 @@ static void drop_streams(struct rt_subgraph *sg)
 
 static NRT_STATUS copy(const struct rt_subgraph *sg, const void *bytes, size_t at, size_t size)
 {
-	int err = ndl_memory_buf_copyin(sg->core->dev, sg->code.handle, (void *)bytes, at, size);
+	int err = ndlx_memory_buf_copyin(sg->core->dev, sg->code.handle, (void *)bytes, at, size);
 
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "program: %s", rt_errno_text(err))
 		   : NRT_SUCCESS;

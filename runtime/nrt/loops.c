@@ -185,8 +185,8 @@ static NRT_STATUS goes_on(const struct nrt_model *model, const struct loop *loop
 {
 	const struct rt_var *var = loop->condition;
 	uint8_t value = 0;
-	int err = ndl_memory_buf_copyout(model->core->dev, var->chunk->handle, &value, var->offset,
-					 sizeof(value));
+	int err = ndlx_memory_buf_copyout(model->core->dev, var->chunk->handle, &value, var->offset,
+					  sizeof(value));
 
 	*yes = value;
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "condition of a loop: %s",

@@ -32,12 +32,12 @@ static NRT_STATUS logical_size(const struct neuron_gen *gen, uint32_t *lnc)
 
 NRT_STATUS rt_machine(struct rt_machine *machine)
 {
-	int n = ndl_available_devices(machine->index, NDL_MAX_DEVICES), err;
+	int n = ndlx_available_devices(machine->index, NDLX_MAX_DEVICES), err;
 
 	if (n <= 0)
 		return rt_fail(NRT_HW_ERROR, "NRT", "no Neuron device found: %s",
-			       n ? ndl_machine_error(n) : "is the driver loaded?");
-	err = ndl_get_gen(machine->index[0], &machine->gen);
+			       n ? ndlx_machine_error(n) : "is the driver loaded?");
+	err = ndlx_get_gen(machine->index[0], &machine->gen);
 	if (err)
 		return rt_fail(NRT_HW_ERROR, "NRT", "nd%d: %s", machine->index[0], strerror(-err));
 	machine->n = (uint32_t)n;
@@ -122,7 +122,7 @@ NRT_STATUS rt_cores_visible(const struct rt_machine *machine, struct rt_want *wa
 	const char *num = secure_getenv("NEURON_RT_NUM_CORES");
 	char *rest;
 	const uint32_t lnc = machine->lnc;
-	uint32_t max = NDL_MAX_DEVICES * machine->gen->cores / lnc, there;
+	uint32_t max = NDLX_MAX_DEVICES * machine->gen->cores / lnc, there;
 
 	*want = (struct rt_want){ .end = max * lnc - 1 };
 	if (visible && *visible) {
@@ -160,11 +160,11 @@ static int mark(uint32_t lnc, uint32_t count, const struct rt_mark *run, struct 
 
 	out->count = count;
 	for (;;) {
-		err = ndl_crwl_nc_range_mark(count, first, run->first + run->count - 1, &out->first,
-					     available);
+		err = ndlx_crwl_nc_range_mark(count, first, run->first + run->count - 1,
+					      &out->first, available);
 		if (err || out->first % lnc == 0)
 			return err;
-		ndl_crwl_nc_range_unmark(out->first, count);
+		ndlx_crwl_nc_range_unmark(out->first, count);
 		first = out->first + 1;
 		if (first + count > run->first + run->count)
 			return -EBUSY;
@@ -252,6 +252,6 @@ void rt_cores_unmark(const struct rt_mark *marks, unsigned int *nmarks)
 {
 	while (*nmarks) {
 		(*nmarks)--;
-		ndl_crwl_nc_range_unmark(marks[*nmarks].first, marks[*nmarks].count);
+		ndlx_crwl_nc_range_unmark(marks[*nmarks].first, marks[*nmarks].count);
 	}
 }

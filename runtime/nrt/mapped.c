@@ -38,7 +38,7 @@ bool rt_tensor_placement(const void *va, int device, int *memory)
 			(uintptr_t)va >= (uintptr_t)s->va &&
 			(uintptr_t)va - (uintptr_t)s->va < s->size;
 		if (found)
-			*memory = ndl_memory_channel(s->chunk.dev, s->chunk.pa);
+			*memory = ndlx_memory_channel(s->chunk.dev, s->chunk.pa);
 	}
 	pthread_mutex_unlock(&mapped_lock);
 	return found;

@@ -16,10 +16,10 @@ static void count(const struct rt_chunk *chunk, bool taken)
 					bytes);
 }
 
-int rt_chunk_try(struct rt_core *core, ndl_device_t *dev, uint64_t size, uint64_t align,
+int rt_chunk_try(struct rt_core *core, ndlx_device_t *dev, uint64_t size, uint64_t align,
 		 uint32_t type, struct rt_chunk *chunk)
 {
-	struct ndl_mem_params params = {
+	struct ndlx_mem_params params = {
 		.size = size,
 		.align = align > 4096 ? align : 0,
 		.nc = core->nc,
@@ -31,16 +31,16 @@ int rt_chunk_try(struct rt_core *core, ndl_device_t *dev, uint64_t size, uint64_
 	/* a core's own channel is tried first, so that the cores are spread over the channels */
 	for (uint32_t i = 0; i < gen->memories && err == -ENOMEM; i++) {
 		params.channel = (core->nc + i) % gen->memories;
-		for (params.region = 0; params.region < NDL_REGIONS && err == -ENOMEM;
+		for (params.region = 0; params.region < NDLX_REGIONS && err == -ENOMEM;
 		     params.region++)
-			err = ndl_memory_alloc(dev, &params, &chunk->handle);
+			err = ndlx_memory_alloc(dev, &params, &chunk->handle);
 	}
 	if (err)
 		return err;
 
 	*chunk = (struct rt_chunk){ core, dev, chunk->handle, 0, size, type, rt.epoch };
 	count(chunk, true);
-	err = ndl_memory_get_pa(dev, chunk->handle, &chunk->pa);
+	err = ndlx_memory_get_pa(dev, chunk->handle, &chunk->pa);
 	if (err)
 		rt_chunk_free(chunk);
 	return err;
@@ -60,13 +60,13 @@ NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, u
 bool rt_chunk_alloc_host(struct rt_core *core, uint64_t size, uint32_t type, struct rt_chunk *chunk,
 			 void **map)
 {
-	struct ndl_mem_params params = { .size = size, .host = true, .nc = core->nc, .type = type };
+	struct ndlx_mem_params params = { .size = size, .host = true, .nc = core->nc, .type = type };
 	uint64_t handle;
 
-	if (ndl_memory_alloc(core->dev, &params, &handle))
+	if (ndlx_memory_alloc(core->dev, &params, &handle))
 		return false;
-	if (ndl_memory_map(core->dev, handle, map)) {
-		ndl_memory_free(core->dev, handle);
+	if (ndlx_memory_map(core->dev, handle, map)) {
+		ndlx_memory_free(core->dev, handle);
 		return false;
 	}
 	*chunk = (struct rt_chunk){ core, core->dev, handle, 0, size, type, rt.epoch };
@@ -77,7 +77,7 @@ bool rt_chunk_alloc_host(struct rt_core *core, uint64_t size, uint32_t type, str
 void rt_chunk_free(struct rt_chunk *chunk)
 {
 	if (rt_chunk_alive(chunk)) {
-		ndl_memory_free(chunk->dev, chunk->handle);
+		ndlx_memory_free(chunk->dev, chunk->handle);
 		count(chunk, false);
 	}
 	*chunk = (struct rt_chunk){ 0 };

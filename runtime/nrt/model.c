@@ -92,6 +92,6 @@ EXPORT NRT_STATUS nrtx_interrupt(nrt_model_t *model, bool on)
 	/* waiting executions look at the flag again */
 	for (uint32_t i = 0; on && i < model->ncores; i++)
 		if (model->core[i].waiter)
-			ndl_wait_wake(model->core[i].waiter);
+			ndlx_wait_wake(model->core[i].waiter);
 	return NRT_SUCCESS;
 }

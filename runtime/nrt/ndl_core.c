@@ -81,7 +81,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the list */
 static struct nq *list;
 static uint64_t last_id;
 
-static int nq_init(ndlx_device_t *dev, const struct ndl_nq_params *params, uint64_t *context)
+static int nq_init(ndlx_device_t *dev, const struct ndlx_nq_params *params, uint64_t *context)
 {
 	struct nq *nq = malloc(sizeof(*nq));
 	int ret;
@@ -108,7 +108,7 @@ int ndl_notification_init_with_realloc(ndl_device_t *device, int nq_dev_id,
 				       uint32_t dram_channel, uint32_t dram_region,
 				       bool force_alloc_mem, uint64_t *notification_context)
 {
-	const struct ndl_nq_params params = {
+	const struct ndlx_nq_params params = {
 		.nc = (uint32_t)nq_dev_id,
 		.type = nq_type,
 		.engine = engine_index,

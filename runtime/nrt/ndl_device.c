@@ -132,7 +132,7 @@ int ndl_get_board_info(uint32_t *architecture, uint32_t *revision)
 int ndl_get_device_bdf_ext(int device_index, uint32_t *domain, uint32_t *bus_num, uint8_t *pci_slot,
 			   uint8_t *dev_func)
 {
-	struct ndl_bdf bdf;
+	struct ndlx_bdf bdf;
 	int ret;
 
 	if (!domain || !bus_num || !pci_slot || !dev_func)
@@ -162,7 +162,7 @@ int ndl_get_host_device_id(ndl_device_t *device, uint32_t *host_device_id)
 
 	if (!dev || !host_device_id)
 		return -EINVAL;
-	ret = ndl_ioctl(dev, NEURON_IOCTL_HOST_DEVICE_ID, &arg);
+	ret = ndlx_ioctl(dev, NEURON_IOCTL_HOST_DEVICE_ID, &arg);
 	if (ret && ret != -ENOTSUP)
 		return ret;
 	*host_device_id = ret ? dev->device_index : arg.host_device_id;
@@ -172,12 +172,12 @@ int ndl_get_host_device_id(ndl_device_t *device, uint32_t *host_device_id)
 /* The map as the module makes it, of chips in process */
 static int rid_map(struct neuron_ioctl_host_device_id_to_rid_map *map)
 {
-	int index[NDL_MAX_DEVICES], n = ndlx_available_devices(index, NDL_MAX_DEVICES), ret = n;
+	int index[NDLX_MAX_DEVICES], n = ndlx_available_devices(index, NDLX_MAX_DEVICES), ret = n;
 	const struct neuron_gen *gen;
 
 	*map = (struct neuron_ioctl_host_device_id_to_rid_map){ 0 };
 	for (int i = 0; i < n; i++) {
-		ret = ndl_get_gen(index[i], &gen);
+		ret = ndlx_get_gen(index[i], &gen);
 		if (ret)
 			break;
 		map->host_did_to_rid_map[index[i]] = neuron_gen_route(gen, (unsigned int)index[i]);
@@ -193,12 +193,12 @@ int ndl_get_host_device_id_to_rid_map(uint32_t *count, uint32_t *host_did_to_rid
 
 	if (!count || !host_did_to_rid_map)
 		return -EINVAL;
-	ret = ndl_ioctl(NULL, NEURON_IOCTL_HOST_DEVICE_ID_TO_RID_MAP, &map);
+	ret = ndlx_ioctl(NULL, NEURON_IOCTL_HOST_DEVICE_ID_TO_RID_MAP, &map);
 	if (ret == -ENOTSUP)
 		ret = rid_map(&map);
 	if (ret)
 		return ret;
-	if (map.count > NDL_MAX_DEVICES)
+	if (map.count > NDLX_MAX_DEVICES)
 		return -EPROTO;
 	if (*count > map.count)
 		*count = map.count;
@@ -209,7 +209,7 @@ int ndl_get_host_device_id_to_rid_map(uint32_t *count, uint32_t *host_did_to_rid
 static int nc_map(struct neuron_ioctl_nc_map *map, uint32_t room)
 {
 	const struct neuron_gen *gen;
-	int ret = ndl_get_gen(0, &gen);
+	int ret = ndlx_get_gen(0, &gen);
 	uint32_t n;
 
 	if (ret)
@@ -239,8 +239,8 @@ int ndl_get_logical_to_physical_nc_map(struct neuron_ioctl_nc_map *map, uint32_t
 	if (!map || max_num_entries > NEURON_NC_MAP_MAX_ENTRIES ||
 	    mapping_version != NEURON_IOCTL_NC_MAPPING_TYPE_V0)
 		return -EINVAL;
-	ret = ndl_ioctl(NULL, NEURON_IOCTL_GET_LOGICAL_TO_PHYSICAL_NC_MAP, &arg);
-	return ret == -ENOTSUP && ndl_machine_is_emu() ? nc_map(map, max_num_entries) : ret;
+	ret = ndlx_ioctl(NULL, NEURON_IOCTL_GET_LOGICAL_TO_PHYSICAL_NC_MAP, &arg);
+	return ret == -ENOTSUP && ndlx_machine_is_emu() ? nc_map(map, max_num_entries) : ret;
 }
 
 int ndl_get_all_apps_info(ndl_device_t *device, struct neuron_app_info **info, size_t *count,
@@ -260,7 +260,7 @@ int ndl_dump_nc_pid_info(uint32_t nc_id, bool filter_log_owner, uint32_t log_dum
 		.filter_log_owner = filter_log_owner,
 		.log_dump_limit = log_dump_limit,
 	};
-	int ret = ndl_ioctl(NULL, NEURON_IOCTL_NC_PID_STATE_DUMP, &arg);
+	int ret = ndlx_ioctl(NULL, NEURON_IOCTL_NC_PID_STATE_DUMP, &arg);
 
 	return ret == -ENOTSUP ? rt_ndl_absent("chips in this process have no kernel log") : ret;
 }
@@ -295,7 +295,7 @@ int ndl_printk(char *str, uint32_t size, uint32_t action)
 		errno = str && size && size <= NEURON_PRINTK_MAX ? EBADMSG : EFAULT;
 		return -1;
 	}
-	ret = ndl_ioctl(NULL, NEURON_IOCTL_PRINTK, &arg);
+	ret = ndlx_ioctl(NULL, NEURON_IOCTL_PRINTK, &arg);
 	if (!ret || ret == -ENOTSUP) /* chips in this process have no kernel log */
 		return 0;
 	errno = -ret;
@@ -312,7 +312,7 @@ int ndl_pod_status(uint8_t *pod_id, uint32_t *state, uint32_t *pod_type, uint32_
 
 	if (!pod_id || !state || !pod_type || !pod_sz || !node_id || !mode || !modes_supported)
 		return -EINVAL;
-	ret = ndl_ioctl(NULL, NEURON_IOCTL_POD_STATUS_V2, &arg);
+	ret = ndlx_ioctl(NULL, NEURON_IOCTL_POD_STATUS_V2, &arg);
 	if (ret == -ENOTSUP)
 		arg = (struct neuron_ioctl_pod_status_v2){
 			.v1 = { .state = NEURON_POD_STATE_SINGLE_NODE, .node_id = -1 }
@@ -386,7 +386,7 @@ int ndl_pod_ctrl(uint32_t ctrl, enum neuron_ultraserver_mode mode, uint32_t time
 
 	if (!state || ctrl > NEURON_NPE_POD_CTRL_SET_MODE)
 		return -EINVAL;
-	ret = ndl_ioctl(NULL, NEURON_IOCTL_POD_CTRL_V2, &arg);
+	ret = ndlx_ioctl(NULL, NEURON_IOCTL_POD_CTRL_V2, &arg);
 	if (ret && ret != -ENOTSUP)
 		return ret;
 	*state = ret ? NEURON_POD_STATE_SINGLE_NODE : arg.v1.state;

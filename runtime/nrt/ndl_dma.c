@@ -60,9 +60,9 @@ static int ring(const ndlx_device_t *dev, uint64_t handle, uint64_t *chunk)
 }
 
 static int queue_params(const ndlx_device_t *dev, const struct ndl_queue_init *q,
-			struct ndl_queue_params *params)
+			struct ndlx_queue_params *params)
 {
-	*params = (struct ndl_queue_params){
+	*params = (struct ndlx_queue_params){
 		.eng = q->eng_id,
 		.qid = q->qid,
 		.tx_count = q->tx_desc_count,
@@ -82,7 +82,7 @@ int ndl_dma_queue_init(int device_index, uint32_t eng_id, uint32_t qid, uint32_t
 	const struct ndl_queue_init q = { eng_id,    qid,	tx_desc_count, rx_desc_count,
 					  tx_handle, rx_handle, rxc_handle,    axi_port };
 	ndlx_device_t *dev = rt_ndl_indexed(device_index);
-	struct ndl_queue_params params;
+	struct ndlx_queue_params params;
 
 	if (!dev)
 		return -ENODEV;
@@ -92,7 +92,7 @@ int ndl_dma_queue_init(int device_index, uint32_t eng_id, uint32_t qid, uint32_t
 int ndl_dma_queue_init_batch(int device_idx, struct ndl_queue_init_batch *batch)
 {
 	ndlx_device_t *dev = rt_ndl_indexed(device_idx);
-	struct ndl_queue_params *params;
+	struct ndlx_queue_params *params;
 	int ret = 0;
 
 	if (!batch)
@@ -138,7 +138,7 @@ int ndl_dma_ack_completed_desc(int device_index, uint32_t eng_id, uint32_t qid, 
 
 	if (!dev)
 		return -ENODEV;
-	ret = ndl_ioctl(dev, NEURON_IOCTL_DMA_ACK_COMPLETED, &arg);
+	ret = ndlx_ioctl(dev, NEURON_IOCTL_DMA_ACK_COMPLETED, &arg);
 	return ret == -ENOTSUP ? ndlx_dma_queue_get_state(dev, eng_id, qid, &tx, &rx) : ret;
 }
 

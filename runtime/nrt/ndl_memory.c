@@ -112,7 +112,7 @@ int ndl_memory_alloc(ndl_device_t *device, size_t size, uint64_t align, uint32_t
 		     uint32_t dram_channel, uint32_t dram_region, uint32_t nc_id,
 		     uint32_t mem_alloc_type, uint64_t *mem_handle)
 {
-	const struct ndl_mem_params params = {
+	const struct ndlx_mem_params params = {
 		.size = size,
 		.align = host_memory ? 0 : align,
 		.host = host_memory,
@@ -319,7 +319,7 @@ int ndl_program_engine(ndl_device_t *device, uint32_t nc_id, uint64_t dst, void 
 		return -EINVAL;
 	if (__builtin_add_overflow(dst, offset, &dst))
 		return -ENOMEM;
-	return ndl_core_write(dev, nc_id, dst, (char *)buffer + offset, size);
+	return ndlx_core_write(dev, nc_id, dst, (char *)buffer + offset, size);
 }
 
 /* Mappings */
@@ -356,11 +356,11 @@ static int memory_of(ndlx_device_t *dev, const void *va)
 		uint64_t size, pa;
 
 		if (table[i].dev != dev || !table[i].va ||
-		    ndl_memory_get_size(dev, table[i].chunk, &size) ||
+		    ndlx_memory_get_size(dev, table[i].chunk, &size) ||
 		    !inside(va, table[i].va, size))
 			continue;
 		if (!ndlx_memory_get_pa(dev, table[i].chunk, &pa))
-			found = ndl_memory_channel(dev, pa);
+			found = ndlx_memory_channel(dev, pa);
 	}
 	pthread_mutex_unlock(&lock);
 	return found;
@@ -370,7 +370,7 @@ int ndl_get_va_placement(const void *va, int *device_index, int *hbm_index)
 {
 	if (!va || !device_index || !hbm_index)
 		return -EINVAL;
-	for (int i = 0; i < NDL_MAX_DEVICES; i++) {
+	for (int i = 0; i < NDLX_MAX_DEVICES; i++) {
 		ndlx_device_t *dev = rt_ndl_indexed(i);
 		int memory = dev ? memory_of(dev, va) : -ENOENT;
 
@@ -389,7 +389,7 @@ int ndl_get_dmabuf_fd(uint64_t addr, uint64_t size, int *fd)
 
 	if (!fd)
 		return ret;
-	for (int i = 0; i < NDL_MAX_DEVICES && ret; i++) {
+	for (int i = 0; i < NDLX_MAX_DEVICES && ret; i++) {
 		ndlx_device_t *dev = rt_ndl_indexed(i);
 
 		if (dev)
@@ -408,7 +408,7 @@ static uint64_t public_handle(const ndlx_device_t *dev, uint64_t pa, uint64_t *s
 	for (uint32_t i = 0; i < entries && !handle; i++)
 		if (table[i].dev == dev &&
 		    !ndlx_memory_get_pa(table[i].dev, table[i].chunk, start) &&
-		    !ndl_memory_get_size(table[i].dev, table[i].chunk, size) && pa >= *start &&
+		    !ndlx_memory_get_size(table[i].dev, table[i].chunk, size) && pa >= *start &&
 		    pa - *start < *size)
 			handle = handle_of(i);
 	pthread_mutex_unlock(&lock);
@@ -426,7 +426,7 @@ int ndl_mem_get_mc_mmap_info(ndl_device_t *device, uint64_t pa, uint64_t *mmap_o
 	if (!dev || !mmap_offset || !size || !mem_handle)
 		return -EINVAL;
 	*mem_handle = public_handle(dev, pa, &start, size);
-	ret = ndl_ioctl(dev, NEURON_IOCTL_MEM_MC_GET_INFO_V2, &arg);
+	ret = ndlx_ioctl(dev, NEURON_IOCTL_MEM_MC_GET_INFO_V2, &arg);
 	if (!ret) {
 		*mmap_offset = arg.mmap_offset;
 		*size = arg.size;
@@ -450,8 +450,8 @@ int ndl_mmap_bar_region(ndl_device_t *device, enum neuron_dm_block_type block, u
 	if (block < NEURON_DM_BLOCK_TPB || block > NEURON_DM_BLOCK_HBM ||
 	    resource > NEURON_DM_RESOURCE_DMEM)
 		return -EINVAL;
-	ret = ndl_block_map(dev, (enum neuron_mmap_block)block, block_id,
-			    (enum neuron_mmap_resource)resource, va, size);
+	ret = ndlx_block_map(dev, (enum neuron_mmap_block)block, block_id,
+			     (enum neuron_mmap_resource)resource, va, size);
 	return ret == -ENOTSUP ? rt_ndl_absent("there is no such view of these chips") : ret;
 }
 
@@ -484,7 +484,7 @@ int ndl_dump_device_allocation_info(ndl_device_t *device, uint32_t hbm_index,
 
 	if (!dev || !num_entries || (*num_entries && !data))
 		return -EINVAL;
-	return ndl_dram_chunks(dev, hbm_index, data, num_entries);
+	return ndlx_dram_chunks(dev, hbm_index, data, num_entries);
 }
 
 int ndl_alloc_contiguous_scratchpad(ndl_device_t *device, uint64_t size, uint32_t hbm_index,
@@ -492,7 +492,7 @@ int ndl_alloc_contiguous_scratchpad(ndl_device_t *device, uint64_t size, uint32_
 {
 	int ret = -EINVAL;
 
-	for (uint32_t region = 0; region < NDL_REGIONS; region++) {
+	for (uint32_t region = 0; region < NDLX_REGIONS; region++) {
 		ret = ndl_memory_alloc(device, size, 0, 0, hbm_index, region, nc_id,
 				       NEURON_MEMALLOC_TYPE_CONTIGUOUS_SCRATCHPAD_DEVICE,
 				       mem_handle);
@@ -506,7 +506,7 @@ int ndl_memory_map_contiguous_scratchpad(uint64_t mem_handle, void **va, uint64_
 {
 	struct entry entry;
 	uint64_t real;
-	int ret = get(mem_handle, &entry) ?: ndl_memory_get_size(entry.dev, entry.chunk, &real);
+	int ret = get(mem_handle, &entry) ?: ndlx_memory_get_size(entry.dev, entry.chunk, &real);
 
 	if (ret || size > real)
 		return ret ? ret : -EINVAL;
@@ -522,7 +522,7 @@ int ndl_hbm_scrub_start(ndl_device_t *device, uint32_t nc_id, uint32_t hbm_index
 
 	if (!dev)
 		return -EINVAL;
-	ret = ndl_ioctl(dev, NEURON_IOCTL_HBM_SCRUB_START, &arg);
+	ret = ndlx_ioctl(dev, NEURON_IOCTL_HBM_SCRUB_START, &arg);
 	return ret == -ENOTSUP ? rt_ndl_absent("memories of chips in this process are zeros") : ret;
 }
 
@@ -534,6 +534,6 @@ int ndl_hbm_scrub_wait(ndl_device_t *device, uint32_t nc_id, uint32_t hbm_index)
 
 	if (!dev)
 		return -EINVAL;
-	ret = ndl_ioctl(dev, NEURON_IOCTL_HBM_SCRUB_WAIT, &arg);
+	ret = ndlx_ioctl(dev, NEURON_IOCTL_HBM_SCRUB_WAIT, &arg);
 	return ret == -ENOTSUP ? rt_ndl_absent("memories of chips in this process are zeros") : ret;
 }

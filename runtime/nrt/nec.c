@@ -12,12 +12,12 @@
 static struct {
 	pthread_mutex_t lock;
 	bool told;
-	bool part[NDL_MAX_DEVICES];
+	bool part[NDLX_MAX_DEVICES];
 } map = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool exists(int index)
 {
-	int indexes[NDL_MAX_DEVICES], n = ndlx_available_devices(indexes, NDL_MAX_DEVICES);
+	int indexes[NDLX_MAX_DEVICES], n = ndlx_available_devices(indexes, NDLX_MAX_DEVICES);
 
 	while (n-- > 0)
 		if (indexes[n] == index)
@@ -27,7 +27,7 @@ static bool exists(int index)
 
 int nec_get_device_count(int *available_devices_array, uint32_t array_size)
 {
-	int indexes[NDL_MAX_DEVICES], n = ndlx_available_devices(indexes, NDL_MAX_DEVICES);
+	int indexes[NDLX_MAX_DEVICES], n = ndlx_available_devices(indexes, NDLX_MAX_DEVICES);
 
 	for (int i = 0; available_devices_array && i < n && (uint32_t)i < array_size; i++)
 		available_devices_array[i] = indexes[i];
@@ -69,11 +69,11 @@ NRT_STATUS nec_get_version_info(nec_version_info_t *version_info)
 NRT_STATUS nec_build_port_and_rid_map(int local_nec_dev_id, int *mla_indexes, int *host_device_ids,
 				      int count)
 {
-	bool part[NDL_MAX_DEVICES] = { false };
+	bool part[NDLX_MAX_DEVICES] = { false };
 
 	rt_details_clear();
 	if (!exists(local_nec_dev_id) || !mla_indexes || !host_device_ids || count < 1 ||
-	    count > NDL_MAX_DEVICES)
+	    count > NDLX_MAX_DEVICES)
 		return rt_fail(NRT_INVALID, "NRT", "device %d, %d devices", local_nec_dev_id,
 			       count);
 	for (int i = 0; i < count; i++) {
@@ -105,7 +105,7 @@ int nec_mla_idx_to_rid(int local_nec_dev_id, int mla_idx)
 {
 	const struct neuron_gen *gen;
 
-	if (!exists(local_nec_dev_id) || !exists(mla_idx) || ndl_get_gen(mla_idx, &gen))
+	if (!exists(local_nec_dev_id) || !exists(mla_idx) || ndlx_get_gen(mla_idx, &gen))
 		return -1;
 	return (int)neuron_gen_route(gen, (unsigned int)mla_idx);
 }
@@ -115,7 +115,7 @@ int nec_rid_to_mla_idx(int local_nec_dev_id, int rid)
 	const struct neuron_gen *gen;
 	int index;
 
-	if (rid < 0 || !exists(local_nec_dev_id) || ndl_get_gen(local_nec_dev_id, &gen))
+	if (rid < 0 || !exists(local_nec_dev_id) || ndlx_get_gen(local_nec_dev_id, &gen))
 		return -1;
 	index = (int)neuron_gen_index_of_route(gen, (unsigned int)rid);
 	return exists(index) ? index : -1;
@@ -128,7 +128,7 @@ static int peer(ndlx_device_t *dev, int port)
 		int other = dev->connected_devices[i];
 		uint64_t window;
 
-		if (!ndl_neighbor_window(dev, other, &window) &&
+		if (!ndlx_neighbor_window(dev, other, &window) &&
 		    window == dev->gen->window.port[port])
 			return other;
 	}

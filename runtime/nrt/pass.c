@@ -118,8 +118,8 @@ static int write_scratch(struct nrt_model *model, uint64_t offset, const void *d
 {
 	const struct rt_chunk *scratch = rt_ranks_of(model, model->rank)->scratch;
 
-	return ndl_memory_buf_copyin(scratch->dev, scratch->handle, (void *)(uintptr_t)data, offset,
-				     n);
+	return ndlx_memory_buf_copyin(scratch->dev, scratch->handle, (void *)(uintptr_t)data,
+				      offset, n);
 }
 
 static int write_number(struct nrt_model *model, const struct neff_collective *c)
@@ -168,7 +168,7 @@ static bool window_of(const struct rt_core *core, const struct rt_core *other, u
 {
 	*window = 0;
 	return core->device == other->device ||
-	       !ndl_device_window(core->dev, (int)other->device, window);
+	       !ndlx_device_window(core->dev, (int)other->device, window);
 }
 
 bool rt_pass_by_chip(const struct nrt_model *model)
@@ -198,8 +198,8 @@ static int add_signal(struct rt_subgraph *sg, struct rt_ring *ring, const struct
 			     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST | NEURON_UDMA_DESC_DMB);
 	return err ? err
 		   : rt_ring_add_rx(ring,
-				    window | ndl_semaphore_address(to->core->dev, to->core->nc,
-								   semaphore),
+				    window | ndlx_semaphore_address(to->core->dev, to->core->nc,
+								    semaphore),
 				    4);
 }
 
@@ -280,8 +280,8 @@ static int take(void *arg, const struct give *g)
 		return 0;
 	for (uint64_t at = 0, n; at < g->bytes && !err; at += n) {
 		n = g->bytes - at < PIECE ? g->bytes - at : PIECE;
-		err = ndl_memory_buf_copyout(t->from->dev, t->from->handle, t->room,
-					     g->from_off + at, n);
+		err = ndlx_memory_buf_copyout(t->from->dev, t->from->handle, t->room,
+					      g->from_off + at, n);
 		if (!err)
 			err = write_scratch(t->model, g->to_off + at, t->room, n);
 	}

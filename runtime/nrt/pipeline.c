@@ -65,7 +65,7 @@ static uint64_t window_of(const struct rt_core *a, const struct rt_core *b)
 {
 	uint64_t window;
 
-	return ndl_device_window(a->dev, (int)b->device, &window) ? 0 : window;
+	return ndlx_device_window(a->dev, (int)b->device, &window) ? 0 : window;
 }
 
 /* Decides how a value goes from a stage to the next one. */
@@ -183,17 +183,17 @@ static void wait_for_room(struct boundary *b)
 
 static int take_edge(const struct rt_subgraph *stage, const struct edge *edge)
 {
-	ndl_device_t *dev = stage->core->dev;
+	ndlx_device_t *dev = stage->core->dev;
 	const struct rt_var *in = edge->in, *out = edge->out;
 	uint64_t to = in->chunk->handle;
 
 	if (edge->host)
-		return ndl_memory_buf_copyin(dev, to, edge->host, in->offset, in->neff->size);
+		return ndlx_memory_buf_copyin(dev, to, edge->host, in->offset, in->neff->size);
 	if (rt_chunk_alive(&edge->landing))
-		return ndl_memory_copy(dev, edge->landing.handle, to, 0, in->offset,
-				       in->neff->size);
-	return ndl_memory_copy(dev, out->chunk->handle, to, out->offset, in->offset,
-			       in->neff->size);
+		return ndlx_memory_copy(dev, edge->landing.handle, to, 0, in->offset,
+					in->neff->size);
+	return ndlx_memory_copy(dev, out->chunk->handle, to, out->offset, in->offset,
+				in->neff->size);
 }
 
 static int give_edge(const struct rt_subgraph *stage, const struct edge *edge)
@@ -202,8 +202,8 @@ static int give_edge(const struct rt_subgraph *stage, const struct edge *edge)
 
 	if (!edge->host)
 		return 0;
-	return ndl_memory_buf_copyout(stage->core->dev, out->chunk->handle, edge->host, out->offset,
-				      out->neff->size);
+	return ndlx_memory_buf_copyout(stage->core->dev, out->chunk->handle, edge->host,
+				       out->offset, out->neff->size);
 }
 
 static NRT_STATUS pass(const struct rt_subgraph *stage, const struct boundary *b,

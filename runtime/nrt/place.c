@@ -120,7 +120,7 @@ static struct rt_chunk *new_chunk(struct rt_subgraph *sg, uint64_t size, uint64_
 
 static NRT_STATUS place_type(struct rt_subgraph *sg, uint32_t type)
 {
-	struct run run = { .type = type, .most = ndl_region_size(sg->core->dev->gen) };
+	struct run run = { .type = type, .most = ndlx_region_size(sg->core->dev->gen) };
 
 	while (fill_chunk(sg, &run)) {
 		NRT_STATUS status;
@@ -137,7 +137,7 @@ static NRT_STATUS place_type(struct rt_subgraph *sg, uint32_t type)
 static void spread(struct rt_subgraph *sg, const struct rt_pool *pool)
 {
 	const struct run all = { .type = NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE };
-	uint64_t bytes[NDL_MAX_DEVICES] = { 0 };
+	uint64_t bytes[NDLX_MAX_DEVICES] = { 0 };
 
 	for (unsigned int i = 0; i < sg->nvars; i++) {
 		struct rt_var *var = &sg->vars[i];
@@ -171,7 +171,7 @@ static NRT_STATUS place_turn(struct rt_subgraph *sg, struct rt_pool *pool, unsig
 	const uint32_t type = NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE;
 	struct run run = { .type = type,
 			   .home = turn,
-			   .most = ndl_region_size(sg->core->dev->gen) };
+			   .most = ndlx_region_size(sg->core->dev->gen) };
 
 	while (fill_chunk(sg, &run)) {
 		struct rt_chunk *chunk = &sg->chunks[sg->nchunks];
@@ -307,8 +307,8 @@ static NRT_STATUS copy_constant(const struct rt_subgraph *sg, const struct rt_va
 		status = rt_load_wanted(sg->model);
 		if (status)
 			return status;
-		err = ndl_memory_buf_copyin(var->chunk->dev, var->chunk->handle,
-					    (uint8_t *)var->neff->data + at, var->offset + at, n);
+		err = ndlx_memory_buf_copyin(var->chunk->dev, var->chunk->handle,
+					     (uint8_t *)var->neff->data + at, var->offset + at, n);
 		if (err)
 			status = rt_fail(rt_status_from_errno(err), "TDRV",
 					 "constant '%s', nd%u: %s", var->neff->name,
@@ -336,7 +336,7 @@ static NRT_STATUS make_one(struct rt_subgraph *sg)
 
 	if (status)
 		return status;
-	err = ndl_memory_buf_copyin(sg->core->dev, sg->one.handle, &one, 0, sizeof(one));
+	err = ndlx_memory_buf_copyin(sg->core->dev, sg->one.handle, &one, 0, sizeof(one));
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "completion word: %s",
 			     strerror(-err))
 		   : NRT_SUCCESS;
@@ -376,7 +376,7 @@ NRT_STATUS rt_place_begin(struct rt_subgraph *sg)
 		sg->vars[i].neff = &sg->neff->vars[i];
 		sg->by_name[i] = &sg->vars[i];
 		if (sg->vars[i].neff->type == NEFF_VAR_STATE_BUFFER)
-			sg->vars[i].pa = ndl_core_address(sg->core->dev, sg->core->nc);
+			sg->vars[i].pa = ndlx_core_address(sg->core->dev, sg->core->nc);
 	}
 	qsort(sg->by_name, sg->nvars, sizeof(*sg->by_name), name_order);
 	/* custom operators reach the memory of their own chip alone */

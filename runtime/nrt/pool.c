@@ -19,10 +19,10 @@ static NRT_STATUS devices_wanted(unsigned int *n)
 	if (!text || !*text)
 		return NRT_SUCCESS;
 	value = strtoul(text, &end, 10);
-	if (*end || !value || value > NDL_MAX_DEVICES)
+	if (*end || !value || value > NDLX_MAX_DEVICES)
 		return rt_fail(NRT_INVALID, "TDRV",
 			       "NEURON_RT_WEIGHTS_DEVICES=%.40s is not a number from 1 to %d", text,
-			       NDL_MAX_DEVICES);
+			       NDLX_MAX_DEVICES);
 	*n = (unsigned int)value;
 	return NRT_SUCCESS;
 }
@@ -37,19 +37,19 @@ static int nearer(const void *a, const void *b)
 /* A machine of unknown shape has no distances: its chips are in the order of their numbers. */
 void rt_pool_extend(const struct rt_core *core, struct rt_pool *pool)
 {
-	int index[NDL_MAX_DEVICES], n = ndl_available_devices(index, NDL_MAX_DEVICES);
+	int index[NDLX_MAX_DEVICES], n = ndlx_available_devices(index, NDLX_MAX_DEVICES);
 
 	pool->more = false;
 	for (int i = 0; i < n; i++) {
 		struct rt_pool_chip *chip = &pool->chip[pool->n];
 
 		if (index[i] == (int)core->device ||
-		    ndl_device_window(core->dev, index[i], &chip->window))
+		    ndlx_device_window(core->dev, index[i], &chip->window))
 			continue;
 		chip->index = index[i];
-		chip->distance = ndl_device_distance(core->dev, index[i]);
+		chip->distance = ndlx_device_distance(core->dev, index[i]);
 		if (chip->distance < 0)
-			chip->distance = NDL_MAX_DEVICES;
+			chip->distance = NDLX_MAX_DEVICES;
 		pool->n++;
 	}
 	qsort(pool->chip + 1, pool->n - 1, sizeof(pool->chip[0]), nearer);
@@ -78,7 +78,7 @@ int rt_pool_alloc(const struct rt_pool *pool, unsigned int i, struct rt_core *co
 		  uint64_t align, uint32_t type, struct rt_chunk *chunk)
 {
 	const struct rt_pool_chip *chip = &pool->chip[i];
-	ndl_device_t *dev = core->dev;
+	ndlx_device_t *dev = core->dev;
 	int err = i ? rt_device_join((uint32_t)chip->index, &dev) : 0;
 
 	if (!err)

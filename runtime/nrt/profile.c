@@ -26,7 +26,7 @@ struct record {
 	uint64_t execution, began_ns, ended_ns, nc_began_ns, nc_ended_ns;
 	NRT_STATUS status;
 	const struct neuron_target *target;
-	struct ndl_core_perf perf; /* what was added */
+	struct ndlx_core_perf perf; /* what was added */
 };
 
 struct subscriber {
@@ -53,11 +53,11 @@ void rt_profile_begin(struct rt_profile_run *run, const struct rt_job *job)
 	const struct rt_core *core = job->sg->core;
 
 	run->on = atomic_load_explicit(&users, memory_order_relaxed) &&
-		  !ndl_core_perf(core->dev, core->nc, &run->perf);
+		  !ndlx_core_perf(core->dev, core->nc, &run->perf);
 	run->began_ns = run->on ? rt_trace_now() : 0;
 }
 
-static void difference(struct ndl_core_perf *perf, const struct ndl_core_perf *before)
+static void difference(struct ndlx_core_perf *perf, const struct ndlx_core_perf *before)
 {
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++) {
 		perf->engine[e].insns -= before->engine[e].insns;
@@ -132,7 +132,7 @@ void rt_profile_end(const struct rt_profile_run *run, const struct rt_job *job, 
 	if (!run->on)
 		return;
 	/* a core that was reset counts from 0 again, and has nothing to tell */
-	if (rt_fatal(status) || ndl_core_perf(core->dev, core->nc, &record.perf))
+	if (rt_fatal(status) || ndlx_core_perf(core->dev, core->nc, &record.perf))
 		record.perf = run->perf;
 	difference(&record.perf, &run->perf);
 	snprintf(record.name, sizeof(record.name), "%s", model->neff->header.name);
@@ -231,7 +231,7 @@ static NRT_STATUS make_directory(char *path)
 
 char *rt_profile_directory(const char *output)
 {
-	const char *instance = ndl_machine_instance();
+	const char *instance = ndlx_machine_instance();
 	char *path;
 
 	if (asprintf(&path, "%s/%s_pid_%d", output, *instance ? instance : "host", getpid()) < 0) {

@@ -114,7 +114,7 @@ int rt_ring_add_compute(struct rt_ring *ring, const struct neff_desc *d, const u
 int rt_ring_add_completion(const struct rt_core *core, struct rt_ring *ring, uint64_t one,
 			   unsigned int semaphore)
 {
-	uint64_t aperture = ndl_semaphore_address(core->dev, core->nc, semaphore);
+	uint64_t aperture = ndlx_semaphore_address(core->dev, core->nc, semaphore);
 	int err = rt_ring_add_tx(ring, one, 4,
 				 NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST |
 					 NEURON_UDMA_DESC_DMB);
@@ -167,9 +167,9 @@ static NRT_STATUS commit_half(struct rt_core *core, struct rt_half *h,
 	 */
 	for (uint32_t at = 0, n; at < h->n && !err; at += n) {
 		n = h->n - at < COPY_MAX ? h->n - at : COPY_MAX;
-		err = ndl_dma_copy_descriptors(core->dev, h->chunk.handle,
-					       h->desc + (size_t)at * NEURON_UDMA_DESC_SIZE,
-					       (uint64_t)at * NEURON_UDMA_DESC_SIZE, n, type);
+		err = ndlx_dma_copy_descriptors(core->dev, h->chunk.handle,
+						h->desc + (size_t)at * NEURON_UDMA_DESC_SIZE,
+						(uint64_t)at * NEURON_UDMA_DESC_SIZE, n, type);
 	}
 	if (!h->map) {
 		free(h->desc);
@@ -227,7 +227,7 @@ void rt_ring_write(struct rt_ring *ring)
 static void half_free(struct rt_half *h)
 {
 	if (h->map && rt_chunk_alive(&h->chunk))
-		ndl_memory_unmap(h->chunk.dev, h->chunk.handle, h->map);
+		ndlx_memory_unmap(h->chunk.dev, h->chunk.handle, h->map);
 	rt_chunk_free(&h->chunk);
 	free(h->desc);
 	*h = (struct rt_half){ 0 };

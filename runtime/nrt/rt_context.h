@@ -20,7 +20,7 @@
 struct nrt_model;
 
 struct rt_device {
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	uint32_t isa_version; /* 0: no chip of the emulator */
 	void *nds;
 	size_t nds_size;
@@ -35,7 +35,7 @@ struct rt {
 	uint32_t ncores;
 	struct rt_core *cores; /* the first one of each logical core ... */
 	struct rt_core *mates; /* ... and the second ones, if it has two */
-	struct rt_device devices[NDL_MAX_DEVICES];
+	struct rt_device devices[NDLX_MAX_DEVICES];
 	struct nrt_model *models; /* list of the loaded models */
 	pthread_mutex_t stale_lock; /* innermost: no lock is taken under it */
 	/* list of models that were unloaded while their cores were not at rest */
@@ -90,6 +90,6 @@ void rt_device_know(struct rt_device *device);
  * A device on which this process may have no core, for its memory; opened by the first
  * call and closed by nrt_close. Takes rt.lock. 0 or -errno
  */
-int rt_device_join(uint32_t index, ndl_device_t **dev);
+int rt_device_join(uint32_t index, ndlx_device_t **dev);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "ndl.h"
+#include "ndlx.h"
 #include "neuron/hw/ext.h"
 #include "nrtx.h"
 
@@ -33,10 +33,10 @@ struct rt_core {
 	uint32_t global; /* its number in the machine */
 	uint32_t device, nc;
 	struct rt_core *mate; /* the second core of a logical one, whose first this is */
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	pthread_mutex_t exec; /* the second core's of a logical one is taken first */
 	struct rt_nq done, error; /* SP's notify queue, the core's error queue */
-	struct ndl_waiter *waiter; /* protected by exec; NULL where the core gives no interrupt */
+	struct ndlx_waiter *waiter; /* protected by exec; NULL where the core gives no interrupt */
 	/*
 	 * the last program's times on the chip's clock, in picoseconds, which goes on over resets:
 	 * it begins when the one before it notified; protected by exec
@@ -66,7 +66,7 @@ NRT_STATUS rt_core_reset(struct rt_core *core);
 /* The same of both cores of a logical one at once, since each writes to the other one's semaphores */
 void rt_core_reset_both(struct rt_core *core, struct rt_core *mate);
 /* Resets the cores of a bit map; 0 or -errno */
-int rt_cores_reset(ndl_device_t *dev, uint32_t map);
+int rt_cores_reset(ndlx_device_t *dev, uint32_t map);
 bool rt_core_gone(const struct rt_core *core); /* true if its device was unplugged */
 
 #endif

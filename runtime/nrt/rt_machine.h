@@ -8,11 +8,11 @@
 #ifndef RT_MACHINE_H
 #define RT_MACHINE_H
 
-#include "ndl.h"
+#include "ndlx.h"
 #include "nrt/nrt.h"
 
 struct rt_machine {
-	int index[NDL_MAX_DEVICES]; /* the devices that are there, increasing */
+	int index[NDLX_MAX_DEVICES]; /* the devices that are there, increasing */
 	uint32_t n;
 	const struct neuron_gen *gen; /* the generation of all of them */
 	uint32_t lnc; /* cores of a logical one */
@@ -27,7 +27,7 @@ struct rt_mark {
 	uint32_t first, count; /* a run of cores without a gap */
 };
 
-#define RT_MAX_MARKS ((NDL_MAX_DEVICES + 1) / 2) /* reached when every second device is missing */
+#define RT_MAX_MARKS ((NDLX_MAX_DEVICES + 1) / 2) /* reached when every second device is missing */
 
 NRT_STATUS rt_machine(struct rt_machine *machine); /* needs no rt.lock: libndl has its own */
 /* The cores that the environment lets this process take */

@@ -7,7 +7,7 @@
 
 struct rt_chunk {
 	struct rt_core *core; /* NULL: no memory is allocated */
-	ndl_device_t *dev; /* whose memory it is; of constants, also another one than the core's */
+	ndlx_device_t *dev; /* whose memory it is; of constants, also another one than the core's */
 	uint64_t handle, pa, size;
 	uint32_t type, epoch;
 };
@@ -23,7 +23,7 @@ static inline uint64_t rt_large_align(uint64_t size)
 NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, uint32_t type,
 			  struct rt_chunk *chunk);
 /* The same in the memory of any device, with the address that it has there; 0 or -errno */
-int rt_chunk_try(struct rt_core *core, ndl_device_t *dev, uint64_t size, uint64_t align,
+int rt_chunk_try(struct rt_core *core, ndlx_device_t *dev, uint64_t size, uint64_t align,
 		 uint32_t type, struct rt_chunk *chunk);
 /*
  * Allocates and maps host memory that the device reaches. Returns false if there is none of that

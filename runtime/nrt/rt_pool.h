@@ -17,7 +17,7 @@ struct rt_pool {
 		int index; /* of its device */
 		int distance; /* in links */
 		uint64_t window; /* at which the core's chip has it; 0: it is that chip */
-	} chip[NDL_MAX_DEVICES]; /* the core's own, then others, nearest first */
+	} chip[NDLX_MAX_DEVICES]; /* the core's own, then others, nearest first */
 };
 
 /* Makes the pool of chips that constants lie in, by NEURON_RT_WEIGHTS_DEVICES */

@@ -14,7 +14,7 @@
 struct rt_profile_run {
 	bool on;
 	uint64_t began_ns;
-	struct ndl_core_perf perf;
+	struct ndlx_core_perf perf;
 };
 void rt_profile_begin(struct rt_profile_run *run, const struct rt_job *job);
 void rt_profile_end(const struct rt_profile_run *run, const struct rt_job *job, NRT_STATUS status);

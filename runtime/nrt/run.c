@@ -23,9 +23,9 @@
 #define ASK_LOOKS 128 /* polls between two checks whether the device is still there */
 #define ASK_US 250000 /* between two looks whether somebody has reset the core */
 
-static void queue_params(const struct rt_ring *ring, struct ndl_queue_params *params)
+static void queue_params(const struct rt_ring *ring, struct ndlx_queue_params *params)
 {
-	*params = (struct ndl_queue_params){
+	*params = (struct ndlx_queue_params){
 		.eng = ring->eng,
 		.qid = ring->qid,
 		.tx_count = ring->tx.len,
@@ -41,7 +41,7 @@ static void queue_params(const struct rt_ring *ring, struct ndl_queue_params *pa
  */
 static int attach_queues(struct rt_subgraph *sg, struct rt_ring **ring, unsigned int n)
 {
-	struct ndl_queue_params params[RT_MAX_QUEUES];
+	struct ndlx_queue_params params[RT_MAX_QUEUES];
 	struct rt_ring *given[RT_MAX_QUEUES];
 	const bool there = sg->core->loaded == sg;
 	unsigned int count = 0;
@@ -60,7 +60,7 @@ static int attach_queues(struct rt_subgraph *sg, struct rt_ring **ring, unsigned
 	for (unsigned int i = 0; i < count && !err; i++)
 		err = rt_turn_restore(given[i]);
 	if (!err)
-		err = ndl_dma_queue_init_batch(sg->core->dev, params, count);
+		err = ndlx_dma_queue_init_batch(sg->core->dev, params, count);
 	if (err)
 		return err;
 	for (unsigned int i = 0; i < count; i++)
@@ -80,10 +80,10 @@ static int start_queues(struct rt_subgraph *sg, bool lend)
 		rt_ring_write(ring[i]);
 	/* from here on nothing but doorbells and the wait, which lets the core work */
 	if (lend)
-		ndl_wait_lend(sg->core->waiter);
+		ndlx_wait_lend(sg->core->waiter);
 	for (unsigned int i = n - sg->nfed; i < n && !err; i++)
-		err = ndl_dma_queue_copy_start(sg->core->dev, ring[i]->eng, ring[i]->qid,
-					       ring[i]->tx.n, ring[i]->rx.n);
+		err = ndlx_dma_queue_copy_start(sg->core->dev, ring[i]->eng, ring[i]->qid,
+						ring[i]->tx.n, ring[i]->rx.n);
 	return err;
 }
 
@@ -100,7 +100,7 @@ static int wait_entry(struct rt_core *core, uint64_t deadline, uint64_t most,
 	if (now >= deadline)
 		return -ETIMEDOUT;
 	if (core->waiter) {
-		err = ndl_wait(core->waiter, deadline - now < most ? deadline - now : most);
+		err = ndlx_wait(core->waiter, deadline - now < most ? deadline - now : most);
 		return err == -ETIMEDOUT ? 0 : err; /* the caller looks once more */
 	}
 	nanosleep(pause, NULL);
@@ -202,7 +202,7 @@ static int was_reset(struct rt_core *core, uint64_t *ask, NRT_STATUS *status)
 	if (rt_now_us() < *ask)
 		return 0;
 	*ask = rt_now_us() + ASK_US;
-	given = ndl_notification_given(core->dev, core->nc, NEURON_NQ_NOTIFY, NEURON_ENG_SP);
+	given = ndlx_notification_given(core->dev, core->nc, NEURON_NQ_NOTIFY, NEURON_ENG_SP);
 
 	if (!given)
 		*status = rt_fail(NRT_HW_ERROR, "TDRV",
@@ -224,12 +224,12 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, const struct rt_subgraph *ma
 	int err = 0;
 
 	for (unsigned int look = 0;; look++) {
-		bool worked = ndl_wait_work(core->waiter);
+		bool worked = ndlx_wait_work(core->waiter);
 		bool sleepy = look >= SPIN_LOOKS && !worked;
 
 		/* a notification that is written after this look ends the sleep */
 		if (sleepy && core->waiter)
-			err = ndl_wait_look(core->waiter);
+			err = ndlx_wait_look(core->waiter);
 
 		if (rt_nq_next(&core->done, &done)) {
 			*ps = set_times(sg, done.time);
@@ -249,7 +249,7 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, const struct rt_subgraph *ma
 			return status;
 
 		/*
-		 * the ring of an unplugged device stays empty for ever; with a waiter ndl_wait
+		 * the ring of an unplugged device stays empty for ever; with a waiter ndlx_wait
 		 * reports it
 		 */
 		if (!err && worked && rt_now_us() >= deadline)
@@ -316,7 +316,7 @@ static void await(struct run *r, const struct rt_subgraph *mate)
 {
 	if (!r->status)
 		r->status = wait_done(r->sg, mate, r->start, &r->ps);
-	ndl_wait_leave(r->sg->core->waiter);
+	ndlx_wait_leave(r->sg->core->waiter);
 	if (r->tracing && !rt_fatal(r->status))
 		trace_run(r->sg, r->began, r->status);
 }

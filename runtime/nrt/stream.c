@@ -26,10 +26,10 @@ void rt_trigger_insn(struct neuron_insn *insn, const struct rt_subgraph *sg,
 	insn->opcode = NEURON_OP_WRITE;
 	insn->id = 0;
 	insn->write[0].addr =
-		ndl_doorbell_address(sg->core->dev, ring->eng, ring->qid, NEURON_DMA_QUEUE_RX);
+		ndlx_doorbell_address(sg->core->dev, ring->eng, ring->qid, NEURON_DMA_QUEUE_RX);
 	insn->write[0].value = trigger->nrx;
 	insn->write[1].addr =
-		ndl_doorbell_address(sg->core->dev, ring->eng, ring->qid, NEURON_DMA_QUEUE_TX);
+		ndlx_doorbell_address(sg->core->dev, ring->eng, ring->qid, NEURON_DMA_QUEUE_TX);
 	insn->write[1].value = trigger->ntx;
 }
 
@@ -42,7 +42,7 @@ static void set_barrier(struct neuron_insn *insn, struct rt_subgraph *sg)
 	sg->raises[semaphore / 64] |= 1ull << semaphore % 64;
 	insn->opcode = NEURON_OP_WRITE;
 	insn->id = 0;
-	insn->write[0].addr = ndl_semaphore_address(sg->core->dev, mate, semaphore);
+	insn->write[0].addr = ndlx_semaphore_address(sg->core->dev, mate, semaphore);
 	insn->write[0].value = 1;
 }
 
@@ -152,7 +152,7 @@ NRT_STATUS rt_make_streams(struct rt_subgraph *sg)
 NRT_STATUS rt_feed_add(struct rt_subgraph *sg, struct rt_ring *ring, unsigned int e, uint64_t pa,
 		       size_t size)
 {
-	uint64_t window = ndl_fifo_address(sg->core->dev, sg->core->nc, e);
+	uint64_t window = ndlx_fifo_address(sg->core->dev, sg->core->nc, e);
 	/* a descriptor stays inside one FIFO window */
 	uint32_t most = sg->core->dev->gen->core.fifo_stride;
 	int err = 0;
@@ -183,8 +183,8 @@ NRT_STATUS rt_feed_commit(struct rt_subgraph *sg, unsigned int e)
 static NRT_STATUS load_stream(struct rt_subgraph *sg, unsigned int e, uint64_t offset)
 {
 	struct rt_engine *engine = &sg->engine[e];
-	int err = ndl_memory_buf_copyin(sg->core->dev, sg->code.handle, engine->stream, offset,
-					engine->size);
+	int err = ndlx_memory_buf_copyin(sg->core->dev, sg->code.handle, engine->stream, offset,
+					 engine->size);
 
 	NRT_STATUS status;
 

@@ -35,7 +35,7 @@ static void storage_put(struct rt_storage *storage)
 		if (storage->va)
 			rt_mapped_remove(storage);
 		if (storage->va && rt_chunk_alive(&storage->chunk))
-			ndl_memory_unmap(storage->chunk.dev, storage->chunk.handle, storage->va);
+			ndlx_memory_unmap(storage->chunk.dev, storage->chunk.handle, storage->va);
 		rt_chunk_free(&storage->chunk);
 	} else if (storage->owned) {
 		free(storage->va);
@@ -256,8 +256,8 @@ static NRT_STATUS read_at(const nrt_tensor_t *tensor, void *buf, size_t offset, 
 
 	offset += tensor->offset;
 	if (s->placement == NRT_TENSOR_PLACEMENT_DEVICE)
-		return device_error(tensor, ndl_memory_buf_copyout(s->chunk.dev, s->chunk.handle,
-								   buf, offset, size));
+		return device_error(tensor, ndlx_memory_buf_copyout(s->chunk.dev, s->chunk.handle,
+								    buf, offset, size));
 	memcpy(buf, (char *)s->va + offset, size);
 	return NRT_SUCCESS;
 }
@@ -268,8 +268,8 @@ static NRT_STATUS write_at(const nrt_tensor_t *tensor, const void *buf, size_t o
 
 	offset += tensor->offset;
 	if (s->placement == NRT_TENSOR_PLACEMENT_DEVICE)
-		return device_error(tensor, ndl_memory_buf_copyin(s->chunk.dev, s->chunk.handle,
-								  buf, offset, size));
+		return device_error(tensor, ndlx_memory_buf_copyin(s->chunk.dev, s->chunk.handle,
+								   buf, offset, size));
 	memcpy((char *)s->va + offset, buf, size);
 	return NRT_SUCCESS;
 }
@@ -384,9 +384,9 @@ NRT_STATUS rt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tensor
 			       "'%s' and '%s' are not device tensors of one core", src->name,
 			       dst->name);
 	event = event_begin(RT_EVENT_nrt_tensor_copy, dst, size);
-	status = device_error(dst, ndl_memory_copy(s->chunk.dev, s->chunk.handle, d->chunk.handle,
-						   src->offset + src_offset,
-						   dst->offset + dst_offset, size));
+	status = device_error(dst, ndlx_memory_copy(s->chunk.dev, s->chunk.handle, d->chunk.handle,
+						    src->offset + src_offset,
+						    dst->offset + dst_offset, size));
 	event_end(RT_EVENT_nrt_tensor_copy, dst, size, event);
 	return status;
 }
@@ -416,8 +416,8 @@ EXPORT NRT_STATUS nrt_tensor_memset(nrt_tensor_t *tensor, uint64_t offset, int v
 	s = tensor->storage;
 	offset += tensor->offset;
 	if (s->placement == NRT_TENSOR_PLACEMENT_DEVICE)
-		return device_error(tensor, ndl_memset(s->chunk.dev, s->chunk.handle, offset,
-						       (uint32_t)value & 0xff, size));
+		return device_error(tensor, ndlx_memset(s->chunk.dev, s->chunk.handle, offset,
+							(uint32_t)value & 0xff, size));
 	memset((char *)s->va + offset, value, size);
 	return NRT_SUCCESS;
 }
@@ -452,7 +452,7 @@ EXPORT void *nrt_tensor_get_va(const nrt_tensor_t *tensor)
 		return NULL;
 	pthread_mutex_lock(&s->lock);
 	if (!s->va) {
-		if (ndl_memory_map(s->chunk.dev, s->chunk.handle, &s->va))
+		if (ndlx_memory_map(s->chunk.dev, s->chunk.handle, &s->va))
 			s->va = NULL;
 		else
 			rt_mapped_add(s);
@@ -475,7 +475,8 @@ EXPORT NRT_STATUS nrt_tensor_get_device_allocation_info(const nrt_tensor_t *tens
 		return rt_fail(NRT_INVALID, "NRT", "'%s' is not a device tensor", tensor->name);
 	info->physical_address = tensor->storage->chunk.pa + tensor->offset;
 	info->size = tensor->storage->chunk.size;
-	info->hbm_index = ndl_memory_channel(tensor->storage->chunk.dev, tensor->storage->chunk.pa);
+	info->hbm_index =
+		ndlx_memory_channel(tensor->storage->chunk.dev, tensor->storage->chunk.pa);
 	return NRT_SUCCESS;
 }
 
@@ -534,9 +535,9 @@ EXPORT NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd)
 		return status;
 	if (!fd)
 		return rt_fail(NRT_INVALID, "NRT", "no place for the descriptor");
-	for (unsigned int i = 0; i < NDL_MAX_DEVICES && err; i++)
+	for (unsigned int i = 0; i < NDLX_MAX_DEVICES && err; i++)
 		if (rt.devices[i].dev)
-			err = ndl_get_dmabuf_fd(rt.devices[i].dev, va, size, fd);
+			err = ndlx_get_dmabuf_fd(rt.devices[i].dev, va, size, fd);
 	return err ? rt_fail(NRT_INVALID, "TDRV", "dma-buf of %#llx: %s", (unsigned long long)va,
 			     rt_errno_text(err))
 		   : NRT_SUCCESS;
@@ -551,7 +552,7 @@ EXPORT NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_index, void **addr,
 
 	if (status)
 		return status;
-	if (!addr || !size || hbm_index < 0 || device_id < 0 || device_id >= NDL_MAX_DEVICES ||
+	if (!addr || !size || hbm_index < 0 || device_id < 0 || device_id >= NDLX_MAX_DEVICES ||
 	    !rt.devices[device_id].dev)
 		return rt_fail(NRT_INVALID, "NRT", "device %d, memory %d", device_id, hbm_index);
 	if (hbm_index >= rt.gen->memories)
@@ -560,8 +561,8 @@ EXPORT NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_index, void **addr,
 	device = &rt.devices[device_id];
 	pthread_mutex_lock(&rt.lock);
 	if (!device->hbm[hbm_index])
-		err = ndl_dram_map(device->dev, (uint32_t)hbm_index, &device->hbm[hbm_index],
-				   &bytes);
+		err = ndlx_dram_map(device->dev, (uint32_t)hbm_index, &device->hbm[hbm_index],
+				    &bytes);
 	pthread_mutex_unlock(&rt.lock);
 	if (err == -ENOTSUP)
 		return rt_absent(NRT_INVALID, "chips of this generation map no whole memory");
@@ -578,7 +579,7 @@ EXPORT NRT_STATUS nrt_host_device_id_get(int device_id, uint32_t *host_device_id
 
 	if (status)
 		return status;
-	if (!host_device_id || device_id < 0 || device_id >= NDL_MAX_DEVICES ||
+	if (!host_device_id || device_id < 0 || device_id >= NDLX_MAX_DEVICES ||
 	    !rt.devices[device_id].dev)
 		return rt_fail(NRT_INVALID, "NRT", "device %d", device_id);
 	*host_device_id = (uint32_t)device_id;

@@ -219,8 +219,8 @@ static int make_images(struct rt_core *core, struct rt_ring *ring)
 			copy_own(&im, false);
 			put_tail(&im);
 		}
-		err = ndl_memory_buf_copyin(core->dev, ring->image.handle, im.bytes,
-					    image_at(ring, im.id), size);
+		err = ndlx_memory_buf_copyin(core->dev, ring->image.handle, im.bytes,
+					     image_at(ring, im.id), size);
 	}
 	free(im.bytes);
 	return err;
@@ -272,10 +272,10 @@ int rt_turn_restore(const struct rt_ring *ring)
 	if (!ring->turns)
 		return 0;
 	/* a ring begins with id 1 */
-	err = ndl_memory_copy(image->dev, image->handle, ring->tx.chunk.handle, image_at(ring, 1),
-			      0, rx_at(ring));
+	err = ndlx_memory_copy(image->dev, image->handle, ring->tx.chunk.handle, image_at(ring, 1),
+			       0, rx_at(ring));
 	return err ? err
-		   : ndl_memory_copy(image->dev, image->handle, ring->rx.chunk.handle,
-				     image_at(ring, 1) + rx_at(ring), 0,
-				     (uint64_t)ring->rx.len * DESC);
+		   : ndlx_memory_copy(image->dev, image->handle, ring->rx.chunk.handle,
+				      image_at(ring, 1) + rx_at(ring), 0,
+				      (uint64_t)ring->rx.len * DESC);
 }
