@@ -156,9 +156,9 @@ NRT_STATUS rt_job_execute(const struct rt_job *job, const struct rt_io *io, uint
 	} else {
 		struct rt_profile_run profile;
 
-		rt_profile_begin(&profile, job);
+		rt_profile_begin(&profile, job->sg);
 		status = take_steps(job, io, &took);
-		rt_profile_end(&profile, job, status);
+		rt_profile_end(&profile, job->sg, status);
 		count_core(job, status, took, rt_now_us() - start);
 	}
 	pthread_mutex_unlock(&core->exec);

@@ -69,7 +69,7 @@ struct rt_core *rt_core(uint32_t vnc); /* NULL if there is no core vnc */
 void rt_nds_open(struct rt_device *device);
 void rt_nds_close(struct rt_device *device);
 void rt_nds_add(struct rt_core *core, unsigned int counter, uint64_t value);
-/* In nds.c: what monitors read of the process and its models (neuron_ds.h) */
+/* In nds_own.c: what monitors read of the process and its models (neuron_ds.h) */
 struct rt_nds_node_info {
 	uint32_t model_id, node; /* node: the subgraph */
 	const char *name;

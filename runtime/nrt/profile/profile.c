@@ -48,9 +48,9 @@ static atomic_uint users; /* subscribers and the continuous mode: whether anybod
 
 /* Recording */
 
-void rt_profile_begin(struct rt_profile_run *run, const struct rt_job *job)
+void rt_profile_begin(struct rt_profile_run *run, const struct rt_subgraph *sg)
 {
-	const struct rt_core *core = job->sg->core;
+	const struct rt_core *core = sg->core;
 
 	run->on = atomic_load_explicit(&users, memory_order_relaxed) &&
 		  !ndlx_core_perf(core->dev, core->nc, &run->perf);
@@ -109,24 +109,25 @@ static void deliver(const struct record *record)
 	pthread_mutex_unlock(&lock);
 }
 
-void rt_profile_end(const struct rt_profile_run *run, const struct rt_job *job, NRT_STATUS status)
+void rt_profile_end(const struct rt_profile_run *run, const struct rt_subgraph *sg,
+		    NRT_STATUS status)
 {
-	const struct nrt_model *model = job->sg->model;
-	const struct rt_core *core = job->sg->core;
+	const struct nrt_model *model = sg->model;
+	const struct rt_core *core = sg->core;
 	struct record record = {
 		.model_id = model->id,
 		.vnc = core->vnc,
 		.global = core->global,
 		.device = core->device,
 		.nc = core->nc,
-		.subgraph = (uint32_t)(job->sg - model->subgraph),
+		.subgraph = (uint32_t)(sg - model->subgraph),
 		.execution = rt_trace_execution,
 		.began_ns = run->began_ns,
 		.ended_ns = rt_trace_now(),
 		.nc_began_ns = core->began_ps / 1000,
 		.nc_ended_ns = core->ended_ps / 1000,
 		.status = status,
-		.target = job->sg->target,
+		.target = sg->target,
 	};
 
 	if (!run->on)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which tensors queued requests have, and the calls that wait for these */
-#include "rt_queue.h"
+#include "rt_tensor.h"
 #include "rt_trace.h"
 
 _Thread_local bool rt_in_queue;

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt_exec.h"
+#include "rt_kinds.h"
 
 /* A value that one stage makes for the next */
 struct edge {

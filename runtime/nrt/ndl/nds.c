@@ -35,7 +35,7 @@ struct object {
 	};
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects both lists and the areas */
+/* rt_nds_lock, which the areas have, protects both lists too. */
 static struct nds_instance *instances;
 static struct object *objects;
 
@@ -93,10 +93,10 @@ int nds_open(ndl_device_t *device, pid_t pid, nds_instance_t **inst)
 		return ret;
 	}
 	made->data = data;
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&rt_nds_lock);
 	made->next = instances;
 	instances = made;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&rt_nds_lock);
 	*inst = made;
 	return 0;
 }
@@ -107,11 +107,11 @@ int nds_close(nds_instance_t *inst)
 	struct object *o, *next;
 	int ret;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&rt_nds_lock);
 	for (at = &instances; *at && *at != inst; at = &(*at)->next)
 		;
 	if (!*at) {
-		pthread_mutex_unlock(&lock);
+		pthread_mutex_unlock(&rt_nds_lock);
 		return -EINVAL;
 	}
 	*at = inst->next;
@@ -120,7 +120,7 @@ int nds_close(nds_instance_t *inst)
 		if (o->inst == inst)
 			object_free(o);
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&rt_nds_lock);
 	ret = ndlx_nds_close(inst->dev, inst->pid, inst->data, inst->size);
 	free(inst);
 	return ret;
@@ -135,7 +135,7 @@ static int count_at(struct nds_instance *inst, uint64_t offset, enum op op, uint
 	uint64_t *at;
 	int ret = 0;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&rt_nds_lock);
 	if (!known(inst)) {
 		ret = -EINVAL;
 	} else if (op != GET && inst->pid) {
@@ -151,7 +151,7 @@ static int count_at(struct nds_instance *inst, uint64_t offset, enum op op, uint
 		else
 			__atomic_fetch_add(at, op == ADD ? *value : -*value, __ATOMIC_RELAXED);
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&rt_nds_lock);
 	return ret;
 }
 
@@ -241,25 +241,12 @@ nds_obj_handle_t nds_obj_new(nds_instance_t *inst, int type)
 {
 	struct object *object = NULL;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&rt_nds_lock);
 	if (known(inst) && type >= OBJECT_TYPE_MODEL_NODE_INFO &&
 	    type <= OBJECT_TYPE_PROCESS_INFO_EXT)
 		object = object_new(inst, type);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&rt_nds_lock);
 	return object;
-}
-
-/* Takes a place for a model node; -1: there is none. */
-static int node_take(struct rt_nds_area *area)
-{
-	for (int i = 0; i < RT_NDS_NODES; i++) {
-		uint32_t expected = RT_NDS_FREE;
-
-		if (__atomic_compare_exchange_n(&area->node[i].there, &expected, RT_NDS_TAKEN,
-						false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return i;
-	}
-	return -1;
 }
 
 static int commit(struct object *object, struct rt_nds_area *area)
@@ -276,7 +263,7 @@ static int commit(struct object *object, struct rt_nds_area *area)
 		return 0;
 	}
 	if (object->node < 0)
-		object->node = node_take(area);
+		object->node = rt_nds_node_take(area);
 	if (object->node < 0)
 		return -ENOSPC;
 	area->node[object->node].info = object->model.info;
@@ -290,13 +277,13 @@ int nds_obj_commit(nds_obj_handle_t obj)
 	struct object *object;
 	int ret = -EINVAL;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&rt_nds_lock);
 	object = object_of(obj);
 	if (object)
 		ret = object->inst->pid ? -EACCES : commit(object, rt_nds_area(object->inst->data));
 	if (!ret)
 		object->committed = true;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&rt_nds_lock);
 	return ret;
 }
 
@@ -316,14 +303,14 @@ int nds_obj_delete(nds_obj_handle_t obj)
 {
 	struct object *object;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&rt_nds_lock);
 	object = object_of(obj);
 	if (object) {
 		if (object->committed)
 			withdraw(object, rt_nds_area(object->inst->data));
 		object_free(object);
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&rt_nds_lock);
 	return object ? 0 : -EINVAL;
 }
 
@@ -332,9 +319,9 @@ static struct object *cast(nds_obj_handle_t obj, int type)
 {
 	struct object *object;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&rt_nds_lock);
 	object = object_of(obj);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&rt_nds_lock);
 	return object && object->type == type ? object : NULL;
 }
 
@@ -409,7 +396,7 @@ int nds_read_all_model_nodes(nds_instance_t *inst, nds_obj_handle_t **models, si
 	*models = calloc(RT_NDS_NODES, sizeof(**models));
 	if (!*models)
 		return -ENOMEM;
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&rt_nds_lock);
 	if (!known(inst)) {
 		ret = -EINVAL;
 	} else {
@@ -417,7 +404,7 @@ int nds_read_all_model_nodes(nds_instance_t *inst, nds_obj_handle_t **models, si
 		if (area->magic == RT_NDS_MAGIC)
 			*count = read_nodes(inst, area, *models);
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&rt_nds_lock);
 	if (ret) {
 		free(*models);
 		*models = NULL;
@@ -431,7 +418,7 @@ static nds_obj_handle_t read_info(nds_instance_t *inst, int type)
 	struct object *object = NULL;
 	struct rt_nds_area *area;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&rt_nds_lock);
 	area = known(inst) ? rt_nds_area(inst->data) : NULL;
 	if (area && area->magic == RT_NDS_MAGIC &&
 	    __atomic_load_n(ext ? &area->ext_there : &area->process_there, __ATOMIC_ACQUIRE))
@@ -442,7 +429,7 @@ static nds_obj_handle_t read_info(nds_instance_t *inst, int type)
 		object->process = area->process;
 	if (object)
 		end_strings(object);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&rt_nds_lock);
 	return object;
 }
 
@@ -454,80 +441,4 @@ nds_obj_handle_t nds_read_process_info(nds_instance_t *inst)
 nds_obj_handle_t nds_read_process_info_ext(nds_instance_t *inst)
 {
 	return read_info(inst, OBJECT_TYPE_PROCESS_INFO_EXT);
-}
-
-/* What this process's own entries say; the lock keeps them from commits of the program's */
-
-static nds_version_info_t version_info(const char *text)
-{
-	unsigned int major = 0, minor = 0, build = 0;
-
-	sscanf(text, "%3u.%3u.%9u", &major, &minor, &build);
-	return (nds_version_info_t){ (uint8_t)major, (uint8_t)minor, build };
-}
-
-void rt_nds_process(void *nds, int framework, const char *fw_version, const char *fal_version)
-{
-	const char *tag = secure_getenv("NEURON_PROCESS_TAG");
-	struct rt_nds_area *area = rt_nds_area(nds);
-
-	pthread_mutex_lock(&lock);
-	area->magic = RT_NDS_MAGIC;
-	area->process = (nds_process_info_t){
-		.framework_type = (int8_t)framework,
-		.framework_version = version_info(fw_version),
-		.fal_version = version_info(fal_version),
-		.runtime_version = { NRT_MAJOR_VERSION, NRT_MINOR_VERSION, 0 },
-	};
-	snprintf(area->process.tag, sizeof(area->process.tag), "%.31s", tag ? tag : "");
-	snprintf(area->ext.tag, sizeof(area->ext.tag), "%.255s", tag ? tag : "");
-	__atomic_store_n(&area->process_there, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&area->ext_there, 1, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&lock);
-}
-
-static void use(nds_mem_usage_info_t *usage, uint64_t bytes)
-{
-	usage->total_size = bytes;
-	usage->chunk_count = bytes != 0;
-}
-
-void rt_nds_node_add(void *nds, const struct rt_nds_node_info *info)
-{
-	struct rt_nds_area *area = rt_nds_area(nds);
-	struct rt_nds_node *node;
-	int i;
-
-	pthread_mutex_lock(&lock);
-	i = node_take(area);
-	pthread_mutex_unlock(&lock);
-	if (i < 0) /* monitors see the first RT_NDS_NODES */
-		return;
-	node = &area->node[i];
-	node->info = (nds_model_node_info_t){
-		.model_id = info->model_id,
-		.model_node_id = info->node,
-		.nc_index = (uint8_t)info->nc,
-		.sg_index = (uint8_t)info->node,
-	};
-	snprintf(node->info.name, sizeof(node->info.name), "%.255s", info->name);
-	memcpy(node->info.uuid, info->uuid, sizeof(node->info.uuid));
-	memset(&node->usage, 0, sizeof(node->usage));
-	use(&node->usage.model_mem_usage[RT_NDS_DEVICE][NDS_DMA_MEM_USAGE_SLOT_CODE], info->code);
-	use(&node->usage.model_mem_usage[RT_NDS_DEVICE][NDS_DMA_MEM_USAGE_SLOT_CONSTANTS],
-	    info->constants);
-	use(&node->usage.model_mem_usage[RT_NDS_DEVICE][NDS_DMA_MEM_USAGE_SLOT_SCRATCHPAD],
-	    info->scratchpad);
-	use(&node->usage.model_mem_usage[RT_NDS_HOST][NDS_DMA_MEM_USAGE_SLOT_MISC], info->host);
-	__atomic_store_n(&node->there, RT_NDS_THERE, __ATOMIC_RELEASE);
-}
-
-void rt_nds_model_remove(void *nds, uint32_t model_id)
-{
-	struct rt_nds_area *area = rt_nds_area(nds);
-
-	for (int i = 0; i < RT_NDS_NODES; i++)
-		if (__atomic_load_n(&area->node[i].there, __ATOMIC_ACQUIRE) == RT_NDS_THERE &&
-		    area->node[i].info.model_id == model_id)
-			__atomic_store_n(&area->node[i].there, RT_NDS_FREE, __ATOMIC_RELEASE);
 }

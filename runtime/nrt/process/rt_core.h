@@ -7,7 +7,7 @@
 
 #include "ndlx.h"
 #include "neuron/hw/ext.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 struct rt_subgraph;
 

@@ -2,11 +2,14 @@
 /*
  * What libnrt keeps in the private part of a datastore entry: objects in fixed places, of which a
  * reader in another process takes those that are there. A writer sets `there` last and clears it
- * first; the data of a reader that was too slow is what the writer left. Written by nds.c; read by
- * it and by the monitoring programs (tools/telemetry).
+ * first; the data of a reader that was too slow is what the writer left. Written by
+ * nds_own.c, and for a program's own objects by nds.c; read by that and by the monitoring programs
+ * (tools/telemetry).
  */
 #ifndef RT_NDS_H
 #define RT_NDS_H
+
+#include <pthread.h>
 
 #include "nrt/nds/neuron_ds.h"
 #include "uapi/neuron/neuron_nds.h"
@@ -31,6 +34,11 @@ _Static_assert(sizeof(struct rt_nds_area) <= NDS_PRIVATE_SIZE, "fits the private
 enum { RT_NDS_FREE, RT_NDS_TAKEN, RT_NDS_THERE };
 
 enum { RT_NDS_HOST, RT_NDS_DEVICE }; /* the locations of a node's usage */
+
+/* Protects this process's areas: what the runtime writes from what the program commits */
+extern pthread_mutex_t rt_nds_lock;
+/* Takes a place for a model node, with the lock held; -1: there is none. */
+int rt_nds_node_take(struct rt_nds_area *area);
 
 static inline struct rt_nds_area *rt_nds_area(void *nds)
 {

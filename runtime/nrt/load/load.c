@@ -7,7 +7,7 @@
 #include "rt_calls.h"
 #include "rt_clock.h"
 #include "rt_env.h"
-#include "rt_exec.h"
+#include "rt_kinds.h"
 #include "rt_log.h"
 #include "rt_print.h"
 #include "rt_ranks.h"

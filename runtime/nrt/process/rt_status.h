@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "nrt/nrt.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

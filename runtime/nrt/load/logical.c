@@ -5,7 +5,7 @@
  * cores have, and wait for each other by semaphores (docs/neff.md, Logical cores). Both execs are
  * held throughout, the second core's taken first.
  */
-#include "rt_exec.h"
+#include "rt_kinds.h"
 
 NRT_STATUS rt_logical_join(struct nrt_model *model)
 {

@@ -7,17 +7,18 @@
 #define RT_PROFILE_H
 
 #include "nrt/nrt_profile.h"
-#include "rt_exec.h"
+#include "rt_model.h"
 #include "rt_trace.h"
 
-/* The state before a job, of a core whose exec is held */
+/* The state before a job that begins with sg, of a core whose exec is held */
 struct rt_profile_run {
 	bool on;
 	uint64_t began_ns;
 	struct ndlx_core_perf perf;
 };
-void rt_profile_begin(struct rt_profile_run *run, const struct rt_job *job);
-void rt_profile_end(const struct rt_profile_run *run, const struct rt_job *job, NRT_STATUS status);
+void rt_profile_begin(struct rt_profile_run *run, const struct rt_subgraph *sg);
+void rt_profile_end(const struct rt_profile_run *run, const struct rt_subgraph *sg,
+		    NRT_STATUS status);
 
 /* A profile of all models, as a session wants it */
 struct rt_profile_want {

@@ -15,7 +15,7 @@
 
 #include "rt_calls.h"
 #include "rt_clock.h"
-#include "rt_exec.h"
+#include "rt_kinds.h"
 #include "rt_ranks.h"
 
 /* Parts that are executed again while the condition, a byte on the device, is not 0 */

@@ -76,8 +76,6 @@ struct rt_request {
 
 struct rt_queue;
 
-extern _Thread_local bool rt_in_queue; /* this thread is a queue's */
-
 void rt_queues_start(void); /* at nrt_init: requests are taken */
 void rt_queues_stop(void); /* at nrt_close: the queued ones are carried out, no more are taken */
 

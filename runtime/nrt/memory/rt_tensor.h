@@ -44,6 +44,7 @@ struct rt_set {
  */
 void rt_tensor_pending(const nrt_tensor_t *tensor, bool on);
 void rt_tensor_settle(const nrt_tensor_t *tensor);
+extern _Thread_local bool rt_in_queue; /* this thread carries out a queue's requests */
 
 /* The calls without that wait, in a call that has begun */
 NRT_STATUS rt_tensor_check(const nrt_tensor_t *tensor, size_t offset, size_t size);
