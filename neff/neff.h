@@ -95,7 +95,7 @@ struct neff_pattern {
 	int64_t step[4];
 };
 
-/* How many contiguous runs of size[0] bytes it has */
+/* The number of contiguous runs of size[0] bytes that it has */
 static inline uint64_t neff_runs(const struct neff_pattern *p)
 {
 	uint64_t n = 1;
@@ -198,7 +198,7 @@ struct neff_custom_arg {
 	uint32_t shape[NEFF_MAX_DIMS];
 };
 
-/* What a CUSTOM_OP works on; the instruction names it by its place in the list */
+/* A CUSTOM_OP's operand; the instruction names it by its place in the list */
 #define NEFF_MAX_CUSTOM_ARGS 32
 struct neff_custom {
 	unsigned int nargs;
@@ -257,7 +257,7 @@ struct neff_call {
 	unsigned int nin, nout;
 	struct neff_call_array *array; /* nin + nout */
 };
-/* How many parts an array is in, and the bytes of each (UINT64_MAX: more than there can be) */
+/* The number of parts of an array, and the bytes of each (UINT64_MAX: more than there can be) */
 unsigned int neff_call_halves(const struct neff_call_array *a);
 uint64_t neff_call_bytes(const struct neff_call_array *a);
 
@@ -314,7 +314,7 @@ static inline bool neff_in_parts(const struct neff_model *model)
 	return model->nloops || model->ncalls || model->ranks;
 }
 
-/* How many subgraphs each core of a logical one has: the first one's come first. */
+/* The subgraphs of each core of a logical one: the first one's come first. */
 static inline unsigned int neff_programs(const struct neff_model *model)
 {
 	return model->header.lnc_size > 1 ? model->nsubgraphs / model->header.lnc_size

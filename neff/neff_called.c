@@ -58,7 +58,7 @@ static int way_find(const struct way *way, const char *name)
 	return key ? key->tensor : -1;
 }
 
-/* What a name means by itself */
+/* A name's meaning by itself */
 static int alone(const struct way *way, unsigned int i)
 {
 	return way[0].which[i] >= 0 ? way[0].which[i] : way[1].which[i];

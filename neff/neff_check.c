@@ -308,7 +308,7 @@ static int decode(struct ctx *c, const struct program *p, struct neuron_insn *in
 	return words < 0 ? insn_fail(c, p, "illegal instruction") : words;
 }
 
-/* Where instructions begin, for jumps: 0 or an error. Those before NeuronCore-v2 have none */
+/* The beginnings of instructions, for jumps: 0 or an error. Before NeuronCore-v2: none */
 static int begins(struct ctx *c, struct program *p)
 {
 	const struct neff_engine *e = &c->sg->engine[p->eng];
@@ -368,7 +368,7 @@ static int program_check(struct ctx *c, unsigned int eng)
 	return ret;
 }
 
-/* How often the barriers of the logical core's other program raise each semaphore */
+/* The number of times that barriers of the logical core's other program raise each semaphore */
 static void count_barriers(const struct neff_model *model, const struct neff_subgraph *sg,
 			   uint32_t raised[NEURON_SEMAPHORES_MAX])
 {

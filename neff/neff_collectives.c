@@ -223,7 +223,7 @@ struct area {
 	bool hard; /* no other may meet it */
 };
 
-/* What a check looks things up in */
+/* The tables that a check looks things up in */
 struct check {
 	const struct neff_model *model;
 	json_t *virtuals; /* the first of a name: subgraph << 16 | variable; -1: they differ */
@@ -367,7 +367,7 @@ static int by_part(const void *a, const void *b)
 	return by_start(a, b);
 }
 
-/* What reaches furthest of the areas so far */
+/* The furthest end of the areas so far */
 struct reach {
 	uint64_t end;
 	unsigned int of;

@@ -61,7 +61,7 @@ static int head_read(struct elf *f)
 	return 0;
 }
 
-/* Where a segment is kept in the library, and where it is when it is used: there, or in the TCM */
+/* The places of a segment: in the library, and when it is used: there, or in the TCM */
 static int segment_check(const struct elf *f, const Elf32_Phdr *s, unsigned int i)
 {
 	uint32_t at = s->p_paddr - NEURON_GPS_LIB;

@@ -12,7 +12,7 @@
 
 #define READ_CHUNK (1u << 20)
 #define MEMBER_ROOM 4096u /* bytes that a member's first allocation has */
-/* What libneff knows is shorter; names are not bytes of the payload, which is bounded */
+/* Names that libneff knows are shorter; they are not bytes of the payload, which is bounded */
 #define MEMBER_NAME_MAX 255
 
 /* A member's name if it is relative and has no "..", without a leading "./"; else NULL */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the bytes of a file come from: memory, or a file that is open. Private to libneff. */
+/* A source of a file's bytes: memory, or a file that is open. Private to libneff. */
 #ifndef NEFF_SOURCE_H
 #define NEFF_SOURCE_H
 

@@ -14,7 +14,7 @@
 
 #define STOP_DESCS 256 /* after so many it is asked whether to go on */
 
-/* Where an error is: the engine's DMA, its descriptor, and the side */
+/* The place of an error: the engine's DMA, its descriptor, and the side */
 struct at {
 	unsigned int eng, dma, desc;
 	const char *side;

@@ -196,7 +196,7 @@ static int gather_chips(struct ls_inventory *inv, char *why, size_t size)
 	return ret;
 }
 
-/* Where a chip in this process would be on the machine that it is of */
+/* The place of a chip in this process on the machine that it is of */
 static void locate_emulated(struct ls_chip *chips, unsigned n)
 {
 	const struct neuron_instance *instance = neuron_instance_find(ndlx_machine_instance());

@@ -543,7 +543,7 @@ PJRT_Error *npj_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *a)
 	return e ? e : execute_all(a, &o, first);
 }
 
-/* What a framework tells a program's handlers of custom calls: there are none, so it is a token. */
+/* A framework's data for handlers of custom calls: there are none, so it is a token. */
 struct PJRT_ExecuteContext {
 	char unused;
 };

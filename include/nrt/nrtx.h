@@ -106,7 +106,7 @@ NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,
 /* The same from an open file of this size, which is never in memory as a whole (neff_read_file) */
 NRT_STATUS nrtx_neff_read_file(int fd, size_t size, const struct nrtx_load_params *params,
 			       nrtx_neff_t **neff);
-/* How many ranks execute it together; 0: it is for one core alone */
+/* The number of ranks that execute it together; 0: it is for one core alone */
 uint32_t nrtx_neff_ranks(const nrtx_neff_t *neff);
 /* No load of it may begin any more. Loads in progress go on, and models loaded from it stay. */
 void nrtx_neff_free(nrtx_neff_t *neff);

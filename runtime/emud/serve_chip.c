@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the calls do that are about queues and cores, and what is kept of cores */
+/* Calls about queues and cores, and the server's record of cores */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -64,7 +64,7 @@ struct emu_host {
 };
 int emu_host_init(struct emu_host *host);
 void emu_host_fini(struct emu_host *host);
-/* Where a user's arena lies among host physical addresses */
+/* The place of a user's arena among host physical addresses */
 uint64_t emu_host_base(unsigned int user);
 /* Makes a file a user's arena, whose first bytes are kept out of its pool; and takes it away. */
 int emu_host_lend(struct emu_host *host, unsigned int user, int fd, uint64_t size, uint64_t kept);
@@ -126,7 +126,7 @@ struct emu_nq {
 	uint32_t size;
 };
 
-/* What one user has of one chip beside what lies in the tables */
+/* One user's state of one chip beside what lies in the tables */
 struct emu_seat {
 	unsigned int opens;
 	void *nds;
@@ -211,7 +211,7 @@ struct emu_user_config {
 int emu_users_start(struct emu_machine *m);
 /* 0 and its number, -EBUSY: there are too many, or -errno */
 int emu_user_new(struct emu_machine *m, const struct emu_user_config *config, uint8_t *user);
-/* What the user's threads wait for comes to an end. */
+/* Ends whatever the user's threads wait for. */
 void emu_user_interrupt(struct emu_machine *m, uint8_t user);
 /* Takes everything back; no thread works for the user any more. */
 void emu_user_end(struct emu_machine *m, uint8_t user);
@@ -220,9 +220,9 @@ int emu_mark(struct emu_machine *m, uint8_t user, uint32_t count, uint32_t start
 int emu_unmark(struct emu_machine *m, uint8_t user, uint32_t first, uint32_t count);
 int emu_claim(struct emu_chip *chip, uint8_t user, unsigned int nc); /* with the lock held */
 void emu_unclaim(struct emu_chip *chip, unsigned int nc); /* with the lock held */
-/* What a core keeps in its memories is for its owner alone to read, who becomes whoever is first. */
+/* A core's memories are for its owner alone to read, who becomes whoever is first. */
 int emu_reg_check(struct emu_chip *chip, uint8_t user, const uint64_t *addr, unsigned int n);
-/* What the guard lets a queue reach: what is the user's */
+/* The memory that the guard lets a queue reach: the user's */
 void emu_guard_queue(struct emu_chip *chip, uint32_t eng, uint32_t qid, uint8_t user);
 
 /* emu_fault.c */

@@ -288,7 +288,7 @@ int ndlx_crwl_nc_range_unmark(uint32_t first, uint32_t count)
 		       ?: machine_done(machine.ops->range_unmark(machine.state, first, count));
 }
 
-/* What the public layout says of memory, and the mappings that the caller wants */
+/* The public layout's answer about memory, and the mappings that the caller wants */
 static int fill_memory(ndlx_device_t *dev, bool map)
 {
 	uint64_t size = dev->gen->memory[0].size;

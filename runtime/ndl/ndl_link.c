@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which port leads to which device, by the topology of the instance */
+/* The ports between devices, by the topology of the instance */
 #include <errno.h>
 
 #include "instance.h"

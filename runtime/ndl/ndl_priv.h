@@ -162,7 +162,7 @@ static inline uint64_t region_size(const struct neuron_gen *gen)
  * none.
  */
 int link_port(const char *instance, int from, int to, const bool up[NEURON_PORTS_MAX]);
-/* How many links lie between two devices; -ENOENT: none lead there */
+/* The number of links between two devices; -ENOENT: none lead there */
 int link_distance(const char *instance, int from, int to);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a waiter, once it is open (ndl.c), does through its backend */
+/* Calls of an open waiter (ndl.c) to its backend */
 #include <stdlib.h>
 
 #include "ndl_priv.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libndl: the only code in user space that reaches a device. It is one interface at the level of
- * the public ndl/ndl.h with three backends: "node" (/dev/neuronN, the kernel module), "emu" (the same
- * chips in this process: no VM, no root, no module) and "unix" (chips that neuron-emud hosts for
- * several processes). Called by libnrt, neuron-ls and tests.
+ * the public ndl/ndl.h with three backends: "node" (/dev/neuronN, the kernel module), "emu" (the
+ * same chips in this process: no VM, no root, no module) and "unix" (chips that neuron-emud hosts
+ * for several processes). Called by libnrt, neuron-ls and tests.
  *
  * The machine is what ndlx_machine_set() says, else the environment's NEURON_EMU ("inf1.6xlarge",
  * "unix:/run/emud.sock"), else the nodes. It is fixed by the first call that needs it; an emulated
@@ -42,7 +42,7 @@ extern "C" {
  * -EBUSY (it has too many processes) or -EPROTO (it is of another version).
  */
 int ndlx_machine_set(const char *name);
-/* What an error of the machine means, such as ndlx_machine_set()'s */
+/* The text of an error of the machine, such as ndlx_machine_set()'s */
 const char *ndlx_machine_error(int err);
 /* The names of the instance types that "emu:" takes, by number; NULL: no more */
 const char *ndlx_machine_name(unsigned int i);

@@ -311,7 +311,7 @@ static bool queue_is(const ndlx_device_t *dev, uint32_t eng, uint32_t qid)
 	return eng < dev->gen->dma_engines && qid < NEURON_DMA_QUEUES_PER_ENG;
 }
 
-/* What the process knows of its queues, for their doorbells */
+/* The process's record of its queues, for their doorbells */
 static void queue_note(ndlx_device_t *dev, uint32_t eng, uint32_t qid, struct served_queue q)
 {
 	struct served_chip *chip = served_device(dev)->chip;

@@ -45,7 +45,7 @@ struct served_queue {
 	uint64_t rx_handle;
 };
 
-/* What the process has on a chip, whichever of its devices it was that took it */
+/* The process's holdings on a chip, whichever of its devices took them */
 struct served_chip {
 	pthread_mutex_t lock;
 	unsigned int opens;

@@ -23,7 +23,7 @@ static int call(ndlx_device_t *dev, struct wire_call *c)
 	return served_call(served_device(dev)->m, c, NULL);
 }
 
-/* What the process has by this handle; size 0: nothing */
+/* The process's memory by this handle; size 0: nothing */
 static struct served_chunk chunk_get(struct served_chip *chip, uint64_t handle)
 {
 	struct served_chunk c = { 0 };

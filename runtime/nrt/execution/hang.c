@@ -37,7 +37,7 @@ static bool raises(const struct rt_subgraph *sg, unsigned int semaphore)
 	return false;
 }
 
-/* Where the first engine of a core stands that waits for the other core */
+/* The instruction of a core's first engine that waits for the other core */
 struct stand {
 	unsigned int engine, semaphore;
 	uint64_t at, insns; /* its byte, and how many the engine has executed */

@@ -189,7 +189,7 @@ static int take(struct rt_var *in, const nrt_tensor_t *tensor)
 	return ret < 0 ? ret : 0;
 }
 
-/* What the input had is of no use any more: its pages are the output's next time. */
+/* The input's old tensor is of no use any more: its pages are the output's next time. */
 static int deliver(const struct rt_var *out, const nrt_tensor_t *tensor)
 {
 	struct rt_var *in = out->mate;

@@ -268,7 +268,7 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, const struct rt_subgraph *ma
 	}
 }
 
-/* What the chip did, once its clock is known: a program that ran, and where both clocks were */
+/* The chip's times, once its clock is known: a program that ran, and where both clocks were */
 static void trace_run(const struct rt_subgraph *sg, uint64_t began, NRT_STATUS status)
 {
 	const struct rt_core *core = sg->core;

@@ -15,7 +15,7 @@ NRT_STATUS rt_logical_run(const struct rt_job *job, uint64_t *device_us);
 NRT_STATUS rt_logical_execute(const struct rt_job *job, const struct rt_io *io,
 			      uint64_t *device_us);
 
-/* Which loop ends with a part, from 1 on (loops.c); 0: none does */
+/* The loop that ends with a part, from 1 on (loops.c); 0: none does */
 unsigned int rt_loop_ends(const struct nrt_model *model, unsigned int part);
 
 extern const struct rt_kind rt_kind_pipeline, rt_kind_loops, rt_kind_logical, rt_kind_logical_loops;

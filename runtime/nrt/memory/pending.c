@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which tensors queued requests have, and the calls that wait for these */
+/* The tensors of queued requests, and the calls that wait for these */
 #include "rt_tensor.h"
 #include "rt_trace.h"
 

@@ -30,7 +30,7 @@ struct rt_set_item {
 	nrt_tensor_t *tensor;
 };
 
-/* What an nrt_tensor_set_t points to */
+/* The set of tensors that an nrt_tensor_set_t points to */
 struct rt_set {
 	pthread_mutex_t lock;
 	unsigned int n, cap;

@@ -44,7 +44,7 @@ static uint32_t ring_size(void)
 	return NEURON_GPS_RING_MAX;
 }
 
-/* Where things lie in the chunk */
+/* Offsets in the chunk */
 static uint64_t block_at(const struct neff_library *lib, unsigned int i)
 {
 	return aligned(lib->bytes) + i * aligned(BLOCK);
@@ -124,7 +124,7 @@ void rt_custom_free(struct rt_subgraph *sg)
 	rt_chunk_free(&sg->custom.chunk);
 }
 
-/* What was printed since the last time, at most what the ring holds; free() it. NULL: nothing */
+/* The text printed since the last time, at most what the ring holds; free() it. NULL: nothing */
 static char *take_text(struct rt_subgraph *sg, uint64_t *lost)
 {
 	struct rt_custom *c = &sg->custom;
@@ -169,7 +169,7 @@ static void log_line(const struct rt_subgraph *sg, const char *line, size_t n)
 	rt_log(RT_LOG_OUTPUT, "nd%u nc%u: %.*s", sg->core->device, sg->core->nc, (int)n, line);
 }
 
-/* What limits have dropped, of this execution or of some before that nobody was told of */
+/* Text that limits have dropped, of this execution or of some before that nobody was told of */
 static void tell_dropped(const struct rt_subgraph *sg, struct rt_print *print)
 {
 	uint64_t bytes, lines;

@@ -50,7 +50,7 @@ static bool is_by_index(const struct neff_dma *dma)
 	return neff_indexed(&dma->desc[0]); /* none of them is then: libneff checked it */
 }
 
-/* What a queue's gathers and scatters are; all is 0 for a queue of copies */
+/* The sum of a queue's gathers and scatters; all is 0 for a queue of copies */
 struct count {
 	unsigned int n; /* DMAs */
 	uint64_t rows;
@@ -215,7 +215,7 @@ NRT_STATUS rt_gather_begin(struct rt_subgraph *sg)
 	return g->bell ? NRT_SUCCESS : rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 }
 
-/* Where the address fields of the next n descriptors will lie, as a pattern of their bytes */
+/* The address fields of the next n descriptors, as a pattern of their bytes */
 static struct neff_pattern addresses(const struct rt_half *half, uint64_t size, uint64_t n)
 {
 	return (struct neff_pattern){

@@ -349,7 +349,7 @@ static NRT_STATUS load(struct program *p, size_t at)
 				    sg->code.pa + at, size);
 }
 
-/* What a program takes: its words, what SP and the others do between parts, its ends */
+/* Sizes of a program: its words, the steps of SP and the others between parts, its ends */
 static uint64_t room(const struct rt_subgraph *sg, unsigned int e)
 {
 	uint64_t size = 5 * NEURON_INSN_WORD;

@@ -282,7 +282,7 @@ NRT_STATUS rt_place_virtual(struct rt_subgraph *sg, unsigned int n)
 	return status;
 }
 
-/* What a subgraph shares with one before lies where that one has it. */
+/* A subgraph's share with one before lies where that one has it. */
 static void put_twins(struct rt_subgraph *sg)
 {
 	for (unsigned int i = 0; i < sg->nvars; i++) {

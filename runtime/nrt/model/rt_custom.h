@@ -13,7 +13,7 @@ void rt_custom_patch(const struct rt_subgraph *sg, struct neuron_insn *insn);
 void rt_custom_free(struct rt_subgraph *sg);
 /* Logs what the operators printed since the last time; the core's exec is held. */
 void rt_custom_print(struct rt_subgraph *sg);
-/* What an error entry of code CUSTOM_OP says: cause, function and line */
+/* Fields of an error entry of code CUSTOM_OP: cause, function and line */
 void rt_custom_describe(struct rt_subgraph *sg, const struct rt_notification *e, char *text,
 			size_t size);
 

@@ -59,7 +59,7 @@ struct rt_pass_semaphores {
 	uint8_t ready, given;
 };
 struct rt_pass_semaphores rt_pass_semaphores(const struct rt_subgraph *sg);
-/* What passes behind a subgraph, by the host: all ranks call it when they are through with that */
+/* Passes the data that goes between ranks behind a subgraph, when all are through with that */
 NRT_STATUS rt_pass_by_host(struct nrt_model *model, unsigned int part);
 
 #endif

@@ -81,7 +81,7 @@ void rt_ring_write(struct rt_ring *ring);
  */
 bool rt_turn_fits(uint32_t tx, uint32_t rx);
 #define RT_TURN_ROWS (1u << 16) /* rows that the gathers of a queue set move in a turn */
-/* What rt_half_reserve is asked for if a turn has n descriptors without those of turn.c */
+/* The argument of rt_half_reserve for a turn of n descriptors without those of turn.c */
 uint32_t rt_turn_room(uint32_t n);
 /*
  * Ends a turn: adds what restores the turn before it to its descriptors, and to the doorbells that

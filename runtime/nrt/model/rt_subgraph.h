@@ -46,7 +46,7 @@ struct rt_engine {
 	struct rt_ring ring;
 };
 
-/* Where a program of several parts goes on behind one, if a byte on the device says so */
+/* The part that follows another, in a program of several, if a byte on the device says so */
 struct rt_jump {
 	const struct rt_var *condition; /* NULL: in any case with the next part */
 	bool if_zero; /* it jumps if the byte is 0, else if it is not */

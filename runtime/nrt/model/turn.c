@@ -109,7 +109,7 @@ int rt_turn_add(struct rt_ring *ring)
 	return err;
 }
 
-/* What a queue writes into the next one's descriptors it writes into those of the same turn. */
+/* A queue's writes into the next one's descriptors go to those of the same turn. */
 static uint64_t relocated(const struct rt_ring *ring, uint64_t addr, unsigned int turn)
 {
 	const struct rt_half *half[] = { &ring->next->tx, &ring->next->rx };

@@ -343,7 +343,7 @@ static bool inside(const void *va, const void *start, uint64_t size)
 	       (uintptr_t)va - (uintptr_t)start < size;
 }
 
-/* Which memory of the device the address is mapped from; -ENOENT: none */
+/* The memory of the device that the address is mapped from; -ENOENT: none */
 static int memory_of(ndlx_device_t *dev, const void *va)
 {
 	int found = -ENOENT;

@@ -40,7 +40,7 @@ static inline bool rt_ndl_core_ok(const ndlx_device_t *device, int64_t nc)
 	return device && nc >= 0 && nc < device->gen->cores;
 }
 
-/* What a function returns that our chips or drivers have nothing for; the log has it once. */
+/* The result of a function that our chips or drivers have nothing for; the log has it once. */
 #define rt_ndl_absent(reason) (rt_absent(NRT_INVALID, (reason)), -ENOTSUP)
 
 #endif

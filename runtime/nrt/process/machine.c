@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many cores make a logical one: the chip's own number, or what the environment says */
+/* The number of cores of a logical one: the chip's own, or the environment's */
 static NRT_STATUS logical_size(const struct neuron_gen *gen, uint32_t *lnc)
 {
 	const char *text = secure_getenv("NEURON_LOGICAL_NC_CONFIG");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this process's own entries of a datastore say of it and of its models */
+/* This process's own entries of a datastore, which tell of it and of its models */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

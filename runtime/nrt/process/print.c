@@ -21,7 +21,7 @@ struct rt_printer {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rt_printer *printers;
 
-/* What has come back since */
+/* The allowance that has come back since */
 static void refill(struct rt_printer *p, uint64_t now_ms)
 {
 	uint64_t ms = now_ms > p->then_ms ? now_ms - p->then_ms : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How cores after the first generation round: what the environment says, and the word that sets it */
+/* Rounding of cores after the first generation: the environment's setting, and its word */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -29,7 +29,7 @@ struct rt_print {
 };
 /* May a line of so many bytes be logged? It is counted as logged, or as dropped. */
 bool rt_print_line(struct rt_print *print, uint64_t bytes);
-/* How many bytes and lines were dropped since that was told last, if it is to be told now */
+/* The bytes and lines that were dropped since that was told last, if it is to be told now */
 bool rt_print_dropped(struct rt_print *print, uint64_t *bytes, uint64_t *lines);
 
 #endif

@@ -23,7 +23,7 @@ struct rt_rounding {
 /* Reads how to round; for a generation that rounds to nearest only, nothing is read. */
 NRT_STATUS rt_rounding_read(const struct neuron_target *target, struct rt_rounding *rounding);
 void rt_rounding_tell(const struct rt_core *core); /* in the log */
-/* What stands behind an engine's PROGRAM_START; false: nothing */
+/* The words behind an engine's PROGRAM_START; false: nothing */
 bool rt_rounding_insn(const struct neuron_target *target, unsigned int engine, uint64_t seed,
 		      struct neuron_insn *insn);
 

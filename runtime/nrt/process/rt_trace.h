@@ -39,7 +39,7 @@ enum rt_event {
 		RT_EVENT_COUNT
 };
 
-/* What an event says beside its time; 0 and NULL: nothing of that */
+/* An event's details beside its time; 0 and NULL: nothing of that */
 struct rt_event_data {
 	uint32_t model_id;
 	const char *name; /* of the model or tensor */

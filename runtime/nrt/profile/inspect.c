@@ -34,7 +34,7 @@ struct nrt_inspect_config {
 	unsigned int activity; /* a bit each */
 };
 
-/* What the process used */
+/* The process's use of time and memory */
 struct usage {
 	uint64_t ns, user_us, system_us, resident;
 };

@@ -40,7 +40,7 @@ struct nrt_cc_context {
 
 struct rt_request;
 
-/* Where a request goes, and who is told how it ended */
+/* The queue of a request, and who is told how it ended */
 struct rt_order {
 	int vnc; /* -1: the core of the tensors, or the model's */
 	enum rt_unit unit;
@@ -110,7 +110,7 @@ int rt_queue_watch(struct rt_queue *queue, uint64_t number, int fd);
 /* The same at each completion of the queue until nrt_close; another one takes its place. */
 int rt_queue_watch_all(struct rt_queue *queue, int fd);
 
-/* How many executions of a core nrt_execute queues, when this thread calls it; 0: it does not */
+/* The executions of a core that nrt_execute queues, when this thread calls it; 0: it does not */
 uint32_t rt_async_limit(void);
 
 #endif

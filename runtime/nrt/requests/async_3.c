@@ -10,7 +10,7 @@
 
 #include "rt_async.h"
 
-/* How many queues the units have */
+/* The number of queues of the units */
 static const int queues[NRTA_XU_TYPE_NUM] = {
 	[NRTA_XU_TENSOR_OP] = 2,
 	[NRTA_XU_COMPUTE] = 1,

@@ -15,7 +15,7 @@
 #define RT_PARKED 64 /* connections of a core that nobody accepted yet */
 #define RT_CONNECT_MS 60000 /* until a communicator gives up, which may be parked as long */
 
-/* What who connects says first; little-endian, as all hosts of the emulator are */
+/* A connecting peer's greeting; little-endian, as all hosts of the emulator are */
 #define RT_HELLO_MAGIC 0x3152534eu /* "NSR1" */
 struct rt_hello {
 	uint32_t magic, from, to, zero;

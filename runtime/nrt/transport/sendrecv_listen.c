@@ -69,7 +69,7 @@ static struct rt_parked *place_at(void *places, size_t stride, unsigned int i)
 	return (struct rt_parked *)((char *)places + i * stride);
 }
 
-/* How many of n places a host has */
+/* The number of a host's places among n */
 static unsigned int places_of(void *places, size_t stride, unsigned int n, struct in_addr peer)
 {
 	unsigned int count = 0;
@@ -132,7 +132,7 @@ static void park(struct rt_endpoint *core, struct greeting *g)
 	g->place.fd = -1;
 }
 
-/* What has come of a greeting, which need not be all of it */
+/* The part of a greeting that has come, which need not be all of it */
 static void hear(struct listening *l, struct greeting *g)
 {
 	ssize_t n =
@@ -158,7 +158,7 @@ static void watch(struct listening *l, unsigned int i, const struct rt_parked *p
 		l->wake = place->until;
 }
 
-/* What the thread waits for, with the lock held: the listener, greetings, parked peers that go */
+/* The thread's waits, with the lock held: the listener, greetings, parked peers that go */
 static void watch_all(struct listening *l)
 {
 	l->wake = INT64_MAX;

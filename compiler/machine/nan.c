@@ -20,7 +20,7 @@ struct box {
 	int64_t left; /* bytes that no writer has been met of */
 };
 
-struct watch {
+struct nan_walk {
 	struct ncc_prog *p;
 	unsigned int next; /* how many nodes are still to be walked */
 	struct box box[MAX_BOXES];
@@ -32,7 +32,7 @@ static int64_t area(const struct ncc_access *a)
 	return (int64_t)(a->hi - a->lo) * (a->space == NCC_DRAM ? 1 : a->p1 - a->p0);
 }
 
-static void add(struct watch *w, const struct ncc_access *a)
+static void add(struct nan_walk *w, const struct ncc_access *a)
 {
 	if (a->lo >= a->hi || (a->space != NCC_DRAM && a->p0 >= a->p1))
 		return;
@@ -41,8 +41,8 @@ static void add(struct watch *w, const struct ncc_access *a)
 	w->box[w->n++] = (struct box){ *a, area(a) };
 }
 
-/* What is left of a box beside one that overlaps it: below, above, before and behind */
-static void add_rest(struct watch *w, const struct ncc_access *box, const struct ncc_access *cut)
+/* The rest of a box beside one that overlaps it: below, above, before and behind */
+static void add_rest(struct nan_walk *w, const struct ncc_access *box, const struct ncc_access *cut)
 {
 	struct ncc_access rest = *box;
 
@@ -71,7 +71,7 @@ static void add_rest(struct watch *w, const struct ncc_access *box, const struct
  * Takes away what is written of the boxes; bytes is how many, fewer than the area if they have
  * gaps. Returns whether any box was touched.
  */
-static bool take(struct watch *w, const struct ncc_access *written, int64_t bytes)
+static bool take(struct nan_walk *w, const struct ncc_access *written, int64_t bytes)
 {
 	bool dense = bytes >= area(written), any = false;
 
@@ -99,7 +99,7 @@ static bool is_output(const struct ncc_prog *p, uint32_t var)
 	return p->var[var].type == NEFF_VAR_OUTPUT && !neuron_isa_dtypes[p->var[var].dtype].integer;
 }
 
-static void watch_desc(struct watch *w, const struct neff_desc *d)
+static void walk_desc(struct nan_walk *w, const struct neff_desc *d)
 {
 	struct ncc_access acc[NCC_DESC_ACCESS];
 	int64_t bytes = 1;
@@ -119,7 +119,7 @@ static bool moves(const struct neuron_insn *insn)
 	return insn->opcode == NEURON_OP_TENSOR_COPY || insn->opcode == NEURON_OP_TRANSPOSE;
 }
 
-static void watch_insn(struct watch *w, struct ncc_node *n)
+static void walk_insn(struct nan_walk *w, struct ncc_node *n)
 {
 	const struct ncc_access *dst = n->nacc ? &n->acc[n->nacc - 1] : NULL;
 	struct neuron_insn *insn = &n->insn;
@@ -145,7 +145,7 @@ static void watch_insn(struct watch *w, struct ncc_node *n)
 }
 
 /* Walks back to the barrier before, or to the begin; is there a barrier? */
-static bool walk(struct watch *w)
+static bool walk(struct nan_walk *w)
 {
 	struct ncc_prog *p = w->p;
 
@@ -155,18 +155,18 @@ static bool walk(struct watch *w)
 		if (n->proc == NCC_PROC_MATE)
 			return true;
 		if (n->dma < 0) {
-			watch_insn(w, n);
+			walk_insn(w, n);
 			continue;
 		}
 		for (unsigned int d = p->dma[n->dma].ndesc; d-- > 0;)
-			watch_desc(w, &p->dma[n->dma].desc[d]);
+			walk_desc(w, &p->dma[n->dma].desc[d]);
 	}
 	return false;
 }
 
 /* At a barrier of both cores: if outputs are made of what w receives there, the other core's walk
  * follows that. */
-static void follow(struct watch *w, struct watch *mate)
+static void follow(struct nan_walk *w, struct nan_walk *mate)
 {
 	const struct ncc_node *n = &w->p->node[w->next];
 	const struct ncc_access *taken = &n->acc[0];
@@ -176,10 +176,10 @@ static void follow(struct watch *w, struct watch *mate)
 		add(mate, &mate->p->node[mate->next - 1].acc[0]);
 }
 
-void ncc_watch_outputs(struct ncc_prog *p, struct ncc_prog *mate)
+void ncc_check_outputs_for_nan(struct ncc_prog *p, struct ncc_prog *mate)
 {
-	struct watch w = { .p = p, .next = p->nnodes };
-	struct watch other = { .p = mate, .next = mate ? mate->nnodes : 0 };
+	struct nan_walk w = { .p = p, .next = p->nnodes };
+	struct nan_walk other = { .p = mate, .next = mate ? mate->nnodes : 0 };
 
 	for (;;) {
 		const bool more = walk(&w);

@@ -5,7 +5,7 @@
  * where later readers fetch it by DMA. The victim is the buffer whose next reader is farthest.
  * Every view of a buffer that moved stays valid. Part of the code generator.
  */
-#include "room.h"
+#include "sbuf.h"
 
 #include <errno.h>
 #include <stdlib.h>

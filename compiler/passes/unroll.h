@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops whose number of iterations is known (turns.c). Called by loops.c for modules whose loops
+ * Loops whose number of iterations is known (unroll.c). Called by loops.c for modules whose loops
  * are well formed and that were just swept.
  */
-#ifndef NCC_TURNS_H
-#define NCC_TURNS_H
+#ifndef NCC_UNROLL_H
+#define NCC_UNROLL_H
 
 #include "ir/ir.h"
 
-/* How often the loop with this end is executed, whatever the inputs are; 0: that is not known */
+/* The iterations of the loop with this end, whatever the inputs are; 0: not known */
 int64_t ncc_iterations(const struct ncc_op *end);
 /* The state that counts its iterations, and both bounds of what that is in them; NULL: none does */
 const struct ncc_op *ncc_counter(const struct ncc_op *end, int64_t bounds[2]);
@@ -17,6 +17,6 @@ const struct ncc_op *ncc_counter(const struct ncc_op *end, int64_t bounds[2]);
  * runtime takes part in each iteration; copies that are left over follow the loop. 0 or -ENOMEM;
  * the module is swept.
  */
-int ncc_join_turns(struct ncc_module *m, struct ncc_error *err);
+int ncc_unroll_loops(struct ncc_module *m, struct ncc_error *err);
 
 #endif

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loops that count (turns.h): a state starts with a constant, each iteration adds another one, and
+ * Loops that count (unroll.h): a state starts with a constant, each iteration adds another one, and
  * the loop goes on as long as a comparison with a third one holds.
  */
-#include "turns.h"
+#include "unroll.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_TURNS 64 /* of an iteration */
+#define MOST_COPIES 64 /* of an iteration */
 #define MOST_MADE 4096 /* operations of all copies of the body in an iteration */
 #define MOST_CONDITIONS 8
 
@@ -183,7 +183,7 @@ const struct ncc_op *ncc_counter(const struct ncc_op *end, int64_t bounds[2])
 	return c.state;
 }
 
-struct turning {
+struct unroll {
 	struct ncc_module *m;
 	unsigned int n; /* operations when it began */
 	struct ncc_op **line;
@@ -202,7 +202,7 @@ static bool is_of_loop(const struct ncc_op *op)
 }
 
 /* Finds what depends on the loop's states: false if a loop does, or what passes among devices. */
-static bool find_body(struct turning *t)
+static bool find_body(struct unroll *t)
 {
 	const struct ncc_op *loop = t->end->in[0];
 
@@ -232,19 +232,19 @@ static bool find_body(struct turning *t)
 	return true;
 }
 
-static struct ncc_op *in_turn(const struct turning *t, struct ncc_op *op)
+static struct ncc_op *in_copy(const struct unroll *t, struct ncc_op *op)
 {
 	return t->now[op->id] ? t->now[op->id] : op;
 }
 
 /* The values of the states after the current copy */
-static void end_turn(struct turning *t)
+static void end_copy(struct unroll *t)
 {
 	for (unsigned int s = 0; s < t->nstates; s++)
-		t->value[s] = in_turn(t, t->next[s]);
+		t->value[s] = in_copy(t, t->next[s]);
 }
 
-static int add_turn(struct turning *t)
+static int add_copy(struct unroll *t)
 {
 	for (unsigned int s = 0; s < t->nstates; s++)
 		t->now[t->state[s]->id] = t->value[s];
@@ -257,21 +257,21 @@ static int add_turn(struct turning *t)
 		if (!t->now[i])
 			return -ENOMEM;
 		for (unsigned int k = 0; k < from->nin; k++)
-			t->now[i]->in[k] = in_turn(t, from->in[k]);
+			t->now[i]->in[k] = in_copy(t, from->in[k]);
 	}
-	end_turn(t);
+	end_copy(t);
 	return 0;
 }
 
-/* How many copies of the body an iteration is to have: if possible, so many that none is left over */
-static int64_t turns(const struct turning *t, const struct count *c)
+/* The number of copies of the body in an iteration: if possible, so many that none is left over */
+static int64_t copies(const struct unroll *t, const struct count *c)
 {
 	int64_t most = MOST_MADE / (t->size + 1);
 
 	if (most < 1) /* a body of more operations than that */
 		return 1;
-	if (most > MOST_TURNS)
-		most = MOST_TURNS;
+	if (most > MOST_COPIES)
+		most = MOST_COPIES;
 	if (most > c->n)
 		most = c->n;
 	for (int64_t k = most; k > (c->guarded ? 1 : most / 2); k--)
@@ -281,7 +281,7 @@ static int64_t turns(const struct turning *t, const struct count *c)
 }
 
 /* Does the loop go on, with copies left over? */
-static struct ncc_op *goes_on(const struct turning *t, const struct count *c, int64_t n)
+static struct ncc_op *goes_on(const struct unroll *t, const struct count *c, int64_t n)
 {
 	struct ncc_shape pred = { .dtype = NEURON_DT_INT8, .pred = true };
 	struct ncc_op *p = ncc_op_new(t->m, c->step > 0 ? NCC_LT : NCC_GT, t->end->name, 2);
@@ -291,13 +291,13 @@ static struct ncc_op *goes_on(const struct turning *t, const struct count *c, in
 	p->where = t->end->where;
 	p->shape = pred;
 	p->exact = true;
-	p->in[0] = in_turn(t, c->counter);
+	p->in[0] = in_copy(t, c->counter);
 	p->in[1] = ncc_const_scalar(t->m, NEURON_DT_INT32, (double)(c->first + c->step * n));
 	return p->in[1] ? p : NULL;
 }
 
 /* The copies that are left over begin with the loop's results, and have its users. */
-static int add_rest(struct turning *t, int64_t n)
+static int add_rest(struct unroll *t, int64_t n)
 {
 	for (unsigned int s = 0; s < t->nstates; s++) {
 		struct ncc_op *r = ncc_op_new(t->m, NCC_LOOP_RESULT, t->state[s]->name, 2);
@@ -311,7 +311,7 @@ static int add_rest(struct turning *t, int64_t n)
 		t->value[s] = r;
 	}
 	for (int64_t i = 0; i < n; i++)
-		if (add_turn(t))
+		if (add_copy(t))
 			return -ENOMEM;
 
 	for (unsigned int i = 0; i < t->n; i++) {
@@ -325,18 +325,18 @@ static int add_rest(struct turning *t, int64_t n)
 	return 0;
 }
 
-static int join_turns(struct turning *t, const struct count *c)
+static int unroll(struct unroll *t, const struct count *c)
 {
-	int64_t k = turns(t, c), rest = c->n % k;
+	int64_t k = copies(t, c), rest = c->n % k;
 	struct ncc_op *again;
 
 	if (k < 2)
 		return 0;
-	end_turn(t);
+	end_copy(t);
 	for (int64_t i = 1; i < k; i++)
-		if (add_turn(t))
+		if (add_copy(t))
 			return -ENOMEM;
-	again = rest ? goes_on(t, c, c->n - rest) : in_turn(t, t->end->in[1]);
+	again = rest ? goes_on(t, c, c->n - rest) : in_copy(t, t->end->in[1]);
 	if (!again)
 		return -ENOMEM;
 	t->end->in[1] = again;
@@ -345,7 +345,7 @@ static int join_turns(struct turning *t, const struct count *c)
 	return add_rest(t, rest);
 }
 
-static void release(struct turning *t)
+static void release(struct unroll *t)
 {
 	free(t->line);
 	free(t->now);
@@ -354,7 +354,7 @@ static void release(struct turning *t)
 	free(t->value);
 }
 
-static int begin(struct turning *t)
+static int begin(struct unroll *t)
 {
 	t->n = t->m->nops;
 	t->line = calloc(t->n, sizeof(struct ncc_op *));
@@ -369,7 +369,7 @@ static int begin(struct turning *t)
 	return 0;
 }
 
-int ncc_join_turns(struct ncc_module *m, struct ncc_error *err)
+int ncc_unroll_loops(struct ncc_module *m, struct ncc_error *err)
 {
 	struct ncc_op **end;
 	unsigned int n = 0;
@@ -388,14 +388,14 @@ int ncc_join_turns(struct ncc_module *m, struct ncc_error *err)
 		if (op->kind == NCC_LOOP_END)
 			end[n++] = op;
 	for (unsigned int i = 0; i < n && !rc; i++) {
-		struct turning t = { .m = m, .end = end[i] };
+		struct unroll t = { .m = m, .end = end[i] };
 		struct count c;
 
 		if (!counts(end[i], &c))
 			continue;
 		rc = begin(&t);
 		if (!rc && find_body(&t))
-			rc = join_turns(&t, &c);
+			rc = unroll(&t, &c);
 		release(&t);
 		if (!rc)
 			ncc_sweep(m);

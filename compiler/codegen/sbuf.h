@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Room in SBUF for a view, made at the cost of values that are needed later. */
-#ifndef NCC_GEN_ROOM_H
-#define NCC_GEN_ROOM_H
+#ifndef NCC_GEN_SBUF_H
+#define NCC_GEN_SBUF_H
 
 #include "buffer.h"
 
