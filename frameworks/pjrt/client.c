@@ -10,7 +10,7 @@
 
 #include "nrt/nec.h"
 #include "calls.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 #include "processes.h"
 #include "progress.h"
 

@@ -15,7 +15,7 @@
 
 #include "calls.h"
 #include "executable.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 #define SHORT_NS 100000 /* a thread's waking would cost a fifth of it or more */
 

@@ -13,7 +13,7 @@
 #include "compile_options.pb-c.h"
 #include "executable.h"
 #include "nrt/nrt_experimental.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 PJRT_LoadedExecutable *npj_loaded_ref(PJRT_LoadedExecutable *l)
 {

@@ -7,7 +7,7 @@
 
 struct serve {
 	struct emud_channel *channel;
-	ndl_device_t *dev; /* the call's; NULL for a call that needs none */
+	ndlx_device_t *dev; /* the call's; NULL for a call that needs none */
 	uint64_t *arg;
 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "names.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 #include "sizes.h"
 
 /* The model's shape as .npy files have it */
