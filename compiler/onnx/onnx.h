@@ -143,12 +143,15 @@ struct onnx_rule {
 extern const struct onnx_rule onnx_math[], onnx_act[], onnx_dot[], onnx_window[], onnx_reduce[],
 	onnx_norm[], onnx_move[], onnx_slice[], onnx_index[], onnx_control[], onnx_quant[],
 	onnx_rnn[], onnx_einsum[], onnx_resize[], onnx_loss[], onnx_scatter[], onnx_sample[],
-	onnx_signal[], onnx_matrix[], onnx_choose[], onnx_nms[], onnx_random[];
+	onnx_signal[], onnx_matrix[], onnx_choose[], onnx_nms[], onnx_random[], onnx_attention[],
+	onnx_rotary[], onnx_cache[], onnx_sequence[], onnx_patch[], onnx_grid[];
 /* The rules of the domain ai.onnx.ml */
 extern const struct onnx_rule onnx_ml[], onnx_ml_svm[], onnx_ml_tree[];
 
 /* The rules of the domain com.microsoft */
-extern const struct onnx_rule onnx_microsoft[];
+extern const struct onnx_rule onnx_microsoft[], onnx_microsoft_rotary[], onnx_microsoft_attention[],
+	onnx_microsoft_group[], onnx_microsoft_norm[], onnx_microsoft_fused[],
+	onnx_microsoft_bits[];
 
 /* The rule for all operators of the domain neuron, whatever their names are */
 extern const struct onnx_rule onnx_custom;
@@ -368,6 +371,15 @@ onnx_op ox_elu(struct onnx_node *n, onnx_op x, double a);
 onnx_op ox_thresholded(struct onnx_node *n, onnx_op x, double a);
 onnx_op ox_hard_sigmoid(struct onnx_node *n, onnx_op x, double a, double b);
 onnx_op ox_softsign(struct onnx_node *n, onnx_op x);
+
+/*
+ * norm.c: (x - mean) / sqrt(variance + epsilon) of x in fp32, over the dimensions of the mask, and
+ * x / sqrt(mean of squares + epsilon); the subtrahend and the factor are given if asked for
+ */
+onnx_op ox_normalize(struct onnx_node *n, onnx_op x, uint32_t mask, double epsilon,
+		     onnx_op *subtracted, onnx_op *scale);
+onnx_op ox_rms_normalize(struct onnx_node *n, onnx_op x, uint32_t mask, double epsilon,
+			 onnx_op *scale);
 
 /* dot.c: are the operands floats, or integers of 32 bits, of one type? false: n->rc is set */
 bool ox_multiplies(struct onnx_node *n);
