@@ -124,11 +124,6 @@ static inline bool ncc_access_overlap(const struct ncc_access *a, const struct n
 	return a->space == b->space && a->lo < b->hi && b->lo < a->hi &&
 	       (a->space == NCC_DRAM ? a->var == b->var : a->p0 < b->p1 && b->p0 < a->p1);
 }
-static inline bool ncc_access_covers(const struct ncc_access *a, const struct ncc_access *b)
-{
-	return a->space == b->space && a->lo <= b->lo && b->hi <= a->hi &&
-	       (a->space == NCC_DRAM ? a->var == b->var : a->p0 <= b->p0 && b->p1 <= a->p1);
-}
 
 /*
  * nan.c: has the instructions that write what outputs are copied from look for NaN. mate: the
