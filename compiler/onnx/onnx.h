@@ -125,7 +125,7 @@ struct onnx_node {
 
 typedef struct ncc_op *onnx_op; /* short, since calls of constructors nest */
 
-/* Which operands of an operator may be lists without elements */
+/* Operands of an operator that may be lists without elements */
 enum onnx_empty { ONNX_EMPTY_NONE, ONNX_EMPTY_ANY, ONNX_EMPTY_REST /* all but the first */ };
 
 struct onnx_rule {
@@ -143,12 +143,15 @@ struct onnx_rule {
 extern const struct onnx_rule onnx_math[], onnx_act[], onnx_dot[], onnx_window[], onnx_reduce[],
 	onnx_norm[], onnx_move[], onnx_slice[], onnx_index[], onnx_control[], onnx_quant[],
 	onnx_rnn[], onnx_einsum[], onnx_resize[], onnx_loss[], onnx_scatter[], onnx_sample[],
-	onnx_signal[], onnx_matrix[], onnx_choose[], onnx_nms[], onnx_random[];
+	onnx_signal[], onnx_matrix[], onnx_choose[], onnx_nms[], onnx_random[], onnx_attention[],
+	onnx_rotary[], onnx_cache[], onnx_sequence[], onnx_patch[], onnx_grid[];
 /* The rules of the domain ai.onnx.ml */
 extern const struct onnx_rule onnx_ml[], onnx_ml_svm[], onnx_ml_tree[];
 
 /* The rules of the domain com.microsoft */
-extern const struct onnx_rule onnx_microsoft[];
+extern const struct onnx_rule onnx_microsoft[], onnx_microsoft_rotary[], onnx_microsoft_attention[],
+	onnx_microsoft_group[], onnx_microsoft_norm[], onnx_microsoft_fused[],
+	onnx_microsoft_bits[];
 
 /* The rule for all operators of the domain neuron, whatever their names are */
 extern const struct onnx_rule onnx_custom;
@@ -168,7 +171,7 @@ int onnx_refuse(struct onnx_node *n);
 /* Imports a node with operands of which nothing is known, as far as that shows more obstacles. */
 void onnx_blind(struct onnx_node *n);
 bool onnx_is_unknown(const struct onnx_value *v); /* not even its shape is known */
-/* What the operands make of the results */
+/* Marks the results as unknown if an operand is. */
 void onnx_pass_unknown(struct onnx_node *n);
 
 /* node.c */
@@ -231,7 +234,7 @@ bool onnx_same(const struct ncc_op *a, const struct ncc_op *b);
  * the node has neither
  */
 bool onnx_import_dynamic(struct onnx_node *n);
-/* What becomes of v as an output of the model: zeros where there is nothing */
+/* The model's output for v: zeros where there is nothing */
 onnx_op onnx_output(struct onnx_node *n, struct onnx_value *v);
 /* Has a dimension but d a size? NCC_MAX_DIMS: has any? */
 bool onnx_sized_but(const struct onnx_value *v, unsigned int d);
@@ -258,7 +261,7 @@ const struct onnx_taken *onnx_taken_before(const struct onnx_node *n, const stru
 onnx_op onnx_remember(struct onnx_node *n, onnx_op rows, onnx_op from, onnx_op idx);
 /* Of indices that only lie otherwise, or might have counted from the end: those that they are */
 const struct ncc_op *onnx_plain_index(const struct ncc_op *idx);
-/* Where the elements of which keep holds go, which is found once for all who ask */
+/* The destinations of the elements that keep holds, found once for all who ask */
 struct onnx_places {
 	onnx_op keep, to, size;
 	onnx_op coordinates; /* of those, in a tensor of shape `of`; NULL: nobody asked yet */
@@ -270,7 +273,7 @@ struct onnx_places {
  * among those that were kept, and the predicate that kept them
  */
 onnx_op onnx_kept_places(const struct onnx_node *n, const struct ncc_op *idx, onnx_op *keep);
-/* What x, the coordinates of what was kept, has at idx, where it is known without looking; or NULL */
+/* The elements of x, coordinates of what was kept, at idx, if known without looking; or NULL */
 onnx_op onnx_kept_again(const struct onnx_node *n, onnx_op x, const struct ncc_op *idx);
 
 /*
@@ -338,6 +341,15 @@ onnx_op ox_elu(struct onnx_node *n, onnx_op x, double a);
 onnx_op ox_thresholded(struct onnx_node *n, onnx_op x, double a);
 onnx_op ox_hard_sigmoid(struct onnx_node *n, onnx_op x, double a, double b);
 onnx_op ox_softsign(struct onnx_node *n, onnx_op x);
+
+/*
+ * norm.c: (x - mean) / sqrt(variance + epsilon) of x in fp32, over the dimensions of the mask, and
+ * x / sqrt(mean of squares + epsilon); the subtrahend and the factor are given if asked for
+ */
+onnx_op ox_normalize(struct onnx_node *n, onnx_op x, uint32_t mask, double epsilon,
+		     onnx_op *subtracted, onnx_op *scale);
+onnx_op ox_rms_normalize(struct onnx_node *n, onnx_op x, uint32_t mask, double epsilon,
+			 onnx_op *scale);
 
 /* dot.c: are the operands floats, or integers of 32 bits, of one type? false: n->rc is set */
 bool ox_multiplies(struct onnx_node *n);

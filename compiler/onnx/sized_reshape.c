@@ -9,7 +9,7 @@
 #include "build/sizes.h"
 #include "sized.h"
 
-/* What a value becomes */
+/* The dimensions of the result */
 struct target {
 	struct ncc_sizes s;
 	int open; /* the dimension that follows from the others; -1: none */
