@@ -5,7 +5,7 @@
 usage: performance.py --write   makes the page's tables and the picture again (after a change of measures.py)
 
 A run is a commit on a machine; history.csv has a row for each of its measures, the newest run last. The page
-shows that run alone, the picture all of them. tests/conformance/performance.py holds both to the two tables.
+shows that run alone, the picture all of them. tests/tree/performance.py holds both to the two tables.
 """
 
 import csv

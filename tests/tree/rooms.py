@@ -169,7 +169,7 @@ def drawn(tree: Tree) -> list[str]:
     if not found:
         return [f"{PAGE} has no picture between its marks"]
     same = found.group(0) == found.group(1) + picture(tree) + found.group(2)
-    return [] if same else [f"{PAGE} shows another graph: tests/conformance/rooms.py --update ."]
+    return [] if same else [f"{PAGE} shows another graph: tests/tree/rooms.py --update ."]
 
 
 def update(tree: Tree) -> int:
