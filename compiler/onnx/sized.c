@@ -268,11 +268,6 @@ bool sized_axes(struct onnx_node *n, unsigned int ndim, uint32_t *mask)
 	return given && count && !n->rc;
 }
 
-unsigned int sized_bits_below(uint32_t mask, unsigned int d)
-{
-	return (unsigned int)__builtin_popcount(mask & ((1u << d) - 1));
-}
-
 bool sized_is_nothing(const struct onnx_value *v)
 {
 	double size;

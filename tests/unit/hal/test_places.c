@@ -189,6 +189,44 @@ START_TEST(queues)
 }
 END_TEST
 
+/* The kernel interface's contract: numbers that there are, rings that a start needs, states */
+START_TEST(asked)
+{
+	static const struct {
+		struct nhal_rings has;
+		uint32_t tx, rx;
+		int ret;
+	} starts[] = {
+		{ { 64, 64 }, 64, 64, 0 },	 { { 64, 64 }, 65, 64, -EINVAL },
+		{ { 64, 64 }, 64, 65, -EINVAL }, { { 0, 64 }, 0, 1, 0 },
+		{ { 0, 64 }, 1, 1, -EINVAL },	 { { 64, 0 }, 1, 0, -EINVAL },
+	};
+	static const struct {
+		uint32_t reg, state;
+	} states[] = { { 0, 1 }, { 0x1, 2 }, { 0x1000, 2 }, { 0x20, 3 }, { 0x2001, 3 } };
+	const unsigned int last = GEN(DMA_ENGINES) - 1;
+	struct neuron_dma_eng_state answer;
+	uint32_t hw;
+
+	ck_assert_int_eq(nhal_queue_check(GEN_PTR, last, 15), 0);
+	ck_assert_int_eq(nhal_queue_check(GEN_PTR, last, 16), -EINVAL);
+	ck_assert_int_eq(nhal_queue_check(GEN_PTR, last + 1, 0), -EINVAL);
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		ck_assert_int_eq(nhal_start_check(&starts[i].has, starts[i].tx, starts[i].rx),
+				 starts[i].ret);
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		nhal_engine_answer((uint32_t[]){ states[i].reg, 0 }, &answer);
+		ck_assert_uint_eq(answer.tx_state, states[i].state);
+		ck_assert_uint_eq(answer.rx_state, 1);
+	}
+	ck_assert_int_eq(nhal_engine_asked(GEN_PTR, last, 2, &hw), 0);
+	ck_assert_uint_eq(hw, NEURON_UDMA_STATE_NORMAL);
+	ck_assert_int_eq(nhal_engine_asked(GEN_PTR, last, 1, &hw), -EINVAL);
+	ck_assert_int_eq(nhal_engine_asked(GEN_PTR, last, 4, &hw), -EINVAL);
+	ck_assert_int_eq(nhal_engine_asked(GEN_PTR, last + 1, 2, &hw), -EINVAL);
+}
+END_TEST
+
 /* What the table's rows write to an engine: those with a stride one after the other for each queue */
 static unsigned int engine_writes(void)
 {
@@ -377,6 +415,7 @@ int main(void)
 	tcase_add_test(tc, cores);
 	tcase_add_test(tc, synchronisation);
 	tcase_add_test(tc, queues);
+	tcase_add_test(tc, asked);
 	tcase_add_test(tc, bring_up);
 #ifdef SECOND_GEN
 	tcase_add_test(tc, engine_rows);
