@@ -14,7 +14,7 @@
 #include "neuron_queue.h"
 #include "neuron_trace.h"
 
-/* What the public driver reports for a queue that was initialised, and for the engine */
+/* The public driver's report of a queue that was initialised, and of its engine */
 #define QUEUE_SW_ENABLED 2
 #define ENGINE_REVISION 4
 #define ENGINE_IDLE 1

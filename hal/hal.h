@@ -86,7 +86,7 @@ static inline uint64_t nhal_core_addr(const struct neuron_gen *gen, unsigned int
 	return neuron_gen_address(gen, NEURON_BLOCK_CORE, nc);
 }
 
-/* What a memory's word of errors says; what can be repaired is a part of what was not corrected */
+/* The errors that a memory's word of errors counts; repairable ones are among the uncorrected */
 struct nhal_errors {
 	uint32_t corrected, uncorrected, repairable;
 };
@@ -119,7 +119,7 @@ int nhal_bar_to_addr(const struct neuron_gen *gen, unsigned int bar, uint64_t of
 		     uint64_t *addr);
 /* [addr, addr + len) lies inside core nc's window, or a TOP_SP's of it: 0 and nc, else -EINVAL */
 int nhal_addr_to_core(const struct neuron_gen *gen, uint64_t addr, uint64_t len, unsigned int *nc);
-/* Where an engine of core nc takes its instructions, and whether an address is there */
+/* The FIFO of an engine of core nc, and whether an address is in it */
 uint64_t nhal_fifo_addr(const struct neuron_gen *gen, unsigned int nc, unsigned int eng);
 bool nhal_addr_is_fifo(const struct neuron_gen *gen, uint64_t addr, unsigned int nc,
 		       unsigned int eng);
@@ -158,7 +158,7 @@ int nhal_reg_read1(struct nhal *hal, uint64_t addr, uint32_t *value);
  * that it refuses
  */
 int nhal_words_call(struct nhal *hal, uint8_t cmd, const void *payload, unsigned int len);
-/* What the last such request was answered with, from its first byte on */
+/* The answer to the last such request, from its first byte on */
 void nhal_words_answer(struct nhal *hal, void *answer, unsigned int len);
 /* Copy the blob to misc RAM and announce it; at most NEURON_MISC_METRIC_SIZE bytes */
 int nhal_metric_post(struct nhal *hal, const void *blob, unsigned int len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
-/* Where things are, by the description of the generation. Nothing here reads a register. */
+/* Addresses of the chip's parts, by its generation's description. Nothing here reads a register. */
 #include "hal.h"
 
 void nhal_init(struct nhal *hal, const struct neuron_gen *gen, const struct nhal_ops *ops,

@@ -135,7 +135,7 @@ static unsigned int quickness(const struct neuron_insn *insn, const struct neuro
 	}
 }
 
-/* What has no number of its own takes a while to begin, then an element a cycle */
+/* An instruction without a number of its own takes a while to begin, then an element a cycle */
 static uint64_t gpsimd_cycles(const struct neuron_insn *insn, const struct neuron_costs *cost)
 {
 	uint64_t n = elements(&insn->dst), width, bytes;

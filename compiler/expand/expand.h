@@ -218,7 +218,7 @@ struct ncc_op *expand_as_rows(struct ncc_build *bl, struct ncc_op *x, unsigned i
 struct ncc_op *expand_from_rows(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *s,
 				unsigned int d);
 
-/* Which slices are gathered or scattered: HLO's dimension numbers (gather.c) */
+/* The slices that are gathered or scattered: HLO's dimension numbers (gather.c) */
 struct ncc_slices {
 	unsigned int nwindow; /* the dimensions of the result (or the updates) within a slice */
 	uint8_t window[NCC_MAX_DIMS];

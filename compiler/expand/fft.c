@@ -306,7 +306,7 @@ static void transform_numbers(double *x, int64_t n)
 	}
 }
 
-/* What a convolution with exp(i pi t^2 / n) multiplies a transform of size m with */
+/* The factors by which a convolution with exp(i pi t^2 / n) multiplies a transform of size m */
 static struct ncc_complex chirp(const struct transform *t, int64_t m)
 {
 	const struct ncc_shape s = { .dtype = NEURON_DT_FP32, .ndim = 1, .dim = { m } };

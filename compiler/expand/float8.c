@@ -70,7 +70,7 @@ static int32_t code_above(const struct ncc_float8 *f)
 	return f->infinite ? 0x7f >> f->fraction << f->fraction : 0x7f;
 }
 
-/* What a code, as fp32's upper bits, has to be multiplied with: the biases differ */
+/* The factor of a code, as fp32's upper bits: the biases differ */
 static double scale_of(const struct ncc_float8 *f)
 {
 	return ldexp(1, 126 + f->least);

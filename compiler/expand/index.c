@@ -31,7 +31,7 @@ struct ncc_op *expand_range(struct ncc_build *bl, struct ncc_op *start, int64_t 
 	return s && n > 1 ? build_node(bl, NCC_ADD, &c->shape, c, s, NULL) : s;
 }
 
-/* How many short rows are fetched as one, so that a table has fewer of them: a power of 2 */
+/* The number of short rows fetched as one, so that a table has fewer of them: a power of 2 */
 static int64_t rows_together(const struct ncc_op *x, int64_t rows, int64_t columns)
 {
 	int64_t n = 1;

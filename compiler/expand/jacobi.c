@@ -25,7 +25,7 @@ struct jacobi {
 	struct ncc_op *floor; /* [rows, 1]: what is nothing to the matrix */
 };
 
-/* What a row carries behind what is rotated, so that an iteration fetches it as a whole */
+/* A row's own data behind what is rotated, so that an iteration fetches it as a whole */
 enum {
 	SQUARE, /* what it has in common with itself: a square of its length, or an eigenvalue */
 	EXCESS, /* the largest excess() of it in this sweep */
@@ -85,7 +85,7 @@ static struct ncc_op *next_partners(const struct jacobi *t, struct ncc_op *x)
 	return build_binary(bl, NCC_SUB, p, build_number(bl, NCC_MUL, over, rounds));
 }
 
-/* How much more than rounding errors is g, which rows with squares (or eigenvalues) a and b share? */
+/* Is g, which rows with squares (or eigenvalues) a and b share, more than rounding errors? */
 static struct ncc_op *excess(const struct jacobi *t, struct ncc_op *a, struct ncc_op *b,
 			     struct ncc_op *g, struct ncc_op *floor)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Where build_fail's and ncc_fail_op's text gives the reason: behind the name, and the place */
+/* The place of the reason in build_fail's and ncc_fail_op's text: behind the name, and the place */
 static size_t reason_of(const struct ncc_build *b, const char *text)
 {
 	char name[100], where[100];

@@ -23,7 +23,7 @@ static struct ncc_op *is_zero(struct ncc_build *bl, struct ncc_op *x)
 	return x ? build_compare(bl, NCC_EQ, x, build_splat(bl, &x->shape, 0)) : NULL;
 }
 
-/* What becomes of the upper words of a counter where the lowest one overflows */
+/* The upper words of a counter whose lowest one overflows */
 static void carried(struct ncc_build *bl, struct ncc_op *const *c, unsigned int n,
 		    struct ncc_op **to)
 {
@@ -250,7 +250,7 @@ static struct ncc_op *as_type(struct ncc_build *bl, struct ncc_op *x, const stru
 	return build_bitcast(bl, x, s->dtype);
 }
 
-/* What is asked of a generator */
+/* A request to a generator */
 struct asked {
 	enum ncc_random by;
 	struct ncc_op *const *key;

@@ -20,7 +20,7 @@ static struct ncc_op *number(struct ncc_build *bl, double v)
 	return ncc_const_scalar(bl->m, NEURON_DT_FP32, v);
 }
 
-/* What one iteration knows of its reflection, each [rows, 1] */
+/* The values of a reflection during its iteration, each [rows, 1] */
 struct reflection {
 	struct ncc_op *alpha, *beta, *tau;
 	struct ncc_op *scale; /* v is this times the column below its first element */

@@ -60,7 +60,7 @@ static struct ncc_op *is_branch(struct hlo_inst *in, struct ncc_op *sel, unsigne
  */
 #define WORTH (1 << 19)
 
-/* What a branch's value cost that was made when `since` operations had been */
+/* The cost of a branch's value that was made when `since` operations had been */
 static uint64_t cost_since(const struct hlo_value *v, unsigned int since)
 {
 	struct ncc_made made;

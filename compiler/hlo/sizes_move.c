@@ -106,7 +106,7 @@ int sizes_slice(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 	return rc ? rc : hlo_give_sizes(in, v, &s);
 }
 
-/* What lies beyond the size becomes padding, so that high padding begins at the size. */
+/* Elements beyond the size become padding, so that high padding begins at the size. */
 int sizes_pad(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	const Ncc__Hlo__PaddingConfig *c = in->p->padding_config;

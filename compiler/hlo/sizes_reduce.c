@@ -79,7 +79,7 @@ static struct ncc_op *count_windows(struct hlo_inst *in, struct ncc_op *size,
 	return build_number(&in->b, NCC_MIN, n, (double)bound);
 }
 
-/* What negative padding cuts off the end does not count. */
+/* Elements that negative padding cuts off the end do not count. */
 static struct ncc_op *less_padding(struct hlo_inst *in, struct ncc_op *size,
 				   const Ncc__Hlo__WindowDimension *w)
 {

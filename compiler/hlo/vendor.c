@@ -198,7 +198,7 @@ static int call_extreme(struct hlo_inst *in, struct hlo_value *v)
 	return rc ? rc : take_one(in, build_reshape(&in->b, x[1], &s), v);
 }
 
-/* What only says something of its operands to a scheduler or to other cores */
+/* Targets that only tell a scheduler or other cores something of their operands */
 static int call_nothing(struct hlo_inst *in, struct hlo_value *v)
 {
 	struct ncc_op *x[HLO_MANY];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What an operation costs, roughly, before it is known how it is computed */
+/* An operation's rough cost, before it is known how it is computed */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -47,7 +47,7 @@ static uint64_t dma_pieces(const struct neff_desc *d)
 
 /*
  * A row that is gathered or scattered takes a descriptor in each of three queues: index, address,
- * bytes (runtime/nrt/gather.c).
+ * bytes (runtime/nrt/model/gather.c).
  */
 uint64_t ncc_desc_time(const struct neuron_costs *cost, const struct neff_desc *d)
 {

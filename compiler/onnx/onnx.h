@@ -135,7 +135,7 @@ struct onnx_node {
 
 typedef struct ncc_op *onnx_op; /* short, since calls of constructors nest */
 
-/* Which operands of an operator may be lists without elements */
+/* Operands of an operator that may be lists without elements */
 enum onnx_empty { ONNX_EMPTY_NONE, ONNX_EMPTY_ANY, ONNX_EMPTY_REST /* all but the first */ };
 
 struct onnx_rule {
@@ -182,7 +182,7 @@ int onnx_refuse(struct onnx_node *n);
 /* Imports a node with operands of which nothing is known, as far as that shows more obstacles. */
 void onnx_blind(struct onnx_node *n);
 bool onnx_is_unknown(const struct onnx_value *v); /* not even its shape is known */
-/* What the operands make of the results */
+/* Marks the results as unknown if an operand is. */
 void onnx_pass_unknown(struct onnx_node *n);
 
 /* node.c */
@@ -245,7 +245,7 @@ bool onnx_same(const struct ncc_op *a, const struct ncc_op *b);
  * the node has neither
  */
 bool onnx_import_dynamic(struct onnx_node *n);
-/* What becomes of v as an output of the model: zeros where there is nothing */
+/* The model's output for v: zeros where there is nothing */
 onnx_op onnx_output(struct onnx_node *n, struct onnx_value *v);
 /* Has a dimension but d a size? NCC_MAX_DIMS: has any? */
 bool onnx_sized_but(const struct onnx_value *v, unsigned int d);
@@ -272,7 +272,7 @@ const struct onnx_taken *onnx_taken_before(const struct onnx_node *n, const stru
 onnx_op onnx_remember(struct onnx_node *n, onnx_op rows, onnx_op from, onnx_op idx);
 /* Of indices that only lie otherwise, or might have counted from the end: those that they are */
 const struct ncc_op *onnx_plain_index(const struct ncc_op *idx);
-/* Where the elements of which keep holds go, which is found once for all who ask */
+/* The destinations of the elements that keep holds, found once for all who ask */
 struct onnx_places {
 	onnx_op keep, to, size;
 	onnx_op coordinates; /* of those, in a tensor of shape `of`; NULL: nobody asked yet */
@@ -284,7 +284,7 @@ struct onnx_places {
  * among those that were kept, and the predicate that kept them
  */
 onnx_op onnx_kept_places(const struct onnx_node *n, const struct ncc_op *idx, onnx_op *keep);
-/* What x, the coordinates of what was kept, has at idx, where it is known without looking; or NULL */
+/* The elements of x, coordinates of what was kept, at idx, if known without looking; or NULL */
 onnx_op onnx_kept_again(const struct onnx_node *n, onnx_op x, const struct ncc_op *idx);
 
 /*
@@ -319,7 +319,7 @@ onnx_op ox_node(struct onnx_node *n, enum ncc_kind kind, const struct ncc_shape 
 		onnx_op b, onnx_op c);
 /* op's attributes are set: verifies and folds it */
 onnx_op ox_done(struct onnx_node *n, onnx_op op);
-/* What expand_* has made of x; it is folded now if x is a constant. */
+/* The result of expand_* for x; it is folded now if x is a constant. */
 onnx_op ox_expanded(struct onnx_node *n, onnx_op op, onnx_op x);
 /* Broadcasts both to their common shape. */
 bool ox_common(struct onnx_node *n, onnx_op *a, onnx_op *b);

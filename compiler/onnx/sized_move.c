@@ -122,7 +122,7 @@ static onnx_op back_from_front(struct onnx_node *n, onnx_op x, unsigned int d)
 	return x ? ox_transpose(n, x, perm) : NULL;
 }
 
-/* Which elements of a part of a concatenation along d are there? */
+/* The elements of a part of a concatenation along d that are there */
 static onnx_op there_along(struct onnx_node *n, const struct onnx_value *v, unsigned int d)
 {
 	const int64_t bound = v->op->shape.dim[d];

@@ -8,7 +8,7 @@
 
 #include "sized.h"
 
-/* What a value becomes: a dimension's number, and its size if it depends on the data */
+/* A dimension of the result: its number, and its size if it depends on the data */
 struct target {
 	unsigned int ndim;
 	int64_t dim[NCC_MAX_DIMS];

@@ -22,7 +22,7 @@ static int64_t listed(struct onnx_node *n, const char *name, unsigned int i, int
 	return otherwise;
 }
 
-/* How many windows there are along spatial dimension i of `size` elements, given its pads */
+/* The number of windows along spatial dimension i of `size` elements, given its pads */
 static onnx_op windows(struct onnx_node *n, onnx_op size, unsigned int i, int64_t kernel,
 		       int64_t pads)
 {

@@ -212,7 +212,7 @@ static int from_raw(const struct reader *r)
 	return rc;
 }
 
-/* How many elements the list of the tensor's type has */
+/* The number of elements of the tensor's list of its type */
 static size_t listed(const Ncc__Onnx__Tensor *t)
 {
 	switch (t->data_type) {
@@ -277,7 +277,7 @@ static int take_shape(const struct reader *r, struct ncc_shape *s)
 	return 0;
 }
 
-/* Where the elements are; a tensor that says much and holds nothing is refused here */
+/* The place of the elements; a tensor that says much and holds nothing is refused here */
 static int find_elements(struct reader *r)
 {
 	const bool pairs = is_nibble(r->t->data_type);

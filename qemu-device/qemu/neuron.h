@@ -57,7 +57,7 @@ typedef struct NeuronBar {
 	MemoryRegion mr;
 } NeuronBar;
 
-/* What sets one chip generation apart */
+/* The differences of one chip generation from another */
 struct NeuronClass {
 	PCIDeviceClass parent_class;
 

@@ -27,7 +27,7 @@ static int engine_set(struct emu_chip *chip, uint8_t user, uint32_t eng, uint32_
 	return ret;
 }
 
-int emu_eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state)
+int emu_eng_set_state(ndlx_device_t *dev, uint32_t eng, uint32_t state)
 {
 	static const uint32_t hw[] = { [0] = NEURON_UDMA_STATE_DISABLE,
 				       [2] = NEURON_UDMA_STATE_NORMAL,
@@ -38,7 +38,7 @@ int emu_eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state)
 	return engine_set(emu_chip(dev), emu_user(dev), eng, hw[state]);
 }
 
-int emu_eng_get_state(ndl_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state)
+int emu_eng_get_state(ndlx_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state)
 {
 	uint64_t base = neuron_gen_address(dev->gen, NEURON_BLOCK_UDMA, eng), addr[2];
 	uint32_t v[2];
@@ -81,7 +81,7 @@ static uint64_t ring_addr(struct emu_chip *chip, uint64_t handle)
 }
 
 /* The lock is held. */
-static void queue_program(struct emu_chip *chip, uint8_t user, const struct ndl_queue_params *p)
+static void queue_program(struct emu_chip *chip, uint8_t user, const struct ndlx_queue_params *p)
 {
 	struct emu_queue *q = &chip->queue[p->eng][p->qid];
 
@@ -102,7 +102,7 @@ static void queue_program(struct emu_chip *chip, uint8_t user, const struct ndl_
 	emu_chunk_hold(chip, old.rx_handle, false);
 }
 
-static int queue_take(struct emu_chip *chip, uint8_t user, const struct ndl_queue_params *p)
+static int queue_take(struct emu_chip *chip, uint8_t user, const struct ndlx_queue_params *p)
 {
 	int ret = queue_check(chip, p->eng, p->qid);
 
@@ -120,7 +120,7 @@ static int queue_take(struct emu_chip *chip, uint8_t user, const struct ndl_queu
 	return ret;
 }
 
-int emu_queue_init(ndl_device_t *dev, const struct ndl_queue_params *p, uint32_t count)
+int emu_queue_init(ndlx_device_t *dev, const struct ndlx_queue_params *p, uint32_t count)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	int ret = 0;
@@ -142,9 +142,9 @@ static int queue_own(struct emu_chip *chip, uint8_t user, uint32_t eng, uint32_t
 	return q->user == user ? 0 : -EACCES;
 }
 
-int emu_queue_release(ndl_device_t *dev, uint32_t eng, uint32_t qid)
+int emu_queue_release(ndlx_device_t *dev, uint32_t eng, uint32_t qid)
 {
-	const struct ndl_queue_params p = { .eng = eng, .qid = qid };
+	const struct ndlx_queue_params p = { .eng = eng, .qid = qid };
 	struct emu_chip *chip = emu_chip(dev);
 	int ret = queue_check(chip, eng, qid);
 
@@ -160,7 +160,7 @@ int emu_queue_release(ndl_device_t *dev, uint32_t eng, uint32_t qid)
 
 void emu_queues_stop(struct emu_chip *chip, uint8_t user)
 {
-	struct ndl_queue_params p = { 0 };
+	struct ndlx_queue_params p = { 0 };
 
 	pthread_mutex_lock(&chip->lock);
 	for (p.eng = 0; p.eng < chip->gen->dma_engines; p.eng++)
@@ -170,7 +170,7 @@ void emu_queues_stop(struct emu_chip *chip, uint8_t user)
 	pthread_mutex_unlock(&chip->lock);
 }
 
-int emu_queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx)
+int emu_queue_start(ndlx_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk *rx_ring = NULL;
@@ -213,7 +213,7 @@ static int half_state(struct emu_chip *chip, uint32_t eng, uint32_t qid, enum nh
 	return 0;
 }
 
-int emu_queue_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
+int emu_queue_state(ndlx_device_t *dev, uint32_t eng, uint32_t qid,
 		    struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx)
 {
 	int ret = queue_check(emu_chip(dev), eng, qid);
@@ -243,7 +243,7 @@ static int descs_check(struct emu_chip *chip, uint8_t user, const uint8_t *d, ui
 	return 0;
 }
 
-int emu_copy_descs(ndl_device_t *dev, uint64_t handle, const void *descs, uint64_t offset,
+int emu_copy_descs(ndlx_device_t *dev, uint64_t handle, const void *descs, uint64_t offset,
 		   uint32_t count, enum neuron_dma_queue_type type)
 {
 	struct emu_chip *chip = emu_chip(dev);
@@ -256,7 +256,7 @@ int emu_copy_descs(ndl_device_t *dev, uint64_t handle, const void *descs, uint64
 		return ret;
 	pthread_mutex_lock(&chip->lock);
 	c = emu_chunk_find(chip, emu_user(dev), handle, &ret);
-	if (c && !ndl_range_ok(offset, size, c->size))
+	if (c && !ndlx_range_ok(offset, size, c->size))
 		ret = -EINVAL;
 	if (!ret && feeds_pe && type == NEURON_DMA_QUEUE_RX)
 		c->feeds_pe = true;
@@ -265,7 +265,7 @@ int emu_copy_descs(ndl_device_t *dev, uint64_t handle, const void *descs, uint64
 		   : emu_buf_copy(dev, handle, (void *)(uintptr_t)descs, offset, size, true, false);
 }
 
-int emu_descs_out(ndl_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_dma_queue_type type,
+int emu_descs_out(ndlx_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_dma_queue_type type,
 		  uint32_t start, uint32_t count, void *descs)
 {
 	struct emu_chip *chip = emu_chip(dev);
@@ -281,7 +281,7 @@ int emu_descs_out(ndl_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_dma
 	handle = type == NEURON_DMA_QUEUE_TX ? q->tx_handle : q->rx_handle;
 	len = type == NEURON_DMA_QUEUE_TX ? q->tx_count : q->rx_count;
 	pthread_mutex_unlock(&chip->lock);
-	if (!ndl_range_ok(start, count, len))
+	if (!ndlx_range_ok(start, count, len))
 		return -EFBIG;
 	return emu_buf_copy(dev, handle, descs, (uint64_t)start * NEURON_UDMA_DESC_SIZE,
 			    (uint64_t)count * NEURON_UDMA_DESC_SIZE, false, false);

@@ -25,15 +25,21 @@ LAYERS: dict[str, list[str]] = {
     "what frameworks load": ["frameworks/pjrt"],
     "what programs share": ["tools/common", "tools/telemetry"],
     "servers": ["runtime/rtd", "runtime/emud"],
-    "runtime and compiler": ["runtime/nrt", "compiler", "compiler/*"],
-    "ways to a chip": ["runtime/ndl", "runtime/neff", "driver", "qemu-device/qemu"],
+    "runtime and compiler": ["runtime/nrt", "runtime/nrt/*", "compiler", "compiler/*"],
+    "ways to a chip": ["runtime/ndl", "driver", "qemu-device/qemu"],
+    "the model file": ["neff"],
     "the chip": ["qemu-device/core", "qemu-device/core/*"],
     "procedures and tables": ["hal", "isa", "machines"],
-    "contracts": ["gen", "include/uapi/neuron"],
+    "contracts": ["gen", "include/nrt", "include/uapi/neuron"],
 }
+# Within a layer, from above: each may include headers of those behind it, and of what lies in lower layers
+FLOORS = [
+    ["runtime/nrt", *(f"runtime/nrt/{room}" for room in (
+        "requests", "ndl", "transport", "load", "execution", "profile", "queue", "model", "memory", "process"))],
+]
 # The public headers of a directory, which lie apart from it
-HEADERS = {"include/neuron/hw": "gen", "include/neuron/isa": "isa", "include/nrt": "runtime/nrt",
-           "include/nrt/nds": "runtime/nrt", "include/ndl": "runtime/nrt"}
+HEADERS = {"include/neuron/hw": "gen", "include/neuron/isa": "isa",
+           "include/nrt/nds": "include/nrt", "include/ndl": "include/nrt"}
 # Made by the build, in no directory of the sources
 GENERATED = re.compile(r"neuron_version\.h|\w+\.pb-c\.h")
 
@@ -128,6 +134,13 @@ def upward(tree: Tree) -> list[str]:
     ]
 
 
+def below(tree: Tree) -> list[str]:
+    """What goes up within a list of FLOORS"""
+    return [what for floors in FLOORS for room, others in tree.graph.items() for other, whats in others.items()
+            if room in floors and other in floors and floors.index(room) > floors.index(other) for what in sorted(whats)] + [
+        f"FLOORS has {room}, which there is not" for floors in FLOORS for room in floors if room not in tree.rooms]
+
+
 def circles(tree: Tree) -> list[str]:
     """The includes of the shortest one."""
     found = circle(tree.graph)
@@ -174,6 +187,7 @@ def main() -> int:
         ("each directory with C files is in one layer", unlisted(tree)),
         ("each include means one file", tree.ambiguous),
         ("no arrow leads upward", upward(tree)),
+        ("none within a layer either, where FLOORS says what lies above", below(tree)),
         ("no circle between directories", circles(tree)),
         ("the picture is the graph", drawn(tree)),
     ]

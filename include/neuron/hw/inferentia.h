@@ -86,7 +86,7 @@
 #define NEURON_REPAIR_PENDING 1
 #define NEURON_REPAIR_FAILED 2
 #define NEURON_MISC_POWER(die) (0x54 + 4 * (die)) /* low 16 basis points, high 16 sample */
-/* Which server the chip is in: NEURON_MISC_SERVER_VALID and its number */
+/* The number of the chip's server, valid with NEURON_MISC_SERVER_VALID */
 #define NEURON_MISC_SERVER 0x70
 #define NEURON_MISC_SERVER_VALID 0x8000u
 #define NEURON_MISC_ACK 0xf0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an instruction costs (docs/isa.md, Costs): isa/cost.c. The numbers are the target's. */
+/* Costs of instructions (docs/isa.md, Costs): isa/cost.c. The numbers are the target's. */
 #ifndef NEURON_ISA_COST_H
 #define NEURON_ISA_COST_H
 

@@ -13,7 +13,7 @@
 
 #include "neuron/isa/table.h"
 
-/* Where the elements of a stream go */
+/* The destination of a stream's elements */
 struct places {
 	unsigned int n;
 	uint64_t addr[NEURON_PACKET_MAX];

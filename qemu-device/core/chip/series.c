@@ -44,7 +44,7 @@ static const uint8_t *cached(const struct ncore_ring *r)
 	return r->work->cache + r->cache_at * NEURON_UDMA_DESC_SIZE;
 }
 
-/* What a half gives to a series: how many pieces there may be */
+/* A half's part of a series: how many pieces there may be */
 static uint32_t series_half(const struct ncore_ring *r, unsigned int half, struct series *e)
 {
 	e->whole[half] = !r->open;

@@ -470,7 +470,7 @@ static void tpb_custom_slice(struct tpb *t, unsigned int e)
 	tpb_decode_head(t, e);
 }
 
-/* Where no instruction is to be found, the engine stops */
+/* An engine that finds no instruction stops */
 static void tpb_head_error(struct tpb *t, unsigned int e)
 {
 	const struct tpb_engine *eng = &t->eng[e];
@@ -566,7 +566,7 @@ bool tpb_runnable(const struct tpb *t)
 	return tpb_next(t) != TPB_NEVER;
 }
 
-/* Where budgets end changes no order: nothing but engines, semaphores and events decides it */
+/* Budgets' ends change no order: nothing but engines, semaphores and events decides it */
 static void tpb_steps(struct tpb *t, uint64_t last, unsigned int budget, bool all)
 {
 	unsigned int env = exec_fp_enter();

@@ -15,7 +15,7 @@
 #include "ncc.h"
 #include "ncc_program.h"
 #include "nrt/nrt_experimental.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 #define RANKS 4
 #define N 12 /* elements of an argument */
