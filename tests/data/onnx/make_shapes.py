@@ -146,6 +146,15 @@ def sequences(to: Path) -> None:
          {k: y[k] for k in "ab"} | {"p": np.array([1], np.int32).reshape(())})
 
 
+def later(to: Path) -> None:
+    """What operator set 28 adds to operators that there were"""
+    for kind in np.int8, np.int16, np.int32:
+        x = {"x": np.array([-17, 17, -1, 100, -100, -3], kind), "z": np.array([2, 2, 9, -1, -1, 40], kind)}
+        for way in "LEFT", "RIGHT":
+            save(to, f"later_shift_{way.lower()}_{np.dtype(kind).name}", [node("BitShift", "x,z", direction=way)], x, opset=28)
+    save(to, "later_space_to_depth", [node("SpaceToDepth", "x", blocksize=2, mode="CRD")], {"x": normal(2, 3, 4, 6)}, opset=28)
+
+
 def refused(to: Path) -> None:
     y = {"a": normal(2, 3), "b": normal(2, 3)}
     made = node("SequenceConstruct", "a,b", "l")
@@ -177,4 +186,5 @@ if __name__ == "__main__":
     groups(destination)
     nibbles(destination)
     sequences(destination)
+    later(destination)
     refused(destination)
