@@ -28,6 +28,10 @@ void onnx_fill_empty(struct onnx_node *n, struct onnx_value *v)
 	struct ncc_shape s = onnx_shape_of(v), number = { .dtype = NEURON_DT_INT32 };
 	int64_t zeros = 0;
 
+	if (v->sequence) {
+		onnx_fail(n, -ENOTSUP, "a sequence, where a tensor is expected");
+		return;
+	}
 	memset(v->size, 0, sizeof(v->size));
 	for (unsigned int d = 0; d < s.ndim; d++) {
 		if (s.dim[d])
