@@ -223,22 +223,31 @@ int emu_queue_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
 	return ret ? ret : half_state(emu_chip(dev), eng, qid, NHAL_S2M, rx);
 }
 
+/* Where the FIFOs of the cores' PEs begin; they have one size. */
+static unsigned int pe_fifos(const struct neuron_gen *gen, uint64_t fifo[NEURON_CORES_MAX])
+{
+	for (unsigned int nc = 0; nc < gen->cores; nc++)
+		fifo[nc] = nhal_fifo_addr(gen, nc, NEURON_ENG_PE);
+	return gen->cores;
+}
+
 /* Checks that descriptors name memory of this process, and notes whether the ring feeds PE. */
 static int descs_check(struct emu_chip *chip, uint8_t user, const uint8_t *d, uint32_t count,
 		       bool *feeds_pe)
 {
+	uint64_t fifo[NEURON_CORES_MAX];
+	const unsigned int n = pe_fifos(chip->gen, fifo);
+
 	*feeds_pe = false;
 	for (uint32_t i = 0; i < count; i++, d += NEURON_UDMA_DESC_SIZE) {
 		uint64_t addr = nhal_desc_addr(d);
-		unsigned int nc;
 
 		if (nhal_addr_is_host(chip->gen, addr) &&
 		    !emu_host_valid(&chip->machine->host, user, nhal_host_physical(chip->gen, addr),
 				    nhal_desc_len(d)))
 			return -EINVAL;
-		if (!nhal_addr_to_core(chip->gen, addr, 1, &nc) &&
-		    nhal_addr_is_fifo(chip->gen, addr, nc, NEURON_ENG_PE))
-			*feeds_pe = true;
+		for (unsigned int nc = 0; nc < n; nc++)
+			*feeds_pe |= addr - fifo[nc] < chip->gen->core.fifo_stride;
 	}
 	return 0;
 }
