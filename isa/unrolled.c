@@ -132,7 +132,7 @@ bool neuron_isa_put_places(const struct neuron_insn *restrict insn, uint64_t *re
 	const uint64_t fields = neuron_isa_ops[insn->opcode].fields;
 	uint64_t w[NEURON_ISA_U64S] = { 0 }, wrong = 0;
 
-	if (fields & (NEURON_FB_RARE | NEURON_FB(WRITE)))
+	if (fields & NEURON_FB_RARE)
 		return false;
 	HEAD_PLACES(PLACE_PUT_IF)
 	OPERAND_PUT(DST)
@@ -140,7 +140,8 @@ bool neuron_isa_put_places(const struct neuron_insn *restrict insn, uint64_t *re
 	OPERAND_PUT(SRC1)
 	OWN_PLACES(PLACE_PUT_IF)
 	LATER_ZERO(PLACE_ZERO)
-	for (size_t at = UNION; at < sizeof(*insn); at += 8)
+	for (size_t at = UNION + (fields & NEURON_FB(WRITE) ? sizeof(insn->write) : 0);
+	     at < sizeof(*insn); at += 8)
 		wrong |= neuron_isa_get_le64((const uint8_t *)insn + at);
 	FIRST_WORD(WORD_STORE)
 	SECOND_WORD(WORD_STORE)
