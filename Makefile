@@ -73,7 +73,7 @@ qemu: | deps ## build QEMU with the device (about three minutes the first time)
 	@$(STEP) 3/4 "QEMU with neuron-inferentia" scripts/build-qemu
 
 guest: programs modules qemu ## build the guest images
-	@$(STEP) 4/4 "guest images" scripts/neuron-vm prepare --build $(REL) --kernel $(KVER)
+	@$(STEP) 4/4 "guest images" neuron-vm/neuron-vm prepare --build $(REL) --kernel $(KVER)
 
 demo: guest ## four chips in a VM: neuron-ls, the daemon, 1,797 digits on 16 cores
 	@scripts/demo --build $(REL) --instance $(INSTANCE)

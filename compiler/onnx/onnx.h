@@ -39,6 +39,9 @@ enum onnx_type {
 	ONNX_FLOAT8E4M3FNUZ,
 	ONNX_FLOAT8E5M2,
 	ONNX_FLOAT8E5M2FNUZ,
+	ONNX_UINT4,
+	ONNX_INT4,
+	ONNX_SEQUENCE = 1000, /* no tensor */
 };
 
 #define ONNX_EXTERNAL 1 /* TensorProto.DataLocation */
@@ -56,11 +59,18 @@ struct onnx_value {
 	 * Of each dimension how many there are, s32, at most the operation's; NULL: all (dynamic.c)
 	 */
 	struct ncc_op *size[NCC_MAX_DIMS];
+	const struct onnx_sequence *sequence; /* of tensors, where type is ONNX_SEQUENCE */
 	/*
 	 * It comes from a node that cannot be imported: op, if there is one, only has its shape
 	 * (refuse.c)
 	 */
 	bool unknown;
+};
+
+/* A sequence, whose length is known when the model is read */
+struct onnx_sequence {
+	unsigned int n;
+	const struct onnx_value **item;
 };
 
 struct onnx_node;
@@ -137,6 +147,7 @@ struct onnx_rule {
 	onnx_op (*formula)(struct onnx_node *n, onnx_op x);
 	onnx_op (*expand)(struct ncc_build *bl, onnx_op x);
 	bool unchanged; /* means the same in operator sets before ONNX_OPSET_MIN */
+	bool sequences; /* takes them as operands */
 	enum onnx_empty empty;
 };
 /* Each table ends with an op_type of NULL. */
@@ -350,6 +361,12 @@ onnx_op ox_normalize(struct onnx_node *n, onnx_op x, uint32_t mask, double epsil
 		     onnx_op *subtracted, onnx_op *scale);
 onnx_op ox_rms_normalize(struct onnx_node *n, onnx_op x, uint32_t mask, double epsilon,
 			 onnx_op *scale);
+
+/*
+ * sample.c: x, [batch, channels, spatial...] (up to three), at places of each spatial dimension,
+ * [batch, ...] in fp32, between its elements linearly and 0 outside: [batch, ..., channels]
+ */
+onnx_op ox_sample(struct onnx_node *n, onnx_op x, const onnx_op *place);
 
 /* dot.c: are the operands floats, or integers of 32 bits, of one type? false: n->rc is set */
 bool ox_multiplies(struct onnx_node *n);

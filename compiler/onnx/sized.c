@@ -28,6 +28,10 @@ void onnx_fill_empty(struct onnx_node *n, struct onnx_value *v)
 	struct ncc_shape s = onnx_shape_of(v), number = { .dtype = NEURON_DT_INT32 };
 	int64_t zeros = 0;
 
+	if (v->sequence) {
+		onnx_fail(n, -ENOTSUP, "a sequence, where a tensor is expected");
+		return;
+	}
 	memset(v->size, 0, sizeof(v->size));
 	for (unsigned int d = 0; d < s.ndim; d++) {
 		if (s.dim[d])
@@ -275,11 +279,6 @@ bool sized_axes(struct onnx_node *n, unsigned int ndim, uint32_t *mask)
 	for (unsigned int i = 0; given && i < count; i++)
 		*mask |= 1u << onnx_axis(n, axes[i], ndim);
 	return given && count && !n->rc;
-}
-
-unsigned int sized_bits_below(uint32_t mask, unsigned int d)
-{
-	return (unsigned int)__builtin_popcount(mask & ((1u << d) - 1));
 }
 
 bool sized_is_nothing(const struct onnx_value *v)

@@ -35,7 +35,6 @@ onnx_op sized_from_start(struct onnx_node *n, onnx_op idx, onnx_op size);
 /* The axes of an operator on tensors of rank ndim, an operand or an attribute; false: there are
  * none */
 bool sized_axes(struct onnx_node *n, unsigned int ndim, uint32_t *mask);
-unsigned int sized_bits_below(uint32_t mask, unsigned int d);
 bool sized_is_nothing(const struct onnx_value *v); /* Is a size known to be 0? */
 
 /* sized_move.c */

@@ -201,6 +201,29 @@ def grouped(to: Path) -> None:
     case("float16", 1, [4, 7], 7, kind=np.float16, **turned)
 
 
+def refused(to: Path) -> None:
+    """What onnxruntime has of these operators and the compiler has not, or what nobody has"""
+    def case(name: str, kind: str, names: str, inputs: dict, outputs: str = "y", **attributes) -> None:
+        given = ",".join(o for o in outputs.split(",") if o)
+        save(to, f"refused_{name}", [ms(kind, names, outputs, num_heads=2, **attributes)], inputs, {}, given, unasked=[normal(2)])
+
+    x = {"x": normal(1, 3, 8), "w": normal(8, 24), "b": normal(24)}
+    case("projected_rotary", "Attention", "x,w,b", x, do_rotary=1)
+    case("projected_buffer", "Attention", "x,w,b,,,,n", x | {"n": np.array([1], np.int32)})
+    case("projected_mask", "Attention", "x,w,b,m", x | {"m": np.ones((1, 1, 5, 5), np.int32)})
+    case("projected_widths", "Attention", "x,w,b", x, qkv_hidden_sizes=[8, 4, 12])
+    q = {"q": normal(1, 3, 8), "k": normal(1, 3, 8), "v": normal(1, 3, 8)}
+    case("many_packed", "MultiHeadAttention", "q", {"q": normal(1, 3, 2, 3, 4)})
+    case("many_packed_keys", "MultiHeadAttention", "q,k,k", q | {"k": normal(1, 3, 2, 2, 4)})
+    case("many_indirect", "MultiHeadAttention", "q,k,v,,,,,,,i", q | {"i": np.zeros((1, 1, 3), np.int32)})
+    group = {"l": np.array([2], np.int32), "t": np.array([3], np.int32)}
+    for name, names, more, attributes in (
+            ("scale", "q,k,v,,,l,t,,,,,,s", {"s": normal(1)}, {}), ("norm", "q,k,v,,,l,t,,,,,,,,s,s", {"s": normal(4)}, {}),
+            ("chunk", "q,k,v,,,l,t,,,,,,,,,,n", {"n": np.array([2], np.int32)}, {}), ("types", "q,k,v,,,l,t", {}, {"k_quant_type": "PER_TENSOR"}),
+            ("shown", "q,k,v,,,l,t", {}, {"qk_output": 1}), ("evicts", "q,k,v,,,l,t", {}, {"sliding_window_cache": 1, "local_window_size": 2})):
+        case(f"grouped_{name}", "GroupQueryAttention", names, q | group | more, kv_num_heads=2, **attributes)
+
+
 if __name__ == "__main__":
     destination = Path(sys.argv[1])
     standard(destination)
@@ -209,3 +232,4 @@ if __name__ == "__main__":
     projected(destination)
     many(destination)
     grouped(destination)
+    refused(destination)

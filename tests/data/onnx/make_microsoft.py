@@ -107,8 +107,21 @@ def bits(to: Path) -> None:
     case("float16", kind=np.float16)
 
 
+def refused(to: Path) -> None:
+    image = {"x": normal(1, 3, 6, 6), "w": normal(4, 3, 3, 3)}
+    save(to, "refused_activation", [ms("FusedConv", "x,w", activation="Elu")], image, unasked=[normal(2)])
+    x, held = {"x": normal(2, 32)}, {"w": np.zeros((4, 2, 8), np.uint8), "s": normal(4, 2), "g": np.zeros(32, np.int32)}
+    sizes = {"K": 32, "N": 4, "block_size": 16}
+    save(to, "refused_bits_order", [ms("MatMulNBits", "x,w,s,,g", bits=4, **sizes)], x, held, unasked=[normal(2)])
+    save(to, "refused_bits_three", [ms("MatMulNBits", "x,w,s", bits=3, **sizes)], x, held, unasked=[normal(2)])
+    save(to, "refused_bits_packed", [ms("MatMulNBits", "x,w,s", bits=4, weight_prepacked=1, **sizes)], x, held, unasked=[normal(2)])
+    save(to, "refused_bits_few", [ms("MatMulNBits", "x,w,s", bits=8, **sizes)], x, held, unasked=[normal(2)])
+    save(to, "refused_bits_data", [ms("MatMulNBits", "x,w,s", bits=4, **sizes)], x | {"w": held["w"]}, {"s": held["s"]}, unasked=[normal(2)])
+
+
 if __name__ == "__main__":
     destination = Path(sys.argv[1])
     norms(destination)
     fused(destination)
     bits(destination)
+    refused(destination)
