@@ -127,6 +127,27 @@ static void of_dot(const struct ncc_follow *f, struct ncc_op **to)
 			*to++ = r->size[d];
 }
 
+/* A slice has the size of a dimension of the operand only if it is whole along it. */
+void sizes_gathered(const struct ncc_gathered *g, struct ncc_op **to)
+{
+	const struct ncc_slices *s = &g->slices;
+	unsigned int of = 0, at = 0;
+
+	for (unsigned int d = 0; d < g->ndim; d++) {
+		if (!has(s->nwindow, s->window, d)) {
+			at += at == s->vector;
+			to[d] = at < g->idx.ndim ? g->idx.size[at] : NULL;
+			at++;
+			continue;
+		}
+		while (of < g->x.ndim && (s->dropped >> of & 1 || has(s->nbatch, s->batch, of)))
+			of++;
+		if (of < g->x.ndim && s->size[of] == g->x.bound[of])
+			to[d] = g->x.size[of];
+		of++;
+	}
+}
+
 /* Beside traits (ir/traits.c): a kind without a row has results of which nothing follows */
 static void (*const rules[NCC_KINDS])(const struct ncc_follow *f, struct ncc_op **to) = {
 	[NCC_BROADCAST] = of_broadcast, [NCC_TRANSPOSE] = of_transpose,	  [NCC_PAD] = of_pad,
