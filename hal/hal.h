@@ -123,10 +123,8 @@ int nhal_bar_to_addr(const struct neuron_gen *gen, unsigned int bar, uint64_t of
 		     uint64_t *addr);
 /* [addr, addr + len) lies inside core nc's window, or a TOP_SP's of it: 0 and nc, else -EINVAL */
 int nhal_addr_to_core(const struct neuron_gen *gen, uint64_t addr, uint64_t len, unsigned int *nc);
-/* The FIFO of an engine of core nc, and whether an address is in it */
+/* The FIFO of an engine of core nc */
 uint64_t nhal_fifo_addr(const struct neuron_gen *gen, unsigned int nc, unsigned int eng);
-bool nhal_addr_is_fifo(const struct neuron_gen *gen, uint64_t addr, unsigned int nc,
-		       unsigned int eng);
 
 /* Device addresses of semaphores and events of a core; the caller checks nc and index */
 uint64_t nhal_sem_addr(const struct neuron_gen *gen, unsigned int nc, enum neuron_sem_access op,

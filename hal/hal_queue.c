@@ -89,20 +89,21 @@ int nhal_descs_check(const struct neuron_gen *gen, const struct nhal_descs *desc
 		     const struct nhal_owner *owner, uint32_t *models)
 {
 	const uint8_t *desc = descs->desc;
+	uint64_t fifo[NEURON_CORES_MAX], addr;
 	unsigned int nc;
-	uint64_t addr;
 	uint32_t i;
 
+	for (nc = 0; nc < gen->cores; nc++)
+		fifo[nc] = nhal_fifo_addr(gen, nc, NEURON_ENG_PE);
 	*models = 0;
 	for (i = 0; i < descs->count; i++, desc += NEURON_UDMA_DESC_SIZE) {
 		addr = nhal_desc_addr(desc);
 		if (nhal_addr_is_host(gen, addr) &&
 		    !owner->has(owner->opaque, addr, nhal_desc_len(desc)))
 			return -EINVAL;
-		if (!descs->rx || nhal_addr_to_core(gen, addr, 1, &nc))
-			continue;
-		if (nhal_addr_is_fifo(gen, addr, nc, NEURON_ENG_PE))
-			*models |= 1u << nc;
+		for (nc = 0; descs->rx && nc < gen->cores; nc++)
+			if (addr - fifo[nc] < gen->core.fifo_stride)
+				*models |= 1u << nc;
 	}
 	return 0;
 }

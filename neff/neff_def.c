@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sgNN/def.json and the engine JSON files, in the official field names (docs/neff.md): from a
- * struct neff_subgraph and back. Reading checks types, names and ranges of the values; whether the
- * pieces fit each other is checked by neff_check.c.
+ * sgNN/def.json and the engine JSON files, in the official field names (docs/neff.md): a struct
+ * neff_subgraph of both, and the former of one; neff_engine.c writes the latter. Reading checks
+ * types, names and ranges of the values; whether the pieces fit each other is checked by
+ * neff_check.c.
  */
 #include "neff_priv.h"
 #include "neff_custom.h"
@@ -67,119 +68,6 @@ json_t *neff_def_to_json(const struct neff_model *model, const struct neff_subgr
 		json_object_set_new(root, key, json_string(file));
 	}
 	return root;
-}
-
-static void pattern_to_json(const struct neff_subgraph *sg, const struct neff_pattern *p,
-			    const char *side, json_t *o)
-{
-	json_t *steps = json_array(), *sizes = json_array();
-	char key[16];
-
-	for (unsigned int d = 0; d < p->ndim; d++) {
-		json_array_append_new(steps, json_integer(p->step[d]));
-		json_array_append_new(sizes, json_integer((json_int_t)p->size[d]));
-	}
-	json_object_set_new(o, side, json_string(sg->vars[p->var].name));
-	snprintf(key, sizeof(key), "%s_off", side);
-	json_object_set_new(o, key, json_integer((json_int_t)p->offset));
-	snprintf(key, sizeof(key), "%s_steps", side);
-	json_object_set_new(o, key, steps);
-	snprintf(key, sizeof(key), "%s_sizes", side);
-	json_object_set_new(o, key, sizes);
-}
-
-static const char *const ops[] = {
-	[NEFF_COPY] = "copy",
-	[NEFF_GATHER] = "gather",
-	[NEFF_SCATTER] = "scatter",
-	[NEFF_CAST] = "cast",
-	[NEFF_ADD] = "add",
-	[NEFF_MIN] = "min",
-	[NEFF_MAX] = "max",
-	[NEFF_COMPRESS] = "compress",
-	[NEFF_DECOMPRESS] = "decompress",
-	[NEFF_TRANSPOSE] = "transpose",
-};
-
-/* Has it a list of sources? */
-static bool has_list(const struct neff_desc *d)
-{
-	return d->op >= NEFF_ADD && d->op <= NEFF_MAX;
-}
-
-static void index_to_json(const struct neff_subgraph *sg, const struct neff_desc *d, json_t *o)
-{
-	json_object_set_new(o, "op", json_string(ops[d->op]));
-	json_object_set_new(o, "index", json_string(sg->vars[d->index].name));
-	json_object_set_new(o, "index_off", json_integer((json_int_t)d->index_off));
-}
-
-static void transpose_to_json(const struct neff_desc *d, json_t *o)
-{
-	const int size = (int)neff_dtype_size(d->to_dtype);
-
-	json_object_set_new(o, "op", json_string(ops[d->op]));
-	json_object_set_new(o, "transpose_element_size", json_integer(size));
-	json_object_set_new(o, "transpose_shape",
-			    json_pack("[i, i, i, i]", (int)d->shape[0], (int)d->shape[1],
-				      (int)d->shape[2], (int)d->shape[3]));
-}
-
-/* A sum's sources are a list, a conversion's only one is not */
-static void compute_to_json(const struct neff_subgraph *sg, const struct neff_desc *d, json_t *o)
-{
-	json_t *list = json_array();
-
-	json_object_set_new(o, "op", json_string(ops[d->op]));
-	json_object_set_new(o, "from_dtype", json_string(neff_dtype_name(d->from_dtype)));
-	json_object_set_new(o, "to_dtype", json_string(neff_dtype_name(d->to_dtype)));
-	for (unsigned int i = 0; i <= d->nmore && has_list(d); i++) {
-		json_t *source = json_object();
-
-		pattern_to_json(sg, i ? &d->more[i - 1] : &d->from, "from", source);
-		json_array_append_new(list, source);
-	}
-	if (has_list(d))
-		json_object_set(o, "from_arr", list);
-	json_decref(list);
-}
-
-static json_t *dma_to_json(const struct neff_subgraph *sg, const struct neff_dma *dma)
-{
-	json_t *o = json_object(), *list = json_array();
-
-	json_object_set_new(o, "id", json_integer(dma->id));
-	json_object_set_new(o, "queue", json_string(sg->queues[dma->queue].name));
-	if (dma->semaphore >= 0)
-		json_object_set_new(o, "semaphore", json_integer(dma->semaphore));
-	for (unsigned int i = 0; i < dma->ndesc; i++) {
-		json_t *d = json_object();
-
-		if (!has_list(&dma->desc[i]))
-			pattern_to_json(sg, &dma->desc[i].from, "from", d);
-		pattern_to_json(sg, &dma->desc[i].to, "to", d);
-		if (neff_indexed(&dma->desc[i]))
-			index_to_json(sg, &dma->desc[i], d);
-		if (dma->desc[i].op == NEFF_TRANSPOSE)
-			transpose_to_json(&dma->desc[i], d);
-		else if (neff_computes(&dma->desc[i]))
-			compute_to_json(sg, &dma->desc[i], d);
-		json_array_append_new(list, d);
-	}
-	json_object_set_new(o, "desc", list);
-	return o;
-}
-
-json_t *neff_engine_to_json(const struct neff_subgraph *sg, unsigned int eng)
-{
-	json_t *list = json_array();
-
-	for (unsigned int i = 0; i < sg->engine[eng].ndma; i++)
-		json_array_append_new(list, dma_to_json(sg, &sg->engine[eng].dma[i]));
-	if (eng == NEURON_ENG_GPSIMD && sg->ncustom)
-		return json_pack("{s:o, s:o, s:[]}", "dma", list, "custom", neff_custom_to_json(sg),
-				 "instr");
-	return json_pack("{s:o, s:[]}", "dma", list, "instr");
 }
 
 /* Reading */
@@ -498,7 +386,7 @@ static int compute_read(const struct neff_where *w, const json_t *o, struct neff
 	ret = ret ? ret : dtype_read(w, o, "from_dtype", &d->from_dtype);
 	ret = ret ? ret : dtype_read(w, o, "to_dtype", &d->to_dtype);
 	ret = ret ? ret : pattern_read(w, o, "to", &d->to);
-	if (ret || !has_list(d))
+	if (ret || !neff_has_list(d))
 		return ret ? ret : pattern_read(w, o, "from", &d->from);
 	if (n < 1 || n > NEURON_DMA_SOURCES_MAX)
 		return neff_fail(w->err, "%s: %s: 'from_arr' is not a list of 1 to %u sources",
@@ -517,17 +405,13 @@ static int desc_read(const struct neff_where *w, const json_t *o, struct neff_de
 {
 	const json_t *op = json_object_get(o, "op");
 	const char *name = op ? json_string_value(op) : "copy";
-	unsigned int kind = 0;
 	int ret;
 
-	while (name && kind < sizeof(ops) / sizeof(ops[0]) && strcmp(ops[kind], name))
-		kind++;
-	if (!name || kind == sizeof(ops) / sizeof(ops[0]))
+	if (!name || !neff_op_from_name(name, &d->op))
 		return neff_fail(w->err,
 				 "%s: %s: 'op' is none of 'copy', 'gather', 'scatter', 'cast', "
 				 "'add', 'min', 'max', 'compress', 'decompress' and 'transpose'",
 				 w->member, w->what);
-	d->op = (enum neff_op)kind;
 	if (neff_computes(d))
 		return d->op == NEFF_TRANSPOSE ? transpose_read(w, o, d) : compute_read(w, o, d);
 	ret = pattern_read(w, o, "from", &d->from);

@@ -41,6 +41,19 @@ static const char *const queue_types[] = {
 	[NEFF_QUEUE_DATA] = "data",
 };
 
+static const char *const op_names[] = {
+	[NEFF_COPY] = "copy",
+	[NEFF_GATHER] = "gather",
+	[NEFF_SCATTER] = "scatter",
+	[NEFF_CAST] = "cast",
+	[NEFF_ADD] = "add",
+	[NEFF_MIN] = "min",
+	[NEFF_MAX] = "max",
+	[NEFF_COMPRESS] = "compress",
+	[NEFF_DECOMPRESS] = "decompress",
+	[NEFF_TRANSPOSE] = "transpose",
+};
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static int find(const char *const *names, size_t n, const char *name)
@@ -74,6 +87,19 @@ bool neff_queue_type_from_name(const char *name, enum neff_queue_type *type)
 	int i = find(queue_types, COUNT(queue_types), name);
 
 	*type = i < 0 ? NEFF_QUEUE_IN : (enum neff_queue_type)i;
+	return i >= 0;
+}
+
+const char *neff_op_name(enum neff_op op)
+{
+	return op_names[op];
+}
+
+bool neff_op_from_name(const char *name, enum neff_op *op)
+{
+	int i = find(op_names, COUNT(op_names), name);
+
+	*op = i < 0 ? NEFF_COPY : (enum neff_op)i;
 	return i >= 0;
 }
 

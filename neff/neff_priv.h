@@ -31,6 +31,13 @@ const char *neff_var_type_name(enum neff_var_type type);
 bool neff_var_type_from_name(const char *name, enum neff_var_type *type);
 const char *neff_queue_type_name(enum neff_queue_type type);
 bool neff_queue_type_from_name(const char *name, enum neff_queue_type *type);
+const char *neff_op_name(enum neff_op op);
+bool neff_op_from_name(const char *name, enum neff_op *op);
+/* Has it a list of sources? */
+static inline bool neff_has_list(const struct neff_desc *d)
+{
+	return d->op >= NEFF_ADD && d->op <= NEFF_MAX;
+}
 /*
  * True for 1 to 64 bytes of letters, digits, '_', '-' and '.' that do not start with '.', for files
  * and graphs
@@ -77,7 +84,6 @@ static inline unsigned int neff_program_semaphores(const struct neff_model *mode
 int neff_check_stages(const struct neff_model *model, struct neff_error *err);
 /* Subgraphs from and to JSON (neff_def.c, neff_graph.c) */
 json_t *neff_def_to_json(const struct neff_model *model, const struct neff_subgraph *sg);
-json_t *neff_engine_to_json(const struct neff_subgraph *sg, unsigned int eng);
 json_t *neff_graph_to_json(const struct neff_model *model);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include "neff_calls.h"
 #include "neff_custom.h"
-#include "neff_gzip.h"
+#include "neff_engine.h"
 #include "neff_priv.h"
 #include "neff_read.h"
 
@@ -56,21 +56,31 @@ static struct member *member_add(struct members *m, const char *dir, const char 
 	return e;
 }
 
-static int member_json(struct members *m, const char *dir, const char *name, json_t *json,
-		       size_t flags, struct neff_error *err)
+/* Adds a text, which is the member's, and is taken also on failure. */
+static int member_text(struct members *m, const char *dir, const char *name, char *text,
+		       struct neff_error *err)
 {
-	struct member *e = json ? member_add(m, dir, name) : NULL;
+	struct member *e = text ? member_add(m, dir, name) : NULL;
 	uint64_t cost;
 
-	if (e)
-		e->owned = json_dumps(json, flags | JSON_ENSURE_ASCII);
-	json_decref(json);
-	if (!e || !e->owned)
+	if (!e) {
+		free(text);
 		return neff_nomem(err);
-	e->data = e->owned;
-	e->size = strlen(e->owned);
+	}
+	e->owned = text;
+	e->data = text;
+	e->size = strlen(text);
 	m->json += e->size;
 	return neff_json_fits(e->name, e->data, e->size, &cost, err);
+}
+
+static int member_json(struct members *m, const char *dir, const char *name, json_t *json,
+		       struct neff_error *err)
+{
+	char *text = json ? json_dumps(json, JSON_INDENT(1) | JSON_ENSURE_ASCII) : NULL;
+
+	json_decref(json);
+	return member_text(m, dir, name, text, err);
 }
 
 static int member_data(struct members *m, const char *dir, const char *name, const void *data,
@@ -88,13 +98,18 @@ static int member_data(struct members *m, const char *dir, const char *name, con
 static int add_engine(struct members *m, const struct neff_subgraph *sg, unsigned int eng,
 		      const char *key, struct neff_error *err)
 {
+	struct neff_bytes text = { 0 };
 	char name[16];
 	int ret;
 
 	if (!sg->engine[eng].instr)
 		return 0;
+	if (neff_engine_text(sg, eng, &text)) {
+		free(text.data);
+		return neff_nomem(err);
+	}
 	snprintf(name, sizeof(name), "%s.json", key);
-	ret = member_json(m, sg->name, name, neff_engine_to_json(sg, eng), JSON_COMPACT, err);
+	ret = member_text(m, sg->name, name, (char *)text.data, err);
 	if (ret)
 		return ret;
 	snprintf(name, sizeof(name), "%s.bin", key);
@@ -106,8 +121,7 @@ static int add_subgraph(struct members *m, const struct neff_model *model,
 			const struct neff_subgraph *sg, struct neff_error *err)
 {
 	const struct neuron_target *target = model->target;
-	int ret = member_json(m, sg->name, "def.json", neff_def_to_json(model, sg), JSON_INDENT(1),
-			      err);
+	int ret = member_json(m, sg->name, "def.json", neff_def_to_json(model, sg), err);
 
 	for (unsigned int e = 0; !ret && e < target->engines; e++)
 		ret = add_engine(m, sg, e, target->engine[e].name, err);
@@ -161,11 +175,10 @@ static json_t *kelf_to_json(const struct neff_model *model)
 
 static int add_all(struct members *m, const struct neff_model *model, struct neff_error *err)
 {
-	int ret = member_json(m, "", "kelf-0.json", kelf_to_json(model), JSON_INDENT(1), err);
+	int ret = member_json(m, "", "kelf-0.json", kelf_to_json(model), err);
 
 	if (!ret)
-		ret = member_json(m, "", "neff.json", neff_graph_to_json(model), JSON_INDENT(1),
-				  err);
+		ret = member_json(m, "", "neff.json", neff_graph_to_json(model), err);
 	m->json += model->info_json ? strlen(model->info_json) : 0;
 	if (!ret && model->info_json)
 		ret = member_data(m, "", "info.json", model->info_json, strlen(model->info_json),

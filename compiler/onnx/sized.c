@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build/sizes.h"
 #include "sized.h"
 
 struct ncc_shape onnx_shape_of(const struct onnx_value *v)
@@ -27,6 +28,10 @@ void onnx_fill_empty(struct onnx_node *n, struct onnx_value *v)
 	struct ncc_shape s = onnx_shape_of(v), number = { .dtype = NEURON_DT_INT32 };
 	int64_t zeros = 0;
 
+	if (v->sequence) {
+		onnx_fail(n, -ENOTSUP, "a sequence, where a tensor is expected");
+		return;
+	}
 	memset(v->size, 0, sizeof(v->size));
 	for (unsigned int d = 0; d < s.ndim; d++) {
 		if (s.dim[d])
@@ -152,6 +157,14 @@ void sized_import(struct onnx_node *n, onnx_op const *size)
 		if (v.op)
 			onnx_give_sizes(n, i, v.op, v.type, size);
 	}
+}
+
+void sized_follow(struct onnx_node *n, const struct ncc_op *op, const struct onnx_value *v,
+		  onnx_op *size)
+{
+	const struct ncc_sizes x = sizes_of(&v->op->shape, v->size);
+
+	sizes_follow(&(struct ncc_follow){ .bl = onnx_now(n), .op = op, .in = &x }, size);
 }
 
 onnx_op sized_both(struct onnx_node *n, onnx_op a, onnx_op b)

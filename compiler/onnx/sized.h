@@ -15,6 +15,9 @@ void sized_refuse_but(struct onnx_node *n, unsigned int i, unsigned int d);
 void sized_refuse(struct onnx_node *n, unsigned int i);
 /* Runs the operator's own import on the bounds; its results have these sizes. */
 void sized_import(struct onnx_node *n, onnx_op const *size);
+/* The sizes of what an operation of the IR, of which the attributes count, makes of v */
+void sized_follow(struct onnx_node *n, const struct ncc_op *op, const struct onnx_value *v,
+		  onnx_op *size);
 /* a, or b if that is NULL; both must be the same number. */
 onnx_op sized_both(struct onnx_node *n, onnx_op a, onnx_op b);
 /*

@@ -134,11 +134,6 @@ START_TEST(cores)
 			uint64_t fifo = core_of(i) + GEN(TPB_FIFO)(eng);
 
 			ck_assert_uint_eq(nhal_fifo_addr(GEN_PTR, i, eng), fifo);
-			ck_assert(nhal_addr_is_fifo(GEN_PTR, fifo, i, eng));
-			ck_assert(
-				nhal_addr_is_fifo(GEN_PTR, fifo + GEN(TPB_FIFO_SIZE) - 1, i, eng));
-			ck_assert(!nhal_addr_is_fifo(GEN_PTR, fifo - 1, i, eng));
-			ck_assert(!nhal_addr_is_fifo(GEN_PTR, fifo + GEN(TPB_FIFO_SIZE), i, eng));
 		}
 	}
 	ck_assert_int_eq(nhal_addr_to_core(GEN_PTR, core_of(GEN_LAST_CORE) + GEN(TPB_SIZE), 4, &nc),
@@ -398,6 +393,47 @@ START_TEST(slots)
 }
 END_TEST
 
+/* Host memory that the owner of descriptors has: one page */
+static bool has_page(void *opaque, uint64_t addr, uint32_t len)
+{
+	const uint64_t *page = opaque;
+
+	return addr >= *page && addr + len <= *page + 4096;
+}
+
+/* Descriptors name host memory of their owner, and feed the PEs into whose FIFOs they write. */
+START_TEST(descriptors)
+{
+	uint64_t page = nhal_host_addr(GEN_PTR, 0x12345000);
+	const struct nhal_owner owner = { has_page, &page };
+	uint8_t desc[3][NEURON_UDMA_DESC_SIZE] = { 0 };
+	struct nhal_descs descs = { desc, 3, true };
+	uint32_t models;
+
+	for (unsigned int i = 0; i < GEN(NC_PER_DEVICE); i++) {
+		uint64_t fifo = core_of(i) + GEN(TPB_FIFO)(NEURON_ENG_PE);
+
+		nhal_desc_rx(desc[0], page + 4032, 64, 1);
+		nhal_desc_rx(desc[1], fifo - 1, 1, 1);
+		nhal_desc_rx(desc[2], fifo + GEN(TPB_FIFO_SIZE), 64, 1);
+		ck_assert_int_eq(nhal_descs_check(GEN_PTR, &descs, &owner, &models), 0);
+		ck_assert_uint_eq(models & 1u << i, 0);
+		nhal_desc_rx(desc[1], fifo, 64, 1);
+		ck_assert_int_eq(nhal_descs_check(GEN_PTR, &descs, &owner, &models), 0);
+		ck_assert_uint_eq(models, 1u << i);
+		nhal_desc_rx(desc[1], fifo + GEN(TPB_FIFO_SIZE) - 1, 1, 1);
+		ck_assert_int_eq(nhal_descs_check(GEN_PTR, &descs, &owner, &models), 0);
+		ck_assert_uint_eq(models, 1u << i);
+		descs.rx = false;
+		ck_assert_int_eq(nhal_descs_check(GEN_PTR, &descs, &owner, &models), 0);
+		ck_assert_uint_eq(models, 0);
+		descs.rx = true;
+	}
+	nhal_desc_rx(desc[0], page + 4032, 65, 1);
+	ck_assert_int_eq(nhal_descs_check(GEN_PTR, &descs, &owner, &models), -EINVAL);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("hal-places");
@@ -420,6 +456,7 @@ int main(void)
 	tcase_add_test(tc, copy_ring);
 	tcase_add_test(tc, notifications);
 	tcase_add_test(tc, slots);
+	tcase_add_test(tc, descriptors);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
