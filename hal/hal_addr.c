@@ -85,12 +85,6 @@ uint64_t nhal_fifo_addr(const struct neuron_gen *gen, unsigned int nc, unsigned 
 	return nhal_core_addr(gen, nc) + gen->core.fifo + eng * gen->core.fifo_stride;
 }
 
-bool nhal_addr_is_fifo(const struct neuron_gen *gen, uint64_t addr, unsigned int nc,
-		       unsigned int eng)
-{
-	return inside(addr, 1, nhal_fifo_addr(gen, nc, eng), gen->core.fifo_stride);
-}
-
 uint64_t nhal_sem_addr(const struct neuron_gen *gen, unsigned int nc, enum neuron_sem_access op,
 		       unsigned int index)
 {

@@ -138,3 +138,18 @@ int neff_json_take(struct neff_reader *r, const char *name, const uint8_t *text,
 		return ret;
 	return neff_take(r, *cost + JSON_KEPT * size);
 }
+
+int neff_text_take(struct neff_reader *r, size_t size)
+{
+	if (size > JSON_MEMBER_MAX || r->json_read + size > r->limits.max_json ||
+	    neff_take(r, JSON_KEPT * size))
+		return -ENOMEM;
+	r->json_read += size;
+	return 0;
+}
+
+void neff_text_give(struct neff_reader *r, size_t size)
+{
+	r->json_read -= size;
+	neff_give(r, JSON_KEPT * size);
+}

@@ -6,6 +6,7 @@
  */
 #include "neff_calls.h"
 #include "neff_custom.h"
+#include "neff_engine.h"
 #include "neff_read.h"
 
 #include <archive.h>
@@ -76,6 +77,20 @@ static int engine_file(struct neff_reader *r, const struct neff_subgraph *sg, co
 	return 0;
 }
 
+/* An engine's JSON as libneff writes it; false: it is read as any other */
+static bool engine_quick(struct neff_reader *r, const struct neuron_target *target,
+			 struct neff_subgraph *sg, unsigned int eng, const char *path)
+{
+	const struct neff_member *m = neff_member_find(r, path);
+
+	if (!m || neff_text_take(r, m->size))
+		return false;
+	if (neff_engine_quick((const char *)m->data, m->size, target, sg, eng))
+		return true;
+	neff_text_give(r, m->size);
+	return false;
+}
+
 static int engine_load(struct neff_reader *r, const struct neuron_target *target,
 		       struct neff_subgraph *sg, const json_t *def, unsigned int eng)
 {
@@ -93,6 +108,9 @@ static int engine_load(struct neff_reader *r, const struct neuron_target *target
 	ret = engine_file(r, sg, def, target->engine[eng].name, path);
 	if (ret)
 		return ret < 0 ? ret : 0;
+	ret = neff_stop(&r->limits, r->err);
+	if (ret || engine_quick(r, target, sg, eng, path))
+		return ret;
 	ret = json_member(r, path, &root, &cost);
 	if (ret)
 		return ret;

@@ -60,6 +60,11 @@ int neff_json_fits(const char *name, const void *text, size_t size, uint64_t *co
 int neff_json_take(struct neff_reader *r, const char *name, const uint8_t *text, size_t size,
 		   uint64_t *cost);
 
+/* The same of a text that needs no tree; 0, or it is too much. neff_text_give: it was none after
+ * all */
+int neff_text_take(struct neff_reader *r, size_t size);
+void neff_text_give(struct neff_reader *r, size_t size);
+
 int neff_def_read(const char *member, const json_t *root, const struct neuron_target *target,
 		  struct neff_subgraph *sg, struct neff_error *err);
 int neff_engine_read(const char *member, const json_t *root, const struct neuron_target *target,

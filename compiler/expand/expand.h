@@ -6,7 +6,7 @@
 #ifndef NCC_EXPAND_H
 #define NCC_EXPAND_H
 
-#include "build.h"
+#include "build/build.h"
 
 /* math.c: fp32 operands and results of one shape, whatever --auto-cast all says */
 struct ncc_op *expand_round_even(struct ncc_build *bl, struct ncc_op *x);

@@ -101,20 +101,11 @@ static struct ncc_op *rows_of_parts(struct ncc_build *bl, struct ncc_op *idx, st
 static struct ncc_op *pad_to(struct ncc_build *bl, struct ncc_op *v, const struct ncc_shape *to,
 			     const int64_t *start)
 {
-	struct ncc_op *zero = v ? ncc_const_scalar(bl->m, v->shape.dtype, 0) : NULL, *op;
-	struct ncc_shape s = *to;
+	int64_t high[NCC_MAX_DIMS];
 
-	if (!zero)
-		return NULL;
-	zero->shape.pred = v->shape.pred;
-	s.dtype = v->shape.dtype;
-	s.pred = v->shape.pred;
-	op = build_node(bl, NCC_PAD, &s, v, zero, NULL);
-	for (unsigned int d = 0; op && d < s.ndim; d++) {
-		op->low[d] = start[d];
-		op->high[d] = s.dim[d] - start[d] - v->shape.dim[d];
-	}
-	return op;
+	for (unsigned int d = 0; v && d < to->ndim; d++)
+		high[d] = to->dim[d] - start[d] - v->shape.dim[d];
+	return v ? build_pad(bl, v, build_scalar(bl, &v->shape, 0), start, high) : NULL;
 }
 
 /*

@@ -44,7 +44,7 @@ static struct ncc_op *is_branch(struct hlo_inst *in, struct ncc_op *sel, unsigne
 	struct ncc_op *p = NULL;
 
 	if (sel->shape.pred)
-		return i ? build_node(&in->b, NCC_NOT, &sel->shape, sel, NULL, NULL) : sel;
+		return i ? build_unary(&in->b, NCC_NOT, sel) : sel;
 	if (i + 1 < n)
 		return build_compare(&in->b, NCC_EQ, sel, build_splat(&in->b, &sel->shape, i));
 	for (unsigned int k = 0; k + 1 < n; k++)

@@ -90,6 +90,8 @@ static int check_descs(const struct ncc_prog *p, struct ncc_error *err)
 	uint64_t all = 0;
 	int rc = 0;
 
+	if (ncc_few_descs(p))
+		return 0;
 	for (unsigned int i = 0; i < p->ndma && !rc; i++)
 		rc = ncc_count_descs(p->target, &p->dma[i], &d[p->dma[i].queue]);
 	for (unsigned int q = 0; q < NCC_QUEUES; q++)

@@ -145,6 +145,8 @@ struct ncc_descs {
 /* Adds those of a DMA. -E2BIG: there are more than a queue has room for */
 int ncc_count_descs(const struct neuron_target *target, const struct neff_dma *dma,
 		    struct ncc_descs *d);
+/* Are they so few that no loader refuses them? A quick answer, whose no may be wrong */
+bool ncc_few_descs(const struct ncc_prog *p);
 /* Before ncc_schedule: DMAs for which the queue of data has no room go to another one. */
 void ncc_spread_queues(struct ncc_prog *p);
 

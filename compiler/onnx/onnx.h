@@ -3,21 +3,19 @@
  * Private to the ONNX front end: import.c reads a model, node by node; scope.c and graph.c keep the
  * names and graphs in it, tensor.c and external.c read constants, node.c a node's
  * attributes and operands.
- * build.c makes operations of the tensor IR, and the other files import the operators, with a table
- * of them each (operators.c).
+ * ox.h has the constructors of operations of the tensor IR, and the other files import the
+ * operators, with a table of them each (operators.c).
  */
 #ifndef NCC_ONNX_H
 #define NCC_ONNX_H
 
 #include "expand/expand.h"
-#include "expand/obstacles.h"
+#include "build/obstacles.h"
 #include "onnx/onnx.pb-c.h"
 
 #define ONNX_OPSET_MIN 6
 #define ONNX_MAX_CALLS 32 /* depth of functions and graphs */
-#define ONNX_MAX_FOLD (1 << 22) /* elements of an operation that is computed while importing */
-#define ONNX_MAX_FOLDED (1 << 28) /* elements of all of them */
-#define ONNX_MAX_DATA (1 << 24) /* elements of a constant that an importer makes */
+#define ONNX_MAX_DATA NCC_MAX_DATA /* elements of a constant that an importer makes */
 #define ONNX_MAX_OUTPUTS 256 /* of a node */
 #define ONNX_MAX_ITERATIONS 4096 /* iterations of a loop that is unrolled */
 
@@ -108,14 +106,16 @@ struct onnx_import {
 };
 
 /*
- * A node being imported. Operators call the constructors of build.c. The first that fails sets rc
+ * A node being imported. Operators call the constructors of ox.h. The first that fails sets rc
  * and err and returns NULL; NULL as an operand gives NULL, so only rc need be checked.
  */
 struct onnx_node {
 	struct onnx_import *imp;
 	const Ncc__Onnx__Node *p;
 	const struct onnx_rule *rule;
-	struct ncc_build b; /* for build_* and expand_* */
+	struct ncc_build b; /* for expand_*, and what is left to the passes */
+	struct ncc_build checked; /* onnx_now's */
+	struct ncc_now now;
 	struct onnx_scope *scope;
 	/*
 	 * The node that calls the function: its attributes give the values of those that refer to
@@ -314,34 +314,16 @@ onnx_op ox_float8(struct onnx_node *n, onnx_op x, onnx_op sign, int32_t type, bo
 int onnx_external(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char *name,
 		  size_t size, const uint8_t **raw);
 
-/* build.c: see struct onnx_node */
-onnx_op ox_node(struct onnx_node *n, enum ncc_kind kind, const struct ncc_shape *s, onnx_op a,
-		onnx_op b, onnx_op c);
-/* op's attributes are set: verifies and folds it */
-onnx_op ox_done(struct onnx_node *n, onnx_op op);
-/* The result of expand_* for x; it is folded now if x is a constant. */
-onnx_op ox_expanded(struct onnx_node *n, onnx_op op, onnx_op x);
-/* Broadcasts both to their common shape. */
-bool ox_common(struct onnx_node *n, onnx_op *a, onnx_op *b);
-onnx_op ox_scalar(struct onnx_node *n, const struct ncc_shape *like, double v);
-onnx_op ox_number(struct onnx_node *n, double v); /* in fp32 */
-onnx_op ox_data(struct onnx_node *n, const struct ncc_shape *s); /* a constant to fill in */
-/* The smallest and the largest number of a type */
-double ox_least(const struct ncc_shape *s);
-double ox_most(const struct ncc_shape *s);
-onnx_op ox_iota(struct onnx_node *n, uint8_t dtype, int64_t count);
-onnx_op ox_un(struct onnx_node *n, enum ncc_kind kind, onnx_op a);
-onnx_op ox_bin(struct onnx_node *n, enum ncc_kind kind, onnx_op a, onnx_op b); /* broadcasts */
-onnx_op ox_binc(struct onnx_node *n, enum ncc_kind kind, onnx_op a, double v);
-onnx_op ox_select(struct onnx_node *n, onnx_op p, onnx_op a, onnx_op b); /* broadcasts */
+/*
+ * build.c: the builder that checks and computes what it makes for the node, by the constructors of
+ * compiler/build; ox.h has a short name for each of them
+ */
+struct ncc_build *onnx_now(struct onnx_node *n);
 #define ONNX_EXACT_MOST (1 << 24) /* whole numbers up to it are exact in fp32 */
+/* ONNX's conversion of any type to any */
 onnx_op ox_cast(struct onnx_node *n, onnx_op a, uint8_t dtype, bool pred);
 onnx_op ox_cast_like(struct onnx_node *n, onnx_op a, onnx_op like);
 onnx_op ox_f32(struct onnx_node *n, onnx_op a);
-onnx_op ox_expand(struct onnx_node *n, onnx_op a, unsigned int ndim, const int64_t *dim);
-onnx_op ox_spread(struct onnx_node *n, onnx_op a, const struct ncc_shape *s, const uint8_t *map);
-onnx_op ox_reshape(struct onnx_node *n, onnx_op a, unsigned int ndim, const int64_t *dim);
-onnx_op ox_insert(struct onnx_node *n, onnx_op x, unsigned int at); /* a dimension of 1 */
 /*
  * index.c: the index of the best element along axis, by NCC_MAX or NCC_MIN, with that dimension as
  * 1. As in onnxruntime nothing is better than a NaN that comes first, whose index is `otherwise`,
@@ -353,18 +335,6 @@ onnx_op ox_best_place(struct onnx_node *n, onnx_op x, unsigned int axis, enum nc
 onnx_op onnx_covered(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
 /* The list of which idx has number i at index i of dimension d, whatever the others; or NULL */
 onnx_op onnx_index_rows(onnx_op idx, unsigned int d);
-onnx_op ox_transpose(struct onnx_node *n, onnx_op a, const uint8_t *perm);
-onnx_op ox_slice(struct onnx_node *n, onnx_op a, unsigned int axis, int64_t start, int64_t count,
-		 int64_t stride);
-onnx_op ox_reverse(struct onnx_node *n, onnx_op a, unsigned int axis);
-onnx_op ox_concat(struct onnx_node *n, onnx_op *part, unsigned int count, unsigned int axis);
-onnx_op ox_pad(struct onnx_node *n, onnx_op a, onnx_op value, const int64_t *low,
-	       const int64_t *high);
-onnx_op ox_dot(struct onnx_node *n, onnx_op a, onnx_op b, const struct ncc_dot *d, uint8_t dtype);
-onnx_op ox_reduce(struct onnx_node *n, onnx_op a, enum ncc_kind func, uint32_t mask, bool keep);
-onnx_op ox_reduce_window(struct onnx_node *n, onnx_op a, enum ncc_kind func, double init,
-			 const struct ncc_window *w);
-
 /*
  * microsoft.c: what an operator of ONNX makes of these operands, with the node's attributes;
  * without results n->rc is set
@@ -432,5 +402,7 @@ onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
 onnx_op ox_from_end(struct onnx_node *n, onnx_op idx, int64_t size); /* -1 is size - 1 */
 onnx_op ox_flat_index(struct onnx_node *n, onnx_op idx, unsigned int k, const int64_t *dim);
 onnx_op ox_softmax(struct onnx_node *n, onnx_op x, unsigned int axis, bool log);
+
+#include "ox.h"
 
 #endif

@@ -159,7 +159,7 @@ static struct ncc_op *sign(struct ints *x, const struct ncc_op *op, bool is_sign
 	(void)op;
 	(void)r;
 	if (is_signed) /* a conversion to fp32 keeps it */
-		return build_node(&x->bl, NCC_SIGN, &a->shape, a, NULL, NULL);
+		return build_unary(&x->bl, NCC_SIGN, a);
 	b = word_compare(&x->bl, NCC_NE, a, word_splat(&x->bl, a, 0), false);
 	return build_cast(&x->bl, b, NEURON_DT_INT32);
 }

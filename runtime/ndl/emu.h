@@ -92,8 +92,8 @@ struct emu_chunk {
 	bool moved; /* pages of other chunks were put there, which the host counts one by one */
 	unsigned int queues; /* rings in use */
 	bool freed; /* its owner freed it while a queue still has it */
-	/* has descriptors into the PE FIFO: starting it counts as starting a model */
-	bool feeds_pe;
+	/* a bit for each core whose PE FIFO its descriptors feed: starting it starts a model there */
+	uint32_t models;
 };
 
 struct emu_core {

@@ -16,7 +16,7 @@
 #include "tpb_engine.h"
 #include "neuron/hw/inferentia.h"
 #include "neuron/isa/codec.h"
-#include "neuron/isa/cost.h"
+#include "neuron/timing.h"
 
 #define WRITE_ONCE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 #define COUNT(x, n) WRITE_ONCE(x, (x) + (n))
@@ -531,7 +531,7 @@ static void tpb_step(struct tpb *t, unsigned int e)
 		eng->start = eng->time;
 		return;
 	}
-	cost = neuron_isa_cost(insn, e, target, exec_weights_for(t, insn).columns) *
+	cost = neuron_insn_cost(insn, e, target, exec_weights_for(t, insn).columns) *
 	       target->engine[e].cycle;
 	eng->time += cost;
 	COUNT(t->perf.eng[e].busy, cost);
@@ -541,7 +541,7 @@ static void tpb_step(struct tpb *t, unsigned int e)
 	if (e == NEURON_ENG_PE && neuron_isa_datapath(insn))
 		tpb_count_array(t, insn, cost);
 	tpb_update(t, e, insn,
-		   eng->time + neuron_isa_latency(insn, target) * target->engine[e].cycle);
+		   eng->time + neuron_insn_latency(insn, target) * target->engine[e].cycle);
 	tpb_decode_head(t, e);
 }
 

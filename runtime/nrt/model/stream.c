@@ -10,7 +10,7 @@
 
 #include "neuron/isa/check.h"
 #include "neuron/isa/codec.h"
-#include "neuron/isa/cost.h"
+#include "neuron/timing.h"
 #include "rt_context.h"
 #include "rt_model.h"
 #include "rt_subgraph.h"
@@ -73,7 +73,7 @@ static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 		neuron_isa_load_weights(&array, &insn);
 		weights = neuron_isa_weights_for(&array, &insn);
 		sg->macs += neuron_isa_macs(&insn, weights);
-		sg->busy += neuron_isa_cost(&insn, e, sg->target, weights->columns) *
+		sg->busy += neuron_insn_cost(&insn, e, sg->target, weights->columns) *
 			    sg->target->engine[e].cycle;
 		if (insn.opcode == NEURON_OP_CUSTOM_OP) {
 			rt_custom_patch(sg, &insn);

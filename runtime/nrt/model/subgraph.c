@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "neuron/isa/cost.h"
+#include "neuron/timing.h"
 #include "rt_custom.h"
 
 NRT_STATUS rt_subgraph_begin(struct rt_subgraph *sg, struct rt_core *core)
@@ -45,8 +45,7 @@ void rt_subgraph_drop_bulk(struct rt_subgraph *sg)
 
 static uint64_t ring_time(const struct neuron_costs *cost, const struct rt_ring *ring)
 {
-	return cost->descriptor * (uint64_t)ring->tx.n +
-	       neuron_transfer_time(ring->tx.bytes, cost->dma_kib);
+	return neuron_dma_time(cost, ring->tx.n, ring->tx.bytes);
 }
 
 uint64_t rt_subgraph_time(struct rt_subgraph *sg)

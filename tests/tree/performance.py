@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(sys.argv[1])
-sys.path.insert(0, str(ROOT / "tests" / "bench"))
+sys.path[:0] = [str(ROOT / "tests" / "bench"), str(ROOT / "tests" / "conformance")]
 
 import performance  # noqa: E402
 import plot  # noqa: E402

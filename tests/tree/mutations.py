@@ -16,7 +16,7 @@ from typing import Iterator
 WRITE = sys.argv[1] == "--write"
 ROOT, BUILD = Path(sys.argv[2 if WRITE else 1]), Path(sys.argv[2])
 PAGE = ROOT / "docs" / "testing.md"
-BEGIN, END = "<!-- guarantees: written by tests/conformance/mutations.py --write -->\n", "<!-- end of guarantees -->\n"
+BEGIN, END = "<!-- guarantees: written by tests/tree/mutations.py --write -->\n", "<!-- end of guarantees -->\n"
 sys.path.insert(0, str(ROOT / "tests" / "mutate"))
 
 from mutations import Mutation, Stale, guarantees, load, title  # noqa: E402
@@ -62,7 +62,7 @@ def page() -> str:
 
 def outdated(_: list[Mutation]) -> Iterator[str]:
     if PAGE.read_text(encoding="utf-8") != page():
-        yield "tests/conformance/mutations.py --write . writes it; rows belong into tests/mutate/*.list"
+        yield "tests/tree/mutations.py --write . writes it; rows belong into tests/mutate/*.list"
 
 
 def unknown(mutations: list[Mutation]) -> Iterator[str]:

@@ -3,7 +3,7 @@
  * What an instruction costs: docs/isa.md, Costs, with the numbers of the target's table. The core
  * keeps virtual time by it, the compiler's report estimates.
  */
-#include "neuron/isa/cost.h"
+#include "neuron/timing.h"
 
 #include "neuron/hw/ext.h"
 
@@ -207,8 +207,8 @@ static uint64_t vector_cycles(const struct neuron_insn *insn, const struct neuro
 	}
 }
 
-uint64_t neuron_isa_cost(const struct neuron_insn *insn, unsigned int engine,
-			 const struct neuron_target *target, unsigned int columns)
+uint64_t neuron_insn_cost(const struct neuron_insn *insn, unsigned int engine,
+			  const struct neuron_target *target, unsigned int columns)
 {
 	const uint32_t runs = neuron_isa_ops[insn->opcode].groups & target->engine[engine].runs;
 	uint64_t n = 0;

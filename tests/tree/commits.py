@@ -12,9 +12,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tap import Tap
-
 ROOT = Path(sys.argv[1])
+sys.path.insert(0, str(ROOT / "tests" / "conformance"))
+
+from tap import Tap  # noqa: E402
+
 WHO = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "t"), ("EMAIL", "t@example.org"))}
 ENV = {**{name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "LINT_"))}, **WHO,
        "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}  # fmt: skip

@@ -20,7 +20,7 @@ from graphs import Graph, circle, reached
 # From above: a directory includes headers of those of lower layers, or of its own layer if that makes no circle.
 # DIR/* stands for every directory below DIR that has C files.
 LAYERS: dict[str, list[str]] = {
-    "programs": ["neuron-ls", "tools/neuron-bench", "tools/neuron-cli", "tools/neuron-monitor", "tools/neuron-profile", "tools/neuron-run", "tools/neuron-top", "tools/neuronx-cc", "examples/custom_op", "examples/digits", "scripts/guest"],
+    "programs": ["neuron-ls", "tools/neuron-bench", "tools/neuron-cli", "tools/neuron-monitor", "tools/neuron-profile", "tools/neuron-run", "tools/neuron-top", "tools/neuronx-cc", "examples/custom_op", "examples/digits", "neuron-vm/guest"],
     "what custom operators are made of": ["custom-op/*"],
     "what frameworks load": ["frameworks/pjrt"],
     "what programs share": ["tools/common", "tools/telemetry"],
@@ -29,7 +29,7 @@ LAYERS: dict[str, list[str]] = {
     "ways to a chip": ["runtime/ndl", "driver", "qemu-device/qemu"],
     "the model file": ["neff"],
     "the chip": ["qemu-device/core", "qemu-device/core/*"],
-    "procedures and tables": ["hal", "isa", "machines"],
+    "procedures and tables": ["hal", "isa", "machines", "timing"],
     "contracts": ["gen", "include/nrt", "include/uapi/neuron"],
 }
 # Within a layer, from above: each may include headers of those behind it, and of what lies in lower layers
@@ -38,7 +38,7 @@ FLOORS = [
         "requests", "ndl", "transport", "load", "execution", "profile", "queue", "model", "memory", "process"))],
 ]
 # The public headers of a directory, which lie apart from it
-HEADERS = {"include/neuron/hw": "gen", "include/neuron/isa": "isa",
+HEADERS = {"include/neuron/hw": "gen", "include/neuron/isa": "isa", "include/neuron": "timing",
            "include/nrt/nds": "include/nrt", "include/ndl": "include/nrt"}
 # Made by the build, in no directory of the sources
 GENERATED = re.compile(r"neuron_version\.h|\w+\.pb-c\.h")
@@ -169,7 +169,7 @@ def drawn(tree: Tree) -> list[str]:
     if not found:
         return [f"{PAGE} has no picture between its marks"]
     same = found.group(0) == found.group(1) + picture(tree) + found.group(2)
-    return [] if same else [f"{PAGE} shows another graph: tests/conformance/rooms.py --update ."]
+    return [] if same else [f"{PAGE} shows another graph: tests/tree/rooms.py --update ."]
 
 
 def update(tree: Tree) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from . import VmError
 
 TOP = Path(__file__).resolve().parents[2]
-GUEST = TOP / "scripts" / "guest"
+GUEST = TOP / "neuron-vm" / "guest"
 PREFIX = "opt/aws/neuron"
 INSTALLED = (TOP / "files").is_file()  # by scripts/stage-vm, in share/neuron-vm of the prefix
 

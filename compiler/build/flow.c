@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+/* Constructors (build.h) of loops */
+#include "build.h"
+
+struct ncc_op *build_loop(struct ncc_build *bl, struct ncc_op *first)
+{
+	return first ? build_node(bl, NCC_LOOP, &first->shape, first, NULL, NULL) : NULL;
+}
+
+struct ncc_op *build_state(struct ncc_build *bl, struct ncc_op *loop, struct ncc_op *before)
+{
+	return before ? build_node(bl, NCC_STATE, &before->shape, loop, before, NULL) : NULL;
+}
+
+struct ncc_op *build_loop_end(struct ncc_build *bl, struct ncc_op *loop, struct ncc_op *again,
+			      struct ncc_op *const *state, struct ncc_op *const *next,
+			      unsigned int n)
+{
+	struct ncc_op *op;
+
+	op = loop && again ? ncc_op_new(bl->m, NCC_LOOP_END, bl->name, 2 * n + 2) : NULL;
+	if (!op)
+		return NULL;
+	op->where = bl->where;
+	op->shape = again->shape;
+	op->in[0] = loop;
+	op->in[1] = again;
+	for (unsigned int i = 0; i < n; i++) {
+		if (!state[i] || !next[i])
+			return NULL;
+		op->in[2 * i + 2] = state[i];
+		op->in[2 * i + 3] = next[i];
+	}
+	return op;
+}
+
+struct ncc_op *build_loop_result(struct ncc_build *bl, struct ncc_op *end, struct ncc_op *state)
+{
+	return state ? build_node(bl, NCC_LOOP_RESULT, &state->shape, end, state, NULL) : NULL;
+}
