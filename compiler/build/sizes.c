@@ -21,6 +21,15 @@ struct ncc_op *sizes_at(struct ncc_build *bl, const struct ncc_sizes *s, unsigne
 	return s->size[d] ?: build_scalar(bl, &number, (double)s->bound[d]);
 }
 
+struct ncc_op *sizes_within(struct ncc_build *bl, int64_t bound, struct ncc_op *size)
+{
+	struct ncc_op *count = build_count(bl, bound);
+
+	return count && size ? build_binary(bl, NCC_LT, count,
+					    build_spread(bl, &count->shape, size, NULL))
+			     : NULL;
+}
+
 static void of_broadcast(const struct ncc_follow *f, struct ncc_op **to)
 {
 	for (unsigned int d = 0; d < f->in[0].ndim; d++)

@@ -20,7 +20,11 @@ struct ncc_sizes {
 /* Those of a shape; size: of its dimensions, or NULL */
 struct ncc_sizes sizes_of(const struct ncc_shape *s, struct ncc_op *const *size);
 /* A size, or the number that it always is */
-struct ncc_op *sizes_at(struct ncc_build *bl, const struct ncc_sizes *s, unsigned int d);
+struct ncc_op *sizes_at(struct ncc_build *bl, const struct ncc_sizes *s,
+			unsigned int d); /* A predicate, [bound]: is an element of a dimension of
+					    that size there? */
+struct ncc_op *sizes_within(struct ncc_build *bl, int64_t bound, struct ncc_op *size);
+
 /*
  * sizes.c: an operation whose result has sizes that follow from those of its operands. Of the
  * operation the kind, the attributes, the result's shape and the number of operands are read; it
