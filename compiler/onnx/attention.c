@@ -208,6 +208,14 @@ double onnx_scale_of(const struct onnx_node *n, const char *name, double otherwi
 	return v == 0 ? otherwise : v;
 }
 
+bool onnx_has(struct onnx_node *n, unsigned int from, unsigned int to)
+{
+	for (unsigned int i = from; i <= to; i++)
+		if (!onnx_in(n, i))
+			onnx_fail(n, -EINVAL, "operand %u is absent or empty", i);
+	return !n->rc;
+}
+
 bool onnx_without_operand(struct onnx_node *n, unsigned int i, const char *name)
 {
 	if (onnx_in(n, i))
@@ -303,7 +311,7 @@ static void import_attention(struct onnx_node *n)
 	const int64_t what = onnx_int(n, "qk_matmul_output_mode", 0);
 	onnx_op r;
 
-	if (!a.q || n->rc)
+	if (!onnx_has(n, 0, 2))
 		return;
 	if (!onnx_in(n, 4) != !onnx_in(n, 5) || what < 0 || what > 3) {
 		onnx_fail(n, -EINVAL, "past_key without past_value, or an output mode of %lld",

@@ -45,6 +45,8 @@ onnx_op ox_both_hold(struct onnx_node *n, onnx_op a, onnx_op b);
 onnx_op ox_words(struct onnx_node *n, unsigned int i);
 /* An attribute that is absent where it is 0 */
 double onnx_scale_of(const struct onnx_node *n, const char *name, double otherwise);
+/* Are operands from..to there? false: n->rc is set */
+bool onnx_has(struct onnx_node *n, unsigned int from, unsigned int to);
 /* Refuses a node that has an operand or an attribute other than its default, by name. */
 bool onnx_without_operand(struct onnx_node *n, unsigned int i, const char *name);
 bool onnx_without(struct onnx_node *n, const char *name, int64_t usual);

@@ -10,6 +10,8 @@
 
 #include "attention.h"
 
+#define MOST_HEADS 65536
+
 enum operand {
 	QUERY,
 	KEY,
@@ -55,7 +57,7 @@ static void take_heads(struct onnx_node *n, struct attention *a)
 	const int64_t width = x->shape.ndim == 3 ? x->shape.dim[2] : 0;
 	int64_t size;
 
-	if (heads < 1 || shared < 1 || heads % shared || !width || !k != !v) {
+	if (heads < 1 || shared < 1 || heads > MOST_HEADS || heads % shared || !width || !k != !v) {
 		onnx_fail(n, -EINVAL, "%lld heads of %lld keys do not fit the operands",
 			  (long long)heads, (long long)shared);
 		return;
@@ -165,15 +167,16 @@ static void take_seen(struct onnx_node *n, struct group *g)
 }
 
 /* The bias has a column for each of the total length; the others are not seen. */
-static void take_bias(struct onnx_node *n, struct attention *a)
+static void take_bias(struct onnx_node *n, struct attention *a, int64_t total)
 {
 	int64_t low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS] = { 0 };
 	onnx_op bias = ox_f32(n, onnx_in(n, BIAS));
 
 	if (!bias || !a->k || n->rc)
 		return;
-	if (bias->shape.ndim != 4) {
-		onnx_fail(n, -EINVAL, "attention_bias has rank %u, expected 4", bias->shape.ndim);
+	if (bias->shape.ndim != 4 || bias->shape.dim[3] != total) {
+		onnx_fail(n, -EINVAL, "attention_bias of rank %u does not have %lld columns",
+			  bias->shape.ndim, (long long)total);
 		return;
 	}
 	high[3] = a->k->shape.dim[2] - bias->shape.dim[3];
@@ -196,7 +199,7 @@ static void import_group_query(struct onnx_node *n)
 	struct group g = { .a.what = SHOWN_NONE };
 	onnx_op r;
 
-	if (!supported(n))
+	if (!supported(n) || !onnx_has(n, LENGTHS, TOTAL))
 		return;
 	take_heads(n, &g.a);
 	take_lengths(n, &g);
@@ -207,7 +210,7 @@ static void import_group_query(struct onnx_node *n)
 	g.a.k = cached(n, &g, PAST_KEY, g.a.k);
 	g.a.v = cached(n, &g, PAST_VALUE, g.a.v);
 	take_seen(n, &g);
-	take_bias(n, &g.a);
+	take_bias(n, &g.a, g.total);
 	take_sink(n, &g.a);
 	g.a.cap = onnx_float(n, "softcap", 0);
 	if (n->rc)

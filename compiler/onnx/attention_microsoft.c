@@ -166,7 +166,8 @@ static void import_attention(struct onnx_node *n)
 	struct masked m = { .mask = 3, .bias = 5, .a.what = SHOWN_NONE };
 	onnx_op past = onnx_in(n, 4), r;
 
-	if (!onnx_without(n, "do_rotary", 0) || !onnx_without(n, "past_present_share_buffer", 0) ||
+	if (!onnx_has(n, 0, 1) || !onnx_without(n, "do_rotary", 0) ||
+	    !onnx_without(n, "past_present_share_buffer", 0) ||
 	    !onnx_without_operand(n, 6, "past_sequence_length"))
 		return;
 	project(n, &m.a);
@@ -210,7 +211,7 @@ static onnx_op with_past(struct onnx_node *n, unsigned int i, onnx_op x)
 static void import_multi_head(struct onnx_node *n)
 {
 	struct masked m = { .mask = 4, .bias = 5, .a.what = SHOWN_MASKED };
-	const int64_t width = onnx_in(n, 0)->shape.dim[onnx_in(n, 0)->shape.ndim - 1];
+	const int64_t width = onnx_in(n, 0)->shape.ndim == 3 ? onnx_in(n, 0)->shape.dim[2] : 0;
 	onnx_op past = onnx_in(n, 6);
 
 	if (!onnx_without_operand(n, 8, "past_sequence_length") ||

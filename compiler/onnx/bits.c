@@ -122,7 +122,87 @@ static void import_matmul_bits(struct onnx_node *n)
 	onnx_give_as(n, 0, r, n->in[0].type);
 }
 
+/* A table's bytes and its zeros, of numbers packed in uint8 or constants of four bits */
+static bool take_table(struct onnx_node *n, struct packed *p, onnx_op *table, onnx_op *zero)
+{
+	const bool bytes = n->in[0].type == ONNX_UINT8;
+	const int64_t columns =
+		onnx_in(n, 0)->shape.dim[1] * (bytes ? 8 / onnx_int(n, "bits", 4) : 1);
+
+	p->rows = onnx_in(n, 0)->shape.dim[0];
+	if (!take_packed(n, p, columns))
+		return false;
+	if (columns % p->block) {
+		onnx_fail(n, -ENOTSUP, "%lld columns are not whole blocks of %lld",
+			  (long long)columns, (long long)p->block);
+		return false;
+	}
+	*table = bytes ? unpacked(n, 0, p, columns) : onnx_in(n, 0);
+	*zero = bytes ? zeros(n, 3, p) : onnx_in(n, 3) ? ox_f32(n, onnx_in(n, 3)) : ox_number(n, 0);
+	return !n->rc;
+}
+
+/* Rows of a table that an index names, as [..., blocks, each] */
+static onnx_op rows_of(struct onnx_node *n, onnx_op table, const struct packed *p, onnx_op idx,
+		       int64_t each)
+{
+	const int64_t flat[2] = { p->rows, p->blocks * each };
+	int64_t dim[NCC_MAX_DIMS];
+	onnx_op r = table && ncc_elems(&table->shape) > 1
+			    ? ox_take(n, ox_reshape(n, table, 2, flat), idx, 0)
+			    : NULL;
+
+	if (!r || n->rc)
+		return n->rc ? NULL : table; /* one number for all */
+	if (r->shape.ndim == NCC_MAX_DIMS) {
+		onnx_fail(n, -ENOTSUP, "indices of rank %u", idx->shape.ndim);
+		return NULL;
+	}
+	for (unsigned int i = 0; i + 1 < r->shape.ndim; i++)
+		dim[i] = r->shape.dim[i];
+	dim[r->shape.ndim - 1] = p->blocks;
+	dim[r->shape.ndim] = each;
+	return ox_reshape(n, r, r->shape.ndim + 1, dim);
+}
+
+static bool gathers_rows(struct onnx_node *n)
+{
+	const onnx_op x = onnx_in(n, 0);
+
+	if (x->shape.ndim != 2 || ncc_is_float(x->shape.dtype) ||
+	    ncc_dtype_size(x->shape.dtype) != 1)
+		onnx_fail(n, -ENOTSUP, "a table of rank %u and %s is not supported", x->shape.ndim,
+			  onnx_type_name(n->in[0].type));
+	else if (onnx_axis(n, onnx_int(n, "gather_axis", 0), 2) ||
+		 onnx_axis(n, onnx_int(n, "quantize_axis", 1), 2) != 1)
+		onnx_fail(n, -ENOTSUP, "gather_axis other than 0, or quantize_axis than 1");
+	else if (onnx_int(n, "bits", 4) < 2 || onnx_int(n, "bits", 4) > 8)
+		onnx_fail(n, -EINVAL, "numbers of %lld bits", (long long)onnx_int(n, "bits", 4));
+	return !n->rc;
+}
+
+static void import_gather_bits(struct onnx_node *n)
+{
+	onnx_op idx = onnx_in(n, 1), table, zero, r;
+	int64_t dim[NCC_MAX_DIMS];
+	struct packed p = { 0 };
+
+	if (!gathers_rows(n) || !take_table(n, &p, &table, &zero))
+		return;
+	r = ox_f32(n, rows_of(n, table, &p, idx, p.block));
+	r = ox_bin(n, NCC_SUB, r, rows_of(n, zero, &p, idx, 1));
+	r = ox_bin(n, NCC_MUL, r, ox_f32(n, rows_of(n, onnx_in(n, 2), &p, idx, 1)));
+	if (!r)
+		return;
+	for (unsigned int i = 0; i < idx->shape.ndim; i++)
+		dim[i] = idx->shape.dim[i];
+	dim[idx->shape.ndim] = p.blocks * p.block;
+	r = ox_reshape(n, r, idx->shape.ndim + 1, dim);
+	onnx_give_as(n, 0, ox_cast_like(n, r, onnx_in(n, 2)), n->in[2].type);
+}
+
 const struct onnx_rule onnx_microsoft_bits[] = {
+	{ "GatherBlockQuantized", 3, 4, .import = import_gather_bits },
 	{ "MatMulNBits", 3, 6, .import = import_matmul_bits },
 	{ .op_type = NULL },
 };

@@ -115,7 +115,8 @@ static bool take_deformed(struct onnx_node *n, struct deformed *c)
 							    c->stride[d] +
 						    1;
 	}
-	fits = fits && c->groups > 0 && c->moved > 0 && x->dim[1] % c->groups == 0 &&
+	fits = fits && c->groups > 0 && c->moved > 0 && c->groups <= NCC_MAX_OPERANDS &&
+	       c->moved <= NCC_MAX_OPERANDS && x->dim[1] % c->groups == 0 &&
 	       w->dim[0] % c->groups == 0 && x->dim[1] % c->moved == 0 &&
 	       w->dim[1] == x->dim[1] / c->groups && at->dim[1] == c->moved * c->places * c->nd;
 	if (!fits)

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "onnx.h"
+#include "attention.h"
 
 #define USUAL_EPSILON 1e-12
 
@@ -79,8 +79,7 @@ static void import_embed(struct onnx_node *n)
 	onnx_op sum;
 
 	for (unsigned int i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!onnx_in(n, needed[i]))
-			onnx_fail(n, -EINVAL, "operand %u is absent", needed[i]);
+		onnx_has(n, needed[i], needed[i]);
 	for (unsigned int i = 2; i < 5 && !n->rc; i++)
 		if (onnx_in(n, i) && onnx_in(n, i)->shape.ndim != 2)
 			onnx_fail(n, -EINVAL, "operand %u has rank %u, expected 2", i,

@@ -118,7 +118,7 @@ static void import_col2im(struct onnx_node *n)
 
 	if (!take_patches(n, &p))
 		return;
-	for (unsigned int i = 0; i < p.n; i++)
+	for (unsigned int i = 0; i < p.n && blocks < NCC_MAX_ELEMS; i++)
 		blocks *= dim[i + 2] = p.side[i].blocks;
 	if (x->shape.ndim != 3 || x->shape.dim[1] % p.places || x->shape.dim[2] != blocks) {
 		onnx_fail(n, -EINVAL, "an operand that does not have %lld blocks of %lld places",

@@ -471,6 +471,8 @@ static void import_resize(struct onnx_node *n)
 	r.exclude = onnx_int(n, "exclude_outside", 0);
 	r.outside = onnx_float(n, "extrapolation_value", 0);
 	r.antialias = r.mode != NEAREST && onnx_int(n, "antialias", 0);
+	if (r.antialias && r.coordinates == CROP)
+		onnx_fail(n, -ENOTSUP, "antialias with tf_crop_and_resize is not supported");
 	take_sizes(n, &r, onnx_in(n, 0), n->opset < 11 ? 1 : 2);
 	if (!n->rc && choice(n, "keep_aspect_ratio_policy", policies, 3, "stretch") != STRETCH)
 		keep_aspect(n, &r, onnx_in(n, 0));

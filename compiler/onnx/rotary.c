@@ -49,10 +49,9 @@ onnx_op ox_turned(struct onnx_node *n, onnx_op x, onnx_op cosine, onnx_op sine, 
 
 	if (!f || !cosine || !sine || n->rc)
 		return NULL;
-	pairs = cosine->shape.dim[cosine->shape.ndim - 1];
+	pairs = cosine->shape.ndim == 3 ? cosine->shape.dim[2] : 0;
 	size = x->shape.dim[3];
-	if (cosine->shape.ndim != 3 || sine->shape.ndim != 3 || 2 * pairs > size ||
-	    sine->shape.dim[2] != pairs) {
+	if (!pairs || sine->shape.ndim != 3 || 2 * pairs > size || sine->shape.dim[2] != pairs) {
 		onnx_fail(n, -EINVAL,
 			  "%lld pairs of cosines and sines of rank %u for heads of %lld",
 			  (long long)pairs, cosine->shape.ndim, (long long)size);
@@ -105,24 +104,30 @@ static int64_t heads_in(struct onnx_node *n, onnx_op x, onnx_op cosine)
 	return x->shape.dim[2] / (2 * pairs);
 }
 
+static bool fits(struct onnx_node *n, onnx_op x, onnx_op cosine)
+{
+	const int64_t size = onnx_int(n, "rotary_embedding_dim", 0);
+	const unsigned int nd = cosine->shape.ndim;
+
+	if (onnx_arg(n) == MICROSOFT && onnx_float(n, "scale", 1) != 1)
+		onnx_fail(n, -ENOTSUP, "scale of %g is not supported", onnx_float(n, "scale", 1));
+	if ((x->shape.ndim != 3 && x->shape.ndim != 4) || nd < 2)
+		onnx_fail(n, -EINVAL, "rank %u, expected 3 or 4, and tables of rank %u",
+			  x->shape.ndim, nd);
+	else if (size && size != 2 * cosine->shape.dim[nd - 1])
+		onnx_fail(n, -EINVAL, "rotary_embedding_dim of %lld with tables of %lld columns",
+			  (long long)size, (long long)cosine->shape.dim[nd - 1]);
+	return onnx_without(n, "is_packed_batching", 0);
+}
+
 static void import_rotary(struct onnx_node *n)
 {
 	const bool standard = onnx_arg(n) == STANDARD;
 	onnx_op x = onnx_in(n, 0), at = onnx_in(n, standard ? 3 : 1), r = x;
 	onnx_op cosine = onnx_in(n, standard ? 1 : 2), sine = onnx_in(n, standard ? 2 : 3);
-	const int64_t size = onnx_int(n, "rotary_embedding_dim", 0);
 	const bool flat = x->shape.ndim == 3;
 
-	if (!onnx_without(n, "is_packed_batching", 0))
-		return;
-	if (!standard && onnx_float(n, "scale", 1) != 1)
-		onnx_fail(n, -ENOTSUP, "scale of %g is not supported", onnx_float(n, "scale", 1));
-	if (x->shape.ndim != 4 && !flat)
-		onnx_fail(n, -EINVAL, "rank %u, expected 3 or 4", x->shape.ndim);
-	if (size && size != 2 * cosine->shape.dim[cosine->shape.ndim - 1])
-		onnx_fail(n, -EINVAL, "rotary_embedding_dim of %lld with tables of %lld columns",
-			  (long long)size, (long long)cosine->shape.dim[cosine->shape.ndim - 1]);
-	if (n->rc)
+	if (!fits(n, x, cosine))
 		return;
 	at = standard ? at : places_of(n, at, x->shape.dim[flat ? 1 : 2]);
 	r = flat ? ox_split_heads(n, x, heads_in(n, x, cosine)) : x;

@@ -6,9 +6,10 @@ usage: make_language.py OUTPUT [HIDDEN]    (in an environment with the packages 
 
 A Llama (RMS norms, gated SiLU, grouped heads) and a Phi (layer norms, attention and MLP side by side, biases, part of each head
 turned), written as exporters write them but for GroupQueryAttention, which onnxruntime's builder of language models writes;
-onnxruntime.transformers' optimizer fuses the norms and the GELU, and MatMulNBitsQuantizer makes the weights four bits. Each comes as
-two models: of a prompt and of one token, with a cache of fixed size. OUTPUT/NAME.npz has the prompt, the tokens that onnxruntime
-chooses one after the other, the logits of each, and the number of layers with the shape of each one's cache.
+onnxruntime.transformers' optimizer fuses the norms and the GELU, and MatMulNBitsQuantizer makes the weights four bits, of the Phi
+its table of words too. Each comes as two models: of a prompt and of one token, with a cache of fixed size. OUTPUT/NAME.npz has the
+prompt, the tokens that onnxruntime chooses one after the other, the logits of each, and the number of layers with the shape of each
+one's cache.
 """
 
 import sys
@@ -123,7 +124,7 @@ def model_of(g: Graph, shared: int, size: int, length: int) -> onnx.ModelProto:
     one, axis = numpy_helper.from_array(np.array([1], np.int64), "one"), numpy_helper.from_array(np.array(1, np.int64), "axis")
     before = [helper.make_node("ReduceSum", ["attention_mask", "one"], ["sum"], keepdims=0), helper.make_node("Sub", ["sum", "one"], ["less"]),
               helper.make_node("Cast", ["less"], ["lengths"], to=TensorProto.INT32),
-              helper.make_node("Shape", ["attention_mask"], ["shape"]), helper.make_node("Gather", ["shape", "axis"], ["all"]),
+              helper.make_node("Shape", ["attention_mask"], ["shape"]), helper.make_node("Gather", ["shape", "axis"], ["all"], "all_places"),
               helper.make_node("Cast", ["all"], ["total"], to=TensorProto.INT32)]
     caches = [(f"{w}.{i}", TensorProto.FLOAT, 1, shared, ROOM, size) for i in range(LAYERS) for w in ("key", "value")]
     inputs = [info("input_ids", TensorProto.INT64, 1, length), info("attention_mask", TensorProto.INT64, 1, ROOM)]
@@ -144,7 +145,9 @@ def by_tools(model: onnx.ModelProto, symmetric: bool) -> onnx.ModelProto:
         path = Path(scratch) / "m.onnx"
         onnx.save(model, path)
         fused = optimizer.optimize_model(str(path), "gpt2", optimization_options=options, opt_level=0, only_onnxruntime=False)
-    quantizer = MatMulNBitsQuantizer(fused.model, bits=4, block_size=32, is_symmetric=symmetric)
+    quantizer = MatMulNBitsQuantizer(fused.model, bits=4, block_size=32, is_symmetric=symmetric, nodes_to_exclude=["all_places"],
+                                     op_types_to_quantize=("MatMul",) if symmetric else ("MatMul", "Gather"),
+                                     quant_axes=(("MatMul", 0), ("Gather", 1)))
     quantizer.process()
     return quantizer.model.model
 

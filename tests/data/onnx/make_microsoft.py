@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from golden import ms, node, save
+from golden import ms, node, save, small
+from onnx import TensorProto
 
 RND = np.random.default_rng(1810)
 
@@ -107,6 +108,22 @@ def bits(to: Path) -> None:
     case("float16", kind=np.float16)
 
 
+def tables(to: Path) -> None:
+    """Embeddings of four and eight bits"""
+    ids = {"i": RND.integers(0, 20, (2, 3)).astype(np.int32)}
+    four, scales = RND.integers(0, 16, (20, 64)).astype(np.uint8), {"s": np.abs(normal(20, 2))}
+    u4, i4 = TensorProto.UINT4, TensorProto.INT4
+    gather, sizes = "GatherBlockQuantized", {"block_size": 32, "gather_axis": 0, "quantize_axis": 1}
+    save(to, "table_signed", [ms(gather, "w,i,s", **sizes)], ids, scales | {"w": small("w", four.astype(np.int8) - 8, i4)})
+    zeros = {"z": small("z", RND.integers(0, 16, (20, 2)), u4)}
+    save(to, "table_zeros", [ms(gather, "w,i,s,z", **sizes)], ids, scales | zeros | {"w": small("w", four, u4)})
+    packed = (four[:, ::2] | four[:, 1::2] << 4).astype(np.uint8)
+    save(to, "table_bytes", [ms(gather, "w,i,s", bits=4, **sizes)], ids, scales | {"w": packed})
+    zeros = {"z": RND.integers(0, 256, (20, 1)).astype(np.uint8)}
+    save(to, "table_bytes_zeros", [ms(gather, "w,i,s,z", bits=4, **sizes)], ids, scales | zeros | {"w": packed})
+    save(to, "table_eight", [ms(gather, "w,i,s", bits=8, **sizes)], ids, scales | {"w": RND.integers(0, 256, (20, 64)).astype(np.uint8)})
+
+
 def refused(to: Path) -> None:
     image = {"x": normal(1, 3, 6, 6), "w": normal(4, 3, 3, 3)}
     save(to, "refused_activation", [ms("FusedConv", "x,w", activation="Elu")], image, unasked=[normal(2)])
@@ -116,6 +133,8 @@ def refused(to: Path) -> None:
     save(to, "refused_bits_three", [ms("MatMulNBits", "x,w,s", bits=3, **sizes)], x, held, unasked=[normal(2)])
     save(to, "refused_bits_packed", [ms("MatMulNBits", "x,w,s", bits=4, weight_prepacked=1, **sizes)], x, held, unasked=[normal(2)])
     save(to, "refused_bits_few", [ms("MatMulNBits", "x,w,s", bits=8, **sizes)], x, held, unasked=[normal(2)])
+    save(to, "refused_table_axis", [ms("GatherBlockQuantized", "w,i,s", bits=8, block_size=16, gather_axis=1, quantize_axis=0)],
+         {"i": np.zeros(2, np.int32)}, {"w": np.zeros((16, 4), np.uint8), "s": normal(1, 4)}, unasked=[normal(2)])
     save(to, "refused_bits_data", [ms("MatMulNBits", "x,w,s", bits=4, **sizes)], x | {"w": held["w"]}, {"s": held["s"]}, unasked=[normal(2)])
 
 
@@ -124,4 +143,5 @@ if __name__ == "__main__":
     norms(destination)
     fused(destination)
     bits(destination)
+    tables(destination)
     refused(destination)
