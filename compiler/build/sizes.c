@@ -21,6 +21,15 @@ struct ncc_op *sizes_at(struct ncc_build *bl, const struct ncc_sizes *s, unsigne
 	return s->size[d] ?: build_scalar(bl, &number, (double)s->bound[d]);
 }
 
+struct ncc_op *sizes_within(struct ncc_build *bl, int64_t bound, struct ncc_op *size)
+{
+	struct ncc_op *count = build_count(bl, bound);
+
+	return count && size ? build_binary(bl, NCC_LT, count,
+					    build_spread(bl, &count->shape, size, NULL))
+			     : NULL;
+}
+
 static void of_broadcast(const struct ncc_follow *f, struct ncc_op **to)
 {
 	for (unsigned int d = 0; d < f->in[0].ndim; d++)
@@ -125,6 +134,27 @@ static void of_dot(const struct ncc_follow *f, struct ncc_op **to)
 	for (unsigned int d = 0; d < r->ndim; d++)
 		if (!has(p->nbatch, p->rhs_batch, d) && !has(p->ncontract, p->rhs_contract, d))
 			*to++ = r->size[d];
+}
+
+/* A slice has the size of a dimension of the operand only if it is whole along it. */
+void sizes_gathered(const struct ncc_gathered *g, struct ncc_op **to)
+{
+	const struct ncc_slices *s = &g->slices;
+	unsigned int of = 0, at = 0;
+
+	for (unsigned int d = 0; d < g->ndim; d++) {
+		if (!has(s->nwindow, s->window, d)) {
+			at += at == s->vector;
+			to[d] = at < g->idx.ndim ? g->idx.size[at] : NULL;
+			at++;
+			continue;
+		}
+		while (of < g->x.ndim && (s->dropped >> of & 1 || has(s->nbatch, s->batch, of)))
+			of++;
+		if (of < g->x.ndim && s->size[of] == g->x.bound[of])
+			to[d] = g->x.size[of];
+		of++;
+	}
 }
 
 /* Beside traits (ir/traits.c): a kind without a row has results of which nothing follows */

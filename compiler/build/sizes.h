@@ -20,7 +20,11 @@ struct ncc_sizes {
 /* Those of a shape; size: of its dimensions, or NULL */
 struct ncc_sizes sizes_of(const struct ncc_shape *s, struct ncc_op *const *size);
 /* A size, or the number that it always is */
-struct ncc_op *sizes_at(struct ncc_build *bl, const struct ncc_sizes *s, unsigned int d);
+struct ncc_op *sizes_at(struct ncc_build *bl, const struct ncc_sizes *s,
+			unsigned int d); /* A predicate, [bound]: is an element of a dimension of
+					    that size there? */
+struct ncc_op *sizes_within(struct ncc_build *bl, int64_t bound, struct ncc_op *size);
+
 /*
  * sizes.c: an operation whose result has sizes that follow from those of its operands. Of the
  * operation the kind, the attributes, the result's shape and the number of operands are read; it
@@ -37,6 +41,26 @@ void sizes_follow(const struct ncc_follow *f, struct ncc_op **to);
 /* How many windows of a dimension there are, at most `bound` */
 struct ncc_op *sizes_windows(const struct ncc_follow *f, struct ncc_op *size,
 			     const struct ncc_window *w, int64_t bound);
+
+/* The slices that are gathered or scattered: HLO's dimension numbers */
+struct ncc_slices {
+	unsigned int nwindow; /* the dimensions of the result (or the updates) within a slice */
+	uint8_t window[NCC_MAX_DIMS];
+	uint32_t dropped; /* mask: the operand's dimensions, of size 1, that a slice lacks */
+	unsigned int nbatch; /* shared dimensions: the operand's, and the indices' */
+	uint8_t batch[NCC_MAX_DIMS], index_batch[NCC_MAX_DIMS];
+	unsigned int nmap; /* component i of an index is along dimension map[i] of the operand */
+	uint8_t map[NCC_MAX_DIMS];
+	unsigned int vector; /* dimension of the indices along which an index's components lie */
+	int64_t size[NCC_MAX_DIMS]; /* of a slice, for each dimension of the operand */
+};
+/* Those of the result, of so many dimensions, when slices of x are taken at indices */
+struct ncc_gathered {
+	struct ncc_sizes x, idx;
+	struct ncc_slices slices;
+	unsigned int ndim;
+};
+void sizes_gathered(const struct ncc_gathered *g, struct ncc_op **to);
 
 /* The product of n of them; NULL: n is 0, or it could not be made */
 struct ncc_op *sizes_product(struct ncc_build *bl, const struct ncc_sizes *s, unsigned int first,

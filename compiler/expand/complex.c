@@ -52,7 +52,7 @@ struct sizes {
 	part large, small, ratio;
 };
 
-static struct sizes sizes_of(struct ncc_build *bl, struct ncc_complex x)
+static struct sizes part_sizes(struct ncc_build *bl, struct ncc_complex x)
 {
 	part a = build_unary(bl, NCC_ABS, x.re), b = build_unary(bl, NCC_ABS, x.im), odd;
 	struct sizes s = { .large = build_binary(bl, NCC_MAX, a, b),
@@ -66,7 +66,7 @@ static struct sizes sizes_of(struct ncc_build *bl, struct ncc_complex x)
 
 part expand_complex_abs(struct ncc_build *bl, struct ncc_complex x)
 {
-	struct sizes s = sizes_of(bl, x);
+	struct sizes s = part_sizes(bl, x);
 	part r = build_number(bl, NCC_ADD, times(bl, s.ratio, s.ratio), 1);
 
 	return times(bl, s.large, build_unary(bl, NCC_SQRT, r));
@@ -120,7 +120,7 @@ struct ncc_complex expand_complex_expm1(struct ncc_build *bl, struct ncc_complex
 
 struct ncc_complex expand_complex_log(struct ncc_build *bl, struct ncc_complex x)
 {
-	struct sizes s = sizes_of(bl, x);
+	struct sizes s = part_sizes(bl, x);
 	part r = expand_log1p(bl, times(bl, s.ratio, s.ratio));
 
 	return (struct ncc_complex){ plus(bl, build_unary(bl, NCC_LOG, s.large),
@@ -133,7 +133,7 @@ struct ncc_complex expand_complex_log1p(struct ncc_build *bl, struct ncc_complex
 {
 	struct ncc_complex moved = { build_number(bl, NCC_ADD, x.re, 1), x.im };
 	struct ncc_complex far = expand_complex_log(bl, moved);
-	struct sizes s = sizes_of(bl, x);
+	struct sizes s = part_sizes(bl, x);
 	part is_small = build_compare(bl, NCC_LT, s.large, all(bl, s.large, 0.5));
 	part near = times(bl, x.re, build_number(bl, NCC_ADD, x.re, 2));
 

@@ -101,14 +101,11 @@ struct ncc_op *hlo_inside(struct hlo_inst *in, const struct ncc_shape *shape, un
 			  struct ncc_op *size)
 {
 	const uint8_t map = (uint8_t)d;
-	struct ncc_op *count = build_count(&in->b, shape->dim[d]), *p;
+	struct ncc_op *p = sizes_within(&in->b, shape->dim[d], size);
 	struct ncc_shape s = *shape;
 
 	s.dtype = NEURON_DT_INT8;
 	s.pred = true;
-	p = count ? build_compare(&in->b, NCC_LT, count,
-				  build_spread(&in->b, &count->shape, size, NULL))
-		  : NULL;
 	return p && s.ndim > 1 ? build_spread(&in->b, &s, p, &map) : p;
 }
 

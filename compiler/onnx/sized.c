@@ -66,7 +66,7 @@ onnx_op onnx_there(struct onnx_node *n, const struct onnx_value *v, uint32_t mas
 		if (!v->size[d] || !(mask >> d & 1))
 			continue;
 		dim[d] = v->op->shape.dim[d];
-		p = ox_bin(n, NCC_LT, ox_iota(n, NEURON_DT_INT32, dim[d]), v->size[d]);
+		p = sizes_within(onnx_now(n), dim[d], v->size[d]);
 		p = ox_reshape(n, p, v->op->shape.ndim, dim);
 		all = all ? ox_bin(n, NCC_AND, all, p) : p;
 	}
