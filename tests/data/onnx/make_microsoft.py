@@ -44,6 +44,8 @@ def norms(to: Path) -> None:
     for axis in -1, 1:
         save(to, f"simplified_{'last' if axis < 0 else 'two'}", [node("SimplifiedLayerNormalization", "x,g", axis=axis, epsilon=1e-6)],
              {"x": normal(2, 4, 8)}, {"g": normal(8) if axis < 0 else normal(4, 8)})
+    save(to, "bounded_simplified", [node("SimplifiedLayerNormalization", "x,g")], {"x": normal(3, 4, 8)}, {"g": normal(8)},
+         opened={"x": ("n", 4, 8)})
     ids = {"w": RND.integers(0, 11, (2, 5)).astype(np.int32), "s": RND.integers(0, 2, (2, 5)).astype(np.int32)}
     tables = {"we": normal(11, 8), "pe": normal(7, 8), "se": normal(2, 8), "g": normal(8), "b": normal(8)}
     mask, places = {"m": np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)}, {"p": RND.integers(0, 7, (2, 5)).astype(np.int32)}
