@@ -4,7 +4,9 @@
 #define GEN_LATER_H
 
 #include "neuron/hw/gen.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/firmware.h"
+#include "neuron/hw/notify.h"
+#include "neuron/hw/udma.h"
 #include "neuron/hw/ext.h"
 #include "neuron/hw/dtype.h"
 

@@ -27,7 +27,10 @@
 #include "hal_types.h"
 
 #include "neuron/hw/gen.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/firmware.h"
+#include "neuron/hw/notify.h"
+#include "neuron/hw/pci.h"
+#include "neuron/hw/udma.h"
 #include "neuron/hw/ext.h"
 #include "uapi/neuron/neuron_ioctl.h"
 
@@ -276,8 +279,6 @@ int nhal_nq_slot_regs(const struct neuron_gen *gen, unsigned int nc, unsigned in
 int nhal_nq_topsp_regs(const struct neuron_gen *gen, unsigned int topsp, unsigned int type,
 		       unsigned int slot, uint64_t *offset);
 void nhal_nq_program(struct nhal *hal, uint64_t regs, uint64_t base, uint32_t size);
-int nhal_nq_head_write(struct nhal *hal, unsigned int nc, unsigned int type, unsigned int eng,
-		       uint32_t head);
 
 /* The copy ring of a core (hal_h2t.c) */
 #define NHAL_H2T_RING_LEN 8192

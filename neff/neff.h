@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/udma.h"
 #include "neuron/hw/target.h"
 
 #ifdef __cplusplus

@@ -132,10 +132,10 @@ static bool list(struct quick *q, int64_t value[4], unsigned int *n)
 {
 	if (!IS(q, "["))
 		return false;
-	for (*n = 0; *n < 4; ++*n)
-		if ((*n && !IS(q, ",")) || !number(q, &value[*n]))
-			break;
-	return *n && IS(q, "]");
+	for (*n = 0; *n < 4 && (!*n || IS(q, ",")); ++*n)
+		if (!number(q, &value[*n]))
+			return false;
+	return IS(q, "]");
 }
 
 /* A key that is a side's name with an end */

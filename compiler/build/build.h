@@ -152,6 +152,27 @@ struct ncc_op *build_loop_end(struct ncc_build *bl, struct ncc_op *loop, struct 
 			      struct ncc_op *const *state, struct ncc_op *const *next,
 			      unsigned int n);
 struct ncc_op *build_loop_result(struct ncc_build *bl, struct ncc_op *end, struct ncc_op *state);
+/*
+ * The same for a front end, which finds the values that change while it goes through the body:
+ * begin makes the loop and room for `most` of them, each is carried on with what it is in the next
+ * iteration, and end has the lists.
+ */
+struct ncc_looping {
+	struct ncc_op *loop, **state, **next;
+	unsigned int n, most;
+};
+bool build_begin(struct ncc_build *bl, struct ncc_looping *l, struct ncc_op *first,
+		 unsigned int most);
+void build_carry(struct ncc_looping *l, struct ncc_op *state, struct ncc_op *next);
+struct ncc_op *build_end(struct ncc_build *bl, const struct ncc_looping *l, struct ncc_op *again);
+
+/*
+ * A guard: what is made under it counts if a scalar predicate holds. The predicate that both hold;
+ * NULL is one that always holds. The value of the branch that is taken: a where p holds, else b.
+ */
+struct ncc_op *build_both(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
+struct ncc_op *build_choice(struct ncc_build *bl, struct ncc_op *p, struct ncc_op *a,
+			    struct ncc_op *b);
 
 /* For the constructors: has an error ended what is made now? */
 static inline bool build_ended(const struct ncc_build *bl)

@@ -27,8 +27,7 @@ struct hlo_effects {
 	struct ncc_op *before, *state;
 };
 int hlo_effects_begin(struct hlo_inst *in, struct ncc_op *loop, struct hlo_effects *e);
-unsigned int hlo_effects_pair(struct hlo_inst *in, const struct hlo_effects *e,
-			      struct ncc_op **state, struct ncc_op **next, unsigned int n);
+void hlo_effects_pair(struct hlo_inst *in, const struct hlo_effects *e, struct ncc_looping *l);
 int hlo_effects_end(struct hlo_inst *in, const struct hlo_effects *e, struct ncc_op *end);
 
 #endif

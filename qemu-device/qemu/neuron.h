@@ -18,7 +18,8 @@
 #include "compat.h"
 
 #include "ncore.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/firmware.h"
+#include "neuron/hw/pci.h"
 #include "neuron/hw/ext.h"
 
 #define TYPE_NEURON_FABRIC "neuron-fabric"

@@ -24,7 +24,10 @@
 #include <stdint.h>
 
 #include "neuron/hw/gen.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/firmware.h"
+#include "neuron/hw/notify.h"
+#include "neuron/hw/pci.h"
+#include "neuron/hw/udma.h"
 #include "neuron/hw/ext.h"
 #include "uapi/neuron/neuron_ioctl.h"
 #include "uapi/neuron/neuron_nds.h"

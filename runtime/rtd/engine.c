@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "neff.h"
-#include "neuron/hw/inferentia.h"
 #include "neuron/hw/ext.h"
 #include "nrt/nrtx.h"
 

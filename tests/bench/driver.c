@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/udma.h"
 
 #define MAX_SIZE (1ull << 30)
 #define HUGE_PAGE (2ull << 20)

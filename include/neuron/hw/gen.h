@@ -3,7 +3,7 @@
  * A generation of chips as data: how much a chip has of everything, and where. One const table a
  * generation, in gen/; the device core, the hal, the kernel module, libndl and libnrt take a
  * pointer to it and know no number of a chip themselves. Offsets inside blocks that all generations
- * share (UDMA, MISC RAM) are macros in inferentia.h.
+ * share are macros in udma.h and firmware.h.
  */
 #ifndef NEURON_HW_GEN_H
 #define NEURON_HW_GEN_H

@@ -9,7 +9,9 @@
 #include "bytes.h"
 #include "dge.h"
 #include "map.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/firmware.h"
+#include "neuron/hw/notify.h"
+#include "neuron/hw/udma.h"
 
 #define NCORE_QUEUES NEURON_DMA_QUEUES_PER_ENG
 

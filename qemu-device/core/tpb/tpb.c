@@ -14,7 +14,7 @@
 #include "exec/exec.h"
 #include "gps/gps.h"
 #include "tpb_engine.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/notify.h"
 #include "neuron/isa/codec.h"
 #include "neuron/timing.h"
 

@@ -15,7 +15,6 @@
 
 #include "../check_main.h"
 #include "ndlx.h"
-#include "neuron/hw/inferentia.h"
 #include "nrt_client.h"
 #include "testmodel.h"
 
