@@ -44,8 +44,6 @@ def norms(to: Path) -> None:
     for axis in -1, 1:
         save(to, f"simplified_{'last' if axis < 0 else 'two'}", [node("SimplifiedLayerNormalization", "x,g", axis=axis, epsilon=1e-6)],
              {"x": normal(2, 4, 8)}, {"g": normal(8) if axis < 0 else normal(4, 8)})
-    save(to, "bounded_simplified", [node("SimplifiedLayerNormalization", "x,g")], {"x": normal(3, 4, 8)}, {"g": normal(8)},
-         opened={"x": ("n", 4, 8)})
     ids = {"w": RND.integers(0, 11, (2, 5)).astype(np.int32), "s": RND.integers(0, 2, (2, 5)).astype(np.int32)}
     tables = {"we": normal(11, 8), "pe": normal(7, 8), "se": normal(2, 8), "g": normal(8), "b": normal(8)}
     mask, places = {"m": np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)}, {"p": RND.integers(0, 7, (2, 5)).astype(np.int32)}
@@ -140,6 +138,11 @@ def refused(to: Path) -> None:
     save(to, "refused_bits_data", [ms("MatMulNBits", "x,w,s", bits=4, **sizes)], x | {"w": held["w"]}, {"s": held["s"]}, unasked=[normal(2)])
 
 
+def bounded(to: Path) -> None:
+    save(to, "bounded_simplified", [node("SimplifiedLayerNormalization", "x,g")], {"x": normal(3, 4, 8)}, {"g": normal(8)},
+         opened={"x": ("n", 4, 8)})
+
+
 if __name__ == "__main__":
     destination = Path(sys.argv[1])
     norms(destination)
@@ -147,3 +150,4 @@ if __name__ == "__main__":
     bits(destination)
     tables(destination)
     refused(destination)
+    bounded(destination)
