@@ -15,6 +15,7 @@
 #include "neuron/hw/ext.h"
 #include "nrt_client.h"
 #include "testmodel.h"
+#include "neuron/hw/inferentia.h"
 
 #define COLS 16
 #define N (128 * COLS)
