@@ -255,16 +255,15 @@ static void import_lp_norm(struct onnx_node *n)
 
 const struct onnx_rule onnx_norm[] = {
 	/* clang-format off */
-	{ "BatchNormalization",        5,  5, .import = import_batch_norm },
-	{ "GroupNormalization",        3,  3, .import = import_group_norm },
-	{ "InstanceNormalization",     3,  3, .import = import_instance_norm, .unchanged = true },
-	{ "LRN",                       1,  1, .import = import_lrn },
-	{ "LayerNormalization",        2,  3, .import = import_layer_norm },
-	{ "LpNormalization",           1,  1, .import = import_lp_norm },
-	{ "MeanVarianceNormalization", 1,  1, .import = import_mvn },
-	{ "RMSNormalization",          2,  2, .import = import_rms_norm },
-	/* onnxruntime's name for it, in ONNX's domain */
-	{ "SimplifiedLayerNormalization", 2, 2, .import = import_rms_norm },
+	{ "BatchNormalization",           5, 5, .import = import_batch_norm },
+	{ "GroupNormalization",           3, 3, .import = import_group_norm },
+	{ "InstanceNormalization",        3, 3, .import = import_instance_norm, .unchanged = true },
+	{ "LRN",                          1, 1, .import = import_lrn },
+	{ "LayerNormalization",           2, 3, .import = import_layer_norm },
+	{ "LpNormalization",              1, 1, .import = import_lp_norm },
+	{ "MeanVarianceNormalization",    1, 1, .import = import_mvn },
+	{ "RMSNormalization",             2, 2, .import = import_rms_norm },
+	{ "SimplifiedLayerNormalization", 2, 2, .import = import_rms_norm },  /* as onnxruntime calls RMSNormalization */
 	{ .op_type = NULL },
 	/* clang-format on */
 };

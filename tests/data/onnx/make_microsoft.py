@@ -138,6 +138,11 @@ def refused(to: Path) -> None:
     save(to, "refused_bits_data", [ms("MatMulNBits", "x,w,s", bits=4, **sizes)], x | {"w": held["w"]}, {"s": held["s"]}, unasked=[normal(2)])
 
 
+def bounded(to: Path) -> None:
+    save(to, "bounded_simplified", [node("SimplifiedLayerNormalization", "x,g")], {"x": normal(3, 4, 8)}, {"g": normal(8)},
+         opened={"x": ("n", 4, 8)})
+
+
 if __name__ == "__main__":
     destination = Path(sys.argv[1])
     norms(destination)
@@ -145,3 +150,4 @@ if __name__ == "__main__":
     bits(destination)
     tables(destination)
     refused(destination)
+    bounded(destination)
