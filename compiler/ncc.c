@@ -186,7 +186,7 @@ static void free_program(struct program *p)
 	ncc_prog_free(&p->g.prog);
 }
 
-/* What write_programs makes: of each of the cores all that it has, one core after the other */
+/* The product of write_programs: of each of the cores all that it has, one core after the other */
 struct writing {
 	struct program *p;
 	struct ncc_subgraph *sg;
@@ -228,7 +228,7 @@ static int make_program(void *arg, unsigned int k, const struct ncc_options *opt
 	rc = ncc_jobs_run(cores, generate_one, &b, opt, err);
 	if (rc)
 		return rc;
-	ncc_watch_outputs(&b.p[k].g.prog, cores > 1 ? &b.p[b.each + k].g.prog : NULL);
+	ncc_check_outputs_for_nan(&b.p[k].g.prog, cores > 1 ? &b.p[b.each + k].g.prog : NULL);
 	return ncc_jobs_run(cores, schedule_one, &b, opt, err);
 }
 

@@ -22,7 +22,7 @@ static bool sync_canonical(const struct neuron_insn *insn)
 		 (!update_value && insn->update_value));
 }
 
-/* What is none has neither a register nor a scale */
+/* A missing operand has neither a register nor a scale */
 static bool patches_canonical(const struct neuron_insn *insn)
 {
 	for (unsigned int i = 0; i < NEURON_PATCHES; i++)

@@ -19,7 +19,7 @@
 #include "join.h"
 #include "move.h"
 #include "place.h"
-#include "room.h"
+#include "sbuf.h"
 #include "view.h"
 
 #define GROUP_BYTES 18432 /* of a partition, live at once: 128 times that stay in a host's cache */
@@ -203,7 +203,7 @@ static struct elem_step step_of(const struct group *x, unsigned int m, unsigned 
 	return step;
 }
 
-/* Which operand of a chain's first member goes through it: the other one is the scalar. */
+/* The operand of a chain's first member that goes through it: the other one is the scalar. */
 static unsigned int array_operand(const struct group *x, unsigned int m)
 {
 	if (x->op[m]->nin == 1)

@@ -6,7 +6,7 @@
 #ifndef NCC_EXPAND_H
 #define NCC_EXPAND_H
 
-#include "build.h"
+#include "build/build.h"
 
 /* math.c: fp32 operands and results of one shape, whatever --auto-cast all says */
 struct ncc_op *expand_round_even(struct ncc_build *bl, struct ncc_op *x);
@@ -218,7 +218,7 @@ struct ncc_op *expand_as_rows(struct ncc_build *bl, struct ncc_op *x, unsigned i
 struct ncc_op *expand_from_rows(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *s,
 				unsigned int d);
 
-/* Which slices are gathered or scattered: HLO's dimension numbers (gather.c) */
+/* The slices that are gathered or scattered: HLO's dimension numbers (gather.c) */
 struct ncc_slices {
 	unsigned int nwindow; /* the dimensions of the result (or the updates) within a slice */
 	uint8_t window[NCC_MAX_DIMS];

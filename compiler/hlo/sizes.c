@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "build/sizes.h"
 #include "complex.h"
+#include "operations.h"
 
 static const struct ncc_shape scalar = { .dtype = NEURON_DT_INT32 };
 
@@ -65,6 +67,34 @@ int hlo_give_sizes(struct hlo_inst *in, struct hlo_value *v, const struct hlo_si
 		for (unsigned int d = 0; d < v->op[i]->shape.ndim; d++)
 			v->size[i].dim[d] = s->dim[d];
 	return 0;
+}
+
+int hlo_follow(struct hlo_inst *in, struct hlo_value *v)
+{
+	const enum ncc_kind kind = in->rule->kind;
+	const bool many =
+		kind == NCC_REDUCE || kind == NCC_REDUCE_WINDOW; /* each with an initial value */
+	const unsigned int alike = many ? in->nin / 2 : 1;
+	struct ncc_op *op = ncc_op_new(in->imp->m, kind, NULL, in->nin);
+	struct ncc_sizes of[2];
+	const struct ncc_follow f = { .bl = &in->b, .op = op, .in = of, .clamped = true };
+	struct hlo_sizes s = { 0 }, x;
+	int rc;
+
+	if (!op)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	op->shape = v->op[0]->shape;
+	for (unsigned int i = 0; i < in->nin; i++)
+		op->in[i] = in->in[i].op[0];
+	for (unsigned int i = 0; i < 2 && i < in->nin; i++) {
+		hlo_merge_sizes(in, i, i ? 1 : alike, &x);
+		of[i] = sizes_of(&op->in[i]->shape, x.dim);
+	}
+	rc = in->rule->attrs(in, op);
+	if (rc)
+		return rc;
+	sizes_follow(&f, s.dim);
+	return hlo_give_sizes(in, v, &s);
 }
 
 struct ncc_op *hlo_inside(struct hlo_inst *in, const struct ncc_shape *shape, unsigned int d,

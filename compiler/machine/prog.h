@@ -126,10 +126,10 @@ static inline bool ncc_access_overlap(const struct ncc_access *a, const struct n
 }
 
 /*
- * watch.c: has the instructions that write what outputs are copied from look for NaN. mate: the
+ * nan.c: has the instructions that write what outputs are copied from look for NaN. mate: the
  * program of a logical core's other core, or NULL
  */
-void ncc_watch_outputs(struct ncc_prog *p, struct ncc_prog *mate);
+void ncc_check_outputs_for_nan(struct ncc_prog *p, struct ncc_prog *mate);
 
 /* compress.c: constants that are only copied from, and where it pays; what instructions do stays */
 int ncc_compress_constants(struct ncc_prog *p, enum ncc_compress when, struct ncc_error *err);

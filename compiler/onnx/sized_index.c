@@ -76,11 +76,13 @@ void sized_one_hot(struct onnx_node *n)
 {
 	const struct onnx_value *v = &n->in[0];
 	const unsigned int nd = v->op->shape.ndim;
+	struct ncc_op op = { .kind = NCC_BROADCAST };
 	onnx_op size[NCC_MAX_DIMS + 1] = { NULL };
 	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), nd + 1);
 
 	for (unsigned int d = 0; d < nd; d++)
-		size[d + (d >= axis)] = v->size[d];
+		op.map[d] = (uint8_t)(d + (d >= axis));
+	sized_follow(n, &op, v, size);
 	if (!n->rc)
 		sized_import(n, size);
 }
@@ -185,13 +187,25 @@ static void whole_mean(struct onnx_node *n, const struct onnx_value *v, uint32_t
 				       ox_cast_like(n, onnx_size_or_bound(n, v, d), n->out[0].op));
 }
 
+/* The sizes of what is left when the dimensions of the mask are reduced, or stay as ones */
+static void sized_left(struct onnx_node *n, const struct onnx_value *v, uint32_t mask,
+		       onnx_op *size)
+{
+	const struct ncc_op op = { .kind = NCC_REDUCE, .mask = mask };
+
+	if (!onnx_int(n, "keepdims", 1)) {
+		sized_follow(n, &op, v, size);
+		return;
+	}
+	for (unsigned int d = 0; d < v->op->shape.ndim; d++)
+		size[d] = mask >> d & 1 ? NULL : v->size[d];
+}
+
 void sized_reduce(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
 	const unsigned int nd = v->op->shape.ndim;
-	const bool keep = onnx_int(n, "keepdims", 1);
 	onnx_op size[NCC_MAX_DIMS] = { NULL };
-	unsigned int to = 0;
 	uint32_t mask = 0;
 	bool all = !sized_axes(n, nd, &mask);
 
@@ -202,12 +216,7 @@ void sized_reduce(struct onnx_node *n)
 		return;
 	}
 	mask = all ? (1u << nd) - 1 : mask;
-	for (unsigned int d = 0; d < nd; d++) {
-		if (!(mask >> d & 1))
-			size[to++] = v->size[d];
-		else if (keep)
-			to++;
-	}
+	sized_left(n, v, mask, size);
 	v->op = onnx_filled(n, v, mask, neutral_of(n, v->op));
 	if (!v->op)
 		return;
@@ -238,12 +247,9 @@ void sized_arg(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
 	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), v->op->shape.ndim);
-	const bool keep = onnx_int(n, "keepdims", 1);
 	onnx_op size[NCC_MAX_DIMS] = { NULL };
 
-	for (unsigned int d = 0; d < v->op->shape.ndim; d++)
-		if (d != axis)
-			size[d - (!keep && d > axis)] = v->size[d];
+	sized_left(n, v, 1u << axis, size);
 	if (v->size[axis] && onnx_int(n, "select_last_index", 0))
 		sized_refuse_dim(n, 0, axis);
 	if (n->rc)

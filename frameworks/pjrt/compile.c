@@ -97,7 +97,7 @@ static int attempt(PJRT_Executable *x, struct obstacles *o, struct ncc_error *er
 	return ncc_compile(x->code.data, x->code.size, &opt, &x->neff.data, &x->neff.size, err);
 }
 
-/* What was in the way: the first obstacle, or all of them if there are several */
+/* The obstacles to a compilation: the first one, or all of them if there are several */
 static PJRT_Error *refusal(const PJRT_Executable *x, const struct obstacles *o, int r,
 			   const struct ncc_error *err)
 {

@@ -60,7 +60,7 @@ static inline uint64_t neuron_isa_member(const struct neuron_insn *insn,
 	}
 }
 
-/* What a place holds becomes the member's value */
+/* The words' value of a place becomes the member's */
 static inline void neuron_isa_member_set(struct neuron_insn *insn, const struct neuron_isa_place *p,
 					 uint64_t v)
 {

@@ -387,6 +387,8 @@ static void random_transpose(struct bench *b, struct neuron_insn *insn)
 	insn->partitions = p;
 	insn->src0 = random_ap(b, t, p, n, one_in(b, 4));
 	insn->dst = random_ap(b, t, single ? n : p, single ? p : n, one_in(b, 4));
+	if ((!single || p == n) && one_in(b, 4))
+		insn->dst = insn->src0;
 }
 
 static bool has_places(uint8_t opcode)

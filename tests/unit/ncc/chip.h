@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "neuron/hw/target.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 /* Starts the runtime there; what to compile for, or NULL */
 static inline const struct neuron_target *chip_start(void)

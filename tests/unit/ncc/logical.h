@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 /* Starts the runtime there; config: cores of a logical one, NULL for the default */
 void logical_start(const char *config);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "files.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 static void add_tensor(nrt_tensor_set_t *set, const char *stem, unsigned int i, size_t size,
 		       nrt_tensor_t **t)

@@ -16,7 +16,7 @@
 #include "neff.h"
 #include "neuron/isa/compress.h"
 #include "nrt/nrt.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 static const char *const paths[] = {
 	"digits/digits.hlo.pb",

@@ -81,7 +81,8 @@ static char *printed(const void *hlo, size_t size)
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
 
-	ck_assert_msg(!ncc_import_hlo(hlo, size, &m, &err), "%s", err.text);
+	ck_assert_msg(!ncc_import_hlo_opt(hlo, size, &(struct ncc_options){ 0 }, &m, &err), "%s",
+		      err.text);
 	ncc_print(m, INT64_MAX, f);
 	fclose(f);
 	ncc_module_free(m);

@@ -15,7 +15,7 @@
 #include "files.h"
 #include "hlo/hlo.pb-c.h"
 #include "npy.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 #include "running.h"
 
 #define LANES 128

@@ -131,7 +131,7 @@ static void import(struct bytes *file, bool onnx, const char *text)
 	struct ncc_error err = { "" };
 	struct ncc_module *m = NULL;
 	int rc = onnx ? ncc_import_onnx(file->at, file->n, &opt, &m, &err)
-		      : ncc_import_hlo(file->at, file->n, &m, &err);
+		      : ncc_import_hlo_opt(file->at, file->n, &(struct ncc_options){ 0 }, &m, &err);
 
 	if (text)
 		ck_assert_msg(rc && strstr(err.text, text), "%d, '%s'", rc, err.text);

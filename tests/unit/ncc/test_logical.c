@@ -17,7 +17,7 @@
 #include "neuron/hw/target.h"
 #include "neuron/isa/codec.h"
 #include "nrt/nrt_experimental.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 static void *build(const char *path, const char *target, unsigned int lnc, size_t *size, int want,
 		   struct ncc_error *err)

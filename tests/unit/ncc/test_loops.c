@@ -163,6 +163,49 @@ START_TEST(iterations)
 }
 END_TEST
 
+/* The iterations of a loop are none of the next one's: both take 0.5 s by the estimate. */
+START_TEST(timeout_of_two)
+{
+	static const char *const text = "module \"m\"\n"
+					"%0 = s32[] parameter index=0 \"n\"\n"
+					"%1 = s32[] constant {1} \"one\"\n"
+					"%2 = s32[] constant {50000} \"bound\"\n"
+					"%3 = s32[] constant {0} \"before\"\n"
+					"%4 = pred[] compare-lt %3, %2 \"p\"\n"
+					"%5 = pred[] loop %4 \"l\"\n"
+					"%6 = s32[] state %5, %3 \"s\"\n"
+					"%7 = s32[] add %6, %1 \"t\"\n"
+					"%8 = pred[] compare-lt %7, %2 \"q\"\n"
+					"%9 = pred[] loop-end %5, %8, %6, %7 \"e\"\n"
+					"%10 = s32[] loop-result %9, %6 \"r\"\n"
+					"%11 = pred[] loop %4 \"l2\"\n"
+					"%12 = s32[] state %11, %3 \"s2\"\n"
+					"%13 = s32[] add %12, %1 \"t2\"\n"
+					"%14 = pred[] compare-lt %13, %2 \"q2\"\n"
+					"%15 = pred[] loop-end %11, %14, %12, %13 \"e2\"\n"
+					"%16 = s32[] loop-result %15, %12 \"r2\"\n"
+					"%17 = s32[] add %10, %16 \"sum\"\n"
+					"return %17\n";
+	const struct ncc_options opt = {
+		.framework = NCC_IR, .target = chip_start(), .lnc = chip_lnc(), .divide_from = 1
+	};
+	const struct nrtx_load_params params = { 0 };
+	struct nrtx_model_info info;
+	struct ncc_error err;
+	nrt_model_t *model;
+	size_t size;
+	void *neff;
+
+	ck_assert_msg(!ncc_compile(text, strlen(text), &opt, &neff, &size, &err), "%s", err.text);
+	ck_assert_msg(!nrtx_load(neff, size, &params, &model), "%s", nrtx_error_details());
+	ck_assert_int_eq(nrtx_model_info(model, &info), 0);
+	ck_assert_int_eq(nrt_unload(model), 0);
+	ck_assert_uint_ge(info.timeout_ms, 30000 + 2 * 500);
+	ck_assert_uint_le(info.timeout_ms, 40000);
+	free(neff);
+}
+END_TEST
+
 /* Execution */
 
 static nrt_model_t *load_for(const struct neuron_target *target, const char *text,
@@ -720,6 +763,7 @@ int main(void)
 
 	tcase_add_loop_test(t, refused, 0, (int)(sizeof(bad) / sizeof(bad[0])));
 	tcase_add_loop_test(t, iterations, 0, (int)(sizeof(counted) / sizeof(counted[0])));
+	tcase_add_test(t, timeout_of_two);
 	tcase_add_test(t, endless);
 	tcase_add_test(t, large_body);
 	tcase_add_test(t, turns);

@@ -485,10 +485,10 @@ static const struct {
 	const char *name;
 } other_types[] = {
 	{ 8, "string" },	  { 14, "complex64" },	    { 15, "complex128" },
-	{ 18, "float8e4m3fnuz" }, { 20, "float8e5m2fnuz" }, { 21, "uint4" },
-	{ 22, "int4" },		  { 23, "float4e2m1" },	    { 24, "float8e8m0" },
-	{ 25, "uint2" },	  { 26, "int2" },	    { 27, "float6e2m3" },
-	{ 28, "float6e3m2" },	  { 29, "unknown" },	    { -1, "unknown" },
+	{ 18, "float8e4m3fnuz" }, { 20, "float8e5m2fnuz" }, { 23, "float4e2m1" },
+	{ 24, "float8e8m0" },	  { 25, "uint2" },	    { 26, "int2" },
+	{ 27, "float6e2m3" },	  { 28, "float6e3m2" },	    { 29, "unknown" },
+	{ -1, "unknown" },
 };
 
 START_TEST(types)
@@ -503,6 +503,29 @@ START_TEST(types)
 	m = unpack("convolutional");
 	m->graph->input[0]->type->tensor_type->elem_type = other_types[_i].type;
 	snprintf(text, sizeof(text), "input 'x': type %s is not supported", other_types[_i].name);
+	expect(m, text);
+}
+END_TEST
+
+/* Of four bits there may be constants, of two numbers in each byte */
+static const struct {
+	int32_t type;
+	const char *name;
+} nibbles[] = { { 21, "uint4" }, { 22, "int4" } };
+
+START_TEST(types_of_four_bits)
+{
+	Ncc__Onnx__Model *m = unpack("convolutional");
+	char text[100];
+
+	options.ninputs = 0;
+	constant(m, "w1")->data_type = nibbles[_i].type;
+	snprintf(text, sizeof(text), "constant 'w1' (%s): 864 pairs, its shape has 216",
+		 nibbles[_i].name);
+	expect(m, text);
+	m = unpack("convolutional");
+	m->graph->input[0]->type->tensor_type->elem_type = nibbles[_i].type;
+	snprintf(text, sizeof(text), "input 'x': type %s is not supported", nibbles[_i].name);
 	expect(m, text);
 }
 END_TEST
@@ -606,6 +629,7 @@ int main(void)
 	tcase_add_loop_test(t, numbers_changed, 0, (int)(sizeof(numbers) / sizeof(numbers[0])));
 	tcase_add_loop_test(t, external, 0, (int)(sizeof(places) / sizeof(places[0])));
 	tcase_add_loop_test(t, types, 0, (int)(sizeof(other_types) / sizeof(other_types[0])));
+	tcase_add_loop_test(t, types_of_four_bits, 0, 2);
 	tcase_add_test(t, cut_name);
 	tcase_add_test(t, bytes);
 	tcase_add_test(t, inputs);

@@ -15,7 +15,7 @@
 #include "files.h"
 #include "neuron/hw/target.h"
 #include "neuron/isa/isa.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 #include "passes/pipeline.h"
 
 #define NEAR "hlo/attention/module.hlo.pb" /* twelve stages of the sixteen */

@@ -12,7 +12,7 @@
 #include "../check_main.h"
 #include "files.h"
 #include "npy.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 #include "running.h"
 
 #define MAX_CASES 64

@@ -12,7 +12,7 @@
 #include "../check_main.h"
 #include "ir/ir.h"
 #include "ncc.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 #define M 20
 #define K 40
