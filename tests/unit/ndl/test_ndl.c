@@ -16,6 +16,7 @@
 #include "../check_main.h"
 #include "hal.h"
 #include "ndlx.h"
+#include "neuron/hw/inferentia.h"
 
 #define MIB (1u << 20)
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "neuron/hw/ext.h"
+#include "neuron/hw/inferentia.h"
 #include "neuron/isa/codec.h"
 
 #define POOL NEURON_ENG_POOL
