@@ -36,6 +36,8 @@ LAYERS: dict[str, list[str]] = {
 FLOORS = [
     ["runtime/nrt", *(f"runtime/nrt/{room}" for room in (
         "requests", "ndl", "transport", "load", "execution", "profile", "queue", "model", "memory", "process"))],
+    ["compiler", *(f"compiler/{room}" for room in (
+        "codegen", "machine", "passes", "onnx", "stablehlo", "hlo", "kernel", "asm", "expand", "build", "proto", "ir", "include"))],
 ]
 # The public headers of a directory, which lie apart from it
 HEADERS = {"include/neuron/hw": "gen", "include/neuron/isa": "isa", "include/neuron": "timing",
@@ -47,6 +49,7 @@ SOURCES = (".c", ".h", ".def")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+["<]([^">]+)[">]', re.MULTILINE)
 PICTURE = re.compile(r"(<!-- directories: [^>]*-->\n).*?(<!-- end of directories -->)", re.DOTALL)
 PAGE = Path("docs/architecture.md")
+PLANNED = re.compile(r"^\| \*\*([\w/-]+)\*\* \|.*\|([^|]*)\|$", re.MULTILINE)  # "Where the next parts stand": a part, what it may include
 
 
 def sources(root: Path) -> list[Path]:
@@ -141,6 +144,17 @@ def below(tree: Tree) -> list[str]:
         f"FLOORS has {room}, which there is not" for floors in FLOORS for room in floors if room not in tree.rooms]
 
 
+def planned(tree: Tree) -> list[str]:
+    """What parts that the page foresaw include beyond what it says of them"""
+    rows = PLANNED.findall((tree.root / PAGE).read_text(encoding="utf-8"))
+    found = [] if rows else [f"{PAGE} has no table of the next parts"]
+    for part, cell in rows:
+        may = {part, *re.findall(r"`([\w/-]+)`", cell)}
+        within = [room for room in tree.rooms if room == part or room.startswith(part + "/")]
+        found += [what for room in within for other in tree.graph[room].keys() - may - set(within) for what in sorted(tree.graph[room][other])]
+    return found
+
+
 def circles(tree: Tree) -> list[str]:
     """The includes of the shortest one."""
     found = circle(tree.graph)
@@ -188,6 +202,7 @@ def main() -> int:
         ("each include means one file", tree.ambiguous),
         ("no arrow leads upward", upward(tree)),
         ("none within a layer either, where FLOORS says what lies above", below(tree)),
+        ("new parts include what the page says that they may", planned(tree)),
         ("no circle between directories", circles(tree)),
         ("the picture is the graph", drawn(tree)),
     ]

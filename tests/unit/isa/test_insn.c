@@ -14,7 +14,6 @@
 #define PART 2048 /* bytes of an SBUF partition: small, so operands overlap now and then */
 #define PSUM_USED 8192
 #define LONG_ROW 1025 /* more than the core handles at a time */
-
 /* The types of NeuronCore-v1 first, then the integers that v2 and later have */
 #define FIRST 6
 #define FIRST_INTS 3

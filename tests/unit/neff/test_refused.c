@@ -16,6 +16,7 @@
 #include "neuron/hw/ext.h"
 #include "neuron/hw/inferentia.h"
 #include "neuron/isa/codec.h"
+#include "neuron/hw/inferentia.h"
 
 #define POOL NEURON_ENG_POOL
 #define LEN(a) ((int)(sizeof(a) / sizeof((a)[0])))

@@ -20,7 +20,6 @@
 
 #define RANKS 4
 #define N 12 /* elements of an argument */
-
 static const char *machine, *target_name;
 static uint32_t cores[RANKS];
 

@@ -16,6 +16,7 @@
 #include "neuron/hw/inferentia.h"
 #include "nrt_client.h"
 #include "testmodel.h"
+#include "neuron/hw/inferentia.h"
 
 #define COLS 16
 #define N (128 * COLS)
