@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "neuron/hw/ext.h"
+#include "neuron/hw/inferentia.h"
 #include "neuron/isa/codec.h"
 #include "neuron/hw/inferentia.h"
 

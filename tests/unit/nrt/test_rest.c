@@ -13,6 +13,7 @@
 #include "../check_main.h"
 #include "ndlx.h"
 #include "neuron/hw/ext.h"
+#include "neuron/hw/inferentia.h"
 #include "nrt_client.h"
 #include "testmodel.h"
 #include "neuron/hw/inferentia.h"

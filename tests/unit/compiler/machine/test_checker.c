@@ -11,6 +11,7 @@
 
 #include "../../check_main.h"
 #include "files.h"
+#include "neuron/hw/inferentia.h"
 #include "neuron/isa/codec.h"
 #include "machine/prog.h"
 #include "neuron/hw/inferentia.h"
