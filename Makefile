@@ -54,7 +54,12 @@ $(SAN)/build.ninja:
 	@meson setup $(SAN) -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
 
 programs: $(REL)/build.ninja ## build the programs and libraries
-	@$(STEP) 1/4 "programs and libraries" ninja -C $(REL)
+	@$(STEP) 1/4 "programs and libraries" ninja -C $(REL) $$(scripts/installed-targets $(REL))
+
+# Tests and benchmarks of the release build
+.PHONY: test-programs
+test-programs: programs
+	@$(STEP) 1/1 "programs of tests" ninja -C $(REL)
 
 .PHONY: wheel
 wheel: programs ## the wheel of the JAX plug-in, in build/wheel (setuptools and auditwheel from PyPI)
@@ -68,7 +73,7 @@ qemu: | deps ## build QEMU with the device (about three minutes the first time)
 	@$(STEP) 3/4 "QEMU with neuron-inferentia" scripts/build-qemu
 
 guest: programs modules qemu ## build the guest images
-	@$(STEP) 4/4 "guest images" scripts/neuron-vm prepare --build $(REL) --kernel $(KVER)
+	@$(STEP) 4/4 "guest images" neuron-vm/neuron-vm prepare --build $(REL) --kernel $(KVER)
 
 demo: guest ## four chips in a VM: neuron-ls, the daemon, 1,797 digits on 16 cores
 	@scripts/demo --build $(REL) --instance $(INSTANCE)
@@ -84,51 +89,51 @@ check-quick: $(SAN)/build.ninja ## unit tests under sanitizers: no VM, no QEMU
 	@meson test -C $(SAN) --no-rebuild --print-errorlogs
 
 .PHONY: check-networks
-check-networks: programs ## whole networks on the chip in process against float64 (JAX and more from PyPI; TARGET=trn1: its chip)
+check-networks: test-programs ## whole networks on the chip in process against float64 (JAX and more from PyPI; TARGET=trn1: its chip)
 	@scripts/install-deps --networks
 	@tests/networks/run --build $(REL) --output $(BUILD)/networks --target $(TARGET)
 
 .PHONY: check-sweep
-check-sweep: programs ## operators on the ends of their types, against onnxruntime, NumPy and JAX (from PyPI; TARGET=trn1: its chip)
+check-sweep: test-programs ## operators on the ends of their types, against onnxruntime, NumPy and JAX (from PyPI; TARGET=trn1: its chip)
 	@scripts/install-deps --networks
 	@set -e; for s in tests/sweep/onnx.py tests/sweep/hlo.py; do $$s --build $(REL) --target $(TARGET); done
 
 NEFF_HASHES = tests/conformance/neff_hashes.py
-NEFF_PROGRAMS = . $(REL)/tools/neuronx-cc/neuronx-cc $(REL)/tests/unit/ncc/test_onnx_nodes
+NEFF_PROGRAMS = . $(REL)/tools/neuronx-cc/neuronx-cc $(REL)/tests/unit/compiler/onnx/test_onnx_nodes
 .PHONY: check-neffs neff-hashes
-check-neffs: programs ## the compiler writes, bit by bit, the NEFFs that it wrote before, of every model in tests/data
+check-neffs: test-programs ## the compiler writes, bit by bit, the NEFFs that it wrote before, of every model in tests/data
 	@$(NEFF_HASHES) $(NEFF_PROGRAMS)
-neff-hashes: programs ## takes today's NEFFs for those of check-neffs
+neff-hashes: test-programs ## takes today's NEFFs for those of check-neffs
 	@$(NEFF_HASHES) --write $(NEFF_PROGRAMS)
 
 .PHONY: check-frameworks check-frameworks-short
-check-frameworks: programs ## JAX on the wheel of the plug-in, against its CPU (nine versions from PyPI; JAX="0.6.2 0.12.0.1": these)
+check-frameworks: test-programs ## JAX on the wheel of the plug-in, against its CPU (nine versions from PyPI; JAX="0.6.2 0.12.0.1": these)
 	@scripts/install-deps --frameworks
 	@tests/frameworks/run --build $(REL) --output $(BUILD)/tap-frameworks $(JAX)
 
 # What of it `make check` has time for: the newest JAX
-check-frameworks-short: programs
+check-frameworks-short: test-programs
 	@scripts/install-deps --frameworks
 	@tests/frameworks/run --build $(REL) --output $(BUILD)/tap/frameworks --short
 
-check-generic-kernel: programs qemu ## what the cloud kernel has not: hwmon, device coredumps
+check-generic-kernel: test-programs qemu ## what the cloud kernel has not: hwmon, device coredumps
 	@tests/vm/generic-kernel --build $(REL) --output $(BUILD)/tap-generic
 
-check-qemu-newest: programs test-modules ## the guest tests on QEMU 10.2, with kernels 6.1 and 6.12 (builds both)
+check-qemu-newest: test-programs test-modules ## the guest tests on QEMU 10.2, with kernels 6.1 and 6.12 (builds both)
 	@scripts/install-deps --newest-qemu
 	@tests/vm/newest-qemu --build $(REL) --output $(BUILD)/tap-newest
 
 test-modules: modules
 	@$(MAKE) -s -C $(KDIR) M=$(CURDIR)/tests/vm/importer modules
 
-check-guest: guest test-modules ## the tests that run in guests (TAP)
+check-guest: guest test-programs test-modules ## the tests that run in guests (TAP)
 	@status=0; tests/vm/run --build $(REL) --output $(BUILD)/tap || status=1; \
 		for chip in $(LATER); do \
 			NEURON_CHIP=$$chip tests/vm/run --build $(REL) --output $(BUILD)/tap $(LATER_SHORT) || status=1; \
 		done; exit $$status
 
 .PHONY: check-chips
-check-chips: guest test-modules ## the module's and the device's tests on every type of chip after Inferentia, and on whole instances
+check-chips: guest test-programs test-modules ## the module's and the device's tests on every type of chip after Inferentia, and on whole instances
 	@status=0; for chip in $(LATER); do \
 			NEURON_CHIP=$$chip tests/vm/run --build $(REL) --output $(BUILD)/tap-chips || status=1; \
 			NEURON_WHOLE=1 NEURON_CHIP=$$chip tests/vm/run --build $(REL) --output $(BUILD)/tap-chips/whole \
@@ -140,17 +145,17 @@ check-module: | deps ## the module under checkpatch, sparse, W=1, clang and its 
 	@scripts/check-module $(KDIR) $(BUILD)/check-module >$(BUILD)/tap/check-module.tap; \
 		status=$$?; cat $(BUILD)/tap/check-module.tap; exit $$status
 
-check-migration: guest ## long runs: saved, moved, plugged, reset and suspended in the middle of work
+check-migration: guest test-programs ## long runs: saved, moved, plugged, reset and suspended in the middle of work
 	@NEURON_TESTS=long tests/vm/run --build $(REL) --output $(BUILD)/tap-migration $(MIGRATION_TESTS)
 
-check-debug-kernel: programs qemu ## the guest tests on a kernel with KASAN, lockdep, kmemleak
+check-debug-kernel: test-programs qemu ## the guest tests on a kernel with KASAN, lockdep, kmemleak
 	@scripts/check-debug-kernel kasan $(BUILD)
 
-check-kcsan: programs qemu ## the module's guest tests on a kernel that reports data races
+check-kcsan: test-programs qemu ## the module's guest tests on a kernel that reports data races
 	@scripts/check-debug-kernel kcsan $(BUILD)
 
 # What of it `make check` has time for
-check-debug-kernel-short: programs qemu
+check-debug-kernel-short: test-programs qemu
 	@scripts/check-debug-kernel kasan $(BUILD) tests/vm/driver-fuzz.t
 
 .PHONY: check-packages
@@ -159,7 +164,7 @@ check-packages: | deps ## the Debian packages: built, under lintian, installed, 
 	@scripts/check-packages $(BUILD)/packages
 
 .PHONY: check-system
-check-system: guest ## a Debian guest with only our packages: installed, used by an ordinary client, purged
+check-system: guest test-programs ## a Debian guest with only our packages: installed, used by an ordinary client, purged
 	@scripts/install-deps --packages
 	@scripts/check-system $(BUILD)/system
 
@@ -175,8 +180,8 @@ check-module-builds: ## the module against the newest kernels of Debian's suites
 check: ## every test, with all set-up; ends with the totals
 	@scripts/check $(BUILD)
 
-check-faults: guest ## fault injection: what module, daemon and tools say, and that the chip recovers
-	@ninja -C $(REL) tests/unit/core/test_fault >/dev/null && $(REL)/tests/unit/core/test_fault
+check-faults: guest test-programs ## fault injection: what module, daemon and tools say, and that the chip recovers
+	@$(REL)/tests/unit/core/test_fault
 	@tests/vm/run --build $(REL) --output $(BUILD)/tap tests/vm/fault-*.t
 
 lint: ## style: clang-format, shellcheck, SPDX lines, subjects of new commits
@@ -184,11 +189,11 @@ lint: ## style: clang-format, shellcheck, SPDX lines, subjects of new commits
 
 # The module's run in guests, the others need no VM
 .PHONY: mutate
-mutate: $(if $(filter $(GUEST_AREAS),$(AREAS)),guest test-modules) | deps ## take checks away one by one: the named tests must fail (AREAS, MUTATIONS; JOBS=N at once; RESUME=1: what is left)
+mutate: $(if $(filter $(GUEST_AREAS),$(AREAS)),guest test-programs test-modules) | deps ## take checks away one by one: the named tests must fail (AREAS, MUTATIONS; JOBS=N at once; RESUME=1: what is left)
 	@scripts/install-deps --custom-ops
 	@set -f; KDIR=$(KDIR) tests/mutate/run --build $(BUILD) $(if $(JOBS),--jobs $(JOBS)) $(if $(RESUME),--resume) $(addprefix --area ,$(AREAS)) $(MUTATIONS)
 
-bench: guest ## the measures beside their goals (ONLY=boot,memory: these; WRITE=1: into docs/performance.md)
+bench: guest test-programs ## the measures beside their goals (ONLY=boot,memory: these; WRITE=1: into docs/performance.md)
 	@tests/bench/run.py --build $(REL) $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)
 
 .PHONY: fuzz fuzz-device fuzz-smoke

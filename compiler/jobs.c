@@ -37,7 +37,7 @@ static bool is_unwanted(void *opaque)
 	return atomic_load(&((struct jobs *)opaque)->unwanted);
 }
 
-/* What has an order of its own is not written from several threads. */
+/* A text with an order of its own is not written from several threads. */
 static unsigned int threads_for(unsigned int n, const struct ncc_options *opt)
 {
 	unsigned int most = opt->jobs;

@@ -17,6 +17,7 @@
 #include "passes/passes.h"
 #include "passes/pipeline.h"
 #include "read.h"
+#include "write.h"
 
 static void say(const struct ncc_options *opt, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -42,29 +43,6 @@ static uint64_t hash_of(const void *buf, size_t size)
 	for (size_t i = 0; i < size; i++)
 		h = (h ^ p[i]) * 0x100000001b3ull;
 	return h;
-}
-
-static int write_neff(const struct ncc_output *o, void **out, size_t *out_size,
-		      struct ncc_error *err)
-{
-	struct neff_model *model;
-	struct neff_error ne;
-	int rc = ncc_out_model(o, &model, err);
-
-	if (rc)
-		return rc;
-	rc = ncc_check_model(model, err);
-	rc = rc ? rc : ncc_name_inputs(model, err);
-	if (!rc) {
-		rc = neff_write(model, out, out_size, &ne);
-		if (rc == -EINVAL)
-			rc = ncc_fail(err, -E2BIG,
-				      "too large: no loader would take the file: %.200s", ne.text);
-		else if (rc)
-			ncc_fail(err, rc, "cannot write the NEFF: %.200s", ne.text);
-	}
-	ncc_out_free(model);
-	return rc;
 }
 
 /* One core's program */
@@ -206,7 +184,7 @@ static void free_program(struct program *p)
 	ncc_prog_free(&p->g.prog);
 }
 
-/* What write_programs makes: of each of the cores all that it has, one core after the other */
+/* The product of write_programs: of each of the cores all that it has, one core after the other */
 struct writing {
 	struct program *p;
 	struct ncc_subgraph *sg;
@@ -248,7 +226,7 @@ static int make_program(void *arg, unsigned int k, const struct ncc_options *opt
 	rc = ncc_jobs_run(cores, generate_one, &b, opt, err);
 	if (rc)
 		return rc;
-	ncc_watch_outputs(&b.p[k].g.prog, cores > 1 ? &b.p[b.each + k].g.prog : NULL);
+	ncc_check_outputs_for_nan(&b.p[k].g.prog, cores > 1 ? &b.p[b.each + k].g.prog : NULL);
 	return ncc_jobs_run(cores, schedule_one, &b, opt, err);
 }
 
@@ -290,7 +268,7 @@ static int write_programs(struct ncc_module **module, unsigned int n, const stru
 	phase(opt, "writing");
 	rc = rc ?: ncc_wanted(opt, err);
 	if (!rc)
-		rc = o->time ? add_times(p, n, o) : write_neff(o, &o->file, &o->size, err);
+		rc = o->time ? add_times(p, n, o) : ncc_write_neff(o, opt, err);
 	if (!rc)
 		say(opt, "wrote %zu bytes", o->size);
 	if (!rc && opt->report)

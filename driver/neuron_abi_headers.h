@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the generated neuron_abi_asserts.c is checked against, as the module sees it. */
+/* The module's view of the headers that the generated neuron_abi_asserts.c checks. */
 #include <linux/stddef.h>
 
 #include "uapi/neuron/neuron_ioctl.h"

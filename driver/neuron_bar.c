@@ -27,7 +27,7 @@
 #define MISC_RT1_FIRST 0x1a0
 #define MISC_RT1_LAST 0x1d0
 
-/* What programs call BAR i by: 0 is the BAR of the registers, 1 that of the cores */
+/* Programs' numbers of the BARs: 0 is the registers' BAR, 1 the cores' */
 u64 neuron_bar_cookie(unsigned int i)
 {
 	return COOKIE_BASE + i * COOKIE_STEP;

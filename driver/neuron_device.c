@@ -39,7 +39,7 @@ static DEFINE_IDA(neuron_index_ida);
 #define ROUTE_TRIES 20
 #define ROUTE_SLEEP_MS 1000
 
-/* What holds without the emulator's own registers */
+/* Limits that hold without the emulator's own registers */
 #define FEATURES_BARE (NEURON_CAP_F_FAST_RESET | NEURON_CAP_F_TPB_MAP)
 
 /* The emulator's own registers are where the header says, or none is used */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What every entry passes: devices, files, processes, claims; neuron_gate.c. */
+/* The gate that every entry passes: devices, files, processes, claims; neuron_gate.c. */
 #ifndef NEURON_GATE_H
 #define NEURON_GATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What processes reach through the chip, neuron_guard.c. */
+/* The guard: the memory that a process reaches through the chip, neuron_guard.c. */
 #ifndef NEURON_GUARD_H
 #define NEURON_GUARD_H
 

@@ -114,7 +114,7 @@ static bool zerocopy_small(const struct neuron_mc *mc, const struct zerocopy *z)
 	return true;
 }
 
-/* What is not worth pinning */
+/* A copy of so few bytes is not worth pinning pages for */
 static int zerocopy_pieces(struct neuron_mc *mc, struct neuron_call *call, const struct zerocopy *z)
 {
 	struct neuron_ioctl_mem_buf_copy64 a = { .copy_to_mem_handle = z->to_device };

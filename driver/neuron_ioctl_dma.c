@@ -26,24 +26,19 @@ static int do_eng_init(struct neuron_device *nd, void *arg, struct neuron_call *
 
 static int do_eng_set_state(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
-	static const u32 hw[] = {
-		[0] = NEURON_UDMA_STATE_DISABLE,
-		[2] = NEURON_UDMA_STATE_NORMAL,
-		[3] = NEURON_UDMA_STATE_ABORT,
-	};
 	struct neuron_ioctl_dma_eng_set_state *a = arg;
-	int ret;
+	u32 hw;
+	int ret = nhal_engine_asked(nd->gen, a->eng_id, a->state, &hw);
 
-	if (a->eng_id >= nd->gen->dma_engines || a->state >= ARRAY_SIZE(hw) || !hw[a->state])
-		return -EINVAL;
+	if (ret)
+		return ret;
 	/* the module's own copy queue lives on this one */
-	if (neuron_gen_is_copy_engine(nd->gen, a->eng_id) &&
-	    hw[a->state] != NEURON_UDMA_STATE_NORMAL)
+	if (neuron_gen_is_copy_engine(nd->gen, a->eng_id) && hw != NEURON_UDMA_STATE_NORMAL)
 		return -EACCES;
 	mutex_lock(&nd->lock);
 	ret = neuron_core_claim(nd, neuron_gen_dma_core(nd->gen, a->eng_id));
 	if (!ret)
-		nhal_engine_state_set(&nd->hal, a->eng_id, hw[a->state]);
+		nhal_engine_state_set(&nd->hal, a->eng_id, hw);
 	mutex_unlock(&nd->lock);
 	return ret;
 }
@@ -101,7 +96,7 @@ static int do_ack_completed(struct neuron_device *nd, void *arg, struct neuron_c
 	int ret = 0;
 
 	trace_dma_ack_completed(nd->index, a->eng_id, a->qid, a->count);
-	if (a->eng_id >= nd->gen->dma_engines || a->qid >= QUEUE_COUNT)
+	if (nhal_queue_check(nd->gen, a->eng_id, a->qid))
 		return -EINVAL;
 	q = &nd->queues[a->eng_id][a->qid];
 	mutex_lock(&nd->lock);
@@ -133,27 +128,23 @@ static int do_quiesce(struct neuron_device *nd, void *arg, struct neuron_call *c
 	return -ENOTTY;
 }
 
-/* Checks that host addresses are the caller's; descriptors into a PE FIFO mark the ring */
-static int descs_check(struct neuron_device *nd, struct neuron_mc *mc, const u8 *desc, u32 n,
-		       bool rx)
+static bool host_owned(void *nd, u64 addr, u32 len)
 {
-	u64 addr;
-	u32 i, len;
-	unsigned int nc;
-	u8 map = 0;
+	return neuron_host_range_owned(nd, addr, len);
+}
 
-	for (i = 0; i < n; i++, desc += NEURON_UDMA_DESC_SIZE) {
-		addr = nhal_desc_addr(desc);
-		len = nhal_desc_len(desc);
-		if (nhal_addr_is_host(nd->gen, addr) && !neuron_host_range_owned(nd, addr, len))
-			return -EINVAL;
-		if (!rx || nhal_addr_to_core(nd->gen, addr, 1, &nc))
-			continue;
-		if (nhal_addr_is_fifo(nd->gen, addr, nc, NEURON_ENG_PE))
-			map |= BIT(nc);
-	}
+/* Checks that host addresses are the caller's; descriptors into a PE FIFO mark the ring */
+static int descs_check(struct neuron_device *nd, struct neuron_mc *mc,
+		       const struct nhal_descs *descs)
+{
+	const struct nhal_owner caller = { host_owned, nd };
+	u32 models;
+	int ret = nhal_descs_check(nd->gen, descs, &caller, &models);
+
+	if (ret)
+		return ret;
 	mutex_lock(&nd->lock);
-	mc->model_map |= map;
+	mc->model_map |= models;
 	mutex_unlock(&nd->lock);
 	return 0;
 }
@@ -199,8 +190,9 @@ static int copy_descriptors(struct neuron_device *nd, struct neuron_call *call,
 		goto put;
 	ret = neuron_call_fetch(call, a->buffer, size, &descs);
 	if (!ret)
-		ret = descs_check(nd, mc, descs, a->num_descs,
-				  a->queue_type == NEURON_DMA_QUEUE_RX);
+		ret = descs_check(nd, mc,
+				  &(struct nhal_descs){ descs, a->num_descs,
+							a->queue_type == NEURON_DMA_QUEUE_RX });
 	if (!ret)
 		ret = descs_store(mc, a->offset, descs, size);
 put:

@@ -444,7 +444,7 @@ static int do_post_metric(struct neuron_device *nd, void *arg, struct neuron_cal
 	return ret;
 }
 
-/* What firmware of another version has not is refused, as by the public driver */
+/* A command that this version's firmware lacks is refused, as by the public driver */
 static int firmware_words(struct neuron_device *nd)
 {
 	u32 version;

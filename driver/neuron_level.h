@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which release of the public driver the module is to programs, neuron_level.c. */
+/* The level: the release of the public driver that programs take the module for, neuron_level.c. */
 #ifndef NEURON_LEVEL_H
 #define NEURON_LEVEL_H
 

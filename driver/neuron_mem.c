@@ -380,7 +380,7 @@ int neuron_mem_scrub(struct neuron_device *nd, unsigned int memory, unsigned int
 	return ret;
 }
 
-/* How the caller's last scrub ended, told once; -EPERM as under the public driver: none */
+/* The end of the caller's last scrub, told once; -EPERM as under the public driver: no scrub */
 int neuron_mem_scrub_result(struct neuron_device *nd, unsigned int memory)
 {
 	int ret = -EPERM;
@@ -495,7 +495,7 @@ void neuron_mem_free_all(struct neuron_device *nd, pid_t tgid)
 	}
 }
 
-/* What was used is cleared before the module lets go of the chip */
+/* Used memory is cleared before the module lets go of the chip */
 static void mem_wipe(struct neuron_device *nd)
 {
 	if (READ_ONCE(nd->gone) || READ_ONCE(nd->state) != NEURON_STATE_READY)

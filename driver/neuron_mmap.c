@@ -203,7 +203,7 @@ struct neuron_mc *neuron_mmap_chunk(u64 va, u64 size, u64 *offset)
 	return mc;
 }
 
-/* Which device and which of its memories an address of the caller's is; -ENXIO: neither */
+/* Finds the device and the memory that an address of the caller's is mapped from; -ENXIO: none */
 int neuron_mmap_placement(u64 va, int *index, unsigned int *memory)
 {
 	struct vm_area_struct *vma;

@@ -170,7 +170,7 @@ int neuron_p2p_unregister_va(struct neuron_p2p_va_info *vainfo)
 }
 EXPORT_SYMBOL_GPL(neuron_p2p_unregister_va);
 
-/* What makes a registration invalid: the end of a mapping, or of a device */
+/* A registration becomes invalid when its mapping ends, or its device goes */
 struct p2p_end {
 	struct mm_struct *mm;
 	u64 start, end;

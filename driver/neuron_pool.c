@@ -33,7 +33,7 @@ static unsigned int pool_count(const struct neuron_device *nd)
 	return nd->gen->memories * neuron_pools_each(nd->gen);
 }
 
-/* Where in its memory a pool begins; that of the next one, if only one past the last, is its end */
+/* The start of pool i in its memory; the start of the one behind the last is the last one's end */
 static u64 pool_start(const struct neuron_gen *gen, unsigned int memory, unsigned int i)
 {
 	u64 size = gen->memory[memory].size;

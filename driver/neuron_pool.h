@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where device chunks come from, neuron_pool.c. */
+/* Pools of device memory, from which chunks are taken, neuron_pool.c. */
 #ifndef NEURON_POOL_H
 #define NEURON_POOL_H
 

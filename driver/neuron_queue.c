@@ -14,13 +14,6 @@
 #include "neuron_queue.h"
 #include "neuron_trace.h"
 
-/* What the public driver reports for a queue that was initialised, and for the engine */
-#define QUEUE_SW_ENABLED 2
-#define ENGINE_REVISION 4
-#define ENGINE_IDLE 1
-#define ENGINE_NORMAL 2
-#define ENGINE_ABORT 3
-
 /* Finds the chunk of a ring, NULL for handle 0 */
 static struct neuron_mc *ring_get(struct neuron_device *nd, u64 handle, u32 len)
 {
@@ -103,7 +96,7 @@ int neuron_queue_setup(struct neuron_device *nd, const struct neuron_ioctl_dma_q
 	int ret;
 
 	trace_dma_queue_init(nd->index, arg);
-	if (arg->eng_id >= nd->gen->dma_engines || arg->qid >= QUEUE_COUNT || arg->rxc_handle)
+	if (nhal_queue_check(nd->gen, arg->eng_id, arg->qid) || arg->rxc_handle)
 		return -EINVAL;
 	if (neuron_gen_is_copy_queue(nd->gen, arg->eng_id, arg->qid))
 		return -EACCES;
@@ -129,7 +122,7 @@ static struct neuron_queue *queue_own(struct neuron_device *nd, u32 eng, u32 qid
 {
 	struct neuron_queue *q;
 
-	if (eng >= nd->gen->dma_engines || qid >= QUEUE_COUNT)
+	if (nhal_queue_check(nd->gen, eng, qid))
 		return ERR_PTR(-EINVAL);
 	q = &nd->queues[eng][qid];
 	if (!q->used)
@@ -156,10 +149,10 @@ int neuron_queue_start(struct neuron_device *nd,
 	q = queue_own(nd, arg->eng_id, arg->qid);
 	if (IS_ERR(q))
 		ret = PTR_ERR(q);
-	else if ((arg->tx_desc_count && !q->tx) || !q->rx)
-		ret = -EINVAL;
-	else if (arg->tx_desc_count > q->tx_len || arg->rx_desc_count > q->rx_len)
-		ret = -EINVAL;
+	else
+		ret = nhal_start_check(&(struct nhal_rings){ q->tx ? q->tx_len : 0,
+							     q->rx ? q->rx_len : 0 },
+				       arg->tx_desc_count, arg->rx_desc_count);
 	if (!ret) {
 		models_count(nd, q->rx);
 		trace_dma_queue_copy_start(nd->index, arg->eng_id, arg->qid, arg->tx_desc_count,
@@ -228,6 +221,15 @@ void neuron_queues_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
 	}
 }
 
+/* Has somebody initialised it? */
+static bool queue_enabled(struct neuron_device *nd, u32 eng, u32 qid)
+{
+	const struct neuron_queue *q = &nd->queues[eng][qid];
+
+	return neuron_gen_is_copy_queue(nd->gen, eng, qid) || READ_ONCE(q->used) ||
+	       READ_ONCE(q->asked.ring);
+}
+
 static int half_state(struct neuron_device *nd, u32 eng, enum nhal_half half, u32 qid,
 		      struct neuron_dma_queue_state *state)
 {
@@ -237,67 +239,32 @@ static int half_state(struct neuron_device *nd, u32 eng, enum nhal_half half, u3
 
 	nhal_queue_regs(nd->gen, eng, half, qid, addr);
 	ret = neuron_reg_read(nd, addr, v, NHAL_QUEUE_REGS);
-	if (ret)
-		return ret;
-	memset(state, 0, sizeof(*state));
-	state->hw_status = v[0];
-	state->base_addr = v[1] | (u64)v[2] << 32;
-	state->length = v[3];
-	state->head_pointer = v[4];
-	state->tail_pointer = v[5];
-	state->completion_base_addr = v[6] | (u64)v[7] << 32;
-	state->completion_head = v[8];
-	if (neuron_gen_is_copy_queue(nd->gen, eng, qid) || READ_ONCE(nd->queues[eng][qid].used) ||
-	    READ_ONCE(nd->queues[eng][qid].asked.ring))
-		state->sw_status = QUEUE_SW_ENABLED;
-	return 0;
+	if (!ret)
+		nhal_queue_answer(v, queue_enabled(nd, eng, qid), state);
+	return ret;
 }
 
 int neuron_queue_state(struct neuron_device *nd, u32 eng, u32 qid,
 		       struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx)
 {
-	int ret;
+	int ret = nhal_queue_check(nd->gen, eng, qid);
 
-	if (eng >= nd->gen->dma_engines || qid >= QUEUE_COUNT)
-		return -EINVAL;
-	ret = half_state(nd, eng, NHAL_M2S, qid, tx);
+	if (!ret)
+		ret = half_state(nd, eng, NHAL_M2S, qid, tx);
 	return ret ? ret : half_state(nd, eng, NHAL_S2M, qid, rx);
-}
-
-/* Four fields, two bits each: completion, stream, data read, prefetch */
-static u32 state_decode(u32 reg)
-{
-	unsigned int shift;
-	u32 state = ENGINE_IDLE;
-
-	for (shift = 0; shift <= 12; shift += 4) {
-		if ((reg >> shift & 3) == 2)
-			return ENGINE_ABORT;
-		if ((reg >> shift & 3) == 1)
-			state = ENGINE_NORMAL;
-	}
-	return state;
 }
 
 int neuron_engine_state(struct neuron_device *nd, u32 eng, struct neuron_dma_eng_state *state)
 {
-	u64 base, addr[2];
+	u64 addr[2];
 	u32 v[2];
 	int ret;
 
 	if (eng >= nd->gen->dma_engines)
 		return -EINVAL;
-	base = neuron_gen_address(nd->gen, NEURON_BLOCK_UDMA, eng);
-	addr[0] = base + NEURON_UDMA_M2S_STATE;
-	addr[1] = base + NEURON_UDMA_S2M_STATE;
+	nhal_engine_regs(nd->gen, eng, addr);
 	ret = neuron_reg_read(nd, addr, v, 2);
-	if (ret)
-		return ret;
-	memset(state, 0, sizeof(*state));
-	state->revision_id = ENGINE_REVISION;
-	state->max_queues = QUEUE_COUNT;
-	state->num_queues = QUEUE_COUNT;
-	state->tx_state = state_decode(v[0]);
-	state->rx_state = state_decode(v[1]);
-	return 0;
+	if (!ret)
+		nhal_engine_answer(v, state);
+	return ret;
 }

@@ -198,7 +198,7 @@ static void add_group(struct neuron_sysfs *s, struct kobject *parent,
 		s->error = sysfs_create_group(parent, group);
 }
 
-/* What the description of the chip says, in info/ of a device or of one of its cores */
+/* The chip's description, in info/ of a device or of one of its cores */
 static const struct neuron_gen *gen_of(struct kobject *device)
 {
 	struct neuron_device *nd = dev_get_drvdata(kobj_to_dev(device));

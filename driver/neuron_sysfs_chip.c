@@ -120,7 +120,7 @@ static struct attribute *hardware_attrs[] = {
 
 static const struct attribute_group hardware_group = { .attrs = hardware_attrs };
 
-/* What the last look found; a state of repairs is one error more of its kind */
+/* The error counts of the last look; a state of repairs is one error more of its kind */
 static u32 health_memory(struct neuron_device *nd, const struct neuron_health *h, bool repairable)
 {
 	u32 state = repairable ? NEURON_REPAIR_PENDING : NEURON_REPAIR_FAILED;

@@ -15,7 +15,7 @@ enum neuron_miss {
 	NEURON_MISS_TURN, /* nothing: others shall have their turn */
 };
 
-/* What an argument points to; a batch of a list points further */
+/* The memory that an argument points to; a batch of a list points further */
 enum { NEURON_CALL_LIST, NEURON_CALL_BATCH, NEURON_CALL_LISTS };
 
 struct neuron_call_list {

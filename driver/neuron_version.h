@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the module is to the public driver's programs. */
+/* The module's versions, as the public driver's programs ask for them. */
 #ifndef NEURON_VERSION_H
 #define NEURON_VERSION_H
 

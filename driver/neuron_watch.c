@@ -174,7 +174,7 @@ static bool ecc_look(struct neuron_device *nd, unsigned int memory, u32 firmware
 	return changed;
 }
 
-/* What the health files tell of; who polls them is told at once, as by the public driver */
+/* The health files' news: whoever polls them is told at once, as by the public driver */
 static void health_look(struct neuron_device *nd, const u32 *word, u32 repair)
 {
 	struct neuron_health *h = &nd->watch.last;

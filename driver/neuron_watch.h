@@ -13,7 +13,7 @@ int neuron_power_last(struct neuron_device *nd);
 #define POWER_MAX_BP 10000 /* more is no reading */
 int neuron_power_word(struct neuron_device *nd, unsigned int die, u32 *word);
 
-/* What the last look found, if there was one */
+/* The findings of the last look, if there was one */
 static inline bool neuron_watch_last(struct neuron_device *nd, struct neuron_health *health)
 {
 	bool known;

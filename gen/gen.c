@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
-/* What follows from the description of a generation: places of blocks, queues, owners. */
+/* Figures that follow from the description of a generation: places of blocks, queues, owners. */
 #include "neuron/hw/gen.h"
 
 #ifdef __KERNEL__
@@ -17,7 +17,7 @@ static const struct neuron_gen *const generations[] = {
 	&neuron_gen_trainium2,
 };
 
-/* What the compiler makes programs for: families of instances, by the chip that they have */
+/* The compiler's targets: families of instances, by the chip that they have */
 static const struct {
 	const char *name;
 	const struct neuron_gen *gen;

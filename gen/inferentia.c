@@ -4,7 +4,11 @@
  * DRAM. docs/hardware.md names the public record of each number.
  */
 #include "neuron/hw/gen.h"
+#include "neuron/hw/firmware.h"
 #include "neuron/hw/inferentia.h"
+#include "neuron/hw/notify.h"
+#include "neuron/hw/pci.h"
+#include "neuron/hw/udma.h"
 #include "neuron/hw/ext.h"
 #include "neuron/hw/dtype.h"
 

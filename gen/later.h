@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
-/* What the descriptions of the generations after the first have in common. */
+/* Members that the descriptions of the generations after the first have in common. */
 #ifndef GEN_LATER_H
 #define GEN_LATER_H
 
 #include "neuron/hw/gen.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/firmware.h"
+#include "neuron/hw/notify.h"
+#include "neuron/hw/udma.h"
 #include "neuron/hw/ext.h"
 #include "neuron/hw/dtype.h"
 
@@ -17,7 +19,7 @@
 						NEURON_DTB(INT16) | NEURON_DTB(UINT16) | \
 						NEURON_DTB(INT32) | NEURON_DTB(UINT32)
 
-/* What instructions cost: the cores execute the first generation's (docs/isa.md, Issue costs) */
+/* Costs of instructions: the cores execute the first generation's (docs/isa.md, Issue costs) */
 #define LATER_CYCLES                                                                       \
 	.least = 64, .startup = 60, .transpose = 64, .int8_columns = 2, .fp32_passes = 4,  \
 	.weights = 4, .bf16_reduced = 2, .two_operands = 2, .reciprocal = 8, .indexed = 4, \

@@ -11,11 +11,6 @@ static const char *const names[NEURON_TOPOLOGY_COUNT] = {
 	[NEURON_TOPOLOGY_ALL] = "all",
 };
 
-const char *neuron_topology_name(enum neuron_topology topology)
-{
-	return (unsigned int)topology < NEURON_TOPOLOGY_COUNT ? names[topology] : NULL;
-}
-
 int neuron_topology_find(const char *name)
 {
 	int i;

@@ -5,7 +5,7 @@
  * the public record of each number.
  */
 #include "neuron/hw/gen.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/udma.h"
 #include "neuron/hw/ext.h"
 
 #include "later.h"

@@ -27,8 +27,12 @@
 #include "hal_types.h"
 
 #include "neuron/hw/gen.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/firmware.h"
+#include "neuron/hw/notify.h"
+#include "neuron/hw/pci.h"
+#include "neuron/hw/udma.h"
 #include "neuron/hw/ext.h"
+#include "uapi/neuron/neuron_ioctl.h"
 
 /*
  * What the hal asks of its user. write32 makes earlier stores to host memory visible to the chip
@@ -86,7 +90,7 @@ static inline uint64_t nhal_core_addr(const struct neuron_gen *gen, unsigned int
 	return neuron_gen_address(gen, NEURON_BLOCK_CORE, nc);
 }
 
-/* What a memory's word of errors says; what can be repaired is a part of what was not corrected */
+/* The errors that a memory's word of errors counts; repairable ones are among the uncorrected */
 struct nhal_errors {
 	uint32_t corrected, uncorrected, repairable;
 };
@@ -119,10 +123,8 @@ int nhal_bar_to_addr(const struct neuron_gen *gen, unsigned int bar, uint64_t of
 		     uint64_t *addr);
 /* [addr, addr + len) lies inside core nc's window, or a TOP_SP's of it: 0 and nc, else -EINVAL */
 int nhal_addr_to_core(const struct neuron_gen *gen, uint64_t addr, uint64_t len, unsigned int *nc);
-/* Where an engine of core nc takes its instructions, and whether an address is there */
+/* The FIFO of an engine of core nc */
 uint64_t nhal_fifo_addr(const struct neuron_gen *gen, unsigned int nc, unsigned int eng);
-bool nhal_addr_is_fifo(const struct neuron_gen *gen, uint64_t addr, unsigned int nc,
-		       unsigned int eng);
 
 /* Device addresses of semaphores and events of a core; the caller checks nc and index */
 uint64_t nhal_sem_addr(const struct neuron_gen *gen, unsigned int nc, enum neuron_sem_access op,
@@ -158,7 +160,7 @@ int nhal_reg_read1(struct nhal *hal, uint64_t addr, uint32_t *value);
  * that it refuses
  */
 int nhal_words_call(struct nhal *hal, uint8_t cmd, const void *payload, unsigned int len);
-/* What the last such request was answered with, from its first byte on */
+/* The answer to the last such request, from its first byte on */
 void nhal_words_answer(struct nhal *hal, void *answer, unsigned int len);
 /* Copy the blob to misc RAM and announce it; at most NEURON_MISC_METRIC_SIZE bytes */
 int nhal_metric_post(struct nhal *hal, const void *blob, unsigned int len);
@@ -219,6 +221,42 @@ void nhal_desc_lap(void *desc, unsigned int ring_id);
 uint64_t nhal_desc_addr(const void *desc);
 uint32_t nhal_desc_len(const void *desc);
 
+/* What processes ask of them (hal_queue.c) */
+
+/* Both return -EINVAL when there is no such thing. */
+int nhal_queue_check(const struct neuron_gen *gen, uint32_t eng, uint32_t qid);
+/* The state of an engine by the interface's number: what to write (nhal_engine_state_set()) */
+int nhal_engine_asked(const struct neuron_gen *gen, uint32_t eng, uint32_t state, uint32_t *hw);
+/* The descriptors that a queue's rings have; 0: there is no ring */
+struct nhal_rings {
+	uint32_t tx, rx;
+};
+/* -EINVAL: descriptors for a ring that it has not, or more than a ring has */
+int nhal_start_check(const struct nhal_rings *has, uint32_t tx_count, uint32_t rx_count);
+/* The device addresses of both halves' states, and the answer that they are */
+void nhal_engine_regs(const struct neuron_gen *gen, unsigned int eng, uint64_t addr[2]);
+void nhal_engine_answer(const uint32_t reg[2], struct neuron_dma_eng_state *state);
+/* The same of nhal_queue_regs(); enabled: somebody has initialised the queue */
+void nhal_queue_answer(const uint32_t reg[NHAL_QUEUE_REGS], bool enabled,
+		       struct neuron_dma_queue_state *state);
+
+struct nhal_owner {
+	/* Is the host memory at this device-side address the owner's? */
+	bool (*has)(void *opaque, uint64_t addr, uint32_t len);
+	void *opaque;
+};
+struct nhal_descs {
+	const void *desc;
+	uint32_t count;
+	bool rx; /* for a ring that receives */
+};
+/*
+ * -EINVAL: a descriptor names host memory that is not the owner's. models: a bit for each core
+ * whose PE FIFO they feed; a start of their ring starts a model there.
+ */
+int nhal_descs_check(const struct neuron_gen *gen, const struct nhal_descs *descs,
+		     const struct nhal_owner *owner, uint32_t *models);
+
 /* A ring the caller fills: next slot and the ring id of the lap */
 struct nhal_ring {
 	uint8_t *desc;
@@ -241,8 +279,6 @@ int nhal_nq_slot_regs(const struct neuron_gen *gen, unsigned int nc, unsigned in
 int nhal_nq_topsp_regs(const struct neuron_gen *gen, unsigned int topsp, unsigned int type,
 		       unsigned int slot, uint64_t *offset);
 void nhal_nq_program(struct nhal *hal, uint64_t regs, uint64_t base, uint32_t size);
-int nhal_nq_head_write(struct nhal *hal, unsigned int nc, unsigned int type, unsigned int eng,
-		       uint32_t head);
 
 /* The copy ring of a core (hal_h2t.c) */
 #define NHAL_H2T_RING_LEN 8192

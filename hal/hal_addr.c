@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
-/* Where things are, by the description of the generation. Nothing here reads a register. */
+/* Addresses of the chip's parts, by its generation's description. Nothing here reads a register. */
 #include "hal.h"
 
 void nhal_init(struct nhal *hal, const struct neuron_gen *gen, const struct nhal_ops *ops,
@@ -83,12 +83,6 @@ int nhal_addr_to_core(const struct neuron_gen *gen, uint64_t addr, uint64_t len,
 uint64_t nhal_fifo_addr(const struct neuron_gen *gen, unsigned int nc, unsigned int eng)
 {
 	return nhal_core_addr(gen, nc) + gen->core.fifo + eng * gen->core.fifo_stride;
-}
-
-bool nhal_addr_is_fifo(const struct neuron_gen *gen, uint64_t addr, unsigned int nc,
-		       unsigned int eng)
-{
-	return inside(addr, 1, nhal_fifo_addr(gen, nc, eng), gen->core.fifo_stride);
 }
 
 uint64_t nhal_sem_addr(const struct neuron_gen *gen, unsigned int nc, enum neuron_sem_access op,

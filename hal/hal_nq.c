@@ -72,16 +72,3 @@ int nhal_nq_topsp_regs(const struct neuron_gen *gen, unsigned int topsp, unsigne
 		  slot * gen->nq_slot.stride;
 	return 0;
 }
-
-int nhal_nq_head_write(struct nhal *hal, unsigned int nc, unsigned int type, unsigned int eng,
-		       uint32_t head)
-{
-	uint64_t regs;
-	int ret;
-
-	ret = nhal_nq_regs(hal->gen, nc, type, eng, &regs);
-	if (ret)
-		return ret;
-	nq_write(hal, regs + hal->gen->nq_reg.head, head);
-	return 0;
-}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
-/* Which memory an instruction reads and writes, from its operands and its row of the table. */
+/* The memory that an instruction reads and writes, from its operands and its row of the table. */
 #include "neuron/isa/check.h"
 
 /* Start partitions: 0 above 64 partitions, 0 or 64 above 32, else any quadrant */

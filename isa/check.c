@@ -168,7 +168,7 @@ static int check_shape(struct checker *c)
 	return 0;
 }
 
-/* What an element of dst takes of each partition of the moving operand */
+/* The part of each partition of the moving operand that an element of dst takes */
 static unsigned int pe_slots(const struct neuron_insn *insn)
 {
 	return insn->opcode == NEURON_OP_MATMUL_DOUBLE || insn->opcode == NEURON_OP_MATMUL_SPARSE ||
@@ -393,7 +393,7 @@ static int check_sync(struct checker *c)
 	return 0;
 }
 
-/* What the library holds, and whether it is there, an engine sees when it starts */
+/* The engine reads the library's functions, and whether there is a library, when it starts */
 static int check_custom(struct checker *c)
 {
 	const struct neuron_custom *custom = &c->insn->custom;
@@ -425,7 +425,7 @@ static bool tiles_meet(uint8_t a, uint8_t b)
 	       s.column < t.column + t.columns && t.column < s.column + s.columns;
 }
 
-/* Where a part of the array has its entry, by its first row and column */
+/* The entry of a part of the array, by its first row and column */
 static unsigned int tile_place(uint8_t code)
 {
 	return code % NEURON_ISA_PARTS;

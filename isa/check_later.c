@@ -16,7 +16,7 @@
 #define ANY (~0ull)
 #define EXACT24 16777216.0f /* integers up to it are exact in fp32 */
 
-/* How many elements dst has, where it is not a number */
+/* The number of elements of a dst that is not a number */
 #define ALIKE 0 /* those of src0 */
 #define OWN 0xffff /* see the rule's own check */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
-/* What the parts of the checker share: check.c, and check_later.c for instructions after v1. */
+/* Declarations of the checker's parts: check.c, and check_later.c for instructions after v1. */
 #ifndef ISA_CHECKER_H
 #define ISA_CHECKER_H
 

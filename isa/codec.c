@@ -6,29 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* A member's bits, zero-extended: negative steps are seen as 16 bits */
-static uint64_t member(const struct neuron_insn *insn, const struct neuron_isa_place *p)
-{
-	const uint8_t *m = (const uint8_t *)insn + p->member;
-	uint16_t v16;
-	uint32_t v32;
-	uint64_t v64;
-
-	switch (p->size) {
-	case 1:
-		return *m;
-	case 2:
-		memcpy(&v16, m, 2);
-		return v16;
-	case 4:
-		memcpy(&v32, m, 4);
-		return v32;
-	default:
-		memcpy(&v64, m, 8);
-		return v64;
-	}
-}
-
 /* Index and value stand only beside a condition that uses them */
 static bool sync_canonical(const struct neuron_insn *insn)
 {
@@ -45,7 +22,7 @@ static bool sync_canonical(const struct neuron_insn *insn)
 		 (!update_value && insn->update_value));
 }
 
-/* What is none has neither a register nor a scale */
+/* A missing operand has neither a register nor a scale */
 static bool patches_canonical(const struct neuron_insn *insn)
 {
 	for (unsigned int i = 0; i < NEURON_PATCHES; i++)
@@ -94,6 +71,25 @@ static bool shared(const struct neuron_isa_op *op, const struct neuron_isa_place
 	return false;
 }
 
+/* The same from the list; false: a member has too many bits, or is none of the opcode's. */
+static bool put_listed(const struct neuron_insn *insn, const struct neuron_isa_op *op, uint64_t *w)
+{
+	memset(w, 0, NEURON_ISA_U64S * sizeof(*w));
+	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
+		const struct neuron_isa_place *p = &neuron_isa_places[i];
+		uint64_t v = neuron_isa_member(insn, p);
+
+		if (op->fields >> p->field & 1) {
+			if (v & ~neuron_isa_mask(p->bits))
+				return false;
+			w[p->word] |= v << p->shift;
+		} else if (v && !shared(op, p)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 int neuron_isa_encode(const struct neuron_insn *insn, void *words)
 {
 	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
@@ -104,18 +100,8 @@ int neuron_isa_encode(const struct neuron_insn *insn, void *words)
 	if (!op->name || !sync_canonical(insn) || !registers_canonical(insn, op->fields) ||
 	    !patches_canonical(insn))
 		return -EINVAL;
-	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
-		const struct neuron_isa_place *p = &neuron_isa_places[i];
-		uint64_t v = member(insn, p);
-
-		if (op->fields >> p->field & 1) {
-			if (v & ~neuron_isa_mask(p->bits))
-				return -EINVAL;
-			w[p->word] |= v << p->shift;
-		} else if (v && !shared(op, p)) {
-			return -EINVAL;
-		}
-	}
+	if (!neuron_isa_put_places(insn, w) && !put_listed(insn, op, w))
+		return -EINVAL;
 	for (unsigned int i = 0; i < 2; i++) {
 		uint32_t v;
 

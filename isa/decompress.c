@@ -163,7 +163,7 @@ static inline uint32_t decode(uint8_t *out, const uint16_t *table, uint64_t *v)
 	return e;
 }
 
-/* How many loads of AT_ONCE codes a stream certainly has from symbol i on */
+/* The number of loads of AT_ONCE codes that a stream certainly has from symbol i on */
 static uint32_t loads(const struct bits *b, uint32_t i)
 {
 	uint32_t byte = b->at / 8 + 8, n = (b->n - i) / AT_ONCE;

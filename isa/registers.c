@@ -53,7 +53,7 @@ static const char *check_branch(const struct neuron_insn *insn)
 	return insn->target % NEURON_INSN_WORD ? "target is a multiple of 64" : NULL;
 }
 
-/* Which engines make transfers: GpSimd by its program, others have hardware for it */
+/* Engines that make transfers: GpSimd by its program, the others by hardware */
 static bool makes_transfers(unsigned int engine, const struct neuron_target *target)
 {
 	const uint32_t runs = target->engine[engine].runs;

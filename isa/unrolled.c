@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /*
- * The decoder that runs for each instruction that a core executes: the places of fields unrolled,
- * with constants for them and for the words, which so stay in registers.
+ * The decoder that runs for each instruction that a core executes, and the encoder of each that is
+ * compiled or loaded: the places of fields unrolled, with constants for them and for the words,
+ * which so stay in registers.
  */
 #include "places.h"
 
@@ -89,4 +90,60 @@ uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t
 	SCALAR_TAKE(0)
 	SCALAR_TAKE(1)
 	return FIRST_WORD(WORD_OR) SECOND_WORD(WORD_OR) patched;
+}
+
+#define PLACE_PUT(f, m, byte, bit, nbits)                                            \
+	{                                                                            \
+		const struct neuron_isa_place p = PLACE_ROW(f, m, byte, bit, nbits); \
+		const uint64_t v = neuron_isa_member(insn, &p);                      \
+                                                                                     \
+		wrong |= v & ~neuron_isa_mask(nbits);                                \
+		w[p.word] |= v << p.shift;                                           \
+	}
+#define PLACE_ZERO(f, m, byte, bit, nbits)                                           \
+	{                                                                            \
+		const struct neuron_isa_place p = PLACE_ROW(f, m, byte, bit, nbits); \
+                                                                                     \
+		wrong |= neuron_isa_member(insn, &p);                                \
+	}
+#define PLACE_PUT_IF(f, m, byte, bit, nbits)      \
+	if (fields & NEURON_FB(f))                \
+		PLACE_PUT(f, m, byte, bit, nbits) \
+	else                                      \
+		PLACE_ZERO(f, m, byte, bit, nbits)
+#define OPERAND_PUT(f)                 \
+	if (fields & NEURON_FB(f)) {   \
+		f##_PLACES(PLACE_PUT)  \
+	} else {                       \
+		f##_PLACES(PLACE_ZERO) \
+	}
+#define LATER_ZERO(X)                \
+	AP_PLACES(X, DST1, dst1, 96) \
+	X(IMM, imm, 84, 0, 32)       \
+	X(ELEMS, count, 90, 0, 16)   \
+	X(TOTAL, total, 92, 0, 16)   \
+	PATCH_PLACES(X)
+#define UNION offsetof(struct neuron_insn, pattern)
+#define WORD_STORE(i) to[i] = w[i];
+static_assert(UNION % 8 == 0 && sizeof(struct neuron_insn) % 8 == 0, "the union is words");
+
+bool neuron_isa_put_places(const struct neuron_insn *restrict insn, uint64_t *restrict to)
+{
+	const uint64_t fields = neuron_isa_ops[insn->opcode].fields;
+	uint64_t w[NEURON_ISA_U64S] = { 0 }, wrong = 0;
+
+	if (fields & NEURON_FB_RARE)
+		return false;
+	HEAD_PLACES(PLACE_PUT_IF)
+	OPERAND_PUT(DST)
+	OPERAND_PUT(SRC0)
+	OPERAND_PUT(SRC1)
+	OWN_PLACES(PLACE_PUT_IF)
+	LATER_ZERO(PLACE_ZERO)
+	for (size_t at = UNION + (fields & NEURON_FB(WRITE) ? sizeof(insn->write) : 0);
+	     at < sizeof(*insn); at += 8)
+		wrong |= neuron_isa_get_le64((const uint8_t *)insn + at);
+	FIRST_WORD(WORD_STORE)
+	SECOND_WORD(WORD_STORE)
+	return !wrong;
 }

@@ -13,7 +13,7 @@
 #include "telemetry.h"
 
 #include "instance.h"
-#include "ndl.h"
+#include "ndlx.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -39,9 +39,9 @@ static void explain_instance(char *why, size_t size)
 {
 	size_t n = (size_t)snprintf(why, size, "NEURON_EMU names no instance type; there are");
 
-	for (unsigned int i = 0; ndl_machine_name(i) && n < size; i++)
+	for (unsigned int i = 0; ndlx_machine_name(i) && n < size; i++)
 		n += (size_t)snprintf(why + n, size - n, "%s %s", i ? "," : "",
-				      ndl_machine_name(i));
+				      ndlx_machine_name(i));
 }
 
 /* err: of the machine, or 0 */
@@ -52,7 +52,7 @@ static int explain_none(int err, char *why, size_t size)
 	if (getenv("NEURON_EMU") && err == -EINVAL)
 		explain_instance(why, size);
 	else if (getenv("NEURON_EMU"))
-		snprintf(why, size, "NEURON_EMU: %s", ndl_machine_error(err));
+		snprintf(why, size, "NEURON_EMU: %s", ndlx_machine_error(err));
 	else if (err == -EPERM)
 		snprintf(why, size,
 			 "%u on the PCI bus, but this process's control group allows no "
@@ -68,24 +68,24 @@ static int explain_none(int err, char *why, size_t size)
 	return -ENODEV;
 }
 
-static void gather_version(ndl_device_t *dev, struct ls_process *p)
+static void gather_version(ndlx_device_t *dev, struct ls_process *p)
 {
 	size_t size;
 	void *nds;
 
-	if (ndl_nds_open(dev, p->pid, &nds, &size))
+	if (ndlx_nds_open(dev, p->pid, &nds, &size))
 		return;
 	p->runtime = !ls_process_version(nds, size, p->version, sizeof(p->version));
-	ndl_nds_close(dev, p->pid, nds, size);
+	ndlx_nds_close(dev, p->pid, nds, size);
 }
 
-static int gather_processes(ndl_device_t *dev, struct ls_chip *chip)
+static int gather_processes(ndlx_device_t *dev, struct ls_chip *chip)
 {
 	struct neuron_app_info *apps = NULL;
 	size_t n = 0;
 	int ret;
 
-	ret = ndl_get_all_apps_info(dev, &apps, &n, NEURON_APP_INFO_ALL);
+	ret = ndlx_get_all_apps_info(dev, &apps, &n, NEURON_APP_INFO_ALL);
 	if (ret == -ENOTSUP)
 		return 0;
 	for (size_t i = 0; !ret && i < n && chip->n_processes < LS_MAX_PROCESSES; i++) {
@@ -99,61 +99,61 @@ static int gather_processes(ndl_device_t *dev, struct ls_chip *chip)
 	return ret;
 }
 
-static int gather_memory(ndl_device_t *dev, struct ls_chip *chip)
+static int gather_memory(ndlx_device_t *dev, struct ls_chip *chip)
 {
-	int ret = ndl_get_dram_size(dev, 0, &chip->channel_bytes);
+	int ret = ndlx_get_dram_size(dev, 0, &chip->channel_bytes);
 	uint64_t size;
 
 	if (ret)
 		return ret;
-	for (chip->channels = 1; !ndl_get_dram_size(dev, chip->channels, &size);)
+	for (chip->channels = 1; !ndlx_get_dram_size(dev, chip->channels, &size);)
 		chip->channels++;
 	return 0;
 }
 
-static int gather_open(ndl_device_t *dev, struct ls_chip *chip, unsigned cores_of_one)
+static int gather_open(ndlx_device_t *dev, struct ls_chip *chip, unsigned cores_of_one)
 {
 	bool up[NEURON_PORTS_MAX];
 	uint32_t cores;
 	int ret;
 
-	ret = ndl_get_nc_count(dev, &cores);
+	ret = ndlx_get_nc_count(dev, &cores);
 	if (ret)
 		return ret;
 	chip->cores = cores_of_one ? cores / cores_of_one : cores;
 	for (unsigned i = 0; i < dev->connected_device_count && i < LS_MAX_NEIGHBOURS; i++)
 		chip->neighbours[chip->n_neighbours++] = dev->connected_devices[i];
-	ret = ndl_device_links(dev, up);
+	ret = ndlx_device_links(dev, up);
 	if (ret)
 		return ret;
-	chip->east = up[NDL_PORT_EAST];
-	chip->west = up[NDL_PORT_WEST];
+	chip->east = up[NDLX_PORT_EAST];
+	chip->west = up[NDLX_PORT_WEST];
 	ret = gather_memory(dev, chip);
 	return ret ? ret : gather_processes(dev, chip);
 }
 
 static int gather_chip(struct look *look)
 {
-	const ndl_device_init_param_t params = { .initialize_device = false };
+	const ndlx_device_init_param_t params = { .initialize_device = false };
 	struct ls_chip *chip = look->chip;
-	struct ndl_bdf bdf;
-	ndl_device_t *dev;
+	struct ndlx_bdf bdf;
+	ndlx_device_t *dev;
 	int ret;
 
-	ret = ndl_get_device_bdf(chip->index, &bdf);
+	ret = ndlx_get_device_bdf(chip->index, &bdf);
 	if (ret)
 		return ret;
 	snprintf(chip->bdf, sizeof(chip->bdf), "%04x:%02x:%02x.%x", bdf.domain & 0xffff, bdf.bus,
 		 bdf.slot & 0x1f, bdf.func & 7);
-	ret = ndl_open_device(chip->index, &params, &dev);
+	ret = ndlx_open_device(chip->index, &params, &dev);
 	if (ret)
 		return ret;
 	look->first_generation = dev->device_type == FIRST_GENERATION;
 	look->cores_of_one = tm_logical_cores(dev->gen);
 	ret = gather_open(dev, chip, look->cores_of_one);
 	if (ret) /* libndl's text is of its last call */
-		snprintf(look->why, sizeof(look->why), "%s", ndl_error_text(ret));
-	ndl_close_device(dev);
+		snprintf(look->why, sizeof(look->why), "%s", ndlx_error_text(ret));
+	ndlx_close_device(dev);
 	return ret;
 }
 
@@ -163,7 +163,7 @@ static void *run_look(void *arg)
 
 	look->err = gather_chip(look);
 	if (look->err && !look->why[0])
-		snprintf(look->why, sizeof(look->why), "%s", ndl_error_text(look->err));
+		snprintf(look->why, sizeof(look->why), "%s", ndlx_error_text(look->err));
 	return NULL;
 }
 
@@ -196,10 +196,10 @@ static int gather_chips(struct ls_inventory *inv, char *why, size_t size)
 	return ret;
 }
 
-/* Where a chip in this process would be on the machine that it is of */
+/* The place of a chip in this process on the machine that it is of */
 static void locate_emulated(struct ls_chip *chips, unsigned n)
 {
-	const struct neuron_instance *instance = neuron_instance_find(ndl_machine_instance());
+	const struct neuron_instance *instance = neuron_instance_find(ndlx_machine_instance());
 
 	for (unsigned i = 0; instance && i < n && i < instance->chips; i++) {
 		chips[i].numa_node = instance->chip[i].numa_node;
@@ -230,7 +230,7 @@ static void ask_daemon(struct ls_inventory *inv)
 int ls_gather(struct ls_inventory *inv, char *why, size_t why_size)
 {
 	int indexes[LS_MAX_CHIPS];
-	int n = ndl_available_devices(indexes, LS_MAX_CHIPS), ret;
+	int n = ndlx_available_devices(indexes, LS_MAX_CHIPS), ret;
 
 	memset(inv, 0, sizeof(*inv));
 	if (n <= 0)
@@ -240,8 +240,8 @@ int ls_gather(struct ls_inventory *inv, char *why, size_t why_size)
 	ret = gather_chips(inv, why, why_size);
 	if (ret)
 		return ret;
-	snprintf(inv->instance_type, sizeof(inv->instance_type), "%s", ndl_machine_instance());
-	if (ndl_machine_is_emu()) {
+	snprintf(inv->instance_type, sizeof(inv->instance_type), "%s", ndlx_machine_instance());
+	if (ndlx_machine_is_emu()) {
 		locate_emulated(inv->chips, inv->n_chips);
 	} else {
 		ls_pci_locate(NULL, inv->chips, inv->n_chips);

@@ -49,7 +49,7 @@ unsigned ls_nodes(const char *dir, struct ls_node *nodes, unsigned room)
 	return n;
 }
 
-/* What holds of a process; one more place in the list if it is the first of this node */
+/* Adds a process to the list; one more place in it if the process is the first of this node */
 static struct ls_holder *holder(struct ls_holders *out, int node, int pid)
 {
 	struct ls_holder *list;
@@ -80,7 +80,7 @@ static bool is_buffer(const char *proc, int pid, const char *fd)
 	return found;
 }
 
-/* Which node a descriptor is of: its place in the list, DMA_BUF, or -ENOENT */
+/* The node that a descriptor is of: its place in the list, DMA_BUF, or -ENOENT */
 static int node_of(const char *proc, int pid, int dir, const char *fd, const struct ls_node *nodes,
 		   unsigned n)
 {

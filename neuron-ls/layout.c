@@ -13,7 +13,7 @@
 #define CELL 256
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* What a cell is about; process is NULL on a chip without a process to show. */
+/* The subject of a cell; process is NULL on a chip without a process to show. */
 struct subject {
 	const struct ls_inventory *inv;
 	const struct ls_chip *chip;

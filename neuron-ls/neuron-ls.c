@@ -80,7 +80,7 @@ static int list(print_fn print, const struct ls_options *opt)
 	return EXIT_SUCCESS;
 }
 
-/* What stands in the way of `rmmod neuron` */
+/* The processes that stand in the way of `rmmod neuron` */
 static int list_holders(const struct ls_options *opt)
 {
 	static struct ls_node nodes[LS_MAX_CHIPS];

@@ -5,7 +5,7 @@
  */
 #include "pci.h"
 #include "neuron/hw/gen.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/pci.h"
 
 #include <pci/pci.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the parser share: parse.c has the words of a line. All return 0 or -EINVAL. */
+/* Declarations of the parser's parts: parse.c has the words of a line. All return 0 or -EINVAL. */
 #ifndef NCC_ASM_PARSE_H
 #define NCC_ASM_PARSE_H
 

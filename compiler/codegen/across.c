@@ -13,7 +13,7 @@
 #include "emit.h"
 #include "move.h"
 #include "neuron/isa/check.h"
-#include "room.h"
+#include "sbuf.h"
 #include "view.h"
 #include "walk.h"
 

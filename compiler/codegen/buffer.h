@@ -6,7 +6,7 @@
 #include "gen.h"
 
 struct ncc_buf *gen_sbuf_alloc(struct ncc_gen *g, uint64_t bytes);
-/* Frees the SBUF bytes of a buffer that lives on in DRAM (room.c). */
+/* Frees the SBUF bytes of a buffer that lives on in DRAM (sbuf.c). */
 void gen_sbuf_leave(struct ncc_gen *g, struct ncc_buf *buf);
 struct ncc_buf *gen_dram_buf(uint32_t var);
 /* A new variable's index, or -errno: -EFBIG when the chip's DRAM has no room for it */

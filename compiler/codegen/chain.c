@@ -40,7 +40,7 @@ static bool can_begin(const struct group *x, const struct form *f, unsigned int 
 	       is_scalar(x, f, m, 0, pdim) != is_scalar(x, f, m, 1, pdim);
 }
 
-/* What the beginning reads is read where the chain ends. */
+/* Operands of a chain's beginning are read where the chain ends. */
 static void extend(struct group *x, unsigned int begin, unsigned int end)
 {
 	for (unsigned int i = 0; i < x->op[begin]->nin; i++) {

@@ -15,7 +15,7 @@
 #include "emit.h"
 #include "keep.h"
 #include "pool.h"
-#include "room.h"
+#include "sbuf.h"
 #include "view.h"
 #include "walk.h"
 

@@ -14,7 +14,7 @@
 #include "emit.h"
 #include "move.h"
 #include "place.h"
-#include "room.h"
+#include "sbuf.h"
 #include "view.h"
 #include "walk.h"
 

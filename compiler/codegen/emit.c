@@ -41,7 +41,7 @@ static void side_of(const struct ncc_view *v, int64_t p, struct side *s)
 		s->step[d] = (int)d == v->pdim ? v->pstep * row : v->stride[d] * esz;
 }
 
-/* How many indices of pdim from p on stay in one chunk */
+/* The number of indices of pdim from p on that stay in one chunk */
 static int64_t in_chunk(const struct ncc_view *v, int64_t p, int64_t n)
 {
 	int64_t part = (v->pstart + p * v->pstep) % NEURON_PARTITIONS, room;

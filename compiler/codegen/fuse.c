@@ -14,7 +14,7 @@
 #include "elem.h"
 #include "emit.h"
 #include "place.h"
-#include "room.h"
+#include "sbuf.h"
 #include "view.h"
 #include "walk.h"
 
@@ -188,7 +188,7 @@ static struct ncc_view beside(const struct ncc_view *whole, const struct gen_epi
 	return v;
 }
 
-/* What one instruction does of the epilogue: the operations that are its scalars and its tensor */
+/* One instruction's part of the epilogue: the operations that are its scalars and its tensor */
 struct step {
 	unsigned int engine, n;
 	struct neuron_insn insn;

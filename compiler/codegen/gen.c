@@ -20,7 +20,7 @@
 #include "place.h"
 #include "pool.h"
 #include "reduce.h"
-#include "room.h"
+#include "sbuf.h"
 #include "tile.h"
 #include "view.h"
 
@@ -131,7 +131,7 @@ static int gen_exchange(struct ncc_gen *g, struct ncc_op *op)
 	return gen_value(g, op, &take) ? 0 : ncc_no_memory(g->err);
 }
 
-/* What a variable is in the model that is compiled; NULL: nothing is said */
+/* A variable's source in the model that is compiled; NULL: nothing is said */
 static int set_source(struct ncc_gen *g, int id, const char *source)
 {
 	if (!source || g->prog.var[id].source)

@@ -31,7 +31,7 @@ struct ncc_buf {
 	uint16_t partitions; /* SBUF: partitions in use */
 	bool scratch; /* DRAM: the variable is reused when the buffer is freed */
 	unsigned int pin; /* g->stamp: the current operation uses it */
-	unsigned int next_use; /* room.c */
+	unsigned int next_use; /* sbuf.c */
 	unsigned int refs;
 	struct ncc_buf *next; /* SBUF: in order of base */
 };
@@ -57,7 +57,7 @@ struct ncc_value {
 	bool padded; /* lies in its only user's result, a pad's, borders filled */
 };
 
-/* What the generator notes about an operation (ncc_op.gen) */
+/* The generator's notes on an operation (ncc_op.gen) */
 struct gen_note {
 	struct ncc_value *value; /* where it lies */
 	bool late_cast; /* a convert that its users do as they read */

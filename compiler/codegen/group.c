@@ -8,6 +8,7 @@
  * without being one, so whatever a member reads exists by then, and nobody misses it before.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@
 #include "join.h"
 #include "move.h"
 #include "place.h"
-#include "room.h"
+#include "sbuf.h"
 #include "view.h"
 
 #define GROUP_BYTES 18432 /* of a partition, live at once: 128 times that stay in a host's cache */
@@ -35,6 +36,12 @@ bool tile_is_immediate(const struct ncc_op *op, unsigned int i)
 	return i == 1 || !ncc_scalar_value(op->in[1], &v);
 }
 
+static void add_slot(struct group *x, const struct slot *slot)
+{
+	x->got[x->nslots].buf = NULL;
+	x->slot[x->nslots++] = *slot;
+}
+
 static int find_source(struct group *x, struct ncc_op *op, uint8_t dtype)
 {
 	unsigned int s;
@@ -44,7 +51,7 @@ static int find_source(struct group *x, struct ncc_op *op, uint8_t dtype)
 			return (int)s;
 	if (s == GROUP_VIEWS)
 		return -ENOSPC;
-	x->slot[x->nslots++] = (struct slot){ .op = op, .dtype = dtype };
+	add_slot(x, &(struct slot){ .op = op, .dtype = dtype });
 	return (int)s;
 }
 
@@ -105,7 +112,7 @@ static int collect(struct ncc_gen *g, struct group *x, struct ncc_op *last)
 		if (x->nslots == GROUP_VIEWS)
 			return ncc_fail_op(g->err, -EFBIG, last, "too many operands");
 		x->out[m] = (int)x->nslots;
-		x->slot[x->nslots++] = (struct slot){ .op = x->op[m], .result = true };
+		add_slot(x, &(struct slot){ .op = x->op[m], .result = true });
 	}
 	return 0;
 }
@@ -196,7 +203,7 @@ static struct elem_step step_of(const struct group *x, unsigned int m, unsigned 
 	return step;
 }
 
-/* Which operand of a chain's first member goes through it: the other one is the scalar. */
+/* The operand of a chain's first member that goes through it: the other one is the scalar. */
 static unsigned int array_operand(const struct group *x, unsigned int m)
 {
 	if (x->op[m]->nin == 1)
@@ -369,10 +376,11 @@ static int in_boxes(struct ncc_gen *g, struct group *x, const struct form *f, in
 {
 	const struct ncc_view *lead = &f->v[f->lead];
 	int64_t step[NCC_MAX_DIMS];
-	struct form part = *f;
+	struct form part;
 	struct tile_box b;
 	int rc;
 
+	part.lead = f->lead;
 	chain_find(x, f, pdim);
 	memcpy(step, lead->dim, sizeof(step));
 	while (chain_live_bytes(x, f, step, pdim) > GROUP_BYTES &&
@@ -394,7 +402,7 @@ static int in_boxes(struct ncc_gen *g, struct group *x, const struct form *f, in
 static int in_rows(struct ncc_gen *g, struct group *x, const struct form *f, int wish)
 {
 	int pdim = tile_pdim(&f->v[f->lead], wish, 0), rc;
-	struct form main = *f, rest = *f;
+	struct form main, rest;
 	bool split;
 
 	for (unsigned int s = 0; pdim != wish && s < x->nslots; s++)
@@ -405,6 +413,7 @@ static int in_rows(struct ncc_gen *g, struct group *x, const struct form *f, int
 		split = tile_can_split(&f->v[s], pdim);
 	if (!split)
 		return in_boxes(g, x, f, pdim);
+	main.lead = rest.lead = f->lead;
 	for (unsigned int s = 0; s < x->nslots; s++) {
 		main.v[s] = tile_split(&f->v[s], (unsigned int)pdim);
 		rest.v[s] = tile_rest(&f->v[s], (unsigned int)pdim);
@@ -417,9 +426,10 @@ static int in_rows(struct ncc_gen *g, struct group *x, const struct form *f, int
 static int in_flat_rows(struct ncc_gen *g, struct group *x, const struct form *f)
 {
 	int64_t n = f->v[f->lead].dim[0], columns, probe[1] = { NCC_SBUF_ALIGN };
-	struct form part = *f;
+	struct form part;
 	int rc = 0;
 
+	part.lead = f->lead;
 	chain_find(x, f, -1); /* they lie side by side: none is a number for each partition */
 	columns = GROUP_BYTES / (chain_live_bytes(x, f, probe, -1) / NCC_SBUF_ALIGN) /
 		  NCC_SBUF_ALIGN * NCC_SBUF_ALIGN;
@@ -466,12 +476,14 @@ static int in_order(struct group *x, struct form *f, int pdim)
 
 static bool all_flat(const struct group *x, struct form *f)
 {
-	struct form flat = *f;
+	struct form flat;
 
-	for (unsigned int s = 0; s < x->nslots; s++)
+	for (unsigned int s = 0; s < x->nslots; s++) {
+		flat.v[s] = f->v[s];
 		if (!tile_flatten(&flat.v[s]))
 			return false;
-	*f = flat;
+	}
+	memcpy(f->v, flat.v, x->nslots * sizeof(f->v[0]));
 	return true;
 }
 
@@ -595,12 +607,13 @@ static int place(struct ncc_gen *g, struct group *x, struct form *f, int pdim)
 
 int tile_elementwise(struct ncc_gen *g, struct ncc_op *last)
 {
-	struct group *x = calloc(1, sizeof(*x));
-	struct form f = { 0 };
+	struct group *x = malloc(sizeof(*x));
+	struct form f;
 	int rc, pdim = last->pdim;
 
 	if (!x)
 		return ncc_no_memory(g->err);
+	memset(x, 0, offsetof(struct group, slot));
 	rc = collect(g, x, last);
 	rc = rc ? rc : place(g, x, &f, pdim);
 	if (!rc) {

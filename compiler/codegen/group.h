@@ -32,6 +32,7 @@ struct group {
 	unsigned int last[GROUP_MEMBERS]; /* the last member that reads this one */
 	unsigned int into[GROUP_MEMBERS]; /* the member whose instruction does it too (chain.c) */
 	unsigned int nslots;
+	/* Most of it is not used, so nothing from here on is cleared in advance. */
 	struct slot slot[GROUP_VIEWS];
 	/* Of the current piece: */
 	struct ncc_view tile[GROUP_MEMBERS], got[GROUP_VIEWS];

@@ -11,7 +11,7 @@
 #include "emit.h"
 #include "move.h"
 #include "place.h"
-#include "room.h"
+#include "sbuf.h"
 #include "view.h"
 
 int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)

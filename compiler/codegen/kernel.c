@@ -12,10 +12,10 @@
 #include "join.h"
 #include "kernel/kernel.h"
 #include "place.h"
-#include "room.h"
+#include "sbuf.h"
 #include "view.h"
 
-/* Where a kernel's areas and tensors are */
+/* Places of a kernel's areas and tensors */
 struct places {
 	uint32_t sbuf, psum; /* bytes in each partition */
 	struct ncc_view tensor[NCC_KERNEL_TENSORS];

@@ -12,7 +12,7 @@
 #include "join.h"
 #include "move.h"
 #include "place.h"
-#include "room.h"
+#include "sbuf.h"
 #include "view.h"
 #include "walk.h"
 
@@ -206,7 +206,7 @@ static int combine_piece(struct ncc_gen *g, struct lines *l)
 	return gen_insn(g, NEURON_ENG_POOL, &insn);
 }
 
-/* What a piece fetches goes when the next one comes. */
+/* A piece's fetched data goes when the next piece comes. */
 static int each_piece(struct ncc_gen *g, struct lines *l,
 		      int (*fn)(struct ncc_gen *g, struct lines *l))
 {

@@ -8,7 +8,7 @@
 
 #include "buffer.h"
 #include "move.h"
-#include "room.h"
+#include "sbuf.h"
 #include "tile.h"
 
 int tile_alloc(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct ncc_view *tile)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the values of operations lie. */
+/* Places of the values of operations. */
 #ifndef NCC_GEN_PLACE_H
 #define NCC_GEN_PLACE_H
 

@@ -53,7 +53,7 @@ static bool is_line(const struct ncc_op *op)
 	return lines == 1;
 }
 
-/* What broadcasts of such constants may take: each constant once */
+/* The memory that broadcasts of such constants may take: each constant once */
 static uint64_t bytes_needed(const struct ncc_module *m)
 {
 	uint64_t bytes = 0;

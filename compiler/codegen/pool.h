@@ -18,7 +18,7 @@ int gen_pool_begin(struct ncc_gen *g);
 int gen_pool_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, struct ncc_view *out);
 /* Gives its room in SBUF back. false: it has none, or the current operation reads it. */
 bool gen_pool_drop(struct ncc_gen *g);
-/* What was generated last has been taken back, perhaps with what loads the pool of constants. */
+/* Follows code that was taken back, perhaps with what loads the pool of constants. */
 void gen_pool_rewind(struct ncc_gen *g);
 /* The pool is complete: makes its file and DMA as long as what is in it. */
 void gen_pool_finish(struct ncc_gen *g);

@@ -15,7 +15,7 @@
 #include "join.h"
 #include "line.h"
 #include "place.h"
-#include "room.h"
+#include "sbuf.h"
 
 /* Gives everything that an operation reads a place, nothing large of it in SBUF. */
 static int place_operands(struct ncc_gen *g, const struct ncc_op *op)

@@ -12,7 +12,7 @@
 #include "buffer.h"
 #include "move.h"
 #include "reduce.h"
-#include "room.h"
+#include "sbuf.h"
 #include "tile.h"
 #include "view.h"
 

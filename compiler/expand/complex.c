@@ -10,11 +10,6 @@
 
 typedef struct ncc_op *part;
 
-static part node(struct ncc_build *bl, enum ncc_kind kind, part x)
-{
-	return x ? build_node(bl, kind, &x->shape, x, NULL, NULL) : NULL;
-}
-
 static part times(struct ncc_build *bl, part a, part b)
 {
 	return build_binary(bl, NCC_MUL, a, b);
@@ -57,9 +52,9 @@ struct sizes {
 	part large, small, ratio;
 };
 
-static struct sizes sizes_of(struct ncc_build *bl, struct ncc_complex x)
+static struct sizes part_sizes(struct ncc_build *bl, struct ncc_complex x)
 {
-	part a = node(bl, NCC_ABS, x.re), b = node(bl, NCC_ABS, x.im), odd;
+	part a = build_unary(bl, NCC_ABS, x.re), b = build_unary(bl, NCC_ABS, x.im), odd;
 	struct sizes s = { .large = build_binary(bl, NCC_MAX, a, b),
 			   .small = build_binary(bl, NCC_MIN, a, b) };
 
@@ -71,17 +66,18 @@ static struct sizes sizes_of(struct ncc_build *bl, struct ncc_complex x)
 
 part expand_complex_abs(struct ncc_build *bl, struct ncc_complex x)
 {
-	struct sizes s = sizes_of(bl, x);
+	struct sizes s = part_sizes(bl, x);
 	part r = build_number(bl, NCC_ADD, times(bl, s.ratio, s.ratio), 1);
 
-	return times(bl, s.large, node(bl, NCC_SQRT, r));
+	return times(bl, s.large, build_unary(bl, NCC_SQRT, r));
 }
 
 /* Both parts of b are divided by its larger one (Smith's way). */
 struct ncc_complex expand_complex_divide(struct ncc_build *bl, struct ncc_complex a,
 					 struct ncc_complex b)
 {
-	part p = build_compare(bl, NCC_GE, node(bl, NCC_ABS, b.re), node(bl, NCC_ABS, b.im));
+	part p = build_compare(bl, NCC_GE, build_unary(bl, NCC_ABS, b.re),
+			       build_unary(bl, NCC_ABS, b.im));
 	part large = chosen(bl, p, b.re, b.im), small = chosen(bl, p, b.im, b.re), none, r, d, u, v;
 
 	none = is(bl, large, 0);
@@ -109,7 +105,7 @@ static struct ncc_complex of_angle(struct ncc_build *bl, part size, part angle)
 
 struct ncc_complex expand_complex_exp(struct ncc_build *bl, struct ncc_complex x)
 {
-	return of_angle(bl, node(bl, NCC_EXP, x.re), x.im);
+	return of_angle(bl, build_unary(bl, NCC_EXP, x.re), x.im);
 }
 
 /* exp(a) cos(b) - 1 is (exp(a) - 1) cos(b) - 2 sin(b / 2)^2. */
@@ -124,10 +120,10 @@ struct ncc_complex expand_complex_expm1(struct ncc_build *bl, struct ncc_complex
 
 struct ncc_complex expand_complex_log(struct ncc_build *bl, struct ncc_complex x)
 {
-	struct sizes s = sizes_of(bl, x);
+	struct sizes s = part_sizes(bl, x);
 	part r = expand_log1p(bl, times(bl, s.ratio, s.ratio));
 
-	return (struct ncc_complex){ plus(bl, node(bl, NCC_LOG, s.large),
+	return (struct ncc_complex){ plus(bl, build_unary(bl, NCC_LOG, s.large),
 					  build_number(bl, NCC_MUL, r, 0.5)),
 				     expand_atan2(bl, x.im, x.re) };
 }
@@ -137,7 +133,7 @@ struct ncc_complex expand_complex_log1p(struct ncc_build *bl, struct ncc_complex
 {
 	struct ncc_complex moved = { build_number(bl, NCC_ADD, x.re, 1), x.im };
 	struct ncc_complex far = expand_complex_log(bl, moved);
-	struct sizes s = sizes_of(bl, x);
+	struct sizes s = part_sizes(bl, x);
 	part is_small = build_compare(bl, NCC_LT, s.large, all(bl, s.large, 0.5));
 	part near = times(bl, x.re, build_number(bl, NCC_ADD, x.re, 2));
 
@@ -163,8 +159,8 @@ struct ncc_complex expand_complex_logistic(struct ncc_build *bl, struct ncc_comp
 {
 	struct ncc_complex e, one = { all(bl, x.re, 1), all(bl, x.re, 0) };
 
-	x.re = node(bl, NCC_NEG, x.re);
-	x.im = node(bl, NCC_NEG, x.im);
+	x.re = build_unary(bl, NCC_NEG, x.re);
+	x.im = build_unary(bl, NCC_NEG, x.im);
 	e = expand_complex_exp(bl, x);
 	e.re = build_number(bl, NCC_ADD, e.re, 1);
 	return expand_complex_divide(bl, one, e);
@@ -174,7 +170,7 @@ static part with_sign(struct ncc_build *bl, part x, part sign)
 {
 	part below = build_compare(bl, NCC_LT, sign, all(bl, sign, 0));
 
-	return chosen(bl, below, node(bl, NCC_NEG, x), x);
+	return chosen(bl, below, build_unary(bl, NCC_NEG, x), x);
 }
 
 /* One part is t = sqrt((|a| + |x|) / 2), the other one follows from a b = 2 re im. */
@@ -182,13 +178,13 @@ struct ncc_complex expand_complex_sqrt(struct ncc_build *bl, struct ncc_complex 
 {
 	part size = expand_complex_abs(bl, x), t, rest, right;
 
-	t = plus(bl, build_number(bl, NCC_MUL, node(bl, NCC_ABS, x.re), 0.5),
+	t = plus(bl, build_number(bl, NCC_MUL, build_unary(bl, NCC_ABS, x.re), 0.5),
 		 build_number(bl, NCC_MUL, size, 0.5));
-	t = node(bl, NCC_SQRT, t);
+	t = build_unary(bl, NCC_SQRT, t);
 	rest = divided(bl, build_number(bl, NCC_MUL, x.im, 0.5), t);
 	rest = chosen(bl, is(bl, t, 0), x.im, rest);
 	right = build_compare(bl, NCC_GE, x.re, all(bl, x.re, 0));
-	return (struct ncc_complex){ chosen(bl, right, t, node(bl, NCC_ABS, rest)),
+	return (struct ncc_complex){ chosen(bl, right, t, build_unary(bl, NCC_ABS, rest)),
 				     chosen(bl, right, rest, with_sign(bl, t, x.im)) };
 }
 
@@ -210,7 +206,7 @@ struct ncc_complex expand_complex_sign(struct ncc_build *bl, struct ncc_complex 
 /* The hyperbolic functions of x */
 static void hyperbolic(struct ncc_build *bl, part x, part *sinh, part *cosh)
 {
-	part up = expand_expm1(bl, x), down = expand_expm1(bl, node(bl, NCC_NEG, x));
+	part up = expand_expm1(bl, x), down = expand_expm1(bl, build_unary(bl, NCC_NEG, x));
 
 	*sinh = build_number(bl, NCC_MUL, minus(bl, up, down), 0.5);
 	*cosh = build_number(bl, NCC_MUL, plus(bl, up, down), 0.5);
@@ -232,7 +228,8 @@ struct ncc_complex expand_complex_cos(struct ncc_build *bl, struct ncc_complex x
 
 	hyperbolic(bl, x.im, &sinh, &cosh);
 	return (struct ncc_complex){ times(bl, expand_cos(bl, x.re), cosh),
-				     node(bl, NCC_NEG, times(bl, expand_sin(bl, x.re), sinh)) };
+				     build_unary(bl, NCC_NEG,
+						 times(bl, expand_sin(bl, x.re), sinh)) };
 }
 
 #define FLAT 20.0 /* beyond it tanh is 1 in fp32 */
@@ -256,8 +253,8 @@ struct ncc_complex expand_complex_tanh(struct ncc_build *bl, struct ncc_complex 
 /* -i tanh(i x) */
 struct ncc_complex expand_complex_tan(struct ncc_build *bl, struct ncc_complex x)
 {
-	struct ncc_complex turned = { node(bl, NCC_NEG, x.im), x.re };
+	struct ncc_complex turned = { build_unary(bl, NCC_NEG, x.im), x.re };
 
 	turned = expand_complex_tanh(bl, turned);
-	return (struct ncc_complex){ turned.im, node(bl, NCC_NEG, turned.re) };
+	return (struct ncc_complex){ turned.im, build_unary(bl, NCC_NEG, turned.re) };
 }

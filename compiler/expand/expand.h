@@ -6,7 +6,7 @@
 #ifndef NCC_EXPAND_H
 #define NCC_EXPAND_H
 
-#include "build.h"
+#include "build/sizes.h"
 
 /* math.c: fp32 operands and results of one shape, whatever --auto-cast all says */
 struct ncc_op *expand_round_even(struct ncc_build *bl, struct ncc_op *x);
@@ -221,19 +221,7 @@ struct ncc_op *expand_as_rows(struct ncc_build *bl, struct ncc_op *x, unsigned i
 struct ncc_op *expand_from_rows(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *s,
 				unsigned int d);
 
-/* Which slices are gathered or scattered: HLO's dimension numbers (gather.c) */
-struct ncc_slices {
-	unsigned int nwindow; /* the dimensions of the result (or the updates) within a slice */
-	uint8_t window[NCC_MAX_DIMS];
-	uint32_t dropped; /* mask: the operand's dimensions, of size 1, that a slice lacks */
-	unsigned int nbatch; /* shared dimensions: the operand's, and the indices' */
-	uint8_t batch[NCC_MAX_DIMS], index_batch[NCC_MAX_DIMS];
-	unsigned int nmap; /* component i of an index is along dimension map[i] of the operand */
-	uint8_t map[NCC_MAX_DIMS];
-	unsigned int vector; /* dimension of the indices along which an index's components lie */
-	int64_t size[NCC_MAX_DIMS]; /* of a slice, for each dimension of the operand */
-};
-/* *out has shape s. Starts out of range are clamped. 0, or -errno and bl->err */
+/* gather.c: *out has shape s. Starts out of range are clamped. 0, or -errno and bl->err */
 int expand_gather(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 		  const struct ncc_slices *g, const struct ncc_shape *s, struct ncc_op **out);
 

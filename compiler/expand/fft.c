@@ -306,7 +306,7 @@ static void transform_numbers(double *x, int64_t n)
 	}
 }
 
-/* What a convolution with exp(i pi t^2 / n) multiplies a transform of size m with */
+/* The factors by which a convolution with exp(i pi t^2 / n) multiplies a transform of size m */
 static struct ncc_complex chirp(const struct transform *t, int64_t m)
 {
 	const struct ncc_shape s = { .dtype = NEURON_DT_FP32, .ndim = 1, .dim = { m } };
@@ -333,17 +333,12 @@ static struct ncc_complex chirp(const struct transform *t, int64_t m)
 /* x with zeros behind: [rows, n] */
 static struct ncc_op *extended(struct ncc_build *bl, struct ncc_op *x, int64_t n)
 {
-	struct ncc_op *zero = ncc_const_scalar(bl->m, NEURON_DT_FP32, 0), *op;
-	struct ncc_shape s;
+	int64_t low[2] = { 0 }, high[2] = { 0 };
 
-	if (!x || !zero)
+	if (!x)
 		return NULL;
-	s = x->shape;
-	s.dim[1] = n;
-	op = build_node(bl, NCC_PAD, &s, x, zero, NULL);
-	if (op)
-		op->high[1] = n - x->shape.dim[1];
-	return op;
+	high[1] = n - x->shape.dim[1];
+	return build_pad(bl, x, build_scalar(bl, &x->shape, 0), low, high);
 }
 
 /*
@@ -443,12 +438,8 @@ struct ncc_op *expand_fft_to_real(struct ncc_build *bl, struct ncc_complex x, un
 	for (unsigned int i = 0; i < 2 && mirrored; i++) {
 		struct ncc_op *tail = build_slice(bl, part[i], d, 1, mirrored);
 
-		tail = tail ? build_node(bl, NCC_REVERSE, &tail->shape, tail, NULL, NULL) : NULL;
-		if (!tail)
-			return NULL;
-		tail->mask = 1u << d;
-		if (i)
-			tail = build_node(bl, NCC_NEG, &tail->shape, tail, NULL, NULL);
+		tail = build_reverse(bl, tail, d);
+		tail = i ? build_unary(bl, NCC_NEG, tail) : tail;
 		part[i] = build_concat(bl, (struct ncc_op *[]){ part[i], tail }, 2, d);
 	}
 	return expand_fft(bl, number(part[0], part[1], false), d, true).re;

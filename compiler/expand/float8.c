@@ -12,11 +12,6 @@ static struct ncc_op *masked(struct ncc_build *bl, struct ncc_op *x, int32_t mas
 	return build_number(bl, NCC_AND, build_bitcast(bl, x, NEURON_DT_INT32), mask);
 }
 
-static struct ncc_op *magnitude(struct ncc_build *bl, struct ncc_op *x)
-{
-	return x ? build_node(bl, NCC_ABS, &x->shape, x, NULL, NULL) : NULL;
-}
-
 static struct ncc_op *compared(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *x, double v)
 {
 	return x ? build_compare(bl, kind, x, build_splat(bl, &x->shape, v)) : NULL;
@@ -55,7 +50,7 @@ struct ncc_op *expand_float8(struct ncc_build *bl, struct ncc_op *x, struct ncc_
 	struct ncc_op *over;
 
 	y = with_sign(bl, rounded(bl, y, f), sign);
-	over = compared(bl, NCC_GT, magnitude(bl, y), (double)f->most);
+	over = compared(bl, NCC_GT, build_unary(bl, NCC_ABS, y), (double)f->most);
 	if (!saturate && f->infinite)
 		y = build_select(bl, over, build_number(bl, NCC_MUL, y, INFINITY), y);
 	else if (!saturate)
@@ -70,7 +65,7 @@ static int32_t code_above(const struct ncc_float8 *f)
 	return f->infinite ? 0x7f >> f->fraction << f->fraction : 0x7f;
 }
 
-/* What a code, as fp32's upper bits, has to be multiplied with: the biases differ */
+/* The factor of a code, as fp32's upper bits: the biases differ */
 static double scale_of(const struct ncc_float8 *f)
 {
 	return ldexp(1, 126 + f->least);
@@ -94,7 +89,8 @@ struct ncc_op *expand_float8_values(struct ncc_build *bl, struct ncc_op *bytes,
 struct ncc_op *expand_float8_bytes(struct ncc_build *bl, struct ncc_op *values,
 				   const struct ncc_float8 *f)
 {
-	struct ncc_op *x = build_cast(bl, values, NEURON_DT_FP32), *size = magnitude(bl, x);
+	struct ncc_op *x = build_cast(bl, values, NEURON_DT_FP32),
+		      *size = build_unary(bl, NCC_ABS, x);
 	struct ncc_op *code = build_number(bl, NCC_MUL, size, 1 / scale_of(f)), *sign;
 
 	code = build_bitcast(bl, code, NEURON_DT_INT32);

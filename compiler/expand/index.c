@@ -32,7 +32,7 @@ struct ncc_op *expand_range(struct ncc_build *bl, struct ncc_op *start, int64_t 
 	return s && n > 1 ? build_node(bl, NCC_ADD, &c->shape, c, s, NULL) : s;
 }
 
-/* How many short rows are fetched as one, so that a table has fewer of them: a power of 2 */
+/* The number of short rows fetched as one, so that a table has fewer of them: a power of 2 */
 static int64_t short_rows(const struct ncc_op *x, int64_t rows, int64_t columns)
 {
 	int64_t n = 1;
@@ -126,20 +126,11 @@ static struct ncc_op *rows_of_parts(struct ncc_build *bl, struct ncc_op *idx, st
 static struct ncc_op *pad_to(struct ncc_build *bl, struct ncc_op *v, const struct ncc_shape *to,
 			     const int64_t *start)
 {
-	struct ncc_op *zero = v ? ncc_const_scalar(bl->m, v->shape.dtype, 0) : NULL, *op;
-	struct ncc_shape s = *to;
+	int64_t high[NCC_MAX_DIMS];
 
-	if (!zero)
-		return NULL;
-	zero->shape.pred = v->shape.pred;
-	s.dtype = v->shape.dtype;
-	s.pred = v->shape.pred;
-	op = build_node(bl, NCC_PAD, &s, v, zero, NULL);
-	for (unsigned int d = 0; op && d < s.ndim; d++) {
-		op->low[d] = start[d];
-		op->high[d] = s.dim[d] - start[d] - v->shape.dim[d];
-	}
-	return op;
+	for (unsigned int d = 0; v && d < to->ndim; d++)
+		high[d] = to->dim[d] - start[d] - v->shape.dim[d];
+	return v ? build_pad(bl, v, build_scalar(bl, &v->shape, 0), start, high) : NULL;
 }
 
 /*

@@ -25,7 +25,7 @@ struct jacobi {
 	struct ncc_op *floor; /* [rows, 1]: what is nothing to the matrix */
 };
 
-/* What a row carries behind what is rotated, so that an iteration fetches it as a whole */
+/* A row's own data behind what is rotated, so that an iteration fetches it as a whole */
 enum {
 	SQUARE, /* what it has in common with itself: a square of its length, or an eigenvalue */
 	EXCESS, /* the largest excess() of it in this sweep */
@@ -85,23 +85,23 @@ static struct ncc_op *next_partners(const struct jacobi *t, struct ncc_op *x)
 	return build_binary(bl, NCC_SUB, p, build_number(bl, NCC_MUL, over, rounds));
 }
 
-/* How much more than rounding errors is g, which rows with squares (or eigenvalues) a and b share? */
+/* Is g, which rows with squares (or eigenvalues) a and b share, more than rounding errors? */
 static struct ncc_op *excess(const struct jacobi *t, struct ncc_op *a, struct ncc_op *b,
 			     struct ncc_op *g, struct ncc_op *floor)
 {
 	struct ncc_build *bl = t->bl;
 	struct ncc_op *most, *p;
 
-	g = rows_unary(bl, NCC_ABS, g);
+	g = build_unary(bl, NCC_ABS, g);
 	if (t->symmetric) {
-		most = build_binary(bl, NCC_MAX, rows_unary(bl, NCC_ABS, a),
-				    rows_unary(bl, NCC_ABS, b));
+		most = build_binary(bl, NCC_MAX, build_unary(bl, NCC_ABS, a),
+				    build_unary(bl, NCC_ABS, b));
 		most = build_binary(bl, NCC_ADD, most, floor);
 		most = build_number(bl, NCC_MAX, build_number(bl, NCC_MUL, most, 2 * EPSILON),
 				    TINY);
 		return build_binary(bl, NCC_DIV, g, most);
 	}
-	most = rows_unary(bl, NCC_SQRT, build_binary(bl, NCC_MUL, a, b));
+	most = build_unary(bl, NCC_SQRT, build_binary(bl, NCC_MUL, a, b));
 	most = build_number(bl, NCC_MAX, build_number(bl, NCC_MUL, most, 4 * EPSILON), TINY);
 	p = build_compare(bl, NCC_GT, build_binary(bl, NCC_MIN, a, b), floor);
 	return build_binary(bl, NCC_MUL, build_binary(bl, NCC_DIV, g, most),
@@ -121,9 +121,9 @@ static struct ncc_op *tangent(struct ncc_build *bl, struct ncc_op *d, struct ncc
 	d = build_binary(bl, NCC_ADD, d, build_number(bl, NCC_MUL, away, TINY));
 	root = build_binary(bl, NCC_ADD, build_binary(bl, NCC_MUL, d, d),
 			    build_binary(bl, NCC_MUL, twice, twice));
-	root = build_binary(bl, NCC_ADD, rows_unary(bl, NCC_ABS, d),
-			    rows_unary(bl, NCC_SQRT, root));
-	twice = build_binary(bl, NCC_MUL, twice, rows_unary(bl, NCC_SIGN, d));
+	root = build_binary(bl, NCC_ADD, build_unary(bl, NCC_ABS, d),
+			    build_unary(bl, NCC_SQRT, root));
+	twice = build_binary(bl, NCC_MUL, twice, build_unary(bl, NCC_SIGN, d));
 	return build_binary(bl, NCC_DIV, twice, build_number(bl, NCC_MAX, root, TINY));
 }
 
@@ -139,7 +139,7 @@ static struct ncc_op *rotated(const struct jacobi *t, struct ncc_op *x, struct n
 		      *sin;
 
 	cos = cos ? build_binary(bl, NCC_DIV, build_splat(bl, &cos->shape, 1),
-				 rows_unary(bl, NCC_SQRT, cos))
+				 build_unary(bl, NCC_SQRT, cos))
 		  : NULL;
 	sin = build_binary(bl, NCC_MUL, tan, cos);
 	cos = build_binary(bl, NCC_DIV, build_binary(bl, NCC_MUL, sin, sin),
@@ -172,7 +172,7 @@ static struct ncc_op *played(const struct jacobi *t, struct ncc_op *table)
 	column[2] = excess(t, a, b, g, carried(t, own, FLOOR));
 	column[2] = build_binary(bl, NCC_MAX, carried(t, own, EXCESS), column[2]);
 	column[3] =
-		build_binary(bl, NCC_MAX, carried(t, own, TANGENT), rows_unary(bl, NCC_ABS, tan));
+		build_binary(bl, NCC_MAX, carried(t, own, TANGENT), build_unary(bl, NCC_ABS, tan));
 	column[4] = next_partners(t, own);
 	column[5] = rows_columns(bl, own, t->all + CHANGES, CARRIED - CHANGES);
 	return build_concat(bl, column, 6, 1);
@@ -264,7 +264,7 @@ static struct ncc_op *fault(struct ncc_build *bl, struct ncc_op *x, int64_t batc
 {
 	struct ncc_op *p = expand_is_finite(bl, x), *r;
 
-	p = p ? build_node(bl, NCC_NOT, &p->shape, p, NULL, NULL) : NULL;
+	p = build_unary(bl, NCC_NOT, p);
 	r = rows_largest(bl, by_matrix(bl, build_cast(bl, p, NEURON_DT_FP32), batch));
 	return build_cast(bl, r, NEURON_DT_INT32);
 }
@@ -272,23 +272,15 @@ static struct ncc_op *fault(struct ncc_build *bl, struct ncc_op *x, int64_t batc
 /* Adds a row and, if wide, a column of zeros to each matrix that has an odd number of rows */
 static struct ncc_op *made_even(struct ncc_build *bl, struct ncc_op *x, int64_t batch, bool wide)
 {
-	struct ncc_shape s = { .dtype = NEURON_DT_FP32, .ndim = 3, .dim = { batch } };
-	struct ncc_op *zero = ncc_const_scalar(bl->m, NEURON_DT_FP32, 0), *op;
-	struct ncc_shape to;
+	const int64_t low[3] = { 0 }, high[3] = { 0, 1, wide };
+	struct ncc_shape s = { .ndim = 3, .dim = { batch } };
 
-	if (!x || !zero || x->shape.dim[0] / batch % 2 == 0 || x->shape.dim[0] == batch)
-		return zero ? x : NULL;
+	if (!x || x->shape.dim[0] / batch % 2 == 0 || x->shape.dim[0] == batch)
+		return x;
 	s.dim[1] = x->shape.dim[0] / batch;
 	s.dim[2] = x->shape.dim[1];
-	to = s;
-	to.dim[1]++;
-	to.dim[2] += wide;
-	op = build_node(bl, NCC_PAD, &to, build_reshape(bl, x, &s), zero, NULL);
-	if (!op)
-		return NULL;
-	op->high[1] = 1;
-	op->high[2] = wide;
-	return rows_as(bl, op, batch * to.dim[1], to.dim[2]);
+	x = build_pad(bl, build_reshape(bl, x, &s), build_scalar(bl, &x->shape, 0), low, high);
+	return rows_as(bl, x, batch * (s.dim[1] + 1), s.dim[2] + wide);
 }
 
 /*
@@ -349,7 +341,7 @@ static struct ncc_op *mean_length(struct ncc_build *bl, struct ncc_op *x, int64_
 	struct ncc_op *a = by_matrix(bl, x, batch);
 
 	a = build_number(bl, NCC_MUL, rows_dot(bl, a, a), 1.0 / (double)n);
-	return rows_each(bl, rows_unary(bl, NCC_SQRT, a), rows);
+	return rows_each(bl, build_unary(bl, NCC_SQRT, a), rows);
 }
 
 /* The given triangle of each matrix, in both */
@@ -385,7 +377,7 @@ struct ncc_op *expand_eigh(struct ncc_build *bl, struct ncc_op *x, bool lower,
 	square = x ? rows_columns(bl, x, 0, t.w) : NULL;
 	square = rows_dot(bl, square, square);
 	key = build_binary(bl, NCC_DIV, rows_columns(bl, x, t.all, 1), square);
-	square = rows_unary(bl, NCC_SQRT, square);
+	square = build_unary(bl, NCC_SQRT, square);
 	x = square ? build_binary(bl, NCC_DIV, rows_columns(bl, x, 0, t.w),
 				  rows_spread(bl, square, t.w))
 		   : NULL;
@@ -443,10 +435,10 @@ static int make_values(struct singular *t, bool vectors)
 		j.all += j.n;
 	}
 	x = sweeps(&j, x);
-	square = x ? rows_unary(t->bl, NCC_SQRT, rows_columns(t->bl, x, j.all, 1)) : NULL;
+	square = x ? build_unary(t->bl, NCC_SQRT, rows_columns(t->bl, x, j.all, 1)) : NULL;
 	if (vectors && x) {
 		one = rows_columns(t->bl, x, t->n, j.n);
-		one = rows_unary(t->bl, NCC_SQRT, rows_dot(t->bl, one, one));
+		one = build_unary(t->bl, NCC_SQRT, rows_dot(t->bl, one, one));
 		square = build_binary(t->bl, NCC_DIV, square, one);
 		x = one ? build_binary(t->bl, NCC_DIV, x, rows_spread(t->bl, one, j.all + 1))
 			: NULL;
@@ -477,7 +469,7 @@ static struct ncc_op *directions(struct singular *t)
 
 	q = rows_identity(bl, t->batch, t->n);
 	sign = rows_is(bl, NCC_LT, rows_dot(bl, packed, q), 0);
-	q = build_select(bl, rows_spread(bl, sign, t->n), rows_unary(bl, NCC_NEG, q), q);
+	q = build_select(bl, rows_spread(bl, sign, t->n), build_unary(bl, NCC_NEG, q), q);
 	q = rows_reflected(bl, q, packed, tau, t->batch, t->n, go, false);
 	if (!q || !w)
 		return NULL;

@@ -126,17 +126,12 @@ struct ncc_op *expand_triangular(struct ncc_build *bl, struct ncc_op *a, struct 
 /* A row of a triangle, with zeros in front */
 static struct ncc_op *shifted(struct ncc_build *bl, struct ncc_op *x, int64_t n)
 {
-	struct ncc_op *zero = ncc_const_scalar(bl->m, NEURON_DT_FP32, 0), *op;
-	struct ncc_shape s;
+	int64_t low[3] = { 0 }, high[3] = { 0 };
 
-	if (!x || !zero || x->shape.dim[2] == n)
-		return zero ? x : NULL;
-	s = x->shape;
-	s.dim[2] = n;
-	op = build_node(bl, NCC_PAD, &s, x, zero, NULL);
-	if (op)
-		op->low[2] = n - x->shape.dim[2];
-	return op;
+	if (!x)
+		return NULL;
+	low[2] = n - x->shape.dim[2];
+	return build_pad(bl, x, build_scalar(bl, &x->shape, 0), low, high);
 }
 
 /* s32[batch, 1, 1]: k where at is 0 and p holds, else at */
@@ -176,9 +171,9 @@ static struct ncc_op *factor(struct ncc_build *bl, struct ncc_op *x, struct ncc_
 		if (!d)
 			return NULL;
 		fine = build_compare(bl, NCC_GT, d, build_splat(bl, &d->shape, 0));
-		fine = fine ? build_node(bl, NCC_NOT, &fine->shape, fine, NULL, NULL) : NULL;
+		fine = build_unary(bl, NCC_NOT, fine);
 		*bad = noted(bl, *bad, fine, k + 1);
-		d = build_node(bl, NCC_SQRT, &d->shape, d, NULL, NULL);
+		d = build_unary(bl, NCC_SQRT, d);
 		u = divided(bl, build_slice(bl, x, 1, 0, 1), d);
 		row[k] = shifted(bl, u, n);
 		if (!row[k])
@@ -219,28 +214,15 @@ struct ncc_op *expand_cholesky(struct ncc_build *bl, struct ncc_op *x, bool lowe
 static struct ncc_op *reduced(struct ncc_build *bl, struct ncc_op *x, enum ncc_kind func,
 			      uint32_t mask, double init)
 {
-	struct ncc_shape s, to = { 0 };
-	struct ncc_op *c, *r;
+	struct ncc_shape s;
 
 	if (!x)
 		return NULL;
 	s = x->shape;
-
-	to.dtype = s.dtype;
-	for (unsigned int d = 0; d < s.ndim; d++) {
-		if (!(mask >> d & 1))
-			to.dim[to.ndim++] = s.dim[d];
-		else
-			s.dim[d] = 1;
-	}
-
-	c = ncc_const_scalar(bl->m, to.dtype, init);
-	r = c ? build_node(bl, NCC_REDUCE, &to, x, c, NULL) : NULL;
-	if (r) {
-		r->func = func;
-		r->mask = mask;
-	}
-	return build_reshape(bl, r, &s);
+	for (unsigned int d = 0; d < s.ndim; d++)
+		s.dim[d] = mask >> d & 1 ? 1 : s.dim[d];
+	x = build_reduce_from(bl, x, build_scalar(bl, &x->shape, init), func, mask);
+	return build_reshape(bl, x, &s);
 }
 
 /*
@@ -250,7 +232,7 @@ static struct ncc_op *reduced(struct ncc_build *bl, struct ncc_op *x, enum ncc_k
 static struct ncc_op *largest(struct ncc_build *bl, struct ncc_op *column, struct ncc_op *count)
 {
 	int64_t rows = column->shape.dim[1];
-	struct ncc_op *a = build_node(bl, NCC_ABS, &column->shape, column, NULL, NULL), *p, *at;
+	struct ncc_op *a = build_unary(bl, NCC_ABS, column), *p, *at;
 
 	p = over(bl, reduced(bl, a, NCC_MAX, 6, 0), rows, 1);
 	p = p ? build_compare(bl, NCC_EQ, a, p) : NULL;

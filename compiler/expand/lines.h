@@ -8,7 +8,7 @@
 #ifndef NCC_EXPAND_LINES_H
 #define NCC_EXPAND_LINES_H
 
-#include "build.h"
+#include "build/build.h"
 
 /*
  * Times in ns on a host of 2.5 GHz: of an element that POOL takes from its place or combines with

@@ -23,7 +23,7 @@ static struct ncc_op *is_zero(struct ncc_build *bl, struct ncc_op *x)
 	return x ? build_compare(bl, NCC_EQ, x, build_splat(bl, &x->shape, 0)) : NULL;
 }
 
-/* What becomes of the upper words of a counter where the lowest one overflows */
+/* The upper words of a counter whose lowest one overflows */
 static void carried(struct ncc_build *bl, struct ncc_op *const *c, unsigned int n,
 		    struct ncc_op **to)
 {
@@ -250,7 +250,7 @@ static struct ncc_op *as_type(struct ncc_build *bl, struct ncc_op *x, const stru
 	return build_bitcast(bl, x, s->dtype);
 }
 
-/* What is asked of a generator */
+/* A request to a generator */
 struct asked {
 	enum ncc_random by;
 	struct ncc_op *const *key;
@@ -497,18 +497,18 @@ struct ncc_op *expand_normal(struct ncc_build *bl, const struct ncc_random_key *
 	radius = build_number(bl, NCC_MUL, radius, FRACTION);
 	if (!radius)
 		return NULL;
-	radius = build_node(bl, NCC_LOG, &radius->shape, radius, NULL, NULL);
+	radius = build_unary(bl, NCC_LOG, radius);
 	radius = build_number(bl, NCC_MUL, radius, -2);
-	radius = radius ? build_node(bl, NCC_SQRT, &radius->shape, radius, NULL, NULL) : NULL;
+	radius = build_unary(bl, NCC_SQRT, radius);
 
 	angle = build_number(bl, NCC_MUL, build_slice(bl, w, 0, 1, 1), FRACTION);
 	angle = build_number(bl, NCC_MUL, build_number(bl, NCC_SUB, angle, 0.5), turn);
 	if (!angle || !radius)
 		return NULL;
-	part[0] = build_node(bl, NCC_SIN, &angle->shape, angle, NULL, NULL);
-	angle = build_node(bl, NCC_ABS, &angle->shape, angle, NULL, NULL);
+	part[0] = build_unary(bl, NCC_SIN, angle);
+	angle = build_unary(bl, NCC_ABS, angle);
 	angle = build_number(bl, NCC_ADD, build_number(bl, NCC_MUL, angle, -1), turn / 4);
-	part[1] = angle ? build_node(bl, NCC_SIN, &angle->shape, angle, NULL, NULL) : NULL;
+	part[1] = build_unary(bl, NCC_SIN, angle);
 	for (unsigned int i = 0; i < 2; i++)
 		part[i] = build_binary(bl, NCC_MUL, radius, part[i]);
 	w = build_reshape(bl, build_concat(bl, part, 2, 0), &flat);

@@ -20,7 +20,7 @@ static struct ncc_op *number(struct ncc_build *bl, double v)
 	return ncc_const_scalar(bl->m, NEURON_DT_FP32, v);
 }
 
-/* What one iteration knows of its reflection, each [rows, 1] */
+/* The values of a reflection during its iteration, each [rows, 1] */
 struct reflection {
 	struct ncc_op *alpha, *beta, *tau;
 	struct ncc_op *scale; /* v is this times the column below its first element */
@@ -31,12 +31,12 @@ static void reflect(struct ncc_build *bl, struct reflection *r, struct ncc_op *r
 	struct ncc_op *square = build_binary(bl, NCC_MUL, r->alpha, r->alpha), *some, *d;
 
 	some = rows_is(bl, NCC_NE, rest, 0);
-	r->beta = rows_unary(bl, NCC_SQRT, build_binary(bl, NCC_ADD, square, rest));
+	r->beta = build_unary(bl, NCC_SQRT, build_binary(bl, NCC_ADD, square, rest));
 	r->beta = build_select(bl, rows_is(bl, NCC_GE, r->alpha, 0),
-			       rows_unary(bl, NCC_NEG, r->beta), r->beta);
+			       build_unary(bl, NCC_NEG, r->beta), r->beta);
 	r->beta = build_select(bl, some, r->beta, r->alpha);
 	d = build_binary(bl, NCC_SUB, r->alpha, r->beta);
-	r->tau = build_binary(bl, NCC_DIV, rows_unary(bl, NCC_NEG, d),
+	r->tau = build_binary(bl, NCC_DIV, build_unary(bl, NCC_NEG, d),
 			      rows_else(bl, some, r->beta, 1));
 	r->scale = d ? build_binary(bl, NCC_DIV, build_splat(bl, &d->shape, 1),
 				    rows_else(bl, some, d, 1))
@@ -64,7 +64,7 @@ static struct ncc_op *reflect_rows(struct factoring *f, struct ncc_op *x, struct
 	struct reflection r;
 
 	column = rows_fetch(bl, x, build_binary(bl, NCC_ADD, f->base, at));
-	left = build_number(bl, NCC_ADD, rows_unary(bl, NCC_NEG, at), (double)w);
+	left = build_number(bl, NCC_ADD, build_unary(bl, NCC_NEG, at), (double)w);
 	u = rows_else(bl, build_compare(bl, NCC_LT, f->place, rows_spread(bl, left, w)),
 		      rows_columns(bl, column, 1, w), 0);
 	r.alpha = rows_columns(bl, column, 0, 1);

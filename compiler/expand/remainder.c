@@ -18,11 +18,6 @@ static struct ncc_op *like(struct ncc_build *bl, struct ncc_op *x, double v)
 	return x ? build_splat(bl, &x->shape, v) : NULL;
 }
 
-static struct ncc_op *abs_of(struct ncc_build *bl, struct ncc_op *x)
-{
-	return x ? build_node(bl, NCC_ABS, &x->shape, x, NULL, NULL) : NULL;
-}
-
 static struct ncc_op *test(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,
 			   struct ncc_op *b)
 {
@@ -154,7 +149,8 @@ static struct ncc_op *shifted(struct ncc_build *bl, struct ncc_op *x, struct ncc
 static struct ncc_op *finish(struct ncc_build *bl, struct ncc_op *r, struct ncc_op *x,
 			     struct ncc_op *y)
 {
-	struct ncc_op *ax = abs_of(bl, x), *ay = abs_of(bl, y), *sign, *good;
+	struct ncc_op *ax = build_unary(bl, NCC_ABS, x), *ay = build_unary(bl, NCC_ABS, y), *sign,
+		      *good;
 
 	sign = build_number(bl, NCC_AND, build_bitcast(bl, x, NEURON_DT_INT32), INT32_MIN);
 	r = build_binary(bl, NCC_OR, build_bitcast(bl, r, NEURON_DT_INT32), sign);
@@ -176,8 +172,9 @@ struct ncc_op *expand_remainder(struct ncc_build *bl, struct ncc_op *x, struct n
 		return NULL;
 	rx = range_of(x);
 	ry = range_of(y);
-	finite = build_binary(bl, NCC_MIN, abs_of(bl, y), like(bl, y, 0x1.fffffep127));
-	px = take_apart(bl, abs_of(bl, x));
+	finite =
+		build_binary(bl, NCC_MIN, build_unary(bl, NCC_ABS, y), like(bl, y, 0x1.fffffep127));
+	px = take_apart(bl, build_unary(bl, NCC_ABS, x));
 	py = take_apart(bl, finite);
 	d = divisor_of(bl, py.fraction, ry.bits);
 	r = shifted(bl, px.fraction, build_binary(bl, NCC_SUB, px.exponent, py.exponent), &d,

@@ -139,18 +139,7 @@ struct ncc_op *rows_identity(struct ncc_build *bl, int64_t batch, int64_t n)
 static struct ncc_op *reduced(struct ncc_build *bl, struct ncc_op *x, enum ncc_kind func,
 			      uint32_t mask)
 {
-	struct ncc_shape to = { .dtype = NEURON_DT_FP32 };
-	struct ncc_op *zero = ncc_const_scalar(bl->m, to.dtype, 0), *r;
-
-	for (unsigned int d = 0; x && d < x->shape.ndim; d++)
-		if (!(mask >> d & 1))
-			to.dim[to.ndim++] = x->shape.dim[d];
-	r = x && zero ? build_node(bl, NCC_REDUCE, &to, x, zero, NULL) : NULL;
-	if (r) {
-		r->func = func;
-		r->mask = mask;
-	}
-	return r;
+	return x ? build_reduce_from(bl, x, build_scalar(bl, &x->shape, 0), func, mask) : NULL;
 }
 
 struct ncc_op *rows_sum(struct ncc_build *bl, struct ncc_op *a)
@@ -165,7 +154,7 @@ struct ncc_op *rows_dot(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b
 
 struct ncc_op *rows_largest(struct ncc_build *bl, struct ncc_op *a)
 {
-	struct ncc_op *x = rows_unary(bl, NCC_ABS, a);
+	struct ncc_op *x = build_unary(bl, NCC_ABS, a);
 
 	return x ? rows_as(bl, reduced(bl, x, NCC_MAX, 2), x->shape.dim[0], 1) : NULL;
 }
@@ -190,11 +179,6 @@ struct ncc_op *rows_fetch(struct ncc_build *bl, struct ncc_op *table, struct ncc
 struct ncc_op *rows_times(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
 {
 	return a ? build_binary(bl, NCC_MUL, a, rows_spread(bl, b, a->shape.dim[1])) : NULL;
-}
-
-struct ncc_op *rows_unary(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *x)
-{
-	return x ? build_node(bl, kind, &x->shape, x, NULL, NULL) : NULL;
 }
 
 struct ncc_op *rows_is(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *x, double v)

@@ -46,7 +46,6 @@ struct ncc_op *rows_most(struct ncc_build *bl, struct ncc_op *a);
 struct ncc_op *rows_fetch(struct ncc_build *bl, struct ncc_op *table, struct ncc_op *at);
 /* a * b, b one number of each row */
 struct ncc_op *rows_times(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
-struct ncc_op *rows_unary(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *x);
 /* A predicate: x compared with a number */
 struct ncc_op *rows_is(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *x, double v);
 /* p ? a : v, p ? v : a */

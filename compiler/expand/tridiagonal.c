@@ -69,7 +69,7 @@ static void eliminate(struct factors *f, int64_t i, struct row *r, struct ncc_op
 
 	keep = r->d && l ? build_compare(bl, NCC_GE,
 					 build_node(bl, NCC_ABS, &r->d->shape, r->d, NULL, NULL),
-					 build_node(bl, NCC_ABS, &l->shape, l, NULL, NULL))
+					 build_unary(bl, NCC_ABS, l))
 			 : NULL;
 	keep_b = for_sides(bl, keep, r->b);
 	f->d[i] = build_select(bl, keep, r->d, l);

@@ -36,7 +36,7 @@ static bool can_move(const struct scatter *s)
 	return s->x[0]->shape.dim[0] * rows_of(s) <= MOST_TABLES * (int64_t)TABLE;
 }
 
-/* Which of n rows from lo on of all matrices each update replaces; n: none of them. s32[updates] */
+/* The row of n, from lo on of all matrices, that each update replaces; n: none. s32[updates] */
 static struct ncc_op *targets(const struct scatter *s, int64_t lo, int64_t n)
 {
 	int64_t shared = s->x[0]->shape.dim[0];
@@ -426,7 +426,7 @@ static int one_by_one(const struct scatter *s, struct ncc_op **out)
 
 #define MOST_SPREAD (1ll << 24) /* elements of the updates of some slices, spread over all rows */
 
-/* What updates make together: of every row, if one of them hits it */
+/* The updates' common result: of every row, if one of them hits it */
 struct together {
 	struct ncc_op *hit, *u[NCC_MANY]; /* [shared, rows, updates, columns] */
 };
@@ -541,7 +541,7 @@ int updates_apply(const struct scatter *s, struct ncc_op **out)
 #define FEWEST_MOVED 8192 /* elements of a tensor whose rows are moved */
 #define MOST_MOVED 4096 /* rows of the part */
 
-/* How many of the first dimensions are numbers of rows: behind them the part has all elements. */
+/* The leading dimensions that are numbers of rows: behind them the part has all elements. */
 static unsigned int row_dims(const struct ncc_shape *x, const struct ncc_shape *u)
 {
 	unsigned int n = x->ndim;
@@ -568,7 +568,7 @@ bool expand_has_update(const struct ncc_shape *x, const struct ncc_shape *u)
 	       rows_in(u, n) <= MOST_MOVED;
 }
 
-/* Which row of x each row of u would be if all starts that are not constant were 0 */
+/* The row of x that each row of u would be if all starts that are not constant were 0 */
 static struct ncc_op *row_numbers(struct ncc_build *bl, const struct ncc_shape *x,
 				  const struct ncc_shape *u, const int64_t *at, unsigned int n)
 {

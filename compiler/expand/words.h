@@ -8,7 +8,7 @@
 #ifndef NCC_WORDS_H
 #define NCC_WORDS_H
 
-#include "build.h"
+#include "build/build.h"
 
 struct ncc_op *word_splat(struct ncc_build *bl, const struct ncc_op *like, uint32_t v);
 struct ncc_op *word_bits(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a, uint32_t c);

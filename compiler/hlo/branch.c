@@ -29,7 +29,7 @@ static int call_guarded(struct hlo_inst *in, const struct branch *br, struct hlo
 	struct ncc_op *before = in->imp->guard;
 	int rc;
 
-	in->imp->guard = hlo_both(in, before, p);
+	in->imp->guard = build_both(&in->b, before, p);
 	if (p && !in->imp->guard)
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	rc = hlo_call(in, br->c, br->arg, 1, v) ?: hlo_pack(in, br->layout, v);
@@ -44,13 +44,13 @@ static struct ncc_op *is_branch(struct hlo_inst *in, struct ncc_op *sel, unsigne
 	struct ncc_op *p = NULL;
 
 	if (sel->shape.pred)
-		return i ? build_node(&in->b, NCC_NOT, &sel->shape, sel, NULL, NULL) : sel;
+		return i ? build_unary(&in->b, NCC_NOT, sel) : sel;
 	if (i + 1 < n)
 		return build_compare(&in->b, NCC_EQ, sel, build_splat(&in->b, &sel->shape, i));
 	for (unsigned int k = 0; k + 1 < n; k++)
-		p = hlo_both(in, p,
-			     build_compare(&in->b, NCC_NE, sel,
-					   build_splat(&in->b, &sel->shape, k)));
+		p = build_both(&in->b, p,
+			       build_compare(&in->b, NCC_NE, sel,
+					     build_splat(&in->b, &sel->shape, k)));
 	return p;
 }
 
@@ -60,7 +60,7 @@ static struct ncc_op *is_branch(struct hlo_inst *in, struct ncc_op *sel, unsigne
  */
 #define WORTH (1 << 19)
 
-/* What a branch's value cost that was made when `since` operations had been */
+/* The cost of a branch's value that was made when `since` operations had been */
 static uint64_t cost_since(const struct hlo_value *v, unsigned int since)
 {
 	struct ncc_made made;
@@ -104,27 +104,26 @@ static bool make_states(struct hlo_inst *in, struct ncc_op *loop, const struct h
 static int make_branch(struct hlo_inst *in, const struct branch *br, struct hlo_value *v)
 {
 	struct hlo_import *imp = in->imp;
-	struct ncc_op *guard = imp->guard, *p = hlo_both(in, guard, br->p), *never, *end;
-	struct ncc_op *loop = p ? build_loop(&in->b, p) : NULL, **pairs[2];
-	struct ncc_op *held = loop ? build_state(&in->b, loop, p) : NULL;
+	struct ncc_op *guard = imp->guard, *p = build_both(&in->b, guard, br->p), *never, *end;
 	struct hlo_value arg = *br->arg, got, result = *v;
+	struct ncc_looping l;
+	/* beside the values the predicate, and what calls of the host come after */
+	const bool begun = build_begin(&in->b, &l, p, arg.n + v->n + 2);
+	struct ncc_op *held = begun ? build_state(&in->b, l.loop, p) : NULL;
 	const unsigned int loops = imp->loops;
-	unsigned int n = 0, since;
+	unsigned int since;
 	struct hlo_effects effects;
 	struct ncc_made made;
 	int rc;
 
-	for (unsigned int i = 0; i < 2; i++)
-		pairs[i] = ncc_alloc(imp->m, (arg.n + v->n + 2) * sizeof(struct ncc_op *));
 	never = p ? build_splat(&in->b, &p->shape, 0) : NULL;
 	/* what the branch computes depends on the loop by its arguments, if nothing else does */
-	if (!held || !never || !pairs[0] || !pairs[1] ||
-	    !make_states(in, loop, br->arg, true, &arg) ||
-	    !make_states(in, loop, v, false, &result))
+	if (!held || !never || !make_states(in, l.loop, br->arg, true, &arg) ||
+	    !make_states(in, l.loop, v, false, &result))
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	since = imp->m->made;
 	imp->guard = held;
-	rc = hlo_effects_begin(in, loop, &effects) ?: hlo_call(in, br->c, &arg, 1, &got) ?:
+	rc = hlo_effects_begin(in, l.loop, &effects) ?: hlo_call(in, br->c, &arg, 1, &got) ?:
 	     hlo_pack(in, br->layout, &got);
 	imp->guard = guard;
 	if (rc)
@@ -132,28 +131,20 @@ static int make_branch(struct hlo_inst *in, const struct branch *br, struct hlo_
 	if (!hlo_same_leaves(&got, v))
 		return hlo_fail(in, -EINVAL, "branches of different results");
 
-	for (unsigned int i = 0; i < v->n; i++) {
-		if (hlo_is_empty(v->op[i]))
-			continue;
-		pairs[0][n] = result.op[i];
-		pairs[1][n++] = got.op[i];
-	}
+	for (unsigned int i = 0; i < v->n; i++)
+		if (!hlo_is_empty(v->op[i]))
+			build_carry(&l, result.op[i], got.op[i]);
 	rc = ncc_made_since(got.op, got.n, since, &made);
-	for (unsigned int i = 0; i < arg.n && !rc; i++) {
-		if (arg.op[i] == br->arg->op[i] || !is_among(&made, arg.op[i]))
-			continue;
-		pairs[0][n] = pairs[1][n] = arg.op[i];
-		n++;
-	}
+	for (unsigned int i = 0; i < arg.n && !rc; i++)
+		if (arg.op[i] != br->arg->op[i] && is_among(&made, arg.op[i]))
+			build_carry(&l, arg.op[i], arg.op[i]);
 	free(made.op);
 	if (rc)
 		return hlo_fail(in, -ENOMEM, "out of memory");
-	if (imp->loops != loops) {
-		pairs[0][n] = held;
-		pairs[1][n++] = never;
-	}
-	n = hlo_effects_pair(in, &effects, pairs[0], pairs[1], n);
-	end = build_loop_end(&in->b, loop, never, pairs[0], pairs[1], n);
+	if (imp->loops != loops)
+		build_carry(&l, held, never);
+	hlo_effects_pair(in, &effects, &l);
+	end = build_end(&in->b, &l, never);
 	for (unsigned int i = 0; i < v->n; i++) {
 		if (!hlo_is_empty(v->op[i]))
 			result.op[i] = end ? build_loop_result(&in->b, end, result.op[i]) : NULL;

@@ -14,7 +14,7 @@ int hlo_lift(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct n
 /* a = computation(a, b), with n values each */
 int hlo_combine(struct hlo_inst *in, struct ncc_op **a, struct ncc_op *const *b, unsigned int n);
 
-/* How the called computation's result i of n follows from its parameters i and n + i */
+/* The way from the called computation's parameters i and n + i to its result i of n */
 struct ncc_combine hlo_combiner(const struct hlo_inst *in, unsigned int i, unsigned int n);
 /* Is p (may be NULL) its computation's parameter of this number? */
 bool hlo_is_parameter(const Ncc__Hlo__Instruction *p, int64_t n);

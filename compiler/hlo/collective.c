@@ -14,7 +14,7 @@
 #define DIVIDED_BYTES (1 << 20)
 #define DIVIDED_MEMBERS 3
 
-/* What the numbers in groups are */
+/* Meanings of the numbers in groups */
 enum numbers { OF_REPLICAS, OF_PARTITIONS, OF_REPLICAS_WHOLE, OF_DEVICES };
 
 static unsigned int devices(const struct hlo_inst *in)
@@ -196,7 +196,7 @@ static int groups_again(struct hlo_inst *in, int transfer, enum ncc_transfer_kin
 	return (int)in->imp->m->ntransfers - 1;
 }
 
-/* What a device gets of x, of a shape with the members in front: [n, ...] */
+/* A device's part of x, of a shape with the members in front: [n, ...] */
 static struct ncc_op *pass(struct hlo_inst *in, int transfer, struct ncc_op *x,
 			   const struct ncc_shape *s)
 {
@@ -509,7 +509,7 @@ int hlo_all_to_all(struct hlo_inst *in, struct hlo_value *v)
 	return exchange_many(in, transfer, v);
 }
 
-/* What the first one of a group has */
+/* The value of the first one of a group */
 static int first_of(struct hlo_inst *in, int transfer, struct ncc_op *x, struct ncc_op **result)
 {
 	const struct ncc_shape s = in_front(&x->shape, members(in, transfer));

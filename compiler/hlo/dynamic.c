@@ -68,24 +68,12 @@ static int bitcast(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 		       in->first && in->first->n_dimensions > in->p->shape->n_dimensions);
 }
 
-static int broadcast(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+/* What moves or takes whole dimensions: sizes follow by the operation's kind. */
+static int by_kind(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
-	struct hlo_sizes s = { 0 };
 	int rc = run(in, v);
 
-	for (size_t i = 0; !rc && i < in->p->n_dimensions; i++)
-		s.dim[in->p->dimensions[i]] = hlo_size(in, 0, (int64_t)i);
-	return rc ? rc : hlo_give_sizes(in, v, &s);
-}
-
-static int transpose(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
-{
-	struct hlo_sizes s = { 0 };
-	int rc = run(in, v);
-
-	for (size_t i = 0; !rc && i < in->p->n_dimensions; i++)
-		s.dim[i] = hlo_size(in, 0, in->p->dimensions[i]);
-	return rc ? rc : hlo_give_sizes(in, v, &s);
+	return rc ? rc : hlo_follow(in, v);
 }
 
 static int custom_call(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
@@ -165,7 +153,7 @@ static const struct rule {
 	{ "and",                   by_element },
 	{ "atan2",                 by_element },
 	{ "bitcast-convert",       bitcast },
-	{ "broadcast",             broadcast },
+	{ "broadcast",             by_kind },
 	{ "call",                  own },
 	{ "cbrt",                  by_element },
 	{ "ceil",                  by_element },
@@ -237,7 +225,7 @@ static const struct rule {
 	{ "tan",                   by_element },
 	{ "tanh",                  by_element },
 	{ "topk",                  sizes_top },
-	{ "transpose",             transpose },
+	{ "transpose",             by_kind },
 	{ "triangular-solve",      matrices },
 	{ "tuple",                 own },
 	{ "while",                 own },

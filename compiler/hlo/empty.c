@@ -50,7 +50,7 @@ static bool is_empty_shape(const Ncc__Hlo__Shape *p)
 	return false;
 }
 
-/* What passes values on, whatever they are */
+/* Instructions that pass values on, whatever they are */
 static bool passes_on(const char *opcode)
 {
 	static const char *const structure[] = { "call",	"conditional",

@@ -34,16 +34,8 @@ int hlo_choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo_va
 	if (!hlo_same_leaves(a, b))
 		return hlo_fail(in, -EINVAL, "branches of different results");
 	for (unsigned int i = 0; op && i < a->n; i++) {
-		struct ncc_shape s = a->op[i]->shape;
-		struct ncc_op *where = p;
-
-		s.dtype = NEURON_DT_INT8;
-		s.pred = true;
-		if (s.ndim && !hlo_is_empty(a->op[i]))
-			where = build_spread(&in->b, &s, p, NULL);
-		op[i] = a->op[i] == b->op[i] || hlo_is_empty(a->op[i])
-				? a->op[i]
-				: build_select(&in->b, where, a->op[i], b->op[i]);
+		op[i] = hlo_is_empty(a->op[i]) ? a->op[i]
+					       : build_choice(&in->b, p, a->op[i], b->op[i]);
 		if (!op[i])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 	}
@@ -156,7 +148,7 @@ static int goes_on(struct hlo_inst *in, struct unrolling *u)
 		return NOT_UNROLLED; /* a loop within it was not unrolled */
 	if (is_known(p, LOOK_BACK, &k))
 		return k ? ITERATION : NO_ITERATION;
-	u->going = hlo_both(in, u->going, p);
+	u->going = build_both(&in->b, u->going, p);
 	return u->going ? ITERATION : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
@@ -201,7 +193,7 @@ static int iterate(struct hlo_inst *in, struct unrolling *u)
 	if (in->imp->made > in->imp->unrolled.made || in->imp->m->made > in->imp->unrolled.m_made ||
 	    in->imp->transfers != u->transfers)
 		return NOT_UNROLLED;
-	in->imp->guard = hlo_both(in, guard, u->going);
+	in->imp->guard = build_both(&in->b, guard, u->going);
 	rc = next_state(in, u->body, &u->layout, &before, &u->state);
 	in->imp->guard = guard;
 	if (rc)
@@ -251,7 +243,8 @@ static int64_t element_of(const Ncc__Hlo__Shape *s, unsigned int leaf)
 
 /* A loop being made */
 struct looping {
-	struct ncc_op *loop, *again;
+	struct ncc_looping of;
+	struct ncc_op *again;
 	struct ncc_op *held; /* the iteration's condition, as a state */
 	struct hlo_value state, next; /* a state, or the value before the loop, which stays */
 	struct hlo_effects effects; /* of its calls of the host */
@@ -260,36 +253,28 @@ struct looping {
 
 static bool is_state(const struct looping *l, const struct ncc_op *op)
 {
-	return op->kind == NCC_STATE && op->in[0] == l->loop;
+	return op->kind == NCC_STATE && op->in[0] == l->of.loop;
 }
 
 static int end_loop(struct hlo_inst *in, struct looping *l, struct hlo_value *v)
 {
-	struct ncc_op **changes[2], *end;
-	unsigned int n = 0;
+	struct ncc_op *end;
 
 	v->n = l->state.n;
 	v->op = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
-	for (int i = 0; i < 2; i++)
-		changes[i] = ncc_alloc(in->imp->m, (v->n + 2) * sizeof(struct ncc_op *));
-	if (!v->op || !changes[0] || !changes[1])
+	if (!v->op)
 		return hlo_fail(in, -ENOMEM, "out of memory");
 
 	for (unsigned int i = 0; i < v->n; i++) {
 		v->op[i] = l->state.op[i];
-		if (!is_state(l, v->op[i]))
-			continue;
-		changes[0][n] = v->op[i];
-		changes[1][n++] = l->next.op[i];
+		if (is_state(l, v->op[i]))
+			build_carry(&l->of, v->op[i], l->next.op[i]);
 	}
+	if (l->nested)
+		build_carry(&l->of, l->held, l->again);
 
-	if (l->nested) {
-		changes[0][n] = l->held;
-		changes[1][n++] = l->again;
-	}
-
-	n = hlo_effects_pair(in, &l->effects, changes[0], changes[1], n);
-	end = build_loop_end(&in->b, l->loop, l->again, changes[0], changes[1], n);
+	hlo_effects_pair(in, &l->effects, &l->of);
+	end = build_end(&in->b, &l->of, l->again);
 	for (unsigned int i = 0; i < v->n && end; i++)
 		if (is_state(l, v->op[i]))
 			v->op[i] = build_loop_result(&in->b, end, v->op[i]);
@@ -319,7 +304,7 @@ static int make_iteration(struct hlo_inst *in, const struct unrolling *u, struct
 	rc = rc ? rc : condition(in, u->cond, &u->layout, &l->next, &p);
 	in->imp->guard = guard;
 	l->nested = in->imp->loops != loops;
-	l->again = rc ? NULL : hlo_both(in, guard, p);
+	l->again = rc ? NULL : build_both(&in->b, guard, p);
 	return rc;
 }
 
@@ -337,9 +322,10 @@ static int make_loop(struct hlo_inst *in, const struct unrolling *u, const struc
 
 	if (rc)
 		return rc;
-	p = hlo_both(in, in->imp->guard, p);
-	l.loop = build_loop(&in->b, p);
-	l.held = l.loop ? build_state(&in->b, l.loop, p) : NULL;
+	p = build_both(&in->b, in->imp->guard, p);
+	/* beside the elements the condition, and what calls of the host come after */
+	l.held = build_begin(&in->b, &l.of, p, before->n + 2) ? build_state(&in->b, l.of.loop, p)
+							      : NULL;
 	if (!l.held || !state)
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	/* where each leaf is in the state's shape, and in the body */
@@ -352,11 +338,11 @@ static int make_loop(struct hlo_inst *in, const struct unrolling *u, const struc
 		bool same = hlo_is_empty(before->op[i]) ||
 			    (element >= 0 && passes_on(u->body, (size_t)element));
 
-		state[i] = same ? before->op[i] : build_state(&in->b, l.loop, before->op[i]);
+		state[i] = same ? before->op[i] : build_state(&in->b, l.of.loop, before->op[i]);
 		if (!state[i])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 	}
-	rc = hlo_effects_begin(in, l.loop, &l.effects) ?: make_iteration(in, u, &l);
+	rc = hlo_effects_begin(in, l.of.loop, &l.effects) ?: make_iteration(in, u, &l);
 	return rc ? rc : end_loop(in, &l, v);
 }
 

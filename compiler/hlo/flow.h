@@ -10,10 +10,5 @@ bool hlo_same_leaves(const struct hlo_value *a, const struct hlo_value *b);
 /* Chooses leaf by leaf: a's where the scalar p holds, else b's. */
 int hlo_choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo_value *a,
 		      struct hlo_value *b);
-/* The condition that both hold; NULL is one that always holds. */
-static inline struct ncc_op *hlo_both(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b)
-{
-	return a && b ? build_node(&in->b, NCC_AND, &a->shape, a, b, NULL) : a ? a : b;
-}
 
 #endif

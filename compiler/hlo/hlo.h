@@ -7,7 +7,7 @@
 #define NCC_HLO_H
 
 #include "expand/expand.h"
-#include "expand/obstacles.h"
+#include "build/obstacles.h"
 #include "hlo/hlo.pb-c.h"
 
 #define HLO_MAX_CALLS 64 /* depth of computations in computations */

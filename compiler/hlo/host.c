@@ -158,7 +158,7 @@ static int take_guard(struct hlo_inst *in, uint64_t device, struct ncc_op **guar
 		return rc;
 	p = build_compare(&in->b, NCC_EQ, number,
 			  build_splat(&in->b, &number->shape, (double)device));
-	*guard = p ? hlo_both(in, *guard, p) : NULL;
+	*guard = p ? build_both(&in->b, *guard, p) : NULL;
 	return *guard ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
@@ -278,14 +278,10 @@ int hlo_effects_begin(struct hlo_inst *in, struct ncc_op *loop, struct hlo_effec
 	return e->state ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
-unsigned int hlo_effects_pair(struct hlo_inst *in, const struct hlo_effects *e,
-			      struct ncc_op **state, struct ncc_op **next, unsigned int n)
+void hlo_effects_pair(struct hlo_inst *in, const struct hlo_effects *e, struct ncc_looping *l)
 {
-	if (in->imp->effect == e->state)
-		return n;
-	state[n] = e->state;
-	next[n] = in->imp->effect;
-	return n + 1;
+	if (in->imp->effect != e->state)
+		build_carry(l, e->state, in->imp->effect);
 }
 
 int hlo_effects_end(struct hlo_inst *in, const struct hlo_effects *e, struct ncc_op *end)

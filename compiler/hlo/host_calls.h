@@ -13,7 +13,7 @@ static inline bool hlo_is_host_call(const Ncc__Hlo__Instruction *p)
 	return !strcmp(p->opcode, "custom-call") && !strcmp(p->custom_call_target, NCC_HOST_TARGET);
 }
 
-/* How many has the module? numbers: of their functions, 0 of one that says none; NULL: not asked */
+/* The module's number of host calls. numbers: of their functions, 0 of one without; may be NULL */
 unsigned int hlo_host_calls(const Ncc__Hlo__Module *m, uint64_t *numbers);
 bool hlo_has_effects(const Ncc__Hlo__Module *m); /* has one of them an effect? */
 int hlo_host_call(struct hlo_inst *in, struct hlo_value *v);
@@ -27,8 +27,7 @@ struct hlo_effects {
 	struct ncc_op *before, *state;
 };
 int hlo_effects_begin(struct hlo_inst *in, struct ncc_op *loop, struct hlo_effects *e);
-unsigned int hlo_effects_pair(struct hlo_inst *in, const struct hlo_effects *e,
-			      struct ncc_op **state, struct ncc_op **next, unsigned int n);
+void hlo_effects_pair(struct hlo_inst *in, const struct hlo_effects *e, struct ncc_looping *l);
 int hlo_effects_end(struct hlo_inst *in, const struct hlo_effects *e, struct ncc_op *end);
 
 #endif

@@ -475,8 +475,3 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 	hlo_file_free(&f);
 	return rc;
 }
-
-int ncc_import_hlo(const void *buf, size_t size, struct ncc_module **module, struct ncc_error *err)
-{
-	return ncc_import_hlo_opt(buf, size, &(struct ncc_options){ 0 }, module, err);
-}

@@ -11,6 +11,5 @@
  */
 int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *opt,
 		       struct ncc_module **m, struct ncc_error *err);
-int ncc_import_hlo(const void *buf, size_t size, struct ncc_module **m, struct ncc_error *err);
 
 #endif

@@ -21,12 +21,10 @@ static int finish(struct hlo_inst *in, int rc, struct ncc_op *out)
 	return hlo_done(in, out);
 }
 
-static int gather(struct hlo_inst *in, struct ncc_op **out)
+int hlo_gather_slices(struct hlo_inst *in, struct ncc_slices *s)
 {
 	const Ncc__Hlo__GatherDimensionNumbers *g = in->p->gather_dimension_numbers;
-	struct ncc_slices s = { 0 };
-	struct ncc_op *x, *idx = in->in[1].op[0];
-	int rc;
+	const struct ncc_op *x;
 
 	if (in->nin != 2 || !g || g->index_vector_dim < 0 || g->index_vector_dim > NCC_MAX_DIMS)
 		return hlo_fail(in, -EINVAL, "needs two operands and dimension numbers");
@@ -34,15 +32,28 @@ static int gather(struct hlo_inst *in, struct ncc_op **out)
 	if (in->p->n_gather_slice_sizes != x->shape.ndim)
 		return hlo_fail(in, -EINVAL, "slices of rank %zu of an operand of rank %u",
 				in->p->n_gather_slice_sizes, x->shape.ndim);
-	memcpy(s.size, in->p->gather_slice_sizes, x->shape.ndim * sizeof(s.size[0]));
-	s.vector = (unsigned int)g->index_vector_dim;
-	rc = hlo_take_list(in, g->n_offset_dims, g->offset_dims, &s.nwindow, s.window) ?:
-	     hlo_take_list(in, g->n_start_index_map, g->start_index_map, &s.nmap, s.map) ?:
-	     hlo_take_list(in, g->n_operand_batching_dims, g->operand_batching_dims, &s.nbatch, s.batch) ?:
-	     hlo_take_slices(in, &s, g->n_collapsed_slice_dims, g->collapsed_slice_dims,
-			 g->start_indices_batching_dims, g->n_start_indices_batching_dims) ?:
-	     hlo_start_at_zero(in, &x->shape, &s, &idx);
-	return rc ? rc : expand_gather(&in->b, x, idx, &s, &in->shape, out);
+	memset(s, 0, sizeof(*s));
+	memcpy(s->size, in->p->gather_slice_sizes, x->shape.ndim * sizeof(s->size[0]));
+	s->vector = (unsigned int)g->index_vector_dim;
+	return hlo_take_list(in, g->n_offset_dims, g->offset_dims, &s->nwindow, s->window) ?:
+	       hlo_take_list(in, g->n_start_index_map, g->start_index_map, &s->nmap, s->map) ?:
+	       hlo_take_list(in, g->n_operand_batching_dims, g->operand_batching_dims, &s->nbatch, s->batch) ?:
+	       hlo_take_slices(in, s, g->n_collapsed_slice_dims, g->collapsed_slice_dims,
+			       g->start_indices_batching_dims, g->n_start_indices_batching_dims);
+}
+
+static int gather(struct hlo_inst *in, struct ncc_op **out)
+{
+	struct ncc_op *x, *idx;
+	struct ncc_slices s;
+	int rc = hlo_gather_slices(in, &s);
+
+	if (rc)
+		return rc;
+	x = in->in[0].op[0];
+	idx = in->in[1].op[0];
+	return hlo_start_at_zero(in, &x->shape, &s, &idx)
+		       ?: expand_gather(&in->b, x, idx, &s, &in->shape, out);
 }
 
 /* Start indices, one scalar for each dimension; constant ones are known and clamped */

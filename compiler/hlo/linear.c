@@ -87,7 +87,7 @@ int hlo_triangular_solve(struct hlo_inst *in, struct hlo_value *v)
 
 #define CONFIG 256 /* bytes of a call's configuration, "{..., key = value, ...}" */
 
-/* What follows the key's equals sign in text, which takes the configuration; NULL: it is absent */
+/* The text behind the key's equals sign, which takes the configuration; NULL: it is absent */
 static const char *configuration(const struct hlo_inst *in, const char *key, char text[CONFIG])
 {
 	size_t n = in->p->backend_config.len;

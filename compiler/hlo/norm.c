@@ -62,16 +62,12 @@ static struct ncc_op *wide(struct norm *s, struct ncc_op *x)
 static struct ncc_op *sum(struct norm *s, struct ncc_op *x)
 {
 	const struct ncc_shape scalar = { .dtype = NEURON_DT_FP32 };
-	struct ncc_op *zero = build_splat(s->bl, &scalar, 0), *op;
+	const uint32_t mask = ((1u << s->full.ndim) - 1) & ~(1u << s->feature);
 
-	if (!x || !zero || s->full.ndim == 1)
-		return zero ? x : NULL;
-	op = build_node(s->bl, NCC_REDUCE, &s->each, x, zero, NULL);
-	if (!op)
-		return NULL;
-	op->func = NCC_ADD;
-	op->mask = ((1u << s->full.ndim) - 1) & ~(1u << s->feature);
-	return ncc_verify_op(op, s->bl->err) ? NULL : op;
+	if (!x || s->full.ndim == 1)
+		return x;
+	x = build_reduce_from(s->bl, x, build_scalar(s->bl, &scalar, 0), NCC_ADD, mask);
+	return !x || ncc_verify_op(x, s->bl->err) ? NULL : x;
 }
 
 static struct ncc_op *mean(struct norm *s, struct ncc_op *x)

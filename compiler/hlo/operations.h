@@ -83,6 +83,7 @@ int hlo_rng_bits(struct hlo_inst *in, struct hlo_value *v);
 
 /* index.c */
 int hlo_gather(struct hlo_inst *in, struct ncc_op **out);
+int hlo_gather_slices(struct hlo_inst *in, struct ncc_slices *s);
 int hlo_dynamic_slice(struct hlo_inst *in, struct ncc_op **out);
 int hlo_dynamic_update(struct hlo_inst *in, struct ncc_op **out);
 

@@ -11,7 +11,7 @@
 
 #define MAX_DEPTH 16 /* of the computation */
 
-/* What elements are ordered by: by the first key, equal ones by the next one, ... */
+/* The order of elements: by the first key, equal ones by the next one, ... */
 struct keys {
 	unsigned int n;
 	struct ncc_op *key[HLO_MANY];
@@ -95,7 +95,7 @@ static unsigned int count_keys(const Ncc__Hlo__Computation *c, bool *turned)
 	return is_comparison(c, p, &turned[n]) ? n + 1 : 0;
 }
 
-/* What a comparison compares; floats have equal zeros. false: it is none by which one can sort */
+/* A comparison's operand; floats have equal zeros. false: it is none by which one can sort */
 static bool take_key(struct hlo_inst *in, const struct ncc_op *less, struct keys *k)
 {
 	struct ncc_op *key = less->in[0], *zero;
@@ -113,7 +113,7 @@ static bool take_key(struct hlo_inst *in, const struct ncc_op *less, struct keys
 	return true;
 }
 
-/* What the computation compares, of all of x; none: it is not such a computation. */
+/* The computation's key, of all of x; none: it is not such a computation. */
 static int compared(struct hlo_inst *in, struct ncc_op **x, struct keys *k)
 {
 	const Ncc__Hlo__Computation *c = hlo_called(in, 0);

@@ -174,7 +174,7 @@ static const Ncc__Hlo__Instruction *follow(struct reading *r, const Ncc__Hlo__Co
 					   const Ncc__Hlo__Instruction *p, struct element *e,
 					   unsigned int depth);
 
-/* Which of its operands is the element of an instruction's value; -1: none, as it is */
+/* The operand that is the element of an instruction's value; -1: none, as it is */
 static int64_t handed_on(struct reading *r, const Ncc__Hlo__Instruction *p, struct element *e,
 			 unsigned int depth)
 {
@@ -310,7 +310,7 @@ static int read_program(struct reading *r)
 	return rc;
 }
 
-/* Where values lie, if each argument or result is one array */
+/* Places of values, if each argument or result is one array */
 static int take_tilings(struct reading *r, const struct ncc_tiling *const *from, size_t n,
 			struct ncc_tiling ***to, unsigned int arrays)
 {

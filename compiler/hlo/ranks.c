@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "expand/build.h"
+#include "build/build.h"
 #include "operations.h"
 #include "sizes.h"
 

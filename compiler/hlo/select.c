@@ -86,21 +86,15 @@ static void go_to(struct selecting *s, int64_t k)
 /* x with zeros around */
 static struct ncc_op *surrounded(struct selecting *s, struct ncc_op *x)
 {
-	struct ncc_shape shape = x ? x->shape : (struct ncc_shape){ 0 };
-	struct ncc_op *zero = x ? ncc_const_scalar(s->in->imp->m, shape.dtype, 0) : NULL;
+	int64_t low[NCC_MAX_DIMS], high[NCC_MAX_DIMS];
 
-	if (!zero || !s->padded)
-		return x;
-	zero->shape.pred = shape.pred;
-	for (unsigned int d = 0; d < shape.ndim; d++)
-		shape.dim[d] +=
-			s->w->dimensions[d]->padding_low + s->w->dimensions[d]->padding_high;
-	x = build_node(&s->in->b, NCC_PAD, &shape, x, zero, NULL);
-	for (unsigned int d = 0; x && d < shape.ndim; d++) {
-		x->low[d] = s->w->dimensions[d]->padding_low;
-		x->high[d] = s->w->dimensions[d]->padding_high;
+	for (unsigned int d = 0; x && s->padded && d < x->shape.ndim; d++) {
+		low[d] = s->w->dimensions[d]->padding_low;
+		high[d] = s->w->dimensions[d]->padding_high;
 	}
-	return x;
+	return x && s->padded
+		       ? build_pad(&s->in->b, x, build_scalar(&s->in->b, &x->shape, 0), low, high)
+		       : x;
 }
 
 /* The element of a surrounded x that each window has at the position */
@@ -158,8 +152,7 @@ static int stays(struct selecting *s, struct ncc_op *v, struct ncc_op *inside, s
 	*keep = r.op[0];
 	if (!s->padded)
 		return 0;
-	outside =
-		inside ? build_node(&s->in->b, NCC_NOT, &inside->shape, inside, NULL, NULL) : NULL;
+	outside = build_unary(&s->in->b, NCC_NOT, inside);
 	*keep = build_binary(&s->in->b, NCC_OR, outside,
 			     build_binary(&s->in->b, NCC_AND, s->found, *keep));
 	s->found = build_binary(&s->in->b, NCC_OR, s->found, inside);

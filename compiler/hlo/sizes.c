@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "build/sizes.h"
 #include "complex.h"
+#include "operations.h"
 
 static const struct ncc_shape scalar = { .dtype = NEURON_DT_INT32 };
 
@@ -67,18 +69,43 @@ int hlo_give_sizes(struct hlo_inst *in, struct hlo_value *v, const struct hlo_si
 	return 0;
 }
 
+int hlo_follow(struct hlo_inst *in, struct hlo_value *v)
+{
+	const enum ncc_kind kind = in->rule->kind;
+	const bool many =
+		kind == NCC_REDUCE || kind == NCC_REDUCE_WINDOW; /* each with an initial value */
+	const unsigned int alike = many ? in->nin / 2 : 1;
+	struct ncc_op *op = ncc_op_new(in->imp->m, kind, NULL, in->nin);
+	struct ncc_sizes of[2];
+	const struct ncc_follow f = { .bl = &in->b, .op = op, .in = of, .clamped = true };
+	struct hlo_sizes s = { 0 }, x;
+	int rc;
+
+	if (!op)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	op->shape = v->op[0]->shape;
+	for (unsigned int i = 0; i < in->nin; i++)
+		op->in[i] = in->in[i].op[0];
+	for (unsigned int i = 0; i < 2 && i < in->nin; i++) {
+		hlo_merge_sizes(in, i, i ? 1 : alike, &x);
+		of[i] = sizes_of(&op->in[i]->shape, x.dim);
+	}
+	rc = in->rule->attrs(in, op);
+	if (rc)
+		return rc;
+	sizes_follow(&f, s.dim);
+	return hlo_give_sizes(in, v, &s);
+}
+
 struct ncc_op *hlo_inside(struct hlo_inst *in, const struct ncc_shape *shape, unsigned int d,
 			  struct ncc_op *size)
 {
 	const uint8_t map = (uint8_t)d;
-	struct ncc_op *count = build_count(&in->b, shape->dim[d]), *p;
+	struct ncc_op *p = sizes_within(&in->b, shape->dim[d], size);
 	struct ncc_shape s = *shape;
 
 	s.dtype = NEURON_DT_INT8;
 	s.pred = true;
-	p = count ? build_compare(&in->b, NCC_LT, count,
-				  build_spread(&in->b, &count->shape, size, NULL))
-		  : NULL;
 	return p && s.ndim > 1 ? build_spread(&in->b, &s, p, &map) : p;
 }
 

@@ -50,6 +50,11 @@ struct ncc_op *hlo_smaller(struct hlo_inst *in, struct ncc_op *a, struct ncc_op 
 void hlo_merge_sizes(struct hlo_inst *in, unsigned int first, unsigned int n, struct hlo_sizes *to);
 /* Gives them to every leaf of the result. */
 int hlo_give_sizes(struct hlo_inst *in, struct hlo_value *v, const struct hlo_sizes *s);
+/*
+ * The result's, which follow from the operands' by the kind of the rule (build/sizes.h); its
+ * operands and attributes are as they have been imported
+ */
+int hlo_follow(struct hlo_inst *in, struct hlo_value *v);
 /* Is there one? */
 bool hlo_is_sized(const struct hlo_value *v);
 /* Operand i with `with` (for each leaf, a scalar) beyond the size of dimension d */

@@ -10,29 +10,21 @@
 #include "operations.h"
 #include "sizes.h"
 
-/* Slices have the size of a dimension of the operand only if they are whole ones along it. */
 int sizes_gather(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
-	const Ncc__Hlo__GatherDimensionNumbers *g = in->p->gather_dimension_numbers;
-	struct hlo_sizes s = { 0 };
-	int64_t of = -1, at = -1;
-	int rc = run(in, v);
+	struct hlo_sizes s = { 0 }, x, idx;
+	struct ncc_gathered g;
+	int rc = run(in, v) ?: hlo_gather_slices(in, &g.slices);
 
-	for (unsigned int d = 0; !rc && d < v->op[0]->shape.ndim; d++) {
-		if (!hlo_has_dim(g->n_offset_dims, g->offset_dims, d)) {
-			at += at + 1 == g->index_vector_dim ? 2 : 1;
-			s.dim[d] = hlo_size(in, 1, at);
-			continue;
-		}
-		do
-			of++;
-		while (hlo_has_dim(g->n_collapsed_slice_dims, g->collapsed_slice_dims, of) ||
-		       hlo_has_dim(g->n_operand_batching_dims, g->operand_batching_dims, of));
-		if (of < in->in[0].op[0]->shape.ndim &&
-		    in->p->gather_slice_sizes[of] == in->in[0].op[0]->shape.dim[of])
-			s.dim[d] = hlo_size(in, 0, of);
-	}
-	return rc ? rc : hlo_give_sizes(in, v, &s);
+	if (rc)
+		return rc;
+	hlo_merge_sizes(in, 0, 1, &x);
+	hlo_merge_sizes(in, 1, 1, &idx);
+	g.x = sizes_of(&in->in[0].op[0]->shape, x.dim);
+	g.idx = sizes_of(&in->in[1].op[0]->shape, idx.dim);
+	g.ndim = v->op[0]->shape.ndim;
+	sizes_gathered(&g, s.dim);
+	return hlo_give_sizes(in, v, &s);
 }
 
 /* Indices that are not there become ones out of range, of which no update is made. */

@@ -106,7 +106,7 @@ int sizes_slice(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 	return rc ? rc : hlo_give_sizes(in, v, &s);
 }
 
-/* What lies beyond the size becomes padding, so that high padding begins at the size. */
+/* Elements beyond the size become padding, so that high padding begins at the size. */
 int sizes_pad(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	const Ncc__Hlo__PaddingConfig *c = in->p->padding_config;
@@ -127,26 +127,7 @@ int sizes_pad(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 		rc = hlo_fill(in, 0, d, s.dim[d], in->in[1].op);
 	}
 	rc = rc ? rc : run(in, v);
-	for (unsigned int d = 0; !rc && c && d < c->n_dimensions; d++) {
-		const Ncc__Hlo__PaddingConfigDimension *w = c->dimensions[d];
-		const double inner = (double)w->interior_padding;
-		struct ncc_op *n = s.dim[d];
-
-		if (!n)
-			continue;
-		if (w->interior_padding > 0)
-			n = build_number(&in->b, NCC_MAX,
-					 build_number(&in->b, NCC_ADD,
-						      build_number(&in->b, NCC_MUL, n, inner + 1),
-						      -inner),
-					 0);
-		n = build_number(&in->b, NCC_ADD, n,
-				 (double)(w->edge_padding_low + w->edge_padding_high));
-		s.dim[d] = hlo_clamp_size(in, n, v->op[0]->shape.dim[d]);
-		if (!s.dim[d])
-			return hlo_fail(in, -ENOMEM, "out of memory");
-	}
-	return rc ? rc : hlo_give_sizes(in, v, &s);
+	return rc ? rc : hlo_follow(in, v);
 }
 
 /* The bound's last elements, which are not there, have come first. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "build/sizes.h"
 #include "call.h"
 #include "ir/range.h"
 #include "operations.h"
@@ -35,23 +36,19 @@ int sizes_reduce(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	const unsigned int n = in->nin / 2,
 			   ndim = in->nin && in->in[0].n ? in->in[0].op[0]->shape.ndim : 0;
-	struct hlo_sizes s, left = { 0 };
+	struct hlo_sizes s;
 	uint32_t mask = 0;
-	unsigned int k = 0;
 	int rc = 0;
 
 	hlo_merge_sizes(in, 0, n, &s);
 	for (size_t i = 0; i < in->p->n_dimensions; i++)
 		if (in->p->dimensions[i] >= 0 && in->p->dimensions[i] < ndim)
 			mask |= 1u << in->p->dimensions[i];
-	for (unsigned int d = 0; d < ndim; d++) {
-		if (!(mask >> d & 1))
-			left.dim[k++] = s.dim[d];
+	for (unsigned int d = 0; d < ndim; d++)
 		for (unsigned int i = 0; s.dim[d] && mask >> d & 1 && i < n && !rc; i++)
 			rc = fill_reduced(in, i, n, d, s.dim[d]);
-	}
 	rc = rc ? rc : run(in, v);
-	return rc ? rc : hlo_give_sizes(in, v, &left);
+	return rc ? rc : hlo_follow(in, v);
 }
 
 static bool is_trivial(const Ncc__Hlo__WindowDimension *w)
@@ -64,22 +61,20 @@ static bool is_trivial(const Ncc__Hlo__WindowDimension *w)
 static struct ncc_op *count_windows(struct hlo_inst *in, struct ncc_op *size,
 				    const Ncc__Hlo__WindowDimension *w, int64_t bound)
 {
-	const int64_t base = w->base_dilation > 1 ? w->base_dilation : 1;
-	const int64_t size_of =
-		(w->size - 1) * (w->window_dilation > 1 ? w->window_dilation : 1) + 1;
-	struct ncc_op *n = build_number(&in->b, NCC_MUL, size, (double)base);
+	const struct ncc_follow f = { .bl = &in->b, .clamped = true };
+	const struct ncc_window of = {
+		.size = w->size,
+		.stride = w->stride,
+		.low = w->padding_low,
+		.high = w->padding_high,
+		.window_dilation = w->window_dilation,
+		.base_dilation = w->base_dilation,
+	};
 
-	/* elements with holes between them and padding; less the first window; in strides */
-	n = build_number(&in->b, NCC_MAX, build_number(&in->b, NCC_ADD, n, (double)(1 - base)), 0);
-	n = build_number(&in->b, NCC_ADD, n,
-			 (double)(w->padding_low + w->padding_high - size_of + w->stride));
-	n = build_number(&in->b, NCC_MAX, n, 0);
-	if (w->stride > 1)
-		n = build_number(&in->b, NCC_DIV, n, (double)w->stride);
-	return build_number(&in->b, NCC_MIN, n, (double)bound);
+	return sizes_windows(&f, size, &of, bound);
 }
 
-/* What negative padding cuts off the end does not count. */
+/* Elements that negative padding cuts off the end do not count. */
 static struct ncc_op *less_padding(struct hlo_inst *in, struct ncc_op *size,
 				   const Ncc__Hlo__WindowDimension *w)
 {
@@ -116,11 +111,7 @@ int sizes_window(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 			rc = fill_reduced(in, i, n, d, less_padding(in, s.dim[d], wd));
 	}
 	rc = rc ? rc : run(in, v);
-	for (unsigned int d = 0; !rc && w && d < w->n_dimensions; d++)
-		if (s.dim[d] && !is_trivial(w->dimensions[d]))
-			s.dim[d] = count_windows(in, s.dim[d], w->dimensions[d],
-						 v->op[0]->shape.dim[d]);
-	return rc ? rc : hlo_give_sizes(in, v, &s);
+	return rc ? rc : hlo_follow(in, v);
 }
 
 /* Fills both operands beyond the smaller of two sizes. */
@@ -136,8 +127,6 @@ static int fill_both(struct hlo_inst *in, int64_t a, int64_t b)
 int sizes_dot(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	const Ncc__Hlo__DotDimensionNumbers *d = in->p->dot_dimension_numbers;
-	struct hlo_sizes s = { 0 };
-	unsigned int n = 0;
 	int rc = 0;
 
 	for (size_t i = 0;
@@ -146,20 +135,7 @@ int sizes_dot(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 		rc = fill_both(in, d->lhs_contracting_dimensions[i],
 			       d->rhs_contracting_dimensions[i]);
 	rc = rc ? rc : run(in, v);
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < d->n_lhs_batch_dimensions; i++)
-		s.dim[n++] = hlo_smaller(in, hlo_size(in, 0, d->lhs_batch_dimensions[i]),
-					 hlo_size(in, 1, d->rhs_batch_dimensions[i]));
-	for (unsigned int k = 0; k < in->in[0].op[0]->shape.ndim; k++)
-		if (!hlo_has_dim(d->n_lhs_batch_dimensions, d->lhs_batch_dimensions, k) &&
-		    !hlo_has_dim(d->n_lhs_contracting_dimensions, d->lhs_contracting_dimensions, k))
-			s.dim[n++] = hlo_size(in, 0, k);
-	for (unsigned int k = 0; k < in->in[1].op[0]->shape.ndim; k++)
-		if (!hlo_has_dim(d->n_rhs_batch_dimensions, d->rhs_batch_dimensions, k) &&
-		    !hlo_has_dim(d->n_rhs_contracting_dimensions, d->rhs_contracting_dimensions, k))
-			s.dim[n++] = hlo_size(in, 1, k);
-	return hlo_give_sizes(in, v, &s);
+	return rc ? rc : hlo_follow(in, v);
 }
 
 /* Along the image's dimensions: zeros beyond the size */

@@ -58,7 +58,7 @@ static struct ncc_op *saturate(struct ncc_build *bl, struct ncc_op *x, unsigned 
 	return build_number(bl, NCC_MAX, x, positive ? 0 : -most - 1);
 }
 
-/* What gives no number that its operands have not, and what their computations have wrapped */
+/* Operations that give no number that their operands, or wrapped computations, have not */
 static const char *const keeps[] = {
 	"and",
 	"broadcast",

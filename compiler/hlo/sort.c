@@ -64,7 +64,7 @@ static struct ncc_op *must_swap(struct sorting *st, struct ncc_op *const *lo,
 	more = less ? comes_before(st, lo, hi) : NULL;
 	if (!more)
 		return NULL;
-	more = build_node(bl, NCC_NOT, &more->shape, more, NULL, NULL);
+	more = build_unary(bl, NCC_NOT, more);
 	r = build_binary(&st->in->b, NCC_OR, less,
 			 build_binary(&st->in->b, NCC_AND, more,
 				      build_compare(bl, NCC_LT, ph, pl)));
@@ -78,12 +78,7 @@ static struct ncc_op *must_swap(struct sorting *st, struct ncc_op *const *lo,
 
 static struct ncc_op *backwards(struct sorting *st, struct ncc_op *x)
 {
-	struct ncc_op *op =
-		x ? build_node(&st->in->b, NCC_REVERSE, &x->shape, x, NULL, NULL) : NULL;
-
-	if (op)
-		op->mask = 1u << 3;
-	return op;
+	return build_reverse(&st->in->b, x, 3);
 }
 
 /*

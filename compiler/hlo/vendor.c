@@ -51,31 +51,15 @@ static struct ncc_op *reduced(struct hlo_inst *in, struct ncc_op *x, enum ncc_ki
 			      unsigned int d)
 {
 	const struct ncc_shape scalar = { .dtype = NEURON_DT_FP32 };
-	struct ncc_op *init = build_splat(&in->b, &scalar, func == NCC_MAX ? -INFINITY : 0), *op;
-	struct ncc_shape s;
+	struct ncc_op *init = build_scalar(&in->b, &scalar, func == NCC_MAX ? -INFINITY : 0), *op;
 	uint8_t map[NCC_MAX_DIMS];
 
-	if (!x || !init)
+	op = build_reduce_from(&in->b, x, init, func, 1u << d);
+	if (!op || ncc_verify_op(op, in->imp->err))
 		return NULL;
-	s = x->shape;
-	s.ndim = 0;
-	for (unsigned int i = 0; i < x->shape.ndim; i++) {
-		if (i == d)
-			continue;
-		map[s.ndim] = (uint8_t)i;
-		s.dim[s.ndim++] = x->shape.dim[i];
-	}
-	op = build_node(&in->b, NCC_REDUCE, &s, x, init, NULL);
-	if (!op)
-		return NULL;
-	op->func = func;
-	op->mask = 1u << d;
-	return ncc_verify_op(op, in->imp->err) ? NULL : build_spread(&in->b, &x->shape, op, map);
-}
-
-static struct ncc_op *unary(struct hlo_inst *in, enum ncc_kind kind, struct ncc_op *x)
-{
-	return x ? build_node(&in->b, kind, &x->shape, x, NULL, NULL) : NULL;
+	for (unsigned int i = 0; i < op->shape.ndim; i++)
+		map[i] = (uint8_t)(i + (i >= d));
+	return build_spread(&in->b, &x->shape, op, map);
 }
 
 static struct ncc_op *binary(struct hlo_inst *in, enum ncc_kind kind, struct ncc_op *a,
@@ -86,24 +70,24 @@ static struct ncc_op *binary(struct hlo_inst *in, enum ncc_kind kind, struct ncc
 
 static int call_erf(struct hlo_inst *in, struct hlo_value *v)
 {
-	return take_one(in, unary(in, NCC_ERF, number(in, 0)), v);
+	return take_one(in, build_unary(&in->b, NCC_ERF, number(in, 0)), v);
 }
 
 static int call_gelu(struct hlo_inst *in, struct hlo_value *v)
 {
-	return take_one(in, unary(in, NCC_GELU, number(in, 0)), v);
+	return take_one(in, build_unary(&in->b, NCC_GELU, number(in, 0)), v);
 }
 
 static int call_gelu_tanh(struct hlo_inst *in, struct hlo_value *v)
 {
-	return take_one(in, unary(in, NCC_GELU_TANH, number(in, 0)), v);
+	return take_one(in, build_unary(&in->b, NCC_GELU_TANH, number(in, 0)), v);
 }
 
 static int call_silu(struct hlo_inst *in, struct hlo_value *v)
 {
 	struct ncc_op *x = number(in, 0);
 
-	return take_one(in, binary(in, NCC_MUL, x, unary(in, NCC_LOGISTIC, x)), v);
+	return take_one(in, binary(in, NCC_MUL, x, build_unary(&in->b, NCC_LOGISTIC, x)), v);
 }
 
 static int call_softmax(struct hlo_inst *in, struct hlo_value *v)
@@ -115,7 +99,7 @@ static int call_softmax(struct hlo_inst *in, struct hlo_value *v)
 	if (rc)
 		return rc;
 	x = binary(in, NCC_SUB, x, reduced(in, x, NCC_MAX, (unsigned int)d));
-	x = unary(in, NCC_EXP, x);
+	x = build_unary(&in->b, NCC_EXP, x);
 	return take_one(in, binary(in, NCC_DIV, x, reduced(in, x, NCC_ADD, (unsigned int)d)), v);
 }
 
@@ -145,7 +129,7 @@ static int call_rms_norm(struct hlo_inst *in, struct hlo_value *v)
 				reduced(in, binary(in, NCC_MUL, x, x), NCC_ADD, map),
 				(double)s->dim[d]),
 		   e);
-	x = binary(in, NCC_MUL, x, unary(in, NCC_RSQRT, e));
+	x = binary(in, NCC_MUL, x, build_unary(&in->b, NCC_RSQRT, e));
 	return take_one(in, binary(in, NCC_MUL, x, w), v);
 }
 
@@ -198,7 +182,7 @@ static int call_extreme(struct hlo_inst *in, struct hlo_value *v)
 	return rc ? rc : take_one(in, build_reshape(&in->b, x[1], &s), v);
 }
 
-/* What only says something of its operands to a scheduler or to other cores */
+/* Targets that only tell a scheduler or other cores something of their operands */
 static int call_nothing(struct hlo_inst *in, struct hlo_value *v)
 {
 	struct ncc_op *x[HLO_MANY];

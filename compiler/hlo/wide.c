@@ -97,7 +97,7 @@ static const Ncc__Hlo__Instruction *instruction(struct bounds *w, int64_t id)
 	return found ? *found : NULL;
 }
 
-/* What an operand can be: a 64-bit one as it was found, another one as its type says */
+/* An operand's numbers: a 64-bit one's as they were found, another one's by its type */
 static bool operand(struct bounds *w, int64_t id, struct hlo_range *r)
 {
 	const struct bound *b = find(w, id);
@@ -141,7 +141,7 @@ static bool is_halves(const struct bounds *w, const Ncc__Hlo__Instruction *in)
 	return x->halves && (is_a(in, "rng-bit-generator") || is_a(in, "get-tuple-element"));
 }
 
-/* Which operands are indices, of which only the numbers count: those from the returned one on */
+/* The first operand of those that are indices, of which only the numbers count */
 static size_t indices_of(const Ncc__Hlo__Instruction *in)
 {
 	static const struct {
@@ -170,7 +170,7 @@ static bool may_take(const Ncc__Hlo__Instruction *in, const struct bound *x, siz
 	return !x->range.rounded && (is_a(in, "compare") || is_index(in, i));
 }
 
-/* What reads 64-bit numbers must give the same for their low halves, or know both. */
+/* Readers of 64-bit numbers must give the same for their low halves, or know both. */
 static bool may_read(const struct bounds *w, const Ncc__Hlo__Instruction *in)
 {
 	for (size_t i = 0; w->n && i < in->n_operand_ids; i++) {

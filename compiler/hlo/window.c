@@ -98,16 +98,11 @@ static int slide(struct windows *s)
 static int step_over(struct windows *s)
 {
 	for (unsigned int i = 0; i < s->n && s->w->stride > 1; i++) {
-		struct ncc_shape shape = s->x[i]->shape;
-		struct ncc_op *op;
+		const int64_t n = (s->x[i]->shape.dim[s->d] - 1) / s->w->stride + 1;
 
-		shape.dim[s->d] = (shape.dim[s->d] - 1) / s->w->stride + 1;
-		op = build_node(&s->in->b, NCC_SLICE, &shape, s->x[i], NULL, NULL);
-		if (!op)
+		s->x[i] = build_strided(&s->in->b, s->x[i], s->d, 0, n, s->w->stride);
+		if (!s->x[i])
 			return hlo_fail(s->in, -ENOMEM, "out of memory");
-		for (unsigned int k = 0; k < shape.ndim; k++)
-			op->stride[k] = k == s->d ? s->w->stride : 1;
-		s->x[i] = op;
 	}
 	return 0;
 }

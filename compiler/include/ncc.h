@@ -31,7 +31,7 @@ enum ncc_framework { NCC_XLA, NCC_ONNX, NCC_IR };
 #define NCC_PASS_READ "read" /* --dump-ir-after: the IR as it was read */
 #define NCC_PASS_LOOPS "loops" /* and cut at its loops, part by part */
 
-/* What the user says about one of the model's inputs (ONNX) */
+/* The user's words about one of the model's inputs (ONNX) */
 struct ncc_input {
 	const char *name;
 	bool has_shape; /* dim gives the dimensions that the model leaves open */

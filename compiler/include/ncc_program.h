@@ -23,7 +23,7 @@ struct ncc_array {
 	int64_t dim[NCC_MAX_DIMS]; /* of a dynamic dimension: the most that it can be */
 };
 
-/* How an array lies on the partitions of a program: along each dimension it is cut into tiles */
+/* Partition of an array over a program's partitions: along each dimension it is cut into tiles */
 struct ncc_tiling {
 	unsigned int ndim;
 	int64_t tiles[NCC_MAX_DIMS]; /* 1: every partition has all of the dimension */

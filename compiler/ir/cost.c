@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* What an operation costs, roughly, before it is known how it is computed */
+/* An operation's rough cost, before it is known how it is computed */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "neuron/timing.h"
 #include "traits.h"
-
-/*
- * In units of the time that a vector engine takes for an element, measured on stages of ResNet-50
- */
-#define MACS_A_STEP 50 /* multiply-accumulates of PE */
-#define WEIGHT_STEPS 3 /* for a constant operand's element: fetching, loading */
-#define RESULT_STEPS 3 /* for an element of a product: out of PSUM, to its reader */
 
 /* The number of an operation's elements that are the same for every inference */
 static uint64_t weights_of(const struct ncc_op *op)
@@ -44,7 +38,7 @@ uint64_t ncc_cost(const struct ncc_op *op)
 			k *= (uint64_t)op->window[i].size;
 	}
 	if (op->kind == NCC_DOT || op->kind == NCC_CONV)
-		return n * RESULT_STEPS + n * k / MACS_A_STEP + weights_of(op) * WEIGHT_STEPS;
+		return neuron_product_steps(n, k, weights_of(op));
 	if (op->kind == NCC_REDUCE || op->kind == NCC_REDUCE_WINDOW)
 		n += (uint64_t)ncc_elems(&op->in[0]->shape);
 	return n;

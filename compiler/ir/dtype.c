@@ -3,7 +3,7 @@
 #include "ir.h"
 #include "neuron/isa/table.h"
 
-/* What operands of that type are; NULL: there are none */
+/* A type that operands can have; NULL: they cannot have this one */
 static const struct neuron_isa_dtype *operand(uint8_t dtype)
 {
 	return dtype < NEURON_ISA_DTYPE_COUNT && neuron_isa_dtypes[dtype].size

@@ -3,7 +3,7 @@
  * Folding of element-wise operations on constants where the datapath (passes/integers.c included)
  * gives the same bits: integers and predicates, which wrap around; single additions, subtractions,
  * products and comparisons of fp32. This is what unrolls loops with a fixed number of iterations.
- * Called by expand/build.c and passes/simplify.c.
+ * Called by build/build.c and passes/simplify.c.
  */
 #include <string.h>
 

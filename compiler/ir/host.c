@@ -100,7 +100,7 @@ int ncc_check_host_result(const struct ncc_op *op, struct ncc_error *err)
 	return 0;
 }
 
-/* What the library's function takes only the function knows */
+/* Only the library's function knows what operands it takes. */
 int ncc_check_custom(const struct ncc_op *op, struct ncc_error *err)
 {
 	if (op->nin > NCC_MAX_CUSTOM_OPERANDS)

@@ -339,7 +339,7 @@ void *ncc_alloc(struct ncc_module *m, size_t size);
 /* The same for an operation's data, which live until a sweep finds no operation that uses them */
 void *ncc_alloc_data(struct ncc_module *m, size_t size);
 char *ncc_strdup(struct ncc_module *m, const char *s);
-/* What the NEFF says of a number that is the size of that dimension of that "input" or "output" */
+/* The NEFF's name of a number that is the size of that dimension of that "input" or "output" */
 char *ncc_size_name(struct ncc_module *m, const char *of, int64_t number, unsigned int d);
 
 /*
@@ -362,14 +362,14 @@ bool ncc_is_binary(enum ncc_kind kind);
 bool ncc_is_compare(enum ncc_kind kind);
 bool ncc_is_elementwise(enum ncc_kind kind); /* unary, binary or NCC_SELECT */
 int64_t ncc_elems(const struct ncc_shape *s);
-/* What each of a product's weights chooses from in a partition; 1: they are dense */
+/* The number of weights of a partition that each of a product's chooses from; 1: they are dense */
 unsigned int ncc_dot_slots(const struct ncc_op *dot);
 /*
  * The most rows, at most one for each partition, that n elements fill evenly; 0: there are few of
  * them, or only rows that use few partitions
  */
 int64_t ncc_even_rows(int64_t n);
-/* How many arrays of the IR one of the host's is, and all operands or results of a call are */
+/* The arrays of the IR that one of the host's is, and all operands or results of a call are */
 unsigned int ncc_host_parts(const struct ncc_host_array *a);
 unsigned int ncc_host_operands(const struct ncc_host_call *call);
 unsigned int ncc_host_results(const struct ncc_host_call *call);

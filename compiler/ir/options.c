@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What every step of the compiler asks of the options */
+/* Questions that every step of the compiler has about the options */
 #include "ir.h"
 
 #include <errno.h>

@@ -244,7 +244,7 @@ static int window(struct parser *p, struct ncc_window *w)
 	return rc;
 }
 
-/* Where a list's length is stored; NULL: the shapes imply it. */
+/* The place of a list's length; NULL: the shapes imply it. */
 static unsigned int *length_of(const struct ir_attr *a, const struct ncc_op *op)
 {
 	switch (a->count) {

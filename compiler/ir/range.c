@@ -332,7 +332,7 @@ struct ncc_range ncc_range_of(const struct ncc_op *op, const struct ncc_shape *s
 		r = (struct ncc_range){ op->bounds[0], op->bounds[1] };
 	else
 		r = rules[op->kind] ? rules[op->kind](op, in, all) : all;
-	/* What leaves the type wraps around in it. */
+	/* Numbers outside the type wrap around in it. */
 	return r.lo > r.hi || r.lo < all.lo || r.hi > all.hi ? all : r;
 }
 

@@ -32,7 +32,7 @@ enum ir_attr_type {
 	IR_WINDOW, /* {3/2 pad 1_1 wdil 2 bdil 2 reversed, ...} */
 };
 
-/* What a list's length is */
+/* The length of a list */
 enum ir_attr_count {
 	IR_N_RANK, /* the result's dimensions */
 	IR_N_OPERAND, /* the first operand's */

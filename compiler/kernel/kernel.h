@@ -12,7 +12,7 @@
 #define NCC_KERNEL_H
 
 #include "asm/asm.h"
-#include "expand/build.h"
+#include "build/build.h"
 #include "neff.h"
 
 #define NCC_KERNEL_NAME 64

@@ -172,7 +172,7 @@ static int check_area(struct parser *ps, const struct ncc_kernel *k, const struc
 			  a->partitions, a->bytes);
 }
 
-/* How many elements a side has */
+/* The number of elements of a side */
 static int64_t elements(const struct side *s, unsigned int partitions)
 {
 	int64_t n = s->tensor ? 1 : partitions;
@@ -219,7 +219,7 @@ static int check_sides(struct parser *ps, const struct ncc_kernel *k, const stru
 	return rc ? rc : check_side(ps, k, to, partitions);
 }
 
-/* What is more than a copy: a conversion, or a matrix that is turned */
+/* Transfers that are more than a copy: a conversion, or a matrix that is turned */
 static int take_operation(struct parser *ps, const struct side *from, const struct side *to,
 			  unsigned int partitions, const uint32_t *turned, struct neff_desc *d)
 {

@@ -98,28 +98,6 @@ static int decode(struct check *c, unsigned int e)
 	return 0;
 }
 
-/* An access that is compared with the records of earlier ones */
-struct look {
-	const struct clock *start; /* what is known when it starts */
-	unsigned int actor;
-	const struct ncc_access *a;
-	bool clash;
-};
-
-/* Compares the access with one record; true: the record is not needed any more. */
-static bool look_at(void *ctx, const struct ncc_record *rec)
-{
-	struct look *l = ctx;
-	bool known = l->start->n[rec->who] > rec->when;
-
-	if ((l->a->write || rec->a.write) && !known && ncc_access_overlap(l->a, &rec->a))
-		l->clash = true;
-	if (known && l->a->write && ncc_access_covers(l->a, &rec->a))
-		return true;
-	return !rec->a.write && rec->who == l->actor && l->actor % ACTORS < QUEUE(0) &&
-	       ncc_access_covers(l->a, &rec->a);
-}
-
 static bool is_shared(const struct neff_var *v)
 {
 	return v->type == NEFF_VAR_INPUT || v->type == NEFF_VAR_OUTPUT ||
@@ -155,18 +133,17 @@ static void localise(const struct check *c, struct ncc_access *acc, int nacc)
  * Checks an access of an event against all earlier ones that may clash; start is what the event
  * knows when it starts.
  */
-static int order(struct check *c, unsigned int e, const struct clock *start, unsigned int actor,
+static int order(struct check *c, unsigned int e, const struct clock *start,
 		 const struct ncc_access *acc, int nacc)
 {
-	struct look l = { .start = start, .actor = c->base + actor };
+	struct clock need = { { 0 } };
 
-	for (int i = 0; i < nacc; i++) {
-		l.a = &acc[i];
-		ncc_records_visit(c->rec, l.a, look_at, &l);
-	}
-	return l.clash ? bad(c, e,
-			     "an access that is not ordered behind an earlier one it clashes with")
-		       : 0;
+	for (int i = 0; i < nacc; i++)
+		if (ncc_records_clash(c->rec, &acc[i], start->n, need.n))
+			return bad(c, e,
+				   "an access that is not ordered behind an earlier one it clashes "
+				   "with");
+	return 0;
 }
 
 static int remember(struct check *c, unsigned int actor, uint32_t event,
@@ -285,7 +262,7 @@ static int trigger(struct check *c, unsigned int e, uint32_t id)
 		int n = (int)ncc_desc_access(&d->desc[i], acc);
 
 		localise(c, acc, n);
-		rc = order(c, e, &s->now, actor, acc, n);
+		rc = order(c, e, &s->now, acc, n);
 	}
 	for (unsigned int i = 0; !rc && i < d->ndesc; i++) {
 		struct ncc_access acc[NCC_DESC_ACCESS];
@@ -437,7 +414,7 @@ static int step(struct check *c, unsigned int e)
 		    : (int)ncc_insn_access(insn, c->target,
 					   neuron_isa_weights_for(&s->array, insn)->columns, acc);
 	localise(c, acc, n);
-	rc = order(c, e, &s->now, e, acc, n);
+	rc = order(c, e, &s->now, acc, n);
 	if (!rc)
 		rc = remember(c, e, s->events, acc, n);
 	if (!rc && insn->opcode == NEURON_OP_PSEUDO_DMA_TRIGGER)

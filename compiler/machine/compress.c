@@ -191,7 +191,7 @@ static const struct stream *stream_of(struct packer *k, const struct neff_patter
 	return s;
 }
 
-/* How a pattern is cut: into pieces of whole dimensions below d, and of up to n of that one */
+/* The cut of a pattern: into pieces of whole dimensions below d, and of up to n of that one */
 struct cut {
 	unsigned int d;
 	uint64_t n, bytes; /* bytes: of one of them */
@@ -300,7 +300,7 @@ static bool reads(const struct neff_dma *dma, uint32_t var)
 	return false;
 }
 
-/* What DMA engines take for those of n descriptors that read the constant */
+/* The time that DMA engines take for those of n descriptors that read the constant */
 static uint64_t time_of(const struct packer *k, const struct neff_desc *desc, unsigned int n)
 {
 	uint64_t time = 0;

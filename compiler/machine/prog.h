@@ -124,17 +124,12 @@ static inline bool ncc_access_overlap(const struct ncc_access *a, const struct n
 	return a->space == b->space && a->lo < b->hi && b->lo < a->hi &&
 	       (a->space == NCC_DRAM ? a->var == b->var : a->p0 < b->p1 && b->p0 < a->p1);
 }
-static inline bool ncc_access_covers(const struct ncc_access *a, const struct ncc_access *b)
-{
-	return a->space == b->space && a->lo <= b->lo && b->hi <= a->hi &&
-	       (a->space == NCC_DRAM ? a->var == b->var : a->p0 <= b->p0 && b->p1 <= a->p1);
-}
 
 /*
- * watch.c: has the instructions that write what outputs are copied from look for NaN. mate: the
+ * nan.c: has the instructions that write what outputs are copied from look for NaN. mate: the
  * program of a logical core's other core, or NULL
  */
-void ncc_watch_outputs(struct ncc_prog *p, struct ncc_prog *mate);
+void ncc_check_outputs_for_nan(struct ncc_prog *p, struct ncc_prog *mate);
 
 /* compress.c: constants that are only copied from, and where it pays; what instructions do stays */
 int ncc_compress_constants(struct ncc_prog *p, enum ncc_compress when, struct ncc_error *err);
@@ -150,6 +145,8 @@ struct ncc_descs {
 /* Adds those of a DMA. -E2BIG: there are more than a queue has room for */
 int ncc_count_descs(const struct neuron_target *target, const struct neff_dma *dma,
 		    struct ncc_descs *d);
+/* Are they so few that no loader refuses them? A quick answer, whose no may be wrong */
+bool ncc_few_descs(const struct ncc_prog *p);
 /* Before ncc_schedule: DMAs for which the queue of data has no room go to another one. */
 void ncc_spread_queues(struct ncc_prog *p);
 /* -E2BIG: what it moves is in so many small pieces that no loader has room for their descriptors */

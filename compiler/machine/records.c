@@ -39,7 +39,7 @@ static void lists_of(const struct ncc_access *a, uint32_t *first, uint32_t *end)
 static bool grow(void *array, uint32_t n, uint32_t *cap, size_t size)
 {
 	void **a = array, *p;
-	uint32_t c = *cap ? *cap * 2 : 64;
+	uint32_t c = *cap ? *cap * 2 : 4;
 
 	if (n < *cap)
 		return true;
@@ -53,72 +53,135 @@ static bool grow(void *array, uint32_t n, uint32_t *cap, size_t size)
 
 void ncc_records_free(struct ncc_records *r)
 {
-	for (unsigned int i = 0; i < NCC_RECORD_LISTS; i++)
-		free(r->list[i].i);
-	free(r->rec);
-	free(r->idle);
+	for (unsigned int i = 0; i < NCC_RECORD_LISTS; i++) {
+		struct ncc_record_list *list = &r->list[i];
+
+		for (uint32_t k = 0; k < list->n; k++)
+			free(list->run[k].rec);
+		free(list->run);
+	}
 }
 
-static bool list_add(struct ncc_record_list *l, uint32_t i)
+/* The lists are each of one space. */
+static struct ncc_record record_of(const struct ncc_access *a, uint32_t when)
 {
-	if (!grow(&l->i, l->n, &l->cap, sizeof(*l->i)))
-		return false;
-	l->i[l->n++] = i;
-	return true;
+	const bool dram = a->space == NCC_DRAM;
+
+	return (struct ncc_record){ .lo = a->lo,
+				    .hi = a->hi,
+				    .var = dram ? a->var : 0,
+				    .p0 = dram ? 0 : a->p0,
+				    .p1 = dram ? 1 : a->p1,
+				    .when = when };
+}
+
+static bool overlap(const struct ncc_record *a, const struct ncc_record *b)
+{
+	return a->lo < b->hi && b->lo < a->hi && a->p0 < b->p1 && b->p0 < a->p1 && a->var == b->var;
+}
+
+static bool covers(const struct ncc_record *a, const struct ncc_record *b)
+{
+	return a->lo <= b->lo && b->hi <= a->hi && a->p0 <= b->p0 && b->p1 <= a->p1 &&
+	       a->var == b->var;
+}
+
+static struct ncc_record_run *run_of(struct ncc_record_list *list, uint32_t who, bool write)
+{
+	for (uint32_t i = 0; i < list->n; i++)
+		if (list->run[i].who == who && list->run[i].write == write)
+			return &list->run[i];
+	if (!grow(&list->run, list->n, &list->cap, sizeof(*list->run)))
+		return NULL;
+	list->run[list->n] = (struct ncc_record_run){ .who = who, .write = write };
+	return &list->run[list->n++];
+}
+
+/* Whoever knows of a record knows of its producer's before: those that it covers add nothing. */
+static int run_add(struct ncc_record_run *run, const struct ncc_record *rec)
+{
+	while (run->n && covers(rec, &run->rec[run->n - 1]))
+		run->n--;
+	if (!grow(&run->rec, run->n, &run->cap, sizeof(*run->rec)))
+		return -ENOMEM;
+	run->rec[run->n++] = *rec;
+	return 0;
 }
 
 int ncc_records_add(struct ncc_records *r, const struct ncc_access *a, uint32_t who, uint32_t when)
 {
-	uint32_t first, end, i;
-
-	if (r->nidle) {
-		i = r->idle[--r->nidle];
-	} else {
-		if (!grow(&r->rec, r->n, &r->cap, sizeof(*r->rec)))
-			return -ENOMEM;
-		i = r->n++;
-	}
-	lists_of(a, &first, &end);
-	r->rec[i] = (struct ncc_record){ *a, who, when, 0, false };
-	for (uint32_t l = first; l < end; l++) {
-		if (!list_add(&r->list[l], i))
-			return -ENOMEM;
-		r->rec[i].lists++;
-	}
-	return 0;
-}
-
-/*
- * Drops a list's reference to a record. The last one makes it idle, or lost when memory is short.
- */
-static void drop(struct ncc_records *r, uint32_t i)
-{
-	if (--r->rec[i].lists)
-		return;
-	if (grow(&r->idle, r->nidle, &r->idle_cap, sizeof(*r->idle)))
-		r->idle[r->nidle++] = i;
-}
-
-void ncc_records_visit(struct ncc_records *r, const struct ncc_access *a, ncc_record_fn fn,
-		       void *ctx)
-{
+	const struct ncc_record rec = record_of(a, when);
 	uint32_t first, end;
 
 	lists_of(a, &first, &end);
 	for (uint32_t l = first; l < end; l++) {
-		struct ncc_record_list *list = &r->list[l];
-		uint32_t kept = 0;
+		struct ncc_record_run *run = run_of(&r->list[l], who, a->write);
 
-		for (uint32_t k = 0; k < list->n; k++) {
-			struct ncc_record *rec = &r->rec[list->i[k]];
-
-			if (!rec->gone)
-				rec->gone = fn(ctx, rec);
-			if (rec->gone)
-				drop(r, list->i[k]);
-			else
-				list->i[kept++] = list->i[k];
-		}
-		list->n = kept;
+		if (!run || run_add(run, &rec))
+			return -ENOMEM;
 	}
+	return 0;
+}
+
+static void run_drop(struct ncc_record_run *run, const struct ncc_record *by)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < run->n; i++)
+		if (!covers(by, &run->rec[i]))
+			run->rec[kept++] = run->rec[i];
+	run->n = kept;
+}
+
+void ncc_records_drop(struct ncc_records *r, const struct ncc_access *a, uint32_t who)
+{
+	const struct ncc_record by = record_of(a, 0);
+	uint32_t first, end;
+
+	lists_of(a, &first, &end);
+	for (uint32_t l = first; l < end; l++)
+		for (uint32_t i = 0; i < r->list[l].n; i++) {
+			struct ncc_record_run *run = &r->list[l].run[i];
+
+			if (a->write || (!run->write && run->who == who))
+				run_drop(run, &by);
+		}
+}
+
+/* One more than when the last one was that overlaps, of those from a time on; 0: none did */
+static uint32_t last_overlap(const struct ncc_record_run *run, const struct ncc_record *rec,
+			     uint32_t from)
+{
+	for (uint32_t i = run->n; i-- > 0 && run->rec[i].when >= from;)
+		if (overlap(&run->rec[i], rec))
+			return run->rec[i].when + 1;
+	return 0;
+}
+
+bool ncc_records_clash(const struct ncc_records *r, const struct ncc_access *a,
+		       const uint32_t *known, uint32_t *need)
+{
+	const struct ncc_record rec = record_of(a, 0);
+	uint32_t first, end;
+	bool any = false;
+
+	lists_of(a, &first, &end);
+	for (uint32_t l = first; l < end; l++) {
+		const struct ncc_record_list *list = &r->list[l];
+
+		for (uint32_t i = 0; i < list->n; i++) {
+			const struct ncc_record_run *run = &list->run[i];
+			const uint32_t who = run->who;
+			uint32_t from = known[who] > need[who] ? known[who] : need[who], last;
+
+			if (!a->write && !run->write)
+				continue;
+			last = last_overlap(run, &rec, from);
+			if (!last)
+				continue;
+			need[who] = last;
+			any = true;
+		}
+	}
+	return any;
 }

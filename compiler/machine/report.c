@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "neuron/isa/check.h"
-#include "neuron/isa/cost.h"
+#include "neuron/timing.h"
 #include "neuron/isa/table.h"
 #include "neuron_version.h"
 
@@ -45,20 +45,15 @@ static uint64_t dma_pieces(const struct neff_desc *d)
 	return a > b ? a : b;
 }
 
-/*
- * A row that is gathered or scattered takes a descriptor in each of three queues: index, address,
- * bytes (runtime/nrt/gather.c).
- */
+/* runtime/nrt/model/gather.c makes the descriptors of rows. */
 uint64_t ncc_desc_time(const struct neuron_costs *cost, const struct neff_desc *d)
 {
-	uint64_t stream = d->from.size[0], half = ncc_pattern_bytes(&d->to) / 2;
 	const struct neff_pattern *moved = d->op == NEFF_COPY ? &d->to : neff_rows(d);
 
 	if (d->op == NEFF_DECOMPRESS)
-		return cost->descriptor +
-		       neuron_transfer_time(stream > half ? stream : half, cost->dma_kib);
-	return (neff_indexed(d) ? 3 : 1) * cost->descriptor * dma_pieces(d) +
-	       neuron_transfer_time(ncc_pattern_bytes(moved), cost->dma_kib);
+		return neuron_dma_stream_time(cost, d->from.size[0], ncc_pattern_bytes(&d->to));
+	return (neff_indexed(d) ? neuron_dma_rows_time : neuron_dma_time)(cost, dma_pieces(d),
+									  ncc_pattern_bytes(moved));
 }
 
 static void signal(struct sim *s, unsigned int sem, uint64_t at)
@@ -112,14 +107,14 @@ static bool step(struct sim *s, unsigned int e)
 	}
 
 	neuron_isa_load_weights(&s->array, i);
-	time = neuron_isa_cost(i, e, target, neuron_isa_weights_for(&s->array, i)->columns) *
+	time = neuron_insn_cost(i, e, target, neuron_isa_weights_for(&s->array, i)->columns) *
 	       target->engine[e].cycle;
 	s->now[e] += time;
 	s->busy[e] += time;
 	s->pos[e]++;
 	if (i->update == NEURON_UPD_SEM_INC && i->update_index < SEMAPHORES)
 		signal(s, i->update_index,
-		       s->now[e] + neuron_isa_latency(i, target) * target->engine[e].cycle);
+		       s->now[e] + neuron_insn_latency(i, target) * target->engine[e].cycle);
 	if (i->opcode == NEURON_OP_PSEUDO_DMA_TRIGGER)
 		transfer(s, &s->p->dma[i->id], s->now[e]);
 	return true;

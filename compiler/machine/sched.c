@@ -46,26 +46,9 @@ static unsigned int issuer(const struct ncc_node *n)
 	return n->proc < NCC_PROC_QUEUE(0) ? n->proc : NEURON_ENG_SP;
 }
 
-/* An access of a node that is compared with the records of earlier ones */
-struct look {
-	const struct ncc_access *a;
-	uint32_t *need;
-	unsigned int proc; /* the node's */
-};
-
-static bool note_clash(void *ctx, const struct ncc_record *rec)
-{
-	const struct look *l = ctx;
-
-	if (rec->when + 1 > l->need[rec->who] && (l->a->write || rec->a.write) &&
-	    ncc_access_overlap(l->a, &rec->a))
-		l->need[rec->who] = rec->when + 1;
-	return false;
-}
-
 /*
  * Finds in need[proc], plus 1, the latest node of each producer that must be complete before this
- * one.
+ * one and is not known to be.
  */
 static void find_needs(struct sched *s, uint32_t index, uint32_t need[NCC_PROCS])
 {
@@ -75,11 +58,8 @@ static void find_needs(struct sched *s, uint32_t index, uint32_t need[NCC_PROCS]
 	need[NCC_PROC_MATE] = s->met;
 	if (n->meets)
 		memcpy(need, s->last, sizeof(s->last));
-	for (unsigned int i = 0; i < n->nacc; i++) {
-		struct look l = { .a = &n->acc[i], .need = need };
-
-		ncc_records_visit(&s->rec, &n->acc[i], note_clash, &l);
-	}
+	for (unsigned int i = 0; i < n->nacc; i++)
+		ncc_records_clash(&s->rec, &n->acc[i], s->now[issuer(n)].seen, need);
 	if (n->proc < NCC_PROC_QUEUE(0)) /* an engine executes its own instructions in order */
 		need[n->proc] = 0;
 }
@@ -127,24 +107,16 @@ static int wait_for_needs(struct sched *s, struct clock *now, uint32_t index,
 	}
 }
 
-/* Records that a new write covers, or a new read of the same producer, are not needed any more. */
-static bool is_covered(void *ctx, const struct ncc_record *rec)
-{
-	const struct look *l = ctx;
-
-	return ncc_access_covers(l->a, &rec->a) &&
-	       (l->a->write || (!rec->a.write && rec->who == l->proc));
-}
-
+/*
+ * What a write covers may stay: whoever waits for the write knows all that it waited for. The other
+ * core's barrier has waited for nothing here, so what it covers is forgotten.
+ */
 static int record(struct sched *s, uint32_t index)
 {
 	const struct ncc_node *n = &s->p->node[index];
 
-	for (unsigned int i = 0; i < n->nacc; i++) {
-		struct look l = { .a = &n->acc[i], .proc = n->proc };
-
-		ncc_records_visit(&s->rec, &n->acc[i], is_covered, &l);
-	}
+	for (unsigned int i = 0; i < n->nacc && n->proc == NCC_PROC_MATE; i++)
+		ncc_records_drop(&s->rec, &n->acc[i], n->proc);
 	for (unsigned int i = 0; i < n->nacc; i++)
 		if (ncc_records_add(&s->rec, &n->acc[i], n->proc, index))
 			return ncc_no_memory(s->err);

@@ -42,19 +42,37 @@ int ncc_count_descs(const struct neuron_target *target, const struct neff_dma *d
 
 #define LEAST_PACKET 512 /* bytes: no chip cuts a run into less */
 
-/* Can there be more than one queue has room for? A quick answer, whose yes may be wrong */
-static bool may_be_many(const struct ncc_prog *p)
+/* As many as there can be of one kind: quickly, and mostly too many. Past most it need not be
+ * right. */
+static uint64_t at_most(const struct ncc_prog *p, uint64_t most)
 {
 	uint64_t n = 0;
 
-	for (unsigned int i = 0; i < p->ndma && n <= NEFF_MAX_QUEUE_DESCS; i++)
+	for (unsigned int i = 0; i < p->ndma && n <= most; i++)
 		for (unsigned int k = 0; k < p->dma[i].ndesc; k++) {
 			const struct neff_desc *d = &p->dma[i].desc[k];
+			uint64_t runs = neff_runs(&d->from) + neff_runs(&d->to);
 
-			n += neff_runs(&d->from) + neff_runs(&d->to) + 2 +
-			     ncc_pattern_bytes(&d->to) / LEAST_PACKET;
+			for (unsigned int m = 0; m < d->nmore; m++)
+				runs += neff_runs(&d->more[m]);
+			n += (1 + d->nmore) * (runs + 2 + ncc_pattern_bytes(&d->to) / LEAST_PACKET);
 		}
-	return n > NEFF_MAX_QUEUE_DESCS;
+	return n;
+}
+
+/* Can there be more than one queue has room for? A quick answer, whose yes may be wrong */
+static bool may_be_many(const struct ncc_prog *p)
+{
+	return at_most(p, NEFF_MAX_QUEUE_DESCS) > NEFF_MAX_QUEUE_DESCS;
+}
+
+/* Of both kinds, and of those for rows that an index chooses */
+#define FEW (NEFF_MAX_MODEL_DESCS / (2 + NCC_ROW_DESCS))
+_Static_assert(FEW <= NEFF_MAX_QUEUE_DESCS, "few for a queue");
+
+bool ncc_few_descs(const struct ncc_prog *p)
+{
+	return at_most(p, FEW) <= FEW;
 }
 
 static bool has_room(const struct ncc_descs *d, const struct ncc_descs *more)
@@ -103,6 +121,8 @@ int ncc_check_descs(const struct ncc_prog *p, struct ncc_error *err)
 	uint64_t all = 0;
 	int rc = 0;
 
+	if (ncc_few_descs(p))
+		return 0;
 	for (unsigned int i = 0; i < p->ndma && !rc; i++)
 		rc = ncc_count_descs(p->target, &p->dma[i], &d[p->dma[i].queue]);
 	for (unsigned int q = 0; q < NCC_QUEUES; q++)

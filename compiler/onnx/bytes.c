@@ -40,7 +40,7 @@ static const struct onnx_multiple *multiple_of(const struct onnx_node *n, const 
 	return m;
 }
 
-/* What was added to a whole number to make a byte of it */
+/* The number that was added to a whole number to make a byte of it */
 static int64_t offset_of(const struct bytes *b)
 {
 	return BYTE_LEAST - b->whole.lo;
@@ -129,7 +129,7 @@ static onnx_op packed(struct onnx_node *n, onnx_op whole, const struct bytes *b,
 	return rounded_byte(n, unlimited(n, x, b), b);
 }
 
-/* What x is a multiple of: the first of its parts that says so */
+/* The number that x is a multiple of: the first of its parts that says so */
 static bool find(const struct ncc_op *x, struct bytes *b, unsigned int depth)
 {
 	double v;
@@ -263,7 +263,7 @@ static float sum_scale(const struct sum *s, int64_t c)
 	return s->in.scale * (float)channel(s->kernel->scale, c);
 }
 
-/* What is added to a channel's sum of bytes; false: it might not be exact in fp32 */
+/* The number that is added to a channel's sum of bytes; false: it might not be exact in fp32 */
 static bool sum_shift(const struct sum *s, int64_t c, double *shift)
 {
 	const struct ncc_op *k = s->kernel->whole;

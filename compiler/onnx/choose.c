@@ -34,7 +34,7 @@ static onnx_op summed(struct onnx_node *n, onnx_op x)
 	return x;
 }
 
-/* How many of keep[n] hold up to each one: fp32[n], exact below 2^24 */
+/* The number of keep[n] that hold up to each one: fp32[n], exact below 2^24 */
 static onnx_op counted(struct onnx_node *n, onnx_op keep)
 {
 	const struct ncc_dot d = { .ncontract = 1, .lhs_contract = { 1 }, .rhs_contract = { 0 } };
@@ -174,7 +174,7 @@ static onnx_op coordinates(struct onnx_node *n, const struct ncc_shape *of)
 	return op;
 }
 
-/* How many of a constant predicate hold */
+/* The number of a constant predicate's elements that hold */
 static int64_t held(onnx_op keep)
 {
 	int64_t count = 0;
@@ -326,7 +326,7 @@ static onnx_op line(struct onnx_node *n, onnx_op x, bool column)
 	return ox_insert(n, x, column);
 }
 
-/* Which of x[n] are equal, and which of them (j) are below which (i)? NaNs are equal, and last. */
+/* eq: equal ones among x[n]; lt: those (j) that are below others (i). NaNs are equal, and last. */
 static void compare_numbers(struct onnx_node *n, onnx_op x, onnx_op *eq, onnx_op *lt)
 {
 	onnx_op nan, number;
@@ -373,7 +373,7 @@ static bool compare_rows(struct onnx_node *n, struct unique *u, onnx_op x)
 	return u->is_first;
 }
 
-/* How many columns of p[n, n] hold: s32[n] */
+/* The number of columns of p[n, n] that hold: s32[n] */
 static onnx_op count_of(struct onnx_node *n, onnx_op p)
 {
 	return ox_cast(n, ox_reduce(n, ox_f32(n, p), NCC_ADD, 1u << 1, false), NEURON_DT_INT32,

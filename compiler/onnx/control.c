@@ -366,7 +366,7 @@ static void import_scan(struct onnx_node *n)
 const struct onnx_rule onnx_control[] = {
 	/* clang-format off */
 	{ "If",   1,  1, .import = import_if },
-	{ "Loop", 2, -1, .import = import_loop, .empty = ONNX_EMPTY_ANY },
+	{ "Loop", 2, -1, .import = import_loop, .empty = ONNX_EMPTY_ANY, .sequences = true },
 	{ "Scan", 0, -1, .import = import_scan, .empty = ONNX_EMPTY_ANY },
 	{ .op_type = NULL },
 	/* clang-format on */

@@ -174,6 +174,7 @@ static const struct rule rules[] = {
 	{ "Shrink",                  by_element,               ALL, 0 },
 	{ "Sigmoid",                 by_element,               ALL, 0 },
 	{ "Sign",                    by_element,               ALL, 0 },
+	{ "SimplifiedLayerNormalization", sized_layer_norm,    OPERAND(0), 0 },
 	{ "Sin",                     by_element,               ALL, 0 },
 	{ "Sinh",                    by_element,               ALL, 0 },
 	{ "Size",                    sized_size,               ALL, 0 },

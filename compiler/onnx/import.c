@@ -109,6 +109,9 @@ static void import_rule(struct onnx_node *n)
 	for (unsigned int i = 0; i < required; i++)
 		if (!n->in[i].op && !n->in[i].type && !onnx_takes_empty(rule, i))
 			onnx_fail(n, -EINVAL, "operand %u is absent", i);
+	for (unsigned int i = 0; i < n->nin && !rule->sequences; i++)
+		if (n->in[i].sequence)
+			onnx_fail(n, -ENOTSUP, "operand %u is a sequence", i);
 	if (n->rc || onnx_import_dynamic(n))
 		return;
 	for (unsigned int i = 0; i < required; i++)

@@ -8,7 +8,7 @@
 
 #include "graph.h"
 
-/* What --input-shape or --input-value says of an input */
+/* The --input-shape or --input-value of an input */
 static const struct ncc_input *asked(const struct onnx_import *imp, const char *name)
 {
 	for (unsigned int i = 0; i < imp->opt->ninputs; i++)

@@ -26,7 +26,7 @@ void quant_note_dynamic(struct onnx_node *n, onnx_op value, onnx_op quotient)
 	n->imp->dynamics = d;
 }
 
-/* What rounding makes x's integers of, without limits that a byte has too; NULL: it is not known */
+/* The integers that rounding makes of x, without limits that a byte has too; NULL: not known */
 static onnx_op rounded_from(const struct onnx_node *n, onnx_op x, onnx_op whole)
 {
 	for (const struct onnx_dynamic *d = n->imp->dynamics; d; d = d->next, n->imp->steps++)
@@ -106,7 +106,7 @@ onnx_op quant_constant(struct onnx_node *n, onnx_op x, onnx_op zero)
 	return k;
 }
 
-/* What brings bytes that are `less` below the numbers to those less their zero point */
+/* The number that brings bytes that are `less` below the numbers to those less their zero point */
 static onnx_op plus_of(struct onnx_node *n, onnx_op zero, double less)
 {
 	double v = 0;

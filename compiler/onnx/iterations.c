@@ -20,7 +20,12 @@ static onnx_op scalar(struct onnx_node *n, onnx_op x)
 
 static onnx_op both(struct onnx_node *n, onnx_op a, onnx_op b)
 {
-	return a && b ? ox_bin(n, NCC_AND, a, b) : a ? a : b;
+	return build_both(onnx_now(n), a, b);
+}
+
+static onnx_op choice(struct onnx_node *n, onnx_op p, onnx_op a, onnx_op b)
+{
+	return build_choice(onnx_now(n), p, a, b);
 }
 
 /* Runs a branch, whose results count where p holds. */
@@ -85,13 +90,13 @@ static void merge_sizes(struct onnx_node *n, unsigned int i, onnx_op p, struct o
 			continue;
 		many = onnx_size_or_bound(n, yes, d);
 		few = onnx_size_or_bound(n, no, d);
-		size[d] = n->rc || onnx_same(many, few) ? many : ox_select(n, p, many, few);
+		size[d] = n->rc || onnx_same(many, few) ? many : choice(n, p, many, few);
 	}
 	if (n->rc)
 		return;
-	onnx_give_sizes(
-		n, i, ox_select(n, p, grown(n, yes, &no->op->shape), grown(n, no, &yes->op->shape)),
-		no->type, size);
+	onnx_give_sizes(n, i,
+			choice(n, p, grown(n, yes, &no->op->shape), grown(n, no, &yes->op->shape)),
+			no->type, size);
 }
 
 void onnx_if_of_data(struct onnx_node *n)
@@ -110,7 +115,7 @@ void onnx_if_of_data(struct onnx_node *n)
 		if (!same_shape(&yes[i], &n->out[i]))
 			merge_sizes(n, i, p, &yes[i]);
 		else
-			n->out[i].op = ox_select(n, p, yes[i].op, n->out[i].op);
+			n->out[i].op = choice(n, p, yes[i].op, n->out[i].op);
 	}
 	free(yes);
 }
@@ -118,7 +123,7 @@ void onnx_if_of_data(struct onnx_node *n)
 struct iterations {
 	unsigned int n; /* number of states: iteration, condition, carried values */
 	onnx_op most; /* number of iterations; NULL: no limit */
-	onnx_op *state, *next;
+	struct ncc_looping of;
 };
 
 /* Is there an iteration of that number? */
@@ -132,47 +137,54 @@ static onnx_op goes_on(struct onnx_node *n, const struct iterations *t, onnx_op 
 	return n->rc ? NULL : both(n, n->imp->guard, p);
 }
 
-static void make_states(struct onnx_node *n, struct iterations *t, onnx_op loop,
+/* The loop, and in the place of the values before it those of an iteration; first: is there one? */
+static void make_states(struct onnx_node *n, struct iterations *t, onnx_op first,
 			struct onnx_value *in)
 {
+	if (!build_begin(&n->b, &t->of, first, t->n))
+		onnx_fail(n, -ENOMEM, "out of memory");
 	for (unsigned int i = 0; i < t->n && !n->rc; i++) {
-		t->state[i] = in[i].op ? build_state(&n->b, loop, in[i].op) : NULL;
 		if (!in[i].op)
 			onnx_fail(n, -ENOTSUP, "a value that is carried is missing or empty");
-		else if (!t->state[i])
+		else
+			in[i].op = build_state(&n->b, t->of.loop, in[i].op);
+		if (!in[i].op)
 			onnx_fail(n, -ENOMEM, "out of memory");
-		in[i].op = t->state[i];
 	}
 }
 
-static void run_iterations(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct iterations *t,
-			   struct onnx_value *in, struct onnx_value *out)
+/* The value of each state in the next iteration, which out has, but for the first one's */
+static void carry(struct onnx_node *n, struct iterations *t, const struct onnx_value *in,
+		  const struct onnx_value *out)
 {
-	onnx_op loop, end, again, before = n->imp->guard;
-
-	loop = build_loop(&n->b, goes_on(n, t, in[0].op, in[1].op));
-	if (!loop && !n->rc)
-		onnx_fail(n, -ENOMEM, "out of memory");
-	make_states(n, t, loop, in);
-	n->imp->guard = scalar(n, t->state[1]); /* a loop within is entered in an iteration only */
-	if (!n->rc)
-		onnx_run_graph(n, body, in, t->n, out, t->n - 1);
-
-	n->imp->guard = before;
+	build_carry(&t->of, in[0].op, ox_binc(n, NCC_ADD, in[0].op, 1));
 	for (unsigned int i = 1; i < t->n && !n->rc; i++) {
 		if (!same_shape(&in[i], &out[i - 1]))
 			onnx_fail(n, -ENOTSUP,
 				  "the number of trips depends on the data, and the type or shape "
 				  "of input %u of the body on it",
 				  i);
-		t->next[i] = out[i - 1].op;
+		build_carry(&t->of, in[i].op, out[i - 1].op);
 	}
+}
 
-	t->next[0] = ox_binc(n, NCC_ADD, in[0].op, 1);
-	again = n->rc ? NULL : goes_on(n, t, t->next[0], out[0].op);
-	end = n->rc ? NULL : build_loop_end(&n->b, loop, again, t->state, t->next, t->n);
+static void run_iterations(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct iterations *t,
+			   struct onnx_value *in, struct onnx_value *out)
+{
+	onnx_op end, again, before = n->imp->guard;
+
+	make_states(n, t, goes_on(n, t, in[0].op, in[1].op), in);
+	n->imp->guard = scalar(n, in[1].op); /* a loop within is entered in an iteration only */
+	if (!n->rc)
+		onnx_run_graph(n, body, in, t->n, out, t->n - 1);
+
+	n->imp->guard = before;
+	if (!n->rc)
+		carry(n, t, in, out);
+	again = n->rc ? NULL : goes_on(n, t, t->of.next[0], out[0].op);
+	end = n->rc ? NULL : build_end(&n->b, &t->of, again);
 	for (unsigned int i = 2; i < t->n && !n->rc; i++) {
-		onnx_op r = end ? build_loop_result(&n->b, end, t->state[i]) : NULL;
+		onnx_op r = end ? build_loop_result(&n->b, end, t->of.state[i]) : NULL;
 
 		if (!r)
 			onnx_fail(n, -ENOMEM, "out of memory");
@@ -190,12 +202,6 @@ void onnx_loop_of_data(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct
 	if (onnx_in(n, 0))
 		t.most = scalar(n, onnx_in(n, 0));
 	in[0] = (struct onnx_value){ .op = ox_scalar(n, &s, 0), .type = ONNX_INT64 };
-	t.state = calloc(t.n, sizeof(onnx_op));
-	t.next = calloc(t.n, sizeof(onnx_op));
-	if (!t.state || !t.next)
-		onnx_fail(n, -ENOMEM, "out of memory");
 	if (!n->rc)
 		run_iterations(n, body, &t, in, out);
-	free(t.state);
-	free(t.next);
 }

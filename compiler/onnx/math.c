@@ -277,9 +277,14 @@ static void import_pow(struct onnx_node *n)
 static void import_shift(struct onnx_node *n)
 {
 	enum ncc_kind kind = onnx_string_is(n, "direction", "LEFT", "") ? NCC_SHL : NCC_SHR;
+	onnx_op x = onnx_in(n, 0), by = onnx_in(n, 1);
 
-	if (check_type(n, kind))
-		onnx_give(n, 0, ox_bin(n, kind, onnx_in(n, 0), onnx_in(n, 1)));
+	if (!check_type(n, kind))
+		return;
+	if (kind == NCC_SHL || ox_least(&x->shape) >= 0)
+		onnx_give(n, 0, ox_bin(n, kind, x, by));
+	else if (ox_common(n, &x, &by)) /* filled with the sign */
+		onnx_give(n, 0, ox_expanded(n, expand_shift_arithmetic(&n->b, x, by), x));
 }
 
 /* Max, Min, Sum and Mean of any number of operands */

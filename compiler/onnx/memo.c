@@ -17,7 +17,7 @@ const struct onnx_taken *onnx_taken_before(const struct onnx_node *n, const stru
 	return t;
 }
 
-/* What an index is made of that only lies otherwise, or might have counted from the end; or NULL */
+/* The index that idx is a reshape of, or one that might have counted from the end; or NULL */
 static const struct ncc_op *plainer(const struct ncc_op *idx)
 {
 	if (idx->kind == NCC_RESHAPE || (idx->kind == NCC_TRANSPOSE && idx->shape.ndim == 2 &&
@@ -48,7 +48,7 @@ onnx_op onnx_kept_places(const struct onnx_node *n, const struct ncc_op *idx, on
 	return p ? p->to : NULL;
 }
 
-/* What x, the coordinates of what was kept, has at idx, where it is known without looking */
+/* The elements of x, coordinates of what was kept, at idx, where known without looking */
 onnx_op onnx_kept_again(const struct onnx_node *n, onnx_op x, const struct ncc_op *idx)
 {
 	const onnx_op to = onnx_kept_places(n, x, NULL);

@@ -11,7 +11,7 @@
 
 #define MOST_VALUES 64 /* quantized operands */
 
-/* Where an operator has its operands: first, a value, its scale and zero point are three of them */
+/* An operator's operands: the first; a value, its scale and zero point are three of them */
 enum form { ONE, TWO, CHOICE, PARTS };
 
 static struct onnx_value value(struct onnx_node *n, unsigned int i)

@@ -30,7 +30,7 @@ onnx_op ml_dot(struct onnx_node *n, onnx_op a, onnx_op b, const struct ncc_dot *
 /* a[rows, k] b[k, columns] */
 onnx_op ml_matmul(struct onnx_node *n, onnx_op a, onnx_op b);
 
-/* What post_transform makes of scores [rows, classes] */
+/* The output of post_transform for scores [rows, classes] */
 onnx_op ml_post_transform(struct onnx_node *n, onnx_op scores);
 /*
  * [rows, 2] scores of the two classes of a binary model that has one score s[rows, 1], above 0 for

@@ -171,7 +171,7 @@ static onnx_op count_columns(struct onnx_node *n, const struct forest *f, struct
 	return ox_bin(n, NCC_ADD, r, ox_binc(n, NCC_MUL, nan, c->most + 1));
 }
 
-/* How many digits have the numbers of a row? */
+/* The number of digits of a row's numbers */
 static unsigned int digits_of(const struct forest *f)
 {
 	unsigned int most = 0, digits = 1;
@@ -316,7 +316,7 @@ static void put_leaf(struct onnx_node *n, struct forest *f, struct cut *c,
 	f->leaves = c->leaves > f->leaves ? c->leaves : f->leaves;
 }
 
-/* Where x leads to if it holds or does not, behind all that ask for more values */
+/* The node behind x if it holds or does not, behind all that ask for more values */
 static unsigned int next_of(const struct forest *f, const struct tree_node *x, bool holds)
 {
 	const struct tree_node *last = x;

@@ -84,7 +84,7 @@ static int read_nodes(struct onnx_node *n, struct forest *f)
 	return 0;
 }
 
-/* Where x leads to for values that it does not ask for */
+/* The link that x follows for values that it does not ask for */
 static unsigned int *rest_of(struct tree_node *x)
 {
 	return x->mode == MODE_EQ ? &x->no : &x->yes;

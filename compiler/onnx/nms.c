@@ -231,7 +231,7 @@ static onnx_op overlaps(struct onnx_node *n, const struct nms *s, onnx_op both, 
 	return ox_bin(n, NCC_GT, ox_bin(n, NCC_DIV, both, all), s->overlap);
 }
 
-/* Which places overlap too much with the boxes at, fp32[rows], of their rows? */
+/* The places that overlap too much with the boxes at, fp32[rows], of their rows */
 static onnx_op overlapping(struct onnx_node *n, const struct nms *s, onnx_op at)
 {
 	struct ncc_shape first = { NEURON_DT_INT32, false, 1, { rows_of(s) } };

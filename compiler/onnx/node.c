@@ -113,7 +113,7 @@ onnx_op onnx_in(const struct onnx_node *n, unsigned int i)
 
 bool onnx_is_const(onnx_op a)
 {
-	return a->kind == NCC_CONST || (a->kind == NCC_BROADCAST && a->in[0]->kind == NCC_CONST);
+	return build_is_const(a);
 }
 
 /* A constant operand whose elements are needed; it may be a broadcast of one number. */

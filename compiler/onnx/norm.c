@@ -20,9 +20,8 @@ static onnx_op mean(struct onnx_node *n, onnx_op x, uint32_t mask)
 		 : NULL;
 }
 
-/* (x - mean) / sqrt(variance + epsilon); the subtrahend and the factor are given if asked for. */
-static onnx_op normalize(struct onnx_node *n, onnx_op x, uint32_t mask, double epsilon,
-			 onnx_op *subtracted, onnx_op *scale)
+onnx_op ox_normalize(struct onnx_node *n, onnx_op x, uint32_t mask, double epsilon,
+		     onnx_op *subtracted, onnx_op *scale)
 {
 	onnx_op m = mean(n, x, mask), d = ox_bin(n, NCC_SUB, x, m);
 	onnx_op var = mean(n, ox_bin(n, NCC_MUL, d, d), mask);
@@ -117,10 +116,26 @@ static void import_instance_norm(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "rank %u, at least 3 is expected", x->shape.ndim);
 		return;
 	}
-	r = normalize(n, ox_f32(n, x), mask, onnx_float(n, "epsilon", 1e-5), NULL, NULL);
+	r = ox_normalize(n, ox_f32(n, x), mask, onnx_float(n, "epsilon", 1e-5), NULL, NULL);
 	r = ox_bin(n, NCC_MUL, r, by_channel(n, onnx_in(n, 1), x));
 	r = ox_bin(n, NCC_ADD, r, by_channel(n, onnx_in(n, 2), x));
 	onnx_give(n, 0, ox_cast_like(n, r, x));
+}
+
+/* Before operator set 21 there is one number for each group: the same for its channels */
+static onnx_op of_groups(struct onnx_node *n, unsigned int i, int64_t channels)
+{
+	const int64_t groups = onnx_int(n, "num_groups", 0);
+	const int64_t column[2] = { groups, 1 }, all[2] = { groups, channels / groups };
+	onnx_op v = onnx_in(n, i);
+
+	if (n->opset >= 21)
+		return v;
+	if (v->shape.ndim != 1 || v->shape.dim[0] != groups) {
+		onnx_fail(n, -EINVAL, "operand %u does not have one number for each group", i);
+		return NULL;
+	}
+	return ox_reshape(n, ox_expand(n, ox_reshape(n, v, 2, column), 2, all), 1, &channels);
 }
 
 /*
@@ -137,19 +152,14 @@ static void import_group_norm(struct onnx_node *n)
 		return;
 	}
 
-	if (n->opset < 21) {
-		onnx_fail(n, -ENOTSUP, "before operator set 21 is not supported");
-		return;
-	}
-
 	dim[0] = x->shape.dim[0];
 	dim[1] = groups;
 	dim[2] = ncc_elems(&x->shape) / dim[0] / groups;
 	r = ox_reshape(n, ox_f32(n, x), 3, dim);
-	r = normalize(n, r, 4, onnx_float(n, "epsilon", 1e-5), NULL, NULL);
+	r = ox_normalize(n, r, 4, onnx_float(n, "epsilon", 1e-5), NULL, NULL);
 	r = ox_reshape(n, r, x->shape.ndim, x->shape.dim);
-	r = ox_bin(n, NCC_MUL, r, by_channel(n, onnx_in(n, 1), x));
-	r = ox_bin(n, NCC_ADD, r, by_channel(n, onnx_in(n, 2), x));
+	r = ox_bin(n, NCC_MUL, r, by_channel(n, of_groups(n, 1, x->shape.dim[1]), x));
+	r = ox_bin(n, NCC_ADD, r, by_channel(n, of_groups(n, 2, x->shape.dim[1]), x));
 	onnx_give(n, 0, ox_cast_like(n, r, x));
 }
 
@@ -159,7 +169,7 @@ static void import_layer_norm(struct onnx_node *n)
 	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim);
 	uint32_t mask = (1u << x->shape.ndim) - (1u << axis);
 
-	r = normalize(n, ox_f32(n, x), mask, onnx_float(n, "epsilon", 1e-5), &m, &inv);
+	r = ox_normalize(n, ox_f32(n, x), mask, onnx_float(n, "epsilon", 1e-5), &m, &inv);
 	r = ox_bin(n, NCC_MUL, r, ox_f32(n, onnx_in(n, 1)));
 	if (onnx_in(n, 2))
 		r = ox_bin(n, NCC_ADD, r, ox_f32(n, onnx_in(n, 2)));
@@ -168,16 +178,27 @@ static void import_layer_norm(struct onnx_node *n)
 	onnx_give_as(n, 2, inv, ONNX_FLOAT);
 }
 
+onnx_op ox_rms_normalize(struct onnx_node *n, onnx_op x, uint32_t mask, double epsilon,
+			 onnx_op *scale)
+{
+	onnx_op r = mean(n, ox_bin(n, NCC_MUL, x, x), mask);
+
+	r = ox_un(n, NCC_RSQRT, ox_binc(n, NCC_ADD, r, epsilon));
+	if (scale)
+		*scale = r;
+	return ox_bin(n, NCC_MUL, x, r);
+}
+
 static void import_rms_norm(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0), f = ox_f32(n, x), r;
+	onnx_op x = onnx_in(n, 0), r, inv = NULL;
 	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim);
 	uint32_t mask = (1u << x->shape.ndim) - (1u << axis);
 
-	r = mean(n, ox_bin(n, NCC_MUL, f, f), mask);
-	r = ox_un(n, NCC_RSQRT, ox_binc(n, NCC_ADD, r, onnx_float(n, "epsilon", 1e-5)));
-	r = ox_bin(n, NCC_MUL, ox_bin(n, NCC_MUL, f, r), ox_f32(n, onnx_in(n, 1)));
+	r = ox_rms_normalize(n, ox_f32(n, x), mask, onnx_float(n, "epsilon", 1e-5), &inv);
+	r = ox_bin(n, NCC_MUL, r, ox_f32(n, onnx_in(n, 1)));
 	onnx_give(n, 0, ox_cast_like(n, r, x));
+	onnx_give_as(n, 1, inv, ONNX_FLOAT);
 }
 
 /* x / (bias + alpha / size * sum of the squares of the channels around)^beta */
@@ -212,7 +233,7 @@ static void import_mvn(struct onnx_node *n)
 		count = 3;
 	for (unsigned int i = 0; i < count; i++)
 		mask |= 1u << onnx_axis(n, axes[i], x->shape.ndim);
-	onnx_give(n, 0, ox_cast_like(n, normalize(n, ox_f32(n, x), mask, 1e-9, NULL, NULL), x));
+	onnx_give(n, 0, ox_cast_like(n, ox_normalize(n, ox_f32(n, x), mask, 1e-9, NULL, NULL), x));
 }
 
 static void import_lp_norm(struct onnx_node *n)
@@ -234,14 +255,15 @@ static void import_lp_norm(struct onnx_node *n)
 
 const struct onnx_rule onnx_norm[] = {
 	/* clang-format off */
-	{ "BatchNormalization",        5,  5, .import = import_batch_norm },
-	{ "GroupNormalization",        3,  3, .import = import_group_norm },
-	{ "InstanceNormalization",     3,  3, .import = import_instance_norm, .unchanged = true },
-	{ "LRN",                       1,  1, .import = import_lrn },
-	{ "LayerNormalization",        2,  3, .import = import_layer_norm },
-	{ "LpNormalization",           1,  1, .import = import_lp_norm },
-	{ "MeanVarianceNormalization", 1,  1, .import = import_mvn },
-	{ "RMSNormalization",          2,  2, .import = import_rms_norm },
+	{ "BatchNormalization",           5, 5, .import = import_batch_norm },
+	{ "GroupNormalization",           3, 3, .import = import_group_norm },
+	{ "InstanceNormalization",        3, 3, .import = import_instance_norm, .unchanged = true },
+	{ "LRN",                          1, 1, .import = import_lrn },
+	{ "LayerNormalization",           2, 3, .import = import_layer_norm },
+	{ "LpNormalization",              1, 1, .import = import_lp_norm },
+	{ "MeanVarianceNormalization",    1, 1, .import = import_mvn },
+	{ "RMSNormalization",             2, 2, .import = import_rms_norm },
+	{ "SimplifiedLayerNormalization", 2, 2, .import = import_rms_norm },  /* as onnxruntime calls RMSNormalization */
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -3,21 +3,19 @@
  * Private to the ONNX front end: import.c reads a model, node by node; scope.c and graph.c keep the
  * names and graphs in it, tensor.c and external.c read constants, node.c a node's
  * attributes and operands.
- * build.c makes operations of the tensor IR, and the other files import the operators, with a table
- * of them each (operators.c).
+ * ox.h has the constructors of operations of the tensor IR, and the other files import the
+ * operators, with a table of them each (operators.c).
  */
 #ifndef NCC_ONNX_H
 #define NCC_ONNX_H
 
 #include "expand/expand.h"
-#include "expand/obstacles.h"
+#include "build/obstacles.h"
 #include "onnx/onnx.pb-c.h"
 
 #define ONNX_OPSET_MIN 6
 #define ONNX_MAX_CALLS 32 /* depth of functions and graphs */
-#define ONNX_MAX_FOLD (1 << 22) /* elements of an operation that is computed while importing */
-#define ONNX_MAX_FOLDED (1 << 28) /* elements of all of them */
-#define ONNX_MAX_DATA (1 << 24) /* elements of a constant that an importer makes */
+#define ONNX_MAX_DATA NCC_MAX_DATA /* elements of a constant that an importer makes */
 #define ONNX_MAX_OUTPUTS 256 /* of a node */
 #define ONNX_MAX_ITERATIONS 4096 /* iterations of a loop that is unrolled */
 
@@ -41,6 +39,9 @@ enum onnx_type {
 	ONNX_FLOAT8E4M3FNUZ,
 	ONNX_FLOAT8E5M2,
 	ONNX_FLOAT8E5M2FNUZ,
+	ONNX_UINT4,
+	ONNX_INT4,
+	ONNX_SEQUENCE = 1000, /* no tensor */
 };
 
 #define ONNX_EXTERNAL 1 /* TensorProto.DataLocation */
@@ -58,11 +59,18 @@ struct onnx_value {
 	 * Of each dimension how many there are, s32, at most the operation's; NULL: all (dynamic.c)
 	 */
 	struct ncc_op *size[NCC_MAX_DIMS];
+	const struct onnx_sequence *sequence; /* of tensors, where type is ONNX_SEQUENCE */
 	/*
 	 * It comes from a node that cannot be imported: op, if there is one, only has its shape
 	 * (refuse.c)
 	 */
 	bool unknown;
+};
+
+/* A sequence, whose length is known when the model is read */
+struct onnx_sequence {
+	unsigned int n;
+	const struct onnx_value **item;
 };
 
 struct onnx_node;
@@ -98,14 +106,16 @@ struct onnx_import {
 };
 
 /*
- * A node being imported. Operators call the constructors of build.c. The first that fails sets rc
+ * A node being imported. Operators call the constructors of ox.h. The first that fails sets rc
  * and err and returns NULL; NULL as an operand gives NULL, so only rc need be checked.
  */
 struct onnx_node {
 	struct onnx_import *imp;
 	const Ncc__Onnx__Node *p;
 	const struct onnx_rule *rule;
-	struct ncc_build b; /* for build_* and expand_* */
+	struct ncc_build b; /* for expand_*, and what is left to the passes */
+	struct ncc_build checked; /* onnx_now's */
+	struct ncc_now now;
 	struct onnx_scope *scope;
 	/*
 	 * The node that calls the function: its attributes give the values of those that refer to
@@ -125,7 +135,7 @@ struct onnx_node {
 
 typedef struct ncc_op *onnx_op; /* short, since calls of constructors nest */
 
-/* Which operands of an operator may be lists without elements */
+/* Operands of an operator that may be lists without elements */
 enum onnx_empty { ONNX_EMPTY_NONE, ONNX_EMPTY_ANY, ONNX_EMPTY_REST /* all but the first */ };
 
 struct onnx_rule {
@@ -137,18 +147,22 @@ struct onnx_rule {
 	onnx_op (*formula)(struct onnx_node *n, onnx_op x);
 	onnx_op (*expand)(struct ncc_build *bl, onnx_op x);
 	bool unchanged; /* means the same in operator sets before ONNX_OPSET_MIN */
+	bool sequences; /* takes them as operands */
 	enum onnx_empty empty;
 };
 /* Each table ends with an op_type of NULL. */
 extern const struct onnx_rule onnx_math[], onnx_act[], onnx_dot[], onnx_window[], onnx_reduce[],
 	onnx_norm[], onnx_move[], onnx_slice[], onnx_index[], onnx_control[], onnx_quant[],
 	onnx_rnn[], onnx_einsum[], onnx_resize[], onnx_loss[], onnx_scatter[], onnx_sample[],
-	onnx_signal[], onnx_matrix[], onnx_choose[], onnx_nms[], onnx_random[];
+	onnx_signal[], onnx_matrix[], onnx_choose[], onnx_nms[], onnx_random[], onnx_attention[],
+	onnx_rotary[], onnx_cache[], onnx_sequence[], onnx_patch[], onnx_grid[];
 /* The rules of the domain ai.onnx.ml */
 extern const struct onnx_rule onnx_ml[], onnx_ml_svm[], onnx_ml_tree[];
 
 /* The rules of the domain com.microsoft */
-extern const struct onnx_rule onnx_microsoft[];
+extern const struct onnx_rule onnx_microsoft[], onnx_microsoft_rotary[], onnx_microsoft_attention[],
+	onnx_microsoft_group[], onnx_microsoft_norm[], onnx_microsoft_fused[],
+	onnx_microsoft_bits[];
 
 /* The rule for all operators of the domain neuron, whatever their names are */
 extern const struct onnx_rule onnx_custom;
@@ -168,7 +182,7 @@ int onnx_refuse(struct onnx_node *n);
 /* Imports a node with operands of which nothing is known, as far as that shows more obstacles. */
 void onnx_blind(struct onnx_node *n);
 bool onnx_is_unknown(const struct onnx_value *v); /* not even its shape is known */
-/* What the operands make of the results */
+/* Marks the results as unknown if an operand is. */
 void onnx_pass_unknown(struct onnx_node *n);
 
 /* node.c */
@@ -231,7 +245,7 @@ bool onnx_same(const struct ncc_op *a, const struct ncc_op *b);
  * the node has neither
  */
 bool onnx_import_dynamic(struct onnx_node *n);
-/* What becomes of v as an output of the model: zeros where there is nothing */
+/* The model's output for v: zeros where there is nothing */
 onnx_op onnx_output(struct onnx_node *n, struct onnx_value *v);
 /* Has a dimension but d a size? NCC_MAX_DIMS: has any? */
 bool onnx_sized_but(const struct onnx_value *v, unsigned int d);
@@ -258,7 +272,7 @@ const struct onnx_taken *onnx_taken_before(const struct onnx_node *n, const stru
 onnx_op onnx_remember(struct onnx_node *n, onnx_op rows, onnx_op from, onnx_op idx);
 /* Of indices that only lie otherwise, or might have counted from the end: those that they are */
 const struct ncc_op *onnx_plain_index(const struct ncc_op *idx);
-/* Where the elements of which keep holds go, which is found once for all who ask */
+/* The destinations of the elements that keep holds, found once for all who ask */
 struct onnx_places {
 	onnx_op keep, to, size;
 	onnx_op coordinates; /* of those, in a tensor of shape `of`; NULL: nobody asked yet */
@@ -270,7 +284,7 @@ struct onnx_places {
  * among those that were kept, and the predicate that kept them
  */
 onnx_op onnx_kept_places(const struct onnx_node *n, const struct ncc_op *idx, onnx_op *keep);
-/* What x, the coordinates of what was kept, has at idx, where it is known without looking; or NULL */
+/* The elements of x, coordinates of what was kept, at idx, if known without looking; or NULL */
 onnx_op onnx_kept_again(const struct onnx_node *n, onnx_op x, const struct ncc_op *idx);
 
 /*
@@ -300,34 +314,16 @@ onnx_op ox_float8(struct onnx_node *n, onnx_op x, onnx_op sign, int32_t type, bo
 int onnx_external(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char *name,
 		  size_t size, const uint8_t **raw);
 
-/* build.c: see struct onnx_node */
-onnx_op ox_node(struct onnx_node *n, enum ncc_kind kind, const struct ncc_shape *s, onnx_op a,
-		onnx_op b, onnx_op c);
-/* op's attributes are set: verifies and folds it */
-onnx_op ox_done(struct onnx_node *n, onnx_op op);
-/* What expand_* has made of x; it is folded now if x is a constant. */
-onnx_op ox_expanded(struct onnx_node *n, onnx_op op, onnx_op x);
-/* Broadcasts both to their common shape. */
-bool ox_common(struct onnx_node *n, onnx_op *a, onnx_op *b);
-onnx_op ox_scalar(struct onnx_node *n, const struct ncc_shape *like, double v);
-onnx_op ox_number(struct onnx_node *n, double v); /* in fp32 */
-onnx_op ox_data(struct onnx_node *n, const struct ncc_shape *s); /* a constant to fill in */
-/* The smallest and the largest number of a type */
-double ox_least(const struct ncc_shape *s);
-double ox_most(const struct ncc_shape *s);
-onnx_op ox_iota(struct onnx_node *n, uint8_t dtype, int64_t count);
-onnx_op ox_un(struct onnx_node *n, enum ncc_kind kind, onnx_op a);
-onnx_op ox_bin(struct onnx_node *n, enum ncc_kind kind, onnx_op a, onnx_op b); /* broadcasts */
-onnx_op ox_binc(struct onnx_node *n, enum ncc_kind kind, onnx_op a, double v);
-onnx_op ox_select(struct onnx_node *n, onnx_op p, onnx_op a, onnx_op b); /* broadcasts */
+/*
+ * build.c: the builder that checks and computes what it makes for the node, by the constructors of
+ * compiler/build; ox.h has a short name for each of them
+ */
+struct ncc_build *onnx_now(struct onnx_node *n);
 #define ONNX_EXACT_MOST (1 << 24) /* whole numbers up to it are exact in fp32 */
+/* ONNX's conversion of any type to any */
 onnx_op ox_cast(struct onnx_node *n, onnx_op a, uint8_t dtype, bool pred);
 onnx_op ox_cast_like(struct onnx_node *n, onnx_op a, onnx_op like);
 onnx_op ox_f32(struct onnx_node *n, onnx_op a);
-onnx_op ox_expand(struct onnx_node *n, onnx_op a, unsigned int ndim, const int64_t *dim);
-onnx_op ox_spread(struct onnx_node *n, onnx_op a, const struct ncc_shape *s, const uint8_t *map);
-onnx_op ox_reshape(struct onnx_node *n, onnx_op a, unsigned int ndim, const int64_t *dim);
-onnx_op ox_insert(struct onnx_node *n, onnx_op x, unsigned int at); /* a dimension of 1 */
 /*
  * index.c: the index of the best element along axis, by NCC_MAX or NCC_MIN, with that dimension as
  * 1. As in onnxruntime nothing is better than a NaN that comes first, whose index is `otherwise`,
@@ -339,18 +335,6 @@ onnx_op ox_best_place(struct onnx_node *n, onnx_op x, unsigned int axis, enum nc
 onnx_op onnx_covered(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
 /* The list of which idx has number i at index i of dimension d, whatever the others; or NULL */
 onnx_op onnx_index_rows(onnx_op idx, unsigned int d);
-onnx_op ox_transpose(struct onnx_node *n, onnx_op a, const uint8_t *perm);
-onnx_op ox_slice(struct onnx_node *n, onnx_op a, unsigned int axis, int64_t start, int64_t count,
-		 int64_t stride);
-onnx_op ox_reverse(struct onnx_node *n, onnx_op a, unsigned int axis);
-onnx_op ox_concat(struct onnx_node *n, onnx_op *part, unsigned int count, unsigned int axis);
-onnx_op ox_pad(struct onnx_node *n, onnx_op a, onnx_op value, const int64_t *low,
-	       const int64_t *high);
-onnx_op ox_dot(struct onnx_node *n, onnx_op a, onnx_op b, const struct ncc_dot *d, uint8_t dtype);
-onnx_op ox_reduce(struct onnx_node *n, onnx_op a, enum ncc_kind func, uint32_t mask, bool keep);
-onnx_op ox_reduce_window(struct onnx_node *n, onnx_op a, enum ncc_kind func, double init,
-			 const struct ncc_window *w);
-
 /*
  * microsoft.c: what an operator of ONNX makes of these operands, with the node's attributes;
  * without results n->rc is set
@@ -368,6 +352,21 @@ onnx_op ox_elu(struct onnx_node *n, onnx_op x, double a);
 onnx_op ox_thresholded(struct onnx_node *n, onnx_op x, double a);
 onnx_op ox_hard_sigmoid(struct onnx_node *n, onnx_op x, double a, double b);
 onnx_op ox_softsign(struct onnx_node *n, onnx_op x);
+
+/*
+ * norm.c: (x - mean) / sqrt(variance + epsilon) of x in fp32, over the dimensions of the mask, and
+ * x / sqrt(mean of squares + epsilon); the subtrahend and the factor are given if asked for
+ */
+onnx_op ox_normalize(struct onnx_node *n, onnx_op x, uint32_t mask, double epsilon,
+		     onnx_op *subtracted, onnx_op *scale);
+onnx_op ox_rms_normalize(struct onnx_node *n, onnx_op x, uint32_t mask, double epsilon,
+			 onnx_op *scale);
+
+/*
+ * sample.c: x, [batch, channels, spatial...] (up to three), at places of each spatial dimension,
+ * [batch, ...] in fp32, between its elements linearly and 0 outside: [batch, ..., channels]
+ */
+onnx_op ox_sample(struct onnx_node *n, onnx_op x, const onnx_op *place);
 
 /* dot.c: are the operands floats, or integers of 32 bits, of one type? false: n->rc is set */
 bool ox_multiplies(struct onnx_node *n);
@@ -403,5 +402,7 @@ onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
 onnx_op ox_from_end(struct onnx_node *n, onnx_op idx, int64_t size); /* -1 is size - 1 */
 onnx_op ox_flat_index(struct onnx_node *n, onnx_op idx, unsigned int k, const int64_t *dim);
 onnx_op ox_softmax(struct onnx_node *n, onnx_op x, unsigned int axis, bool log);
+
+#include "ox.h"
 
 #endif

@@ -5,15 +5,19 @@
 #include "onnx.h"
 
 static const struct onnx_rule *const standard[] = {
-	onnx_math,    onnx_act,	   onnx_dot,   onnx_einsum,  onnx_window, onnx_reduce,
-	onnx_norm,    onnx_move,   onnx_slice, onnx_index,   onnx_quant,  onnx_rnn,
-	onnx_control, onnx_resize, onnx_loss,  onnx_scatter, onnx_sample, onnx_signal,
-	onnx_matrix,  onnx_choose, onnx_nms,   onnx_random,  NULL,
+	onnx_math,    onnx_act,	     onnx_dot,	 onnx_einsum,  onnx_window,    onnx_reduce,
+	onnx_norm,    onnx_move,     onnx_slice, onnx_index,   onnx_quant,     onnx_rnn,
+	onnx_control, onnx_resize,   onnx_loss,	 onnx_scatter, onnx_sample,    onnx_signal,
+	onnx_matrix,  onnx_choose,   onnx_nms,	 onnx_random,  onnx_attention, onnx_rotary,
+	onnx_cache,   onnx_sequence, onnx_patch, onnx_grid,    NULL,
 };
 
 static const struct onnx_rule *const ml[] = { onnx_ml, onnx_ml_svm, onnx_ml_tree, NULL };
 
-static const struct onnx_rule *const microsoft[] = { onnx_microsoft, NULL };
+static const struct onnx_rule *const microsoft[] = {
+	onnx_microsoft,	     onnx_microsoft_rotary, onnx_microsoft_attention, onnx_microsoft_group,
+	onnx_microsoft_norm, onnx_microsoft_fused,  onnx_microsoft_bits,      NULL
+};
 
 static const struct {
 	const char *domain;

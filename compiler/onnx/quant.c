@@ -123,7 +123,7 @@ static onnx_op clamped(struct onnx_node *n, onnx_op x, onnx_op low, onnx_op high
 	return ox_bin(n, NCC_MIN, ox_bin(n, NCC_MAX, x, low), high);
 }
 
-/* What is not a number becomes the least one of the type, as in onnxruntime. */
+/* A NaN becomes the least number of the type, as in onnxruntime. */
 static onnx_op numbers_of(struct onnx_node *n, onnx_op x)
 {
 	return x ? ox_select(n, ox_bin(n, NCC_EQ, x, x), x, ox_scalar(n, &x->shape, -INFINITY))
@@ -439,7 +439,7 @@ static int64_t magnitude(struct onnx_node *n, unsigned int i, onnx_op zero)
 	return x && x->shape.dtype == NEURON_DT_INT8 && is_zero(zero) ? 128 : 255;
 }
 
-/* How many products of elements of two operands fp32 adds exactly */
+/* The number of products of elements of two operands that fp32 adds exactly */
 static int64_t exact_terms(struct onnx_node *n, unsigned int a, onnx_op za, unsigned int b,
 			   onnx_op zb)
 {

@@ -84,7 +84,7 @@ bool quant_exact_column(const struct quant_eight *a, const int8_t *k, int64_t ro
 onnx_op quant_convolution(struct onnx_node *n, unsigned int i, onnx_op za, unsigned int k,
 			  onnx_op zb);
 
-/* What is asked of each value that x can have, limited to low..high, times `times`, by the scale */
+/* A question about each value that x can have, limited to low..high, times `times`, by the scale */
 struct quant_each {
 	bool (*holds)(const struct quant_each *e, float v);
 	float low, high, scale, times;

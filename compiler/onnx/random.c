@@ -128,7 +128,7 @@ static onnx_op sums(struct onnx_node *n, onnx_op x)
 	return x;
 }
 
-/* How many of the sums of probabilities a uniform number has reached is the class that is drawn. */
+/* The class drawn: the number of sums of probabilities that a uniform number has reached */
 static void import_multinomial(struct onnx_node *n)
 {
 	const struct ncc_random_key key = key_of(n);

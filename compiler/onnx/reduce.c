@@ -124,7 +124,7 @@ static void import_reduce(struct onnx_node *n)
 		onnx_give(n, 0, x);
 		return;
 	}
-	/* What is added up need not fit 16 bits before it is divided, or its root taken. */
+	/* A sum need not fit 16 bits before it is divided, or its root taken. */
 	if (ncc_is_float(x->shape.dtype) && what != MAX && what != MIN)
 		x = ox_f32(n, x);
 	onnx_give(n, 0, ox_cast_like(n, reduce_as(n, what, x, mask, keep), onnx_in(n, 0)));

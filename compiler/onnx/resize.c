@@ -12,6 +12,7 @@
 
 enum mode { NEAREST, LINEAR, CUBIC };
 enum coordinates { HALF_PIXEL, SYMMETRIC, PYTORCH, ALIGN, ASYMMETRIC, TF_HALF_PIXEL, CROP };
+enum policy { STRETCH, NOT_LARGER, NOT_SMALLER };
 enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
 
 struct resize {
@@ -19,7 +20,7 @@ struct resize {
 	enum coordinates coordinates;
 	enum rounding rounding;
 	double a; /* the cubic's coefficient */
-	bool exclude;
+	bool exclude, antialias;
 	double outside; /* with CROP: the value outside */
 	double scale[NCC_MAX_DIMS];
 	int64_t size[NCC_MAX_DIMS];
@@ -266,6 +267,51 @@ static onnx_op one_dimension(struct onnx_node *n, const struct resize *r, onnx_o
 	return runs.k > 1 ? in_line(n, sum, d, &runs, r->size[d]) : sum;
 }
 
+/*
+ * The weight of each element of a dimension in result o, whose kernel is as wide as results are
+ * apart; elements outside are those at the ends, or nothing
+ */
+static void take_weights(const struct resize *r, unsigned int d, int64_t in, int64_t o, float *w)
+{
+	const double x = place(r, d, in, o), wide = r->scale[d] < 1 ? 1 / r->scale[d] : 1;
+	const double reach = (r->mode == LINEAR ? 1 : 2) * wide;
+	double sum = 0, all[2] = { floor(x - reach), ceil(x + reach) };
+
+	for (double at = all[0]; at <= all[1]; at++) {
+		double t = weight(r, (x - at) / wide);
+
+		if ((r->exclude && (at < 0 || at >= (double)in)) || (r->mode == LINEAR && t < 0))
+			continue;
+		sum += t;
+	}
+	for (double at = all[0]; at <= all[1] && sum != 0; at++) {
+		double t = weight(r, (x - at) / wide);
+		int64_t i = at < 0 ? 0 : at >= (double)in ? in - 1 : (int64_t)at;
+
+		if (!(r->exclude && (at < 0 || at >= (double)in)) && (r->mode != LINEAR || t > 0))
+			w[i] += (float)(t / sum);
+	}
+}
+
+/* Results of as many elements as the kernel covers: a product with a matrix of their weights */
+static onnx_op filtered(struct onnx_node *n, const struct resize *r, onnx_op x, unsigned int d)
+{
+	const struct ncc_shape s = { .dtype = NEURON_DT_FP32,
+				     .ndim = 2,
+				     .dim = { r->size[d], x->shape.dim[d] } };
+	const struct ncc_dot dot = { .ncontract = 1,
+				     .lhs_contract = { (uint8_t)d },
+				     .rhs_contract = { 1 } };
+	onnx_op w = ox_data(n, &s);
+	uint8_t back[NCC_MAX_DIMS];
+
+	for (int64_t o = 0; w && o < s.dim[0]; o++)
+		take_weights(r, d, s.dim[1], o, (float *)w->data + o * s.dim[1]);
+	for (unsigned int i = 0; i < x->shape.ndim; i++)
+		back[i] = (uint8_t)(i < d ? i : i == d ? x->shape.ndim - 1 : i - 1);
+	return ox_transpose(n, ox_dot(n, x, w, &dot, NEURON_DT_FP32), back);
+}
+
 /* With CROP, results outside of the operand have a value of their own. */
 static onnx_op extrapolated(struct onnx_node *n, const struct resize *r, onnx_op x, onnx_op y,
 			    unsigned int d)
@@ -356,6 +402,35 @@ static void take_sizes(struct onnx_node *n, struct resize *r, onnx_op x, unsigne
 	}
 }
 
+/* One scale for all dimensions that have sizes: the smallest of theirs, or the largest */
+static void keep_aspect(struct onnx_node *n, struct resize *r, onnx_op x)
+{
+	const bool larger = onnx_string_is(n, "keep_aspect_ratio_policy", "not_smaller", "stretch");
+	int64_t axes[NCC_MAX_DIMS];
+	unsigned int count;
+	double scale = 0;
+
+	if (onnx_in(n, 2)) { /* It says nothing of scales. */
+		return;
+	}
+	if (!onnx_ints(n, "axes", axes, NCC_MAX_DIMS, &count))
+		for (count = 0; count < x->shape.ndim; count++)
+			axes[count] = count;
+	for (unsigned int i = 0; i < count; i++) {
+		double s = r->scale[onnx_axis(n, axes[i], x->shape.ndim)];
+
+		scale = !i || (larger ? s > scale : s < scale) ? s : scale;
+	}
+	for (unsigned int i = 0; i < count; i++) {
+		unsigned int d = onnx_axis(n, axes[i], x->shape.ndim);
+
+		r->scale[d] = scale;
+		r->size[d] = (int64_t)floor(scale * (double)x->shape.dim[d] + 0.5);
+		if (r->size[d] >= NCC_MAX_ELEMS)
+			onnx_fail(n, -EINVAL, "a size of %g", scale * (double)x->shape.dim[d]);
+	}
+}
+
 static void run(struct onnx_node *n, struct resize *r)
 {
 	onnx_op x = onnx_in(n, 0), y = r->mode == NEAREST ? x : ox_f32(n, x);
@@ -367,7 +442,8 @@ static void run(struct onnx_node *n, struct resize *r)
 		if (!r->size[d])
 			onnx_fail(n, -ENOTSUP, "dimension %u becomes 0", d);
 		else if (!same)
-			y = one_dimension(n, r, y, d);
+			y = r->antialias && r->scale[d] < 1 ? filtered(n, r, y, d)
+							    : one_dimension(n, r, y, d);
 		if (!same && r->coordinates == CROP && !n->rc)
 			y = extrapolated(n, r, x, y, d);
 	}
@@ -381,6 +457,7 @@ static void import_resize(struct onnx_node *n)
 					      "pytorch_half_pixel", "align_corners",
 					      "asymmetric",	    "tf_half_pixel_for_nn",
 					      "tf_crop_and_resize" };
+	static const char *const policies[] = { "stretch", "not_larger", "not_smaller" };
 	static const char *const roundings[] = { "round_prefer_floor", "round_prefer_ceil", "floor",
 						 "ceil" };
 	struct resize r = { 0 };
@@ -393,10 +470,12 @@ static void import_resize(struct onnx_node *n)
 	r.a = onnx_float(n, "cubic_coeff_a", -0.75);
 	r.exclude = onnx_int(n, "exclude_outside", 0);
 	r.outside = onnx_float(n, "extrapolation_value", 0);
-	if (onnx_int(n, "antialias", 0) ||
-	    !onnx_string_is(n, "keep_aspect_ratio_policy", "stretch", "stretch"))
-		onnx_fail(n, -ENOTSUP, "antialias and keep_aspect_ratio_policy are not supported");
+	r.antialias = r.mode != NEAREST && onnx_int(n, "antialias", 0);
+	if (r.antialias && r.coordinates == CROP)
+		onnx_fail(n, -ENOTSUP, "antialias with tf_crop_and_resize is not supported");
 	take_sizes(n, &r, onnx_in(n, 0), n->opset < 11 ? 1 : 2);
+	if (!n->rc && choice(n, "keep_aspect_ratio_policy", policies, 3, "stretch") != STRETCH)
+		keep_aspect(n, &r, onnx_in(n, 0));
 	if (!n->rc)
 		run(n, &r);
 }

@@ -192,11 +192,11 @@ static void cubic_weights(struct onnx_node *n, struct axis *a, onnx_op t)
 	a->weight[3] = polynomial(n, t, -c, c, 0, 0);
 }
 
-static void grid_axis(struct onnx_node *n, const struct grid *g, onnx_op x, struct axis *a)
+/* The taps of places among a's elements */
+static void place_axis(struct onnx_node *n, const struct grid *g, onnx_op x, struct axis *a)
 {
 	onnx_op first, t;
 
-	x = unnormalized(n, g, x, a->size);
 	a->taps = g->mode == NEAREST ? 1 : g->mode == LINEAR ? 2 : 4;
 	if (g->mode == NEAREST) {
 		place_tap(n, g, a, 0, nearest_to(n, x));
@@ -215,6 +215,11 @@ static void grid_axis(struct onnx_node *n, const struct grid *g, onnx_op x, stru
 	for (unsigned int i = 0; i < a->taps; i++)
 		place_tap(n, g, a, i,
 			  ox_binc(n, NCC_ADD, first, (double)i - (g->mode == CUBIC ? 1 : 0)));
+}
+
+static void grid_axis(struct onnx_node *n, const struct grid *g, onnx_op x, struct axis *a)
+{
+	place_axis(n, g, unnormalized(n, g, x, a->size), a);
 }
 
 static bool one_of(struct onnx_node *n, const char *name, const char *const *words, int count,
@@ -259,6 +264,21 @@ static onnx_op batch_rows(struct onnx_node *n, onnx_op x, unsigned int nd)
 	onnx_op first = ox_iota(n, NEURON_DT_INT32, dim[0]);
 
 	return ox_reshape(n, ox_binc(n, NCC_MUL, first, (double)rows), nd, dim);
+}
+
+onnx_op ox_sample(struct onnx_node *n, onnx_op x, const onnx_op *place)
+{
+	const unsigned int k = x ? x->shape.ndim - 2 : 0;
+	const struct grid g = { .mode = LINEAR, .outside = ZEROS };
+	struct axis axis[MAX_SPATIAL] = { 0 };
+
+	for (unsigned int i = 0; i < k && !n->rc; i++) {
+		axis[i].size = x->shape.dim[i + 2];
+		place_axis(n, &g, clamp(n, place[i], -4, (double)axis[i].size + 3), &axis[i]);
+	}
+	if (n->rc || !place[0])
+		return NULL;
+	return sample(n, x, batch_rows(n, x, place[0]->shape.ndim), axis, k);
 }
 
 static void import_grid_sample(struct onnx_node *n)

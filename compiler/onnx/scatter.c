@@ -289,7 +289,7 @@ static bool unpooled(struct onnx_node *n, onnx_op x, int64_t *dim)
 	return !n->rc;
 }
 
-/* What output_shape adds comes after the rest and is 0. */
+/* Elements that output_shape adds come after the rest and are 0. */
 static onnx_op grown(struct onnx_node *n, onnx_op y)
 {
 	int64_t shape[NCC_MAX_DIMS], low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS];

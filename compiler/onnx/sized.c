@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build/sizes.h"
 #include "sized.h"
 
 struct ncc_shape onnx_shape_of(const struct onnx_value *v)
@@ -27,6 +28,10 @@ void onnx_fill_empty(struct onnx_node *n, struct onnx_value *v)
 	struct ncc_shape s = onnx_shape_of(v), number = { .dtype = NEURON_DT_INT32 };
 	int64_t zeros = 0;
 
+	if (v->sequence) {
+		onnx_fail(n, -ENOTSUP, "a sequence, where a tensor is expected");
+		return;
+	}
 	memset(v->size, 0, sizeof(v->size));
 	for (unsigned int d = 0; d < s.ndim; d++) {
 		if (s.dim[d])
@@ -61,7 +66,7 @@ onnx_op onnx_there(struct onnx_node *n, const struct onnx_value *v, uint32_t mas
 		if (!v->size[d] || !(mask >> d & 1))
 			continue;
 		dim[d] = v->op->shape.dim[d];
-		p = ox_bin(n, NCC_LT, ox_iota(n, NEURON_DT_INT32, dim[d]), v->size[d]);
+		p = sizes_within(onnx_now(n), dim[d], v->size[d]);
 		p = ox_reshape(n, p, v->op->shape.ndim, dim);
 		all = all ? ox_bin(n, NCC_AND, all, p) : p;
 	}
@@ -152,6 +157,14 @@ void sized_import(struct onnx_node *n, onnx_op const *size)
 		if (v.op)
 			onnx_give_sizes(n, i, v.op, v.type, size);
 	}
+}
+
+void sized_follow(struct onnx_node *n, const struct ncc_op *op, const struct onnx_value *v,
+		  onnx_op *size)
+{
+	const struct ncc_sizes x = sizes_of(&v->op->shape, v->size);
+
+	sizes_follow(&(struct ncc_follow){ .bl = onnx_now(n), .op = op, .in = &x }, size);
 }
 
 onnx_op sized_both(struct onnx_node *n, onnx_op a, onnx_op b)
@@ -266,11 +279,6 @@ bool sized_axes(struct onnx_node *n, unsigned int ndim, uint32_t *mask)
 	for (unsigned int i = 0; given && i < count; i++)
 		*mask |= 1u << onnx_axis(n, axes[i], ndim);
 	return given && count && !n->rc;
-}
-
-unsigned int sized_bits_below(uint32_t mask, unsigned int d)
-{
-	return (unsigned int)__builtin_popcount(mask & ((1u << d) - 1));
 }
 
 bool sized_is_nothing(const struct onnx_value *v)

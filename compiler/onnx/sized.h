@@ -15,6 +15,9 @@ void sized_refuse_but(struct onnx_node *n, unsigned int i, unsigned int d);
 void sized_refuse(struct onnx_node *n, unsigned int i);
 /* Runs the operator's own import on the bounds; its results have these sizes. */
 void sized_import(struct onnx_node *n, onnx_op const *size);
+/* The sizes of what an operation of the IR, of which the attributes count, makes of v */
+void sized_follow(struct onnx_node *n, const struct ncc_op *op, const struct onnx_value *v,
+		  onnx_op *size);
 /* a, or b if that is NULL; both must be the same number. */
 onnx_op sized_both(struct onnx_node *n, onnx_op a, onnx_op b);
 /*
@@ -32,7 +35,6 @@ onnx_op sized_from_start(struct onnx_node *n, onnx_op idx, onnx_op size);
 /* The axes of an operator on tensors of rank ndim, an operand or an attribute; false: there are
  * none */
 bool sized_axes(struct onnx_node *n, unsigned int ndim, uint32_t *mask);
-unsigned int sized_bits_below(uint32_t mask, unsigned int d);
 bool sized_is_nothing(const struct onnx_value *v); /* Is a size known to be 0? */
 
 /* sized_move.c */

@@ -8,23 +8,43 @@
 
 #include "sized.h"
 
+/*
+ * The sizes when slices of operand 0 are taken at operand 1: `last` dimensions of the indices come
+ * behind `first` of the slice, which lacks `dropped` dimensions from there on
+ */
+static void taken(struct onnx_node *n, unsigned int first, unsigned int dropped, unsigned int last,
+		  onnx_op *size)
+{
+	const struct onnx_value *x = &n->in[0], *idx = &n->in[1];
+	const unsigned int nd = x->op->shape.ndim;
+	struct ncc_gathered g = { .slices = { .vector = last }, .ndim = last };
+
+	g.x = sizes_of(&x->op->shape, x->size);
+	if (idx->op)
+		g.idx = sizes_of(&idx->op->shape, idx->size);
+	memcpy(g.slices.size, g.x.bound, sizeof(g.slices.size));
+	for (unsigned int d = 0; d < nd; d++) {
+		if (d >= first && d < first + dropped) {
+			g.slices.dropped |= 1u << d;
+			continue;
+		}
+		g.slices.window[g.slices.nwindow++] = (uint8_t)(d < first ? d : d - dropped + last);
+		g.ndim++;
+	}
+	sizes_gathered(&g, size);
+}
+
 void sized_gather(struct onnx_node *n)
 {
 	struct onnx_value *x = &n->in[0], *idx = &n->in[1];
 	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->op->shape.ndim);
 	onnx_op size[2 * NCC_MAX_DIMS] = { NULL };
-	unsigned int to = 0;
 
 	if (n->rc)
 		return;
 	if (x->size[axis])
 		idx->op = sized_from_start(n, idx->op, x->size[axis]);
-	for (unsigned int d = 0; d < axis; d++)
-		size[to++] = x->size[d];
-	for (unsigned int d = 0; idx->op && d < idx->op->shape.ndim; d++)
-		size[to++] = idx->size[d];
-	for (unsigned int d = axis + 1; d < x->op->shape.ndim; d++)
-		size[to++] = x->size[d];
+	taken(n, axis, 1, idx->op ? idx->op->shape.ndim : 0, size);
 	if (!n->rc)
 		sized_import(n, size);
 }
@@ -49,7 +69,6 @@ void sized_gather_nd(struct onnx_node *n)
 	const unsigned int last = idx->op->shape.ndim - 1;
 	const int64_t k = idx->op->shape.ndim ? idx->op->shape.dim[last] : 0;
 	onnx_op size[2 * NCC_MAX_DIMS] = { NULL };
-	unsigned int to = 0;
 
 	if (onnx_int(n, "batch_dims", 0) || !idx->op->shape.ndim || idx->size[last]) {
 		sized_refuse(n, onnx_sized_but(idx, NCC_MAX_DIMS));
@@ -63,10 +82,9 @@ void sized_gather_nd(struct onnx_node *n)
 		if (x->size[d])
 			idx->op = sized_from_start(n, idx->op, x->size[d]);
 	}
-	for (unsigned int d = 0; d < last; d++)
-		size[to++] = idx->size[d];
-	for (int64_t d = k; d >= 0 && d < x->op->shape.ndim; d++)
-		size[to++] = x->size[d];
+	if (k >= 0)
+		taken(n, 0, k < x->op->shape.ndim ? (unsigned int)k : x->op->shape.ndim, last,
+		      size);
 	if (!n->rc)
 		sized_import(n, size);
 }
@@ -76,11 +94,13 @@ void sized_one_hot(struct onnx_node *n)
 {
 	const struct onnx_value *v = &n->in[0];
 	const unsigned int nd = v->op->shape.ndim;
+	struct ncc_op op = { .kind = NCC_BROADCAST };
 	onnx_op size[NCC_MAX_DIMS + 1] = { NULL };
 	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), nd + 1);
 
 	for (unsigned int d = 0; d < nd; d++)
-		size[d + (d >= axis)] = v->size[d];
+		op.map[d] = (uint8_t)(d + (d >= axis));
+	sized_follow(n, &op, v, size);
 	if (!n->rc)
 		sized_import(n, size);
 }
@@ -185,13 +205,25 @@ static void whole_mean(struct onnx_node *n, const struct onnx_value *v, uint32_t
 				       ox_cast_like(n, onnx_size_or_bound(n, v, d), n->out[0].op));
 }
 
+/* The sizes of what is left when the dimensions of the mask are reduced, or stay as ones */
+static void sized_left(struct onnx_node *n, const struct onnx_value *v, uint32_t mask,
+		       onnx_op *size)
+{
+	const struct ncc_op op = { .kind = NCC_REDUCE, .mask = mask };
+
+	if (!onnx_int(n, "keepdims", 1)) {
+		sized_follow(n, &op, v, size);
+		return;
+	}
+	for (unsigned int d = 0; d < v->op->shape.ndim; d++)
+		size[d] = mask >> d & 1 ? NULL : v->size[d];
+}
+
 void sized_reduce(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
 	const unsigned int nd = v->op->shape.ndim;
-	const bool keep = onnx_int(n, "keepdims", 1);
 	onnx_op size[NCC_MAX_DIMS] = { NULL };
-	unsigned int to = 0;
 	uint32_t mask = 0;
 	bool all = !sized_axes(n, nd, &mask);
 
@@ -202,12 +234,7 @@ void sized_reduce(struct onnx_node *n)
 		return;
 	}
 	mask = all ? (1u << nd) - 1 : mask;
-	for (unsigned int d = 0; d < nd; d++) {
-		if (!(mask >> d & 1))
-			size[to++] = v->size[d];
-		else if (keep)
-			to++;
-	}
+	sized_left(n, v, mask, size);
 	v->op = onnx_filled(n, v, mask, neutral_of(n, v->op));
 	if (!v->op)
 		return;
@@ -238,12 +265,9 @@ void sized_arg(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
 	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), v->op->shape.ndim);
-	const bool keep = onnx_int(n, "keepdims", 1);
 	onnx_op size[NCC_MAX_DIMS] = { NULL };
 
-	for (unsigned int d = 0; d < v->op->shape.ndim; d++)
-		if (d != axis)
-			size[d - (!keep && d > axis)] = v->size[d];
+	sized_left(n, v, 1u << axis, size);
 	if (v->size[axis] && onnx_int(n, "select_last_index", 0))
 		sized_refuse_dim(n, 0, axis);
 	if (n->rc)

@@ -11,14 +11,17 @@ void sized_transpose(struct onnx_node *n)
 	const struct onnx_value *v = &n->in[0];
 	const unsigned int nd = v->op->shape.ndim;
 	const Ncc__Onnx__Attribute *a = onnx_attr(n, "perm");
+	struct ncc_op op = { .kind = NCC_TRANSPOSE };
 	onnx_op size[NCC_MAX_DIMS] = { NULL };
 
 	for (unsigned int i = 0; i < nd; i++) {
 		int64_t from = a && i < a->n_ints ? a->ints[i] : nd - 1 - i;
 
-		size[i] = from < nd && from >= -(int64_t)nd ? v->size[from + (from < 0 ? nd : 0)]
-							    : NULL;
+		if (from < -(int64_t)nd || from >= nd)
+			break; /* the import refuses it */
+		op.map[i] = (uint8_t)(from + (from < 0 ? nd : 0));
 	}
+	sized_follow(n, &op, v, size);
 	sized_import(n, size);
 }
 
@@ -27,21 +30,18 @@ void sized_squeeze(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
 	const unsigned int nd = v->op->shape.ndim;
+	struct ncc_op op = { .kind = NCC_REDUCE };
 	onnx_op size[NCC_MAX_DIMS] = { NULL };
-	unsigned int to = 0;
-	uint32_t mask;
 
-	if (!sized_axes(n, nd, &mask)) {
+	if (!sized_axes(n, nd, &op.mask)) {
 		if (!n->rc)
 			sized_refuse(n, 0);
 		return;
 	}
-	for (unsigned int d = 0; d < nd; d++) {
-		if (!(mask >> d & 1))
-			size[to++] = v->size[d];
-		else if (v->size[d])
+	sized_follow(n, &op, v, size);
+	for (unsigned int d = 0; d < nd; d++)
+		if (op.mask >> d & 1 && v->size[d])
 			v->op = ox_slice(n, v->op, d, 0, 1, 1);
-	}
 	if (v->op)
 		sized_import(n, size);
 }
@@ -51,6 +51,7 @@ void sized_unsqueeze(struct onnx_node *n)
 	const struct onnx_value *v = &n->in[0];
 	const Ncc__Onnx__Attribute *a = onnx_attr(n, "axes");
 	unsigned int nd = v->op->shape.ndim, from = 0;
+	struct ncc_op op = { .kind = NCC_BROADCAST };
 	onnx_op size[NCC_MAX_DIMS] = { NULL };
 	uint32_t mask = 0, axes;
 
@@ -61,7 +62,9 @@ void sized_unsqueeze(struct onnx_node *n)
 		mask = axes;
 	for (unsigned int d = 0; d < nd && d < NCC_MAX_DIMS; d++)
 		if (!(mask >> d & 1) && from < v->op->shape.ndim)
-			size[d] = v->size[from++];
+			op.map[from++] = (uint8_t)d;
+	if (from == v->op->shape.ndim)
+		sized_follow(n, &op, v, size);
 	sized_import(n, size);
 }
 
@@ -122,7 +125,7 @@ static onnx_op back_from_front(struct onnx_node *n, onnx_op x, unsigned int d)
 	return x ? ox_transpose(n, x, perm) : NULL;
 }
 
-/* Which elements of a part of a concatenation along d are there? */
+/* The elements of a part of a concatenation along d that are there */
 static onnx_op there_along(struct onnx_node *n, const struct onnx_value *v, unsigned int d)
 {
 	const int64_t bound = v->op->shape.dim[d];
@@ -274,8 +277,10 @@ void sized_pad(struct onnx_node *n)
 	struct onnx_value *v = &n->in[0];
 	const unsigned int nd = v->op->shape.ndim;
 	int64_t pads[2 * NCC_MAX_DIMS], axes[NCC_MAX_DIMS];
+	int64_t low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS] = { 0 };
+	struct ncc_op op = { .kind = NCC_PAD, .low = low, .high = high };
 	unsigned int count, listed = 0;
-	onnx_op size[NCC_MAX_DIMS];
+	onnx_op size[NCC_MAX_DIMS] = { NULL };
 	double with = onnx_float(n, "value", 0);
 	uint32_t mask = 0;
 
@@ -292,19 +297,20 @@ void sized_pad(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "%u pads of %u dimensions", count, listed);
 		return;
 	}
-	memcpy(size, v->size, sizeof(size));
 	for (unsigned int i = 0; i < listed && !n->rc; i++) {
 		const unsigned int d = onnx_axis(n, axes[i], nd);
 
-		if (!size[d] || (!pads[i] && !pads[i + listed]))
+		if (!v->size[d] || (!pads[i] && !pads[i + listed]))
 			continue;
 		if (!onnx_string_is(n, "mode", "constant", "constant") || pads[i] < 0 ||
 		    pads[i + listed] < 0 || pads[i] > ONNX_MAX_DATA ||
 		    pads[i + listed] > ONNX_MAX_DATA)
 			sized_refuse_dim(n, 0, d);
 		mask |= 1u << d;
-		size[d] = ox_binc(n, NCC_ADD, size[d], (double)pads[i] + (double)pads[i + listed]);
+		low[d] += pads[i];
+		high[d] += pads[i + listed];
 	}
+	sized_follow(n, &op, v, size);
 	if (mask)
 		v->op = onnx_filled(n, v, mask, with);
 	if (!n->rc)

@@ -6,14 +6,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "build/sizes.h"
 #include "sized.h"
 
-/* What a value becomes: a dimension's number, and its size if it depends on the data */
+/* The dimensions of the result */
 struct target {
-	unsigned int ndim;
-	int64_t dim[NCC_MAX_DIMS];
-	onnx_op size[NCC_MAX_DIMS];
-	int open; /* the one that follows from the others; -1: none */
+	struct ncc_sizes s;
+	int open; /* the dimension that follows from the others; -1: none */
 };
 
 static int64_t product_of(const int64_t *dim, unsigned int first, unsigned int last)
@@ -24,12 +23,6 @@ static int64_t product_of(const int64_t *dim, unsigned int first, unsigned int l
 		p *= dim[i];
 	return p;
 }
-
-/* Dimensions of the operand, from one to another, and those of the result that have as many
- * elements */
-struct group {
-	unsigned int from[2], to[2];
-};
 
 static onnx_op number(struct onnx_node *n, int64_t v)
 {
@@ -43,75 +36,36 @@ static onnx_op times(struct onnx_node *n, onnx_op a, onnx_op b)
 	return a ? ox_bin(n, NCC_MUL, a, b) : b;
 }
 
-/* The quotient; of a size of 0 nothing is asked. */
-static onnx_op divided(struct onnx_node *n, onnx_op a, onnx_op by)
-{
-	return ox_bin(n, NCC_DIV, a, ox_binc(n, NCC_MAX, by, 1));
-}
-
-/* The index along dimension d of each element of a tensor of such dimensions, from the first one on
- */
-static onnx_op index_along(struct onnx_node *n, const int64_t *dim, unsigned int first,
-			   unsigned int last, unsigned int d)
-{
-	const int64_t count = product_of(dim, first, last), step = product_of(dim, d + 1, last);
-	const struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = 1, .dim = { count } };
-	onnx_op op = ox_data(n, &s);
-
-	for (int64_t i = 0; op && i < count; i++)
-		ncc_set(s.dtype, op->data, i, (double)(i / step % dim[d]));
-	return op;
-}
-
 /* The sizes of the group's dimensions of the result, where they are not known before */
-static void take_sizes(struct onnx_node *n, const struct onnx_value *v, struct target *t,
-		       const struct group *g)
+static void take_sizes(struct onnx_node *n, const struct ncc_sizes *x, struct target *t,
+		       const struct ncc_group *g)
 {
-	onnx_op all = NULL, others = NULL;
+	onnx_op all, others = NULL;
 
-	if (t->open < (int)g->to[0] || t->open >= (int)g->to[1])
+	if (t->open < (int)g->to || t->open >= (int)(g->to + g->nto))
 		return;
-	for (unsigned int i = g->from[0]; i < g->from[1]; i++)
-		all = times(n, all, onnx_size_or_bound(n, v, i));
-	for (unsigned int k = g->to[0]; k < g->to[1]; k++)
+	all = sizes_product(onnx_now(n), x, g->from, g->nfrom);
+	for (unsigned int k = g->to; k < g->to + g->nto; k++)
 		if ((int)k != t->open)
-			others = times(n, others, t->size[k] ? t->size[k] : number(n, t->dim[k]));
-	t->size[t->open] = others ? divided(n, all, others) : all;
+			others = times(n, others, sizes_at(onnx_now(n), &t->s, k));
+	if (others) /* of a size of 0 nothing is asked */
+		all = ox_bin(n, NCC_DIV, all, ox_binc(n, NCC_MAX, others, 1));
+	t->s.size[t->open] = all;
 }
 
-/*
- * Moves the group's elements to where the result has them: those that are there are counted in the
- * order of the result's dimensions, and that number says where they are in the operand.
- */
+/* Moves the group's elements to where the result has them. */
 static void regroup(struct onnx_node *n, struct onnx_value *v, struct target *t,
-		    const struct group *g)
+		    const struct ncc_group *g)
 {
 	const struct ncc_shape s = v->op->shape;
-	const int64_t all = product_of(s.dim, g->from[0], g->from[1]);
-	const int64_t flat[3] = { product_of(s.dim, 0, g->from[0]), all,
-				  product_of(s.dim, g->from[1], s.ndim) };
-	onnx_op count = NULL, step = NULL, at = NULL;
-	int64_t bounds = 1;
+	const struct ncc_sizes x = sizes_of(&s, v->size);
+	const unsigned int end = g->from + g->nfrom;
+	const int64_t flat[3] = { product_of(s.dim, 0, g->from), product_of(s.dim, g->from, end),
+				  product_of(s.dim, end, s.ndim) };
+	onnx_op at;
 
-	take_sizes(n, v, t, g);
-	for (unsigned int k = g->to[1]; k-- > g->to[0] && !n->rc;) {
-		onnx_op i = index_along(n, t->dim, g->to[0], g->to[1], k);
-
-		i = step ? ox_bin(n, NCC_MUL, i, step) : i;
-		count = count ? ox_bin(n, NCC_ADD, count, i) : i;
-		step = times(n, step, t->size[k] ? t->size[k] : number(n, t->dim[k]));
-	}
-	for (unsigned int k = g->from[1]; k-- > g->from[0] && !n->rc;) {
-		const onnx_op size = onnx_size_or_bound(n, v, k);
-		onnx_op rest = divided(n, count, size), i;
-
-		i = ox_bin(n, NCC_SUB, count, ox_bin(n, NCC_MUL, rest, size));
-		i = bounds == 1 ? i : ox_binc(n, NCC_MUL, i, (double)bounds);
-		at = at ? ox_bin(n, NCC_ADD, at, i) : i;
-		count = rest;
-		bounds *= s.dim[k];
-	}
-	at = ox_binc(n, NCC_MAX, ox_binc(n, NCC_MIN, at, (double)(all - 1)), 0);
+	take_sizes(n, &x, t, g);
+	at = sizes_regrouped(onnx_now(n), &x, &t->s, g, true);
 	v->op = ox_reshape(n, ox_take(n, ox_reshape(n, v->op, 3, flat), at, 1), s.ndim, s.dim);
 }
 
@@ -120,19 +74,19 @@ static void regroup(struct onnx_node *n, struct onnx_value *v, struct target *t,
  * in the operand and the result: nothing moves. false: it is not so
  */
 static bool keeps_order(struct onnx_node *n, const struct onnx_value *v, struct target *t,
-			const struct group *g)
+			const struct ncc_group *g)
 {
 	const struct ncc_shape *s = &v->op->shape;
-	const unsigned int first = g->to[0];
-	onnx_op size = v->size[g->from[0]];
-	int64_t after = product_of(s->dim, g->from[0] + 1, g->from[1]);
-	int64_t rest = product_of(t->dim, first + 1, g->to[1]);
+	const unsigned int first = g->to, end = g->from + g->nfrom;
+	onnx_op size = v->size[g->from];
+	int64_t after = product_of(s->dim, g->from + 1, end);
+	int64_t rest = product_of(t->s.bound, first + 1, first + g->nto);
 
-	for (unsigned int k = g->from[0] + 1; k < g->from[1]; k++)
+	for (unsigned int k = g->from + 1; k < end; k++)
 		if (v->size[k])
 			return false;
-	for (unsigned int k = first + !!size; k < g->to[1]; k++)
-		if (t->size[k])
+	for (unsigned int k = first + !!size; k < first + g->nto; k++)
+		if (t->s.size[k])
 			return false;
 	if (!size)
 		return true;
@@ -142,70 +96,46 @@ static bool keeps_order(struct onnx_node *n, const struct onnx_value *v, struct 
 		size = after == rest ? size : ox_binc(n, NCC_MUL, size, (double)(after / rest));
 	else
 		size = ox_bin(n, NCC_DIV, size, number(n, rest / after));
-	for (unsigned int k = 0; t->size[first] && k < s->ndim; k++)
-		if (v->size[k] && k != g->from[0] && onnx_same(v->size[k], t->size[first]) &&
-		    !onnx_same(size, t->size[first]))
+	for (unsigned int k = 0; t->s.size[first] && k < s->ndim; k++)
+		if (v->size[k] && k != g->from && onnx_same(v->size[k], t->s.size[first]) &&
+		    !onnx_same(size, t->s.size[first]))
 			onnx_fail(n, -ENOTSUP,
-				  "dimension %u to one whose size is that of dimension %u",
-				  g->from[0], k);
-	t->size[first] = size;
+				  "dimension %u to one whose size is that of dimension %u", g->from,
+				  k);
+	t->s.size[first] = size;
 	return true;
 }
 
 /* Gives the operand reshaped; what is open is known. */
 static void give_reshaped(struct onnx_node *n, struct onnx_value *v, struct target *t)
 {
-	const struct ncc_shape shape = v->op->shape, *s = &shape;
-	unsigned int i = 0, j = 0;
+	const struct ncc_sizes x = sizes_of(&v->op->shape, v->size);
+	const int64_t from = ncc_elems(&v->op->shape), to = product_of(t->s.bound, 0, t->s.ndim);
+	struct ncc_group g = { 0 };
 
-	if (product_of(t->dim, 0, t->ndim) != ncc_elems(s)) {
+	if (from != to)
 		onnx_fail(n, -ENOTSUP, "%lld elements to %lld, of sizes that depend on the data",
-			  (long long)ncc_elems(s), (long long)product_of(t->dim, 0, t->ndim));
-		return;
-	}
-	for (;;) {
-		struct group g;
-		int64_t a, b;
-
-		while (i < s->ndim && s->dim[i] == 1 && !v->size[i])
-			i++;
-		while (j < t->ndim && t->dim[j] == 1 && !t->size[j])
-			j++;
-		if (i == s->ndim && j == t->ndim)
-			break;
-		if (i == s->ndim || j == t->ndim) {
+			  (long long)from, (long long)to);
+	while (!n->rc && sizes_next_group(&x, &t->s, &g)) {
+		if (!g.nfrom || !g.nto)
 			onnx_fail(n, -ENOTSUP, "a size that depends on the data, of one element");
-			return;
-		}
-		g.from[0] = i;
-		g.to[0] = j;
-		a = s->dim[i++];
-		b = t->dim[j++];
-		while (a != b) {
-			if (a < b)
-				a *= s->dim[i++];
-			else
-				b *= t->dim[j++];
-		}
-		g.from[1] = i;
-		g.to[1] = j;
-		if (!keeps_order(n, v, t, &g) && !n->rc)
+		else if (!keeps_order(n, v, t, &g) && !n->rc)
 			regroup(n, v, t, &g);
-		if (n->rc)
-			return;
 	}
-	onnx_give_sizes(n, 0, ox_reshape(n, v->op, t->ndim, t->dim), v->type, t->size);
+	if (!n->rc)
+		onnx_give_sizes(n, 0, ox_reshape(n, v->op, t->s.ndim, t->s.bound), v->type,
+				t->s.size);
 }
 
 /* Nothing, in other dimensions: one of them is 0 */
 static void reshape_nothing(struct onnx_node *n, const struct onnx_value *v, const struct target *t)
 {
-	struct ncc_shape s = { .ndim = t->ndim };
+	struct ncc_shape s = { .ndim = t->s.ndim };
 	bool any = false;
 
-	memcpy(s.dim, t->dim, sizeof(s.dim));
+	memcpy(s.dim, t->s.bound, sizeof(s.dim));
 	for (unsigned int d = 0; d < s.ndim; d++) {
-		if (t->size[d] || (int)d == t->open)
+		if (t->s.size[d] || (int)d == t->open)
 			s.dim[d] = 0;
 		any = any || !s.dim[d];
 	}
@@ -228,17 +158,17 @@ static void take_target(struct onnx_node *n, const struct onnx_value *v, onnx_op
 		onnx_fail(n, -ENOTSUP, "operand 1 ('%.80s') must be a constant", n->p->input[1]);
 		return;
 	}
-	t->dim[i] = d.value;
-	t->size[i] = d.op;
+	t->s.bound[i] = d.value;
+	t->s.size[i] = d.op;
 	for (unsigned int k = 0; d.op && k < v->op->shape.ndim; k++)
 		if (v->size[k] && onnx_same(v->size[k], d.op))
-			t->dim[i] = v->op->shape.dim[k];
+			t->s.bound[i] = v->op->shape.dim[k];
 	if (!d.op && !d.value && copies) {
-		t->dim[i] = v->op->shape.dim[i];
-		t->size[i] = v->size[i];
+		t->s.bound[i] = v->op->shape.dim[i];
+		t->s.size[i] = v->size[i];
 	} else if (!d.op && d.value == -1 && t->open < 0) {
 		t->open = (int)i;
-		t->dim[i] = 1;
+		t->s.bound[i] = 1;
 	} else if (d.value < 0 || (!d.value && d.op)) {
 		onnx_fail(n, -ENOTSUP, "dimension %u of %lld", i, (long long)d.value);
 	}
@@ -249,14 +179,14 @@ static void settle(struct target *t, int64_t elems)
 {
 	int left = t->open;
 	unsigned int sized = 0;
-	int64_t all = product_of(t->dim, 0, t->ndim);
+	int64_t all = product_of(t->s.bound, 0, t->s.ndim);
 
-	for (unsigned int d = 0; left < 0 && d < t->ndim; d++)
-		sized += t->size[d] != NULL;
-	for (unsigned int d = 0; sized == 1 && d < t->ndim; d++)
-		left = t->size[d] ? (int)d : left;
-	if (left >= 0 && all && elems % (all / t->dim[left]) == 0)
-		t->dim[left] = elems / (all / t->dim[left]);
+	for (unsigned int d = 0; left < 0 && d < t->s.ndim; d++)
+		sized += t->s.size[d] != NULL;
+	for (unsigned int d = 0; sized == 1 && d < t->s.ndim; d++)
+		left = t->s.size[d] ? (int)d : left;
+	if (left >= 0 && all && elems % (all / t->s.bound[left]) == 0)
+		t->s.bound[left] = elems / (all / t->s.bound[left]);
 }
 
 void sized_reshape(struct onnx_node *n)
@@ -270,12 +200,12 @@ void sized_reshape(struct onnx_node *n)
 		onnx_fail(n, -ENOTSUP, "to a shape that is no list");
 		return;
 	}
-	t.ndim = (unsigned int)list->shape.dim[0];
-	for (unsigned int i = 0; i < t.ndim && !n->rc; i++) {
+	t.s.ndim = (unsigned int)list->shape.dim[0];
+	for (unsigned int i = 0; i < t.s.ndim && !n->rc; i++) {
 		take_target(n, v, list, i, &t);
-		if (t.dim[i] > NCC_MAX_ELEMS / (fixed ? fixed : 1))
-			onnx_fail(n, -EFBIG, "dimension %u of %lld", i, (long long)t.dim[i]);
-		fixed *= t.dim[i];
+		if (t.s.bound[i] > NCC_MAX_ELEMS / (fixed ? fixed : 1))
+			onnx_fail(n, -EFBIG, "dimension %u of %lld", i, (long long)t.s.bound[i]);
+		fixed *= t.s.bound[i];
 	}
 	if (n->rc)
 		return;
@@ -292,7 +222,7 @@ void sized_flatten(struct onnx_node *n)
 	struct onnx_value *v = &n->in[0];
 	const struct ncc_shape *s = &v->op->shape;
 	int64_t axis = onnx_int(n, "axis", 1);
-	struct target t = { .ndim = 2, .open = -1 };
+	struct target t = { .s = { .ndim = 2 }, .open = -1 };
 	const unsigned int nd = s->ndim;
 
 	axis = axis < 0 ? axis + nd : axis;
@@ -300,14 +230,14 @@ void sized_flatten(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "axis %lld of rank %u", (long long)axis, nd);
 		return;
 	}
-	t.dim[0] = product_of(s->dim, 0, (unsigned int)axis);
-	t.dim[1] = product_of(s->dim, (unsigned int)axis, nd);
+	t.s.bound[0] = product_of(s->dim, 0, (unsigned int)axis);
+	t.s.bound[1] = product_of(s->dim, (unsigned int)axis, nd);
 	for (unsigned int d = 0; d < nd; d++)
 		if (v->size[d])
-			t.size[d >= axis] = number(n, 1);
+			t.s.size[d >= axis] = number(n, 1);
 	for (unsigned int d = 0; d < nd; d++)
-		if (t.size[d >= axis])
-			t.size[d >= axis] =
-				times(n, t.size[d >= axis], onnx_size_or_bound(n, v, d));
+		if (t.s.size[d >= axis])
+			t.s.size[d >= axis] =
+				times(n, t.s.size[d >= axis], onnx_size_or_bound(n, v, d));
 	give_reshaped(n, v, &t);
 }

@@ -222,7 +222,7 @@ static bool slice_number(struct onnx_node *n, unsigned int i, const char *name, 
 	return true;
 }
 
-/* How many numbers that list has; -1: it is absent */
+/* The length of that list of numbers; -1: it is absent */
 static int64_t slice_count(const struct onnx_node *n, unsigned int i, const char *name)
 {
 	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);

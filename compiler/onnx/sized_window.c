@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "build/sizes.h"
 #include "sized.h"
 
 /* Number i of a list of the window; one that is too large for any is refused. */
@@ -22,22 +23,20 @@ static int64_t listed(struct onnx_node *n, const char *name, unsigned int i, int
 	return otherwise;
 }
 
-/* How many windows there are along spatial dimension i of `size` elements, given its pads */
+/* The number of windows along spatial dimension i of `size` elements, given its pads */
 static onnx_op windows(struct onnx_node *n, onnx_op size, unsigned int i, int64_t kernel,
 		       int64_t pads)
 {
-	const int64_t stride = listed(n, "strides", i, 1);
-	const int64_t span = (kernel - 1) * listed(n, "dilations", i, 1) + 1;
+	const struct ncc_window w = { .size = kernel,
+				      .stride = listed(n, "strides", i, 1),
+				      .high = pads,
+				      .window_dilation = listed(n, "dilations", i, 1) };
+	const int64_t span = (kernel - 1) * w.window_dilation + 1;
 
-	if (stride < 1 || span < 1 || span > ONNX_MAX_DATA)
-		onnx_fail(n, -EINVAL, "stride %lld, span %lld", (long long)stride, (long long)span);
-	if (n->rc)
-		return NULL;
-	size = ox_binc(n, NCC_ADD, size, (double)(pads - span + stride));
-	size = ox_binc(n, NCC_MAX, size, 0);
-	return stride == 1 ? size
-			   : ox_bin(n, NCC_DIV, size,
-				    size ? ox_scalar(n, &size->shape, (double)stride) : NULL);
+	if (w.stride < 1 || span < 1 || span > ONNX_MAX_DATA)
+		onnx_fail(n, -EINVAL, "stride %lld, span %lld", (long long)w.stride,
+			  (long long)span);
+	return n->rc ? NULL : sizes_windows(&(struct ncc_follow){ .bl = onnx_now(n) }, size, &w, 0);
 }
 
 /*

@@ -66,7 +66,7 @@ static bool moved(const struct ncc_op **op, int64_t *i)
 	return true;
 }
 
-/* What is known of a number: it is not outside of these; both the same: it is known */
+/* A number's bounds: it is not outside of these; both the same: it is known */
 struct bound {
 	int64_t least, most;
 };

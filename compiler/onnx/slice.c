@@ -310,9 +310,10 @@ static void import_depth_to_space(struct onnx_node *n)
 
 static void import_space_to_depth(struct onnx_node *n)
 {
-	static const uint8_t perm[6] = { 0, 3, 5, 1, 2, 4 };
+	static const uint8_t dcr[6] = { 0, 3, 5, 1, 2, 4 }, crd[6] = { 0, 1, 3, 5, 2, 4 };
 	onnx_op x = onnx_in(n, 0);
 	int64_t b = onnx_int(n, "blocksize", 0), c, h, w, batch;
+	bool is_crd = onnx_string_is(n, "mode", "CRD", "DCR");
 
 	if (x->shape.ndim != 4 || b < 1 || x->shape.dim[2] % b || x->shape.dim[3] % b) {
 		onnx_fail(n, -EINVAL, "a block of %lld does not fit the operand", (long long)b);
@@ -322,7 +323,8 @@ static void import_space_to_depth(struct onnx_node *n)
 	c = x->shape.dim[1];
 	h = x->shape.dim[2] / b;
 	w = x->shape.dim[3] / b;
-	x = ox_transpose(n, ox_reshape(n, x, 6, (int64_t[]){ batch, c, h, b, w, b }), perm);
+	x = ox_transpose(n, ox_reshape(n, x, 6, (int64_t[]){ batch, c, h, b, w, b }),
+			 is_crd ? crd : dcr);
 	onnx_give(n, 0, ox_reshape(n, x, 4, (int64_t[]){ batch, c * b * b, h, w }));
 }
 

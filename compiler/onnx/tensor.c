@@ -35,9 +35,9 @@ static const struct {
 	[ONNX_FLOAT8E4M3FNUZ] = { "float8e4m3fnuz", 0, 1, false },
 	[ONNX_FLOAT8E5M2] = { "float8e5m2", NEURON_DT_BF16, 1, false },
 	[ONNX_FLOAT8E5M2FNUZ] = { "float8e5m2fnuz", 0, 1, false },
-	/* Those of a part of a byte, and a scale: their names only */
-	[21] = { "uint4", 0, 0, false },
-	[22] = { "int4", 0, 0, false },
+	/* Those of a part of a byte, and a scale: their names only; but constants may be of two */
+	[ONNX_UINT4] = { "uint4", 0, 0, false },
+	[ONNX_INT4] = { "int4", 0, 0, false },
 	[23] = { "float4e2m1", 0, 0, false },
 	[24] = { "float8e8m0", 0, 1, false },
 	[25] = { "uint2", 0, 0, false },
@@ -53,6 +53,8 @@ static bool known(int32_t type)
 
 const char *onnx_type_name(int32_t type)
 {
+	if (type == ONNX_SEQUENCE)
+		return "sequence";
 	return known(type) ? types[type].name : "unknown";
 }
 
@@ -61,6 +63,12 @@ const struct ncc_float8 *onnx_float8(int32_t type)
 	return type == ONNX_FLOAT8E4M3FN ? ncc_float8(NCC_DT_F8E4M3FN)
 	       : type == ONNX_FLOAT8E5M2 ? ncc_float8(NEURON_DT_FP8_E5)
 					 : NULL;
+}
+
+/* Two numbers in a byte, the first one in its low bits; in the IR each has a byte of its own */
+static bool is_nibble(int32_t type)
+{
+	return type == ONNX_UINT4 || type == ONNX_INT4;
 }
 
 int onnx_dtype(int32_t type, struct ncc_shape *s)
@@ -161,7 +169,16 @@ static int put_int64(const struct reader *r, int64_t i, int64_t v)
 /* Whether raw bytes are the operation's data as they are */
 static bool as_they_are(int32_t type)
 {
-	return !onnx_is_wide(type) && type != ONNX_BOOL && !onnx_float8(type);
+	return !onnx_is_wide(type) && type != ONNX_BOOL && !onnx_float8(type) && !is_nibble(type);
+}
+
+static void put_nibble(const struct reader *r, int64_t i, uint8_t pair)
+{
+	uint8_t v = i % 2 ? pair >> 4 : pair & 15;
+
+	if (r->t->data_type == ONNX_INT4 && v > 7)
+		v |= 0xf0;
+	((uint8_t *)r->op->data)[i] = v;
 }
 
 static int from_raw(const struct reader *r)
@@ -179,6 +196,8 @@ static int from_raw(const struct reader *r)
 	for (int64_t i = 0; i < r->n && !rc; i++) {
 		if (r->t->data_type == ONNX_BOOL) {
 			((uint8_t *)r->op->data)[i] = p[i] != 0;
+		} else if (is_nibble(r->t->data_type)) {
+			put_nibble(r, i, p[i / 2]);
 		} else if (onnx_float8(r->t->data_type)) {
 			ncc_set(NEURON_DT_BF16, r->op->data, i,
 				ncc_get(onnx_float8(r->t->data_type)->dtype, p, i));
@@ -193,7 +212,7 @@ static int from_raw(const struct reader *r)
 	return rc;
 }
 
-/* How many elements the list of the tensor's type has */
+/* The number of elements of the tensor's list of its type */
 static size_t listed(const Ncc__Onnx__Tensor *t)
 {
 	switch (t->data_type) {
@@ -236,6 +255,8 @@ static int from_list(const struct reader *r)
 					&(uint8_t){ (uint8_t)r->t->int32_data[i] }, 0));
 		else if (r->t->data_type == ONNX_BOOL)
 			((uint8_t *)r->op->data)[i] = r->t->int32_data[i] != 0;
+		else if (is_nibble(r->t->data_type))
+			put_nibble(r, i, (uint8_t)r->t->int32_data[i / 2]);
 		else
 			ncc_set(r->op->shape.dtype, r->op->data, i, r->t->int32_data[i]);
 	}
@@ -244,7 +265,9 @@ static int from_list(const struct reader *r)
 
 static int take_shape(const struct reader *r, struct ncc_shape *s)
 {
-	if (onnx_dtype(r->t->data_type, s))
+	if (is_nibble(r->t->data_type))
+		s->dtype = r->t->data_type == ONNX_INT4 ? NEURON_DT_INT8 : NEURON_DT_UINT8;
+	else if (onnx_dtype(r->t->data_type, s))
 		return fail(r, -ENOTSUP, "a type that is not supported");
 	if (r->t->n_dims > NCC_MAX_DIMS)
 		return fail(r, -ENOTSUP, "more than 8 dimensions");
@@ -254,21 +277,23 @@ static int take_shape(const struct reader *r, struct ncc_shape *s)
 	return 0;
 }
 
-/* Where the elements are; a tensor that says much and holds nothing is refused here */
+/* The place of the elements; a tensor that says much and holds nothing is refused here */
 static int find_elements(struct reader *r)
 {
-	const size_t size = types[r->t->data_type].size;
+	const bool pairs = is_nibble(r->t->data_type);
+	const size_t size = pairs ? 1 : types[r->t->data_type].size,
+		     units = pairs ? ((size_t)r->n + 1) / 2 : (size_t)r->n;
 
-	r->raw_size = (size_t)r->n * size;
+	r->raw_size = units * size;
 	if (r->t->data_location)
 		return onnx_external(r->imp, r->t, r->name, r->raw_size, &r->raw);
 	if (!r->t->raw_data.len) {
-		if (listed(r->t) != (size_t)r->n)
-			return wrong_size(r, listed(r->t), "elements");
+		if (listed(r->t) != units)
+			return wrong_size(r, listed(r->t), pairs ? "pairs" : "elements");
 		return 0;
 	}
 	if (r->t->raw_data.len != r->raw_size)
-		return wrong_size(r, r->t->raw_data.len / size, "elements");
+		return wrong_size(r, r->t->raw_data.len / size, pairs ? "pairs" : "elements");
 	r->raw = r->t->raw_data.data;
 	return 0;
 }

@@ -12,7 +12,7 @@
 #define MAX_SPATIAL (NCC_MAX_DIMS - 2)
 #define MAX_PLACES 256 /* in a kernel, if the largest element's index is asked for */
 
-/* What strides, dilations, pads and auto_pad say; extra: what ceil_mode adds after the padding */
+/* A window's strides, dilations, pads and auto_pad; extra: what ceil_mode adds after padding */
 struct spatial {
 	unsigned int n;
 	int64_t size[MAX_SPATIAL], kernel[MAX_SPATIAL], stride[MAX_SPATIAL], dilation[MAX_SPATIAL];

@@ -71,7 +71,7 @@ static struct side side_of(struct ncc_build *bl, const struct ncc_op *op, unsign
 	return s;
 }
 
-/* What a side has at an index of the contracted dimensions, spread over the result's shape */
+/* A side's value at an index of the contracted dimensions, spread over the result's shape */
 static struct ncc_op *part(struct ncc_build *bl, const struct side *s, const struct ncc_shape *to,
 			   const int64_t *at)
 {

@@ -19,7 +19,7 @@
 #define LEAST_COST (1 << 18) /* of an operation that is worth an exchange (cost.c) */
 #define FULL 128 /* a dimension of so many fills an engine */
 
-/* How a value is divided: the first core has [0, at) of dimension axis, the second one the rest */
+/* The division of a value: the first core has [0, at) of dimension axis, the second one the rest */
 struct part {
 	int axis;
 	int64_t at;

@@ -12,7 +12,7 @@
 
 #include "pass.h"
 
-/* What jax.lax.erfc(t) is expanded to, with s = t t, z = 1 / s, q = -s */
+/* The expansion of jax.lax.erfc(t), with s = t t, z = 1 / s, q = -s */
 #define ERFC_SERIES                                                                                \
 	"t t * =s 1 t s 7.85386146e-05 * -0.000801019371 + s * 0.00518832775 + s * -0.0268538129 " \
 	"+ s * 0.112835854 + s * -0.37612626 + s * 1.12837911 + * - =a "

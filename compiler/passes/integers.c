@@ -159,12 +159,12 @@ static struct ncc_op *sign(struct ints *x, const struct ncc_op *op, bool is_sign
 	(void)op;
 	(void)r;
 	if (is_signed) /* a conversion to fp32 keeps it */
-		return build_node(&x->bl, NCC_SIGN, &a->shape, a, NULL, NULL);
+		return build_unary(&x->bl, NCC_SIGN, a);
 	b = word_compare(&x->bl, NCC_NE, a, word_splat(&x->bl, a, 0), false);
 	return build_cast(&x->bl, b, NEURON_DT_INT32);
 }
 
-/* What power of two operand i is; 0: 1 or no power of two below 2^31 */
+/* The power of two that operand i is; 0: 1 or no power of two below 2^31 */
 static unsigned int power_of(const struct ints *x, unsigned int i)
 {
 	double v;
@@ -528,7 +528,7 @@ static bool is_always(const struct ncc_range *r, int64_t v)
 	return r->lo == v && r->hi == v;
 }
 
-/* Which operand an operation of integers always is, within their bounds; -1: neither */
+/* The operand that an operation of integers always is, within their bounds; -1: neither */
 static int is_operand(const struct ncc_op *op, const struct ncc_range *a, const struct ncc_range *b)
 {
 	if (!is_integer(&op->shape) || op->nin != 2 || a->lo > a->hi || b->lo > b->hi)
@@ -549,7 +549,7 @@ static int is_operand(const struct ncc_op *op, const struct ncc_range *a, const 
 	}
 }
 
-/* What the operation always is, of what there is already or a constant; NULL: that is not known */
+/* The operation's constant value, of what there is or a new constant; NULL: it is not known */
 static struct ncc_op *known(struct ints *x, const struct ncc_op *op)
 {
 	double v;

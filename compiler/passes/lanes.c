@@ -290,7 +290,7 @@ static int long_dims(const struct ncc_shape *s)
 	return n;
 }
 
-/* How an operation lies if its group's partitions are along an axis */
+/* The place of an operation if its group's partitions are along an axis */
 static int lies(struct lanes *l, const struct ncc_op *op, uint32_t axis)
 {
 	for (unsigned int d = 0; axis != NOWHERE && d < op->shape.ndim; d++)

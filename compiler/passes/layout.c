@@ -124,7 +124,7 @@ static uint32_t windowed(const struct ncc_op *op)
 	for (unsigned int d = 0; op->kind == NCC_REDUCE_WINDOW && d < op->shape.ndim; d++)
 		if (op->window[d].size > 1 || op->window[d].stride > 1)
 			mask |= 1u << d;
-	/* What a slice cuts out would have to move to other partitions. */
+	/* The part that a slice cuts out would have to move to other partitions. */
 	for (unsigned int d = 0; op->kind == NCC_SLICE && d < op->shape.ndim; d++)
 		if (op->shape.dim[d] != op->in[0]->shape.dim[d] &&
 		    (op->start[d] % NEURON_PARTITIONS || op->stride[d] > 1))

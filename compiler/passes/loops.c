@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "turns.h"
+#include "unroll.h"
 
 #define KEPT_ALIGN 64 /* bytes */
 
@@ -143,7 +143,7 @@ static bool more_outs(struct ncc_module *to)
 	return to->outs && to->out_number && to->out_dtype;
 }
 
-/* What stands for one where a value has to be: in a loop's state */
+/* The stand-in for a value where one has to be: in a loop's state */
 static struct ncc_op *token(struct ncc_module *to)
 {
 	struct ncc_op *x = ncc_const_scalar(to, NEURON_DT_INT8, 0);
@@ -386,7 +386,7 @@ static int alloc_parts(struct cut *c, struct ncc_parts *parts)
 	return 0;
 }
 
-/* What is done between parts, in the order in which it is done */
+/* The steps between parts, in the order in which they are done */
 static int list_between(struct cut *c, struct ncc_parts *parts)
 {
 	int rc = 0;
@@ -444,7 +444,7 @@ int ncc_cut_loops(struct ncc_module *m, struct ncc_parts *parts, struct ncc_erro
 	 * A loop whose results nothing uses is checked, and dropped: its last part would be empty.
 	 */
 	ncc_sweep(m);
-	rc = ncc_join_turns(m, err);
+	rc = ncc_unroll_loops(m, err);
 	if (rc)
 		return rc;
 	c = (struct cut){ .m = m, .err = err };

@@ -27,7 +27,7 @@ struct ncc_part_call {
 };
 #define NCC_NOWHERE (-1) /* the number of a value that is not kept */
 
-/* What devices pass to each other behind a part, or a number that each has before the first one */
+/* Data that devices pass behind a part, or a number that each has before the first one */
 struct ncc_part_transfer {
 	unsigned int behind;
 	const struct ncc_transfer *transfer; /* NULL: the number */

@@ -177,7 +177,7 @@ static void find_stages(struct cut *c)
 		c->loop[l].after = c->after[c->loop[l].end->id];
 }
 
-/* How many loops of its level a loop comes after, and whether k is one of them */
+/* The number of loops of its level that a loop comes after, and whether k is one of them */
 static bool comes_after(const struct cut *c, unsigned int l, unsigned int k)
 {
 	return k != l && c->loop[k].parent == c->loop[l].parent &&

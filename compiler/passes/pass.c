@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the passes share: new operations in the place of others */
+/* Helpers that the passes share: new operations in the place of others */
 #include "pass.h"
 
 #include <errno.h>

@@ -34,7 +34,7 @@ int pass_layout(struct ncc_pass *p); /* chooses the partitions' dimensions */
 /* A new operation in the place of `like`, with its name and source; NULL: out of memory */
 struct ncc_op *pass_new(struct ncc_pass *p, enum ncc_kind kind, const struct ncc_op *like,
 			const struct ncc_shape *shape, struct ncc_op *a, struct ncc_op *b);
-/* What expand/build.h needs to make operations for op */
+/* The state that build/build.h needs to make operations for op */
 struct ncc_build pass_build(struct ncc_pass *p, const struct ncc_op *op, int64_t *const_bytes);
 /*
  * Replaces every operation that is_one finds by what expand makes of it, which has the same shape.

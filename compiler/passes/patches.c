@@ -100,26 +100,15 @@ static struct ncc_op *multiplied(struct ncc_build *bl, const struct ncc_op *op, 
 				 struct ncc_op *k)
 {
 	const struct ncc_conv *c = op->conv;
-	struct ncc_shape s = { .dtype = op->shape.dtype, .ndim = op->shape.ndim };
+	const unsigned int last = op->shape.ndim - 1;
+	const struct ncc_dot rows = { .ncontract = 1, .lhs_contract = { (uint8_t)last } };
 	uint8_t map[NCC_MAX_DIMS] = { 0 };
-	struct ncc_op *r;
 
-	if (!x || !k)
-		return NULL;
-	for (unsigned int d = 0; d + 1 < s.ndim; d++)
-		s.dim[d] = x->shape.dim[d];
-	s.dim[s.ndim - 1] = k->shape.dim[1];
-	r = build_node(bl, NCC_DOT, &s, x, k, NULL);
-	if (!r)
-		return NULL;
-
-	*r->dot = (struct ncc_dot){ .ncontract = 1 };
-	r->dot->lhs_contract[0] = (uint8_t)(s.ndim - 1);
 	map[c->out_batch] = 0;
 	for (unsigned int i = 0; i < c->nspatial; i++)
 		map[c->out_spatial[i]] = (uint8_t)(1 + i);
-	map[c->out_feature] = (uint8_t)(s.ndim - 1);
-	return build_transpose(bl, r, map);
+	map[c->out_feature] = (uint8_t)last;
+	return build_transpose(bl, build_dot(bl, x, k, &rows, op->shape.dtype), map);
 }
 
 static struct ncc_op *expand(struct ncc_build *bl, const struct ncc_op *op)

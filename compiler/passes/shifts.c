@@ -151,7 +151,7 @@ static void add_member(struct shifts *s, const struct ncc_op *op, bool vectors)
 		g->largest = op->shape;
 }
 
-/* What the groups consist of, and what they are next to */
+/* Measures the groups' members, and their neighbours */
 static void measure(struct shifts *s, bool vectors)
 {
 	for (unsigned int i = 0; i < s->n; i++)

@@ -172,7 +172,7 @@ static void moves_of_ones(struct ncc_op *op)
 		op->in[0] = b->in[0];
 }
 
-/* What is reduced has one element: unless the initial value counts, it is the result. */
+/* A reduction of one element is that element, unless the initial value counts. */
 static void reduce_of_ones(struct ncc_op *op)
 {
 	double v;

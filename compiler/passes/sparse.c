@@ -192,7 +192,7 @@ static bool choose(const struct product *p, struct pattern *f)
 	return false;
 }
 
-/* What is left of the weights, and the tags */
+/* The remaining weights, and the tags */
 static void compress(const struct product *p, const struct pattern *f, struct ncc_op *left,
 		     struct ncc_op *tags)
 {
@@ -335,7 +335,7 @@ static bool is_one_position(const struct ncc_op *op)
 	return choose(&p, &f);
 }
 
-/* Where a dimension of the input lies when that of the features is gone */
+/* The place of a dimension of the input when that of the features is gone */
 static uint8_t without_feature(const struct ncc_conv *c, uint8_t d)
 {
 	return d - (d > c->in_feature);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the conversion reads of an operation's attributes */
+/* The conversion's reading of an operation's attributes */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -79,7 +79,7 @@ static const struct mlir_attr *symbol(struct cursor *c)
 	return cursor_bad(c) ? NULL : name;
 }
 
-/* Where something is from, when it is an attribute among others; what is in it is left out */
+/* The origin of something, as an attribute among others; what is in it is left out */
 static const struct mlir_attr *location(struct cursor *c)
 {
 	c->p = c->end;

@@ -73,7 +73,7 @@ struct op_name {
 	const char *property[32];
 };
 
-/* How a dialect's attributes and types are encoded; NULL and an error: it cannot be read */
+/* The encoding of a dialect's attributes and types; NULL and an error: it cannot be read */
 struct dialect {
 	const char *name;
 	const struct mlir_attr *(*attr)(struct cursor *c, uint64_t code);

@@ -35,7 +35,7 @@ struct convert {
 	unsigned int partitions;
 	int64_t numbers; /* that fold.c has */
 	bool folded; /* fold.c made constants, of which others may be left that nothing uses */
-	/* How what the program takes and gives is divided (spmd.h) */
+	/* The division of what the program takes and gives (spmd.h) */
 	const struct ncc_tiling **in, **out;
 	size_t nin, nout;
 	/* operations.c: converts an operation; how what is below reaches the others */

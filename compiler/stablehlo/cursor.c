@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* How MLIR bytecode writes numbers, lists, sections and references into the file's tables */
+/* MLIR bytecode's numbers, lists, sections and references into the file's tables */
 #include "bytecode.h"
 
 #include <errno.h>

@@ -145,7 +145,7 @@ static void say(struct term *t, char letter, int64_t dim)
 	t->dim[t->n++] = dim;
 }
 
-/* Where the letters are that both have: in the result (shared), or not */
+/* The place of the letters that both have: in the result (shared), or not */
 static int match(struct einsum *e, bool shared, size_t *n, int64_t **left, int64_t **right)
 {
 	const struct term *a = &e->in[0], *b = &e->in[1];

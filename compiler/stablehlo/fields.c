@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What HLO's instructions have besides operands, from the attributes of StableHLO's operations */
+/* Fields of HLO's instructions besides operands, from the attributes of StableHLO's operations */
 #include <errno.h>
 #include <string.h>
 

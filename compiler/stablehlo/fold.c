@@ -130,7 +130,7 @@ static bool pick(struct folding *f, unsigned int operand, const struct walk *w)
 	return true;
 }
 
-/* How far elements are apart along each dimension */
+/* The distance of elements along each dimension */
 static bool strides(const struct mlir_type *t, int64_t *stride)
 {
 	int64_t n = 1;

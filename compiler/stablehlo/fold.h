@@ -27,7 +27,7 @@ struct folding {
 /* fold_number.c. Bits of a type that is evaluated, else 0; a number as its type has it */
 unsigned int fold_bits(int type);
 int64_t fold_wrap(int type, int64_t v);
-/* What operations compute, element by element; false: they are left */
+/* Compute an operation's values, element by element; false: it is left */
 bool fold_arithmetic(struct folding *f);
 bool fold_compare(struct folding *f);
 bool fold_convert(struct folding *f);

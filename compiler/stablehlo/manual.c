@@ -9,7 +9,7 @@
 
 #include "convert.h"
 
-/* What says how a value is divided among devices; the importer takes it for the value itself. */
+/* Marks of a value's division among devices; the importer takes them for the value itself. */
 int whole_constraint(struct scope *s, const struct mlir_op *op)
 {
 	hlo_instruction *x = convert_value(s, op->in[0]), *p;

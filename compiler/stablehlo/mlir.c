@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the conversion asks of a program in memory: see mlir.h. */
+/* The conversion's questions about a program in memory: see mlir.h. */
 #include "mlir.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What all parts of the reader of bytecode need of it: the first error, and memory */
+/* Helpers of all parts of the reader of bytecode: the first error, and memory */
 #include <errno.h>
 #include <stdarg.h>
 

@@ -36,7 +36,7 @@ static int add_outer(struct scope *s, struct values *l, struct mlir_value *value
 	return 0;
 }
 
-/* What has no owner yet is in the region itself. */
+/* A value without an owner yet is in the region itself. */
 static int find_outer(struct scope *s, const struct mlir_region *r, struct values *l)
 {
 	int rc = 0;

@@ -61,14 +61,14 @@ struct spmd_value {
 	const struct mlir_op *from; /* what makes it; NULL: an argument */
 	struct spmd_split split;
 	bool fixed; /* the program says how it is divided */
-	/* What all of its users ask for, if that is one thing */
+	/* The division that all of its users ask for, if that is one thing */
 	bool wished, quarrel;
 	struct spmd_split wish;
 	struct mlir_value *local; /* of a device */
 	struct spmd_copy *copies;
 };
 
-/* How parts of a result become all of it */
+/* Ways to make a result whole of its parts */
 enum spmd_sum { SPMD_NO_SUM, SPMD_ADD, SPMD_MULTIPLY, SPMD_MAX, SPMD_MIN, SPMD_AND, SPMD_OR };
 
 struct spmd_factors {
@@ -92,7 +92,7 @@ struct spmd_group {
 	const struct mlir_attr *attr;
 };
 
-/* Where a device's part of a dimension begins, found in the outermost scope */
+/* The start of a device's part of a dimension, found in the outermost scope */
 struct spmd_offset {
 	struct spmd_offset *next;
 	spmd_axes axes;
@@ -137,7 +137,7 @@ struct spmd {
 	bool *said; /* of each result: the program says how it is divided */
 };
 
-/* How main's arguments and results are divided; NULL of what each device has all of */
+/* The division of main's arguments and results; NULL of what each device has all of */
 struct spmd_ends {
 	const struct ncc_tiling **in, **out;
 	size_t nin, nout;
@@ -234,7 +234,7 @@ int spmd_rule_reduce(struct spmd *p, const struct mlir_op *op);
 int spmd_choose(struct spmd *p);
 /* Chooses the factors' axes; given: the results' divisions are (else the operands are asked) */
 void spmd_assign(struct spmd *p, const struct mlir_op *op, bool given);
-/* What the chosen factors make of a dimension list */
+/* The dimension list that the chosen factors make */
 void spmd_split_of(const struct spmd *p, const int8_t *map, unsigned int rank,
 		   struct spmd_split *s);
 bool spmd_same(const struct spmd_split *a, const struct spmd_split *b);
@@ -251,7 +251,7 @@ bool spmd_is_constraint(const struct mlir_op *op);
  */
 bool spmd_is_host_call(const struct mlir_op *op, const char *says);
 bool spmd_is_passing(const struct mlir_op *op); /* are its results its operands? */
-/* What a constraint makes of its operand's division */
+/* The division that a constraint gives its operand */
 int spmd_constraint(struct spmd *p, const struct mlir_op *op, struct spmd_split *s);
 
 /* spmd_move.c: a device's value of the program's, in this division; NULL: an error */

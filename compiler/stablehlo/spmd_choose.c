@@ -61,7 +61,7 @@ static void take(struct spmd *p, const struct mlir_op *op, int factor, spmd_axes
 	*used |= spmd_axes_mask(p->factors.axes[factor]);
 }
 
-/* What all operands that have a factor are divided by along it; 0: they are not one */
+/* The axes that all operands with a factor are divided by along it; 0: they are not one */
 static spmd_axes common(struct spmd *p, const struct mlir_op *op, int factor, bool any)
 {
 	spmd_axes a = 0;
@@ -110,7 +110,7 @@ void spmd_assign(struct spmd *p, const struct mlir_op *op, bool given)
 	unsigned int used = 0;
 
 	memset(p->factors.axes, 0, sizeof(p->factors.axes));
-	/* What needs no move of either operand is best. */
+	/* A division that needs no move of either operand is best. */
 	take_sums(p, op, false, &used);
 	for (size_t i = 0; given && i < op->nout; i++)
 		take_value(p, op, &op->out[i], spmd_out(p, i), &used);
@@ -176,7 +176,7 @@ static bool join(struct spmd_split *a, const struct spmd_split *b)
 	return more;
 }
 
-/* What a loop carries is divided in one way before, between and after its iterations. */
+/* A loop's state is divided in one way before, between and after its iterations. */
 static void set_carried(const struct mlir_op *op)
 {
 	for (size_t i = 0; i < op->nin; i++)
@@ -267,7 +267,7 @@ bool spmd_is_passing(const struct mlir_op *op)
 									       "conversion_cast"));
 }
 
-/* What a manual computation says of a value, along the axes that are manual */
+/* A manual computation's division of a value, along the axes that are manual */
 int spmd_read_manual(struct spmd *p, const struct mlir_op *op, const char *list, size_t i,
 		     struct spmd_split *s)
 {

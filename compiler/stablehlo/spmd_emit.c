@@ -120,7 +120,7 @@ static int copy_whole(struct spmd *p, struct spmd_scope *s, const struct mlir_op
 	struct mlir_op new;
 	int rc;
 
-	/* What it says of axes that are not manual has no meaning beyond them. */
+	/* A division of axes that are not manual has no meaning beyond them. */
 	if (spmd_is_constraint(op) && op->nin == 1 && op->nout == 1)
 		return emit_same(p, s, op);
 	if (!strcmp(op->name, "sdy.manual_computation"))
@@ -218,7 +218,7 @@ static int set_result(struct spmd *p, struct spmd_scope *s, const struct mlir_va
 			sum = p->factors.sum[f];
 			mask |= spmd_axes_mask(p->factors.axes[f]);
 		}
-	/* What is to stay a sum does, if this is one. */
+	/* A value that is to stay a sum does, if this is one. */
 	later = sum == SPMD_ADD ? mask & spmd_axes_mask(want->sum) : 0;
 	v = spmd_sum_up(p, s, v, sum, mask & ~later, have, want);
 	have->sum = spmd_axes_list(later);

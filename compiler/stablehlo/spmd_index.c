@@ -18,7 +18,7 @@ static struct dims dims_of(const struct mlir_op *op, const char *name)
 	return l;
 }
 
-/* Where in the list a dimension is; -1: nowhere */
+/* The place of a dimension in the list; -1: nowhere */
 static int find(const struct dims *l, unsigned int d)
 {
 	for (unsigned int i = 0; i < l->n; i++)
@@ -140,7 +140,7 @@ static struct dims others(unsigned int rank, const struct dims *a, const struct 
 	return l;
 }
 
-/* What gather and scatter have in common, of operand (in 0), indices (in 1) and slices */
+/* The common parts of gather and scatter: operand (in 0), indices (in 1) and slices */
 struct indexing {
 	unsigned int rank, nindex, nslice;
 	const struct mlir_type *operand, *slice;

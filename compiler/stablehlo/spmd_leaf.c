@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What all parts of the partitioner need: errors, memory, types, attributes. See spmd.h. */
+/* Helpers of all parts of the partitioner: errors, memory, types, attributes. See spmd.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -237,7 +237,7 @@ static unsigned int shared(spmd_axes a, spmd_axes b)
 	return n;
 }
 
-/* What makes a dimension whole by the very axes that are to divide another one */
+/* Makes a dimension whole by the very axes that are to divide another one */
 static struct mlir_value *exchange_all(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
 				       struct spmd_split *have, const struct spmd_split *to)
 {
@@ -345,7 +345,7 @@ static struct mlir_value *look_up(struct spmd *p, struct spmd_list *l, const int
 	return op && !set_operands(p, op, &v, 1) ? op->out : NULL;
 }
 
-/* Where this device's part begins among parts of so many elements, along axes (0: at 0) */
+/* The start of this device's part among parts of so many elements, along axes (0: at 0) */
 static struct mlir_value *offset_of(struct spmd *p, struct spmd_scope *s, spmd_axes axes,
 				    int64_t size)
 {
@@ -429,7 +429,7 @@ static struct mlir_value *place(struct spmd *p, struct spmd_scope *s, struct mli
 	return op && !set_operands(p, op, in, t->ndim + 2) ? op->out : NULL;
 }
 
-/* What is divided by the very axes that are to have terms of a sum */
+/* A value divided by the very axes that are to have terms of a sum */
 static struct mlir_value *place_all(struct spmd *p, struct spmd_scope *s, struct mlir_value *v,
 				    struct spmd_split *have, const struct spmd_split *to)
 {

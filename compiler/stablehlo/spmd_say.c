@@ -53,7 +53,7 @@ static int find_mesh(struct spmd *p, const struct mlir_attr *name, struct said_m
 	return 0;
 }
 
-/* Where among the mesh's devices a device is; -1: nowhere */
+/* The place of a device among the mesh's; -1: nowhere */
 static int64_t place_of(const struct said_mesh *m, unsigned int device)
 {
 	if (!m->ids)

@@ -77,7 +77,7 @@ int spmd_rule_slice(struct spmd *p, const struct mlir_op *op)
 	return 0;
 }
 
-/* Where all of a dimension is taken, its start is nowhere but at 0. */
+/* A dimension that is taken whole starts nowhere but at 0. */
 int spmd_rule_dynamic_slice(struct spmd *p, const struct mlir_op *op)
 {
 	const struct mlir_type *from = op->in[0]->type, *to = op->out[0].type;

@@ -16,7 +16,7 @@
 
 #define MAY_ALIAS 1 /* HloInputOutputAliasProto's Kind */
 
-/* What lives as long as the module */
+/* Memory that lives as long as the module */
 struct source {
 	struct mlir m;
 	char partly[200];
@@ -217,7 +217,7 @@ bool stablehlo_is(const void *buf, size_t size)
 	       mlir_is_text(buf, size);
 }
 
-/* Which operation it is that a message of HLO's would lack something of */
+/* The operation that a message of HLO's would lack something of */
 static void say_partly(struct hlo_file *f, struct source *s, const struct mlir_op *op)
 {
 	if (!op)

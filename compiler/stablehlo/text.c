@@ -12,7 +12,7 @@
 
 #define MOST_BYTES (2000ll << 20)
 
-/* What a file of MLIR may begin with; a name's end follows */
+/* The first words of a file of MLIR; a name's end follows */
 static bool begins(const struct token t)
 {
 	static const char *const words[] = { "module", "builtin.module", "func.func" };

@@ -38,7 +38,7 @@ struct list {
 	size_t n, room;
 };
 
-/* What a name stands for: a value, or count of them; an attribute, a type, a location */
+/* The meaning of a name: a value, or count of them; an attribute, a type, a location */
 struct name {
 	const char *p;
 	size_t n;

@@ -330,7 +330,7 @@ static const struct formula *formula_of(const struct draft *d)
 	return NULL;
 }
 
-/* What it is made of, by name; NULL: HLO has it, or it cannot be made */
+/* The operations that it is made of, by name; NULL: HLO has it, or it cannot be made */
 static const char *made_of(struct text *x, const struct draft *d)
 {
 	const struct formula *f = formula_of(d);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Where a convolution's dimensions are, in MLIR's text: see text.h */
+/* A convolution's dimensions, in MLIR's text: see text.h */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #define MOST_SPATIAL 16
 
-/* Where each dimension of one of a convolution's tensors is: two that have letters, and the rest */
+/* The dimensions of one of a convolution's tensors: two that have letters, and the rest */
 struct sides {
 	int64_t first, second, spatial[MOST_SPATIAL];
 	size_t n;

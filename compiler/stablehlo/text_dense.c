@@ -8,7 +8,7 @@
 
 #include "text.h"
 
-/* Where no elements are: there is an address */
+/* The address of no elements */
 const uint8_t text_nothing[1];
 
 #define MOST_DENSE (2000ll << 20) /* bytes */
@@ -274,7 +274,7 @@ const struct mlir_attr *text_dense_resource(struct text *x)
 
 #define BLOB_HEAD 4 /* bytes that say how it is aligned */
 
-/* What stands behind the module; the bytes are made when something refers to them */
+/* The resources behind the module; the bytes are made when something refers to them */
 struct blob {
 	struct token content;
 	uint8_t *bytes;

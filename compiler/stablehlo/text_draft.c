@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What an operation has while it is read: operands, attributes and types. See text.h */
+/* An operation's draft while it is read: operands, attributes and types. See text.h */
 #include <errno.h>
 #include <string.h>
 

@@ -63,7 +63,7 @@ static void fused(struct text *x, struct location *l)
 	text_expect(x, ']');
 }
 
-/* What is called, and from where */
+/* A call's location: the callee's, and the caller's */
 static void call_site(struct text *x, struct location *l)
 {
 	text_expect(x, '(');

@@ -7,7 +7,7 @@
 
 #include "text.h"
 
-/* Where something is, as an editor counts */
+/* A place in the text, as an editor counts */
 static void place_of(const struct text *x, const char *at, unsigned int *line, unsigned int *column)
 {
 	*line = *column = 1;
@@ -71,7 +71,7 @@ static bool is_hex(char c)
 	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* What names may have after their sigil */
+/* Letters of names behind their sigil */
 static bool is_suffix(char c)
 {
 	return is_letter(c) || is_digit(c) || c == '$' || c == '.' || c == '-';

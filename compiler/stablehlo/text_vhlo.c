@@ -303,7 +303,7 @@ static void dot(struct text *x, struct draft *d, const char *name)
 	lists(x, d, names);
 }
 
-/* How the product is computed: none of it is said, or all */
+/* The algorithm of the product: none of it is said, or all */
 static void algorithm(struct text *x, struct draft *d, const char *name)
 {
 	static const char *const names[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is worked out only if a framework asks: costs, memory, the program as HLO */
+/* Answers that are worked out only if a framework asks: costs, memory, the program as HLO */
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 #include "profiler.h"
 
 /* The contract's struct, in its order */

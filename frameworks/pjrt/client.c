@@ -10,7 +10,7 @@
 
 #include "nrt/nec.h"
 #include "calls.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 #include "processes.h"
 #include "progress.h"
 
@@ -90,7 +90,7 @@ PJRT_Device *npj_client_device(const PJRT_Client *c, int id)
 	return NULL;
 }
 
-/* What machine the runtime has found, and how many of its cores are visible */
+/* The machine that the runtime has found, and how many of its cores are visible */
 static PJRT_Error *find_chips(PJRT_Client *c, struct npj_chips *chips)
 {
 	nrt_instance_info_t info = { 0 };
@@ -267,7 +267,7 @@ PJRT_Error *npj_Client_Create(PJRT_Client_Create_Args *a)
 	return NULL;
 }
 
-/* What is under way ends first. What was made of the client and is still somebody's goes later. */
+/* Work under way ends first. Objects made of the client that are still somebody's go later. */
 PJRT_Error *npj_Client_Destroy(PJRT_Client_Destroy_Args *a)
 {
 	PJRT_Client *c = a->client;

@@ -56,6 +56,12 @@ static void obstacle(void *opaque, const char *line)
 		o->text[o->n] = 0;
 }
 
+/* A hexadecimal digit, as fingerprints have them */
+static unsigned int digit(char c)
+{
+	return (unsigned int)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
 static struct ncc_options compiler_options(const PJRT_Executable *x, struct obstacles *o)
 {
 	struct ncc_options opt = {
@@ -77,7 +83,8 @@ static struct ncc_options compiler_options(const PJRT_Executable *x, struct obst
 
 	/* the NEFF's: the same program has the same one, whoever compiles it */
 	for (unsigned int i = 0; i < sizeof(opt.uuid); i++)
-		sscanf(x->fingerprint + 2 * i, "%2hhx", &opt.uuid[i]);
+		opt.uuid[i] = (uint8_t)(digit(x->fingerprint[2 * i]) << 4 |
+					digit(x->fingerprint[2 * i + 1]));
 	return opt;
 }
 
@@ -90,7 +97,7 @@ static int attempt(PJRT_Executable *x, struct obstacles *o, struct ncc_error *er
 	return ncc_compile(x->code.data, x->code.size, &opt, &x->neff.data, &x->neff.size, err);
 }
 
-/* What was in the way: the first obstacle, or all of them if there are several */
+/* The obstacles to a compilation: the first one, or all of them if there are several */
 static PJRT_Error *refusal(const PJRT_Executable *x, const struct obstacles *o, int r,
 			   const struct ncc_error *err)
 {

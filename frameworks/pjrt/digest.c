@@ -28,8 +28,13 @@ bool npj_digest(const struct npj_blob *piece, unsigned int n, unsigned char dige
 
 void npj_hex(const unsigned char *bytes, size_t n, char *text)
 {
-	for (size_t i = 0; i < n; i++)
-		sprintf(text + 2 * i, "%02x", bytes[i]);
+	static const char digit[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < n; i++) {
+		text[2 * i] = digit[bytes[i] >> 4];
+		text[2 * i + 1] = digit[bytes[i] & 15];
+	}
+	text[2 * n] = 0;
 }
 
 PJRT_Error *npj_fingerprint(PJRT_Executable *x)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program is known by (digest.c) */
+/* The digest by which a program is known (digest.c) */
 #ifndef NPJ_DIGEST_H
 #define NPJ_DIGEST_H
 
@@ -12,7 +12,7 @@ bool npj_digest(const struct npj_blob *piece, unsigned int n, unsigned char dige
 void npj_hex(const unsigned char *bytes, size_t n, char *text);
 /* Sets x's, of all that what is compiled depends on */
 PJRT_Error *npj_fingerprint(PJRT_Executable *x);
-/* What the compiler says it failed for */
+/* The compiler's reason for a failure */
 PJRT_Error *npj_compiler_error(int err, const struct ncc_error *text);
 
 #endif

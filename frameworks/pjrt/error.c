@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 #include "pjrt.h"
 
 static void destroy(PJRT_Error *e)

@@ -15,7 +15,7 @@
 
 #include "calls.h"
 #include "executable.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 #define SHORT_NS 100000 /* a thread's waking would cost a fifth of it or more */
 
@@ -543,7 +543,7 @@ PJRT_Error *npj_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *a)
 	return e ? e : execute_all(a, &o, first);
 }
 
-/* What a framework tells a program's handlers of custom calls: there are none, so it is a token. */
+/* A framework's data for handlers of custom calls: there are none, so it is a token. */
 struct PJRT_ExecuteContext {
 	char unused;
 };

@@ -70,7 +70,7 @@ static PJRT_Error *fill(struct npj_value *v, const struct npj_shape *s, const vo
 	return e;
 }
 
-/* What a caller says of an array on the host: its shape, strides and that it is there */
+/* A caller's description of an array on the host: its shape, strides and that it is there */
 static PJRT_Error *described(const PJRT_Client_BufferFromHostBuffer_Args *a, struct npj_shape *s,
 			     int64_t *stride)
 {

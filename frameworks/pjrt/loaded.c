@@ -13,7 +13,7 @@
 #include "compile_options.pb-c.h"
 #include "executable.h"
 #include "nrt/nrt_experimental.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 PJRT_LoadedExecutable *npj_loaded_ref(PJRT_LoadedExecutable *l)
 {
@@ -289,7 +289,7 @@ PJRT_Error *npj_LoadedExecutable_Destroy(PJRT_LoadedExecutable_Destroy_Args *a)
 	return NULL;
 }
 
-/* What is under way goes on. */
+/* Executions under way go on. */
 PJRT_Error *npj_LoadedExecutable_Delete(PJRT_LoadedExecutable_Delete_Args *a)
 {
 	NPJ_NEED(a->executable, "executable");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program is compiled with (options.c) */
+/* The options that a program is compiled with (options.c) */
 #ifndef NPJ_OPTIONS_H
 #define NPJ_OPTIONS_H
 
@@ -28,7 +28,7 @@ struct npj_options {
 PJRT_Error *npj_options_read(const PJRT_TopologyDescription *t, const void *bytes, size_t size,
 			     struct npj_options *o);
 void npj_options_clear(struct npj_options *o);
-/* What of them the compiled program depends on, as text; the caller frees it. NULL: no memory */
+/* The options that the compiled program depends on, as text; free() it. NULL: no memory */
 char *npj_options_text(const struct npj_options *o);
 
 #endif

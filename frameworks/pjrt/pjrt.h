@@ -25,7 +25,7 @@
 #define NPJ_PLATFORM "neuron"
 #define NPJ_MAX_DIMS 64 /* of a buffer; programs have at most NCC_MAX_DIMS */
 
-/* What the functions of the interface that are done here are called: npj_Client_Create, ... */
+/* Names of the interface's functions that are done here: npj_Client_Create, ... */
 #define PJRT_FUNCTION(name) PJRT_Error *npj_##name(PJRT_##name##_Args *a);
 #include "pjrt_functions.h"
 PJRT_LAYOUTS_FUNCTIONS(PJRT_FUNCTION)
@@ -49,7 +49,7 @@ PJRT_Error *npj_error_sized(PJRT_Error_Code code, const char *text, size_t size)
 	__attribute__((returns_nonnull));
 void npj_error_free(PJRT_Error *e); /* NULL: nothing */
 PJRT_Error *npj_no_memory(void) __attribute__((returns_nonnull));
-/* What failed in the runtime, and its reasons; NULL: NRT_SUCCESS. The calling thread's last call */
+/* The runtime's failure, and its reasons; NULL: NRT_SUCCESS. The calling thread's last call */
 PJRT_Error *npj_runtime_error(NRT_STATUS status, const char *what);
 
 #define NPJ_INVALID(...) npj_error(PJRT_Error_Code_INVALID_ARGUMENT, __VA_ARGS__)

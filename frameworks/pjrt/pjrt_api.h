@@ -198,7 +198,7 @@ typedef void (*PJRT_Event_OnReadyCallback)(PJRT_Error *error, void *user_arg);
 typedef void (*PJRT_Error_PayloadVisitor)(const char *key, size_t key_size, const char *value,
 					  size_t value_size, void *user_arg);
 
-/* What a transfer of raw bytes whose destination is known later calls when it is */
+/* The callback of a transfer of raw bytes whose destination is known later */
 typedef struct PJRT_Buffer_CopyRawToHostFuture_Callback_Args {
 	size_t struct_size;
 	void *callback_data;

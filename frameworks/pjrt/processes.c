@@ -60,7 +60,7 @@ static PJRT_Error *put(const PJRT_Client_Create_Args *a, const char *key, const 
 	return call(&args);
 }
 
-/* What another process has put, or will within the time */
+/* The value that another process has put, or will within the time */
 static PJRT_Error *get(const PJRT_Client_Create_Args *a, const char *key, char *value, size_t room)
 {
 	PJRT_Error *(*call)(struct get_args *) =
@@ -90,7 +90,7 @@ static PJRT_Error *failed(const char *what, unsigned int process, PJRT_Error *e)
 	return more;
 }
 
-/* How many devices a process has, which are to be of the chips that this one has */
+/* The number of devices of a process, which are to be of the chips that this one has */
 static PJRT_Error *read_line(const char *text, const struct npj_chips *own, unsigned int process,
 			     unsigned int *n)
 {

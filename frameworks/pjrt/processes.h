@@ -10,7 +10,7 @@ struct npj_processes {
 	unsigned int *devices; /* of each; the caller frees it */
 };
 
-/* What all processes have to have the same */
+/* Settings that all processes have to have the same */
 struct npj_chips {
 	char arch[16];
 	unsigned int lnc, cores;
@@ -20,7 +20,7 @@ PJRT_Error *npj_processes_check(const struct npj_processes *p);
 /* Tells the others of n devices, and learns of theirs */
 PJRT_Error *npj_processes_meet(const PJRT_Client_Create_Args *a, struct npj_processes *p,
 			       const struct npj_chips *own, unsigned int n);
-/* How many devices the first processes have */
+/* The number of devices of the first processes */
 unsigned int npj_processes_devices(const struct npj_processes *p, unsigned int before);
 
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "nrt/nrt_sys_trace.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 /* ---- the interface's structs, in its order ---- */
 

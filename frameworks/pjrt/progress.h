@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a compilation tells the user, and whether the user wants it to end (progress.c) */
+/* A compilation's line for the user, and the user's wish that it end (progress.c) */
 #ifndef NPJ_PROGRESS_H
 #define NPJ_PROGRESS_H
 

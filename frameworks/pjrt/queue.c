@@ -27,7 +27,7 @@ struct npj_queue {
 	bool stop;
 };
 
-/* What is next, off the list; NULL: nothing will come any more. With the lock */
+/* The next item, off the list; NULL: nothing will come any more. With the lock */
 static struct work *take(struct npj_queue *q)
 {
 	struct work *w;

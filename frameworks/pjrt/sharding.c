@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* How arrays lie on the devices of a program, as XLA's OpSharding says it in protobuf's bytes */
+/* Places of arrays on the devices of a program, as XLA's OpSharding says it in protobuf's bytes */
 #include <stdlib.h>
 
 #include "executable.h"

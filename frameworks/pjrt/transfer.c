@@ -254,7 +254,7 @@ MANAGER(SetBufferError)
 	return NULL;
 }
 
-/* What a framework says of transfers for its own traces: nothing depends on it. */
+/* A framework's words about transfers for its own traces: nothing depends on them. */
 MANAGER(AddMetadata)
 {
 	NPJ_NEED(a->transfer_manager, "transfer_manager");

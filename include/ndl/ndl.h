@@ -5,7 +5,7 @@
  * libnrt. Functions return 0, or below 0 a negative errno unless they say otherwise; memory is
  * told by handles that name device and chunk.
  *
- * The project's own driver library is another one: libndl, <neuron/ndl.h>.
+ * The project's own driver library is another one: libndl, <neuron/ndlx.h>.
  */
 #ifndef NDL_PUBLIC_H
 #define NDL_PUBLIC_H

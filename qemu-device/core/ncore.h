@@ -23,7 +23,7 @@ struct ncore_chip;
 struct ncore_pool;
 struct ncore_fabric;
 
-/* What a guest did wrong (docs/hardware.md, Guest errors); each is counted per chip */
+/* A guest's errors (docs/hardware.md, Guest errors); each is counted per chip */
 enum ncore_guest_error {
 	NCORE_GE_UNDEFINED, /* the record says nothing and hardware would be unpredictable */
 	NCORE_GE_UNSUPPORTED, /* real hardware has it, this generation does not */

@@ -22,7 +22,7 @@
 
 struct tpb;
 
-/* What an injected fault does to an engine before its next instruction */
+/* Effects of an injected fault on an engine before its next instruction */
 enum tpb_fault { TPB_FAULT_NONE, TPB_FAULT_HANG, TPB_FAULT_SRAM };
 
 /* A transfer that an instruction makes: runs of bytes, as many of the source as of the destination */
@@ -112,7 +112,7 @@ unsigned int tpb_fifo_space(const struct tpb *tpb, unsigned int engine);
 void tpb_fifo_push(struct tpb *tpb, unsigned int engine, const void *words, unsigned int n,
 		   uint64_t time);
 
-/* What memory the core may reach has changed */
+/* Tells a core that the memory that it may reach has changed */
 void tpb_windows_again(struct tpb *t);
 
 /* Semaphores and events; set/inc/dec report overflow and double set themselves (ops->notify) */

@@ -34,10 +34,10 @@ struct tpb_words {
 	struct tpb_past event_past[NEURON_EVENTS_MAX];
 };
 
-/* What an update does. The windows of semaphores to write have this order */
+/* Kinds of updates. The windows of semaphores to write have this order */
 enum tpb_sem_op { TPB_SEM_SET, TPB_SEM_INC, TPB_SEM_DEC };
 
-/* What became of it */
+/* Results of an update */
 enum tpb_change {
 	TPB_SAME, /* it was so, and nothing else was to come */
 	TPB_CHANGED,

@@ -44,7 +44,7 @@ static void neuron_irq_bh(void *opaque)
     neuron_irq_flush(opaque);
 }
 
-/* What an earlier life of the chip raised is nobody's any more */
+/* Interrupts that an earlier life of the chip raised are nobody's any more */
 void neuron_irq_reset(NeuronState *s)
 {
     qatomic_set(&s->irq_raised, 0);

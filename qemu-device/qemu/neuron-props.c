@@ -231,7 +231,7 @@ static void neuron_add_sensor(ObjectClass *oc, const char *name,
     object_class_property_set_description(oc, name, description);
 }
 
-/* What a class has because its generation does: errors of each memory */
+/* Properties of a class by its generation: errors of each memory */
 void neuron_props_class_set_gen(ObjectClass *oc, const struct neuron_gen *gen)
 {
     static const char *const kind[] = { "corrected", "uncorrected" };

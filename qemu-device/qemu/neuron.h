@@ -18,7 +18,8 @@
 #include "compat.h"
 
 #include "ncore.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/firmware.h"
+#include "neuron/hw/pci.h"
 #include "neuron/hw/ext.h"
 
 #define TYPE_NEURON_FABRIC "neuron-fabric"
@@ -57,7 +58,7 @@ typedef struct NeuronBar {
 	MemoryRegion mr;
 } NeuronBar;
 
-/* What sets one chip generation apart */
+/* The differences of one chip generation from another */
 struct NeuronClass {
 	PCIDeviceClass parent_class;
 

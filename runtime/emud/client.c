@@ -174,7 +174,7 @@ int emud_client_channel(struct emud_client *c, uint32_t i)
 	return ret;
 }
 
-/* What the client keeps in its file may wake a thread or keep it from sleeping, not from ending. */
+/* The client's words in its file may wake a thread or keep it from sleeping, not from ending. */
 static void channel_stop(struct emud_channel *ch)
 {
 	const struct timespec step = { 0, STOP_STEP_NS };

@@ -46,7 +46,7 @@ struct emud_client {
 	uint8_t *base; /* of the file */
 	atomic_bool stop; /* its threads shall end */
 	pthread_rwlock_t lock; /* protects dev: calls hold it for reading */
-	ndl_device_t *dev[EMU_MAX_CHIPS]; /* NULL: not open */
+	ndlx_device_t *dev[EMU_MAX_CHIPS]; /* NULL: not open */
 	struct emud_channel channel[WIRE_CHANNELS];
 };
 

@@ -197,7 +197,7 @@ int main(int argc, char **argv)
 	signals = signals_take();
 	if (signals < 0)
 		return complain("signals", strerror(errno));
-	ret = ndl_emu_machine.open(o.instance, &state);
+	ret = ndlx_emu_machine.open(o.instance, &state);
 	if (ret == -EINVAL)
 		return complain(o.instance, getenv("NEURON_EMU_FAULTS") ? "no such instance, or "
 									  "NEURON_EMU_FAULTS has "
@@ -208,6 +208,6 @@ int main(int argc, char **argv)
 	m = state;
 	ret = emu_users_start(m);
 	ret = ret ? complain("the chips' guard", strerror(-ret)) : serve(&o, m, signals);
-	ndl_emu_machine.close(state);
+	ndlx_emu_machine.close(state);
 	return ret;
 }

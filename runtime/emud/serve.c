@@ -20,7 +20,7 @@ static int nop(struct serve *s)
 
 static int open_device(struct emud_client *client, uint8_t index)
 {
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	int ret;
 
 	if (index >= EMU_MAX_CHIPS)
@@ -48,7 +48,7 @@ static int do_open(struct emud_channel *ch, uint8_t index)
 	pthread_rwlock_wrlock(&client->lock);
 	ret = open_device(client, index);
 	if (!ret) {
-		const ndl_device_t *dev = client->dev[index];
+		const ndlx_device_t *dev = client->dev[index];
 
 		out.type = dev->device_type;
 		out.revision = dev->device_revision;
@@ -63,7 +63,7 @@ static int do_open(struct emud_channel *ch, uint8_t index)
 static int do_close(struct emud_channel *ch, uint8_t index)
 {
 	struct emud_client *client = ch->client;
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 
 	if (index >= EMU_MAX_CHIPS)
 		return -ENODEV;
@@ -82,7 +82,7 @@ static int do_close(struct emud_channel *ch, uint8_t index)
 static int links(struct serve *s)
 {
 	bool up[NEURON_PORTS_MAX] = { false };
-	int ret = ndl_emu_machine.links(machine(s), (int)s->arg[0], up);
+	int ret = ndlx_emu_machine.links(machine(s), (int)s->arg[0], up);
 
 	emud_data_out(s, up, sizeof(up));
 	return ret;
@@ -119,8 +119,8 @@ static int bar_read(struct serve *s)
 	if (!fits(s->arg[1], sizeof(*offset)))
 		return -E2BIG;
 	offset = emud_data_copy(s, n * sizeof(*offset));
-	return offset ? ndl_bar_read(s->dev, (unsigned int)s->arg[0], offset,
-				     (uint32_t *)(void *)s->channel->data, n)
+	return offset ? ndlx_bar_read(s->dev, (unsigned int)s->arg[0], offset,
+				      (uint32_t *)(void *)s->channel->data, n)
 		      : -ENOMEM;
 }
 
@@ -132,8 +132,8 @@ static int bar_write(struct serve *s)
 	if (!fits(s->arg[1], sizeof(*offset) + sizeof(uint32_t)))
 		return -E2BIG;
 	offset = emud_data_copy(s, n * (sizeof(*offset) + sizeof(uint32_t)));
-	return offset ? ndl_bar_write(s->dev, (unsigned int)s->arg[0], offset,
-				      (const uint32_t *)(const void *)(offset + n), n)
+	return offset ? ndlx_bar_write(s->dev, (unsigned int)s->arg[0], offset,
+				       (const uint32_t *)(const void *)(offset + n), n)
 		      : -ENOMEM;
 }
 
@@ -145,7 +145,7 @@ static int counters(struct serve *s)
 	if (!fits(s->arg[0], sizeof(*addr)))
 		return -E2BIG;
 	addr = emud_data_copy(s, n * sizeof(*addr));
-	return addr ? ndl_read_hw_counters(s->dev, addr, (uint32_t *)(void *)s->channel->data, n)
+	return addr ? ndlx_read_hw_counters(s->dev, addr, (uint32_t *)(void *)s->channel->data, n)
 		    : -ENOMEM;
 }
 
@@ -158,7 +158,7 @@ static int info(struct serve *s, uint64_t handle, uint64_t *out)
 
 static int alloc(struct serve *s)
 {
-	const struct ndl_mem_params p = {
+	const struct ndlx_mem_params p = {
 		.size = s->arg[0],
 		.align = s->arg[1],
 		.host = s->arg[2],
@@ -167,14 +167,14 @@ static int alloc(struct serve *s)
 		.nc = (uint32_t)s->arg[5],
 		.type = (uint32_t)s->arg[6],
 	};
-	int ret = narrow(s->arg + 2, 5) ? ndl_memory_alloc(s->dev, &p, &s->arg[0]) : -EINVAL;
+	int ret = narrow(s->arg + 2, 5) ? ndlx_memory_alloc(s->dev, &p, &s->arg[0]) : -EINVAL;
 
 	return ret ? ret : info(s, s->arg[0], &s->arg[1]);
 }
 
 static int mem_free(struct serve *s)
 {
-	return ndl_memory_free(s->dev, s->arg[0]);
+	return ndlx_memory_free(s->dev, s->arg[0]);
 }
 
 static int mem_info(struct serve *s)
@@ -193,7 +193,7 @@ static int mem_copy(struct serve *s)
 {
 	if (s->arg[4] > WIRE_PIECE)
 		return -E2BIG;
-	return ndl_memory_copy(s->dev, s->arg[0], s->arg[1], s->arg[2], s->arg[3], s->arg[4]);
+	return ndlx_memory_copy(s->dev, s->arg[0], s->arg[1], s->arg[2], s->arg[3], s->arg[4]);
 }
 
 static int buf_copy(struct serve *s)
@@ -208,7 +208,7 @@ static int mem_set(struct serve *s)
 {
 	if (s->arg[3] > WIRE_PIECE)
 		return -E2BIG;
-	return ndl_memset(s->dev, s->arg[0], s->arg[1], (uint32_t)s->arg[2], s->arg[3]);
+	return ndlx_memset(s->dev, s->arg[0], s->arg[1], (uint32_t)s->arg[2], s->arg[3]);
 }
 
 /* The room is what the client has; what does not fit is counted. */
@@ -224,7 +224,7 @@ static int chunks(struct serve *s)
 	if (!list)
 		return -ENOMEM;
 	memset(list, 0, room * sizeof(*list));
-	ret = ndl_dram_chunks(s->dev, (uint32_t)s->arg[0], list, &n);
+	ret = ndlx_dram_chunks(s->dev, (uint32_t)s->arg[0], list, &n);
 	s->arg[0] = n;
 	emud_data_out(s, list, (n < room ? n : room) * sizeof(*list));
 	return ret;
@@ -234,8 +234,8 @@ static int core_write(struct serve *s)
 {
 	if (s->arg[2] > WIRE_DATA)
 		return -E2BIG;
-	return narrow(s->arg, 1) ? ndl_core_write(s->dev, (uint32_t)s->arg[0], s->arg[1],
-						  s->channel->data, s->arg[2])
+	return narrow(s->arg, 1) ? ndlx_core_write(s->dev, (uint32_t)s->arg[0], s->arg[1],
+						   s->channel->data, s->arg[2])
 				 : -EINVAL;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of serve.c share: a call under way, and its words, data and files */
+/* Declarations of serve.c's parts: a call under way, and its words, data and files */
 #ifndef EMUD_SERVE_H
 #define EMUD_SERVE_H
 
@@ -7,7 +7,7 @@
 
 struct serve {
 	struct emud_channel *channel;
-	ndl_device_t *dev; /* the call's; NULL for a call that needs none */
+	ndlx_device_t *dev; /* the call's; NULL for a call that needs none */
 	uint64_t *arg;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the calls do that are about queues and cores, and what is kept of cores */
+/* Calls about queues and cores, and the server's record of cores */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 static int eng_set(struct serve *s)
 {
 	return narrow(s->arg, 2)
-		       ? ndl_dma_eng_set_state(s->dev, (uint32_t)s->arg[0], (uint32_t)s->arg[1])
+		       ? ndlx_dma_eng_set_state(s->dev, (uint32_t)s->arg[0], (uint32_t)s->arg[1])
 		       : -EINVAL;
 }
 
 static int eng_get(struct serve *s)
 {
 	struct neuron_dma_eng_state state = { 0 };
-	int ret = narrow(s->arg, 1) ? ndl_dma_eng_get_state(s->dev, (uint32_t)s->arg[0], &state)
+	int ret = narrow(s->arg, 1) ? ndlx_dma_eng_get_state(s->dev, (uint32_t)s->arg[0], &state)
 				    : -EINVAL;
 
 	emud_data_out(s, &state, sizeof(state));
@@ -28,26 +28,26 @@ static int eng_get(struct serve *s)
 
 static int queue_init(struct serve *s)
 {
-	const struct ndl_queue_params *p;
+	const struct ndlx_queue_params *p;
 
 	if (s->arg[0] >= NEURON_DMA_QUEUE_INIT_BATCH_MAX)
 		return -E2BIG;
 	p = emud_data_copy(s, s->arg[0] * sizeof(*p));
-	return p ? ndl_dma_queue_init_batch(s->dev, p, (uint32_t)s->arg[0]) : -ENOMEM;
+	return p ? ndlx_dma_queue_init_batch(s->dev, p, (uint32_t)s->arg[0]) : -ENOMEM;
 }
 
 static int queue_release(struct serve *s)
 {
 	return narrow(s->arg, 2)
-		       ? ndl_dma_queue_release(s->dev, (uint32_t)s->arg[0], (uint32_t)s->arg[1])
+		       ? ndlx_dma_queue_release(s->dev, (uint32_t)s->arg[0], (uint32_t)s->arg[1])
 		       : -EINVAL;
 }
 
 static int queue_start(struct serve *s)
 {
 	return narrow(s->arg, 4)
-		       ? ndl_dma_queue_copy_start(s->dev, (uint32_t)s->arg[0], (uint32_t)s->arg[1],
-						  (uint32_t)s->arg[2], (uint32_t)s->arg[3])
+		       ? ndlx_dma_queue_copy_start(s->dev, (uint32_t)s->arg[0], (uint32_t)s->arg[1],
+						   (uint32_t)s->arg[2], (uint32_t)s->arg[3])
 		       : -EINVAL;
 }
 
@@ -55,8 +55,8 @@ static int queue_state(struct serve *s)
 {
 	struct neuron_dma_queue_state state[2] = { 0 };
 	int ret = narrow(s->arg, 2)
-			  ? ndl_dma_queue_get_state(s->dev, (uint32_t)s->arg[0],
-						    (uint32_t)s->arg[1], &state[0], &state[1])
+			  ? ndlx_dma_queue_get_state(s->dev, (uint32_t)s->arg[0],
+						     (uint32_t)s->arg[1], &state[0], &state[1])
 			  : -EINVAL;
 
 	emud_data_out(s, state, sizeof(state));
@@ -70,9 +70,9 @@ static int descs_in(struct serve *s)
 	if (!fits(s->arg[2], NEURON_UDMA_DESC_SIZE))
 		return -E2BIG;
 	descs = emud_data_copy(s, s->arg[2] * NEURON_UDMA_DESC_SIZE);
-	return descs ? ndl_dma_copy_descriptors(s->dev, s->arg[0], descs, s->arg[1],
-						(uint32_t)s->arg[2],
-						(enum neuron_dma_queue_type)s->arg[3])
+	return descs ? ndlx_dma_copy_descriptors(s->dev, s->arg[0], descs, s->arg[1],
+						 (uint32_t)s->arg[2],
+						 (enum neuron_dma_queue_type)s->arg[3])
 		     : -ENOMEM;
 }
 
@@ -80,10 +80,10 @@ static int descs_out(struct serve *s)
 {
 	if (!narrow(s->arg, 5) || !fits(s->arg[4], NEURON_UDMA_DESC_SIZE))
 		return -EFBIG;
-	return ndl_dma_descriptor_copyout(s->dev, (uint32_t)s->arg[0], (uint32_t)s->arg[1],
-					  (enum neuron_dma_queue_type)s->arg[2],
-					  (uint32_t)s->arg[3], (uint32_t)s->arg[4],
-					  s->channel->data);
+	return ndlx_dma_descriptor_copyout(s->dev, (uint32_t)s->arg[0], (uint32_t)s->arg[1],
+					   (enum neuron_dma_queue_type)s->arg[2],
+					   (uint32_t)s->arg[3], (uint32_t)s->arg[4],
+					   s->channel->data);
 }
 
 /* Cores */
@@ -119,13 +119,13 @@ static int event(struct serve *s)
 
 static int nq_init(struct serve *s)
 {
-	const struct ndl_nq_params p = { .nc = (uint32_t)s->arg[0],
-					 .type = (uint32_t)s->arg[1],
-					 .engine = (uint32_t)s->arg[2],
-					 .size = (uint32_t)s->arg[3],
-					 .fresh = s->arg[4] };
+	const struct ndlx_nq_params p = { .nc = (uint32_t)s->arg[0],
+					  .type = (uint32_t)s->arg[1],
+					  .engine = (uint32_t)s->arg[2],
+					  .size = (uint32_t)s->arg[3],
+					  .fresh = s->arg[4] };
 	void *va;
-	int ret = narrow(s->arg, 5) ? ndl_notification_init(s->dev, &p, &va) : -EINVAL;
+	int ret = narrow(s->arg, 5) ? ndlx_notification_init(s->dev, &p, &va) : -EINVAL;
 
 	if (!ret)
 		s->arg[0] = (uint64_t)((uint8_t *)va - s->channel->client->base);
@@ -206,7 +206,7 @@ static int nds_open(struct serve *s)
 	const bool own = !pid || pid == s->channel->client->pid;
 	void *data;
 	size_t size;
-	int fd, ret = own ? ndl_nds_open(s->dev, pid, &data, &size) : 0;
+	int fd, ret = own ? ndlx_nds_open(s->dev, pid, &data, &size) : 0;
 
 	if (!ret) {
 		ret = emu_nds_fd(s->dev, pid, false, &fd);
@@ -215,7 +215,7 @@ static int nds_open(struct serve *s)
 			close(fd);
 		}
 		if (ret && own)
-			ndl_nds_close(s->dev, pid, data, size);
+			ndlx_nds_close(s->dev, pid, data, size);
 	}
 	return ret;
 }
@@ -233,23 +233,23 @@ static int nds_close(struct serve *s)
 {
 	struct emu_chip *chip = emu_chip(s->dev);
 
-	return ndl_nds_close(s->dev, 0, chip->seat[user(s)].nds, NDS_ENTRY_SIZE);
+	return ndlx_nds_close(s->dev, 0, chip->seat[user(s)].nds, NDS_ENTRY_SIZE);
 }
 
 static int crwl(struct serve *s)
 {
 	struct neuron_uuid uuid;
 
-	if (s->arg[0] > NDL_CRWL_WRITER_DOWNGRADE || !narrow(s->arg, 2))
+	if (s->arg[0] > NDLX_CRWL_WRITER_DOWNGRADE || !narrow(s->arg, 2))
 		return -EINVAL;
 	memcpy(&uuid, &s->arg[2], sizeof(uuid));
-	return s->dev->ops->crwl(s->dev, (enum ndl_crwl)s->arg[0], (uint32_t)s->arg[1], &uuid);
+	return s->dev->ops->crwl(s->dev, (enum ndlx_crwl)s->arg[0], (uint32_t)s->arg[1], &uuid);
 }
 
 static int reset(struct serve *s)
 {
 	uint32_t id = 0;
-	int ret = narrow(s->arg, 1) ? ndl_reset_ncs(s->dev, (uint32_t)s->arg[0], &id) : -EINVAL;
+	int ret = narrow(s->arg, 1) ? ndlx_reset_ncs(s->dev, (uint32_t)s->arg[0], &id) : -EINVAL;
 
 	s->arg[0] = id;
 	return ret;
@@ -257,7 +257,7 @@ static int reset(struct serve *s)
 
 static int ready(struct serve *s)
 {
-	int result = 1, ret = ndl_ready_ncs(s->dev, (uint32_t)s->arg[0], &result);
+	int result = 1, ret = ndlx_ready_ncs(s->dev, (uint32_t)s->arg[0], &result);
 
 	s->arg[0] = (uint64_t)(unsigned int)result;
 	return ret;
@@ -266,8 +266,8 @@ static int ready(struct serve *s)
 static int cinit(struct serve *s)
 {
 	uint32_t state = 0;
-	int ret = narrow(s->arg, 2) ? ndl_nc_init_set_state(s->dev, (uint32_t)s->arg[0],
-							    (uint32_t)s->arg[1], &state)
+	int ret = narrow(s->arg, 2) ? ndlx_nc_init_set_state(s->dev, (uint32_t)s->arg[0],
+							     (uint32_t)s->arg[1], &state)
 				    : -E2BIG;
 
 	s->arg[0] = state;
@@ -278,7 +278,7 @@ static int started(struct serve *s)
 {
 	uint64_t count = 0;
 	int ret = narrow(s->arg, 1)
-			  ? ndl_nc_model_started_count(s->dev, (uint32_t)s->arg[0], &count)
+			  ? ndlx_nc_model_started_count(s->dev, (uint32_t)s->arg[0], &count)
 			  : -E2BIG;
 
 	s->arg[0] = count;
@@ -289,7 +289,7 @@ static int apps(struct serve *s)
 {
 	struct neuron_app_info *list;
 	size_t n;
-	int ret = ndl_get_all_apps_info(s->dev, &list, &n, (uint16_t)s->arg[0]);
+	int ret = ndlx_get_all_apps_info(s->dev, &list, &n, (uint16_t)s->arg[0]);
 
 	if (ret)
 		return ret;
@@ -305,7 +305,7 @@ static int print(struct serve *s)
 
 	if (!text)
 		return -ENOMEM;
-	return memchr(text, '\0', NEURON_PRINTK_MAX) ? ndl_printk(s->dev, text) : -EFAULT;
+	return memchr(text, '\0', NEURON_PRINTK_MAX) ? ndlx_printk(s->dev, text) : -EFAULT;
 }
 
 const struct emud_op emud_chip_ops[WIRE_OPS] = {

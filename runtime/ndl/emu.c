@@ -9,7 +9,7 @@
 
 #include "instance.h"
 
-const char *ndl_machine_name(unsigned int i)
+const char *ndlx_machine_name(unsigned int i)
 {
 	return i < neuron_instances_count ? neuron_instances[i].name : NULL;
 }
@@ -90,7 +90,7 @@ static int machine_available(void *state, int *indexes, int size)
 	return n;
 }
 
-static int machine_bdf(void *state, int index, struct ndl_bdf *bdf)
+static int machine_bdf(void *state, int index, struct ndlx_bdf *bdf)
 {
 	const struct neuron_instance_chip *chip;
 	struct emu_machine *m = state;
@@ -98,7 +98,7 @@ static int machine_bdf(void *state, int index, struct ndl_bdf *bdf)
 	if (index < 0 || index >= m->nchips)
 		return -ENODEV;
 	chip = &m->instance->chip[index];
-	*bdf = (struct ndl_bdf){ .bus = chip->bus, .slot = chip->slot, .func = chip->function };
+	*bdf = (struct ndlx_bdf){ .bus = chip->bus, .slot = chip->slot, .func = chip->function };
 	return 0;
 }
 
@@ -253,7 +253,7 @@ static void seat_leave(struct emu_chip *chip, uint8_t user)
 	pthread_mutex_unlock(&chip->open_lock);
 }
 
-int emu_device_open(struct emu_machine *m, int index, uint8_t user, ndl_device_t *dev)
+int emu_device_open(struct emu_machine *m, int index, uint8_t user, ndlx_device_t *dev)
 {
 	unsigned int id[NEURON_PORTS_MAX], port[NEURON_PORTS_MAX];
 	struct emu_device *priv;
@@ -291,13 +291,13 @@ int emu_device_open(struct emu_machine *m, int index, uint8_t user, ndl_device_t
 	return n;
 }
 
-static int device_open(void *state, int index, const ndl_device_init_param_t *params,
-		       ndl_device_t *dev)
+static int device_open(void *state, int index, const ndlx_device_init_param_t *params,
+		       ndlx_device_t *dev)
 {
 	return emu_device_open(state, index, EMU_OWN, dev);
 }
 
-static int device_close(ndl_device_t *dev)
+static int device_close(ndlx_device_t *dev)
 {
 	seat_leave(emu_chip(dev), emu_user(dev));
 	free(dev->priv);
@@ -310,12 +310,12 @@ static int bar_check(const struct neuron_gen *gen, unsigned int bar, const uint6
 	if (bar != gen->bar_regs && bar != gen->bar_cores)
 		return -EINVAL;
 	for (uint32_t i = 0; i < count; i++)
-		if (offset[i] % 4 || !ndl_range_ok(offset[i], 4, gen->bar_size[bar]))
+		if (offset[i] % 4 || !ndlx_range_ok(offset[i], 4, gen->bar_size[bar]))
 			return -EINVAL;
 	return 0;
 }
 
-static int bar_read(ndl_device_t *dev, unsigned int bar, const uint64_t *offset, uint32_t *data,
+static int bar_read(ndlx_device_t *dev, unsigned int bar, const uint64_t *offset, uint32_t *data,
 		    uint32_t count)
 {
 	int ret = bar_check(dev->gen, bar, offset, count);
@@ -373,7 +373,7 @@ static bool bar_head(const struct neuron_gen *gen, unsigned int bar, uint64_t of
 	return false;
 }
 
-static int bar_claim(ndl_device_t *dev, unsigned int bar, uint64_t offset)
+static int bar_claim(ndlx_device_t *dev, unsigned int bar, uint64_t offset)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	int nc = bar_core(dev->gen, bar, offset), ret;
@@ -388,7 +388,7 @@ static int bar_claim(ndl_device_t *dev, unsigned int bar, uint64_t offset)
 	return ret;
 }
 
-static int bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
+static int bar_write(ndlx_device_t *dev, unsigned int bar, const uint64_t *offset,
 		     const uint32_t *data, uint32_t count)
 {
 	struct emu_chip *chip = emu_chip(dev);
@@ -401,7 +401,8 @@ static int bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset
 	return ret;
 }
 
-static int read_hw_counters(ndl_device_t *dev, const uint64_t *addr, uint32_t *data, uint32_t count)
+static int read_hw_counters(ndlx_device_t *dev, const uint64_t *addr, uint32_t *data,
+			    uint32_t count)
 {
 	int ret = emu_reg_check(emu_chip(dev), emu_user(dev), addr, count);
 
@@ -420,7 +421,7 @@ static bool others_use(struct emu_chip *chip, uint8_t user, uint32_t nc_map)
 	return used;
 }
 
-static int reset(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id)
+static int reset(ndlx_device_t *dev, uint32_t nc_map, uint32_t *request_id)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	int ret;
@@ -438,26 +439,26 @@ static int reset(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id)
 	return 0;
 }
 
-static int ready(ndl_device_t *dev, uint32_t request_id, int *result)
+static int ready(ndlx_device_t *dev, uint32_t request_id, int *result)
 {
 	*result = request_id == 1 ? (int)emu_chip(dev)->seat[emu_user(dev)].reset_result : 1;
 	return 0;
 }
 
-static int emu_printk(ndl_device_t *dev, const char *text)
+static int emu_printk(ndlx_device_t *dev, const char *text)
 {
 	size_t n = strlen(text) + 1;
 
 	return n > NEURON_PRINTK_MAX ? -EFAULT : 0; /* a chip in this process has no kernel log */
 }
 
-static int queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx)
+static int queue_start(ndlx_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx)
 {
 	emu_doorbell(emu_chip(dev));
 	return device_gone(dev) ?: emu_queue_start(dev, eng, qid, tx, rx);
 }
 
-const struct ndl_ops emu_ops = {
+const struct ndlx_ops emu_ops = {
 	.close = device_close,
 	.bar_read = bar_read,
 	.bar_write = bar_write,
@@ -495,8 +496,8 @@ const struct ndl_ops emu_ops = {
 	.wait_work = emu_wait_work,
 	.wait_leave = emu_wait_leave,
 	.wait_close = emu_wait_close,
-	.nds_open = emu_nds_open,
-	.nds_close = emu_nds_close,
+	.datastore_open = emu_nds_open,
+	.datastore_close = emu_nds_close,
 	.crwl = emu_crwl,
 	.reset = reset,
 	.ready = ready,
@@ -511,7 +512,7 @@ static void machine_forked(void *state)
 {
 }
 
-const struct ndl_machine_ops ndl_emu_machine = {
+const struct ndlx_machine_ops ndlx_emu_machine = {
 	.open = machine_open,
 	.close = machine_close,
 	.available = machine_available,

@@ -12,8 +12,8 @@
  * pools, queues, owners, locks and states of cores), chip.fwio (the mailbox), host.lock (pins),
  * host.pool_lock. The core library's callbacks take host.lock or irq.lock only.
  */
-#ifndef NDL_EMU_H
-#define NDL_EMU_H
+#ifndef NDLX_EMU_H
+#define NDLX_EMU_H
 
 #include <pthread.h>
 
@@ -27,7 +27,7 @@
 #define EMU_USER_FILES 1024u /* of a chip */
 #define EMU_USER_HANDLES 65536u
 #define EMU_HANDLES (EMU_USER_HANDLES * NEURON_MAX_PROCESS_PER_DEVICE)
-#define EMU_STAGING_SIZE NDL_ZEROCOPY_MIN
+#define EMU_STAGING_SIZE NDLX_ZEROCOPY_MIN
 #define EMU_PINS 256
 #define EMU_OWN NEURON_GUARD_HOST /* the user whose process has the chips; the others: 1 to 254 */
 #define EMU_USERS (EMU_OWN + 1)
@@ -64,7 +64,7 @@ struct emu_host {
 };
 int emu_host_init(struct emu_host *host);
 void emu_host_fini(struct emu_host *host);
-/* Where a user's arena lies among host physical addresses */
+/* The place of a user's arena among host physical addresses */
 uint64_t emu_host_base(unsigned int user);
 /* Makes a file a user's arena, whose first bytes are kept out of its pool; and takes it away. */
 int emu_host_lend(struct emu_host *host, unsigned int user, int fd, uint64_t size, uint64_t kept);
@@ -92,8 +92,8 @@ struct emu_chunk {
 	bool moved; /* pages of other chunks were put there, which the host counts one by one */
 	unsigned int queues; /* rings in use */
 	bool freed; /* its owner freed it while a queue still has it */
-	/* has descriptors into the PE FIFO: starting it counts as starting a model */
-	bool feeds_pe;
+	/* a bit for each core whose PE FIFO its descriptors feed: starting it starts a model there */
+	uint32_t models;
 };
 
 struct emu_core {
@@ -126,7 +126,7 @@ struct emu_nq {
 	uint32_t size;
 };
 
-/* What one user has of one chip beside what lies in the tables */
+/* One user's state of one chip beside what lies in the tables */
 struct emu_seat {
 	unsigned int opens;
 	void *nds;
@@ -152,7 +152,7 @@ struct emu_chip {
 		struct emu_bell *bell[NEURON_CORES_MAX]; /* of the core's owner; may be NULL */
 	} irq;
 	struct emu_core nc[NEURON_CORES_MAX];
-	struct emu_pool pool[NEURON_MEMORIES_MAX][NDL_REGIONS];
+	struct emu_pool pool[NEURON_MEMORIES_MAX][NDLX_REGIONS];
 	struct emu_chunk *chunk; /* indexed by handle; 0 is no handle */
 	uint32_t chunks, free_handle; /* free handles are chained through nc */
 	struct emu_queue (*queue)[NEURON_DMA_QUEUES_PER_ENG]; /* of each DMA engine */
@@ -198,7 +198,7 @@ struct emu_device {
 };
 
 /* emu.c */
-int emu_device_open(struct emu_machine *m, int index, uint8_t user, ndl_device_t *dev);
+int emu_device_open(struct emu_machine *m, int index, uint8_t user, ndlx_device_t *dev);
 
 /* emu_user.c */
 struct emu_user_config {
@@ -211,7 +211,7 @@ struct emu_user_config {
 int emu_users_start(struct emu_machine *m);
 /* 0 and its number, -EBUSY: there are too many, or -errno */
 int emu_user_new(struct emu_machine *m, const struct emu_user_config *config, uint8_t *user);
-/* What the user's threads wait for comes to an end. */
+/* Ends whatever the user's threads wait for. */
 void emu_user_interrupt(struct emu_machine *m, uint8_t user);
 /* Takes everything back; no thread works for the user any more. */
 void emu_user_end(struct emu_machine *m, uint8_t user);
@@ -220,9 +220,9 @@ int emu_mark(struct emu_machine *m, uint8_t user, uint32_t count, uint32_t start
 int emu_unmark(struct emu_machine *m, uint8_t user, uint32_t first, uint32_t count);
 int emu_claim(struct emu_chip *chip, uint8_t user, unsigned int nc); /* with the lock held */
 void emu_unclaim(struct emu_chip *chip, unsigned int nc); /* with the lock held */
-/* What a core keeps in its memories is for its owner alone to read, who becomes whoever is first. */
+/* A core's memories are for its owner alone to read, who becomes whoever is first. */
 int emu_reg_check(struct emu_chip *chip, uint8_t user, const uint64_t *addr, unsigned int n);
-/* What the guard lets a queue reach: what is the user's */
+/* The memory that the guard lets a queue reach: the user's */
 void emu_guard_queue(struct emu_chip *chip, uint32_t eng, uint32_t qid, uint8_t user);
 
 /* emu_fault.c */
@@ -230,17 +230,17 @@ int emu_fault(struct emu_chip *chip, const char *fault, size_t len);
 int emu_faults_from_environment(struct emu_machine *m);
 void emu_doorbell(struct emu_chip *chip); /* before each: one of them may find the chip gone */
 
-static inline struct emu_chip *emu_chip(const ndl_device_t *dev)
+static inline struct emu_chip *emu_chip(const ndlx_device_t *dev)
 {
 	return ((const struct emu_device *)dev->priv)->chip;
 }
 
-static inline uint8_t emu_user(const ndl_device_t *dev)
+static inline uint8_t emu_user(const ndlx_device_t *dev)
 {
 	return ((const struct emu_device *)dev->priv)->user;
 }
 
-extern const struct ndl_ops emu_ops;
+extern const struct ndlx_ops emu_ops;
 
 /* emu_chip.c */
 int emu_chip_init(struct emu_chip *chip, struct emu_machine *machine, int index);
@@ -267,43 +267,44 @@ struct emu_chunk *emu_chunk_get(struct emu_chip *chip, uint64_t handle); /* whos
  * Gives a chunk of device memory a file of its own, for its owner to map; the chips rest meanwhile.
  * The descriptor is the chunk's.
  */
-int emu_mem_share(ndl_device_t *dev, uint64_t handle, int *fd);
+int emu_mem_share(ndlx_device_t *dev, uint64_t handle, int *fd);
 /* A file of memory, zeroed, whose size stays as it is, whoever gets it; -errno */
 int emu_file_new(const char *name, uint64_t size);
 void emu_chunk_hold(struct emu_chip *chip, uint64_t handle, bool hold); /* with the lock held */
-int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle);
-int emu_mem_free(ndl_device_t *dev, uint64_t handle);
-int emu_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size);
-int emu_mem_map(ndl_device_t *dev, uint64_t handle, void **va);
-int emu_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va);
-int emu_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
+int emu_mem_alloc(ndlx_device_t *dev, const struct ndlx_mem_params *p, uint64_t *handle);
+int emu_mem_free(ndlx_device_t *dev, uint64_t handle);
+int emu_mem_info(ndlx_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size);
+int emu_mem_map(ndlx_device_t *dev, uint64_t handle, void **va);
+int emu_mem_unmap(ndlx_device_t *dev, uint64_t handle, void *va);
+int emu_block_map(ndlx_device_t *dev, enum neuron_mmap_block block, uint32_t id,
 		  enum neuron_mmap_resource resource, void **va, uint64_t *size);
-int emu_dram_chunks(ndl_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
+int emu_dram_chunks(ndlx_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
 		    uint32_t *count);
-int emu_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd);
+int emu_dmabuf_fd(ndlx_device_t *dev, uint64_t va, uint64_t size, int *fd);
 
 /* emu_copy.c */
-int emu_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+int emu_mem_copy(ndlx_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 		 uint64_t dst_offset, uint64_t size);
-int emu_mem_move(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+int emu_mem_move(ndlx_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 		 uint64_t dst_offset, uint64_t size);
-int emu_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
+int emu_buf_copy(ndlx_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
 		 bool to_device, bool zerocopy);
-int emu_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
+int emu_core_write(ndlx_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
 		   uint64_t size);
-int emu_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value, uint64_t size);
+int emu_mem_set(ndlx_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
+		uint64_t size);
 
 /* emu_queue.c */
-int emu_eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state);
-int emu_eng_get_state(ndl_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state);
-int emu_queue_init(ndl_device_t *dev, const struct ndl_queue_params *p, uint32_t count);
-int emu_queue_release(ndl_device_t *dev, uint32_t eng, uint32_t qid);
-int emu_queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx);
-int emu_queue_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
+int emu_eng_set_state(ndlx_device_t *dev, uint32_t eng, uint32_t state);
+int emu_eng_get_state(ndlx_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state);
+int emu_queue_init(ndlx_device_t *dev, const struct ndlx_queue_params *p, uint32_t count);
+int emu_queue_release(ndlx_device_t *dev, uint32_t eng, uint32_t qid);
+int emu_queue_start(ndlx_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx);
+int emu_queue_state(ndlx_device_t *dev, uint32_t eng, uint32_t qid,
 		    struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx);
-int emu_copy_descs(ndl_device_t *dev, uint64_t handle, const void *descs, uint64_t offset,
+int emu_copy_descs(ndlx_device_t *dev, uint64_t handle, const void *descs, uint64_t offset,
 		   uint32_t count, enum neuron_dma_queue_type type);
-int emu_descs_out(ndl_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_dma_queue_type type,
+int emu_descs_out(ndlx_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_dma_queue_type type,
 		  uint32_t start, uint32_t count, void *descs);
 void emu_queues_stop(struct emu_chip *chip, uint8_t user);
 
@@ -313,30 +314,30 @@ void emu_irq(void *opaque, unsigned int vector);
 uint32_t emu_entries(struct emu_chip *chip, unsigned int nc); /* of notification queues, so far */
 /* Has the chip raise the core's vector when it has another number of entries. */
 void emu_arm(struct emu_chip *chip, unsigned int nc, uint32_t seen);
-int emu_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter);
-int emu_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter);
-int emu_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us);
-void emu_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter);
-void emu_wait_lend(ndl_device_t *dev, struct ndl_waiter *waiter);
-bool emu_wait_work(ndl_device_t *dev, struct ndl_waiter *waiter);
-void emu_wait_leave(ndl_device_t *dev, struct ndl_waiter *waiter);
-void emu_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter);
+int emu_wait_open(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+int emu_wait_look(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+int emu_wait(ndlx_device_t *dev, struct ndlx_waiter *waiter, uint64_t timeout_us);
+void emu_wait_wake(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+void emu_wait_lend(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+bool emu_wait_work(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+void emu_wait_leave(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+void emu_wait_close(ndlx_device_t *dev, struct ndlx_waiter *waiter);
 
 /* emu_core.c */
-int emu_semaphore(ndl_device_t *dev, enum neuron_sem_access op, uint32_t nc, uint32_t index,
+int emu_semaphore(ndlx_device_t *dev, enum neuron_sem_access op, uint32_t nc, uint32_t index,
 		  uint32_t *value);
-int emu_event(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value);
-int emu_nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va);
-int emu_nq_destroy(ndl_device_t *dev, void *va);
+int emu_event(ndlx_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value);
+int emu_nq_init(ndlx_device_t *dev, const struct ndlx_nq_params *p, void **va);
+int emu_nq_destroy(ndlx_device_t *dev, void *va);
 void emu_nq_drop(struct emu_chip *chip, uint32_t nc_map); /* with the lock held */
-int emu_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size);
-int emu_nds_close(ndl_device_t *dev, int pid, void *data, size_t size);
+int emu_nds_open(ndlx_device_t *dev, int pid, void **data, size_t *size);
+int emu_nds_close(ndlx_device_t *dev, int pid, void *data, size_t size);
 /* Another descriptor of a served user's datastore, which is the caller's to close */
-int emu_nds_fd(ndl_device_t *dev, int pid, bool seal, int *fd);
+int emu_nds_fd(ndlx_device_t *dev, int pid, bool seal, int *fd);
 void emu_nds_drop(struct emu_chip *chip, uint8_t user);
-int emu_crwl(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc, const struct neuron_uuid *uuid);
-int emu_cinit(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state);
-int emu_started_count(ndl_device_t *dev, uint32_t nc, uint64_t *count);
-int emu_apps(ndl_device_t *dev, struct neuron_app_info **info, size_t *count, uint16_t flags);
+int emu_crwl(ndlx_device_t *dev, enum ndlx_crwl op, uint32_t nc, const struct neuron_uuid *uuid);
+int emu_cinit(ndlx_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state);
+int emu_started_count(ndlx_device_t *dev, uint32_t nc, uint64_t *count);
+int emu_apps(ndlx_device_t *dev, struct neuron_app_info **info, size_t *count, uint16_t flags);
 
 #endif

@@ -3,8 +3,8 @@
  * Words in memory that processes share, on which they sleep, and a bell: what rings for a process
  * whose core has something to say (emu_wait.c)
  */
-#ifndef NDL_EMU_BELL_H
-#define NDL_EMU_BELL_H
+#ifndef NDLX_EMU_BELL_H
+#define NDLX_EMU_BELL_H
 
 #include <limits.h>
 #include <linux/futex.h>

@@ -106,7 +106,7 @@ static int h2t_run(struct emu_core *core, uint64_t src, uint64_t dst, uint64_t l
  * Copies the chunk's place, and holds the chunk: memory that its owner frees meanwhile is nobody
  * else's before the copy is over. Returns 0, or -errno for a bad handle or range.
  */
-static int chunk_at(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint64_t size,
+static int chunk_at(ndlx_device_t *dev, uint64_t handle, uint64_t offset, uint64_t size,
 		    struct emu_chunk *out)
 {
 	struct emu_chip *chip = emu_chip(dev);
@@ -115,7 +115,7 @@ static int chunk_at(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint64_
 
 	pthread_mutex_lock(&chip->lock);
 	c = emu_chunk_find(chip, emu_user(dev), handle, &ret);
-	if (c && !ndl_range_ok(offset, size, c->size))
+	if (c && !ndlx_range_ok(offset, size, c->size))
 		ret = -EINVAL;
 	if (!ret) {
 		*out = *c;
@@ -175,7 +175,7 @@ static bool can_move(const struct emu_chunk *from, const struct emu_chunk *to, u
 }
 
 /* move: the source may give its pages away, then 1 is returned */
-static int between(ndl_device_t *dev, const uint64_t handle[2], const uint64_t offset[2],
+static int between(ndlx_device_t *dev, const uint64_t handle[2], const uint64_t offset[2],
 		   uint64_t size, bool move)
 {
 	struct emu_chip *chip = emu_chip(dev);
@@ -203,7 +203,7 @@ static int between(ndl_device_t *dev, const uint64_t handle[2], const uint64_t o
 	return ret;
 }
 
-int emu_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+int emu_mem_copy(ndlx_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 		 uint64_t dst_offset, uint64_t size)
 {
 	const uint64_t handle[2] = { src, dst }, offset[2] = { src_offset, dst_offset };
@@ -211,7 +211,7 @@ int emu_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_off
 	return between(dev, handle, offset, size, false);
 }
 
-int emu_mem_move(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+int emu_mem_move(ndlx_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 		 uint64_t dst_offset, uint64_t size)
 {
 	const uint64_t handle[2] = { src, dst }, offset[2] = { src_offset, dst_offset };
@@ -260,7 +260,7 @@ static int copy_staged(struct emu_core *core, const struct emu_chunk *c, uint8_t
 	return ret;
 }
 
-static int copy_by_ring(ndl_device_t *dev, const struct emu_chunk *c, void *buf, uint64_t size,
+static int copy_by_ring(ndlx_device_t *dev, const struct emu_chunk *c, void *buf, uint64_t size,
 			bool to_device, bool zerocopy)
 {
 	struct emu_chip *chip = emu_chip(dev);
@@ -279,7 +279,7 @@ static int copy_by_ring(ndl_device_t *dev, const struct emu_chunk *c, void *buf,
 	return ret;
 }
 
-int emu_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
+int emu_buf_copy(ndlx_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
 		 bool to_device, bool zerocopy)
 {
 	struct emu_chunk c;
@@ -295,7 +295,8 @@ int emu_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset,
 	return ret;
 }
 
-int emu_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf, uint64_t size)
+int emu_core_write(ndlx_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
+		   uint64_t size)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk window = { .addr = address };
@@ -331,7 +332,7 @@ static int set_by_ring(struct emu_core *core, const struct emu_chunk *c, uint32_
 	return ret;
 }
 
-int emu_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value, uint64_t size)
+int emu_mem_set(ndlx_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value, uint64_t size)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk c;

@@ -24,7 +24,7 @@ static int core_check(const struct emu_chip *chip, uint32_t nc, uint32_t index, 
 	return index >= limit ? -EINVAL : 0;
 }
 
-int emu_semaphore(ndl_device_t *dev, enum neuron_sem_access op, uint32_t nc, uint32_t index,
+int emu_semaphore(ndlx_device_t *dev, enum neuron_sem_access op, uint32_t nc, uint32_t index,
 		  uint32_t *value)
 {
 	struct emu_chip *chip = emu_chip(dev);
@@ -46,7 +46,7 @@ int emu_semaphore(ndl_device_t *dev, enum neuron_sem_access op, uint32_t nc, uin
 	return ret;
 }
 
-int emu_event(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value)
+int emu_event(ndlx_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	int ret = core_check(chip, nc, index, chip->gen->target->events);
@@ -92,7 +92,7 @@ void emu_nq_drop(struct emu_chip *chip, uint32_t nc_map)
 }
 
 /* The lock is held. */
-static int nq_make(struct emu_chip *chip, uint8_t user, const struct ndl_nq_params *p)
+static int nq_make(struct emu_chip *chip, uint8_t user, const struct ndlx_nq_params *p)
 {
 	struct emu_nq *nq = &chip->nq[p->nc][p->type][p->engine];
 	uint64_t size = p->size < EMU_PAGE ? EMU_PAGE : p->size;
@@ -111,7 +111,7 @@ static int nq_make(struct emu_chip *chip, uint8_t user, const struct ndl_nq_para
 	return ret;
 }
 
-int emu_nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va)
+int emu_nq_init(ndlx_device_t *dev, const struct ndlx_nq_params *p, void **va)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	uint64_t regs;
@@ -129,7 +129,7 @@ int emu_nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va)
 	return ret;
 }
 
-int emu_nq_destroy(ndl_device_t *dev, void *va)
+int emu_nq_destroy(ndlx_device_t *dev, void *va)
 {
 	/* the queue lives as long as the device, and its mapping is the arena */
 	return va ? 0 : -EINVAL;
@@ -182,7 +182,7 @@ static void nds_free(struct emu_seat *seat, uint8_t user)
 	seat->nds_users = 0;
 }
 
-int emu_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size)
+int emu_nds_open(ndlx_device_t *dev, int pid, void **data, size_t *size)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_seat *seat, *mine = &chip->seat[emu_user(dev)];
@@ -208,7 +208,7 @@ int emu_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size)
  * Its owner maps it to write, and has it sealed then: nobody can after that. Until then others have
  * not seen it.
  */
-int emu_nds_fd(ndl_device_t *dev, int pid, bool seal, int *fd)
+int emu_nds_fd(ndlx_device_t *dev, int pid, bool seal, int *fd)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_seat *seat;
@@ -231,7 +231,7 @@ int emu_nds_fd(ndl_device_t *dev, int pid, bool seal, int *fd)
 	return ret;
 }
 
-int emu_nds_close(ndl_device_t *dev, int pid, void *data, size_t size)
+int emu_nds_close(ndlx_device_t *dev, int pid, void *data, size_t size)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_seat *seat = &chip->seat[emu_user(dev)];
@@ -264,27 +264,27 @@ static bool mine(const struct emu_core *c, uint8_t user, const struct neuron_uui
 }
 
 /* Returns -EAGAIN if the caller has to wait. */
-static int crwl_try(struct emu_core *c, uint8_t user, enum ndl_crwl op,
+static int crwl_try(struct emu_core *c, uint8_t user, enum ndlx_crwl op,
 		    const struct neuron_uuid *uuid)
 {
 	bool known = mine(c, user, uuid);
 
 	switch (op) {
-	case NDL_CRWL_READER_ENTER:
+	case NDLX_CRWL_READER_ENTER:
 		if (c->writer)
 			return -EAGAIN;
 		if (!known)
 			return -ENOENT;
 		c->readers++;
 		return 0;
-	case NDL_CRWL_READER_EXIT:
+	case NDLX_CRWL_READER_EXIT:
 		if (!known)
 			return -ENOENT;
 		if (!c->readers)
 			return -EINVAL;
 		c->readers--;
 		return 0;
-	case NDL_CRWL_WRITER_ENTER:
+	case NDLX_CRWL_WRITER_ENTER:
 		if (c->writer || c->readers)
 			return -EAGAIN;
 		c->writer = true;
@@ -302,17 +302,17 @@ static int crwl_try(struct emu_core *c, uint8_t user, enum ndl_crwl op,
 	}
 }
 
-static bool interrupted(const ndl_device_t *dev)
+static bool interrupted(const ndlx_device_t *dev)
 {
 	return __atomic_load_n(&emu_chip(dev)->machine->user[emu_user(dev)].ending,
 			       __ATOMIC_RELAXED);
 }
 
-int emu_crwl(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc, const struct neuron_uuid *uuid)
+int emu_crwl(ndlx_device_t *dev, enum ndlx_crwl op, uint32_t nc, const struct neuron_uuid *uuid)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct timespec step = { 0, WAIT_STEP_NS };
-	int64_t left = op == NDL_CRWL_WRITER_ENTER ? WRITER_WAIT_NS : READER_WAIT_NS;
+	int64_t left = op == NDLX_CRWL_WRITER_ENTER ? WRITER_WAIT_NS : READER_WAIT_NS;
 	int ret;
 
 	if (nc >= chip->gen->cores)
@@ -346,7 +346,7 @@ static int cinit_try(struct emu_core *c, uint8_t user, uint32_t state, uint32_t 
 	return ret;
 }
 
-int emu_cinit(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state)
+int emu_cinit(ndlx_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct timespec step = { 0, WAIT_STEP_NS };
@@ -365,7 +365,7 @@ int emu_cinit(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_stat
 	}
 }
 
-int emu_started_count(ndl_device_t *dev, uint32_t nc, uint64_t *count)
+int emu_started_count(ndlx_device_t *dev, uint32_t nc, uint64_t *count)
 {
 	struct emu_chip *chip = emu_chip(dev);
 
@@ -397,7 +397,7 @@ static void app_fill(const struct emu_chip *chip, uint8_t user, uint16_t flags,
 				chip->chunk[h].size;
 }
 
-int emu_apps(ndl_device_t *dev, struct neuron_app_info **info, size_t *count, uint16_t flags)
+int emu_apps(ndlx_device_t *dev, struct neuron_app_info **info, size_t *count, uint16_t flags)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct neuron_app_info *app = calloc(NEURON_MAX_PROCESS_PER_DEVICE, sizeof(*app));

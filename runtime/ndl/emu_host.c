@@ -252,7 +252,7 @@ bool emu_host_has(struct emu_host *host, unsigned int user, const void *ptr, uin
 	uint64_t off = (uintptr_t)ptr - (uintptr_t)arena->base;
 
 	*addr = emu_host_base(user) + off;
-	return user != EMU_OWN && ndl_range_ok(off, len, arena->size);
+	return user != EMU_OWN && ndlx_range_ok(off, len, arena->size);
 }
 
 int emu_host_pin(struct emu_host *host, void *ptr, uint64_t len, uint64_t *addr)
@@ -290,18 +290,18 @@ static uint8_t *host_ptr(struct emu_host *host, uint64_t addr, uint64_t len)
 
 	if (addr < USER_BASE) {
 		off = addr - ARENA_BASE;
-		return ndl_range_ok(off, len, own->size) ? own->base + off : NULL;
+		return ndlx_range_ok(off, len, own->size) ? own->base + off : NULL;
 	}
 	if (addr < PIN_BASE) {
 		slot = (addr - USER_BASE) / EMU_USER_SPACE;
 		off = (addr - USER_BASE) % EMU_USER_SPACE;
 		base = slot < EMU_OWN ? __atomic_load_n(&host->arena[slot].base, __ATOMIC_ACQUIRE)
 				      : NULL;
-		return base && ndl_range_ok(off, len, EMU_USER_SPACE) ? base + off : NULL;
+		return base && ndlx_range_ok(off, len, EMU_USER_SPACE) ? base + off : NULL;
 	}
 	slot = (addr - PIN_BASE) >> PIN_SHIFT;
 	off = addr & ((1ull << PIN_SHIFT) - 1);
-	if (slot >= EMU_PINS || !ndl_range_ok(off, len, host->pin[slot].len))
+	if (slot >= EMU_PINS || !ndlx_range_ok(off, len, host->pin[slot].len))
 		return NULL;
 	return host->pin[slot].ptr + off;
 }
@@ -341,5 +341,5 @@ int emu_host_rw(struct emu_host *host, uint64_t addr, void *buf, uint64_t len, b
 
 bool emu_host_valid(struct emu_host *host, unsigned int user, uint64_t addr, uint64_t len)
 {
-	return ndl_range_ok(addr - emu_host_base(user), len, host->arena[user].size);
+	return ndlx_range_ok(addr - emu_host_base(user), len, host->arena[user].size);
 }

@@ -14,7 +14,7 @@ int emu_mem_init(struct emu_chip *chip)
 	if (!chip->chunk)
 		return -ENOMEM;
 	for (unsigned int c = 0; c < chip->gen->memories; c++)
-		for (unsigned int r = 0; r < NDL_REGIONS; r++)
+		for (unsigned int r = 0; r < NDLX_REGIONS; r++)
 			if (emu_pool_init(&chip->pool[c][r], region_size(chip->gen)))
 				return -ENOMEM;
 	return 0;
@@ -23,7 +23,7 @@ int emu_mem_init(struct emu_chip *chip)
 void emu_mem_fini(struct emu_chip *chip)
 {
 	for (unsigned int c = 0; c < chip->gen->memories; c++)
-		for (unsigned int r = 0; r < NDL_REGIONS; r++)
+		for (unsigned int r = 0; r < NDLX_REGIONS; r++)
 			emu_pool_fini(&chip->pool[c][r]);
 	free(chip->chunk);
 }
@@ -111,7 +111,7 @@ static void unplace(struct emu_chip *chip, struct emu_chunk *c)
 	emu_pool_free(&chip->pool[c->channel][c->region], start, c->size);
 }
 
-static int params_check(const struct neuron_gen *gen, const struct ndl_mem_params *p)
+static int params_check(const struct neuron_gen *gen, const struct ndlx_mem_params *p)
 {
 	if (!p->size)
 		return -ENOMEM;
@@ -121,7 +121,7 @@ static int params_check(const struct neuron_gen *gen, const struct ndl_mem_param
 		return -EINVAL;
 	if (p->host)
 		return p->align ? -EINVAL : 0;
-	if (p->channel >= gen->memories || p->region >= NDL_REGIONS)
+	if (p->channel >= gen->memories || p->region >= NDLX_REGIONS)
 		return -EINVAL;
 	return p->align & (p->align - 1) || p->align > INT32_MAX ? -EINVAL : 0;
 }
@@ -156,7 +156,7 @@ static void chunk_put(struct emu_chip *chip, uint32_t h)
 	handle_give(chip, h, chip->chunk[h].user);
 }
 
-int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle)
+int emu_mem_alloc(ndlx_device_t *dev, const struct ndlx_mem_params *p, uint64_t *handle)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk c = {
@@ -189,7 +189,7 @@ int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *h
 	return ret;
 }
 
-int emu_mem_free(ndl_device_t *dev, uint64_t handle)
+int emu_mem_free(ndlx_device_t *dev, uint64_t handle)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk *c;
@@ -244,7 +244,7 @@ void emu_mem_free_all(struct emu_chip *chip, uint8_t user)
 	pthread_mutex_unlock(&chip->lock);
 }
 
-int emu_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size)
+int emu_mem_info(ndlx_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk *c;
@@ -260,7 +260,7 @@ int emu_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *siz
 	return ret;
 }
 
-int emu_mem_map(ndl_device_t *dev, uint64_t handle, void **va)
+int emu_mem_map(ndlx_device_t *dev, uint64_t handle, void **va)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk *c;
@@ -274,7 +274,7 @@ int emu_mem_map(ndl_device_t *dev, uint64_t handle, void **va)
 	return ret;
 }
 
-int emu_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
+int emu_mem_unmap(ndlx_device_t *dev, uint64_t handle, void *va)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk *c;
@@ -289,7 +289,7 @@ int emu_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
 }
 
 /* Maps a block where a generation has views of its memories, and refuses it as the module does */
-int emu_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t channel,
+int emu_block_map(ndlx_device_t *dev, enum neuron_mmap_block block, uint32_t channel,
 		  enum neuron_mmap_resource resource, void **va, uint64_t *size)
 {
 	struct emu_chip *chip = emu_chip(dev);
@@ -311,7 +311,7 @@ int emu_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t chan
 	return -ENOTSUP;
 }
 
-int emu_dram_chunks(ndl_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
+int emu_dram_chunks(ndlx_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
 		    uint32_t *count)
 {
 	struct emu_chip *chip = emu_chip(dev);
@@ -333,7 +333,7 @@ int emu_dram_chunks(ndl_device_t *dev, uint32_t channel, struct neuron_ioctl_mem
 }
 
 /* Memory of the same process has no kernel object that a descriptor could stand for. */
-int emu_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd)
+int emu_dmabuf_fd(ndlx_device_t *dev, uint64_t va, uint64_t size, int *fd)
 {
 	return -ENOTSUP;
 }

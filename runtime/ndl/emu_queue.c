@@ -6,11 +6,6 @@
 
 #define DUMMY_LEN NEURON_UDMA_RING_MIN
 
-static int queue_check(const struct emu_chip *chip, uint32_t eng, uint32_t qid)
-{
-	return eng >= chip->gen->dma_engines || qid >= NEURON_DMA_QUEUES_PER_ENG ? -EINVAL : 0;
-}
-
 /* The copies of everybody go through some engines, which a served user leaves running. */
 static int engine_set(struct emu_chip *chip, uint8_t user, uint32_t eng, uint32_t state)
 {
@@ -27,35 +22,27 @@ static int engine_set(struct emu_chip *chip, uint8_t user, uint32_t eng, uint32_
 	return ret;
 }
 
-int emu_eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state)
+int emu_eng_set_state(ndlx_device_t *dev, uint32_t eng, uint32_t state)
 {
-	static const uint32_t hw[] = { [0] = NEURON_UDMA_STATE_DISABLE,
-				       [2] = NEURON_UDMA_STATE_NORMAL,
-				       [3] = NEURON_UDMA_STATE_ABORT };
+	uint32_t hw;
+	int ret = nhal_engine_asked(dev->gen, eng, state, &hw);
 
-	if (eng >= dev->gen->dma_engines || state > 3 || !hw[state])
-		return -EINVAL;
-	return engine_set(emu_chip(dev), emu_user(dev), eng, hw[state]);
+	return ret ? ret : engine_set(emu_chip(dev), emu_user(dev), eng, hw);
 }
 
-int emu_eng_get_state(ndl_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state)
+int emu_eng_get_state(ndlx_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state)
 {
-	uint64_t base = neuron_gen_address(dev->gen, NEURON_BLOCK_UDMA, eng), addr[2];
+	uint64_t addr[2];
 	uint32_t v[2];
 	int ret;
 
 	if (eng >= dev->gen->dma_engines)
 		return -EINVAL;
-	addr[0] = base + NEURON_UDMA_M2S_STATE;
-	addr[1] = base + NEURON_UDMA_S2M_STATE;
+	nhal_engine_regs(dev->gen, eng, addr);
 	ret = emu_reg_read(emu_chip(dev), addr, v, 2);
-	if (ret)
-		return ret;
-	/* state 1 is idle, 2 is running */
-	*state = (struct neuron_dma_eng_state){ 4, NEURON_DMA_QUEUES_PER_ENG,
-						NEURON_DMA_QUEUES_PER_ENG, v[0] ? 2 : 1,
-						v[1] ? 2 : 1 };
-	return 0;
+	if (!ret)
+		nhal_engine_answer(v, state);
+	return ret;
 }
 
 /* Checks the chunk of a ring; handle 0 is no ring. */
@@ -81,7 +68,7 @@ static uint64_t ring_addr(struct emu_chip *chip, uint64_t handle)
 }
 
 /* The lock is held. */
-static void queue_program(struct emu_chip *chip, uint8_t user, const struct ndl_queue_params *p)
+static void queue_program(struct emu_chip *chip, uint8_t user, const struct ndlx_queue_params *p)
 {
 	struct emu_queue *q = &chip->queue[p->eng][p->qid];
 
@@ -102,9 +89,9 @@ static void queue_program(struct emu_chip *chip, uint8_t user, const struct ndl_
 	emu_chunk_hold(chip, old.rx_handle, false);
 }
 
-static int queue_take(struct emu_chip *chip, uint8_t user, const struct ndl_queue_params *p)
+static int queue_take(struct emu_chip *chip, uint8_t user, const struct ndlx_queue_params *p)
 {
-	int ret = queue_check(chip, p->eng, p->qid);
+	int ret = nhal_queue_check(chip->gen, p->eng, p->qid);
 
 	if (!ret && neuron_gen_is_copy_queue(chip->gen, p->eng, p->qid))
 		ret = -EACCES;
@@ -120,7 +107,7 @@ static int queue_take(struct emu_chip *chip, uint8_t user, const struct ndl_queu
 	return ret;
 }
 
-int emu_queue_init(ndl_device_t *dev, const struct ndl_queue_params *p, uint32_t count)
+int emu_queue_init(ndlx_device_t *dev, const struct ndlx_queue_params *p, uint32_t count)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	int ret = 0;
@@ -142,11 +129,11 @@ static int queue_own(struct emu_chip *chip, uint8_t user, uint32_t eng, uint32_t
 	return q->user == user ? 0 : -EACCES;
 }
 
-int emu_queue_release(ndl_device_t *dev, uint32_t eng, uint32_t qid)
+int emu_queue_release(ndlx_device_t *dev, uint32_t eng, uint32_t qid)
 {
-	const struct ndl_queue_params p = { .eng = eng, .qid = qid };
+	const struct ndlx_queue_params p = { .eng = eng, .qid = qid };
 	struct emu_chip *chip = emu_chip(dev);
-	int ret = queue_check(chip, eng, qid);
+	int ret = nhal_queue_check(chip->gen, eng, qid);
 
 	if (ret)
 		return ret;
@@ -160,7 +147,7 @@ int emu_queue_release(ndl_device_t *dev, uint32_t eng, uint32_t qid)
 
 void emu_queues_stop(struct emu_chip *chip, uint8_t user)
 {
-	struct ndl_queue_params p = { 0 };
+	struct ndlx_queue_params p = { 0 };
 
 	pthread_mutex_lock(&chip->lock);
 	for (p.eng = 0; p.eng < chip->gen->dma_engines; p.eng++)
@@ -170,26 +157,45 @@ void emu_queues_stop(struct emu_chip *chip, uint8_t user)
 	pthread_mutex_unlock(&chip->lock);
 }
 
-int emu_queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx)
+/* The lock is held: counts the models that a start of the ring starts. */
+static void models_count(struct emu_chip *chip, const struct emu_chunk *rx)
+{
+	for (unsigned int nc = 0; rx && nc < chip->gen->cores; nc++)
+		chip->nc[nc].started += rx->models >> nc & 1;
+}
+
+int emu_queue_start(ndlx_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx)
 {
 	struct emu_chip *chip = emu_chip(dev);
-	struct emu_chunk *rx_ring = NULL;
-	int ret = queue_check(chip, eng, qid);
+	const struct emu_queue *q;
+	int ret = nhal_queue_check(chip->gen, eng, qid);
 
 	if (ret)
 		return ret;
+	q = &chip->queue[eng][qid];
 	pthread_mutex_lock(&chip->lock);
 	ret = queue_own(chip, emu_user(dev), eng, qid);
 	if (!ret)
-		rx_ring = emu_chunk_get(chip, chip->queue[eng][qid].rx_handle);
-	if (!ret && !rx_ring)
-		ret = -EINVAL;
-	else if (!ret && rx_ring->feeds_pe)
-		chip->nc[neuron_gen_queue_core(chip->gen, eng, qid)].started++;
+		ret = nhal_start_check(&(struct nhal_rings){ q->tx_handle ? q->tx_count : 0,
+							     q->rx_handle ? q->rx_count : 0 },
+				       tx, rx);
+	if (!ret)
+		models_count(chip, emu_chunk_get(chip, q->rx_handle));
 	pthread_mutex_unlock(&chip->lock);
 	if (!ret)
 		nhal_queue_start(&chip->hal, eng, qid, tx, rx);
 	return ret;
+}
+
+/* Has somebody initialised it? */
+static bool queue_enabled(struct emu_chip *chip, uint32_t eng, uint32_t qid)
+{
+	bool used;
+
+	pthread_mutex_lock(&chip->lock);
+	used = chip->queue[eng][qid].user != EMU_NOBODY;
+	pthread_mutex_unlock(&chip->lock);
+	return used || neuron_gen_is_copy_queue(chip->gen, eng, qid);
 }
 
 static int half_state(struct emu_chip *chip, uint32_t eng, uint32_t qid, enum nhal_half half,
@@ -201,78 +207,69 @@ static int half_state(struct emu_chip *chip, uint32_t eng, uint32_t qid, enum nh
 
 	nhal_queue_regs(chip->gen, eng, half, qid, addr);
 	ret = emu_reg_read(chip, addr, v, NHAL_QUEUE_REGS);
-	if (ret)
-		return ret;
-	memset(s, 0, sizeof(*s));
-	s->hw_status = v[0];
-	s->sw_status = v[3] ? 2 : 0;
-	s->base_addr = (uint64_t)v[2] << 32 | v[1];
-	s->length = v[3];
-	s->head_pointer = v[4];
-	s->tail_pointer = v[5];
-	return 0;
+	if (!ret)
+		nhal_queue_answer(v, queue_enabled(chip, eng, qid), s);
+	return ret;
 }
 
-int emu_queue_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
+int emu_queue_state(ndlx_device_t *dev, uint32_t eng, uint32_t qid,
 		    struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx)
 {
-	int ret = queue_check(emu_chip(dev), eng, qid);
+	int ret = nhal_queue_check(dev->gen, eng, qid);
 
 	if (!ret)
 		ret = half_state(emu_chip(dev), eng, qid, NHAL_M2S, tx);
 	return ret ? ret : half_state(emu_chip(dev), eng, qid, NHAL_S2M, rx);
 }
 
-/* Checks that descriptors name memory of this process, and notes whether the ring feeds PE. */
-static int descs_check(struct emu_chip *chip, uint8_t user, const uint8_t *d, uint32_t count,
-		       bool *feeds_pe)
-{
-	*feeds_pe = false;
-	for (uint32_t i = 0; i < count; i++, d += NEURON_UDMA_DESC_SIZE) {
-		uint64_t addr = nhal_desc_addr(d);
-		unsigned int nc;
+struct user_of {
+	struct emu_chip *chip;
+	uint8_t user;
+};
 
-		if (nhal_addr_is_host(chip->gen, addr) &&
-		    !emu_host_valid(&chip->machine->host, user, nhal_host_physical(chip->gen, addr),
-				    nhal_desc_len(d)))
-			return -EINVAL;
-		if (!nhal_addr_to_core(chip->gen, addr, 1, &nc) &&
-		    nhal_addr_is_fifo(chip->gen, addr, nc, NEURON_ENG_PE))
-			*feeds_pe = true;
-	}
-	return 0;
+static bool host_owned(void *opaque, uint64_t addr, uint32_t len)
+{
+	const struct user_of *of = opaque;
+
+	return emu_host_valid(&of->chip->machine->host, of->user,
+			      nhal_host_physical(of->chip->gen, addr), len);
 }
 
-int emu_copy_descs(ndl_device_t *dev, uint64_t handle, const void *descs, uint64_t offset,
+int emu_copy_descs(ndlx_device_t *dev, uint64_t handle, const void *descs, uint64_t offset,
 		   uint32_t count, enum neuron_dma_queue_type type)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	uint64_t size = (uint64_t)count * NEURON_UDMA_DESC_SIZE;
 	struct emu_chunk *c;
-	bool feeds_pe;
-	int ret = descs_check(chip, emu_user(dev), descs, count, &feeds_pe);
+	struct user_of of = { chip, emu_user(dev) };
+	const struct nhal_owner owner = { host_owned, &of };
+	uint32_t models;
+	int ret =
+		nhal_descs_check(chip->gen,
+				 &(struct nhal_descs){ descs, count, type == NEURON_DMA_QUEUE_RX },
+				 &owner, &models);
 
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&chip->lock);
 	c = emu_chunk_find(chip, emu_user(dev), handle, &ret);
-	if (c && !ndl_range_ok(offset, size, c->size))
+	if (c && !ndlx_range_ok(offset, size, c->size))
 		ret = -EINVAL;
-	if (!ret && feeds_pe && type == NEURON_DMA_QUEUE_RX)
-		c->feeds_pe = true;
+	if (!ret)
+		c->models |= models;
 	pthread_mutex_unlock(&chip->lock);
 	return ret ? ret
 		   : emu_buf_copy(dev, handle, (void *)(uintptr_t)descs, offset, size, true, false);
 }
 
-int emu_descs_out(ndl_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_dma_queue_type type,
+int emu_descs_out(ndlx_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_dma_queue_type type,
 		  uint32_t start, uint32_t count, void *descs)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	const struct emu_queue *q;
 	uint64_t handle;
 	uint32_t len;
-	int ret = queue_check(chip, eng, qid);
+	int ret = nhal_queue_check(chip->gen, eng, qid);
 
 	if (ret || !count || type == NEURON_DMA_QUEUE_COMPLETION)
 		return -EINVAL;
@@ -281,7 +278,7 @@ int emu_descs_out(ndl_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_dma
 	handle = type == NEURON_DMA_QUEUE_TX ? q->tx_handle : q->rx_handle;
 	len = type == NEURON_DMA_QUEUE_TX ? q->tx_count : q->rx_count;
 	pthread_mutex_unlock(&chip->lock);
-	if (!ndl_range_ok(start, count, len))
+	if (!ndlx_range_ok(start, count, len))
 		return -EFBIG;
 	return emu_buf_copy(dev, handle, descs, (uint64_t)start * NEURON_UDMA_DESC_SIZE,
 			    (uint64_t)count * NEURON_UDMA_DESC_SIZE, false, false);

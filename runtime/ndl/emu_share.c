@@ -66,7 +66,7 @@ static int move_at_rest(struct emu_machine *m, const struct emu_chunk *c, int fd
 	return ret;
 }
 
-int emu_mem_share(ndl_device_t *dev, uint64_t handle, int *fd)
+int emu_mem_share(ndlx_device_t *dev, uint64_t handle, int *fd)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk *c;

@@ -161,7 +161,7 @@ int emu_unmark(struct emu_machine *m, uint8_t user, uint32_t first, uint32_t cou
 {
 	uint32_t total = (uint32_t)m->nchips * m->gen->cores;
 
-	if (!ndl_range_ok(first, count, total))
+	if (!ndlx_range_ok(first, count, total))
 		return -EINVAL;
 	pthread_mutex_lock(&m->mark_lock);
 	for (uint32_t i = first; i < first + count; i++)

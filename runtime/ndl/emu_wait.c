@@ -57,7 +57,7 @@ void emu_arm(struct emu_chip *chip, unsigned int nc, uint32_t seen)
 	emu_ext_write(chip, entries_reg(chip, nc), seen);
 }
 
-int emu_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter)
+int emu_wait_look(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	struct emu_chip *chip = emu_chip(dev);
 
@@ -66,7 +66,7 @@ int emu_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter)
 	return device_gone(dev);
 }
 
-int emu_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter)
+int emu_wait_open(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	return emu_wait_look(dev, waiter);
 }
@@ -85,7 +85,7 @@ static struct timespec deadline(uint64_t timeout_us)
 	return ts;
 }
 
-int emu_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us)
+int emu_wait(ndlx_device_t *dev, struct ndlx_waiter *waiter, uint64_t timeout_us)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct timespec end = deadline(timeout_us);
@@ -104,7 +104,7 @@ int emu_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us)
 	return device_gone(dev) ?: ret;
 }
 
-void emu_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter)
+void emu_wait_wake(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	struct emu_chip *chip = emu_chip(dev);
 
@@ -114,21 +114,21 @@ void emu_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter)
 	pthread_mutex_unlock(&chip->irq.lock);
 }
 
-void emu_wait_lend(ndl_device_t *dev, struct ndl_waiter *waiter)
+void emu_wait_lend(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	ncore_core_lend(emu_chip(dev)->core, waiter->nc);
 }
 
-bool emu_wait_work(ndl_device_t *dev, struct ndl_waiter *waiter)
+bool emu_wait_work(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	return ncore_core_work(emu_chip(dev)->core, waiter->nc);
 }
 
-void emu_wait_leave(ndl_device_t *dev, struct ndl_waiter *waiter)
+void emu_wait_leave(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	ncore_core_leave(emu_chip(dev)->core, waiter->nc);
 }
 
-void emu_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter)
+void emu_wait_close(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 }

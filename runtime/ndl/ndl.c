@@ -15,7 +15,7 @@ static struct {
 	pthread_once_t once;
 	bool forked; /* this process is a child of the one that opened the machine */
 	char name[128];
-	const struct ndl_machine_ops *ops; /* NULL: no machine is in use yet */
+	const struct ndlx_machine_ops *ops; /* NULL: no machine is in use yet */
 	void *state;
 	unsigned int devices;
 } machine = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
@@ -34,19 +34,19 @@ static void once(void)
 }
 
 /* Parses "node", "unix:X", "emu:X", or "X" where bare names mean instances. Returns 0 or -EINVAL. */
-static int parse(const char *name, const struct ndl_machine_ops **ops, const char **instance)
+static int parse(const char *name, const struct ndlx_machine_ops **ops, const char **instance)
 {
 	*instance = "";
 	if (!strcmp(name, "node")) {
-		*ops = &ndl_node_machine;
+		*ops = &ndlx_node_machine;
 		return 0;
 	}
 	if (!strncmp(name, "unix:", 5)) {
-		*ops = &ndl_served_machine;
+		*ops = &ndlx_served_machine;
 		*instance = name + 5;
 		return **instance ? 0 : -EINVAL;
 	}
-	*ops = &ndl_emu_machine;
+	*ops = &ndlx_emu_machine;
 	*instance = strncmp(name, "emu:", 4) ? name : name + 4;
 	return **instance ? 0 : -EINVAL;
 }
@@ -54,7 +54,7 @@ static int parse(const char *name, const struct ndl_machine_ops **ops, const cha
 /* Returns 0 with the lock held, or -errno without it. */
 static int machine_get(void)
 {
-	const struct ndl_machine_ops *ops;
+	const struct ndlx_machine_ops *ops;
 	const char *instance, *name = machine.name;
 	int ret;
 
@@ -85,9 +85,9 @@ static void machine_put(void)
 	pthread_mutex_unlock(&machine.lock);
 }
 
-int ndl_machine_set(const char *name)
+int ndlx_machine_set(const char *name)
 {
-	const struct ndl_machine_ops *ops;
+	const struct ndlx_machine_ops *ops;
 	const char *instance;
 	int ret;
 
@@ -107,7 +107,7 @@ int ndl_machine_set(const char *name)
 	machine_put();
 
 	/* an instance that does not exist, or is not served, is refused here, not at the first use */
-	if (!ret && ops != &ndl_node_machine) {
+	if (!ret && ops != &ndlx_node_machine) {
 		ret = machine_get();
 		if (!ret)
 			machine_put();
@@ -117,7 +117,7 @@ int ndl_machine_set(const char *name)
 	return ret;
 }
 
-int ndl_machine_close(void)
+int ndlx_machine_close(void)
 {
 	int ret = 0;
 
@@ -135,7 +135,7 @@ int ndl_machine_close(void)
 	return ret;
 }
 
-int ndl_fault(int index, const char *fault)
+int ndlx_fault(int index, const char *fault)
 {
 	int ret = machine_get();
 
@@ -146,29 +146,29 @@ int ndl_fault(int index, const char *fault)
 	return ret;
 }
 
-bool ndl_machine_is_emu(void)
+bool ndlx_machine_is_emu(void)
 {
 	bool emu;
 
 	if (machine_get())
 		return false;
-	emu = machine.ops != &ndl_node_machine;
+	emu = machine.ops != &ndlx_node_machine;
 	machine_put();
 	return emu;
 }
 
-bool ndl_machine_is_own(void)
+bool ndlx_machine_is_own(void)
 {
 	bool own;
 
 	if (machine_get())
 		return false;
-	own = machine.ops == &ndl_emu_machine;
+	own = machine.ops == &ndlx_emu_machine;
 	machine_put();
 	return own;
 }
 
-const char *ndl_machine_instance(void)
+const char *ndlx_machine_instance(void)
 {
 	const char *name;
 
@@ -186,7 +186,7 @@ static int machine_done(int result)
 	return result;
 }
 
-int ndl_get_version(char *version, size_t size)
+int ndlx_get_version(char *version, size_t size)
 {
 	if (!version || !size)
 		return -EINVAL;
@@ -194,7 +194,7 @@ int ndl_get_version(char *version, size_t size)
 		       ?: machine_done(machine.ops->driver_version(machine.state, version, size));
 }
 
-int ndl_get_compatible_version(uint32_t *min, uint32_t *max)
+int ndlx_get_compatible_version(uint32_t *min, uint32_t *max)
 {
 	return machine_get() ?: machine_done(machine.ops->compatible(machine.state, min, max));
 }
@@ -204,7 +204,7 @@ static int features_get(uint64_t *features)
 	return machine_get() ?: machine_done(machine.ops->features(machine.state, features));
 }
 
-int ndl_feature_supported(uint64_t feature, bool *supported)
+int ndlx_feature_supported(uint64_t feature, bool *supported)
 {
 	uint64_t features = 0;
 	int ret = features_get(&features);
@@ -213,29 +213,29 @@ int ndl_feature_supported(uint64_t feature, bool *supported)
 	return ret;
 }
 
-int ndl_available_devices(int *indexes, int size)
+int ndlx_available_devices(int *indexes, int size)
 {
 	return machine_get() ?: machine_done(machine.ops->available(machine.state, indexes, size));
 }
 
-int ndl_get_device_bdf(int index, struct ndl_bdf *bdf)
+int ndlx_get_device_bdf(int index, struct ndlx_bdf *bdf)
 {
 	return machine_get() ?: machine_done(machine.ops->bdf(machine.state, index, bdf));
 }
 
-int ndl_get_gen(int index, const struct neuron_gen **gen)
+int ndlx_get_gen(int index, const struct neuron_gen **gen)
 {
 	return machine_get() ?: machine_done(machine.ops->gen(machine.state, index, gen));
 }
 
-int ndl_get_links(int index, bool up[NEURON_PORTS_MAX])
+int ndlx_get_links(int index, bool up[NEURON_PORTS_MAX])
 {
 	return machine_get() ?: machine_done(machine.ops->links(machine.state, index, up));
 }
 
-int ndl_device_links(ndl_device_t *dev, bool up[NEURON_PORTS_MAX])
+int ndlx_device_links(ndlx_device_t *dev, bool up[NEURON_PORTS_MAX])
 {
-	const struct ndl_machine_ops *ops;
+	const struct ndlx_machine_ops *ops;
 	void *state;
 	int ret = machine_get();
 
@@ -248,14 +248,14 @@ int ndl_device_links(ndl_device_t *dev, bool up[NEURON_PORTS_MAX])
 				 : ops->links(state, dev->device_index, up);
 }
 
-const char *ndl_error_text(int err)
+const char *ndlx_error_text(int err)
 {
 	static _Thread_local char text[80];
 
 	return err == -ENOTSUP && node_level_text(text, sizeof(text)) ? text : strerror(-err);
 }
 
-const char *ndl_machine_error(int err)
+const char *ndlx_machine_error(int err)
 {
 	const char *name = *machine.name ? machine.name : getenv("NEURON_EMU");
 
@@ -273,8 +273,8 @@ const char *ndl_machine_error(int err)
 	}
 }
 
-int ndl_crwl_nc_range_mark(uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
-			   uint32_t *available)
+int ndlx_crwl_nc_range_mark(uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
+			    uint32_t *available)
 {
 	*available = 0;
 	return machine_get()
@@ -282,14 +282,14 @@ int ndl_crwl_nc_range_mark(uint32_t count, uint32_t start, uint32_t end, uint32_
 							       first, available));
 }
 
-int ndl_crwl_nc_range_unmark(uint32_t first, uint32_t count)
+int ndlx_crwl_nc_range_unmark(uint32_t first, uint32_t count)
 {
 	return machine_get()
 		       ?: machine_done(machine.ops->range_unmark(machine.state, first, count));
 }
 
-/* What the public layout says of memory, and the mappings that the caller wants */
-static int fill_memory(ndl_device_t *dev, bool map)
+/* The public layout's answer about memory, and the mappings that the caller wants */
+static int fill_memory(ndlx_device_t *dev, bool map)
 {
 	uint64_t size = dev->gen->memory[0].size;
 
@@ -309,10 +309,10 @@ static int fill_memory(ndl_device_t *dev, bool map)
 	return 0;
 }
 
-int ndl_open_device(int index, const ndl_device_init_param_t *params, ndl_device_t **device)
+int ndlx_open_device(int index, const ndlx_device_init_param_t *params, ndlx_device_t **device)
 {
-	static const ndl_device_init_param_t use = { .initialize_device = true };
-	ndl_device_t *dev = calloc(1, sizeof(*dev));
+	static const ndlx_device_init_param_t use = { .initialize_device = true };
+	ndlx_device_t *dev = calloc(1, sizeof(*dev));
 	int ret;
 
 	*device = NULL;
@@ -325,7 +325,7 @@ int ndl_open_device(int index, const ndl_device_init_param_t *params, ndl_device
 		return ret;
 	}
 	dev->device_index = (uint8_t)index;
-	ret = index < 0 || index >= NDL_MAX_DEVICES
+	ret = index < 0 || index >= NDLX_MAX_DEVICES
 		      ? -ENODEV
 		      : machine.ops->device_open(machine.state, index, params ?: &use, dev);
 	if (!ret)
@@ -340,13 +340,13 @@ int ndl_open_device(int index, const ndl_device_init_param_t *params, ndl_device
 		pthread_mutex_init(&dev->cpy_bufs[i].lock, NULL);
 	ret = fill_memory(dev, params && params->map_hbm);
 	if (ret)
-		ndl_close_device(dev);
+		ndlx_close_device(dev);
 	else
 		*device = dev;
 	return ret;
 }
 
-int ndl_close_device(ndl_device_t *dev)
+int ndlx_close_device(ndlx_device_t *dev)
 {
 	int ret;
 
@@ -368,10 +368,10 @@ int machine_usable(void)
 	return machine.forked ? -EOWNERDEAD : 0;
 }
 
-int ndl_ioctl(ndl_device_t *dev, unsigned long request, void *arg)
+int ndlx_ioctl(ndlx_device_t *dev, unsigned long request, void *arg)
 {
 	if (dev)
-		return dev->ops->call ? NDL_CALL(call, request, arg) : -ENOTSUP;
+		return dev->ops->call ? NDLX_CALL(call, request, arg) : -ENOTSUP;
 	return machine_get()
 		       ?: machine_done(machine.ops->call
 					       ? machine.ops->call(machine.state, request, arg)

@@ -8,22 +8,22 @@
 #include "hal.h"
 #include "ndl_priv.h"
 
-int ndl_alive(ndl_device_t *dev)
+int ndlx_alive(ndlx_device_t *dev)
 {
 	uint64_t addr = nhal_misc_addr(dev->gen, dev->gen->ready_word);
 	uint32_t word;
 
-	return ndl_read_hw_counters(dev, &addr, &word, 1) == -ENODEV ? -ENODEV : 0;
+	return ndlx_read_hw_counters(dev, &addr, &word, 1) == -ENODEV ? -ENODEV : 0;
 }
 
-static struct ndl_ecc ecc(uint32_t firmware, uint32_t word)
+static struct ndlx_ecc ecc(uint32_t firmware, uint32_t word)
 {
 	struct nhal_errors e = nhal_memory_errors(firmware, word);
 
-	return (struct ndl_ecc){ .corrected = e.corrected, .uncorrected = e.uncorrected };
+	return (struct ndlx_ecc){ .corrected = e.corrected, .uncorrected = e.uncorrected };
 }
 
-int ndl_error_counters(ndl_device_t *dev, struct ndl_errors *errors)
+int ndlx_error_counters(ndlx_device_t *dev, struct ndlx_errors *errors)
 {
 	uint64_t addr[2 + NEURON_MEMORIES_MAX];
 	uint32_t word[2 + NEURON_MEMORIES_MAX] = { 0 };
@@ -33,7 +33,7 @@ int ndl_error_counters(ndl_device_t *dev, struct ndl_errors *errors)
 	addr[1] = nhal_misc_addr(dev->gen, NEURON_MISC_ECC_SRAM);
 	for (unsigned int i = 0; i < dev->gen->memories; i++)
 		addr[2 + i] = nhal_misc_addr(dev->gen, NEURON_MISC_ECC_DRAM(i));
-	ret = ndl_read_hw_counters(dev, addr, word, 2u + dev->gen->memories);
+	ret = ndlx_read_hw_counters(dev, addr, word, 2u + dev->gen->memories);
 	errors->sram = ecc(0, word[1]); /* the same whatever the firmware */
 	for (unsigned int i = 0; i < NEURON_MEMORIES_MAX; i++)
 		errors->memory[i] = ecc(word[0], word[2 + i]);
@@ -51,7 +51,7 @@ static uint64_t counter(const uint32_t *words, unsigned int offset)
 	return words[offset / 4] | (uint64_t)words[offset / 4 + 1] << 32;
 }
 
-int ndl_core_perf(ndl_device_t *dev, uint32_t nc, struct ndl_core_perf *perf)
+int ndlx_core_perf(ndlx_device_t *dev, uint32_t nc, struct ndlx_core_perf *perf)
 {
 	const struct neuron_ext_map *ext = &dev->gen->ext;
 	uint64_t base = neuron_gen_address(dev->gen, NEURON_BLOCK_EXT, 0) + ext->perf +
@@ -65,8 +65,8 @@ int ndl_core_perf(ndl_device_t *dev, uint32_t nc, struct ndl_core_perf *perf)
 		return -E2BIG;
 	for (unsigned int i = 0; i < n; i++)
 		addr[i] = base + 4 * i;
-	ret = ndl_read_hw_counters(dev, addr, words, n);
-	*perf = (struct ndl_core_perf){ .macs = counter(words, ext->perf_core) };
+	ret = ndlx_read_hw_counters(dev, addr, words, n);
+	*perf = (struct ndlx_core_perf){ .macs = counter(words, ext->perf_core) };
 	for (unsigned int e = 0; e < dev->gen->target->engines; e++) {
 		const uint32_t *at = words + NEURON_PERF_ENG(e) / 4;
 
@@ -82,7 +82,7 @@ int ndl_core_perf(ndl_device_t *dev, uint32_t nc, struct ndl_core_perf *perf)
 	return ret;
 }
 
-int ndl_memory_channel(ndl_device_t *dev, uint64_t pa)
+int ndlx_memory_channel(ndlx_device_t *dev, uint64_t pa)
 {
 	for (int i = 0; i < dev->gen->memories; i++)
 		if (pa - dev->gen->memory[i].address < dev->gen->memory[i].size)
@@ -90,30 +90,30 @@ int ndl_memory_channel(ndl_device_t *dev, uint64_t pa)
 	return -EINVAL;
 }
 
-uint64_t ndl_core_address(ndl_device_t *dev, uint32_t nc)
+uint64_t ndlx_core_address(ndlx_device_t *dev, uint32_t nc)
 {
 	return nhal_core_addr(dev->gen, nc);
 }
 
-uint64_t ndl_fifo_address(ndl_device_t *dev, uint32_t nc, uint32_t engine)
+uint64_t ndlx_fifo_address(ndlx_device_t *dev, uint32_t nc, uint32_t engine)
 {
 	return nhal_fifo_addr(dev->gen, nc, engine);
 }
 
-uint64_t ndl_semaphore_address(ndl_device_t *dev, uint32_t nc, uint32_t index)
+uint64_t ndlx_semaphore_address(ndlx_device_t *dev, uint32_t nc, uint32_t index)
 {
 	return nhal_sem_addr(dev->gen, nc, NEURON_SEM_INC, index);
 }
 
-uint64_t ndl_doorbell_address(ndl_device_t *dev, uint32_t eng, uint32_t qid,
-			      enum neuron_dma_queue_type half)
+uint64_t ndlx_doorbell_address(ndlx_device_t *dev, uint32_t eng, uint32_t qid,
+			       enum neuron_dma_queue_type half)
 {
 	return nhal_queue_reg_addr(dev->gen, eng, half == NEURON_DMA_QUEUE_RX ? NHAL_S2M : NHAL_M2S,
 				   qid, NEURON_UDMA_Q_TAIL_INC);
 }
 
-int ndl_notification_read(ndl_device_t *dev, uint32_t nc, uint32_t type, uint32_t engine,
-			  uint32_t next)
+int ndlx_notification_read(ndlx_device_t *dev, uint32_t nc, uint32_t type, uint32_t engine,
+			   uint32_t next)
 {
 	uint64_t regs;
 	int ret = nhal_nq_regs(dev->gen, nc, type, engine, &regs);
@@ -121,10 +121,10 @@ int ndl_notification_read(ndl_device_t *dev, uint32_t nc, uint32_t type, uint32_
 	if (ret)
 		return ret;
 	regs += dev->gen->nq_reg.head;
-	return ndl_bar_write(dev, dev->gen->bar_regs, &regs, &next, 1);
+	return ndlx_bar_write(dev, dev->gen->bar_regs, &regs, &next, 1);
 }
 
-int ndl_notification_given(ndl_device_t *dev, uint32_t nc, uint32_t type, uint32_t engine)
+int ndlx_notification_given(ndlx_device_t *dev, uint32_t nc, uint32_t type, uint32_t engine)
 {
 	uint32_t size = 0;
 	uint64_t regs;
@@ -133,16 +133,16 @@ int ndl_notification_given(ndl_device_t *dev, uint32_t nc, uint32_t type, uint32
 	if (ret)
 		return ret;
 	regs += dev->gen->nq_reg.size;
-	ret = ndl_bar_read(dev, dev->gen->bar_regs, &regs, &size, 1);
+	ret = ndlx_bar_read(dev, dev->gen->bar_regs, &regs, &size, 1);
 	return ret ? ret : size != 0;
 }
 
-uint64_t ndl_region_size(const struct neuron_gen *gen)
+uint64_t ndlx_region_size(const struct neuron_gen *gen)
 {
 	return region_size(gen);
 }
 
-int ndl_get_dram_size(ndl_device_t *dev, uint32_t channel, uint64_t *size)
+int ndlx_get_dram_size(ndlx_device_t *dev, uint32_t channel, uint64_t *size)
 {
 	if (channel >= dev->gen->memories)
 		return -EINVAL;
@@ -150,21 +150,21 @@ int ndl_get_dram_size(ndl_device_t *dev, uint32_t channel, uint64_t *size)
 	return 0;
 }
 
-int ndl_isa_version(ndl_device_t *dev, uint32_t *version)
+int ndlx_isa_version(ndlx_device_t *dev, uint32_t *version)
 {
 	uint64_t addr = neuron_gen_address(dev->gen, NEURON_BLOCK_EXT, 0) + NEURON_EXT_ISA_VERSION;
 
-	return ndl_read_hw_counters(dev, &addr, version, 1);
+	return ndlx_read_hw_counters(dev, &addr, version, 1);
 }
 
-int ndl_neighbor_window(ndl_device_t *dev, int neighbor, uint64_t *window)
+int ndlx_neighbor_window(ndlx_device_t *dev, int neighbor, uint64_t *window)
 {
 	bool up[NEURON_PORTS_MAX];
 	int port;
 
-	if (ndl_get_links(dev->device_index, up))
+	if (ndlx_get_links(dev->device_index, up))
 		return -ENOENT;
-	port = link_port(ndl_machine_instance(), dev->device_index, neighbor, up);
+	port = link_port(ndlx_machine_instance(), dev->device_index, neighbor, up);
 	if (port < 0)
 		return port;
 	*window = dev->gen->window.port[port];
@@ -173,7 +173,7 @@ int ndl_neighbor_window(ndl_device_t *dev, int neighbor, uint64_t *window)
 
 static bool is_device(int index)
 {
-	int indexes[NDL_MAX_DEVICES], n = ndl_available_devices(indexes, NDL_MAX_DEVICES);
+	int indexes[NDLX_MAX_DEVICES], n = ndlx_available_devices(indexes, NDLX_MAX_DEVICES);
 
 	while (n-- > 0)
 		if (indexes[n] == index)
@@ -181,9 +181,9 @@ static bool is_device(int index)
 	return false;
 }
 
-int ndl_device_window(ndl_device_t *dev, int other, uint64_t *window)
+int ndlx_device_window(ndlx_device_t *dev, int other, uint64_t *window)
 {
-	int ret = ndl_neighbor_window(dev, other, window);
+	int ret = ndlx_neighbor_window(dev, other, window);
 
 	if (ret != -ENOENT || !is_device(other))
 		return ret;
@@ -191,9 +191,9 @@ int ndl_device_window(ndl_device_t *dev, int other, uint64_t *window)
 	return *window ? 0 : ret;
 }
 
-int ndl_device_distance(ndl_device_t *dev, int other)
+int ndlx_device_distance(ndlx_device_t *dev, int other)
 {
-	return link_distance(ndl_machine_instance(), dev->device_index, other);
+	return link_distance(ndlx_machine_instance(), dev->device_index, other);
 }
 
 static uint64_t *nds_at(const void *data, unsigned int nc, unsigned int counter)
@@ -201,12 +201,12 @@ static uint64_t *nds_at(const void *data, unsigned int nc, unsigned int counter)
 	return (uint64_t *)((char *)(uintptr_t)data + NDS_NC_OFFSET(nc, counter));
 }
 
-uint64_t ndl_nds_get(const void *data, unsigned int nc, unsigned int counter)
+uint64_t ndlx_nds_get(const void *data, unsigned int nc, unsigned int counter)
 {
 	return __atomic_load_n(nds_at(data, nc, counter), __ATOMIC_RELAXED);
 }
 
-void ndl_nds_add(void *data, unsigned int nc, unsigned int counter, uint64_t value)
+void ndlx_nds_add(void *data, unsigned int nc, unsigned int counter, uint64_t value)
 {
 	__atomic_fetch_add(nds_at(data, nc, counter), value, __ATOMIC_RELAXED);
 }

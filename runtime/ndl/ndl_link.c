@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which port leads to which device, by the topology of the instance */
+/* The ports between devices, by the topology of the instance */
 #include <errno.h>
 
 #include "instance.h"
@@ -9,7 +9,7 @@ int link_port(const char *instance, int from, int to, const bool up[NEURON_PORTS
 {
 	const struct neuron_instance *known = neuron_instance_find(instance);
 	const enum neuron_topology topology = known ? known->topology : NEURON_TOPOLOGY_LINE;
-	const unsigned int slots = known ? known->chips : NDL_MAX_DEVICES;
+	const unsigned int slots = known ? known->chips : NDLX_MAX_DEVICES;
 
 	for (unsigned int port = 0; port < NEURON_PORTS_MAX; port++) {
 		unsigned int other, other_port;
@@ -28,10 +28,10 @@ int link_distance(const char *instance, int from, int to)
 {
 	const struct neuron_instance *known = neuron_instance_find(instance);
 	const enum neuron_topology topology = known ? known->topology : NEURON_TOPOLOGY_LINE;
-	const unsigned int slots = known ? known->chips : NDL_MAX_DEVICES;
+	const unsigned int slots = known ? known->chips : NDLX_MAX_DEVICES;
 	const unsigned int ports = neuron_topology_ports(topology, slots);
-	unsigned int reached[NDL_MAX_DEVICES] = { (unsigned int)from }, n = 1;
-	int distance[NDL_MAX_DEVICES];
+	unsigned int reached[NDLX_MAX_DEVICES] = { (unsigned int)from }, n = 1;
+	int distance[NDLX_MAX_DEVICES];
 
 	if (from < 0 || to < 0 || (unsigned int)from >= slots || (unsigned int)to >= slots)
 		return -ENOENT;

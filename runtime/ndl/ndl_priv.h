@@ -3,44 +3,44 @@
  * Private to libndl: what a backend provides. Argument checks that all backends need are in
  * ndl_device.c.
  */
-#ifndef NDL_PRIV_H
-#define NDL_PRIV_H
+#ifndef NDLX_PRIV_H
+#define NDLX_PRIV_H
 
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "ndl.h"
+#include "ndlx.h"
 
-struct ndl_waiter {
-	ndl_device_t *dev;
+struct ndlx_waiter {
+	ndlx_device_t *dev;
 	uint32_t nc;
 	uint32_t seen; /* emu, served: the number of entries when it last looked */
 	unsigned int works; /* served: how often it looked at its core at work */
 	int fd; /* node: a file of its own, which remembers the entries that were seen */
-	int wake_fd; /* node: an eventfd that ndl_wait_wake() writes */
-	atomic_bool woken; /* ndl_wait_wake() was called since it last looked */
+	int wake_fd; /* node: an eventfd that ndlx_wait_wake() writes */
+	atomic_bool woken; /* ndlx_wait_wake() was called since it last looked */
 };
 
 /* The operations on a core's lock */
-enum ndl_crwl {
-	NDL_CRWL_READER_ENTER,
-	NDL_CRWL_READER_EXIT,
-	NDL_CRWL_WRITER_ENTER,
-	NDL_CRWL_WRITER_DOWNGRADE,
+enum ndlx_crwl {
+	NDLX_CRWL_READER_ENTER,
+	NDLX_CRWL_READER_EXIT,
+	NDLX_CRWL_WRITER_ENTER,
+	NDLX_CRWL_WRITER_DOWNGRADE,
 };
 
 /* The functions of the machine as a whole; state is the backend's */
-struct ndl_machine_ops {
+struct ndlx_machine_ops {
 	int (*open)(const char *instance, void **state);
 	void (*close)(void *state);
 	int (*available)(void *state, int *indexes, int size);
-	int (*device_open)(void *state, int index, const ndl_device_init_param_t *params,
-			   ndl_device_t *dev);
-	int (*bdf)(void *state, int index, struct ndl_bdf *bdf);
+	int (*device_open)(void *state, int index, const ndlx_device_init_param_t *params,
+			   ndlx_device_t *dev);
+	int (*bdf)(void *state, int index, struct ndlx_bdf *bdf);
 	int (*gen)(void *state, int index, const struct neuron_gen **gen);
 	int (*links)(void *state, int index, bool up[NEURON_PORTS_MAX]);
 	/* NULL: the same as links */
-	int (*device_links)(ndl_device_t *dev, bool up[NEURON_PORTS_MAX]);
+	int (*device_links)(ndlx_device_t *dev, bool up[NEURON_PORTS_MAX]);
 	int (*driver_version)(void *state, char *version, size_t size);
 	int (*compatible)(void *state, uint32_t *min, uint32_t *max);
 	int (*features)(void *state, uint64_t *features);
@@ -55,73 +55,74 @@ struct ndl_machine_ops {
 	void (*forked)(void *state);
 };
 
-struct ndl_ops {
-	int (*close)(ndl_device_t *dev);
-	int (*bar_read)(ndl_device_t *dev, unsigned int bar, const uint64_t *offset, uint32_t *data,
-			uint32_t count);
-	int (*bar_write)(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
+struct ndlx_ops {
+	int (*close)(ndlx_device_t *dev);
+	int (*bar_read)(ndlx_device_t *dev, unsigned int bar, const uint64_t *offset,
+			uint32_t *data, uint32_t count);
+	int (*bar_write)(ndlx_device_t *dev, unsigned int bar, const uint64_t *offset,
 			 const uint32_t *data, uint32_t count);
-	int (*read_hw_counters)(ndl_device_t *dev, const uint64_t *addr, uint32_t *data,
+	int (*read_hw_counters)(ndlx_device_t *dev, const uint64_t *addr, uint32_t *data,
 				uint32_t count);
-	int (*mem_alloc)(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle);
-	int (*mem_free)(ndl_device_t *dev, uint64_t handle);
-	int (*mem_info)(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size);
-	int (*mem_map)(ndl_device_t *dev, uint64_t handle, void **va);
-	int (*mem_unmap)(ndl_device_t *dev, uint64_t handle, void *va);
-	int (*mem_copy)(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+	int (*mem_alloc)(ndlx_device_t *dev, const struct ndlx_mem_params *p, uint64_t *handle);
+	int (*mem_free)(ndlx_device_t *dev, uint64_t handle);
+	int (*mem_info)(ndlx_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size);
+	int (*mem_map)(ndlx_device_t *dev, uint64_t handle, void **va);
+	int (*mem_unmap)(ndlx_device_t *dev, uint64_t handle, void *va);
+	int (*mem_copy)(ndlx_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 			uint64_t dst_offset, uint64_t size);
 	/* optional */
-	int (*mem_move)(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+	int (*mem_move)(ndlx_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 			uint64_t dst_offset, uint64_t size);
-	int (*buf_copy)(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset,
+	int (*buf_copy)(ndlx_device_t *dev, uint64_t handle, void *buf, uint64_t offset,
 			uint64_t size, bool to_device, bool zerocopy);
-	int (*mem_set)(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
+	int (*mem_set)(ndlx_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
 		       uint64_t size);
-	int (*block_map)(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
+	int (*block_map)(ndlx_device_t *dev, enum neuron_mmap_block block, uint32_t id,
 			 enum neuron_mmap_resource resource, void **va, uint64_t *size);
-	int (*dram_chunks)(ndl_device_t *dev, uint32_t channel,
+	int (*dram_chunks)(ndlx_device_t *dev, uint32_t channel,
 			   struct neuron_ioctl_mem_chunk_info *info, uint32_t *count);
-	int (*core_write)(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
+	int (*core_write)(ndlx_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
 			  uint64_t size);
-	int (*call)(ndl_device_t *dev, unsigned long request, void *arg); /* NULL: no module */
-	int (*dmabuf_fd)(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd);
-	int (*eng_set_state)(ndl_device_t *dev, uint32_t eng, uint32_t state);
-	int (*eng_get_state)(ndl_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state);
-	int (*queue_init)(ndl_device_t *dev, const struct ndl_queue_params *p, uint32_t count);
-	int (*queue_release)(ndl_device_t *dev, uint32_t eng, uint32_t qid);
-	int (*queue_start)(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx);
-	int (*queue_state)(ndl_device_t *dev, uint32_t eng, uint32_t qid,
+	int (*call)(ndlx_device_t *dev, unsigned long request, void *arg); /* NULL: no module */
+	int (*dmabuf_fd)(ndlx_device_t *dev, uint64_t va, uint64_t size, int *fd);
+	int (*eng_set_state)(ndlx_device_t *dev, uint32_t eng, uint32_t state);
+	int (*eng_get_state)(ndlx_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state);
+	int (*queue_init)(ndlx_device_t *dev, const struct ndlx_queue_params *p, uint32_t count);
+	int (*queue_release)(ndlx_device_t *dev, uint32_t eng, uint32_t qid);
+	int (*queue_start)(ndlx_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx,
+			   uint32_t rx);
+	int (*queue_state)(ndlx_device_t *dev, uint32_t eng, uint32_t qid,
 			   struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx);
-	int (*copy_descs)(ndl_device_t *dev, uint64_t handle, const void *descs, uint64_t offset,
+	int (*copy_descs)(ndlx_device_t *dev, uint64_t handle, const void *descs, uint64_t offset,
 			  uint32_t count, enum neuron_dma_queue_type type);
-	int (*descs_out)(ndl_device_t *dev, uint32_t eng, uint32_t qid,
+	int (*descs_out)(ndlx_device_t *dev, uint32_t eng, uint32_t qid,
 			 enum neuron_dma_queue_type type, uint32_t start, uint32_t count,
 			 void *descs);
-	int (*semaphore)(ndl_device_t *dev, enum neuron_sem_access op, uint32_t nc, uint32_t index,
+	int (*semaphore)(ndlx_device_t *dev, enum neuron_sem_access op, uint32_t nc, uint32_t index,
 			 uint32_t *value);
-	int (*event)(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value);
-	int (*nq_init)(ndl_device_t *dev, const struct ndl_nq_params *p, void **va);
-	int (*nq_destroy)(ndl_device_t *dev, void *va);
-	int (*wait_open)(ndl_device_t *dev, struct ndl_waiter *waiter);
-	int (*wait_look)(ndl_device_t *dev, struct ndl_waiter *waiter);
-	int (*wait)(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us);
-	void (*wait_wake)(ndl_device_t *dev, struct ndl_waiter *waiter);
+	int (*event)(ndlx_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value);
+	int (*nq_init)(ndlx_device_t *dev, const struct ndlx_nq_params *p, void **va);
+	int (*nq_destroy)(ndlx_device_t *dev, void *va);
+	int (*wait_open)(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+	int (*wait_look)(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+	int (*wait)(ndlx_device_t *dev, struct ndlx_waiter *waiter, uint64_t timeout_us);
+	void (*wait_wake)(ndlx_device_t *dev, struct ndlx_waiter *waiter);
 	/* these three are NULL where the chip is no program */
-	void (*wait_lend)(ndl_device_t *dev, struct ndl_waiter *waiter);
-	bool (*wait_work)(ndl_device_t *dev, struct ndl_waiter *waiter);
-	void (*wait_leave)(ndl_device_t *dev, struct ndl_waiter *waiter);
-	void (*wait_close)(ndl_device_t *dev, struct ndl_waiter *waiter);
-	int (*nds_open)(ndl_device_t *dev, int pid, void **data, size_t *size);
-	int (*nds_close)(ndl_device_t *dev, int pid, void *data, size_t size);
-	int (*crwl)(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc,
+	void (*wait_lend)(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+	bool (*wait_work)(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+	void (*wait_leave)(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+	void (*wait_close)(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+	int (*datastore_open)(ndlx_device_t *dev, int pid, void **data, size_t *size);
+	int (*datastore_close)(ndlx_device_t *dev, int pid, void *data, size_t size);
+	int (*crwl)(ndlx_device_t *dev, enum ndlx_crwl op, uint32_t nc,
 		    const struct neuron_uuid *uuid);
-	int (*reset)(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id);
-	int (*ready)(ndl_device_t *dev, uint32_t request_id, int *result);
-	int (*cinit)(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state);
-	int (*started_count)(ndl_device_t *dev, uint32_t nc, uint64_t *count);
-	int (*apps)(ndl_device_t *dev, struct neuron_app_info **info, size_t *count,
+	int (*reset)(ndlx_device_t *dev, uint32_t nc_map, uint32_t *request_id);
+	int (*ready)(ndlx_device_t *dev, uint32_t request_id, int *result);
+	int (*cinit)(ndlx_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state);
+	int (*started_count)(ndlx_device_t *dev, uint32_t nc, uint64_t *count);
+	int (*apps)(ndlx_device_t *dev, struct neuron_app_info **info, size_t *count,
 		    uint16_t flags);
-	int (*printk)(ndl_device_t *dev, const char *text);
+	int (*printk)(ndlx_device_t *dev, const char *text);
 };
 
 /*
@@ -130,12 +131,12 @@ struct ndl_ops {
  */
 bool node_level_text(char *text, size_t size);
 
-extern const struct ndl_machine_ops ndl_node_machine;
-extern const struct ndl_machine_ops ndl_emu_machine;
-extern const struct ndl_machine_ops ndl_served_machine;
+extern const struct ndlx_machine_ops ndlx_node_machine;
+extern const struct ndlx_machine_ops ndlx_emu_machine;
+extern const struct ndlx_machine_ops ndlx_served_machine;
 
 /* True if [offset, offset + size) lies inside [0, limit) */
-static inline bool ndl_range_ok(uint64_t offset, uint64_t size, uint64_t limit)
+static inline bool ndlx_range_ok(uint64_t offset, uint64_t size, uint64_t limit)
 {
 	return offset <= limit && size <= limit - offset;
 }
@@ -143,16 +144,16 @@ static inline bool ndl_range_ok(uint64_t offset, uint64_t size, uint64_t limit)
 /* In ndl.c: 0, or -EOWNERDEAD in a child of the process that has the machine */
 int machine_usable(void);
 /* -ENODEV of a device that was unplugged */
-static inline int device_gone(const ndl_device_t *dev)
+static inline int device_gone(const ndlx_device_t *dev)
 {
 	return dev->gone && __atomic_load_n(dev->gone, __ATOMIC_ACQUIRE) ? -ENODEV : 0;
 }
-#define NDL_CALL(fn, ...) (machine_usable() ?: device_gone(dev) ?: dev->ops->fn(dev, __VA_ARGS__))
+#define NDLX_CALL(fn, ...) (machine_usable() ?: device_gone(dev) ?: dev->ops->fn(dev, __VA_ARGS__))
 
 /* A channel's regions have one size. */
 static inline uint64_t region_size(const struct neuron_gen *gen)
 {
-	return gen->memory[0].size / NDL_REGIONS;
+	return gen->memory[0].size / NDLX_REGIONS;
 }
 
 /*
@@ -161,7 +162,7 @@ static inline uint64_t region_size(const struct neuron_gen *gen)
  * none.
  */
 int link_port(const char *instance, int from, int to, const bool up[NEURON_PORTS_MAX]);
-/* How many links lie between two devices; -ENOENT: none lead there */
+/* The number of links between two devices; -ENOENT: none lead there */
 int link_distance(const char *instance, int from, int to);
 
 #endif

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* What a waiter, once it is open (ndl.c), does through its backend */
+/* Calls of an open waiter (ndl.c) to its backend */
 #include <stdlib.h>
 
 #include "ndl_priv.h"
 
-int ndl_wait_look(struct ndl_waiter *waiter)
+int ndlx_wait_look(struct ndlx_waiter *waiter)
 {
 	return waiter->dev->ops->wait_look(waiter->dev, waiter);
 }
 
-int ndl_wait(struct ndl_waiter *waiter, uint64_t timeout_us)
+int ndlx_wait(struct ndlx_waiter *waiter, uint64_t timeout_us)
 {
 	return waiter->dev->ops->wait(waiter->dev, waiter, timeout_us);
 }
 
-void ndl_wait_wake(struct ndl_waiter *waiter)
+void ndlx_wait_wake(struct ndlx_waiter *waiter)
 {
 	waiter->dev->ops->wait_wake(waiter->dev, waiter);
 }
 
-void ndl_wait_lend(struct ndl_waiter *waiter)
+void ndlx_wait_lend(struct ndlx_waiter *waiter)
 {
 	if (waiter && waiter->dev->ops->wait_lend)
 		waiter->dev->ops->wait_lend(waiter->dev, waiter);
 }
 
-bool ndl_wait_work(struct ndl_waiter *waiter)
+bool ndlx_wait_work(struct ndlx_waiter *waiter)
 {
 	return waiter && waiter->dev->ops->wait_work &&
 	       waiter->dev->ops->wait_work(waiter->dev, waiter);
 }
 
-void ndl_wait_leave(struct ndl_waiter *waiter)
+void ndlx_wait_leave(struct ndlx_waiter *waiter)
 {
 	if (waiter && waiter->dev->ops->wait_leave)
 		waiter->dev->ops->wait_leave(waiter->dev, waiter);
 }
 
-void ndl_wait_close(struct ndl_waiter *waiter)
+void ndlx_wait_close(struct ndlx_waiter *waiter)
 {
 	if (!waiter)
 		return;

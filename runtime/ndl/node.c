@@ -49,7 +49,7 @@ static bool node_exists(int index)
 	return !node_there(index);
 }
 
-#define ANY_DEVICE (NDL_MAX_DEVICES - 1)
+#define ANY_DEVICE (NDLX_MAX_DEVICES - 1)
 
 /*
  * Opens the first device's free-access descriptor, in the place of the one that is open, which is
@@ -88,7 +88,7 @@ static int free_access(struct node_machine *machine, int index)
 	int err = 0;
 
 	if (machine->free_fd < 0)
-		err = free_open(machine, NDL_MAX_DEVICES);
+		err = free_open(machine, NDLX_MAX_DEVICES);
 	else if (machine->free_index > index)
 		free_open(machine, machine->free_index);
 
@@ -97,7 +97,7 @@ static int free_access(struct node_machine *machine, int index)
 
 	err = node_ioctl(machine->free_fd, NEURON_IOCTL_COMPATIBLE_VERSION, &version);
 	if (err == -ENODEV)
-		err = free_open(machine, NDL_MAX_DEVICES);
+		err = free_open(machine, NDLX_MAX_DEVICES);
 	return err == -ENODEV ? err : machine->free_fd;
 }
 
@@ -188,7 +188,7 @@ static int node_available(void *state, int *indexes, int size)
 	bool refused = false;
 	int n = 0;
 
-	for (int i = 0; i < NDL_MAX_DEVICES && n < size; i++) {
+	for (int i = 0; i < NDLX_MAX_DEVICES && n < size; i++) {
 		int err = node_there(i);
 
 		if (!err)
@@ -198,7 +198,7 @@ static int node_available(void *state, int *indexes, int size)
 	return !n && refused ? -EPERM : n;
 }
 
-static int device_info(int fd, ndl_device_t *dev)
+static int device_info(int fd, ndlx_device_t *dev)
 {
 	struct neuron_ioctl_device_info info = { 0 };
 	int err = node_ioctl(fd, NEURON_IOCTL_DEVICE_INFO, &info);
@@ -220,7 +220,7 @@ static int device_info(int fd, ndl_device_t *dev)
 }
 
 /* Asks the device itself, which needs an attached descriptor. */
-static int bdf_attached(int index, struct ndl_bdf *bdf)
+static int bdf_attached(int index, struct ndlx_bdf *bdf)
 {
 	struct neuron_ioctl_device_bdf arg = { 0 };
 	int err, fd = node_open(index, O_RDWR);
@@ -230,13 +230,13 @@ static int bdf_attached(int index, struct ndl_bdf *bdf)
 	err = node_ioctl(fd, NEURON_IOCTL_DEVICE_BDF, &arg);
 	close(fd);
 	if (!err)
-		*bdf = (struct ndl_bdf){ 0, (uint8_t)arg.bus_number, arg.slot, arg.func };
+		*bdf = (struct ndlx_bdf){ 0, (uint8_t)arg.bus_number, arg.slot, arg.func };
 	return err;
 }
 
 /* The address of a device whose driver cannot say it: it numbers the functions it is bound to in
  * the order of the bus. */
-static int bdf_in_order(int index, struct ndl_bdf *bdf)
+static int bdf_in_order(int index, struct ndlx_bdf *bdf)
 {
 	unsigned int domain, bus, slot, func;
 	int n = 0, err = -ENODEV;
@@ -249,14 +249,14 @@ static int bdf_in_order(int index, struct ndl_bdf *bdf)
 			   &func) != 4 ||
 		    n++ != index)
 			continue;
-		*bdf = (struct ndl_bdf){ domain, (uint8_t)bus, (uint8_t)slot, (uint8_t)func };
+		*bdf = (struct ndlx_bdf){ domain, (uint8_t)bus, (uint8_t)slot, (uint8_t)func };
 		err = 0;
 	}
 	globfree(&found);
 	return err;
 }
 
-static int node_bdf(void *state, int index, struct ndl_bdf *bdf)
+static int node_bdf(void *state, int index, struct ndlx_bdf *bdf)
 {
 	struct neuron_ioctl_device_bdf_ext arg = { 0 };
 	struct node_machine *machine = state;
@@ -279,7 +279,7 @@ static int node_bdf(void *state, int index, struct ndl_bdf *bdf)
 	if (err == -EINVAL)
 		return -ENODEV;
 	if (!err)
-		*bdf = (struct ndl_bdf){ arg.domain, (uint8_t)arg.bus_number, arg.slot, arg.func };
+		*bdf = (struct ndlx_bdf){ arg.domain, (uint8_t)arg.bus_number, arg.slot, arg.func };
 	return err;
 }
 
@@ -290,7 +290,7 @@ static int node_bdf(void *state, int index, struct ndl_bdf *bdf)
 static int node_gen(void *state, int index, const struct neuron_gen **gen)
 {
 	char path[80], line[16];
-	struct ndl_bdf bdf;
+	struct ndlx_bdf bdf;
 
 	*gen = &neuron_gen_inferentia;
 	if (!node_exists(index))
@@ -322,8 +322,8 @@ static int sysfs_flag(int index, const char *file, bool *flag)
 
 /* The sysfs files of this project's module, by port */
 static const char *const link_file[] = {
-	[NDL_PORT_EAST] = "info/link_east",
-	[NDL_PORT_WEST] = "info/link_west",
+	[NDLX_PORT_EAST] = "info/link_east",
+	[NDLX_PORT_WEST] = "info/link_west",
 };
 
 static bool links_told(int index, bool up[NEURON_PORTS_MAX])
@@ -339,7 +339,7 @@ static bool links_told(int index, bool up[NEURON_PORTS_MAX])
  * This project's module says which links are up; another driver names the neighbours, and the
  * topology says which ports lead to them.
  */
-static int node_device_links(ndl_device_t *dev, bool up[NEURON_PORTS_MAX])
+static int node_device_links(ndlx_device_t *dev, bool up[NEURON_PORTS_MAX])
 {
 	bool left[NEURON_PORTS_MAX];
 	char instance[INSTANCE_MAX];
@@ -365,7 +365,7 @@ static int node_device_links(ndl_device_t *dev, bool up[NEURON_PORTS_MAX])
 
 static int node_links(void *state, int index, bool up[NEURON_PORTS_MAX])
 {
-	ndl_device_t dev = { .device_index = (uint8_t)index };
+	ndlx_device_t dev = { .device_index = (uint8_t)index };
 	int err, fd;
 
 	if (links_told(index, up))
@@ -379,8 +379,8 @@ static int node_links(void *state, int index, bool up[NEURON_PORTS_MAX])
 }
 
 /* Looking needs an attached descriptor as well: the public driver answers nothing without one. */
-static int node_device_open(void *state, int index, const ndl_device_init_param_t *params,
-			    ndl_device_t *dev)
+static int node_device_open(void *state, int index, const ndlx_device_init_param_t *params,
+			    ndlx_device_t *dev)
 {
 	struct node_device *node;
 	int err = node_gen(state, index, &dev->gen), fd;
@@ -505,7 +505,7 @@ static int node_unmark(void *state, uint32_t first, uint32_t count)
 	return mark_ioctl(fd, false, &arg);
 }
 
-const struct ndl_machine_ops ndl_node_machine = {
+const struct ndlx_machine_ops ndlx_node_machine = {
 	.open = node_machine_open,
 	.close = node_machine_close,
 	.available = node_available,

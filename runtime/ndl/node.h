@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Private to libndl's node backend: a device is an open /dev/neuronN */
-#ifndef NDL_NODE_H
-#define NDL_NODE_H
+#ifndef NDLX_NODE_H
+#define NDLX_NODE_H
 
 #include <pthread.h>
 #include <sys/ioctl.h>
@@ -21,9 +21,9 @@ struct node_device { /* the priv of a device */
 	struct node_mapping *mappings;
 };
 
-extern const struct ndl_ops node_ops;
+extern const struct ndlx_ops node_ops;
 
-static inline struct node_device *node_device(ndl_device_t *dev)
+static inline struct node_device *node_device(ndlx_device_t *dev)
 {
 	return dev->priv;
 }
@@ -43,25 +43,25 @@ int node_read_line(const char *path, char *line, size_t size);
 void node_level_read(void);
 void node_level_set(const char *version);
 bool node_has(unsigned long request); /* true if the loaded driver is new enough for the number */
-int node_refused(unsigned long request); /* the same as 0 or -ENOTSUP, for ndl_error_text() */
+int node_refused(unsigned long request); /* the same as 0 or -ENOTSUP, for ndlx_error_text() */
 /* A NEURON_MEMALLOC_TYPE_*, or the one that a driver before it has for the same */
 uint32_t node_memory_type(uint32_t type);
 
 /* node_wait.c */
-int node_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter);
-int node_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter);
-int node_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us);
-void node_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter);
-void node_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter);
+int node_wait_open(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+int node_wait_look(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+int node_wait(ndlx_device_t *dev, struct ndlx_waiter *waiter, uint64_t timeout_us);
+void node_wait_wake(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+void node_wait_close(ndlx_device_t *dev, struct ndlx_waiter *waiter);
 
 /* node_view.c */
-int node_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
+int node_block_map(ndlx_device_t *dev, enum neuron_mmap_block block, uint32_t id,
 		   enum neuron_mmap_resource resource, void **va, uint64_t *size);
-int node_dram_chunks(ndl_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
+int node_dram_chunks(ndlx_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
 		     uint32_t *count);
-int node_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
+int node_core_write(ndlx_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
 		    uint64_t size);
-int node_call(ndl_device_t *dev, unsigned long request, void *arg);
+int node_call(ndlx_device_t *dev, unsigned long request, void *arg);
 
 /* Maps the node at one of the driver's offsets; the mapping is remembered for node_unmap(). */
 int node_map(struct node_device *node, uint64_t offset, uint64_t size, bool writable, void **va);

@@ -14,7 +14,7 @@
 
 #define CALL(dev, request, ...) node_ioctl(node_device(dev)->fd, (request), &(__VA_ARGS__))
 
-static int node_close(ndl_device_t *dev)
+static int node_close(ndlx_device_t *dev)
 {
 	struct node_device *node = node_device(dev);
 
@@ -30,7 +30,7 @@ static int node_close(ndl_device_t *dev)
  * The BAR of the registers takes a list of addresses, that of the cores takes one at a time. On
  * chips whose cores lie among the registers there is the first alone.
  */
-static int bar_rw(ndl_device_t *dev, bool write, unsigned int bar, const uint64_t *offset,
+static int bar_rw(ndlx_device_t *dev, bool write, unsigned int bar, const uint64_t *offset,
 		  uint32_t *data, uint32_t count)
 {
 	bool cores = bar != dev->gen->bar_regs;
@@ -57,19 +57,19 @@ static int bar_rw(ndl_device_t *dev, bool write, unsigned int bar, const uint64_
 	return 0;
 }
 
-static int node_bar_read(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
+static int node_bar_read(ndlx_device_t *dev, unsigned int bar, const uint64_t *offset,
 			 uint32_t *data, uint32_t count)
 {
 	return bar_rw(dev, false, bar, offset, data, count);
 }
 
-static int node_bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
+static int node_bar_write(ndlx_device_t *dev, unsigned int bar, const uint64_t *offset,
 			  const uint32_t *data, uint32_t count)
 {
 	return bar_rw(dev, true, bar, offset, (uint32_t *)(uintptr_t)data, count);
 }
 
-static int node_read_hw_counters(ndl_device_t *dev, const uint64_t *addr, uint32_t *data,
+static int node_read_hw_counters(ndlx_device_t *dev, const uint64_t *addr, uint32_t *data,
 				 uint32_t count)
 {
 	struct neuron_ioctl_read_hw_counters arg = {
@@ -87,7 +87,8 @@ static int node_read_hw_counters(ndl_device_t *dev, const uint64_t *addr, uint32
  * Uses the newest form that the driver has. Before there were memory types nothing depended on
  * them; before there was an alignment chunks were aligned to pages.
  */
-static int node_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *params, uint64_t *handle)
+static int node_mem_alloc(ndlx_device_t *dev, const struct ndlx_mem_params *params,
+			  uint64_t *handle)
 {
 	__u64 result = 0;
 	struct neuron_ioctl_mem_alloc_v2_mem_type64 arg = {
@@ -119,14 +120,14 @@ static int node_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *params
 	return err;
 }
 
-static int node_mem_free(ndl_device_t *dev, uint64_t handle)
+static int node_mem_free(ndlx_device_t *dev, uint64_t handle)
 {
 	struct neuron_ioctl_mem_free arg = { .mem_handle = handle };
 
 	return CALL(dev, NEURON_IOCTL_MEM_FREE, arg);
 }
 
-static int extended_info(ndl_device_t *dev, uint64_t handle,
+static int extended_info(ndlx_device_t *dev, uint64_t handle,
 			 struct neuron_ioctl_mem_get_extended_info *arg)
 {
 	int err;
@@ -136,7 +137,7 @@ static int extended_info(ndl_device_t *dev, uint64_t handle,
 	return err == -EFAULT ? -EINVAL : err; /* the public driver returns +22 for a bad handle */
 }
 
-static int node_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size)
+static int node_mem_info(ndlx_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size)
 {
 	struct neuron_ioctl_mem_get_extended_info arg;
 	int err = extended_info(dev, handle, &arg);
@@ -148,7 +149,7 @@ static int node_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint6
 	return err;
 }
 
-static int node_mem_map(ndl_device_t *dev, uint64_t handle, void **va)
+static int node_mem_map(ndlx_device_t *dev, uint64_t handle, void **va)
 {
 	struct neuron_ioctl_mem_get_extended_info arg;
 	int err = extended_info(dev, handle, &arg);
@@ -156,7 +157,7 @@ static int node_mem_map(ndl_device_t *dev, uint64_t handle, void **va)
 	return err ? err : node_map(node_device(dev), arg.mmap_offset, arg.size, true, va);
 }
 
-static int node_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
+static int node_mem_unmap(ndlx_device_t *dev, uint64_t handle, void *va)
 {
 	(void)handle;
 	return node_unmap(node_device(dev), va);
@@ -168,7 +169,7 @@ static bool narrow(uint64_t offset, uint64_t size)
 	return offset <= UINT32_MAX && size <= UINT32_MAX;
 }
 
-static int node_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+static int node_mem_copy(ndlx_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 			 uint64_t dst_offset, uint64_t size)
 {
 	struct neuron_ioctl_mem_copy64 arg = {
@@ -192,7 +193,7 @@ static int node_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t
  * Zero copy by the form that the driver has; -EINVAL or -ENOTTY if it has none. Those that announce
  * the new form may complain of the old one, and refuse both for Trainium and Inferentia2.
  */
-static int node_zerocopy(ndl_device_t *dev, struct neuron_ioctl_mem_buf_copy64 *copy)
+static int node_zerocopy(ndlx_device_t *dev, struct neuron_ioctl_mem_buf_copy64 *copy)
 {
 	struct neuron_ioctl_mem_buf_copy64zc arg = {
 		.mem_handle = copy->mem_handle,
@@ -211,7 +212,7 @@ static int node_zerocopy(ndl_device_t *dev, struct neuron_ioctl_mem_buf_copy64 *
 }
 
 /* zero copy pins the caller's pages; a driver that lacks it refuses the number, not the copy */
-static int node_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset,
+static int node_buf_copy(ndlx_device_t *dev, uint64_t handle, void *buf, uint64_t offset,
 			 uint64_t size, bool to_device, bool zerocopy)
 {
 	struct neuron_ioctl_mem_buf_copy64 arg = {
@@ -237,7 +238,7 @@ static int node_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t
 	return size ? CALL(dev, NEURON_IOCTL_MEM_BUF_COPY, old) : 0;
 }
 
-static int node_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
+static int node_mem_set(ndlx_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
 			uint64_t size)
 {
 	struct neuron_ioctl_memset64 arg = {
@@ -255,7 +256,7 @@ static int node_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uin
 	return size ? CALL(dev, NEURON_IOCTL_MEMSET, old) : 0;
 }
 
-static int node_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd)
+static int node_dmabuf_fd(ndlx_device_t *dev, uint64_t va, uint64_t size, int *fd)
 {
 	struct neuron_ioctl_dmabuf_fd arg = { .va = va, .size = size, .fd = fd };
 
@@ -264,21 +265,21 @@ static int node_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd
 
 /* DMA */
 
-static int node_eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state)
+static int node_eng_set_state(ndlx_device_t *dev, uint32_t eng, uint32_t state)
 {
 	struct neuron_ioctl_dma_eng_set_state arg = { .eng_id = eng, .state = state };
 
 	return CALL(dev, NEURON_IOCTL_DMA_ENG_SET_STATE, arg);
 }
 
-static int node_eng_get_state(ndl_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state)
+static int node_eng_get_state(ndlx_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state)
 {
 	struct neuron_ioctl_dma_eng_get_state arg = { .eng_id = eng, .state = state };
 
 	return CALL(dev, NEURON_IOCTL_DMA_ENG_GET_STATE, arg);
 }
 
-static void fill_queue(struct neuron_ioctl_dma_queue_init *arg, const struct ndl_queue_params *q)
+static void fill_queue(struct neuron_ioctl_dma_queue_init *arg, const struct ndlx_queue_params *q)
 {
 	*arg = (struct neuron_ioctl_dma_queue_init){
 		.eng_id = q->eng,
@@ -291,7 +292,8 @@ static void fill_queue(struct neuron_ioctl_dma_queue_init *arg, const struct ndl
 	};
 }
 
-static int node_queue_init(ndl_device_t *dev, const struct ndl_queue_params *params, uint32_t count)
+static int node_queue_init(ndlx_device_t *dev, const struct ndlx_queue_params *params,
+			   uint32_t count)
 {
 	struct neuron_ioctl_dma_queue_init_batch *batch;
 	struct neuron_ioctl_dma_queue_init one;
@@ -315,14 +317,15 @@ static int node_queue_init(ndl_device_t *dev, const struct ndl_queue_params *par
 	return err;
 }
 
-static int node_queue_release(ndl_device_t *dev, uint32_t eng, uint32_t qid)
+static int node_queue_release(ndlx_device_t *dev, uint32_t eng, uint32_t qid)
 {
 	struct neuron_ioctl_dma_queue_release arg = { .eng_id = eng, .qid = qid };
 
 	return CALL(dev, NEURON_IOCTL_DMA_QUEUE_RELEASE, arg);
 }
 
-static int node_queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx)
+static int node_queue_start(ndlx_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx,
+			    uint32_t rx)
 {
 	struct neuron_ioctl_dma_queue_copy_start arg = {
 		.eng_id = eng,
@@ -334,7 +337,7 @@ static int node_queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint3
 	return CALL(dev, NEURON_IOCTL_DMA_QUEUE_COPY_START, arg);
 }
 
-static int node_queue_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
+static int node_queue_state(ndlx_device_t *dev, uint32_t eng, uint32_t qid,
 			    struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx)
 {
 	struct neuron_ioctl_dma_queue_get_state arg = {
@@ -347,7 +350,7 @@ static int node_queue_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
 	return CALL(dev, NEURON_IOCTL_DMA_QUEUE_GET_STATE, arg);
 }
 
-static int node_copy_descriptors(ndl_device_t *dev, uint64_t handle, const void *descs,
+static int node_copy_descriptors(ndlx_device_t *dev, uint64_t handle, const void *descs,
 				 uint64_t offset, uint32_t count, enum neuron_dma_queue_type type)
 {
 	struct neuron_ioctl_dma_copy_descriptors64 arg = {
@@ -365,7 +368,7 @@ static int node_copy_descriptors(ndl_device_t *dev, uint64_t handle, const void 
 	return narrow(offset, 0) ? CALL(dev, NEURON_IOCTL_DMA_COPY_DESCRIPTORS, old) : -EINVAL;
 }
 
-static int node_descriptor_copyout(ndl_device_t *dev, uint32_t eng, uint32_t qid,
+static int node_descriptor_copyout(ndlx_device_t *dev, uint32_t eng, uint32_t qid,
 				   enum neuron_dma_queue_type type, uint32_t start, uint32_t count,
 				   void *descs)
 {
@@ -383,8 +386,8 @@ static int node_descriptor_copyout(ndl_device_t *dev, uint32_t eng, uint32_t qid
 
 /* Synchronisation and notifications */
 
-static int node_semaphore(ndl_device_t *dev, enum neuron_sem_access op, uint32_t nc, uint32_t index,
-			  uint32_t *value)
+static int node_semaphore(ndlx_device_t *dev, enum neuron_sem_access op, uint32_t nc,
+			  uint32_t index, uint32_t *value)
 {
 	static const unsigned long request[] = {
 		[NEURON_SEM_READ] = NEURON_IOCTL_SEMAPHORE_READ,
@@ -404,7 +407,7 @@ static int node_semaphore(ndl_device_t *dev, enum neuron_sem_access op, uint32_t
 	return err;
 }
 
-static int node_event(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value)
+static int node_event(ndlx_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value)
 {
 	struct neuron_ioctl_event arg = { .nc_id = nc, .event_index = index };
 	int err;
@@ -417,7 +420,7 @@ static int node_event(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, 
 	return err;
 }
 
-static int node_nq_init(ndl_device_t *dev, const struct ndl_nq_params *params, void **va)
+static int node_nq_init(ndlx_device_t *dev, const struct ndlx_nq_params *params, void **va)
 {
 	struct neuron_ioctl_notifications_init_with_realloc_v2 arg = {
 		.nq_dev_id = params->nc,
@@ -433,14 +436,14 @@ static int node_nq_init(ndl_device_t *dev, const struct ndl_nq_params *params, v
 	return err ? err : node_map(node_device(dev), arg.mmap_offset, params->size, true, va);
 }
 
-static int node_nq_destroy(ndl_device_t *dev, void *va)
+static int node_nq_destroy(ndlx_device_t *dev, void *va)
 {
 	return node_unmap(node_device(dev), va);
 }
 
 /* Datastore */
 
-static int node_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size)
+static int node_nds_open(ndlx_device_t *dev, int pid, void **data, size_t *size)
 {
 	struct neuron_ioctl_neuron_ds_info arg = { .pid = pid };
 	int err = CALL(dev, NEURON_IOCTL_ACQUIRE_NEURON_DS, arg);
@@ -451,7 +454,7 @@ static int node_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size)
 	return node_map(node_device(dev), arg.mmap_offset, arg.size, !pid, data);
 }
 
-static int node_nds_close(ndl_device_t *dev, int pid, void *data, size_t size)
+static int node_nds_close(ndlx_device_t *dev, int pid, void *data, size_t size)
 {
 	struct neuron_ioctl_neuron_ds_info arg = { .pid = pid };
 	int err = node_unmap(node_device(dev), data);
@@ -462,21 +465,21 @@ static int node_nds_close(ndl_device_t *dev, int pid, void *data, size_t size)
 
 /* Ownership, reset, processes */
 
-static int node_crwl(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc,
+static int node_crwl(ndlx_device_t *dev, enum ndlx_crwl op, uint32_t nc,
 		     const struct neuron_uuid *uuid)
 {
 	static const unsigned long request[] = {
-		[NDL_CRWL_READER_ENTER] = NEURON_IOCTL_CRWL_READER_ENTER,
-		[NDL_CRWL_READER_EXIT] = NEURON_IOCTL_CRWL_READER_EXIT,
-		[NDL_CRWL_WRITER_ENTER] = NEURON_IOCTL_CRWL_WRITER_ENTER,
-		[NDL_CRWL_WRITER_DOWNGRADE] = NEURON_IOCTL_CRWL_WRITER_DOWNGRADE,
+		[NDLX_CRWL_READER_ENTER] = NEURON_IOCTL_CRWL_READER_ENTER,
+		[NDLX_CRWL_READER_EXIT] = NEURON_IOCTL_CRWL_READER_EXIT,
+		[NDLX_CRWL_WRITER_ENTER] = NEURON_IOCTL_CRWL_WRITER_ENTER,
+		[NDLX_CRWL_WRITER_DOWNGRADE] = NEURON_IOCTL_CRWL_WRITER_DOWNGRADE,
 	};
 	struct neuron_ioctl_crwl arg = { .nc_id = nc, .uuid = *uuid };
 
 	return CALL(dev, request[op], arg);
 }
 
-static int node_reset(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id)
+static int node_reset(ndlx_device_t *dev, uint32_t nc_map, uint32_t *request_id)
 {
 	struct neuron_ioctl_device_reset arg = { .nc_map = nc_map };
 	int ret = node_refused(NEURON_IOCTL_NC_RESET);
@@ -491,7 +494,7 @@ static int node_reset(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id)
 	return 0;
 }
 
-static int node_ready(ndl_device_t *dev, uint32_t request_id, int *result)
+static int node_ready(ndlx_device_t *dev, uint32_t request_id, int *result)
 {
 	struct neuron_ioctl_device_ready arg = { .request_id = request_id };
 	int err = CALL(dev, NEURON_IOCTL_NC_RESET_READY, arg);
@@ -500,7 +503,7 @@ static int node_ready(ndl_device_t *dev, uint32_t request_id, int *result)
 	return err;
 }
 
-static int node_cinit(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state)
+static int node_cinit(ndlx_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state)
 {
 	struct neuron_ioctl_cinit_set arg = { .nc_id = nc, .state = state };
 	int err = CALL(dev, NEURON_IOCTL_CINIT_SET_STATE, arg);
@@ -509,7 +512,7 @@ static int node_cinit(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *
 	return err;
 }
 
-static int node_started_count(ndl_device_t *dev, uint32_t nc, uint64_t *count)
+static int node_started_count(ndlx_device_t *dev, uint32_t nc, uint64_t *count)
 {
 	struct neuron_ioctl_nc_model_started_count arg = { .nc_id = nc };
 	int err = CALL(dev, NEURON_IOCTL_NC_MODEL_STARTED_COUNT, arg);
@@ -518,7 +521,7 @@ static int node_started_count(ndl_device_t *dev, uint32_t nc, uint64_t *count)
 	return err;
 }
 
-static int node_apps_info(ndl_device_t *dev, struct neuron_app_info **info, size_t *count,
+static int node_apps_info(ndlx_device_t *dev, struct neuron_app_info **info, size_t *count,
 			  uint16_t flags)
 {
 	struct neuron_ioctl_get_apps_info *arg;
@@ -551,7 +554,7 @@ out:
 	return err;
 }
 
-static int node_printk(ndl_device_t *dev, const char *text)
+static int node_printk(ndlx_device_t *dev, const char *text)
 {
 	struct neuron_ioctl_printk arg = {
 		.buffer = (void *)(uintptr_t)text,
@@ -561,7 +564,7 @@ static int node_printk(ndl_device_t *dev, const char *text)
 	return CALL(dev, NEURON_IOCTL_PRINTK, arg);
 }
 
-const struct ndl_ops node_ops = {
+const struct ndlx_ops node_ops = {
 	.close = node_close,
 	.bar_read = node_bar_read,
 	.bar_write = node_bar_write,
@@ -596,8 +599,8 @@ const struct ndl_ops node_ops = {
 	.wait = node_wait,
 	.wait_wake = node_wait_wake,
 	.wait_close = node_wait_close,
-	.nds_open = node_nds_open,
-	.nds_close = node_nds_close,
+	.datastore_open = node_nds_open,
+	.datastore_close = node_nds_close,
 	.crwl = node_crwl,
 	.reset = node_reset,
 	.ready = node_ready,

@@ -3,7 +3,7 @@
  * libndl's node backend, the level of the driver: which of the public driver's releases introduced
  * an ioctl number or a type of memory, and whether the loaded driver has it. What it has not is not
  * passed to it, because it would complain in the kernel log. A call with a predecessor falls back
- * to that (node.c, node_device.c); for the others the caller gets -ENOTSUP, and ndl_error_text()
+ * to that (node.c, node_device.c); for the others the caller gets -ENOTSUP, and ndlx_error_text()
  * names the release they need.
  */
 #include <errno.h>

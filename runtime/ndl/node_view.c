@@ -52,7 +52,7 @@ int node_unmap(struct node_device *node, void *va)
 	return 0;
 }
 
-int node_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
+int node_block_map(ndlx_device_t *dev, enum neuron_mmap_block block, uint32_t id,
 		   enum neuron_mmap_resource resource, void **va, uint64_t *size)
 {
 	struct neuron_ioctl_resource_mmap_info arg = {
@@ -69,7 +69,7 @@ int node_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
 			resource != NEURON_MMAP_RESOURCE_ALL, va);
 }
 
-int node_dram_chunks(ndl_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
+int node_dram_chunks(ndlx_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
 		     uint32_t *count)
 {
 	struct neuron_ioctl_dump_mem_chunks arg = {
@@ -84,7 +84,7 @@ int node_dram_chunks(ndl_device_t *dev, uint32_t channel, struct neuron_ioctl_me
 	return err;
 }
 
-int node_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
+int node_core_write(ndlx_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
 		    uint64_t size)
 {
 	struct neuron_ioctl_program_engine_nc64 arg = {
@@ -97,7 +97,7 @@ int node_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void
 	return CALL(dev, NEURON_IOCTL_PROGRAM_ENGINE_NC64, arg);
 }
 
-int node_call(ndl_device_t *dev, unsigned long request, void *arg)
+int node_call(ndlx_device_t *dev, unsigned long request, void *arg)
 {
 	return node_ioctl(node_device(dev)->fd, request, arg);
 }

@@ -13,7 +13,7 @@
 
 #include "node.h"
 
-int node_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter)
+int node_wait_look(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	eventfd_t wakes;
 	ssize_t n;
@@ -27,7 +27,7 @@ int node_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter)
 	return n < 0 && errno != EINVAL ? -errno : -ENOTSUP;
 }
 
-int node_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter)
+int node_wait_open(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	int err;
 
@@ -44,7 +44,7 @@ int node_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter)
 	return err;
 }
 
-int node_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us)
+int node_wait(ndlx_device_t *dev, struct ndlx_waiter *waiter, uint64_t timeout_us)
 {
 	struct timespec timeout = { (time_t)(timeout_us / 1000000),
 				    (long)(timeout_us % 1000000) * 1000 };
@@ -61,7 +61,7 @@ int node_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us)
 	return pfd[0].revents & (POLLERR | POLLHUP) ? -ENODEV : 0;
 }
 
-void node_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter)
+void node_wait_wake(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	/*
 	 * the eventfd is written before woken is set, so a look that finds woken has something to
@@ -71,7 +71,7 @@ void node_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter)
 	atomic_store(&waiter->woken, true);
 }
 
-void node_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter)
+void node_wait_close(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	close(waiter->wake_fd);
 	close(waiter->fd);

@@ -9,12 +9,12 @@
 
 #include "served.h"
 
-static int call(ndl_device_t *dev, struct wire_call *c)
+static int call(ndlx_device_t *dev, struct wire_call *c)
 {
 	return served_call(served_device(dev)->m, c, NULL);
 }
 
-static int call_out(ndl_device_t *dev, struct wire_call *c, void *out, size_t size)
+static int call_out(ndlx_device_t *dev, struct wire_call *c, void *out, size_t size)
 {
 	const struct served_data data = { .out = out, .out_size = size };
 
@@ -28,7 +28,7 @@ static void machine_close(void *state)
 	struct served *m = state;
 
 	served_disconnect(m);
-	for (unsigned int i = 0; i < NDL_MAX_DEVICES; i++) {
+	for (unsigned int i = 0; i < NDLX_MAX_DEVICES; i++) {
 		free(m->chip[i].chunk);
 		free(m->chip[i].queue);
 	}
@@ -48,7 +48,7 @@ static int machine_open(const char *path, void **state)
 		free(m);
 		return ret;
 	}
-	for (unsigned int i = 0; i < NDL_MAX_DEVICES; i++)
+	for (unsigned int i = 0; i < NDLX_MAX_DEVICES; i++)
 		pthread_mutex_init(&m->chip[i].lock, NULL);
 	*state = m;
 	m->instance = neuron_instance_find(instance);
@@ -75,7 +75,7 @@ static bool is_chip(const struct served *m, int index)
 	return index >= 0 && index < m->instance->chips;
 }
 
-static int machine_bdf(void *state, int index, struct ndl_bdf *bdf)
+static int machine_bdf(void *state, int index, struct ndlx_bdf *bdf)
 {
 	const struct neuron_instance_chip *chip;
 	struct served *m = state;
@@ -83,7 +83,7 @@ static int machine_bdf(void *state, int index, struct ndl_bdf *bdf)
 	if (!is_chip(m, index))
 		return -ENODEV;
 	chip = &m->instance->chip[index];
-	*bdf = (struct ndl_bdf){ .bus = chip->bus, .slot = chip->slot, .func = chip->function };
+	*bdf = (struct ndlx_bdf){ .bus = chip->bus, .slot = chip->slot, .func = chip->function };
 	return 0;
 }
 
@@ -112,17 +112,17 @@ static int machine_links(void *state, int index, bool up[NEURON_PORTS_MAX])
 
 static int machine_version(void *state, char *version, size_t size)
 {
-	return ndl_emu_machine.driver_version(NULL, version, size);
+	return ndlx_emu_machine.driver_version(NULL, version, size);
 }
 
 static int machine_compatible(void *state, uint32_t *min, uint32_t *max)
 {
-	return ndl_emu_machine.compatible(NULL, min, max);
+	return ndlx_emu_machine.compatible(NULL, min, max);
 }
 
 static int machine_features(void *state, uint64_t *features)
 {
-	return ndl_emu_machine.features(NULL, features);
+	return ndlx_emu_machine.features(NULL, features);
 }
 
 static const char *machine_instance(void *state)
@@ -169,8 +169,8 @@ static int chip_open(struct served *m, int index)
 	return !ret && chip->info.neighbours > NEURON_MAX_NEIGHBORS ? -EPROTO : ret;
 }
 
-static int device_open(void *state, int index, const ndl_device_init_param_t *params,
-		       ndl_device_t *dev)
+static int device_open(void *state, int index, const ndlx_device_init_param_t *params,
+		       ndlx_device_t *dev)
 {
 	struct served_device *d;
 	struct served *m = state;
@@ -206,7 +206,7 @@ static int device_open(void *state, int index, const ndl_device_init_param_t *pa
 	return 0;
 }
 
-static int device_close(ndl_device_t *dev)
+static int device_close(ndlx_device_t *dev)
 {
 	struct served_device *d = served_device(dev);
 	struct served_chip *chip = d->chip;
@@ -227,7 +227,7 @@ static int device_close(ndl_device_t *dev)
 
 /* Registers */
 
-static int bar_read(ndl_device_t *dev, unsigned int bar, const uint64_t *offset, uint32_t *data,
+static int bar_read(ndlx_device_t *dev, unsigned int bar, const uint64_t *offset, uint32_t *data,
 		    uint32_t count)
 {
 	const struct served_data d = { offset, count * sizeof(*offset), data,
@@ -237,7 +237,7 @@ static int bar_read(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
 			   CALL(dev, .op = WIRE_BAR_READ, .arg = { bar, count }), &d);
 }
 
-static int bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
+static int bar_write(ndlx_device_t *dev, unsigned int bar, const uint64_t *offset,
 		     const uint32_t *data, uint32_t count)
 {
 	const size_t head = count * sizeof(*offset), size = head + count * sizeof(*data);
@@ -255,7 +255,8 @@ static int bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset
 	return ret;
 }
 
-static int read_hw_counters(ndl_device_t *dev, const uint64_t *addr, uint32_t *data, uint32_t count)
+static int read_hw_counters(ndlx_device_t *dev, const uint64_t *addr, uint32_t *data,
+			    uint32_t count)
 {
 	const struct served_data d = { addr, count * sizeof(*addr), data, count * sizeof(*data) };
 
@@ -264,13 +265,13 @@ static int read_hw_counters(ndl_device_t *dev, const uint64_t *addr, uint32_t *d
 }
 
 /* Whole memories and blocks are other processes' as well. */
-static int block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
+static int block_map(ndlx_device_t *dev, enum neuron_mmap_block block, uint32_t id,
 		     enum neuron_mmap_resource resource, void **va, uint64_t *size)
 {
 	return -ENOTSUP;
 }
 
-static int dram_chunks(ndl_device_t *dev, uint32_t channel,
+static int dram_chunks(ndlx_device_t *dev, uint32_t channel,
 		       struct neuron_ioctl_mem_chunk_info *info, uint32_t *count)
 {
 	uint32_t most = WIRE_DATA / sizeof(*info), room = *count < most ? *count : most;
@@ -288,30 +289,30 @@ static int dram_chunks(ndl_device_t *dev, uint32_t channel,
 }
 
 /* Memory of a server has no kernel object that a descriptor could stand for. */
-static int dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd)
+static int dmabuf_fd(ndlx_device_t *dev, uint64_t va, uint64_t size, int *fd)
 {
 	return -ENOTSUP;
 }
 
 /* Queues */
 
-static int eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state)
+static int eng_set_state(ndlx_device_t *dev, uint32_t eng, uint32_t state)
 {
 	return call(dev, CALL(dev, .op = WIRE_ENG_SET, .arg = { eng, state }));
 }
 
-static int eng_get_state(ndl_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state)
+static int eng_get_state(ndlx_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state)
 {
 	return call_out(dev, CALL(dev, .op = WIRE_ENG_GET, .arg = { eng }), state, sizeof(*state));
 }
 
-static bool queue_is(const ndl_device_t *dev, uint32_t eng, uint32_t qid)
+static bool queue_is(const ndlx_device_t *dev, uint32_t eng, uint32_t qid)
 {
 	return eng < dev->gen->dma_engines && qid < NEURON_DMA_QUEUES_PER_ENG;
 }
 
-/* What the process knows of its queues, for their doorbells */
-static void queue_note(ndl_device_t *dev, uint32_t eng, uint32_t qid, struct served_queue q)
+/* The process's record of its queues, for their doorbells */
+static void queue_note(ndlx_device_t *dev, uint32_t eng, uint32_t qid, struct served_queue q)
 {
 	struct served_chip *chip = served_device(dev)->chip;
 
@@ -322,7 +323,7 @@ static void queue_note(ndl_device_t *dev, uint32_t eng, uint32_t qid, struct ser
 	pthread_mutex_unlock(&chip->lock);
 }
 
-static int queue_init(ndl_device_t *dev, const struct ndl_queue_params *p, uint32_t count)
+static int queue_init(ndlx_device_t *dev, const struct ndlx_queue_params *p, uint32_t count)
 {
 	const struct served_data data = { .in = p, .in_size = count * sizeof(*p) };
 	int ret;
@@ -336,13 +337,13 @@ static int queue_init(ndl_device_t *dev, const struct ndl_queue_params *p, uint3
 	return ret;
 }
 
-static int queue_release(ndl_device_t *dev, uint32_t eng, uint32_t qid)
+static int queue_release(ndlx_device_t *dev, uint32_t eng, uint32_t qid)
 {
 	queue_note(dev, eng, qid, (struct served_queue){ 0 });
 	return call(dev, CALL(dev, .op = WIRE_QUEUE_RELEASE, .arg = { eng, qid }));
 }
 
-static bool queue_ready(ndl_device_t *dev, uint32_t eng, uint32_t qid)
+static bool queue_ready(ndlx_device_t *dev, uint32_t eng, uint32_t qid)
 {
 	struct served_chip *chip = served_device(dev)->chip;
 	struct served_queue q = { 0 };
@@ -356,14 +357,14 @@ static bool queue_ready(ndl_device_t *dev, uint32_t eng, uint32_t qid)
 }
 
 /* A doorbell of the process's own queue cannot fail, and nobody waits for it. */
-static int queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx)
+static int queue_start(ndlx_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx)
 {
 	struct wire_call *c = CALL(dev, .op = WIRE_QUEUE_START, .arg = { eng, qid, tx, rx });
 
 	return queue_ready(dev, eng, qid) ? served_post(served_device(dev)->m, c) : call(dev, c);
 }
 
-static int queue_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
+static int queue_state(ndlx_device_t *dev, uint32_t eng, uint32_t qid,
 		       struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx)
 {
 	struct neuron_dma_queue_state state[2];
@@ -377,7 +378,7 @@ static int queue_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
 	return ret;
 }
 
-static int copy_descs(ndl_device_t *dev, uint64_t handle, const void *descs, uint64_t offset,
+static int copy_descs(ndlx_device_t *dev, uint64_t handle, const void *descs, uint64_t offset,
 		      uint32_t count, enum neuron_dma_queue_type type)
 {
 	const uint32_t most = WIRE_DATA / NEURON_UDMA_DESC_SIZE;
@@ -394,8 +395,8 @@ static int copy_descs(ndl_device_t *dev, uint64_t handle, const void *descs, uin
 					      offset + data.in_size, count - n, type);
 }
 
-static int descs_out(ndl_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_dma_queue_type type,
-		     uint32_t start, uint32_t count, void *descs)
+static int descs_out(ndlx_device_t *dev, uint32_t eng, uint32_t qid,
+		     enum neuron_dma_queue_type type, uint32_t start, uint32_t count, void *descs)
 {
 	return call_out(dev,
 			CALL(dev, .op = WIRE_DESCS_OUT, .arg = { eng, qid, type, start, count }),
@@ -404,7 +405,7 @@ static int descs_out(ndl_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_
 
 /* Cores */
 
-static int semaphore(ndl_device_t *dev, enum neuron_sem_access op, uint32_t nc, uint32_t index,
+static int semaphore(ndlx_device_t *dev, enum neuron_sem_access op, uint32_t nc, uint32_t index,
 		     uint32_t *value)
 {
 	struct wire_call *c = CALL(dev, .op = WIRE_SEMAPHORE,
@@ -416,7 +417,7 @@ static int semaphore(ndl_device_t *dev, enum neuron_sem_access op, uint32_t nc, 
 	return ret;
 }
 
-static int event(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value)
+static int event(ndlx_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value)
 {
 	struct wire_call *c =
 		CALL(dev, .op = WIRE_EVENT, .arg = { set, nc, index, set ? *value : 0 });
@@ -427,7 +428,7 @@ static int event(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint3
 	return ret;
 }
 
-static int nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va)
+static int nq_init(ndlx_device_t *dev, const struct ndlx_nq_params *p, void **va)
 {
 	const struct served *m = served_device(dev)->m;
 	struct wire_call *c =
@@ -436,19 +437,19 @@ static int nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va)
 
 	if (ret)
 		return ret;
-	if (!ndl_range_ok(c->arg[0], p->size, m->size))
+	if (!ndlx_range_ok(c->arg[0], p->size, m->size))
 		return -EPROTO;
 	*va = m->base + c->arg[0];
 	return 0;
 }
 
-static int nq_destroy(ndl_device_t *dev, void *va)
+static int nq_destroy(ndlx_device_t *dev, void *va)
 {
 	/* the queue lives as long as the device, and its mapping as long as the process's file */
 	return va ? 0 : -EINVAL;
 }
 
-static int crwl(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc, const struct neuron_uuid *uuid)
+static int crwl(ndlx_device_t *dev, enum ndlx_crwl op, uint32_t nc, const struct neuron_uuid *uuid)
 {
 	struct wire_call *c = CALL(dev, .op = WIRE_CRWL, .arg = { op, nc });
 
@@ -456,7 +457,7 @@ static int crwl(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc, const struct n
 	return call(dev, c);
 }
 
-static int reset(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id)
+static int reset(ndlx_device_t *dev, uint32_t nc_map, uint32_t *request_id)
 {
 	struct wire_call *c = CALL(dev, .op = WIRE_RESET, .arg = { nc_map });
 	int ret = call(dev, c);
@@ -465,7 +466,7 @@ static int reset(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id)
 	return ret;
 }
 
-static int ready(ndl_device_t *dev, uint32_t request_id, int *result)
+static int ready(ndlx_device_t *dev, uint32_t request_id, int *result)
 {
 	struct wire_call *c = CALL(dev, .op = WIRE_READY, .arg = { request_id });
 	int ret = call(dev, c);
@@ -474,7 +475,7 @@ static int ready(ndl_device_t *dev, uint32_t request_id, int *result)
 	return ret;
 }
 
-static int cinit(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state)
+static int cinit(ndlx_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state)
 {
 	struct wire_call *c = CALL(dev, .op = WIRE_CINIT, .arg = { nc, state });
 	int ret = call(dev, c);
@@ -483,7 +484,7 @@ static int cinit(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_s
 	return ret;
 }
 
-static int started_count(ndl_device_t *dev, uint32_t nc, uint64_t *count)
+static int started_count(ndlx_device_t *dev, uint32_t nc, uint64_t *count)
 {
 	struct wire_call *c = CALL(dev, .op = WIRE_STARTED, .arg = { nc });
 	int ret = call(dev, c);
@@ -492,7 +493,7 @@ static int started_count(ndl_device_t *dev, uint32_t nc, uint64_t *count)
 	return ret;
 }
 
-static int apps(ndl_device_t *dev, struct neuron_app_info **info, size_t *count, uint16_t flags)
+static int apps(ndlx_device_t *dev, struct neuron_app_info **info, size_t *count, uint16_t flags)
 {
 	struct wire_call *c = CALL(dev, .op = WIRE_APPS, .arg = { flags });
 	struct neuron_app_info *list = calloc(NEURON_MAX_PROCESS_PER_DEVICE, sizeof(*list));
@@ -510,7 +511,7 @@ static int apps(ndl_device_t *dev, struct neuron_app_info **info, size_t *count,
 	return 0;
 }
 
-static int print(ndl_device_t *dev, const char *text)
+static int print(ndlx_device_t *dev, const char *text)
 {
 	const struct served_data data = { .in = text, .in_size = strlen(text) + 1 };
 
@@ -519,7 +520,7 @@ static int print(ndl_device_t *dev, const char *text)
 		       : served_call(served_device(dev)->m, CALL(dev, .op = WIRE_PRINTK), &data);
 }
 
-const struct ndl_ops served_ops = {
+const struct ndlx_ops served_ops = {
 	.close = device_close,
 	.bar_read = bar_read,
 	.bar_write = bar_write,
@@ -556,8 +557,8 @@ const struct ndl_ops served_ops = {
 	.wait_work = served_wait_work,
 	.wait_leave = served_wait_leave,
 	.wait_close = served_wait_close,
-	.nds_open = served_nds_open,
-	.nds_close = served_nds_close,
+	.datastore_open = served_nds_open,
+	.datastore_close = served_nds_close,
 	.crwl = crwl,
 	.reset = reset,
 	.ready = ready,
@@ -567,7 +568,7 @@ const struct ndl_ops served_ops = {
 	.printk = print,
 };
 
-const struct ndl_machine_ops ndl_served_machine = {
+const struct ndlx_machine_ops ndlx_served_machine = {
 	.open = machine_open,
 	.close = machine_close,
 	.available = machine_available,

@@ -6,8 +6,8 @@
  * Locks, in this order: chip.lock (opens, and what the process has on a chip), channel.lock (one
  * thread speaks at a time), socket_lock (what goes over the socket and comes back).
  */
-#ifndef NDL_SERVED_H
-#define NDL_SERVED_H
+#ifndef NDLX_SERVED_H
+#define NDLX_SERVED_H
 
 #include <pthread.h>
 
@@ -45,7 +45,7 @@ struct served_queue {
 	uint64_t rx_handle;
 };
 
-/* What the process has on a chip, whichever of its devices it was that took it */
+/* The process's holdings on a chip, whichever of its devices took them */
 struct served_chip {
 	pthread_mutex_t lock;
 	unsigned int opens;
@@ -69,7 +69,7 @@ struct served {
 	int stop; /* an eventfd that ends the watcher */
 	pthread_mutex_t socket_lock;
 	struct served_channel channel[WIRE_CHANNELS];
-	struct served_chip chip[NDL_MAX_DEVICES];
+	struct served_chip chip[NDLX_MAX_DEVICES];
 };
 
 struct served_mapping {
@@ -85,12 +85,12 @@ struct served_device { /* the priv of a device */
 	struct served_mapping *mappings;
 };
 
-static inline struct served_device *served_device(const ndl_device_t *dev)
+static inline struct served_device *served_device(const ndlx_device_t *dev)
 {
 	return dev->priv;
 }
 
-extern const struct ndl_ops served_ops;
+extern const struct ndlx_ops served_ops;
 
 /* served_channel.c */
 /* Opens the connection; -ENODEV: no server listens there, -EPROTO: one of another version */
@@ -117,33 +117,33 @@ void served_flush(struct served *m);
 bool served_works(struct served *m);
 
 /* served_mem.c */
-int served_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle);
-int served_mem_free(ndl_device_t *dev, uint64_t handle);
-int served_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size);
-int served_mem_map(ndl_device_t *dev, uint64_t handle, void **va);
-int served_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va);
-int served_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+int served_mem_alloc(ndlx_device_t *dev, const struct ndlx_mem_params *p, uint64_t *handle);
+int served_mem_free(ndlx_device_t *dev, uint64_t handle);
+int served_mem_info(ndlx_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size);
+int served_mem_map(ndlx_device_t *dev, uint64_t handle, void **va);
+int served_mem_unmap(ndlx_device_t *dev, uint64_t handle, void *va);
+int served_mem_copy(ndlx_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 		    uint64_t dst_offset, uint64_t size);
-int served_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
+int served_buf_copy(ndlx_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
 		    bool to_device, bool zerocopy);
-int served_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
+int served_mem_set(ndlx_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
 		   uint64_t size);
-int served_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
+int served_core_write(ndlx_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
 		      uint64_t size);
 bool served_chunk_known(struct served_chip *chip, uint64_t handle);
-void served_unmap_all(ndl_device_t *dev);
+void served_unmap_all(ndlx_device_t *dev);
 void served_chunks_drop(struct served_chip *chip); /* its lock is held */
-int served_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size);
-int served_nds_close(ndl_device_t *dev, int pid, void *data, size_t size);
+int served_nds_open(ndlx_device_t *dev, int pid, void **data, size_t *size);
+int served_nds_close(ndlx_device_t *dev, int pid, void *data, size_t size);
 
 /* served_wait.c */
-int served_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter);
-int served_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter);
-int served_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us);
-void served_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter);
-void served_wait_lend(ndl_device_t *dev, struct ndl_waiter *waiter);
-bool served_wait_work(ndl_device_t *dev, struct ndl_waiter *waiter);
-void served_wait_leave(ndl_device_t *dev, struct ndl_waiter *waiter);
-void served_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter);
+int served_wait_open(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+int served_wait_look(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+int served_wait(ndlx_device_t *dev, struct ndlx_waiter *waiter, uint64_t timeout_us);
+void served_wait_wake(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+void served_wait_lend(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+bool served_wait_work(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+void served_wait_leave(ndlx_device_t *dev, struct ndlx_waiter *waiter);
+void served_wait_close(ndlx_device_t *dev, struct ndlx_waiter *waiter);
 
 #endif

@@ -131,7 +131,7 @@ static struct emu_bell *bells(const struct served *m)
 static void wake_all(struct served *m)
 {
 	atomic_store(&m->dead, true);
-	for (unsigned int i = 0; i < NDL_MAX_DEVICES * NEURON_CORES_MAX; i++) {
+	for (unsigned int i = 0; i < NDLX_MAX_DEVICES * NEURON_CORES_MAX; i++) {
 		__atomic_fetch_add(&bells(m)[i].rings, 1, __ATOMIC_SEQ_CST);
 		emu_word_wake(&bells(m)[i].rings);
 	}

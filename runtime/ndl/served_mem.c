@@ -18,12 +18,12 @@
 #define VIEW_SIZE_MAX (64ull << 20)
 #define VIEWS_MAX 512 /* of a chip: each is a mapping here and two in the server */
 
-static int call(ndl_device_t *dev, struct wire_call *c)
+static int call(ndlx_device_t *dev, struct wire_call *c)
 {
 	return served_call(served_device(dev)->m, c, NULL);
 }
 
-/* What the process has by this handle; size 0: nothing */
+/* The process's memory by this handle; size 0: nothing */
 static struct served_chunk chunk_get(struct served_chip *chip, uint64_t handle)
 {
 	struct served_chunk c = { 0 };
@@ -92,7 +92,7 @@ void served_chunks_drop(struct served_chip *chip)
 	chip->views = 0;
 }
 
-int served_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle)
+int served_mem_alloc(ndlx_device_t *dev, const struct ndlx_mem_params *p, uint64_t *handle)
 {
 	struct wire_call *c =
 		CALL(dev, .op = WIRE_ALLOC,
@@ -111,13 +111,13 @@ int served_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t
 }
 
 /* Forgotten before the server has it, who may give the handle to another thread at once */
-int served_mem_free(ndl_device_t *dev, uint64_t handle)
+int served_mem_free(ndlx_device_t *dev, uint64_t handle)
 {
 	chunk_put(served_device(dev)->chip, handle, (struct served_chunk){ 0 });
 	return call(dev, CALL(dev, .op = WIRE_FREE, .arg = { handle }));
 }
 
-int served_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size)
+int served_mem_info(ndlx_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size)
 {
 	struct served_chunk chunk = chunk_get(served_device(dev)->chip, handle);
 	struct wire_call *c = CALL(dev, .op = WIRE_INFO, .arg = { handle });
@@ -129,7 +129,7 @@ int served_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *
 }
 
 /* Host memory of the process; NULL: it is none */
-static uint8_t *host_of(const ndl_device_t *dev, const struct served_chunk *c)
+static uint8_t *host_of(const ndlx_device_t *dev, const struct served_chunk *c)
 {
 	const struct served *m = served_device(dev)->m;
 	uint64_t off;
@@ -137,11 +137,11 @@ static uint8_t *host_of(const ndl_device_t *dev, const struct served_chunk *c)
 	if (!nhal_addr_is_host(dev->gen, c->addr))
 		return NULL;
 	off = nhal_host_physical(dev->gen, c->addr) - m->physical;
-	return ndl_range_ok(off, c->size, m->size) ? m->base + off : NULL;
+	return ndlx_range_ok(off, c->size, m->size) ? m->base + off : NULL;
 }
 
 /* Has the server put a file in the place of a chunk of device memory, and maps it. */
-static int share(ndl_device_t *dev, uint64_t handle, uint64_t size, void **va)
+static int share(ndlx_device_t *dev, uint64_t handle, uint64_t size, void **va)
 {
 	int fd, ret;
 
@@ -159,7 +159,7 @@ static int share(ndl_device_t *dev, uint64_t handle, uint64_t size, void **va)
 	return ret;
 }
 
-static int map_shared(ndl_device_t *dev, uint64_t handle, uint64_t size, void **va)
+static int map_shared(ndlx_device_t *dev, uint64_t handle, uint64_t size, void **va)
 {
 	struct served_device *d = served_device(dev);
 	struct served_mapping *mapping = malloc(sizeof(*mapping));
@@ -176,7 +176,7 @@ static int map_shared(ndl_device_t *dev, uint64_t handle, uint64_t size, void **
 	return 0;
 }
 
-int served_mem_map(ndl_device_t *dev, uint64_t handle, void **va)
+int served_mem_map(ndlx_device_t *dev, uint64_t handle, void **va)
 {
 	struct served_chunk c = chunk_get(served_device(dev)->chip, handle);
 
@@ -204,13 +204,13 @@ static int unmap(struct served_device *d, void *va)
 	return 0;
 }
 
-void served_unmap_all(ndl_device_t *dev)
+void served_unmap_all(ndlx_device_t *dev)
 {
 	while (served_device(dev)->mappings)
 		unmap(served_device(dev), served_device(dev)->mappings->va);
 }
 
-int served_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
+int served_mem_unmap(ndlx_device_t *dev, uint64_t handle, void *va)
 {
 	struct served_chunk c = chunk_get(served_device(dev)->chip, handle);
 
@@ -220,7 +220,7 @@ int served_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
 }
 
 /* Copies in pieces, so that other clients copy in between */
-int served_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+int served_mem_copy(ndlx_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 		    uint64_t dst_offset, uint64_t size)
 {
 	const struct served_chunk from = chunk_get(served_device(dev)->chip, src);
@@ -230,8 +230,8 @@ int served_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_
 
 	/* all of it or nothing, though it goes in pieces */
 	if (from.size && to.size &&
-	    (!ndl_range_ok(src_offset, size, from.size) ||
-	     !ndl_range_ok(dst_offset, size, to.size)))
+	    (!ndlx_range_ok(src_offset, size, from.size) ||
+	     !ndlx_range_ok(dst_offset, size, to.size)))
 		return -EINVAL;
 	do {
 		n = size - done < WIRE_PIECE ? size - done : WIRE_PIECE;
@@ -243,7 +243,7 @@ int served_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_
 }
 
 /* The view of a chunk, with one user more; NULL: there is none (yet) */
-static struct served_view *view_get(ndl_device_t *dev, uint64_t handle, bool *wanted)
+static struct served_view *view_get(ndlx_device_t *dev, uint64_t handle, bool *wanted)
 {
 	struct served_chip *chip = served_device(dev)->chip;
 	struct served_view *view = NULL;
@@ -265,7 +265,7 @@ static struct served_view *view_get(ndl_device_t *dev, uint64_t handle, bool *wa
 }
 
 /* Makes a view of a chunk that is still what it was; without one copies go on by calls. */
-static void view_make(ndl_device_t *dev, uint64_t handle, const struct served_chunk *was)
+static void view_make(ndlx_device_t *dev, uint64_t handle, const struct served_chunk *was)
 {
 	struct served_chip *chip = served_device(dev)->chip;
 	struct served_view *view = malloc(sizeof(*view));
@@ -287,7 +287,7 @@ static void view_make(ndl_device_t *dev, uint64_t handle, const struct served_ch
 	pthread_mutex_unlock(&chip->lock);
 }
 
-static bool copy_by_view(ndl_device_t *dev, uint64_t handle, const struct served_chunk *c,
+static bool copy_by_view(ndlx_device_t *dev, uint64_t handle, const struct served_chunk *c,
 			 uint8_t *buf, uint64_t offset, uint64_t size, bool to_device)
 {
 	struct served_chip *chip = served_device(dev)->chip;
@@ -309,7 +309,7 @@ static bool copy_by_view(ndl_device_t *dev, uint64_t handle, const struct served
 	return true;
 }
 
-static int buf_piece(ndl_device_t *dev, struct wire_call *c, uint8_t *buf, bool to_device)
+static int buf_piece(ndlx_device_t *dev, struct wire_call *c, uint8_t *buf, bool to_device)
 {
 	const struct served_data data = {
 		.in = to_device ? buf : NULL,
@@ -321,7 +321,7 @@ static int buf_piece(ndl_device_t *dev, struct wire_call *c, uint8_t *buf, bool 
 	return served_call(served_device(dev)->m, c, &data);
 }
 
-int served_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
+int served_buf_copy(ndlx_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
 		    bool to_device, bool zerocopy)
 {
 	struct served_chunk c = chunk_get(served_device(dev)->chip, handle);
@@ -331,7 +331,7 @@ int served_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offs
 
 	if (!c.size)
 		return call(dev, CALL(dev, .op = WIRE_INFO, .arg = { handle })) ?: -EINVAL;
-	if (!ndl_range_ok(offset, size, c.size))
+	if (!ndlx_range_ok(offset, size, c.size))
 		return -EINVAL;
 	/* what is mapped stays when the server is gone */
 	if (atomic_load_explicit(&served_device(dev)->m->dead, memory_order_relaxed))
@@ -354,14 +354,14 @@ int served_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offs
 	return ret;
 }
 
-int served_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
+int served_mem_set(ndlx_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
 		   uint64_t size)
 {
 	const struct served_chunk c = chunk_get(served_device(dev)->chip, handle);
 	uint64_t done = 0, n;
 	int ret = 0;
 
-	if (c.size && !ndl_range_ok(offset, size, c.size))
+	if (c.size && !ndlx_range_ok(offset, size, c.size))
 		return -EINVAL;
 	do {
 		n = size - done < WIRE_PIECE ? size - done : WIRE_PIECE;
@@ -372,7 +372,7 @@ int served_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t
 	return ret;
 }
 
-int served_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
+int served_core_write(ndlx_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
 		      uint64_t size)
 {
 	uint64_t done = 0, n;
@@ -389,7 +389,7 @@ int served_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const vo
 
 /* Datastores */
 
-static int nds_fetch(ndl_device_t *dev, int pid, bool own, void **data)
+static int nds_fetch(ndlx_device_t *dev, int pid, bool own, void **data)
 {
 	struct served *m = served_device(dev)->m;
 	int fd, ret;
@@ -410,7 +410,7 @@ static int nds_fetch(ndl_device_t *dev, int pid, bool own, void **data)
 	return ret;
 }
 
-int served_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size)
+int served_nds_open(ndlx_device_t *dev, int pid, void **data, size_t *size)
 {
 	struct served_chip *chip = served_device(dev)->chip;
 	int ret = 0;
@@ -430,7 +430,7 @@ int served_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size)
 	return ret;
 }
 
-int served_nds_close(ndl_device_t *dev, int pid, void *data, size_t size)
+int served_nds_close(ndlx_device_t *dev, int pid, void *data, size_t size)
 {
 	struct served_chip *chip = served_device(dev)->chip;
 	int ret = 0;

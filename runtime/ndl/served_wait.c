@@ -12,14 +12,14 @@
 
 #define WORKS_MAX 10 /* looks at a core that is at work, before it is slept for: some 100 us */
 
-static struct emu_bell *bell_of(const ndl_device_t *dev, uint32_t nc)
+static struct emu_bell *bell_of(const ndlx_device_t *dev, uint32_t nc)
 {
 	struct emu_bell *bells = (void *)(served_device(dev)->m->base + WIRE_BELLS);
 
 	return &bells[dev->device_index * NEURON_CORES_MAX + nc];
 }
 
-int served_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter)
+int served_wait_look(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	struct wire_call *c = CALL(dev, .op = WIRE_ENTRIES, .arg = { waiter->nc });
 	int ret;
@@ -30,7 +30,7 @@ int served_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter)
 	return ret;
 }
 
-int served_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter)
+int served_wait_open(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	return served_wait_look(dev, waiter);
 }
@@ -50,7 +50,7 @@ static uint64_t deadline(uint64_t timeout_us)
 	return timeout_us < (UINT64_MAX - now) / 1000 ? now + timeout_us * 1000 : UINT64_MAX;
 }
 
-static int sleep_on(ndl_device_t *dev, struct ndl_waiter *waiter, uint32_t rings, uint64_t end)
+static int sleep_on(ndlx_device_t *dev, struct ndlx_waiter *waiter, uint32_t rings, uint64_t end)
 {
 	struct emu_bell *bell = bell_of(dev, waiter->nc);
 	struct timespec left;
@@ -71,7 +71,7 @@ static int sleep_on(ndl_device_t *dev, struct ndl_waiter *waiter, uint32_t rings
 	}
 }
 
-int served_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us)
+int served_wait(ndlx_device_t *dev, struct ndlx_waiter *waiter, uint64_t timeout_us)
 {
 	struct emu_bell *bell = bell_of(dev, waiter->nc);
 	uint64_t end = deadline(timeout_us);
@@ -89,7 +89,7 @@ int served_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_u
 	return ret;
 }
 
-void served_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter)
+void served_wait_wake(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	struct emu_bell *bell = bell_of(dev, waiter->nc);
 
@@ -99,7 +99,7 @@ void served_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter)
 }
 
 /* The thread of the server that has this thread's channel executes the core. */
-void served_wait_lend(ndl_device_t *dev, struct ndl_waiter *waiter)
+void served_wait_lend(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	struct served *m = served_device(dev)->m;
 
@@ -108,7 +108,7 @@ void served_wait_lend(ndl_device_t *dev, struct ndl_waiter *waiter)
 	served_post(m, CALL(dev, .op = WIRE_LEND, .arg = { waiter->nc }));
 }
 
-bool served_wait_work(ndl_device_t *dev, struct ndl_waiter *waiter)
+bool served_wait_work(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	if (waiter->works == WORKS_MAX)
 		return false;
@@ -116,12 +116,12 @@ bool served_wait_work(ndl_device_t *dev, struct ndl_waiter *waiter)
 	return served_works(served_device(dev)->m);
 }
 
-void served_wait_leave(ndl_device_t *dev, struct ndl_waiter *waiter)
+void served_wait_leave(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 	served_post(served_device(dev)->m, CALL(dev, .op = WIRE_LEAVE));
 	served_flush(served_device(dev)->m);
 }
 
-void served_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter)
+void served_wait_close(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 {
 }

@@ -15,15 +15,15 @@
  * other's word (a futex). A posted call has no answer, and nobody waits for it. Everything in the
  * file may be changed by the process at any time: the server copies a call before it looks at it.
  */
-#ifndef NDL_WIRE_H
-#define NDL_WIRE_H
+#ifndef NDLX_WIRE_H
+#define NDLX_WIRE_H
 
 #include <assert.h>
 #include <sched.h>
 #include <stdint.h>
 
 #include "emu_bell.h"
-#include "ndl.h"
+#include "ndlx.h"
 
 #define WIRE_MAGIC 0x646d656eu /* "nemd" */
 #define WIRE_VERSION 1u
@@ -72,7 +72,7 @@ enum wire_op {
 	WIRE_CORE_WRITE, /* nc, address, size, data */
 	WIRE_ENG_SET, /* engine, state */
 	WIRE_ENG_GET, /* engine -> data: struct neuron_dma_eng_state */
-	WIRE_QUEUE_INIT, /* count, data: struct ndl_queue_params */
+	WIRE_QUEUE_INIT, /* count, data: struct ndlx_queue_params */
 	WIRE_QUEUE_RELEASE, /* engine, queue */
 	WIRE_QUEUE_START, /* engine, queue, TX and RX descriptors */
 	WIRE_QUEUE_STATE, /* engine, queue -> data: TX's, RX's struct neuron_dma_queue_state */
@@ -88,7 +88,7 @@ enum wire_op {
 	WIRE_NDS_OPEN, /* pid -> a file */
 	WIRE_NDS_SEAL, /* it is mapped */
 	WIRE_NDS_CLOSE,
-	WIRE_CRWL, /* enum ndl_crwl, nc, uuid */
+	WIRE_CRWL, /* enum ndlx_crwl, nc, uuid */
 	WIRE_RESET, /* map -> request */
 	WIRE_READY, /* request -> result */
 	WIRE_CINIT, /* nc, state -> state */
@@ -123,13 +123,13 @@ struct wire_channel {
 #define WIRE_CHANNEL(i) (4096u + (i) * (WIRE_CHANNEL_ROOM + WIRE_DATA))
 #define WIRE_CHANNEL_DATA(i) (WIRE_CHANNEL(i) + WIRE_CHANNEL_ROOM)
 #define WIRE_KEPT WIRE_CHANNEL(WIRE_CHANNELS)
-static_assert(NDL_MAX_DEVICES * NEURON_CORES_MAX * sizeof(struct emu_bell) <= 4096, "bells");
+static_assert(NDLX_MAX_DEVICES * NEURON_CORES_MAX * sizeof(struct emu_bell) <= 4096, "bells");
 static_assert(sizeof(struct wire_channel) <= WIRE_CHANNEL_ROOM, "channel");
 static_assert(sizeof(struct wire_call) == 72, "call");
 
 struct wire_device {
 	uint32_t type, revision, neighbours;
-	uint8_t neighbour[NDL_MAX_DEVICES];
+	uint8_t neighbour[NDLX_MAX_DEVICES];
 };
 
 struct wire_hello {

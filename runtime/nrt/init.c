@@ -16,16 +16,16 @@
 static NRT_STATUS open_device(uint32_t index, uint32_t map)
 {
 	struct rt_device *device = &rt.devices[index];
-	int err = ndl_open_device((int)index, NULL, &device->dev);
+	int err = ndlx_open_device((int)index, NULL, &device->dev);
 
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "Could not open the nd%u: %s",
-			       index, ndl_error_text(err));
+			       index, ndlx_error_text(err));
 	if (rt_env_on("NEURON_RT_RESET_CORES", true)) {
 		err = rt_cores_reset(device->dev, map);
 		if (err)
 			return rt_fail(NRT_HW_ERROR, "TDRV", "reset of nd%u failed: %s", index,
-				       ndl_error_text(err));
+				       ndlx_error_text(err));
 	}
 	rt_device_know(device);
 	return NRT_SUCCESS;
@@ -98,11 +98,11 @@ static void close_all(void)
 		if (rt.cores[i].mate)
 			rt_core_stop(rt.cores[i].mate, &rt.uuid);
 	}
-	for (uint32_t i = 0; i < NDL_MAX_DEVICES; i++) {
+	for (uint32_t i = 0; i < NDLX_MAX_DEVICES; i++) {
 		if (!rt.devices[i].dev)
 			continue;
 		rt_nds_close(&rt.devices[i]);
-		ndl_close_device(rt.devices[i].dev);
+		ndlx_close_device(rt.devices[i].dev);
 		rt.devices[i] = (struct rt_device){ 0 };
 	}
 	rt_cores_unmark(rt.marks, &rt.nmarks);
@@ -141,11 +141,11 @@ static NRT_STATUS init_locked(void)
 	status = rt_rounding_read(rt.gen->target, &rt.rounding);
 	if (status)
 		return status;
-	err = ndl_get_compatible_version(&min, &max);
+	err = ndlx_get_compatible_version(&min, &max);
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "NRT",
 			       "Neuron Driver version cannot be determined: %s",
-			       ndl_error_text(err));
+			       ndlx_error_text(err));
 	if (max < DRIVER_LEVEL)
 		return rt_fail(NRT_FAILURE, "NRT",
 			       "driver too old: needs 2.9.4 or newer (runtime level %u, it has up "

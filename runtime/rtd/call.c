@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a handler asks of its call (server.h). */
+/* A handler's questions to its call (server.h). */
 #include "call.h"
 
 #include <string.h>

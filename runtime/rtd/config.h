@@ -18,7 +18,7 @@
 #define RTD_CONFIG_DIR "/opt/aws/neuron/config"
 #define RTD_BIN_DIR "/opt/aws/neuron/bin"
 
-/* What others may do with a group that they did not make; each value includes the one before */
+/* Rights of others in a group that they did not make; each value includes the one before */
 enum rtd_sharing { RTD_SHARE_NONE, RTD_SHARE_INFER, RTD_SHARE_ALL };
 
 struct rtd_config {

@@ -10,9 +10,8 @@
 #include <unistd.h>
 
 #include "neff.h"
-#include "neuron/hw/inferentia.h"
 #include "neuron/hw/ext.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 #define MAX_DEVICES 64
 #define BUFFER_ALIGN 4096

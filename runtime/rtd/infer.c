@@ -54,7 +54,7 @@ static uint64_t cookie_new(void)
 
 /* ---- post: inputs */
 
-/* What a request gives: each place; and for each tensor of the program the last one, and how many */
+/* A request's tensors: each place; and for each tensor of the program the last one, and how many */
 struct given {
 	const struct rtd_io *list;
 	unsigned int n;

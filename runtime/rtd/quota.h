@@ -52,7 +52,7 @@ void rtd_quota_give(struct rtd_quota *quota, const struct rtd_peer *peer, enum r
  */
 int rtd_quota_claim(struct rtd_quota *quota, const struct rtd_peer *peer, enum rtd_quota_kind kind,
 		    uint64_t amount, const char *what, struct rtd_err *err);
-/* What is on a user's account, or with peer NULL on that of all */
+/* The sum of a user's account, or with peer NULL of all */
 uint64_t rtd_quota_used(struct rtd_quota *quota, const struct rtd_peer *peer,
 			enum rtd_quota_kind kind);
 

@@ -156,7 +156,7 @@ static void load_size(struct rtd *rtd, struct load_stream *s, uint64_t size)
 			 (unsigned long long)rtd->config->max_neff_size);
 }
 
-/* Where a chunk of so many bytes goes; NULL: it is empty, or breaks a rule */
+/* The destination of a chunk of so many bytes; NULL: it is empty, or breaks a rule */
 static uint8_t *load_room(struct rtd_call *call, struct load_stream *s, size_t len)
 {
 	uint8_t *room = NULL;

@@ -7,7 +7,7 @@
  *
  * usage: bench-chips [--cores]
  */
-#include "ndl.h"
+#include "ndlx.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@
 #define CHIPS_MAX 64
 
 struct chip {
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	uint64_t chunk;
 	char *buf;
 	pthread_t thread;
@@ -45,28 +45,28 @@ static void *copy(void *arg)
 
 	pthread_barrier_wait(&begin);
 	for (int i = 0; i < PASSES && !c->ret; i++) {
-		c->ret = ndl_memory_buf_copyin(c->dev, c->chunk, c->buf, 0, SIZE);
+		c->ret = ndlx_memory_buf_copyin(c->dev, c->chunk, c->buf, 0, SIZE);
 		if (!c->ret)
-			c->ret = ndl_memory_buf_copyout(c->dev, c->chunk, c->buf, 0, SIZE);
+			c->ret = ndlx_memory_buf_copyout(c->dev, c->chunk, c->buf, 0, SIZE);
 	}
 	return NULL;
 }
 
 static int open_chip(int index, struct chip *c)
 {
-	const ndl_device_init_param_t use = { .initialize_device = true };
+	const ndlx_device_init_param_t use = { .initialize_device = true };
 
-	return ndl_open_device(index, &use, &c->dev);
+	return ndlx_open_device(index, &use, &c->dev);
 }
 
 /* What is copied by a core's engine, to the memory of that index; the bytes differ */
 static int place(struct chip *c, uint32_t core, uint32_t memory, int fill)
 {
-	const struct ndl_mem_params mem = { .size = SIZE,
-					    .channel = memory,
-					    .nc = core,
-					    .type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE };
-	int ret = ndl_memory_alloc(c->dev, &mem, &c->chunk);
+	const struct ndlx_mem_params mem = { .size = SIZE,
+					     .channel = memory,
+					     .nc = core,
+					     .type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE };
+	int ret = ndlx_memory_alloc(c->dev, &mem, &c->chunk);
 
 	if (!ret && !(c->buf = aligned_alloc(HUGE_PAGE, SIZE)))
 		ret = -ENOMEM;
@@ -113,8 +113,8 @@ static int open_cores(struct chip *c, int index, unsigned int *cores)
 	int ret = open_chip(index, c);
 
 	if (!ret)
-		ret = ndl_get_nc_count(c->dev, cores);
-	while (!ret && !ndl_get_dram_size(c->dev, memories, &size))
+		ret = ndlx_get_nc_count(c->dev, cores);
+	while (!ret && !ndlx_get_dram_size(c->dev, memories, &size))
 		memories++;
 	for (unsigned int i = 0; i < *cores && !ret; i++) {
 		c[i].dev = c->dev;
@@ -163,7 +163,7 @@ static int bench_chips(struct chip *chips, const int *indexes, int n)
 int main(int argc, char **argv)
 {
 	static struct chip chips[CHIPS_MAX];
-	int indexes[CHIPS_MAX], n = ndl_available_devices(indexes, CHIPS_MAX), ret;
+	int indexes[CHIPS_MAX], n = ndlx_available_devices(indexes, CHIPS_MAX), ret;
 
 	if (n < 1)
 		ret = n ? n : -ENODEV;

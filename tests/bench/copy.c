@@ -7,7 +7,7 @@
  *
  * usage: bench-copy [--memcpy]
  */
-#include "ndl.h"
+#include "ndlx.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,11 +18,11 @@
 
 #define SIZE (256ull << 20)
 #define HUGE_PAGE (2ull << 20)
-#define PIECE (NDL_ZEROCOPY_MIN / 2) /* small enough for the buffered path */
+#define PIECE (NDLX_ZEROCOPY_MIN / 2) /* small enough for the buffered path */
 #define RUNS 3
 
 struct bench {
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	uint64_t handle;
 	char *from, *to;
 	uint64_t piece;
@@ -55,7 +55,7 @@ static int copy_in(const struct bench *b)
 	int ret = 0;
 
 	for (uint64_t at = 0; at < SIZE && !ret; at += b->piece)
-		ret = ndl_memory_buf_copyin(b->dev, b->handle, b->from + at, at, b->piece);
+		ret = ndlx_memory_buf_copyin(b->dev, b->handle, b->from + at, at, b->piece);
 	return ret;
 }
 
@@ -64,7 +64,7 @@ static int copy_out(const struct bench *b)
 	int ret = 0;
 
 	for (uint64_t at = 0; at < SIZE && !ret; at += b->piece)
-		ret = ndl_memory_buf_copyout(b->dev, b->handle, b->to + at, at, b->piece);
+		ret = ndlx_memory_buf_copyout(b->dev, b->handle, b->to + at, at, b->piece);
 	return ret;
 }
 
@@ -115,23 +115,23 @@ static int measure_device(struct bench *b, const char *path, uint64_t piece)
 
 static int measure_paths(struct bench *b)
 {
-	const ndl_device_init_param_t use = { .initialize_device = true };
-	const struct ndl_mem_params mem = { .size = SIZE,
-					    .type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE };
-	int ret = ndl_open_device(0, &use, &b->dev);
+	const ndlx_device_init_param_t use = { .initialize_device = true };
+	const struct ndlx_mem_params mem = { .size = SIZE,
+					     .type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE };
+	int ret = ndlx_open_device(0, &use, &b->dev);
 
 	if (ret) {
 		fprintf(stderr, "bench-copy: device 0: %s\n", strerror(-ret));
 		return ret;
 	}
-	ret = ndl_memory_alloc(b->dev, &mem, &b->handle);
+	ret = ndlx_memory_alloc(b->dev, &mem, &b->handle);
 	if (!ret) {
 		ret = measure_device(b, "zerocopy", SIZE);
 		if (!ret)
 			ret = measure_device(b, "buffered", PIECE);
-		ndl_memory_free(b->dev, b->handle);
+		ndlx_memory_free(b->dev, b->handle);
 	}
-	ndl_close_device(b->dev);
+	ndlx_close_device(b->dev);
 	return ret;
 }
 

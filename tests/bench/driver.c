@@ -6,7 +6,7 @@
  *
  * usage: bench-driver [--memcpy | NVME-DEVICE]
  */
-#include "ndl.h"
+#include "ndlx.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/udma.h"
 
 #define MAX_SIZE (1ull << 30)
 #define HUGE_PAGE (2ull << 20)
@@ -30,7 +30,7 @@
 #define QUEUE 3
 
 struct bench {
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	uint64_t chunk, other; /* device memory */
 	char *from, *to;
 	uint64_t size;
@@ -92,17 +92,17 @@ static int copy_memcpy(struct bench *b)
 
 static int copy_in(struct bench *b)
 {
-	return ndl_memory_buf_copyin(b->dev, b->chunk, b->from, 0, b->size);
+	return ndlx_memory_buf_copyin(b->dev, b->chunk, b->from, 0, b->size);
 }
 
 static int copy_device(struct bench *b)
 {
-	return ndl_memory_copy(b->dev, b->chunk, b->other, 0, 0, b->size);
+	return ndlx_memory_copy(b->dev, b->chunk, b->other, 0, 0, b->size);
 }
 
 static int copy_out(struct bench *b)
 {
-	return ndl_memory_buf_copyout(b->dev, b->other, b->to, 0, b->size);
+	return ndlx_memory_buf_copyout(b->dev, b->other, b->to, 0, b->size);
 }
 
 static const struct {
@@ -167,10 +167,10 @@ static int refused_ioctl(struct bench *b)
 static int reset(struct bench *b)
 {
 	uint32_t id;
-	int result, ret = ndl_reset_ncs(b->dev, NEURON_NC_MAP_DEVICE, &id);
+	int result, ret = ndlx_reset_ncs(b->dev, NEURON_NC_MAP_DEVICE, &id);
 
 	if (!ret)
-		ret = ndl_ready_ncs(b->dev, id, &result);
+		ret = ndlx_ready_ncs(b->dev, id, &result);
 	return ret ? ret : result;
 }
 
@@ -209,10 +209,11 @@ static int next_descriptor(struct bench *b)
 
 	descriptor(t, b, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST, b->chunk_pa);
 	descriptor(r, b, 0, b->host_pa);
-	ret = ndl_dma_copy_descriptors(b->dev, b->tx, t, b->at * sizeof(t), 1, NEURON_DMA_QUEUE_TX);
+	ret = ndlx_dma_copy_descriptors(b->dev, b->tx, t, b->at * sizeof(t), 1,
+					NEURON_DMA_QUEUE_TX);
 	if (!ret)
-		ret = ndl_dma_copy_descriptors(b->dev, b->rx, r, b->at * sizeof(r), 1,
-					       NEURON_DMA_QUEUE_RX);
+		ret = ndlx_dma_copy_descriptors(b->dev, b->rx, r, b->at * sizeof(r), 1,
+						NEURON_DMA_QUEUE_RX);
 	if (++b->at == RING) {
 		b->at = 0;
 		b->lap = (b->lap + 1) & 3;
@@ -223,7 +224,7 @@ static int next_descriptor(struct bench *b)
 
 static int ring_and_wait(struct bench *b)
 {
-	int ret = ndl_dma_queue_copy_start(b->dev, ENGINE, QUEUE, 1, 1);
+	int ret = ndlx_dma_queue_copy_start(b->dev, ENGINE, QUEUE, 1, 1);
 	double deadline = now() + 10;
 
 	while (!ret && !__atomic_load_n(b->arrival, __ATOMIC_ACQUIRE))
@@ -234,30 +235,31 @@ static int ring_and_wait(struct bench *b)
 
 static int host_chunk(struct bench *b, uint64_t size, uint64_t *handle)
 {
-	const struct ndl_mem_params mem = { .size = size,
-					    .host = true,
-					    .type = NEURON_MEMALLOC_TYPE_TENSORS_HOST };
+	const struct ndlx_mem_params mem = { .size = size,
+					     .host = true,
+					     .type = NEURON_MEMALLOC_TYPE_TENSORS_HOST };
 
-	return ndl_memory_alloc(b->dev, &mem, handle);
+	return ndlx_memory_alloc(b->dev, &mem, handle);
 }
 
 static int measure_doorbell(struct bench *b)
 {
-	struct ndl_queue_params q = {
+	struct ndlx_queue_params q = {
 		.eng = ENGINE, .qid = QUEUE, .tx_count = RING, .rx_count = RING
 	};
 	void *va;
 
 	b->lap = 1;
 	if (host_chunk(b, 4096, &b->tx) || host_chunk(b, 4096, &b->rx) ||
-	    host_chunk(b, READ_SIZE, &b->host) || ndl_memory_get_pa(b->dev, b->host, &b->host_pa) ||
-	    ndl_memory_get_pa(b->dev, b->chunk, &b->chunk_pa) ||
-	    ndl_memory_map(b->dev, b->host, &va))
+	    host_chunk(b, READ_SIZE, &b->host) ||
+	    ndlx_memory_get_pa(b->dev, b->host, &b->host_pa) ||
+	    ndlx_memory_get_pa(b->dev, b->chunk, &b->chunk_pa) ||
+	    ndlx_memory_map(b->dev, b->host, &va))
 		return -EIO;
 	b->arrival = (uint32_t *)((char *)va + READ_SIZE - sizeof(uint32_t));
 	q.tx_handle = b->tx;
 	q.rx_handle = b->rx;
-	if (ndl_dma_queue_init(b->dev, &q))
+	if (ndlx_dma_queue_init(b->dev, &q))
 		return -EIO;
 	return measure(b, "doorbell", MAX_RUNS, next_descriptor, ring_and_wait);
 }
@@ -299,18 +301,18 @@ static char *buffer(void)
 
 static int open_device(struct bench *b)
 {
-	const ndl_device_init_param_t use = { .initialize_device = true };
+	const ndlx_device_init_param_t use = { .initialize_device = true };
 	/* a region is as large as the largest copy, and the first one may be in use */
-	struct ndl_mem_params mem = { .size = MAX_SIZE,
-				      .region = 1,
-				      .type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE };
-	int ret = ndl_open_device(0, &use, &b->dev);
+	struct ndlx_mem_params mem = { .size = MAX_SIZE,
+				       .region = 1,
+				       .type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE };
+	int ret = ndlx_open_device(0, &use, &b->dev);
 
 	if (!ret)
-		ret = ndl_memory_alloc(b->dev, &mem, &b->chunk);
+		ret = ndlx_memory_alloc(b->dev, &mem, &b->chunk);
 	mem.channel = 1;
 	if (!ret)
-		ret = ndl_memory_alloc(b->dev, &mem, &b->other);
+		ret = ndlx_memory_alloc(b->dev, &mem, &b->other);
 	if (ret)
 		fprintf(stderr, "bench-driver: device 0: %s\n", strerror(-ret));
 	return ret;
@@ -326,7 +328,7 @@ static int measure_device(struct bench *b, const char *nvme)
 	    measure_calls(b, "/dev/neuron0", "neuron", smallest_ioctl) || measure_doorbell(b) ||
 	    (nvme && measure_read(b, nvme)) || measure(b, "reset", 20, NULL, reset))
 		ret = -EIO;
-	ndl_close_device(b->dev);
+	ndlx_close_device(b->dev);
 	return ret;
 }
 

@@ -14,7 +14,7 @@ from typing import Any
 
 WIDTH, ROW, LEAST = 960, 17, 1 / 200
 COLOURS = [("avx", "#e8a33d"), ("scalar_", "#e8a33d"), ("exec_", "#e0703c"), ("tpb_", "#d9564a"), ("ncore_", "#b3588f"),
-           ("run_batch", "#b3588f"), ("rt_", "#5b8fc7"), ("nrt", "#5b8fc7"), ("ndl_", "#5b8fc7"), ("neff", "#63a375")]
+           ("run_batch", "#b3588f"), ("rt_", "#5b8fc7"), ("nrt", "#5b8fc7"), ("ndl", "#5b8fc7"), ("neff", "#63a375")]
 
 
 def stacks(lines: Any) -> Any:

@@ -15,7 +15,6 @@
 #include <time.h>
 
 #include "exec/exec.h"
-#include "neuron/hw/inferentia.h"
 #include "neuron/isa/codec.h"
 
 #define K 128

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "npy.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 #define MAX_CALLERS 64
 

@@ -5,7 +5,7 @@
 usage: performance.py --write   makes the page's tables and the picture again (after a change of measures.py)
 
 A run is a commit on a machine; history.csv has a row for each of its measures, the newest run last. The page
-shows that run alone, the picture all of them. tests/conformance/performance.py holds both to the two tables.
+shows that run alone, the picture all of them. tests/tree/performance.py holds both to the two tables.
 """
 
 import csv
@@ -67,7 +67,7 @@ def commit() -> str:
 
 def accelerator() -> str:
     """What neuron-vm runs guests with here"""
-    argv = [ROOT / "scripts" / "neuron-vm", "exec", "--instance", "inf1.xlarge", "--dry-run", "--", "true"]
+    argv = [ROOT / "neuron-vm" / "neuron-vm", "exec", "--instance", "inf1.xlarge", "--dry-run", "--", "true"]
     found = re.search(r"-accel (\w+)", subprocess.run(argv, capture_output=True, text=True, check=False).stdout)
     return found.group(1).upper() if found else "no guests"
 

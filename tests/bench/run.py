@@ -32,7 +32,7 @@ import zoo_table
 from measures import KERNELS, NARROW, NETWORKS, SIZES, WAYS
 
 ROOT = Path(__file__).resolve().parents[2]
-VM = ROOT / "scripts" / "neuron-vm"
+VM = ROOT / "neuron-vm" / "neuron-vm"
 MIB = 1 << 20
 UPLOAD = 32 * MIB
 # long enough for neuron-trim: two of its periods

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 #define MOST 1000000
 #define WARM 200

@@ -18,7 +18,7 @@ import yaml
 from tap import Tap
 
 ROOT = Path(sys.argv[1])
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "neuron-vm"))
 from neuronvm import cli, debian  # noqa: E402
 
 

@@ -30,10 +30,10 @@ echo 1..9
 expect "--topology" "$neuron_ls" --t
 expect "--show-all-procs" "$neuron_ls" --wide --s
 expect "classic 1.0.11054 1.16 2.9 modern" "$neuron_ls" --format ""
-expect "inf1.2xlarge inf1.24xlarge" "$root/scripts/neuron-vm" exec --instance inf1.2
-expect "--module" "$root/scripts/neuron-vm" exec --mo
-expect "dram-ecc-corrected= dram-ecc-uncorrected=" "$root/scripts/neuron-vm" fault nd0 dram
-expect "list logs" "$root/scripts/neuron-vm" l
+expect "inf1.2xlarge inf1.24xlarge" "$root/neuron-vm/neuron-vm" exec --instance inf1.2
+expect "--module" "$root/neuron-vm/neuron-vm" exec --mo
+expect "dram-ecc-corrected= dram-ecc-uncorrected=" "$root/neuron-vm/neuron-vm" fault nd0 dram
+expect "list logs" "$root/neuron-vm/neuron-vm" l
 
 # each program that has a page, under its own name or another's, where each shell looks for it
 pages=$(cd "$root/man" && { printf '%s\n' *.[18] && sed -n "s/^install_symlink('\([^']*\)'.*/\1/p" meson.build; } | sed 's/\.[18]$//' | sort)

@@ -42,11 +42,11 @@ else
 fi
 expect "1.0.11054 1.16 2.9 classic modern" "$neuron_ls" --format ""
 expect "FILES" "$neuron_ls" ""
-expect "inf1.24xlarge inf1.2xlarge" "$root/scripts/neuron-vm" exec --instance inf1.2
-expect "--module" "$root/scripts/neuron-vm" exec --mo
-expect "pc q35" "$root/scripts/neuron-vm" exec --machine ""
-expect "dram-ecc-corrected dram-ecc-uncorrected" "$root/scripts/neuron-vm" fault nd0 dram
-expect "list logs" "$root/scripts/neuron-vm" l
+expect "inf1.24xlarge inf1.2xlarge" "$root/neuron-vm/neuron-vm" exec --instance inf1.2
+expect "--module" "$root/neuron-vm/neuron-vm" exec --mo
+expect "pc q35" "$root/neuron-vm/neuron-vm" exec --machine ""
+expect "dram-ecc-corrected dram-ecc-uncorrected" "$root/neuron-vm/neuron-vm" fault nd0 dram
+expect "list logs" "$root/neuron-vm/neuron-vm" l
 # what bash offers, zsh offers
 all=(${(f)"$(bash -c '. "$1"; _neuron_options "$2"' - "$root/completions/neuron.bash" "$neuron_ls")"})
 wanted=${(j: :)${(o)all}}

@@ -36,7 +36,7 @@ def main() -> None:
             (root / name).unlink()
 
         os.environ["NEURON_CACHE"] = str(Path(work) / "cache")
-        sys.path.insert(0, str(root / "opt/aws/neuron/share/neuron-vm/scripts"))
+        sys.path.insert(0, str(root / "opt/aws/neuron/share/neuron-vm/neuron-vm"))
         from neuronvm import paths
         tap.same(paths.INSTALLED, True, "an installed neuron-vm")
         stage = paths.make_stage(paths.build_dir(None), "of-no-kernel")

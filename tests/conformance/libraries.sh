@@ -35,19 +35,20 @@ fi
 version=$(<"$root/VERSION")
 # ask LIBRARY OPTION: pkg-config of what is installed under $stage
 ask() { pkg-config --define-variable=prefix="$stage$prefix" "$2" "$1"; }
+declare -A header_of=([ncc]=ncc [neff]=neff [ndl]=ndlx) # which is also what its names begin with
 for name in ncc neff ndl nrt; do
     is "$(ask $name --modversion)" "$version" "$name.pc has the version"
     # shellcheck disable=SC2046
     is "$(cc -Wall -Wextra -Werror "${flags[@]}" -o "$work/$name" "$root/tests/conformance/libraries/$name.c" \
         $(ask $name --cflags) $(ask $name --libs) 2>&1)" "" "a program with lib$name builds"
-    header=$stage$prefix/include/neuron/$name.h
+    header=$stage$prefix/include/neuron/${header_of[$name]:-}.h
     if [ "$name" = nrt ]; then header=$stage$prefix/include/nrt/nrt.h; fi
     # shellcheck disable=SC2046
-    is "$(c++ -x c++ -fsyntax-only -Wall -Werror $(ask $name --cflags) "$header" 2>&1)" "" "$name.h in C++"
+    is "$(c++ -x c++ -fsyntax-only -Wall -Werror $(ask $name --cflags) "$header" 2>&1)" "" "${header##*/} in C++"
 done
 
 # exported LIBRARY and declared HEADER: names of functions
-exported() { nm -D --defined-only "$lib/lib$1.so" | awk '$2 == "T" { sub(/@.*/, "", $3); sub(/^ndlx_/, "ndl_", $3); print $3 }' | sort; }
+exported() { nm -D --defined-only "$lib/lib$1.so" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort; }
 declared() { cat "$stage$prefix/include/neuron/$1"{.h,_*.h} 2>/dev/null | grep -v "^static inline" | grep -oE "\b$1_[a-z0-9_]+\(" | tr -d '(' | sort -u; }
 # every public header by itself, in both languages, and with what it says it needs
 for header in "$stage$prefix"/include/nrt/*.h "$stage$prefix"/include/nrt/nds/*.h "$stage$prefix"/include/ndl/*.h; do
@@ -72,7 +73,7 @@ is "$(find "$stage$prefix/include/nrt" "$stage$prefix/include/ndl" -name '*.h' -
 is "$(grep -v "^#" "$stage/etc/ld.so.conf.d/neuron.conf")" "$prefix/lib" "the linker finds the libraries"
 
 for name in ncc neff ndl; do
-    is "$(diff <(exported $name) <(declared $name))" "" "lib$name.so has what $name.h declares"
+    is "$(diff <(exported $name) <(declared "${header_of[$name]}"))" "" "lib$name.so has what ${header_of[$name]}.h declares"
 done
 
 is "$("$work/ncc" "$root/tests/data/hlo/add/module.hlo.pb" "$work/add.neff" 2>&1 && "$work/neff" "$work/add.neff" 2>&1)" \

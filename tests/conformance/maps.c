@@ -8,7 +8,6 @@
 
 #include "neuron/hw/ext.h"
 #include "neuron/hw/gen.h"
-#include "neuron/hw/inferentia.h"
 
 static const struct neuron_gen *const generations[] = {
 	&neuron_gen_inferentia, &neuron_gen_inferentia2, &neuron_gen_trainium,

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from tap import Tap
 
-sys.path.insert(0, str(Path(sys.argv[1]) / "scripts"))
+sys.path.insert(0, str(Path(sys.argv[1]) / "neuron-vm"))
 from neuronvm import machine, metadata  # noqa: E402
 
 TOKEN, TTL = "X-aws-ec2-metadata-token", "X-aws-ec2-metadata-token-ttl-seconds"

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from tap import Tap
 
-UUID = slice(204, 220)  # neff_header.uuid (runtime/neff)
+UUID = slice(204, 220)  # neff_header.uuid (neff)
 LIMIT = 600  # seconds a model; the longest takes twelve
 REFUSED = "-"
 TARGETS = {

@@ -52,7 +52,7 @@ def run_guest(build: str, instance: str, commands: list[str], *options: str) -> 
     """Runs all commands in one guest; each command's streams come back in base64."""
     each = "( {} ) >/tmp/o 2>/tmp/e; echo $?; base64 /tmp/o | tr -d '\\n'; echo; base64 /tmp/e | tr -d '\\n'; echo"
     script = "; ".join(each.format(command) for command in commands)
-    argv = [str(ROOT / "scripts" / "neuron-vm"), "exec", "--build", build, "--instance", instance, *options]
+    argv = [str(ROOT / "neuron-vm" / "neuron-vm"), "exec", "--build", build, "--instance", instance, *options]
     done = subprocess.run(argv + ["--", "sh", "-c", script], stdout=subprocess.PIPE, text=True, check=False)
     lines = done.stdout.split("\n")
     decode = lambda text: base64.b64decode(text).decode()  # noqa: E731

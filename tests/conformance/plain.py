@@ -10,7 +10,7 @@ person would type down.
 
 import sys
 
-sys.path.insert(0, f"{sys.argv[1]}/scripts")
+sys.path.insert(0, f"{sys.argv[1]}/neuron-vm")
 from neuronvm.plain import Plain  # noqa: E402
 
 CASES = {

@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(sys.argv[1]) / "scripts"))
+sys.path.insert(0, str(Path(sys.argv[1]) / "neuron-vm"))
 from neuronvm import process  # noqa: E402
 
 KEPT = 4096 + 65536  # a pipe's read at once, and little more

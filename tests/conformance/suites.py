@@ -16,7 +16,7 @@ from pathlib import Path
 from tap import Tap
 
 ROOT = Path(sys.argv[1]).resolve()
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "neuron-vm"))
 from neuronvm import VmError, paths, share  # noqa: E402
 
 KERNELS = {

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import tap as taps
 
-sys.path.insert(0, f"{sys.argv[1]}/scripts")
+sys.path.insert(0, f"{sys.argv[1]}/neuron-vm")
 from neuronvm import VmError, cpio  # noqa: E402
 
 ROOM = 1 << 16

@@ -6,7 +6,7 @@
     oracle: by what it knows; may be left out
     mutations: those that show that the test can fail, as AREA/NAME, `*` for several; may be left out
 
-is a row of docs/testing.md (tests/conformance/mutations.py writes it there), and
+is a row of docs/testing.md (tests/tree/mutations.py writes it there), and
 
     [name]
     file: the source file, from the top of the tree

@@ -571,11 +571,36 @@ def empty() -> Iterator[Case]:
     yield Case("Compress_empty", "Compress", {"x": np.ones((2, 3), F), "c": np.array([False, False])}, {"axis": 0})
 
 
+def language() -> Iterator[Case]:
+    """Of language models: of ONNX, and what onnxruntime's optimizer writes"""
+    ms = {"domain": "com.microsoft", "opset": 1}
+    x, g = ROWS[None], np.array([1, 2, -1, 0.5], F)
+    yield Case("BiasGelu_float", "BiasGelu", {"x": FLOATS[None, None], "z": np.roll(FLOATS, 1)}, near=1e-5, **ms)
+    yield Case("FastGelu_float", "FastGelu", {"x": FLOATS}, near=1e-5, **ms)
+    yield Case("QuickGelu_float", "QuickGelu", {"x": FLOATS}, near=1e-5, **ms)
+    yield Case("SimplifiedLayerNormalization_rows", "SimplifiedLayerNormalization", {"x": x, "g": g}, near=1e-5)
+    yield Case("SkipLayerNormalization_rows", "SkipLayerNormalization", {"x": x, "z": x[:, ::-1].copy(), "g": g}, near=1e-4, **ms)
+    yield Case("SkipSimplifiedLayerNormalization_rows", "SkipSimplifiedLayerNormalization", {"x": x, "z": 0 * g + x[:, ::-1], "g": g},
+               near=1e-5, **ms)
+    pairs = {"x": FLOATS[:24].reshape(1, 2, 3, 4), "c": np.array([[[1, 0.5]] * 3], F), "s": np.array([[[0.5, -1]] * 3], F)}
+    yield Case("RotaryEmbedding_float", "RotaryEmbedding", pairs, opset=23, near=1e-5)
+    cache = {"x": FLOATS[:24].reshape(2, 4, 3), "u": -FLOATS[:6].reshape(2, 1, 3), "i": np.array([3, 0])}
+    yield Case("TensorScatter_float", "TensorScatter", cache, {"axis": 1}, opset=24)
+    yield Case("CenterCropPad_float", "CenterCropPad", {"x": FLOATS.reshape(2, 13), "s": np.array([4, 9])}, constants=("s",))
+    yield Case("Col2Im_float", "Col2Im", {"x": FLOATS[:24].reshape(1, 4, 6), "i": np.array([3, 4]), "b": np.array([2, 2])}, constants=("i", "b"))
+
+
 # What draws numbers, makes constants of its own, or only holds graphs and values together
 WITHOUT = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "BlackmanWindow", "HammingWindow",
            "HannWindow", "MelWeightMatrix", "Constant", "If", "Loop", "Scan", "ZipMap",
            # as others here: a mean of QLinearGlobalAveragePool's, LSTM of DynamicQuantizeMatMul's products, SVMRegressor's kernels
-           "QLinearReduceMean", "DynamicQuantizeLSTM", "SVMClassifier")
+           "QLinearReduceMean", "DynamicQuantizeLSTM", "SVMClassifier",
+           # sequences, of which nothing is left
+           "ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength",
+           "SequenceMap", "SplitToSequence",
+           # products and softmaxes as MatMul's and Softmax's, samples as GridSample's, rows as Gather's
+           "Attention", "MultiHeadAttention", "GroupQueryAttention", "FusedMatMul", "FusedConv", "FusedGemm", "MatMulNBits", "AffineGrid",
+           "DeformConv", "GatherBlockQuantized", "EmbedLayerNormalization")
 
 
 HALVES = ("Add_float", "Sub_float", "Mul_float", "Div_float", "Min_float", "Max_float", "Pow_float", "Equal_float", "Less_float", "PRelu_float",
@@ -617,5 +642,5 @@ def held(case: Case) -> Case:
 def cases() -> list[Case]:
     given = [Case("input_without_elements", "Abs", {"x": np.zeros((0, 3), F)})]
     given += [held(c) for group in (unary, binary, casts, reductions, normalizations, windows, products, moves, scatters, quantized, contributed,
-                                    samples, learned, forests, recurrent, activations, empty, sums) for c in group()]
+                                    samples, learned, forests, recurrent, activations, empty, sums, language) for c in group()]
     return given + list(halves(given))

@@ -20,9 +20,9 @@ from pathlib import Path
 VALUES = {
     ("compiler/codegen/gen.c", "gen_op", "op"): 152,
     ("compiler/ncc.c", "compile", "m"): 235,
-    ("runtime/nrt/execute.c", "nrt_execute", "model"): 20,
+    ("runtime/nrt/requests/execute.c", "nrt_execute", "model"): 20,
 }
-ROOMS = ["asm", "compiler", "driver", "hal", "isa", "qemu-device", "runtime", "tools"]
+ROOMS = ["asm", "compiler", "driver", "hal", "isa", "neff", "qemu-device", "runtime", "tools"]
 IGNORED = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.DOTALL | re.MULTILINE)
 HEAD = re.compile(r"^(static\s)?[A-Za-z_][\w\s*]*?\b(\w+)\(([^;{}]*)\)\s*\n\{", re.MULTILINE)
 STEP = re.compile(r"(\w+)\s*\(|(?<![\w.>])(\w+)(?:(?:->|\.)\w+|\[[^\]]*\])*\s*=(?!=)\s*([^;]*)")

@@ -10,7 +10,7 @@ from pathlib import Path
 import guest
 from guest import BUILD, Guest, is_, program
 
-from neuronvm.cli import MICRO_CMDLINE  # guest has put scripts/ on the path
+from neuronvm.cli import MICRO_CMDLINE  # guest has put neuron-vm/ on the path
 
 TOOL = BUILD / "tests" / "vm" / "driver" / "driver-tool"
 STREAM = BUILD / "tests" / "vm" / "stream"

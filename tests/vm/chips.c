@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "neuron/hw/gen.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/firmware.h"
 
 #define PAGE 4096u
 #define PCI_COMMAND 4

@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_RUNTIME_DIR=$work/run # where nobody else's VMs are
 
-vm() { "$top/scripts/neuron-vm" "$@"; }
+vm() { "$top/neuron-vm/neuron-vm" "$@"; }
 # refused WANTED NAME ARGS...: neuron-vm fault says so with status 125
 refused() {
     local wanted=$1 name=$2

@@ -32,7 +32,7 @@ ONE = {"inferentia": "inf1.xlarge", "trainium": "trn1.2xlarge", "inferentia2": "
 MANY = {"inferentia": "inf1.6xlarge", "trainium": "trn1.32xlarge", "inferentia2": "inf2.24xlarge",
         "trainium2": "trn2.48xlarge"}[CHIP]
 PROGRAMS = CHIP == "inferentia"
-sys.path.insert(0, str(TOP / "scripts"))
+sys.path.insert(0, str(TOP / "neuron-vm"))
 
 from neuronvm import VmError, micro, paths  # noqa: E402
 from neuronvm.qmp import Qmp  # noqa: E402
@@ -107,7 +107,7 @@ class Guest:
         self.console = OUTPUT / f"{self.name}.console"
         self._work = tempfile.TemporaryDirectory(prefix="neuron-guest.")
         self.dir = Path(self._work.name)
-        argv = [str(TOP / "scripts" / "neuron-vm"), "exec", "--build", str(BUILD), "--console", str(self.console)]
+        argv = [str(TOP / "neuron-vm" / "neuron-vm"), "exec", "--build", str(BUILD), "--console", str(self.console)]
         argv += ["--qmp", str(self.dir / "qmp"), "--timeout", "3600", *(options or [])]
         for path in copies or []:
             argv += ["--copy", str(path)]

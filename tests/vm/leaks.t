@@ -13,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 echo 'insmod neuron-leaky.ko && echo "ok 1 - loaded"' >"$work/leaky.t"
 status=0
-out=$("$top/scripts/neuron-vm" exec --build "$NEURON_BUILD" --no-module --copy debug-kernel --copy "$work/leaky.t" \
+out=$("$top/neuron-vm/neuron-vm" exec --build "$NEURON_BUILD" --no-module --copy debug-kernel --copy "$work/leaky.t" \
     --copy "$NEURON_BUILD/../modules/$NEURON_KERNEL/tests/vm/importer/neuron-leaky.ko" \
     -- bash ./debug-kernel ./leaky.t 2>&1) || status=$?
 is "$status" 1 "a module that forgets memory fails its test"

@@ -15,7 +15,7 @@ mkdir "$work/disks"
 mount -t tmpfs -o size=192m disks "$work/disks" 2>/dev/null
 disk=$work/disks/disk.qcow2
 
-vm() { "$top/scripts/neuron-vm" "$@"; }
+vm() { "$top/neuron-vm/neuron-vm" "$@"; }
 in_a() { vm ssh a -- "$@" 2>"$work/err"; }
 # refused NAME PATTERN ARGS...: status 125 and one line
 refused() {

@@ -9,7 +9,7 @@ top=${NEURON_TOP:-$(cd ../.. && pwd)}
 build=${NEURON_BUILD:-$top/build/release}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-vm() { "$top/scripts/neuron-vm" "$@"; }
+vm() { "$top/neuron-vm/neuron-vm" "$@"; }
 
 # address, routing id, node of each chip by its number: public listings and the public driver's table of ids
 declare -A wanted=(
@@ -73,8 +73,8 @@ is "$(dry --instance inf2.48xlarge --memory 4099M | grep -o 'id=ram[0-9],size=[0
 like "$(dry --instance trn2.48xlarge --memory 5X)" "'5X' is no size of memory" "a size that is none is refused"
 like "$(dry --memory 1)" "^neuron-vm: --memory 1: a guest needs 256M or more" "so is one without a unit that was meant as GiB"
 for cpus in 0 -1 256; do like "$(dry --cpus=$cpus)" "^neuron-vm: --cpus $cpus: a machine has 1 to 255" "$cpus processors are refused"; done
-like "$(env -u HOME -u NEURON_CACHE -u XDG_CACHE_HOME "$top/scripts/neuron-vm" exec --dry-run -- true 2>&1)" 'qemu-system-x86_64' "without a HOME"
-is "$(HOME=/proc/none XDG_CACHE_HOME='' NEURON_CACHE='' "$top/scripts/neuron-vm" exec --dry-run -- true 2>&1)" \
+like "$(env -u HOME -u NEURON_CACHE -u XDG_CACHE_HOME "$top/neuron-vm/neuron-vm" exec --dry-run -- true 2>&1)" 'qemu-system-x86_64' "without a HOME"
+is "$(HOME=/proc/none XDG_CACHE_HOME='' NEURON_CACHE='' "$top/neuron-vm/neuron-vm" exec --dry-run -- true 2>&1)" \
     "neuron-vm: /proc/none: No such file or directory" "a HOME that cannot be written to is said in one line"
 like "$(dry --instance trn2.48xlarge --share "$work")" 'memory-backend-memfd,share=on,id=ram1,' "what a host directory is shared with is shared memory"
 if [[ $(dry --instance inf1.xlarge) == *"accel kvm"* ]]; then

@@ -8,7 +8,7 @@ top=${NEURON_TOP:-$(cd ../.. && pwd)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-vm() { "$top/scripts/neuron-vm" "$@"; }
+vm() { "$top/neuron-vm/neuron-vm" "$@"; }
 # run NAME ARGS...: leaves stdout, stderr and the status
 run() { vm exec "$@" >"$work/out" 2>"$work/err"; status=$?; }
 
@@ -72,7 +72,7 @@ is "$(grep -cE '^[RE]IP=' "$work/console.stood")" 6 "where both of its processor
 spend() {
     local taken=0 seconds=$1
     shift
-    "$top/scripts/neuron-vm" exec "$@" >/dev/null 2>"$work/err" &
+    "$top/neuron-vm/neuron-vm" exec "$@" >/dev/null 2>"$work/err" &
     until [ "${taken:-0}" -ge "$seconds" ] || ! kill -0 $!; do
         sleep 0.2
         taken=$(ps -o cputimes= --ppid $! | tail -n 1)
@@ -85,7 +85,7 @@ rom ebfe
 is "$(spend 4 "${spinning[@]}" --boot-time 1 -- true)" 1 "nor a second time"
 is "$(spend 20 --no-module --boot-time 15 -- sh -c 'while :; do :; done')" 0 "nor when its command has begun"
 mkdir "$work/tmp"
-TMPDIR=$work/tmp "$top/scripts/neuron-vm" exec --no-module -- sleep 1000 >/dev/null 2>&1 &
+TMPDIR=$work/tmp "$top/neuron-vm/neuron-vm" exec --no-module -- sleep 1000 >/dev/null 2>&1 &
 # sizes of the initramfs and of what it takes on the disk, once the guest is up
 until sizes=$(stat -c '%s %b' "$work"/tmp/neuron-vm.*/initrd 2>/dev/null) && [[ $sizes =~ ^[1-9].*\ .?.$ ]]; do
     kill -0 $! 2>/dev/null || break

@@ -12,7 +12,7 @@ from pathlib import Path
 import guest
 from guest import BUILD, LONG, ONE, PROGRAMS, Guest, Model, is_, program
 
-from neuronvm.cli import MICRO_CMDLINE  # guest has put scripts/ on the path
+from neuronvm.cli import MICRO_CMDLINE  # guest has put neuron-vm/ on the path
 
 TIMES = 5 if LONG else 1
 STREAM = BUILD / "tests" / "vm" / "stream"

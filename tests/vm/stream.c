@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ndl.h"
+#include "ndlx.h"
 
 #define MIB (1u << 20)
 
 struct stream {
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	uint64_t a, b; /* in the two DRAM channels */
 	uint64_t *in, *out;
 	size_t size;
@@ -44,25 +44,25 @@ static uint64_t fill(struct stream *s, unsigned int round)
 
 static int copy_round(struct stream *s)
 {
-	int err = ndl_memory_buf_copyin(s->dev, s->a, s->in, 0, s->size);
+	int err = ndlx_memory_buf_copyin(s->dev, s->a, s->in, 0, s->size);
 
 	if (!err)
-		err = ndl_memory_copy(s->dev, s->a, s->b, 0, 0, s->size);
+		err = ndlx_memory_copy(s->dev, s->a, s->b, 0, 0, s->size);
 	if (!err)
-		err = ndl_memory_buf_copyout(s->dev, s->b, s->out, 0, s->size);
+		err = ndlx_memory_buf_copyout(s->dev, s->b, s->out, 0, s->size);
 	return err;
 }
 
 static int prepare(struct stream *s, int index)
 {
-	struct ndl_mem_params p = { .size = s->size };
-	int err = ndl_open_device(index, NULL, &s->dev);
+	struct ndlx_mem_params p = { .size = s->size };
+	int err = ndlx_open_device(index, NULL, &s->dev);
 
 	if (!err)
-		err = ndl_memory_alloc(s->dev, &p, &s->a);
+		err = ndlx_memory_alloc(s->dev, &p, &s->a);
 	p.channel = 1;
 	if (!err)
-		err = ndl_memory_alloc(s->dev, &p, &s->b);
+		err = ndlx_memory_alloc(s->dev, &p, &s->b);
 	return err;
 }
 
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 	s.out = aligned_alloc(4096, s.size);
 	if (!s.in || !s.out)
 		return fail("memory", -ENOMEM);
-	err = ndl_machine_set(argv[1]);
+	err = ndlx_machine_set(argv[1]);
 	if (!err)
 		err = prepare(&s, atoi(argv[2]));
 	if (err)

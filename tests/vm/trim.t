@@ -16,7 +16,7 @@ touch /mnt/share/up
 until [ -e /mnt/share/go ]; do sleep 1; done
 neuron-ls >/mnt/share/after
 END
-"$top/scripts/neuron-vm" exec --accel tcg --build "${NEURON_BUILD:-$top/build/release}" --name test \
+"$top/neuron-vm/neuron-vm" exec --accel tcg --build "${NEURON_BUILD:-$top/build/release}" --name test \
     --share "$work/shared" --copy "$work/script" -- sh script &
 guest=$!
 until [ -e "$work/shared/up" ] || ! kill -0 $guest 2>/dev/null; do sleep 0.05; done

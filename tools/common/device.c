@@ -2,7 +2,7 @@
 /* The default goes by the driver's list of processes, so that a second program takes another chip. */
 #include "device.h"
 #include "holders.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -45,7 +45,7 @@ static const struct {
 	{ NEURON_DT_FP8_E5, 1, "f1", "float8_e5m2", 0x3c },
 };
 
-/* How a file's bytes differ from those of struct npy */
+/* The difference of a file's bytes from those of struct npy */
 struct layout {
 	bool fortran, swapped;
 };

@@ -18,7 +18,7 @@ static bool is_size(const char *source, char name[64], unsigned int *d)
 	       end && !source[end];
 }
 
-/* Which output and dimension this one has the size of; -1: none */
+/* The output and dimension that this one has the size of; -1: none */
 static int sized_by(const struct sized_output *out, unsigned int n, const char *source,
 		    unsigned int *d)
 {

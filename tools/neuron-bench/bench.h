@@ -58,7 +58,7 @@ struct bench {
 	void *state; /* the way's */
 };
 
-/* How executions reach a chip. Functions return false after a line on standard error. */
+/* A way to a chip for executions. Functions return false after a line on standard error. */
 struct bench_way {
 	/* Loads the copies of the model, and describes its tensors. */
 	bool (*open)(struct bench *bench);

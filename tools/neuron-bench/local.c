@@ -11,7 +11,7 @@
 
 #include "bench.h"
 #include "device.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 struct local {
 	bool initialized;

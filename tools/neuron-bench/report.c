@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was measured: percentiles, as a table and as JSON, and every execution in files. */
+/* Reports of a measurement: percentiles, as a table and as JSON, and every execution in files. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>

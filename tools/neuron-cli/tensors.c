@@ -129,7 +129,7 @@ static void refuse_name(const struct neff_called *names, unsigned int n, const c
 	}
 }
 
-/* Which file each input takes, in the order of names */
+/* The file of each input, in the order of names */
 static bool choose_files(const struct cli_options *o, const struct neff_called *names,
 			 unsigned int n, const struct cli_input **taken)
 {
@@ -165,7 +165,7 @@ static bool all_given(const struct neff_called *names, const struct sized_input 
 	return true;
 }
 
-/* What requests call the inputs, or the outputs */
+/* The requests' names of the inputs, or the outputs */
 static bool call_tensors(struct tensors *t, bool output)
 {
 	struct neff_called *names = calloc(t->n + 1, sizeof(*names));

@@ -31,7 +31,7 @@ struct tensors {
 bool tensors_bind(struct cli *cli, uint32_t model, struct tensors *t);
 void tensors_free(struct tensors *t);
 uint64_t tensors_count(const struct tensors *t); /* the executions that all rows take */
-/* Where the bytes of execution i of a tensor start in the file, and how many they are */
+/* The start of the bytes of execution i of a tensor in the file, and their number */
 uint8_t *tensor_at(const struct tensor *tensor, uint64_t i, uint64_t *bytes);
 /* whole: outputs whose sizes the data decide are not cut. */
 bool tensors_write(const struct tensors *t, const char *dir, bool whole);

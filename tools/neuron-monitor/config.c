@@ -34,7 +34,7 @@ static const char *const root_keys[] = { "period", "neuron_runtimes", "system_me
 static const char *const entry_keys[] = { "period", "tag_filter", "address", "metrics", NULL };
 static const char *const metric_keys[] = { "type", "period", NULL };
 
-/* Where the reader is, for what it says */
+/* The reader's place, for its messages */
 struct place {
 	char path[64];
 	char *why;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What neuron-monitor is asked for: which groups, of which processes, how often. */
+/* neuron-monitor's configuration: which groups, of which processes, how often. */
 #ifndef MONITOR_CONFIG_H
 #define MONITOR_CONFIG_H
 

@@ -64,7 +64,7 @@ static void advance(double period, struct due *due, struct tm_snapshot *now)
 	due->last = tm_snapshot_hold(now);
 }
 
-/* What a record is made of */
+/* The parts of a record */
 struct making {
 	struct schedule *s;
 	const struct config *config;

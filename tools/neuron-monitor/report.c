@@ -286,7 +286,7 @@ static json_t *runtime_vcpu_usage(const struct report_span *s)
 	return group_end(group, "");
 }
 
-/* What counters first to last rose by, on all cores of the process */
+/* The rise of counters first to last, on all cores of the process */
 static uint64_t rises(const struct report_span *s, unsigned first, unsigned last)
 {
 	uint64_t sum = 0;

@@ -12,7 +12,7 @@
 
 #include <jansson.h>
 
-/* What a group is about: two snapshots, and a process in the later one */
+/* The subject of a group: two snapshots, and a process in the later one */
 struct report_span {
 	const struct tm_snapshot *before, *now;
 	double started; /* of the monitor: the first period begins there */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "names.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 #include "sizes.h"
 
 /* The model's shape as .npy files have it */
@@ -78,7 +78,7 @@ static bool bind_input(struct bindings *b, struct binding *item, const struct in
 	return true;
 }
 
-/* Which file each input takes; the inputs' items are marked in `taken`, in the order of names. */
+/* The file of each input; the inputs' items are marked in `taken`, in the order of names. */
 static bool choose_files(const struct neff_called *names, unsigned int n, struct input *inputs,
 			 unsigned int ninputs, struct input **taken, char *why, size_t size)
 {

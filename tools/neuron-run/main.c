@@ -16,7 +16,7 @@
 
 #include "device.h"
 #include "neuron_version.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 #include "output.h"
 #include "run.h"
 #include "terminal.h"

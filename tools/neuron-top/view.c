@@ -72,7 +72,7 @@ static double seconds(const struct top_data *data)
 	return data->before ? data->now->time - data->before->time : 0;
 }
 
-/* What a core did for all processes that are shown: percent, and operations a second */
+/* A core's work for all processes that are shown: percent, and operations a second */
 static void core_load(const struct top_view *view, const struct top_data *data, unsigned device,
 		      unsigned nc, double *percent, double *flops)
 {

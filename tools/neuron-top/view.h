@@ -63,7 +63,7 @@ void top_view_tabs(const struct top_view *view, const struct top_data *data, uns
 		   struct top_line *line);
 void top_lines_free(struct top_lines *lines);
 
-/* What keys do */
+/* Effects of keys */
 void top_view_move(struct top_view *view, int rows);
 void top_view_toggle(struct top_view *view, const struct top_data *data);
 /* Tab number n (0: all), or so many further; at the ends it goes round */

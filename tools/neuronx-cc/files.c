@@ -123,7 +123,7 @@ void files_beside(struct files_beside *b, const char *model)
 				    .dir_size = slash ? (size_t)(slash - model) + 1 : 0 };
 }
 
-/* What a component is that is no directory: -ELOOP for a symbolic link */
+/* The error for a component that is no directory: -ELOOP for a symbolic link */
 static int no_directory(int dir, const char *component)
 {
 	struct stat st;

@@ -62,7 +62,7 @@ static int save(const char *path, const void *buf, size_t size)
 	return rc;
 }
 
-/* What is read to be compiled */
+/* The models that are read to be compiled */
 struct model {
 	const char *path;
 	bool refused; /* why has been said */

@@ -241,7 +241,7 @@ static bool is_level(const char *s)
 	return s && strspn(s, "0123456789") == strlen(s);
 }
 
-/* What one option means is another's matter, and some do not go together, whatever their order */
+/* Options that do not go together, whatever their order; single ones are checked elsewhere */
 static int settle(struct args *a)
 {
 	const struct neuron_target *target = ncc_target(&a->opt);

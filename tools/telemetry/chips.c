@@ -6,7 +6,7 @@
  */
 #include "telemetry.h"
 
-#include "ndl.h"
+#include "ndlx.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -17,53 +17,53 @@
 #include <unistd.h>
 
 /* Open devices by index, for as long as this process runs; one that fails is opened anew */
-static ndl_device_t *kept[NDL_MAX_DEVICES];
+static ndlx_device_t *kept[NDLX_MAX_DEVICES];
 
-static int open_kept(int index, ndl_device_t **dev)
+static int open_kept(int index, ndlx_device_t **dev)
 {
-	const ndl_device_init_param_t look = { .initialize_device = false };
+	const ndlx_device_init_param_t look = { .initialize_device = false };
 
-	*dev = (unsigned)index < NDL_MAX_DEVICES ? kept[index] : NULL;
-	if (*dev && !ndl_alive(*dev))
+	*dev = (unsigned)index < NDLX_MAX_DEVICES ? kept[index] : NULL;
+	if (*dev && !ndlx_alive(*dev))
 		return 0;
 	if (*dev)
-		ndl_close_device(*dev);
-	if ((unsigned)index < NDL_MAX_DEVICES)
+		ndlx_close_device(*dev);
+	if ((unsigned)index < NDLX_MAX_DEVICES)
 		kept[index] = NULL;
-	return ndl_open_device(index, &look, dev);
+	return ndlx_open_device(index, &look, dev);
 }
 
-static void leave(int index, ndl_device_t *dev, int error)
+static void leave(int index, ndlx_device_t *dev, int error)
 {
-	if (!error && !ndl_machine_is_own() && (unsigned)index < NDL_MAX_DEVICES) {
+	if (!error && !ndlx_machine_is_own() && (unsigned)index < NDLX_MAX_DEVICES) {
 		kept[index] = dev;
 		return;
 	}
-	if ((unsigned)index < NDL_MAX_DEVICES)
+	if ((unsigned)index < NDLX_MAX_DEVICES)
 		kept[index] = NULL;
-	ndl_close_device(dev);
+	ndlx_close_device(dev);
 }
 
 static void *close_one(void *dev)
 {
-	ndl_close_device(dev);
+	ndlx_close_device(dev);
 	return NULL;
 }
 
 void tm_close(void)
 {
-	pthread_t thread[NDL_MAX_DEVICES];
-	bool threaded[NDL_MAX_DEVICES] = { false };
+	pthread_t thread[NDLX_MAX_DEVICES];
+	bool threaded[NDLX_MAX_DEVICES] = { false };
 
-	for (unsigned i = 0; i < NDL_MAX_DEVICES; i++) {
+	for (unsigned i = 0; i < NDLX_MAX_DEVICES; i++) {
 		if (!kept[i])
 			continue;
 		threaded[i] = !pthread_create(&thread[i], NULL, close_one, kept[i]);
 		if (!threaded[i])
-			ndl_close_device(kept[i]);
+			ndlx_close_device(kept[i]);
 		kept[i] = NULL;
 	}
-	for (unsigned i = 0; i < NDL_MAX_DEVICES; i++)
+	for (unsigned i = 0; i < NDLX_MAX_DEVICES; i++)
 		if (threaded[i])
 			pthread_join(thread[i], NULL);
 }
@@ -121,7 +121,7 @@ static bool add_part(struct tm_snapshot *s, const struct tm_process *found,
 	return true;
 }
 
-static void gather_datastore(struct tm_snapshot *s, ndl_device_t *dev, int pid)
+static void gather_datastore(struct tm_snapshot *s, ndlx_device_t *dev, int pid)
 {
 	struct tm_part part = { .device = s->devices };
 	struct tm_process found = { .pid = pid };
@@ -129,24 +129,24 @@ static void gather_datastore(struct tm_snapshot *s, ndl_device_t *dev, int pid)
 	size_t size;
 	void *nds;
 
-	if (ndl_nds_open(dev, pid, &nds, &size))
+	if (ndlx_nds_open(dev, pid, &nds, &size))
 		return;
 	runtime = tm_read_datastore(nds, size, s->device[s->devices].cores, &found, &part);
-	ndl_nds_close(dev, pid, nds, size);
+	ndlx_nds_close(dev, pid, nds, size);
 	if (runtime && !add_part(s, &found, &part))
 		free(part.node);
 }
 
-static void gather_processes(struct tm_snapshot *s, ndl_device_t *dev)
+static void gather_processes(struct tm_snapshot *s, ndlx_device_t *dev)
 {
 	struct neuron_app_info *apps = NULL;
 	size_t n = 0;
 
-	if (ndl_machine_is_own()) {
+	if (ndlx_machine_is_own()) {
 		gather_datastore(s, dev, getpid());
 		return;
 	}
-	if (ndl_get_all_apps_info(dev, &apps, &n, NEURON_APP_INFO_ALL))
+	if (ndlx_get_all_apps_info(dev, &apps, &n, NEURON_APP_INFO_ALL))
 		n = 0;
 	for (size_t i = 0; i < n; i++)
 		if (apps[i].pid != getpid())
@@ -154,15 +154,15 @@ static void gather_processes(struct tm_snapshot *s, ndl_device_t *dev)
 	free(apps);
 }
 
-static int gather_memory(ndl_device_t *dev, struct tm_device *d)
+static int gather_memory(ndlx_device_t *dev, struct tm_device *d)
 {
-	struct ndl_errors errors = { 0 };
+	struct ndlx_errors errors = { 0 };
 	uint64_t size;
 	int ret;
 
-	for (uint32_t i = 0; !ndl_get_dram_size(dev, i, &size); i++)
+	for (uint32_t i = 0; !ndlx_get_dram_size(dev, i, &size); i++)
 		d->memory += size;
-	ret = ndl_error_counters(dev, &errors);
+	ret = ndlx_error_counters(dev, &errors);
 	for (unsigned i = 0; !ret && i < NEURON_MEMORIES_MAX; i++) {
 		d->ecc.mem_corrected += errors.memory[i].corrected;
 		d->ecc.mem_uncorrected += errors.memory[i].uncorrected;
@@ -175,20 +175,20 @@ static int gather_memory(ndl_device_t *dev, struct tm_device *d)
 static void gather_device(struct tm_snapshot *s, int index)
 {
 	struct tm_device *d = &s->device[s->devices];
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	uint32_t cores;
 
 	memset(d, 0, sizeof(*d));
 	d->index = (unsigned)index;
 	d->error = open_kept(index, &dev);
 	if (d->error) {
-		ndl_get_gen(index, &d->gen);
+		ndlx_get_gen(index, &d->gen);
 		d->cores = d->gen ? d->gen->cores : 0;
 		s->devices++;
 		return;
 	}
 	d->gen = dev->gen;
-	d->error = ndl_get_nc_count(dev, &cores);
+	d->error = ndlx_get_nc_count(dev, &cores);
 	d->cores = d->error || cores > NEURON_CORES_MAX ? d->gen->cores : cores;
 	if (!d->error)
 		d->error = gather_memory(dev, d);
@@ -200,12 +200,12 @@ static void gather_device(struct tm_snapshot *s, int index)
 void tm_gather_chips(struct tm_snapshot *s)
 {
 	int indexes[TM_DEVICES];
-	int n = ndl_available_devices(indexes, TM_DEVICES);
+	int n = ndlx_available_devices(indexes, TM_DEVICES);
 
 	s->cores_of_one = 1;
 	if (n <= 0) {
 		snprintf(s->error, sizeof(s->error), "failed to discover Neuron devices: %s",
-			 n ? ndl_error_text(n) : "there are none, or the driver is not loaded");
+			 n ? ndlx_error_text(n) : "there are none, or the driver is not loaded");
 		return;
 	}
 	for (int i = 0; i < n; i++)

@@ -3,7 +3,7 @@
 #include "holders.h"
 #include "process.h"
 
-#include "ndl.h"
+#include "ndlx.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,13 +11,13 @@
 
 int tm_nodes(int *indexes, int room)
 {
-	int n = ndl_machine_is_own() ? 0 : ndl_available_devices(indexes, room);
+	int n = ndlx_machine_is_own() ? 0 : ndlx_available_devices(indexes, room);
 
 	return n > 0 || n == -EPERM ? n : 0;
 }
 
 /* Monitors have a node open, too, and keep nobody from using it */
-static bool works(ndl_device_t *dev, const struct neuron_app_info *app)
+static bool works(ndlx_device_t *dev, const struct neuron_app_info *app)
 {
 	char version[32];
 	bool runtime;
@@ -26,28 +26,28 @@ static bool works(ndl_device_t *dev, const struct neuron_app_info *app)
 
 	if (app->nc_lock_map || app->device_mem_size)
 		return true;
-	if (ndl_nds_open(dev, app->pid, &nds, &size))
+	if (ndlx_nds_open(dev, app->pid, &nds, &size))
 		return false;
 	runtime = !ls_process_version(nds, size, version, sizeof(version));
-	ndl_nds_close(dev, app->pid, nds, size);
+	ndlx_nds_close(dev, app->pid, nds, size);
 	return runtime;
 }
 
 bool tm_is_used(int index)
 {
-	const ndl_device_init_param_t look = { .initialize_device = false };
+	const ndlx_device_init_param_t look = { .initialize_device = false };
 	struct neuron_app_info *apps = NULL;
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	bool used = false;
 	size_t n = 0;
 
-	if (ndl_open_device(index, &look, &dev))
+	if (ndlx_open_device(index, &look, &dev))
 		return false;
-	if (ndl_get_all_apps_info(dev, &apps, &n, NEURON_APP_INFO_ALL))
+	if (ndlx_get_all_apps_info(dev, &apps, &n, NEURON_APP_INFO_ALL))
 		n = 0;
 	for (size_t i = 0; i < n && !used; i++)
 		used = apps[i].pid != getpid() && works(dev, &apps[i]);
 	free(apps);
-	ndl_close_device(dev);
+	ndlx_close_device(dev);
 	return used;
 }

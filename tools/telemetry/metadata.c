@@ -7,7 +7,7 @@
 #include "host.h"
 #include "process.h"
 
-#include "ndl.h"
+#include "ndlx.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -207,10 +207,10 @@ void tm_instance_read(struct tm_instance *i)
 	struct tm_instance own = { 0 };
 
 	memset(i, 0, sizeof(*i));
-	snprintf(own.type, sizeof(own.type), "%s", ndl_machine_instance());
-	if (!ndl_machine_is_emu())
+	snprintf(own.type, sizeof(own.type), "%s", ndlx_machine_instance());
+	if (!ndlx_machine_is_emu())
 		ls_host_instance_id(DMI, own.id, sizeof(own.id));
-	if (!disabled() && (endpoint || (!ndl_machine_is_emu() && is_ec2()))) {
+	if (!disabled() && (endpoint || (!ndlx_machine_is_emu() && is_ec2()))) {
 		s.error = parse_endpoint(endpoint && *endpoint ? endpoint : ENDPOINT, &s.at);
 		if (!s.error)
 			s.error = open_connection(&s);

@@ -118,7 +118,7 @@ bool tm_gather_process(const char *proc, struct tm_process *p);
 bool tm_read_datastore(const void *nds, size_t size, unsigned cores, struct tm_process *p,
 		       struct tm_part *part);
 
-/* How many cores of a chip make a logical one: NEURON_LOGICAL_NC_CONFIG; 0: it has no such */
+/* The number of cores of a logical one: NEURON_LOGICAL_NC_CONFIG; 0: the chip has no such */
 unsigned tm_logical_cores(const struct neuron_gen *gen);
 
 /* Programs' number of a core */
@@ -133,7 +133,7 @@ static inline unsigned tm_core_index(const struct tm_snapshot *s, unsigned devic
 const struct tm_process *tm_find(const struct tm_snapshot *s, const struct tm_process *p);
 /* The process's part on the same device in another snapshot's, or NULL; p may be NULL */
 const struct tm_part *tm_find_part(const struct tm_process *p, unsigned device);
-/* What counter of a core rose by since before (NULL: since its beginning); 0 where it fell */
+/* The rise of a core's counter since before (NULL: since its beginning); 0 where it fell */
 uint64_t tm_rise(const struct tm_part *before, const struct tm_part *now, unsigned nc,
 		 unsigned counter);
 uint64_t tm_sum(uint64_t a, uint64_t b); /* stops at the largest */

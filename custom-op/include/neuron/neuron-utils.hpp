@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the processors that run the operator this is, and how many they are. */
+/* The number of the processor that runs the operator, and how many they are. */
 #ifndef NEURON_NEURON_UTILS_HPP
 #define NEURON_NEURON_UTILS_HPP
 

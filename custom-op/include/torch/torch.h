@@ -153,7 +153,7 @@ constexpr Dtype kInt16 = Dtype::Short, kShort = Dtype::Short, kInt32 = Dtype::In
 constexpr Dtype kHalf = Dtype::Half, kFloat16 = Dtype::Half;
 constexpr Dtype kBFloat16 = Dtype::BFloat16, kFloat32 = Dtype::Float, kFloat = Dtype::Float;
 
-/* What C++ calls the elements of a type */
+/* C++'s names of the elements of a type */
 template <class T> struct TypeOf;
 template <> struct TypeOf<uint8_t> {
 	static constexpr Dtype value = kByte;
@@ -442,7 +442,7 @@ namespace torch
 {
 namespace neuron
 {
-/* What a parameter of the function takes from argument k */
+/* The form in which a parameter of the function takes argument k */
 template <class T> struct Argument {
 	static T get(uint32_t k)
 	{

@@ -194,7 +194,7 @@
 #define NEURON_PERF_STREAMS_REFUSED 0x38
 #define NEURON_PERF_STREAMS 5 /* the last so many */
 
-/* What the mailbox in words set last, in MISC RAM: the profile's four bytes; features */
+/* The last setting of the mailbox in words, in MISC RAM: the profile's four bytes; features */
 #define NEURON_MISC_PROFILE 0xff0
 #define NEURON_MISC_FEATURES 0xff4
 #define NEURON_PROFILES 5 /* that exist: 0 to 4, which change nothing */

@@ -3,7 +3,7 @@
  * A generation of chips as data: how much a chip has of everything, and where. One const table a
  * generation, in gen/; the device core, the hal, the kernel module, libndl and libnrt take a
  * pointer to it and know no number of a chip themselves. Offsets inside blocks that all generations
- * share (UDMA, MISC RAM) are macros in inferentia.h.
+ * share are macros in udma.h and firmware.h.
  */
 #ifndef NEURON_HW_GEN_H
 #define NEURON_HW_GEN_H
@@ -29,7 +29,7 @@
 #define NEURON_NQ_SLOTS_MAX 16 /* of which drivers tell this many apart, of each type */
 #define NEURON_PCI_IDS_MAX 4
 
-/* What lies behind BARs and in the device's own addresses, beside its memory */
+/* The parts of a chip behind its BARs and at its own addresses, beside its memory */
 enum neuron_block_kind {
 	NEURON_BLOCK_NONE,
 	NEURON_BLOCK_CORE, /* a NeuronCore's window (struct neuron_core_map) */
@@ -312,7 +312,7 @@ int neuron_gen_far_index(const struct neuron_gen *gen, uint64_t window);
 /* The neighbours of a chip by the shapes of machines, -1 for none; returns how many */
 unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int chips,
 				   unsigned int index, int id[NEURON_PORTS_MAX]);
-/* How many TOP_SPs a chip has, and the core that one belongs to */
+/* The number of TOP_SPs that a chip has, and the core that one belongs to */
 unsigned int neuron_gen_topsps(const struct neuron_gen *gen);
 unsigned int neuron_gen_topsp_core(const struct neuron_gen *gen, unsigned int topsp);
 /* The one whose queues' registers are in block index of words (NEURON_BLOCK_KEPT), or -1 */
@@ -327,7 +327,7 @@ unsigned int neuron_gen_ordered_core(const struct neuron_gen *gen, unsigned int 
 /* The generation that a PCI device id is of, or NULL */
 const struct neuron_gen *neuron_gen_of_pci(uint16_t device);
 
-/* Where block number index of a kind begins; ~0: there is none */
+/* The start of block number index of a kind; ~0: there is none */
 uint64_t neuron_gen_address(const struct neuron_gen *gen, enum neuron_block_kind kind,
 			    unsigned int index);
 uint64_t neuron_gen_offset(const struct neuron_gen *gen, enum neuron_block_kind kind,
@@ -337,7 +337,7 @@ uint64_t neuron_gen_offset(const struct neuron_gen *gen, enum neuron_block_kind 
 const struct neuron_block *neuron_gen_block(const struct neuron_gen *gen,
 					    enum neuron_block_kind kind);
 
-/* What lies at a device address of the chip's own (aliases removed), or in a BAR; false: nothing */
+/* The part at a device address of the chip's own (aliases removed), or in a BAR; false: nothing */
 bool neuron_gen_find(const struct neuron_gen *gen, uint64_t address, struct neuron_place *place);
 bool neuron_gen_decode(const struct neuron_gen *gen, unsigned int bar, uint64_t offset,
 		       struct neuron_place *place);

@@ -35,7 +35,7 @@ struct neuron_engine {
 	uint32_t cycle; /* of its clock, picoseconds */
 };
 
-/* What work costs: of the virtual time of the chip and of the compiler's estimates */
+/* Costs of work: of the virtual time of the chip and of the compiler's estimates */
 struct neuron_costs {
 	/* instructions, in cycles of their engine (docs/isa.md, Issue costs) */
 	uint16_t least; /* of any */
@@ -93,7 +93,7 @@ struct neuron_target {
 
 extern const struct neuron_target neuron_target_inf1;
 
-/* What the compiler's --target names: inf1, inf2, trn1, trn1n or trn2; NULL: another name */
+/* The target of a --target of the compiler: inf1, inf2, trn1, trn1n or trn2; NULL: another name */
 const struct neuron_target *neuron_target_of_name(const char *name);
 
 /* Whether the cores execute programs of that version: NeuronCore-v2 and later execute those of v1

@@ -29,7 +29,6 @@ enum neuron_topology {
 	NEURON_TOPOLOGY_COUNT,
 };
 
-const char *neuron_topology_name(enum neuron_topology topology); /* NULL: none of them */
 int neuron_topology_find(const char *name); /* enum neuron_topology, or -ENOENT */
 /* Ports of each of so many slots; 0: there is no such topology */
 unsigned int neuron_topology_ports(enum neuron_topology topology, unsigned int slots);

@@ -59,7 +59,7 @@ struct neuron_isa_fault {
 	const char *reason;
 };
 
-/* Where an access pattern lies: the same bytes [lo, hi) of each of its partitions */
+/* The bytes of an access pattern: the same [lo, hi) of each of its partitions */
 struct neuron_isa_region {
 	bool psum;
 	uint8_t start; /* first partition */
@@ -112,7 +112,7 @@ int neuron_isa_patch(struct neuron_insn *insn, const uint32_t *regs,
 int neuron_isa_check(const struct neuron_insn *insn, unsigned int engine,
 		     const struct neuron_target *target, struct neuron_isa_fault *fault);
 
-/* Where the operands of an instruction lie that was checked; of what it has not, anything */
+/* The places of a checked instruction's operands; a member without an operand may be anything */
 struct neuron_isa_operands {
 	struct neuron_isa_region dst, src0, src1, dst1;
 };
@@ -136,7 +136,7 @@ struct neuron_isa_weights {
 struct neuron_isa_array {
 	struct neuron_isa_weights at[NEURON_ISA_PARTS];
 };
-/* What the array holds behind an instruction that was checked */
+/* The array's weights behind an instruction that was checked */
 void neuron_isa_load_weights(struct neuron_isa_array *array, const struct neuron_insn *insn);
 /* The weights that an instruction uses or would use; never NULL */
 const struct neuron_isa_weights *neuron_isa_weights_for(const struct neuron_isa_array *array,
@@ -148,7 +148,7 @@ int neuron_isa_check_weights(const struct neuron_insn *insn, const struct neuron
 			     const struct neuron_isa_weights *weights,
 			     struct neuron_isa_fault *fault);
 
-/* How many partitions of dst an instruction writes; columns: of the weights that are loaded */
+/* The partitions of dst that an instruction writes; columns: of the weights that are loaded */
 unsigned int neuron_isa_dst_partitions(const struct neuron_insn *insn, unsigned int columns);
 
 /* Memory that an instruction reads or writes. What it writes it may read as well */

@@ -36,7 +36,31 @@ static inline uint64_t neuron_isa_mask(unsigned int bits)
 	return bits >= 64 ? ~0ull : (1ull << bits) - 1;
 }
 
-/* What a place holds becomes the member's value */
+/* A member's bits, zero-extended: negative steps are seen as 16 bits */
+static inline uint64_t neuron_isa_member(const struct neuron_insn *insn,
+					 const struct neuron_isa_place *p)
+{
+	const uint8_t *m = (const uint8_t *)insn + p->member;
+	uint16_t v16;
+	uint32_t v32;
+	uint64_t v64;
+
+	switch (p->size) {
+	case 1:
+		return *m;
+	case 2:
+		memcpy(&v16, m, 2);
+		return v16;
+	case 4:
+		memcpy(&v32, m, 4);
+		return v32;
+	default:
+		memcpy(&v64, m, 8);
+		return v64;
+	}
+}
+
+/* The words' value of a place becomes the member's */
 static inline void neuron_isa_member_set(struct neuron_insn *insn, const struct neuron_isa_place *p,
 					 uint64_t v)
 {
@@ -64,6 +88,12 @@ static inline void neuron_isa_member_set(struct neuron_insn *insn, const struct 
  * are all there. Returns what is no place of theirs, put together: 0, or reserved bits are set.
  */
 uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t *restrict words);
+
+/*
+ * The words of an instruction's members but for its scalars, NEURON_ISA_U64S of them. False: it is
+ * none of those that most of a program is, or something in it is wrong.
+ */
+bool neuron_isa_put_places(const struct neuron_insn *restrict insn, uint64_t *restrict to);
 
 /*
  * Encode into words (room for NEURON_ISA_MAX_WORDS). Returns the words used, or -EINVAL: unknown

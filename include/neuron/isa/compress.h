@@ -38,7 +38,7 @@
 #define NEURON_STREAM_TABLE_MAX 16
 #define NEURON_PLANE_STREAMS 4 /* of a coded plane's bits */
 
-/* What is wrong with a stream; data2 of DMA_STREAM */
+/* Faults of a stream; data2 of DMA_STREAM */
 enum neuron_stream_error {
 	NEURON_STREAM_OK,
 	NEURON_STREAM_BAD_HEADER, /* magic, version, the bytes that are 0 */
@@ -52,7 +52,7 @@ enum neuron_stream_error {
 	NEURON_STREAM_BAD_ROOM, /* what has to hold the elements, or the stream, is of another size */
 };
 
-/* Where both put their planes: the caller's, of no meaning between calls */
+/* Scratch memory for both ways' planes: the caller's, without a meaning between calls */
 struct neuron_stream_work {
 	uint8_t plane[NEURON_STREAM_RAW_MAX];
 	uint16_t code[1 << NEURON_STREAM_BITS];
@@ -75,7 +75,7 @@ enum neuron_stream_error neuron_decompress(const void *in, size_t have, unsigned
 
 /* XXH32 (xxHash's specification, which is public) */
 uint32_t neuron_xxh32(const void *in, uint32_t len, uint32_t seed);
-/* What stands in the header of a stream of raw bytes: docs/hardware.md, Compressed streams */
+/* The header of a stream of raw bytes: docs/hardware.md, Compressed streams */
 uint32_t neuron_stream_check(const void *behind, uint32_t len, uint32_t raw);
 /* Has a stream that neuron_compress made a table, in place of planes? */
 static inline bool neuron_stream_has_table(const void *stream)

@@ -227,7 +227,7 @@ enum neuron_update {
 	NEURON_UPD_EVT_CLR = 7,
 };
 
-/* How numbers of fp32 become such of a narrower floating type (SET_ROUNDING) */
+/* Rounding of fp32 numbers to a narrower floating type (SET_ROUNDING) */
 enum neuron_rounding {
 	NEURON_ROUND_NEAREST = 0, /* ties to even */
 	NEURON_ROUND_STOCHASTIC = 1,
@@ -239,7 +239,7 @@ enum neuron_trigger {
 	NEURON_TRIG_READ = 1, /* after the last input element was read */
 };
 
-/* What an instruction does to the accumulator registers of its engine; public codes */
+/* Use of an engine's accumulator registers by an instruction; public codes */
 enum neuron_reduce_cmd {
 	NEURON_REDUCE_IDLE = 0,
 	NEURON_REDUCE_RESET = 1,
@@ -265,7 +265,7 @@ struct neuron_ap {
 	uint16_t num[NEURON_AP_DIMS];
 };
 
-/* How a scalar operand (imm[i]) is given */
+/* Forms of a scalar operand (imm[i]) */
 enum neuron_scalar_kind {
 	NEURON_SCALAR_IMM = 0, /* an fp32 constant, or raw bits for bitvec operations */
 	NEURON_SCALAR_PTR = 1, /* [P, 1]: one element a partition, at ptr */

@@ -75,7 +75,7 @@ enum neuron_isa_field {
 #define NEURON_FB_LATER                                                             \
 	(NEURON_FB(DST1) | NEURON_FB(IMM) | NEURON_FB(ACC_CMD) | NEURON_FB(ELEMS) | \
 	 NEURON_FB(TOTAL) | NEURON_FB(PATTERN) | NEURON_FB(SHUFFLE))
-/* What the unrolled decoder leaves to the list of places */
+/* The members that the unrolled decoder leaves to the list of places */
 #define NEURON_FB_RARE                                                                    \
 	(NEURON_FB_REGISTERS | NEURON_FB(DMA) | NEURON_FB(CUSTOM) | NEURON_FB(ROUNDING) | \
 	 NEURON_FB_LATER)
@@ -97,7 +97,7 @@ enum neuron_isa_span {
 /* The number of a target's engine of that name; -1: it has none */
 int neuron_isa_engine(const struct neuron_target *target, const char *name);
 
-/* What an instruction does with the stationary operand in the array */
+/* An instruction's use of the stationary operand in the array */
 enum neuron_isa_stationary { NEURON_WEIGHTS_KEEP, NEURON_WEIGHTS_LOAD, NEURON_WEIGHTS_USE };
 
 struct neuron_isa_op {
@@ -121,7 +121,7 @@ static inline bool neuron_isa_patched(const struct neuron_insn *insn)
 /* A scalar is 32 bits: the constant, or (PTR) an offset of 26 bits and a type of 6 */
 #define NEURON_ISA_SCALAR_BYTE(i) (56 + 4 * (i))
 
-/* Where a member of struct neuron_insn lies in the words; scalars are not among them */
+/* Places of the members of struct neuron_insn in the words; scalars are not among them */
 struct neuron_isa_place {
 	uint16_t member; /* offset in struct neuron_insn */
 	uint8_t size; /* of the member, bytes */

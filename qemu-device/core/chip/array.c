@@ -6,7 +6,7 @@
  */
 #include "chip.h"
 
-/* Where several sets of counters tell of weights, the last one counts what LDWEIGHTS loads. */
+/* The last of several sets of counters that tell of weights counts what LDWEIGHTS loads. */
 static bool tells_of_weights(const struct neuron_array_map *map, unsigned int set)
 {
 	return map->weights >> set == 1;

@@ -43,7 +43,7 @@ void ncore_sensor_set(struct ncore_chip *chip, enum ncore_sensor sensor, uint64_
 		atomic_store(&chip->sensor[sensor], value < max ? value : max);
 }
 
-/* What the cores ask of the rest of the chip (tpb.h) */
+/* The cores' questions to the rest of the chip (tpb.h) */
 
 static int op_write(void *opaque, uint64_t addr, uint32_t value, uint64_t time)
 {

@@ -10,7 +10,7 @@
 
 #include "chip.h"
 #include "copy.h"
-#include "neuron/isa/cost.h"
+#include "neuron/timing.h"
 
 #define NCORE_META_UNKNOWN \
 	(NEURON_UDMA_META_OP_MASK | 0x00077fc0u) /* operation, CRC, endian fields */
@@ -122,25 +122,25 @@ static inline void ncore_ring_close(struct ncore_ring *r, uint32_t n)
 static inline uint64_t ncore_pass(struct ncore_lane *lane, const struct ncore_copy *c,
 				  unsigned int way, uint64_t end)
 {
-	uint64_t *free = &lane->shared.way[way];
+	uint64_t through;
 
 	if (way == NCORE_WAY_FREE)
 		return end;
-	*free = (*free > c->time ? *free : c->time) +
-		neuron_transfer_time(c->done, lane->chip->way_kib[way]);
-	return *free > end ? *free : end;
+	through = neuron_shared_time(&lane->shared.way[way], c->time, c->done,
+				     lane->chip->way_kib[way]);
+	return through > end ? through : end;
 }
 
 /* The time at which a copy is over: the slowest server that it went through decides */
 static inline uint64_t ncore_end_time(struct ncore_lane *lane, const struct ncore_copy *c)
 {
 	const struct neuron_costs *cost = &lane->chip->gen->target->cost;
-	uint64_t end = c->time + neuron_transfer_time(c->done, cost->dma_kib);
+	uint64_t end = c->time + neuron_dma_time(cost, 0, c->done);
 
 	if (!c->shares)
 		return end;
 	return ncore_pass(lane, c, c->to, ncore_pass(lane, c, c->from, end)) +
-	       c->beyond * neuron_transfer_time(c->done, cost->link_kib);
+	       neuron_links_time(cost, c->beyond, c->done);
 }
 
 static inline void ncore_set_time(struct ncore_lane *lane, struct ncore_queue *q,

@@ -163,9 +163,7 @@ enum ncore_step ncore_compute(struct ncore_service *t, struct ncore_copy *c)
 	}
 	t->until = ncore_lane_until(t->lane, t->q, t->other);
 	c->done = (uint64_t)k.sources * k.elements * neuron_isa_dtypes[k.from].size;
-	/* adding halves the rate, as it does before NeuronCore-v4 */
-	extra = k.sources * (uint64_t)cost->descriptor +
-		(k.sources > 1 ? neuron_transfer_time(c->done, cost->dma_kib) : 0);
+	extra = neuron_dma_time(cost, k.sources, 0) + neuron_dma_sum_time(cost, k.sources, c->done);
 	ncore_event(t->lane->chip, NCORE_EV_DESC, t->q->engine, t->q->index, c->src, c->dst);
 	t->budget->bytes -= (int64_t)c->done;
 	t->budget->descs -= k.sources;

@@ -13,7 +13,7 @@
 
 #include "neuron/isa/table.h"
 
-/* Where the elements of a stream go */
+/* The destination of a stream's elements */
 struct places {
 	unsigned int n;
 	uint64_t addr[NEURON_PACKET_MAX];
@@ -63,7 +63,7 @@ static enum ncore_step finish(struct ncore_service *t, struct ncore_copy *c, uns
 	ncore_event(t->lane->chip, NCORE_EV_DESC, t->q->engine, t->q->index, c->src, c->dst);
 	t->budget->bytes -= NEURON_STREAM_RAW_MAX;
 	t->budget->descs -= sources;
-	extra += sources * (uint64_t)t->lane->chip->gen->target->cost.descriptor;
+	extra += neuron_dma_time(&t->lane->chip->gen->target->cost, sources, 0);
 	ncore_computed(t, c, extra, true);
 	return NCORE_STEP_PACKET;
 }
@@ -190,12 +190,8 @@ static enum ncore_step decompress(struct ncore_service *t, struct ncore_copy *c,
 	ncore_ring_close(m, 1);
 	count(t, NEURON_PERF_DECOMPRESSED_FROM, size, raw);
 	c->done = size;
-	/* what is written leaves the engine at twice the rate at which it reads */
 	return finish(t, c, 1,
-		      raw / 2 <= size
-			      ? 0
-			      : neuron_transfer_time(raw / 2 - size,
-						     t->lane->chip->gen->target->cost.dma_kib));
+		      neuron_dma_unpack_time(&t->lane->chip->gen->target->cost, size, raw));
 }
 
 /* A transpose: the first dimension, those between as one, the last; bytes of an element */
@@ -253,7 +249,7 @@ static enum ncore_step transpose(struct ncore_service *t, struct ncore_copy *c)
 	if (put(t, c, &p, w->stream))
 		return stop(t, NEURON_NERR_DMA_ABORT, c->bad);
 	c->done = raw;
-	return finish(t, c, sources, neuron_transfer_time(raw / 9, target->cost.dma_kib));
+	return finish(t, c, sources, neuron_dma_transpose_time(&target->cost, raw));
 }
 
 enum ncore_step ncore_stream(struct ncore_service *t, struct ncore_copy *c)

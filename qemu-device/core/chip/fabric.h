@@ -13,7 +13,7 @@
 struct ncore_end;
 struct ncore_mem;
 
-/* What lies at a device address */
+/* The part of a chip at a device address */
 enum ncore_ep_kind {
 	NCORE_EP_MEM, /* memory of a chip in this process, at ptr */
 	NCORE_EP_HOST,
@@ -21,7 +21,7 @@ enum ncore_ep_kind {
 	NCORE_EP_FIFO, /* an engine's instructions */
 	NCORE_EP_REMOTE, /* memory of an end that has no pointer to it: by read and write */
 };
-/* What bytes go through beside their DMA engine, at each end of a copy */
+/* The streams that bytes go through beside their DMA engine, at each end of a copy */
 enum {
 	NCORE_WAY_FREE, /* nothing that others use */
 	NCORE_WAY_DRAM,

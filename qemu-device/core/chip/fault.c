@@ -337,7 +337,7 @@ static void count_ecc(struct ncore_chip *chip, enum ncore_sensor sensor)
 		;
 }
 
-/* Which of the chip's own memories a descriptor reads: a DRAM's number, or one of these */
+/* The chip's memory that a descriptor reads: a DRAM's number, or one of these */
 enum { M_SRAM = NEURON_MEMORIES_MAX, M_OTHER };
 
 static unsigned int memory_of(struct ncore_chip *chip, uint64_t addr)

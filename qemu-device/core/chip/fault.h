@@ -34,10 +34,10 @@ void ncore_faults_init(struct ncore_chip *chip);
 /* An occasion of an injected fault; true when it strikes. core NCORE_CORE_ANY: of none */
 bool ncore_fault_occasion(struct ncore_chip *chip, enum ncore_fault fault, unsigned int core,
 			  enum ncore_fault_queue queue);
-/* What becomes of the queue whose next descriptor reads addr; *code: of an error */
+/* The fault of a queue whose next descriptor reads addr; *code: of an error */
 enum ncore_queue_stop ncore_fault_desc(struct ncore_chip *chip, const struct ncore_queue *q,
 				       uint64_t addr, uint16_t *code);
-/* What becomes of an engine's next instruction; datapath: it reads SBUF or PSUM */
+/* The fault of an engine's next instruction; datapath: it reads SBUF or PSUM */
 enum tpb_fault ncore_fault_insn(struct ncore_chip *chip, unsigned int core, bool datapath);
 bool ncore_fault_value(struct ncore_chip *chip, enum ncore_fault fault, uint32_t *value);
 

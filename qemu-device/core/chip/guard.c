@@ -38,7 +38,7 @@ static uint64_t entry(struct ncore_chip *chip, uint64_t table, uint64_t index)
 		       : 0;
 }
 
-/* How many pages from that of addr on belong to the domain, in the stretch that is looked at */
+/* The number of pages from addr's on that belong to the domain, in the stretch that is looked at */
 static unsigned int granted(struct ncore_chip *chip, uint8_t domain, uint64_t addr)
 {
 	uint64_t leaf = entry(chip, root(chip), addr >> NEURON_GUARD_ROOT_SHIFT), n, at;

@@ -72,7 +72,7 @@ struct ncore_lane {
 	struct ncore_lane *pool_next;
 };
 
-/* How far an executing lane came with one queue (dma.c) */
+/* An executing lane's progress with one queue (dma.c) */
 enum ncore_step {
 	NCORE_STEP_PACKET, /* a packet is complete */
 	NCORE_STEP_STARVED, /* no credit in a half; or stopped */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a chip reaches its neighbours through the fabric; one without a fabric is alone. */
+/* A chip's way to its neighbours through the fabric; a chip without a fabric is alone. */
 #include "link.h"
 
 #include "chip.h"

@@ -41,7 +41,7 @@ int ncore_route_local(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *e
 /* Words of block number index of those that only hold what was written */
 ncore_reg *ncore_kept(struct ncore_chip *chip, unsigned int index);
 
-/* What kind of word lies in a core's window, or a TOP_SP's */
+/* The kind of a word in a core's window, or a TOP_SP's */
 enum ncore_word {
 	NCORE_WORD_NONE,
 	NCORE_WORD_EVENT,

@@ -9,7 +9,9 @@
 #include "bytes.h"
 #include "dge.h"
 #include "map.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/firmware.h"
+#include "neuron/hw/notify.h"
+#include "neuron/hw/udma.h"
 
 #define NCORE_QUEUES NEURON_DMA_QUEUES_PER_ENG
 
@@ -31,7 +33,7 @@ struct ncore_guard_hit {
 	uint8_t domain;
 };
 
-/* What a half of a queue needs to work. A queue that nobody uses keeps its pages untouched. */
+/* The working state of a half of a queue. A queue that nobody uses keeps its pages untouched. */
 struct ncore_ring_work {
 	struct ncore_guard_hit ring_hit, data_hit;
 	struct ncore_plain plain; /* where its last bytes were; size 0: nowhere yet */
@@ -68,7 +70,7 @@ enum ncore_queue_state {
 	NCORE_Q_STALLED, /* on its lane's stalled list: an instruction FIFO is full */
 };
 
-/* What keeps a queue from running until a queue reset */
+/* Conditions that keep a queue from running until a queue reset */
 enum ncore_queue_stop {
 	NCORE_Q_RUNS,
 	NCORE_Q_ERROR, /* reported in the error queue */

@@ -44,7 +44,7 @@ static const uint8_t *cached(const struct ncore_ring *r)
 	return r->work->cache + r->cache_at * NEURON_UDMA_DESC_SIZE;
 }
 
-/* What a half gives to a series: how many pieces there may be */
+/* A half's part of a series: how many pieces there may be */
 static uint32_t series_half(const struct ncore_ring *r, unsigned int half, struct series *e)
 {
 	e->whole[half] = !r->open;
@@ -93,7 +93,7 @@ static bool time_each(const struct ncore_lane *lane, const struct ncore_queue *q
 	unsigned int from = q->ring[NCORE_M2S].work->plain.way,
 		     to = q->ring[NCORE_S2M].work->plain.way;
 	uint64_t a = way_time(lane, q, NCORE_M2S, e->len), b = way_time(lane, q, NCORE_S2M, e->len);
-	uint64_t time = neuron_transfer_time(e->len, cost->dma_kib);
+	uint64_t time = neuron_dma_time(cost, 0, e->len);
 	const struct ncore_shared *s = &lane->shared;
 
 	e->shares = ncore_queue_shares(lane, q);

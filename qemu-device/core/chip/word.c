@@ -37,7 +37,7 @@ uint32_t ncore_word_read(struct ncore_chip *chip, uint64_t local)
 	}
 }
 
-/* What the host knows of a core, and of its TOP_SPs, reaches to a time */
+/* The time up to which the host knows a core's state, and its TOP_SPs' */
 static void host_knows(struct ncore_chip *chip, const struct neuron_place *at, uint64_t time)
 {
 	const unsigned int core = at->kind == NEURON_BLOCK_TOPSP

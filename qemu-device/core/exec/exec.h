@@ -34,7 +34,7 @@ float exec_scalar_f32(const struct tpb *t, const struct neuron_scalar *s, unsign
 /* exec_check.c: a NaN in dst? Its offset in the core's window is returned, or UINT32_MAX */
 uint32_t exec_find_nan(const struct tpb *t, const struct neuron_insn *insn);
 
-/* What numbers of fp8 are times as large by their bias; what they are divided by when written */
+/* The factor by which a bias makes fp8 numbers larger; it divides them when they are written */
 static inline float exec_bias_scale(uint8_t code)
 {
 	const int bias = neuron_isa_bias(code);

@@ -49,7 +49,7 @@ static void exec_rows_out(struct tpb *t, struct exec_operand *dst, unsigned int 
 	}
 }
 
-/* What an ACTIVATE does to each element */
+/* The steps of an ACTIVATE on each element */
 struct exec_activation {
 	uint8_t func;
 	float alpha;

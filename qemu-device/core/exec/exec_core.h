@@ -19,7 +19,7 @@ enum tpb_head {
 	TPB_HEAD_REFUSED, /* the window is not, or no longer, the core's to read */
 };
 
-/* What a wait looks at, or an update changes: a semaphore's number, an event's from EVENT on */
+/* A word that a wait looks at, or an update changes: a semaphore's number, an event's from EVENT */
 enum { TPB_WATCH_EVENT = NEURON_SEMAPHORES_MAX, TPB_WATCH_NONE = 0xffff };
 
 struct tpb_cached;
@@ -98,7 +98,7 @@ struct tpb {
 	struct gps *gps; /* of a core that has the engine, or NULL */
 };
 
-/* What the checker is to know of loaded weights */
+/* Loaded weights, as the checker is told of them */
 static inline struct neuron_isa_weights exec_weights_loaded(const struct tpb_weights *w)
 {
 	return (struct neuron_isa_weights){ .k = !w->dtype    ? 0
@@ -109,7 +109,7 @@ static inline struct neuron_isa_weights exec_weights_loaded(const struct tpb_wei
 					    .doubled = w->doubled };
 }
 
-/* What the checker is to know of the weights that an instruction uses */
+/* The weights that an instruction uses, as the checker is told of them */
 static inline struct neuron_isa_weights exec_weights_for(const struct tpb *t,
 							 const struct neuron_insn *insn)
 {

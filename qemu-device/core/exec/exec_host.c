@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What depends on the host's processor: which kernels run, and the floating-point environment. */
+/* The host processor's part: the kernels that run, and the floating-point environment. */
 #include "exec.h"
 
 #include <stdatomic.h>

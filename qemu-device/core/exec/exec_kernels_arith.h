@@ -137,7 +137,7 @@ KINLINE bool commutes(uint8_t op)
 	       op != NEURON_ALU_GE && op != NEURON_ALU_GT && op != NEURON_ALU_LE;
 }
 
-/* What of the pairs it is, with its order of operands */
+/* The operation on a pair, with the order of its operands */
 KINLINE unsigned int arith_code(uint8_t op, bool reverse)
 {
 	if (!reverse || commutes(op))

@@ -30,7 +30,7 @@ struct exec_panel {
 	bool goes_on; /* the line of its first byte has come with the panel before */
 };
 
-/* How many columns the panel that begins at one has: as many as stay in L1 with a block of w */
+/* The columns of the panel that begins at one: as many as stay in L1 with a block of w */
 KINLINE unsigned int panel_columns(const struct exec_mm *mm, unsigned int col)
 {
 	const unsigned int most = mm->k > PANEL_DEEP ? PANEL_DEEP_COLS : EXEC_MM_COLS;
@@ -39,7 +39,7 @@ KINLINE unsigned int panel_columns(const struct exec_mm *mm, unsigned int col)
 	return left <= most + PANEL_FEW ? left : most;
 }
 
-/* What the panel of n columns from col on is made of */
+/* The operands of the panel of n columns from col on */
 KINLINE void panel_begin(const struct exec_mm *mm, unsigned int col, unsigned int n,
 			 unsigned int turn, struct exec_panel *p)
 {

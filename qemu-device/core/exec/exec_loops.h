@@ -117,7 +117,7 @@ struct exec_runs {
 	int64_t at[NEURON_ISA_MAX_MOVING]; /* byte of each run's first element */
 };
 
-/* Where rows of k lie two by two: first ones stride bytes apart, the second of each low behind it */
+/* Rows of k, two by two: first ones stride bytes apart, the second of each low behind it */
 struct exec_pair_rows {
 	const uint8_t *in;
 	size_t stride;

@@ -59,7 +59,7 @@ static void exec_ordered_rows(struct tpb *t, const struct neuron_insn *insn,
 
 static const struct exec_order exec_double = { .neighbours = 1, .slots = 2 };
 
-/* Where both rows of each partition lie; false: a bias or what is between elements is in the way */
+/* The places of both rows of each partition; false: a bias or other elements are in the way */
 static bool exec_double_rows(struct tpb *t, const struct neuron_insn *insn,
 			     struct exec_pair_rows *rows)
 {
@@ -214,7 +214,7 @@ static void exec_sparse_dense(struct tpb *t, const struct neuron_insn *insn,
 	exec_mm_run(t, &mm, dst, insn->accumulate, t->kern->matmul);
 }
 
-/* What column r sums in its order: a row for each weight, and the others for a weight of 0 */
+/* The terms of column r in their order: a row for each weight, and the others for a weight of 0 */
 static unsigned int exec_column(struct tpb *t, const struct neuron_insn *insn,
 				const struct exec_sparse *x, unsigned int r)
 {

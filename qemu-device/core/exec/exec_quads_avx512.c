@@ -112,7 +112,7 @@ KTARGET static void quads_moving(float *x, const uint8_t *in, size_t stride, uns
 		moving_all(x, in, stride, rows, runs, runs->step);
 }
 
-/* What the sums of 16 columns, each of their quads in q, begin with: less 128 times all weights */
+/* First values of the sums of 16 columns, each of their quads in q: less 128 times all weights */
 KINLINE __m512i begin(__m512i start, __m512i q)
 {
 	return _mm512_sub_epi32(start, _mm512_dpbusd_epi32(_mm512_setzero_si512(),

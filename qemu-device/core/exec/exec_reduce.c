@@ -105,7 +105,7 @@ static int64_t exec_reduce_offset(const struct exec_reduce *x, uint32_t r)
 	return off * x->src.r.size;
 }
 
-/* Where results lie side by side, whole runs of them, each element of all its results at once */
+/* Results that lie side by side, whole runs of them: each element of all its results at once */
 static bool exec_reduce_across(struct exec_reduce *x, unsigned int p, float *acc)
 {
 	struct exec_stream *s = &x->outer.s;

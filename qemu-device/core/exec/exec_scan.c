@@ -68,7 +68,7 @@ void exec_scan(struct tpb *t, const struct neuron_insn *insn)
 	}
 }
 
-/* What the registers are before anything is added to, multiplied with or compared */
+/* Start values of the registers, before anything is added, multiplied or compared */
 static float identity(uint8_t op)
 {
 	switch (op) {

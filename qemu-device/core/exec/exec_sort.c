@@ -124,7 +124,7 @@ static void order_all(const struct tpb *t, const int32_t *keys, uint32_t n, uint
 		order_by_digits(t, keys, n, out, k);
 }
 
-/* What may be among the first k: the first ones of what was met before come first, in order */
+/* Candidates for the first k: the first k of the elements before come first, in order */
 struct best {
 	int32_t *key;
 	uint32_t *at;

@@ -122,7 +122,7 @@ static uint8_t *exec_row_at(const struct exec_operand *o, unsigned int p)
 	return o->part0 + p * o->stride + o->s.first;
 }
 
-/* Where each row is read from: where it lies, or gathered */
+/* The source of each row: its place, or gathered memory */
 static void exec_turn_in(struct tpb *t, struct exec_operand *src, unsigned int first,
 			 struct turn *turn)
 {

@@ -89,7 +89,7 @@ static inline uint32_t exec_stream_run(const struct exec_stream *s, size_t n)
 	return left < n ? left : n;
 }
 
-/* Where the next n elements lie if they are contiguous, which are then past; else NULL */
+/* The next n elements if they are contiguous, which are then past; else NULL */
 static inline void *exec_stream_at(struct exec_stream *s, size_t n)
 {
 	void *in_place = s->base + s->pos;

@@ -209,7 +209,7 @@ static uint32_t rank(const struct gps *g, unsigned int core)
 	return (uint32_t)__builtin_popcount(g->mask & ((1u << core) - 1));
 }
 
-/* Where several run, only the first one's text is kept, but for the last words of one that fails */
+/* Of several texts only the first one's is kept, but for the last words of one that fails */
 static bool print(struct tpb *t, struct gps *g, unsigned int core, bool last, uint32_t *cost)
 {
 	struct gps_core *c = &g->core[core];

@@ -29,7 +29,7 @@ static int refuse(struct gps *g, enum neuron_gps_cause cause, uint32_t data)
 	return -EINVAL;
 }
 
-/* What the library is now; a library that is still the last one is not decoded again */
+/* Takes the library as it is now; one that is still the last is not decoded again */
 static int take_library(struct tpb *t, const struct neuron_custom *custom)
 {
 	struct gps *g = t->gps;

@@ -17,7 +17,7 @@
 #define GPS_GROUP (8 * GPS_VLENB) /* bytes of the largest group of registers */
 #define GPS_VILL 0x80000000u
 
-/* How an instruction's operands are wide */
+/* Widths of an instruction's operands */
 enum gps_vshape {
 	GPS_SHAPE_NONE, /* no instruction */
 	GPS_SHAPE_SAME,

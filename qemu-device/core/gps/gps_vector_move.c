@@ -277,7 +277,7 @@ bool gps_v_set_first(struct gps_vk *k)
 	return true;
 }
 
-/* How many active bits are set before each element */
+/* The number of active bits that are set before each element */
 bool gps_v_iota(struct gps_vk *k)
 {
 	uint32_t count = 0;

@@ -14,9 +14,9 @@
 #include "exec/exec.h"
 #include "gps/gps.h"
 #include "tpb_engine.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/notify.h"
 #include "neuron/isa/codec.h"
-#include "neuron/isa/cost.h"
+#include "neuron/timing.h"
 
 #define WRITE_ONCE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 #define COUNT(x, n) WRITE_ONCE(x, (x) + (n))
@@ -470,7 +470,7 @@ static void tpb_custom_slice(struct tpb *t, unsigned int e)
 	tpb_decode_head(t, e);
 }
 
-/* Where no instruction is to be found, the engine stops */
+/* An engine that finds no instruction stops */
 static void tpb_head_error(struct tpb *t, unsigned int e)
 {
 	const struct tpb_engine *eng = &t->eng[e];
@@ -531,7 +531,7 @@ static void tpb_step(struct tpb *t, unsigned int e)
 		eng->start = eng->time;
 		return;
 	}
-	cost = neuron_isa_cost(insn, e, target, exec_weights_for(t, insn).columns) *
+	cost = neuron_insn_cost(insn, e, target, exec_weights_for(t, insn).columns) *
 	       target->engine[e].cycle;
 	eng->time += cost;
 	COUNT(t->perf.eng[e].busy, cost);
@@ -541,7 +541,7 @@ static void tpb_step(struct tpb *t, unsigned int e)
 	if (e == NEURON_ENG_PE && neuron_isa_datapath(insn))
 		tpb_count_array(t, insn, cost);
 	tpb_update(t, e, insn,
-		   eng->time + neuron_isa_latency(insn, target) * target->engine[e].cycle);
+		   eng->time + neuron_insn_latency(insn, target) * target->engine[e].cycle);
 	tpb_decode_head(t, e);
 }
 
@@ -566,7 +566,7 @@ bool tpb_runnable(const struct tpb *t)
 	return tpb_next(t) != TPB_NEVER;
 }
 
-/* Where budgets end changes no order: nothing but engines, semaphores and events decides it */
+/* Budgets' ends change no order: nothing but engines, semaphores and events decides it */
 static void tpb_steps(struct tpb *t, uint64_t last, unsigned int budget, bool all)
 {
 	unsigned int env = exec_fp_enter();

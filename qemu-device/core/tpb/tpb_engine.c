@@ -4,7 +4,7 @@
  * Execution). Called by tpb.c and tpb_seq.c.
  */
 #include "tpb_engine.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/notify.h"
 
 void tpb_error(struct tpb *t, unsigned int engine, uint16_t code, uint32_t id, uint64_t data,
 	       uint32_t data2, uint64_t time)

@@ -25,7 +25,7 @@ uint64_t tpb_past_since(const struct tpb_past *p)
 	return p->count ? p->time[AT(p, p->count - 1)] : 0;
 }
 
-/* How many changes there were up to a time; the oldest that is kept stands for all before it */
+/* The number of changes up to a time; the oldest that is kept stands for all before it */
 static unsigned int until(const struct tpb_past *p, uint64_t time)
 {
 	unsigned int n = p->count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What others read of a core: words, counters, times, room in FIFOs (tpb.h). Any thread may. */
+/* Reads of a core by others: words, counters, times, room in FIFOs (tpb.h). Any thread may. */
 #include "tpb_engine.h"
 
 #define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)

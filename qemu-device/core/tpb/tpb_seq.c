@@ -339,7 +339,7 @@ static uint32_t extended(uint32_t raw, uint8_t dtype)
 	}
 }
 
-/* What a register adds to a side's address. false: beyond the limit */
+/* A register's addition to a side's address. false: beyond the limit */
 static bool displace(const struct tpb_engine *eng, const struct neuron_insn *insn,
 		     unsigned int side, int64_t *v)
 {

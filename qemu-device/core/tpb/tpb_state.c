@@ -105,7 +105,7 @@ static void tpb_past_fields(struct tpb_cursor *c, struct tpb_past *p)
 		p->first = 0;
 }
 
-/* Which kind of NaN a weight is depends on the kernels, and shows in no result */
+/* The kind of a weight that is NaN depends on the kernels, and shows in no result */
 static void tpb_one_nan(float *w, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -140,7 +140,7 @@ static void tpb_weights_fields(struct tpb_cursor *c, struct tpb_weights *w)
 	}
 }
 
-/* Which parts of the array have weights, and these, if there are any */
+/* The parts of the array that have weights, and their weights, if there are any */
 static void tpb_parts_fields(struct tpb_cursor *c, struct tpb *t)
 {
 	uint8_t any = 0;
@@ -389,7 +389,7 @@ static bool tpb_state_sane(const struct tpb *t)
 	       tpb_words_sane(&t->words, t->cfg.target);
 }
 
-/* What runs is the instruction at the head */
+/* The running instruction is the one at the head */
 static bool tpb_custom_head(const struct tpb *t)
 {
 	const struct tpb_engine *eng = &t->eng[NEURON_ENG_GPSIMD];

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Export the modules of tests/unit/ncc/test_large.c: operations on values larger than SBUF.
+"""Export the modules of tests/unit/compiler/codegen/test_large.c: operations on values larger than SBUF.
 
 Writes NAME.hlo.pb, the module alone: the test makes the inputs and computes what must come out.
 Run it in a virtual environment with jax: python make.py.

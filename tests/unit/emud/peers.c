@@ -93,21 +93,21 @@ int peer_wait(struct peer *peer)
 	return status;
 }
 
-ndl_device_t *peer_open(int index)
+ndlx_device_t *peer_open(int index)
 {
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 
-	MUST_BE(ndl_machine_set(peers_machine), 0);
-	MUST_BE(ndl_open_device(index, NULL, &dev), 0);
+	MUST_BE(ndlx_machine_set(peers_machine), 0);
+	MUST_BE(ndlx_open_device(index, NULL, &dev), 0);
 	return dev;
 }
 
-uint64_t peer_memory(ndl_device_t *dev, uint64_t size, bool host, uint64_t *pa)
+uint64_t peer_memory(ndlx_device_t *dev, uint64_t size, bool host, uint64_t *pa)
 {
-	const struct ndl_mem_params p = { .size = size, .host = host };
+	const struct ndlx_mem_params p = { .size = size, .host = host };
 	uint64_t handle;
 
-	MUST_BE(ndl_memory_alloc(dev, &p, &handle), 0);
-	MUST_BE(ndl_memory_get_pa(dev, handle, pa), 0);
+	MUST_BE(ndlx_memory_alloc(dev, &p, &handle), 0);
+	MUST_BE(ndlx_memory_get_pa(dev, handle, pa), 0);
 	return handle;
 }

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "../check_main.h"
-#include "ndl.h"
+#include "ndlx.h"
 
 extern const char *peers_server; /* the program, which the test's own argument names */
 extern char peers_socket[128], peers_machine[140]; /* its socket, as a path and as NEURON_EMU */
@@ -60,7 +60,7 @@ char hear(int fd);
 int peer_wait(struct peer *peer); /* what waitpid() says */
 
 /* In a peer */
-ndl_device_t *peer_open(int index);
-uint64_t peer_memory(ndl_device_t *dev, uint64_t size, bool host, uint64_t *pa);
+ndlx_device_t *peer_open(int index);
+uint64_t peer_memory(ndlx_device_t *dev, uint64_t size, bool host, uint64_t *pa);
 
 #endif

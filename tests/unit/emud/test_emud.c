@@ -33,41 +33,41 @@ static void teardown(void)
 /* Owns core 0 and all that goes with it, and keeps it until it is told */
 static void owner(int fd, const void *arg)
 {
-	ndl_device_t *dev = peer_open(0);
+	ndlx_device_t *dev = peer_open(0);
 	const struct neuron_uuid uuid = { { 1 } };
 	uint32_t first, available, value = 0;
-	struct ndl_nq_params nq = { .type = NEURON_NQ_ERROR, .size = 4096, .fresh = true };
+	struct ndlx_nq_params nq = { .type = NEURON_NQ_ERROR, .size = 4096, .fresh = true };
 	uint64_t pa, handle = peer_memory(dev, 65536, false, &pa), word = 0x1234567890abcdefull;
 	size_t size;
 	void *va;
 
-	MUST_BE(ndl_memory_buf_copyin(dev, handle, &word, 0, sizeof(word)), 0);
-	MUST_BE(ndl_nc_semaphore_write(dev, 0, 3, 7), 0);
-	MUST_BE(ndl_notification_init(dev, &nq, &va), 0);
-	MUST_BE(ndl_crwl_writer_enter(dev, 0, &uuid), 0);
-	MUST_BE(ndl_crwl_nc_range_mark(1, 0, 0, &first, &available), 0);
-	MUST_BE(ndl_nds_open(dev, 0, &va, &size), 0);
-	ndl_nds_add(va, 0, NDS_NC_COUNTER_INFERENCE_COUNT, 42);
+	MUST_BE(ndlx_memory_buf_copyin(dev, handle, &word, 0, sizeof(word)), 0);
+	MUST_BE(ndlx_nc_semaphore_write(dev, 0, 3, 7), 0);
+	MUST_BE(ndlx_notification_init(dev, &nq, &va), 0);
+	MUST_BE(ndlx_crwl_writer_enter(dev, 0, &uuid), 0);
+	MUST_BE(ndlx_crwl_nc_range_mark(1, 0, 0, &first, &available), 0);
+	MUST_BE(ndlx_nds_open(dev, 0, &va, &size), 0);
+	ndlx_nds_add(va, 0, NDS_NC_COUNTER_INFERENCE_COUNT, 42);
 	MUST(send(fd, &handle, sizeof(handle), 0) == sizeof(handle));
 	hear(fd);
 	/* nobody else changed any of it */
-	MUST_BE(ndl_nc_semaphore_read(dev, 0, 3, &value), 0);
+	MUST_BE(ndlx_nc_semaphore_read(dev, 0, 3, &value), 0);
 	MUST_BE(value, 7);
-	MUST_BE(ndl_memory_buf_copyout(dev, handle, &pa, 0, sizeof(pa)), 0);
+	MUST_BE(ndlx_memory_buf_copyout(dev, handle, &pa, 0, sizeof(pa)), 0);
 	MUST(pa == word);
-	MUST_BE(ndl_nds_close(dev, 0, va, size), 0);
-	MUST_BE(ndl_close_device(dev), 0);
-	MUST_BE(ndl_machine_close(), 0);
+	MUST_BE(ndlx_nds_close(dev, 0, va, size), 0);
+	MUST_BE(ndlx_close_device(dev), 0);
+	MUST_BE(ndlx_machine_close(), 0);
 }
 
-static void look_at_apps(ndl_device_t *dev, int other)
+static void look_at_apps(ndlx_device_t *dev, int other)
 {
 	struct neuron_app_info *info;
 	unsigned int seen = 0;
 	size_t n, size;
 	void *data;
 
-	MUST_BE(ndl_get_all_apps_info(dev, &info, &n, NEURON_APP_INFO_ALL), 0);
+	MUST_BE(ndlx_get_all_apps_info(dev, &info, &n, NEURON_APP_INFO_ALL), 0);
 	MUST_BE(n, 2);
 	for (size_t i = 0; i < n; i++) {
 		seen |= info[i].pid == getpid() ? 1 : 0;
@@ -79,9 +79,9 @@ static void look_at_apps(ndl_device_t *dev, int other)
 	}
 	MUST_BE(seen, 3);
 	free(info);
-	MUST_BE(ndl_nds_open(dev, other, &data, &size), 0);
-	MUST_BE(ndl_nds_get(data, 0, NDS_NC_COUNTER_INFERENCE_COUNT), 42);
-	MUST_BE(ndl_nds_close(dev, other, data, size), 0);
+	MUST_BE(ndlx_nds_open(dev, other, &data, &size), 0);
+	MUST_BE(ndlx_nds_get(data, 0, NDS_NC_COUNTER_INFERENCE_COUNT), 42);
+	MUST_BE(ndlx_nds_close(dev, other, data, size), 0);
 }
 
 /* What the owner has is refused to another, who has the rest */
@@ -89,47 +89,47 @@ static void other(int fd, const void *arg)
 {
 	const struct neuron_uuid uuid = { { 1 } };
 	const int pid = *(const int *)arg;
-	struct ndl_nq_params nq = { .type = NEURON_NQ_ERROR, .size = 4096 };
-	struct ndl_queue_params q = { .tx_count = 64, .rx_count = 64, .qid = 3 };
-	ndl_device_t *dev = peer_open(0);
+	struct ndlx_nq_params nq = { .type = NEURON_NQ_ERROR, .size = 4096 };
+	struct ndlx_queue_params q = { .tx_count = 64, .rx_count = 64, .qid = 3 };
+	ndlx_device_t *dev = peer_open(0);
 	uint64_t pa, handle, sbuf = nhal_core_addr(dev->gen, 0);
 	uint32_t first, available, word = 0, id;
 	void *va;
 
 	MUST(read(fd, &handle, sizeof(handle)) == sizeof(handle));
-	MUST_BE(ndl_memory_get_pa(dev, handle, &pa), -EACCES);
-	MUST_BE(ndl_memory_free(dev, handle), -EACCES);
-	MUST_BE(ndl_memory_map(dev, handle, &va), -EACCES);
-	MUST_BE(ndl_memory_buf_copyout(dev, handle, &pa, 0, 8), -EACCES);
-	MUST_BE(ndl_memset(dev, handle, 0, 0, 8), -EACCES);
-	MUST_BE(ndl_nc_semaphore_write(dev, 0, 3, 1), -EACCES);
-	MUST_BE(ndl_nc_event_set(dev, 0, 3, 1), -EACCES);
-	MUST_BE(ndl_notification_init(dev, &nq, &va), -EACCES);
-	MUST_BE(ndl_core_write(dev, 0, sbuf, &word, 4), -EACCES);
-	MUST_BE(ndl_read_hw_counters(dev, &sbuf, &word, 1), -EACCES);
-	MUST_BE(ndl_reset_ncs(dev, 1, &id), -EBUSY);
-	MUST_BE(ndl_reset_ncs(dev, NEURON_NC_MAP_DEVICE, &id), -EBUSY);
-	MUST_BE(ndl_crwl_reader_exit(dev, 0, &uuid), -ENOENT);
-	MUST_BE(ndl_crwl_writer_enter(dev, 0, &uuid), -EBUSY);
-	MUST_BE(ndl_crwl_nc_range_mark(CORES, 0, 1, &first, &available), -EBUSY);
+	MUST_BE(ndlx_memory_get_pa(dev, handle, &pa), -EACCES);
+	MUST_BE(ndlx_memory_free(dev, handle), -EACCES);
+	MUST_BE(ndlx_memory_map(dev, handle, &va), -EACCES);
+	MUST_BE(ndlx_memory_buf_copyout(dev, handle, &pa, 0, 8), -EACCES);
+	MUST_BE(ndlx_memset(dev, handle, 0, 0, 8), -EACCES);
+	MUST_BE(ndlx_nc_semaphore_write(dev, 0, 3, 1), -EACCES);
+	MUST_BE(ndlx_nc_event_set(dev, 0, 3, 1), -EACCES);
+	MUST_BE(ndlx_notification_init(dev, &nq, &va), -EACCES);
+	MUST_BE(ndlx_core_write(dev, 0, sbuf, &word, 4), -EACCES);
+	MUST_BE(ndlx_read_hw_counters(dev, &sbuf, &word, 1), -EACCES);
+	MUST_BE(ndlx_reset_ncs(dev, 1, &id), -EBUSY);
+	MUST_BE(ndlx_reset_ncs(dev, NEURON_NC_MAP_DEVICE, &id), -EBUSY);
+	MUST_BE(ndlx_crwl_reader_exit(dev, 0, &uuid), -ENOENT);
+	MUST_BE(ndlx_crwl_writer_enter(dev, 0, &uuid), -EBUSY);
+	MUST_BE(ndlx_crwl_nc_range_mark(CORES, 0, 1, &first, &available), -EBUSY);
 	MUST_BE(available, 1);
-	MUST_BE(ndl_crwl_nc_range_unmark(0, 1), 0); /* another's: left alone */
-	MUST_BE(ndl_crwl_nc_range_mark(1, 0, 1, &first, &available), 0);
+	MUST_BE(ndlx_crwl_nc_range_unmark(0, 1), 0); /* another's: left alone */
+	MUST_BE(ndlx_crwl_nc_range_mark(1, 0, 1, &first, &available), 0);
 	MUST_BE(first, 1);
 
 	q.eng = ENGINE_OF(0);
 	q.tx_handle = peer_memory(dev, 4096, false, &pa);
 	q.rx_handle = peer_memory(dev, 4096, true, &pa);
-	MUST_BE(ndl_dma_queue_init(dev, &q), -EACCES);
+	MUST_BE(ndlx_dma_queue_init(dev, &q), -EACCES);
 	q.eng = ENGINE_OF(1);
-	MUST_BE(ndl_dma_queue_init(dev, &q), 0);
+	MUST_BE(ndlx_dma_queue_init(dev, &q), 0);
 	q.tx_handle = handle;
-	MUST_BE(ndl_dma_queue_init(dev, &q), -EACCES);
-	MUST_BE(ndl_nc_semaphore_write(dev, 1, 3, 1), 0);
-	MUST_BE(ndl_nc_semaphore_read(dev, 0, 3, &word), 0); /* reading is free */
+	MUST_BE(ndlx_dma_queue_init(dev, &q), -EACCES);
+	MUST_BE(ndlx_nc_semaphore_write(dev, 1, 3, 1), 0);
+	MUST_BE(ndlx_nc_semaphore_read(dev, 0, 3, &word), 0); /* reading is free */
 	MUST_BE(word, 7);
 	look_at_apps(dev, pid);
-	MUST_BE(ndl_close_device(dev), 0);
+	MUST_BE(ndlx_close_device(dev), 0);
 }
 
 START_TEST(two)
@@ -151,29 +151,29 @@ static void heir(int fd, const void *arg)
 {
 	const struct timespec ms = { 0, 1000000 };
 	const struct neuron_uuid uuid = { { 2 } };
-	ndl_device_t *dev = peer_open(0);
+	ndlx_device_t *dev = peer_open(0);
 	uint32_t first, available, value = 9, n = 0;
 	uint64_t pa, handle, word = 1;
 	int ret = -EACCES;
 
 	for (int i = 0; ret == -EACCES && i < CHECK_WAIT_MS; i++) {
-		ret = ndl_nc_semaphore_write(dev, 0, 4, 0);
+		ret = ndlx_nc_semaphore_write(dev, 0, 4, 0);
 		nanosleep(&ms, NULL);
 	}
 	MUST_BE(ret, 0);
-	MUST_BE(ndl_nc_semaphore_read(dev, 0, 3, &value), 0);
+	MUST_BE(ndlx_nc_semaphore_read(dev, 0, 3, &value), 0);
 	MUST_BE(value, 0);
-	MUST_BE(ndl_crwl_writer_enter(dev, 0, &uuid), 0);
+	MUST_BE(ndlx_crwl_writer_enter(dev, 0, &uuid), 0);
 	ret = -EBUSY; /* marks go last */
 	for (int i = 0; ret == -EBUSY && i < CHECK_WAIT_MS; i++) {
-		ret = ndl_crwl_nc_range_mark(CORES, 0, CORES - 1, &first, &available);
+		ret = ndlx_crwl_nc_range_mark(CORES, 0, CORES - 1, &first, &available);
 		nanosleep(&ms, NULL);
 	}
 	MUST_BE(ret, 0);
-	MUST_BE(ndl_dram_chunks(dev, 0, NULL, &n), 0);
+	MUST_BE(ndlx_dram_chunks(dev, 0, NULL, &n), 0);
 	MUST_BE(n, 0);
 	handle = peer_memory(dev, 65536, false, &pa);
-	MUST_BE(ndl_memory_buf_copyout(dev, handle, &word, 0, sizeof(word)), 0);
+	MUST_BE(ndlx_memory_buf_copyout(dev, handle, &word, 0, sizeof(word)), 0);
 	MUST_BE(word, 0);
 }
 
@@ -195,11 +195,11 @@ END_TEST
 /* Its child, which has its socket, outlives it */
 static void owner_with_child(int fd, const void *arg)
 {
-	ndl_device_t *dev = peer_open(0);
+	ndlx_device_t *dev = peer_open(0);
 	uint32_t n;
 	pid_t pid;
 
-	MUST_BE(ndl_nc_semaphore_write(dev, 0, 3, 7), 0);
+	MUST_BE(ndlx_nc_semaphore_write(dev, 0, 3, 7), 0);
 	/* one that has its socket: libndl is not told of it */
 	pid = _Fork();
 	MUST(pid >= 0);
@@ -211,10 +211,10 @@ static void owner_with_child(int fd, const void *arg)
 	pid = fork();
 	MUST(pid >= 0);
 	if (!pid) {
-		MUST_BE(ndl_get_nc_count(dev, &n), -EOWNERDEAD);
-		MUST_BE(ndl_nc_semaphore_write(dev, 0, 3, 8), -EOWNERDEAD);
-		MUST_BE(ndl_close_device(dev), -EOWNERDEAD);
-		MUST_BE(ndl_machine_close(), -EOWNERDEAD);
+		MUST_BE(ndlx_get_nc_count(dev, &n), -EOWNERDEAD);
+		MUST_BE(ndlx_nc_semaphore_write(dev, 0, 3, 8), -EOWNERDEAD);
+		MUST_BE(ndlx_close_device(dev), -EOWNERDEAD);
+		MUST_BE(ndlx_machine_close(), -EOWNERDEAD);
 		say(fd, 'c');
 		hear(fd);
 		_exit(0);
@@ -236,44 +236,44 @@ END_TEST
 
 static void *sleeper(void *arg)
 {
-	struct ndl_waiter *w = arg;
-	int err = ndl_wait_look(w);
+	struct ndlx_waiter *w = arg;
+	int err = ndlx_wait_look(w);
 
 	while (!err)
-		err = ndl_wait(w, 600000000);
+		err = ndlx_wait(w, 600000000);
 	return (void *)(intptr_t)err;
 }
 
 /* Works, and has a thread that waits, when the server ends */
 static void abandoned(int fd, const void *arg)
 {
-	struct ndl_nq_params nq = { .type = NEURON_NQ_ERROR, .size = 4096, .fresh = true };
-	ndl_device_t *dev = peer_open(0), *again;
+	struct ndlx_nq_params nq = { .type = NEURON_NQ_ERROR, .size = 4096, .fresh = true };
+	ndlx_device_t *dev = peer_open(0), *again;
 	uint64_t pa, handle = peer_memory(dev, 4096, false, &pa);
-	struct ndl_waiter *w;
+	struct ndlx_waiter *w;
 	pthread_t thread;
 	void *va, *err;
 	int index, ret = 0;
 
-	MUST_BE(ndl_notification_init(dev, &nq, &va), 0);
-	MUST_BE(ndl_wait_open(dev, 0, &w), 0);
+	MUST_BE(ndlx_notification_init(dev, &nq, &va), 0);
+	MUST_BE(ndlx_wait_open(dev, 0, &w), 0);
 	MUST_BE(pthread_create(&thread, NULL, sleeper, w), 0);
 	/* often enough that the memory is mapped */
 	for (int i = 0; i < 100; i++)
-		MUST_BE(ndl_memory_buf_copyin(dev, handle, &pa, 0, sizeof(pa)), 0);
+		MUST_BE(ndlx_memory_buf_copyin(dev, handle, &pa, 0, sizeof(pa)), 0);
 	say(fd, 'r');
 	while (!ret)
-		ret = ndl_memory_buf_copyin(dev, handle, &pa, 0, sizeof(pa));
+		ret = ndlx_memory_buf_copyin(dev, handle, &pa, 0, sizeof(pa));
 	MUST_BE(ret, -ENODEV);
 	MUST_BE(pthread_join(thread, &err), 0);
 	MUST_BE((intptr_t)err, -ENODEV);
-	MUST_BE(ndl_alive(dev), -ENODEV);
-	MUST_BE(ndl_available_devices(&index, 1), -ENODEV);
-	MUST_BE(ndl_open_device(0, NULL, &again), -ENODEV);
-	ndl_wait_close(w);
-	MUST_BE(ndl_close_device(dev), 0);
-	MUST_BE(ndl_machine_close(), 0);
-	MUST_BE(ndl_machine_set(peers_machine), -ENODEV);
+	MUST_BE(ndlx_alive(dev), -ENODEV);
+	MUST_BE(ndlx_available_devices(&index, 1), -ENODEV);
+	MUST_BE(ndlx_open_device(0, NULL, &again), -ENODEV);
+	ndlx_wait_close(w);
+	MUST_BE(ndlx_close_device(dev), 0);
+	MUST_BE(ndlx_machine_close(), 0);
+	MUST_BE(ndlx_machine_set(peers_machine), -ENODEV);
 }
 
 START_TEST(server_gone)
@@ -296,7 +296,7 @@ END_TEST
 static void one_of_many(int fd, const void *arg)
 {
 	const int number = *(const int *)arg, nc = number / 16 % CORES;
-	ndl_device_t *dev = peer_open(number % 16);
+	ndlx_device_t *dev = peer_open(number % 16);
 	uint64_t pa, d = peer_memory(dev, 1 << 20, false, &pa),
 		     e = peer_memory(dev, 1 << 20, false, &pa);
 	uint32_t *a = malloc(1 << 20), *b = calloc(1, 1 << 20);
@@ -304,17 +304,17 @@ static void one_of_many(int fd, const void *arg)
 	for (unsigned int i = 0; i < (1 << 20) / 4; i++)
 		a[i] = i * 2654435761u + (uint32_t)number;
 	for (int i = 0; i < 8; i++) {
-		MUST_BE(ndl_memory_buf_copyin(dev, d, a, 0, 1 << 20), 0);
-		MUST_BE(ndl_memory_copy(dev, d, e, 0, 0, 1 << 20), 0);
-		MUST_BE(ndl_memory_buf_copyout(dev, e, b, 0, 1 << 20), 0);
+		MUST_BE(ndlx_memory_buf_copyin(dev, d, a, 0, 1 << 20), 0);
+		MUST_BE(ndlx_memory_copy(dev, d, e, 0, 0, 1 << 20), 0);
+		MUST_BE(ndlx_memory_buf_copyout(dev, e, b, 0, 1 << 20), 0);
 		MUST(!memcmp(a, b, 1 << 20));
-		MUST_BE(ndl_memset(dev, e, 0, 0, 1 << 20), 0);
+		MUST_BE(ndlx_memset(dev, e, 0, 0, 1 << 20), 0);
 	}
 	if (number < 16 * CORES)
-		MUST_BE(ndl_nc_semaphore_write(dev, (uint32_t)nc, 1, 1), 0);
+		MUST_BE(ndlx_nc_semaphore_write(dev, (uint32_t)nc, 1, 1), 0);
 	say(fd, 'r');
 	hear(fd);
-	MUST_BE(ndl_close_device(dev), 0);
+	MUST_BE(ndlx_close_device(dev), 0);
 }
 
 #define MANY 64
@@ -349,10 +349,10 @@ static void holder(int fd, const void *arg)
 
 static void one_too_many(int fd, const void *arg)
 {
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 
-	MUST_BE(ndl_machine_set(peers_machine), 0);
-	MUST_BE(ndl_open_device(0, NULL, &dev), -EBUSY);
+	MUST_BE(ndlx_machine_set(peers_machine), 0);
+	MUST_BE(ndlx_open_device(0, NULL, &dev), -EBUSY);
 }
 
 /* As many processes as the module lets attach to a device */
@@ -376,48 +376,48 @@ END_TEST
 /* A chunk of device memory is seen by its owner where it is mapped, as it is, while it is used */
 static void mapper(int fd, const void *arg)
 {
-	ndl_device_t *dev = peer_open(0);
+	ndlx_device_t *dev = peer_open(0);
 	uint64_t pa, a = peer_memory(dev, 1 << 20, false, &pa),
 		     b = peer_memory(dev, 1 << 20, false, &pa);
 	uint32_t v = 0x11223344, *va, *again;
 
-	MUST_BE(ndl_memory_buf_copyin(dev, a, &v, 4096, 4), 0);
-	MUST_BE(ndl_memory_map(dev, a, (void **)&va), 0);
+	MUST_BE(ndlx_memory_buf_copyin(dev, a, &v, 4096, 4), 0);
+	MUST_BE(ndlx_memory_map(dev, a, (void **)&va), 0);
 	MUST_BE(va[1024], v);
 	va[0] = 0x55;
-	MUST_BE(ndl_memory_copy(dev, a, b, 0, 8, 4), 0);
-	MUST_BE(ndl_memory_buf_copyout(dev, b, &v, 8, 4), 0);
+	MUST_BE(ndlx_memory_copy(dev, a, b, 0, 8, 4), 0);
+	MUST_BE(ndlx_memory_buf_copyout(dev, b, &v, 8, 4), 0);
 	MUST_BE(v, 0x55);
-	MUST_BE(ndl_memset(dev, a, 0, 0x7f, 1 << 20), 0);
+	MUST_BE(ndlx_memset(dev, a, 0, 0x7f, 1 << 20), 0);
 	MUST_BE(va[5], 0x7f7f7f7f);
-	MUST_BE(ndl_memory_map(dev, a, (void **)&again), 0);
+	MUST_BE(ndlx_memory_map(dev, a, (void **)&again), 0);
 	MUST_BE(again[5], 0x7f7f7f7f);
-	MUST_BE(ndl_memory_unmap(dev, a, again), 0);
-	MUST_BE(ndl_memory_unmap(dev, a, again), -EINVAL);
+	MUST_BE(ndlx_memory_unmap(dev, a, again), 0);
+	MUST_BE(ndlx_memory_unmap(dev, a, again), -EINVAL);
 	/* copies that no call is made for, once there have been many, between those by the chip */
 	for (uint32_t i = 0; i < 100; i++) {
-		MUST_BE(ndl_memory_buf_copyin(dev, b, &i, 4 * i, 4), 0);
-		MUST_BE(ndl_memory_copy(dev, b, a, 4 * i, 4 * i, 4), 0);
-		MUST_BE(ndl_memory_buf_copyout(dev, a, &v, 4 * i, 4), 0);
+		MUST_BE(ndlx_memory_buf_copyin(dev, b, &i, 4 * i, 4), 0);
+		MUST_BE(ndlx_memory_copy(dev, b, a, 4 * i, 4 * i, 4), 0);
+		MUST_BE(ndlx_memory_buf_copyout(dev, a, &v, 4 * i, 4), 0);
 		MUST_BE(v, i);
 		MUST_BE(va[i], i);
-		MUST_BE(ndl_memset(dev, b, 4 * i, 0x22, 4), 0);
-		MUST_BE(ndl_memory_buf_copyout(dev, b, &v, 4 * i, 4), 0);
+		MUST_BE(ndlx_memset(dev, b, 4 * i, 0x22, 4), 0);
+		MUST_BE(ndlx_memory_buf_copyout(dev, b, &v, 4 * i, 4), 0);
 		MUST_BE(v, 0x22222222);
 	}
-	MUST_BE(ndl_memory_buf_copyin(dev, b, &v, 1 << 20, 4), -EINVAL);
-	MUST_BE(ndl_memory_free(dev, b), 0);
-	MUST_BE(ndl_memory_buf_copyin(dev, b, &v, 0, 4), -EINVAL);
+	MUST_BE(ndlx_memory_buf_copyin(dev, b, &v, 1 << 20, 4), -EINVAL);
+	MUST_BE(ndlx_memory_free(dev, b), 0);
+	MUST_BE(ndlx_memory_buf_copyin(dev, b, &v, 0, 4), -EINVAL);
 	b = peer_memory(dev, 1 << 20, false, &pa);
-	MUST_BE(ndl_memory_buf_copyout(dev, b, &v, 396, 4), 0);
+	MUST_BE(ndlx_memory_buf_copyout(dev, b, &v, 396, 4), 0);
 	MUST_BE(v, 0);
 	/* who has it next has other pages */
-	MUST_BE(ndl_memory_free(dev, a), 0);
+	MUST_BE(ndlx_memory_free(dev, a), 0);
 	a = peer_memory(dev, 1 << 20, false, &pa);
 	va[0] = 0x66;
-	MUST_BE(ndl_memory_buf_copyout(dev, a, &v, 0, 4), 0);
+	MUST_BE(ndlx_memory_buf_copyout(dev, a, &v, 0, 4), 0);
 	MUST_BE(v, 0);
-	MUST_BE(ndl_close_device(dev), 0);
+	MUST_BE(ndlx_close_device(dev), 0);
 }
 
 START_TEST(mapped)
@@ -433,7 +433,7 @@ static void stranger(int fd, const void *arg)
 	MUST_BE(setgroups(0, NULL), 0);
 	MUST_BE(setgid(65534), 0);
 	MUST_BE(setuid(65534), 0);
-	MUST_BE(ndl_machine_set(peers_machine), *(const int *)arg);
+	MUST_BE(ndlx_machine_set(peers_machine), *(const int *)arg);
 }
 
 /* Another user is let in by the socket's mode, and by nothing else */

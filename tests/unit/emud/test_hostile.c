@@ -123,25 +123,25 @@ static void must_be_closed(int fd)
 
 static void honest(int fd, const void *arg)
 {
-	ndl_device_t *dev = peer_open(0);
+	ndlx_device_t *dev = peer_open(0);
 	uint64_t device_pa, host_pa, word = CONTENTS, *host;
 	uint64_t d = peer_memory(dev, 4096, false, &device_pa),
 		 h = peer_memory(dev, 4096, true, &host_pa);
 	uint32_t value;
 
-	MUST_BE(ndl_nc_semaphore_write(dev, 1, 3, 7), 0);
-	MUST_BE(ndl_memory_map(dev, h, (void **)&host), 0);
+	MUST_BE(ndlx_nc_semaphore_write(dev, 1, 3, 7), 0);
+	MUST_BE(ndlx_memory_map(dev, h, (void **)&host), 0);
 	*host = CONTENTS;
-	MUST_BE(ndl_memory_buf_copyin(dev, d, &word, 0, 8), 0);
+	MUST_BE(ndlx_memory_buf_copyin(dev, d, &word, 0, 8), 0);
 	MUST(send(fd, &host_pa, sizeof(host_pa), 0) == sizeof(host_pa));
 	hear(fd);
-	MUST_BE(ndl_nc_semaphore_read(dev, 1, 3, &value), 0);
+	MUST_BE(ndlx_nc_semaphore_read(dev, 1, 3, &value), 0);
 	MUST_BE(value, 7);
 	MUST(*host == CONTENTS);
 	word = 0;
-	MUST_BE(ndl_memory_copy(dev, d, h, 0, 8, 8), 0);
+	MUST_BE(ndlx_memory_copy(dev, d, h, 0, 8, 8), 0);
 	MUST(host[1] == CONTENTS);
-	MUST_BE(ndl_close_device(dev), 0);
+	MUST_BE(ndlx_close_device(dev), 0);
 }
 
 /* Runs a hostile client beside the honest one, whose host memory's address it is told. */
@@ -424,9 +424,9 @@ END_TEST
 /* Rings */
 
 /* Copies by a ring that it writes itself: the server sees none of its descriptors. */
-static void ring_copy(ndl_device_t *dev, uint64_t from, uint64_t to)
+static void ring_copy(ndlx_device_t *dev, uint64_t from, uint64_t to)
 {
-	struct ndl_queue_params q = { .qid = 3, .tx_count = 64, .rx_count = 64 };
+	struct ndlx_queue_params q = { .qid = 3, .tx_count = 64, .rx_count = 64 };
 	const struct timespec ms = { 0, 1000000 };
 	struct neuron_dma_queue_state tx, rx;
 	uint64_t pa;
@@ -434,43 +434,43 @@ static void ring_copy(ndl_device_t *dev, uint64_t from, uint64_t to)
 
 	q.tx_handle = peer_memory(dev, 4096, true, &pa);
 	q.rx_handle = peer_memory(dev, 4096, true, &pa);
-	MUST_BE(ndl_memory_map(dev, q.tx_handle, (void **)&ring[0]), 0);
-	MUST_BE(ndl_memory_map(dev, q.rx_handle, (void **)&ring[1]), 0);
+	MUST_BE(ndlx_memory_map(dev, q.tx_handle, (void **)&ring[0]), 0);
+	MUST_BE(ndlx_memory_map(dev, q.rx_handle, (void **)&ring[1]), 0);
 	nhal_desc_tx(ring[0], from, 8, 1, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
 	nhal_desc_rx(ring[1], to, 8, 1);
 	/* by the front door they are refused */
-	MUST_BE(ndl_dma_queue_init(dev, &q), 0);
-	MUST_BE(ndl_dma_queue_copy_start(dev, 0, 3, 1, 1), 0);
+	MUST_BE(ndlx_dma_queue_init(dev, &q), 0);
+	MUST_BE(ndlx_dma_queue_copy_start(dev, 0, 3, 1, 1), 0);
 	for (int i = 0; i < CHECK_WAIT_MS; i++) {
-		MUST_BE(ndl_dma_queue_get_state(dev, 0, 3, &tx, &rx), 0);
+		MUST_BE(ndlx_dma_queue_get_state(dev, 0, 3, &tx, &rx), 0);
 		if (rx.head_pointer || tx.hw_status || rx.hw_status || i > 200)
 			break;
 		nanosleep(&ms, NULL);
 	}
-	MUST_BE(ndl_dma_queue_release(dev, 0, 3), 0);
-	MUST_BE(ndl_memory_free(dev, q.tx_handle), 0);
-	MUST_BE(ndl_memory_free(dev, q.rx_handle), 0);
+	MUST_BE(ndlx_dma_queue_release(dev, 0, 3), 0);
+	MUST_BE(ndlx_memory_free(dev, q.tx_handle), 0);
+	MUST_BE(ndlx_memory_free(dev, q.rx_handle), 0);
 }
 
 static void ring_writer(int fd, const void *arg)
 {
 	const uint64_t victim = *(const uint64_t *)arg;
-	ndl_device_t *dev = peer_open(0);
+	ndlx_device_t *dev = peer_open(0);
 	uint64_t pa, h = peer_memory(dev, 4096, true, &pa), *own,
-		     sem = ndl_semaphore_address(dev, 1, 3);
+		     sem = ndlx_semaphore_address(dev, 1, 3);
 	uint8_t desc[16];
 
-	MUST_BE(ndl_memory_map(dev, h, (void **)&own), 0);
+	MUST_BE(ndlx_memory_map(dev, h, (void **)&own), 0);
 	own[0] = 0x1111111111111111ull;
 	ring_copy(dev, pa, pa + 8); /* its own memory: it works */
 	MUST(own[1] == own[0]);
 	nhal_desc_tx(desc, victim, 8, 1, 0);
-	MUST_BE(ndl_dma_copy_descriptors(dev, h, desc, 64, 1, NEURON_DMA_QUEUE_TX), -EINVAL);
+	MUST_BE(ndlx_dma_copy_descriptors(dev, h, desc, 64, 1, NEURON_DMA_QUEUE_TX), -EINVAL);
 	ring_copy(dev, victim, pa + 16); /* to read what is another's */
 	MUST(own[2] == 0);
-	MUST_BE(ndl_reset_ncs(dev, 1, &(uint32_t){ 0 }), 0);
+	MUST_BE(ndlx_reset_ncs(dev, 1, &(uint32_t){ 0 }), 0);
 	ring_copy(dev, pa, victim); /* to write it: the victim looks */
-	MUST_BE(ndl_reset_ncs(dev, 1, &(uint32_t){ 0 }), 0);
+	MUST_BE(ndlx_reset_ncs(dev, 1, &(uint32_t){ 0 }), 0);
 	ring_copy(dev, pa, sem); /* and a core's semaphore */
 }
 

@@ -8,7 +8,11 @@
 #define UNIT_GEN_NAMES_H
 
 #include "neuron/hw/gen.h"
+#include "neuron/hw/firmware.h"
 #include "neuron/hw/inferentia.h"
+#include "neuron/hw/notify.h"
+#include "neuron/hw/pci.h"
+#include "neuron/hw/udma.h"
 #include "neuron/hw/ext.h"
 
 #ifdef SECOND_GEN

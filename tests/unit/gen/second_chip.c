@@ -2,7 +2,10 @@
 /* The chip of second_chip.h as a description. */
 #include "second_chip.h"
 
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/firmware.h"
+#include "neuron/hw/notify.h"
+#include "neuron/hw/pci.h"
+#include "neuron/hw/udma.h"
 #include "neuron/hw/ext.h"
 
 #define REGS(off) (SECOND_APB_BASE + (off)), (off)

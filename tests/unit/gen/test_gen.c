@@ -2,7 +2,8 @@
 /* What a description promises, for each of the chips: places there and back, queues, owners */
 #include "../check_main.h"
 #include "names.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/notify.h"
+#include "neuron/hw/udma.h"
 
 static const struct neuron_gen *const chips[] = { &neuron_gen_inferentia, &neuron_gen_second,
 						  &neuron_gen_trainium,	  &neuron_gen_inferentia2,

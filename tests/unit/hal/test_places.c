@@ -134,11 +134,6 @@ START_TEST(cores)
 			uint64_t fifo = core_of(i) + GEN(TPB_FIFO)(eng);
 
 			ck_assert_uint_eq(nhal_fifo_addr(GEN_PTR, i, eng), fifo);
-			ck_assert(nhal_addr_is_fifo(GEN_PTR, fifo, i, eng));
-			ck_assert(
-				nhal_addr_is_fifo(GEN_PTR, fifo + GEN(TPB_FIFO_SIZE) - 1, i, eng));
-			ck_assert(!nhal_addr_is_fifo(GEN_PTR, fifo - 1, i, eng));
-			ck_assert(!nhal_addr_is_fifo(GEN_PTR, fifo + GEN(TPB_FIFO_SIZE), i, eng));
 		}
 	}
 	ck_assert_int_eq(nhal_addr_to_core(GEN_PTR, core_of(GEN_LAST_CORE) + GEN(TPB_SIZE), 4, &nc),
@@ -186,6 +181,44 @@ START_TEST(queues)
 	nhal_queue_regs(GEN_PTR, eng, NHAL_S2M, 15, addr);
 	ck_assert_uint_eq(addr[3],
 			  GEN(REG)(GEN(APB_UDMA)(eng)) + NEURON_UDMA_S2M_Q(15) + NEURON_UDMA_Q_LEN);
+}
+END_TEST
+
+/* The kernel interface's contract: numbers that there are, rings that a start needs, states */
+START_TEST(asked)
+{
+	static const struct {
+		struct nhal_rings has;
+		uint32_t tx, rx;
+		int ret;
+	} starts[] = {
+		{ { 64, 64 }, 64, 64, 0 },	 { { 64, 64 }, 65, 64, -EINVAL },
+		{ { 64, 64 }, 64, 65, -EINVAL }, { { 0, 64 }, 0, 1, 0 },
+		{ { 0, 64 }, 1, 1, -EINVAL },	 { { 64, 0 }, 1, 0, -EINVAL },
+	};
+	static const struct {
+		uint32_t reg, state;
+	} states[] = { { 0, 1 }, { 0x1, 2 }, { 0x1000, 2 }, { 0x20, 3 }, { 0x2001, 3 } };
+	const unsigned int last = GEN(DMA_ENGINES) - 1;
+	struct neuron_dma_eng_state answer;
+	uint32_t hw;
+
+	ck_assert_int_eq(nhal_queue_check(GEN_PTR, last, 15), 0);
+	ck_assert_int_eq(nhal_queue_check(GEN_PTR, last, 16), -EINVAL);
+	ck_assert_int_eq(nhal_queue_check(GEN_PTR, last + 1, 0), -EINVAL);
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		ck_assert_int_eq(nhal_start_check(&starts[i].has, starts[i].tx, starts[i].rx),
+				 starts[i].ret);
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		nhal_engine_answer((uint32_t[]){ states[i].reg, 0 }, &answer);
+		ck_assert_uint_eq(answer.tx_state, states[i].state);
+		ck_assert_uint_eq(answer.rx_state, 1);
+	}
+	ck_assert_int_eq(nhal_engine_asked(GEN_PTR, last, 2, &hw), 0);
+	ck_assert_uint_eq(hw, NEURON_UDMA_STATE_NORMAL);
+	ck_assert_int_eq(nhal_engine_asked(GEN_PTR, last, 1, &hw), -EINVAL);
+	ck_assert_int_eq(nhal_engine_asked(GEN_PTR, last, 4, &hw), -EINVAL);
+	ck_assert_int_eq(nhal_engine_asked(GEN_PTR, last + 1, 2, &hw), -EINVAL);
 }
 END_TEST
 
@@ -292,15 +325,12 @@ static void nq_is(unsigned int type, unsigned int eng, uint64_t regs)
 	writes = 0;
 	regs += GEN(APB_PUTILS)(nc);
 	ck_assert_int_eq(nhal_nq_set(&hal, nc, type, eng, 0x123456789000ull, 4096), 0);
-	ck_assert_int_eq(nhal_nq_head_write(&hal, nc, type, eng, 9), 0);
-	ck_assert_uint_eq(writes, 4);
+	ck_assert_uint_eq(writes, 3);
 	ck_assert_uint_eq(written[high].offset, regs + GEN(NQ_BASE_HI));
 	ck_assert_uint_eq(written[high].value, 0x1234);
 	ck_assert_uint_eq(written[!high].offset, regs + GEN(NQ_BASE_LO));
 	ck_assert_uint_eq(written[!high].value, 0x56789000);
 	ck_assert_uint_eq(written[2].offset, regs + GEN(NQ_SIZE));
-	ck_assert_uint_eq(written[3].offset, regs + GEN(NQ_HEAD));
-	ck_assert_uint_eq(written[3].value, 9);
 }
 
 START_TEST(notifications)
@@ -363,6 +393,47 @@ START_TEST(slots)
 }
 END_TEST
 
+/* Host memory that the owner of descriptors has: one page */
+static bool has_page(void *opaque, uint64_t addr, uint32_t len)
+{
+	const uint64_t *page = opaque;
+
+	return addr >= *page && addr + len <= *page + 4096;
+}
+
+/* Descriptors name host memory of their owner, and feed the PEs into whose FIFOs they write. */
+START_TEST(descriptors)
+{
+	uint64_t page = nhal_host_addr(GEN_PTR, 0x12345000);
+	const struct nhal_owner owner = { has_page, &page };
+	uint8_t desc[3][NEURON_UDMA_DESC_SIZE] = { 0 };
+	struct nhal_descs descs = { desc, 3, true };
+	uint32_t models;
+
+	for (unsigned int i = 0; i < GEN(NC_PER_DEVICE); i++) {
+		uint64_t fifo = core_of(i) + GEN(TPB_FIFO)(NEURON_ENG_PE);
+
+		nhal_desc_rx(desc[0], page + 4032, 64, 1);
+		nhal_desc_rx(desc[1], fifo - 1, 1, 1);
+		nhal_desc_rx(desc[2], fifo + GEN(TPB_FIFO_SIZE), 64, 1);
+		ck_assert_int_eq(nhal_descs_check(GEN_PTR, &descs, &owner, &models), 0);
+		ck_assert_uint_eq(models & 1u << i, 0);
+		nhal_desc_rx(desc[1], fifo, 64, 1);
+		ck_assert_int_eq(nhal_descs_check(GEN_PTR, &descs, &owner, &models), 0);
+		ck_assert_uint_eq(models, 1u << i);
+		nhal_desc_rx(desc[1], fifo + GEN(TPB_FIFO_SIZE) - 1, 1, 1);
+		ck_assert_int_eq(nhal_descs_check(GEN_PTR, &descs, &owner, &models), 0);
+		ck_assert_uint_eq(models, 1u << i);
+		descs.rx = false;
+		ck_assert_int_eq(nhal_descs_check(GEN_PTR, &descs, &owner, &models), 0);
+		ck_assert_uint_eq(models, 0);
+		descs.rx = true;
+	}
+	nhal_desc_rx(desc[0], page + 4032, 65, 1);
+	ck_assert_int_eq(nhal_descs_check(GEN_PTR, &descs, &owner, &models), -EINVAL);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("hal-places");
@@ -377,6 +448,7 @@ int main(void)
 	tcase_add_test(tc, cores);
 	tcase_add_test(tc, synchronisation);
 	tcase_add_test(tc, queues);
+	tcase_add_test(tc, asked);
 	tcase_add_test(tc, bring_up);
 #ifdef SECOND_GEN
 	tcase_add_test(tc, engine_rows);
@@ -384,6 +456,7 @@ int main(void)
 	tcase_add_test(tc, copy_ring);
 	tcase_add_test(tc, notifications);
 	tcase_add_test(tc, slots);
+	tcase_add_test(tc, descriptors);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }

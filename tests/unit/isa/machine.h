@@ -12,7 +12,9 @@
 #include <string.h>
 
 #include "exec/exec.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/firmware.h"
+#include "neuron/hw/notify.h"
+#include "neuron/hw/udma.h"
 #include "neuron/isa/codec.h"
 #include "second.h"
 

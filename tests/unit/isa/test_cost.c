@@ -2,7 +2,7 @@
 /* What instructions after NeuronCore-v1 cost on each core that has them (docs/isa.md, Issue costs) */
 #include "../check_main.h"
 #include "machine.h"
-#include "neuron/isa/cost.h"
+#include "neuron/timing.h"
 
 #define SBUF(b) (b)
 #define PSUM(b) (NEURON_PSUM_OFFSET + (b))
@@ -103,7 +103,7 @@ START_TEST(test_costs)
 		ck_assert_msg(!rc == (costs[_i].cycles[i] != 0), "%s: %s", target[i]->name,
 			      fault.reason);
 		if (!rc)
-			ck_assert_uint_eq(neuron_isa_cost(insn, costs[_i].engine, target[i], 0),
+			ck_assert_uint_eq(neuron_insn_cost(insn, costs[_i].engine, target[i], 0),
 					  costs[_i].cycles[i]);
 	}
 }

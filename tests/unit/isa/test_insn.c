@@ -14,7 +14,6 @@
 #define PART 2048 /* bytes of an SBUF partition: small, so operands overlap now and then */
 #define PSUM_USED 8192
 #define LONG_ROW 1025 /* more than the core handles at a time */
-
 /* The types of NeuronCore-v1 first, then the integers that v2 and later have */
 #define FIRST 6
 #define FIRST_INTS 3
@@ -387,6 +386,8 @@ static void random_transpose(struct bench *b, struct neuron_insn *insn)
 	insn->partitions = p;
 	insn->src0 = random_ap(b, t, p, n, one_in(b, 4));
 	insn->dst = random_ap(b, t, single ? n : p, single ? p : n, one_in(b, 4));
+	if ((!single || p == n) && one_in(b, 4))
+		insn->dst = insn->src0;
 }
 
 static bool has_places(uint8_t opcode)

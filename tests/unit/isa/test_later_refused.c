@@ -240,6 +240,9 @@ START_TEST(test_before)
 	ck_assert_int_eq(neuron_isa_check(&act, S, &neuron_target_inf1, &fault), -EINVAL);
 	ck_assert_uint_eq(fault.code, NEURON_NERR_ILLEGAL_INSN);
 	ck_assert_int_eq(neuron_isa_check(&act, S, neuron_gen_trainium.target, &fault), 0);
+	act.func = NEURON_ACT_COUNT;
+	ck_assert_int_eq(neuron_isa_check(&act, S, neuron_gen_trainium.target, &fault), -EINVAL);
+	ck_assert_uint_eq(fault.code, NEURON_NERR_ILLEGAL_INSN);
 	ck_assert_int_eq(neuron_isa_check(&scalar, S, &neuron_target_inf1, &fault), -EINVAL);
 	ck_assert_int_eq(neuron_isa_check(&scalar, S, neuron_gen_trainium.target, &fault), -EINVAL);
 	ck_assert_uint_eq(fault.code, NEURON_NERR_ILLEGAL_INSN);

@@ -10,23 +10,23 @@
 #include <time.h>
 
 #include "hal.h"
-#include "ndl.h"
+#include "ndlx.h"
 #include "names.h"
 #include "../check_main.h"
 
 #define LARGE (3u << 20) /* pinned; smaller buffers go through the staging buffer */
 
-static ndl_device_t *dev;
+static ndlx_device_t *dev;
 
 static void setup(void)
 {
-	ck_assert_int_eq(ndl_machine_set("emu:made.xlarge"), 0);
-	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndlx_machine_set("emu:made.xlarge"), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &dev), 0);
 }
 
 static void teardown(void)
 {
-	ck_assert_int_eq(ndl_close_device(dev), 0);
+	ck_assert_int_eq(ndlx_close_device(dev), 0);
 }
 
 START_TEST(description)
@@ -35,19 +35,19 @@ START_TEST(description)
 	uint32_t cores;
 
 	ck_assert_ptr_eq(dev->gen, &GEN_CHIP);
-	ck_assert_int_eq(ndl_get_nc_count(dev, &cores), 0);
+	ck_assert_int_eq(ndlx_get_nc_count(dev, &cores), 0);
 	ck_assert_uint_eq(cores, GEN(NC_PER_DEVICE));
-	ck_assert_int_eq(ndl_get_dram_size(dev, 1, &size), 0);
+	ck_assert_int_eq(ndlx_get_dram_size(dev, 1, &size), 0);
 	ck_assert_uint_eq(size, GEN(DRAM_CHANNEL_SIZE));
-	ck_assert_int_eq(ndl_get_dram_size(dev, GEN(DRAM_CHANNELS), &size), -EINVAL);
+	ck_assert_int_eq(ndlx_get_dram_size(dev, GEN(DRAM_CHANNELS), &size), -EINVAL);
 	ck_assert_uint_eq(dev->csr_size[0], GEN(BAR0_SIZE));
-	ck_assert_uint_eq(ndl_core_address(dev, 1), GEN(TPB)(1));
-	ck_assert_uint_eq(ndl_doorbell_address(dev, 15, 3, NEURON_DMA_QUEUE_TX),
+	ck_assert_uint_eq(ndlx_core_address(dev, 1), GEN(TPB)(1));
+	ck_assert_uint_eq(ndlx_doorbell_address(dev, 15, 3, NEURON_DMA_QUEUE_TX),
 			  GEN(REG)(GEN(APB_UDMA)(15)) + NEURON_UDMA_M2S_Q(3) +
 				  NEURON_UDMA_Q_TAIL_INC);
 	/* a chip that does not tell of links has neighbours by tables only, for more chips than two
 	 */
-	ck_assert_int_eq(ndl_neighbor_window(dev, 1, &window), GEN(LINKS) ? 0 : -ENOENT);
+	ck_assert_int_eq(ndlx_neighbor_window(dev, 1, &window), GEN(LINKS) ? 0 : -ENOENT);
 	if (GEN(LINKS))
 		ck_assert_uint_eq(window, GEN(WINDOW_EAST));
 }
@@ -60,10 +60,10 @@ static int port_to(int index, int neighbor)
 	uint64_t window;
 
 	if (index != dev->device_index) {
-		ck_assert_int_eq(ndl_close_device(dev), 0);
-		ck_assert_int_eq(ndl_open_device(index, NULL, &dev), 0);
+		ck_assert_int_eq(ndlx_close_device(dev), 0);
+		ck_assert_int_eq(ndlx_open_device(index, NULL, &dev), 0);
 	}
-	if (ndl_neighbor_window(dev, neighbor, &window))
+	if (ndlx_neighbor_window(dev, neighbor, &window))
 		return -1;
 	for (int port = 0; port < dev->gen->window.ports; port++)
 		if (dev->gen->window.port[port] == window)
@@ -73,14 +73,14 @@ static int port_to(int index, int neighbor)
 
 static void setup_torus(void)
 {
-	ck_assert_int_eq(ndl_machine_set("emu:made.2xlarge"), 0);
-	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndlx_machine_set("emu:made.2xlarge"), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &dev), 0);
 }
 
 static void setup_all(void)
 {
-	ck_assert_int_eq(ndl_machine_set("emu:made.3xlarge"), 0);
-	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndlx_machine_set("emu:made.3xlarge"), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &dev), 0);
 }
 
 /* Three rows of three: neighbours in the row and in the column, around their ends */
@@ -97,11 +97,11 @@ START_TEST(torus)
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 		ck_assert_int_eq(port_to(links[i].from, links[i].to), links[i].port);
 	/* a link that is down leads nowhere */
-	ck_assert_int_eq(ndl_fault(0, "link-down=on:port=2"), 0);
+	ck_assert_int_eq(ndlx_fault(0, "link-down=on:port=2"), 0);
 	ck_assert_int_eq(port_to(0, 3), -1);
 	ck_assert_int_eq(port_to(3, 0), -1);
 	ck_assert_int_eq(port_to(0, 6), 3);
-	ck_assert_int_eq(ndl_fault(0, "link-down=off"), 0);
+	ck_assert_int_eq(ndlx_fault(0, "link-down=off"), 0);
 	ck_assert_int_eq(port_to(0, 3), 2);
 }
 END_TEST
@@ -119,12 +119,12 @@ END_TEST
 
 static uint64_t memory(uint64_t size, uint32_t nc, bool host)
 {
-	struct ndl_mem_params p = { .size = size, .nc = nc, .host = host };
+	struct ndlx_mem_params p = { .size = size, .nc = nc, .host = host };
 	uint64_t handle;
 
 	if (!host)
 		p.channel = nc % GEN(DRAM_CHANNELS);
-	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &handle), 0);
+	ck_assert_int_eq(ndlx_memory_alloc(dev, &p, &handle), 0);
 	return handle;
 }
 
@@ -137,15 +137,15 @@ START_TEST(copies)
 
 	for (size_t i = 0; i < LARGE; i++)
 		in[i] = (uint8_t)(i * 7 + i / 251 + nc);
-	ck_assert_int_eq(ndl_memory_get_pa(dev, handle, &pa), 0);
-	ck_assert_int_eq(ndl_memory_channel(dev, pa), (int)(nc % GEN(DRAM_CHANNELS)));
-	ck_assert_int_eq(ndl_memory_buf_copyin(dev, handle, in, 0, LARGE), 0);
-	ck_assert_int_eq(ndl_memory_buf_copyout(dev, handle, out, 0, LARGE), 0);
+	ck_assert_int_eq(ndlx_memory_get_pa(dev, handle, &pa), 0);
+	ck_assert_int_eq(ndlx_memory_channel(dev, pa), (int)(nc % GEN(DRAM_CHANNELS)));
+	ck_assert_int_eq(ndlx_memory_buf_copyin(dev, handle, in, 0, LARGE), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyout(dev, handle, out, 0, LARGE), 0);
 	ck_assert_mem_eq(in, out, LARGE);
-	ck_assert_int_eq(ndl_memory_buf_copyin(dev, handle, in + 1000, 8, 4096), 0);
-	ck_assert_int_eq(ndl_memory_buf_copyout(dev, handle, out, 8, 4096), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyin(dev, handle, in + 1000, 8, 4096), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyout(dev, handle, out, 8, 4096), 0);
 	ck_assert_mem_eq(in + 1000, out, 4096);
-	ck_assert_int_eq(ndl_memory_free(dev, handle), 0);
+	ck_assert_int_eq(ndlx_memory_free(dev, handle), 0);
 	free(in);
 	free(out);
 }
@@ -155,24 +155,24 @@ START_TEST(synchronisation)
 {
 	uint32_t v = 0;
 
-	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 1, GEN(SEMAPHORES) - 1, 7), 0);
-	ck_assert_int_eq(ndl_nc_semaphore_increment(dev, 1, GEN(SEMAPHORES) - 1, 3), 0);
-	ck_assert_int_eq(ndl_nc_semaphore_decrement(dev, 1, GEN(SEMAPHORES) - 1, 1), 0);
-	ck_assert_int_eq(ndl_nc_semaphore_read(dev, 1, GEN(SEMAPHORES) - 1, &v), 0);
+	ck_assert_int_eq(ndlx_nc_semaphore_write(dev, 1, GEN(SEMAPHORES) - 1, 7), 0);
+	ck_assert_int_eq(ndlx_nc_semaphore_increment(dev, 1, GEN(SEMAPHORES) - 1, 3), 0);
+	ck_assert_int_eq(ndlx_nc_semaphore_decrement(dev, 1, GEN(SEMAPHORES) - 1, 1), 0);
+	ck_assert_int_eq(ndlx_nc_semaphore_read(dev, 1, GEN(SEMAPHORES) - 1, &v), 0);
 	ck_assert_uint_eq(v, 9);
-	ck_assert_int_eq(ndl_nc_semaphore_read(dev, 1, GEN(SEMAPHORES), &v), -EINVAL);
-	ck_assert_int_eq(ndl_nc_semaphore_read(dev, GEN(NC_PER_DEVICE), 0, &v), -E2BIG);
-	ck_assert_int_eq(ndl_nc_event_set(dev, 1, GEN(EVENTS) - 1, 1), 0);
-	ck_assert_int_eq(ndl_nc_event_get(dev, 1, GEN(EVENTS) - 1, &v), 0);
+	ck_assert_int_eq(ndlx_nc_semaphore_read(dev, 1, GEN(SEMAPHORES), &v), -EINVAL);
+	ck_assert_int_eq(ndlx_nc_semaphore_read(dev, GEN(NC_PER_DEVICE), 0, &v), -E2BIG);
+	ck_assert_int_eq(ndlx_nc_event_set(dev, 1, GEN(EVENTS) - 1, 1), 0);
+	ck_assert_int_eq(ndlx_nc_event_get(dev, 1, GEN(EVENTS) - 1, &v), 0);
 	ck_assert_uint_eq(v, 1);
-	ck_assert_int_eq(ndl_nc_event_get(dev, 1, GEN(EVENTS), &v), -EINVAL);
+	ck_assert_int_eq(ndlx_nc_event_get(dev, 1, GEN(EVENTS), &v), -EINVAL);
 }
 END_TEST
 
 /* A word goes from memory into a semaphore, by the last engine */
 START_TEST(queues)
 {
-	struct ndl_queue_params q = {
+	struct ndlx_queue_params q = {
 		.eng = GEN(DMA_ENGINES) - 1,
 		.qid = 3,
 		.tx_count = 32,
@@ -185,38 +185,38 @@ START_TEST(queues)
 
 	q.tx_handle = memory(32 * 16, 1, true);
 	q.rx_handle = memory(32 * 16, 1, true);
-	ck_assert_int_eq(ndl_memory_buf_copyin(dev, word, &five, 0, 4), 0);
-	ck_assert_int_eq(ndl_memory_get_pa(dev, word, &pa), 0);
-	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 1, 200, 0), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyin(dev, word, &five, 0, 4), 0);
+	ck_assert_int_eq(ndlx_memory_get_pa(dev, word, &pa), 0);
+	ck_assert_int_eq(ndlx_nc_semaphore_write(dev, 1, 200, 0), 0);
 	nhal_desc_tx(tx, pa, 4, 1, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
-	nhal_desc_rx(rx, ndl_semaphore_address(dev, 1, 200), 4, 1);
-	ck_assert_int_eq(ndl_dma_queue_init(dev, &q), 0);
-	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.tx_handle, tx, 0, 1, NEURON_DMA_QUEUE_TX),
+	nhal_desc_rx(rx, ndlx_semaphore_address(dev, 1, 200), 4, 1);
+	ck_assert_int_eq(ndlx_dma_queue_init(dev, &q), 0);
+	ck_assert_int_eq(ndlx_dma_copy_descriptors(dev, q.tx_handle, tx, 0, 1, NEURON_DMA_QUEUE_TX),
 			 0);
-	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.rx_handle, rx, 0, 1, NEURON_DMA_QUEUE_RX),
+	ck_assert_int_eq(ndlx_dma_copy_descriptors(dev, q.rx_handle, rx, 0, 1, NEURON_DMA_QUEUE_RX),
 			 0);
-	ck_assert_int_eq(ndl_dma_queue_copy_start(dev, q.eng, q.qid, 1, 1), 0);
+	ck_assert_int_eq(ndlx_dma_queue_copy_start(dev, q.eng, q.qid, 1, 1), 0);
 	for (int i = 0; i < CHECK_WAIT_MS && !v; i++) {
-		ck_assert_int_eq(ndl_nc_semaphore_read(dev, 1, 200, &v), 0);
+		ck_assert_int_eq(ndlx_nc_semaphore_read(dev, 1, 200, &v), 0);
 		nanosleep(&ms, NULL);
 	}
 	ck_assert_uint_eq(v, 5);
 	q.eng = GEN(DMA_ENGINES);
-	ck_assert_int_eq(ndl_dma_queue_init(dev, &q), -EINVAL);
+	ck_assert_int_eq(ndlx_dma_queue_init(dev, &q), -EINVAL);
 	q.eng = GEN(H2T_ENGINE)(1), q.qid = GEN(H2T_QUEUE_OF)(1); /* the driver's copies */
-	ck_assert_int_eq(ndl_dma_queue_init(dev, &q), -EACCES);
+	ck_assert_int_eq(ndlx_dma_queue_init(dev, &q), -EACCES);
 }
 END_TEST
 
 START_TEST(notifications)
 {
-	struct ndl_nq_params p = { 1, NEURON_NQ_NOTIFY, GEN(NQ_ENGINES) - 1, 4096, true };
+	struct ndlx_nq_params p = { 1, NEURON_NQ_NOTIFY, GEN(NQ_ENGINES) - 1, 4096, true };
 	void *ring;
 
-	ck_assert_int_eq(ndl_notification_init(dev, &p, &ring), 0);
-	ck_assert_int_eq(ndl_notification_read(dev, 1, p.type, p.engine, 0), 0);
+	ck_assert_int_eq(ndlx_notification_init(dev, &p, &ring), 0);
+	ck_assert_int_eq(ndlx_notification_read(dev, 1, p.type, p.engine, 0), 0);
 	p.engine++;
-	ck_assert_int_eq(ndl_notification_init(dev, &p, &ring), -EINVAL);
+	ck_assert_int_eq(ndlx_notification_init(dev, &p, &ring), -EINVAL);
 }
 END_TEST
 
@@ -225,16 +225,16 @@ START_TEST(resets)
 	uint32_t id, v = 5;
 	int result = -1;
 
-	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 0, 9, 4), 0);
-	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 1, 9, 4), 0);
-	ck_assert_int_eq(ndl_reset_ncs(dev, 2, &id), 0);
-	ck_assert_int_eq(ndl_ready_ncs(dev, id, &result), 0);
+	ck_assert_int_eq(ndlx_nc_semaphore_write(dev, 0, 9, 4), 0);
+	ck_assert_int_eq(ndlx_nc_semaphore_write(dev, 1, 9, 4), 0);
+	ck_assert_int_eq(ndlx_reset_ncs(dev, 2, &id), 0);
+	ck_assert_int_eq(ndlx_ready_ncs(dev, id, &result), 0);
 	ck_assert_int_eq(result, 0);
-	ck_assert_int_eq(ndl_nc_semaphore_read(dev, 1, 9, &v), 0);
+	ck_assert_int_eq(ndlx_nc_semaphore_read(dev, 1, 9, &v), 0);
 	ck_assert_uint_eq(v, 0);
-	ck_assert_int_eq(ndl_nc_semaphore_read(dev, 0, 9, &v), 0);
+	ck_assert_int_eq(ndlx_nc_semaphore_read(dev, 0, 9, &v), 0);
 	ck_assert_uint_eq(v, 4);
-	ck_assert_int_eq(ndl_reset_ncs(dev, 1u << GEN(NC_PER_DEVICE), &id), -EINVAL);
+	ck_assert_int_eq(ndlx_reset_ncs(dev, 1u << GEN(NC_PER_DEVICE), &id), -EINVAL);
 }
 END_TEST
 
@@ -253,20 +253,20 @@ START_TEST(topsps)
 
 		v[0] = 100 + t;
 		v[1] = 200 + t;
-		ck_assert_int_eq(ndl_bar_write(dev, 0, bar, v, 2), 0);
-		ck_assert_int_eq(ndl_core_write(dev, 0, GEN(TOPSP)(t) + 0x1800 + 4 * 255, &word, 4),
-				 0);
-		ck_assert_int_eq(ndl_read_hw_counters(dev, addr, v, 2), 0);
+		ck_assert_int_eq(ndlx_bar_write(dev, 0, bar, v, 2), 0);
+		ck_assert_int_eq(
+			ndlx_core_write(dev, 0, GEN(TOPSP)(t) + 0x1800 + 4 * 255, &word, 4), 0);
+		ck_assert_int_eq(ndlx_read_hw_counters(dev, addr, v, 2), 0);
 		ck_assert_uint_eq(v[0], 103 + t);
 		ck_assert_uint_eq(v[1], 200 + t);
 	}
-	ck_assert_int_eq(ndl_core_write(dev, 0, GEN(TOPSP)(last) + 0x3ffffc, &word, 8), -ENOMEM);
-	ck_assert_int_eq(ndl_reset_ncs(dev, 2, &id), 0);
-	ck_assert_int_eq(ndl_ready_ncs(dev, id, &result), 0);
+	ck_assert_int_eq(ndlx_core_write(dev, 0, GEN(TOPSP)(last) + 0x3ffffc, &word, 8), -ENOMEM);
+	ck_assert_int_eq(ndlx_reset_ncs(dev, 2, &id), 0);
+	ck_assert_int_eq(ndlx_ready_ncs(dev, id, &result), 0);
 	for (unsigned int t = 0; t < GEN(TOPSPS); t++) {
 		const uint64_t addr = GEN(TOPSP)(t) + 0x1000 + 4 * 255;
 
-		ck_assert_int_eq(ndl_read_hw_counters(dev, &addr, v, 1), 0);
+		ck_assert_int_eq(ndlx_read_hw_counters(dev, &addr, v, 1), 0);
 		ck_assert_uint_eq(v[0], GEN(TOPSP_CORE)(t) == 1 ? 0 : 103 + t);
 	}
 }

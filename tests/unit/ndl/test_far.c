@@ -13,7 +13,7 @@
 
 #include "../check_main.h"
 #include "hal.h"
-#include "ndl.h"
+#include "ndlx.h"
 
 #define ENGINE 4
 #define QUEUE 3
@@ -22,37 +22,37 @@
 #define PIECE 50000u
 
 static const char *machine;
-static ndl_device_t *device[NDL_MAX_DEVICES];
+static ndlx_device_t *device[NDLX_MAX_DEVICES];
 static int devices;
 
 static void setup(void)
 {
-	int index[NDL_MAX_DEVICES];
+	int index[NDLX_MAX_DEVICES];
 
-	ck_assert_int_eq(ndl_machine_set(machine), 0);
-	devices = ndl_available_devices(index, NDL_MAX_DEVICES);
+	ck_assert_int_eq(ndlx_machine_set(machine), 0);
+	devices = ndlx_available_devices(index, NDLX_MAX_DEVICES);
 	ck_assert_int_gt(devices, 4);
 	for (int i = 0; i < devices; i++) {
 		ck_assert_int_eq(index[i], i);
-		ck_assert_int_eq(ndl_open_device(i, NULL, &device[i]), 0);
+		ck_assert_int_eq(ndlx_open_device(i, NULL, &device[i]), 0);
 	}
 }
 
 static void teardown(void)
 {
 	for (int i = 0; i < devices; i++)
-		ck_assert_int_eq(ndl_close_device(device[i]), 0);
+		ck_assert_int_eq(ndlx_close_device(device[i]), 0);
 }
 
 static uint64_t memory(int d, uint64_t size, bool host, uint64_t *pa)
 {
-	struct ndl_mem_params p = { .size = size,
-				    .host = host,
-				    .type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE };
+	struct ndlx_mem_params p = { .size = size,
+				     .host = host,
+				     .type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE };
 	uint64_t handle;
 
-	ck_assert_int_eq(ndl_memory_alloc(device[d], &p, &handle), 0);
-	ck_assert_int_eq(ndl_memory_get_pa(device[d], handle, pa), 0);
+	ck_assert_int_eq(ndlx_memory_alloc(device[d], &p, &handle), 0);
+	ck_assert_int_eq(ndlx_memory_get_pa(device[d], handle, pa), 0);
 	return handle;
 }
 
@@ -67,7 +67,7 @@ static void fill(uint8_t *p, size_t n, uint32_t seed)
 /* A program's ring on one device */
 struct program {
 	int device;
-	struct ndl_queue_params queue;
+	struct ndlx_queue_params queue;
 	uint64_t one; /* a word that is 1 */
 	unsigned int at;
 };
@@ -84,13 +84,13 @@ static void program_new(struct program *p, int d)
 	p->queue.tx_handle = memory(d, 64 * 16, false, &pa);
 	p->queue.rx_handle = memory(d, 64 * 16, true, &pa);
 	handle = memory(d, 4096, true, &p->one);
-	ck_assert_int_eq(ndl_memory_buf_copyin(device[d], handle, &one, 0, 4), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyin(device[d], handle, &one, 0, 4), 0);
 }
 
 /* Copies SIZE bytes and counts; false: the count did not come */
 static bool copy(struct program *p, uint64_t from, uint64_t to, unsigned int ms)
 {
-	ndl_device_t *dev = device[p->device];
+	ndlx_device_t *dev = device[p->device];
 	uint8_t tx[5 * 16], rx[5 * 16];
 	uint32_t v = 0;
 
@@ -100,22 +100,22 @@ static bool copy(struct program *p, uint64_t from, uint64_t to, unsigned int ms)
 		nhal_desc_rx(rx + 16 * i, to + i * PIECE, PIECE, 1);
 	}
 	nhal_desc_tx(tx + 64, p->one, 4, 1, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
-	nhal_desc_rx(rx + 64, ndl_semaphore_address(dev, 0, SEMAPHORE), 4, 1);
-	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 0, SEMAPHORE, 0), 0);
-	ck_assert_int_eq(ndl_dma_queue_init(dev, &p->queue), 0);
-	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, p->queue.tx_handle, tx, 0, 5,
-						  NEURON_DMA_QUEUE_TX),
+	nhal_desc_rx(rx + 64, ndlx_semaphore_address(dev, 0, SEMAPHORE), 4, 1);
+	ck_assert_int_eq(ndlx_nc_semaphore_write(dev, 0, SEMAPHORE, 0), 0);
+	ck_assert_int_eq(ndlx_dma_queue_init(dev, &p->queue), 0);
+	ck_assert_int_eq(ndlx_dma_copy_descriptors(dev, p->queue.tx_handle, tx, 0, 5,
+						   NEURON_DMA_QUEUE_TX),
 			 0);
-	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, p->queue.rx_handle, rx, 0, 5,
-						  NEURON_DMA_QUEUE_RX),
+	ck_assert_int_eq(ndlx_dma_copy_descriptors(dev, p->queue.rx_handle, rx, 0, 5,
+						   NEURON_DMA_QUEUE_RX),
 			 0);
-	ck_assert_int_eq(ndl_dma_queue_copy_start(dev, ENGINE, QUEUE, 5, 5), 0);
+	ck_assert_int_eq(ndlx_dma_queue_copy_start(dev, ENGINE, QUEUE, 5, 5), 0);
 	for (unsigned int i = 0; i < ms && !v; i++) {
-		ck_assert_int_eq(ndl_nc_semaphore_read(dev, 0, SEMAPHORE, &v), 0);
+		ck_assert_int_eq(ndlx_nc_semaphore_read(dev, 0, SEMAPHORE, &v), 0);
 		if (!v)
 			nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
 	}
-	ck_assert_int_eq(ndl_dma_queue_release(dev, ENGINE, QUEUE), 0);
+	ck_assert_int_eq(ndlx_dma_queue_release(dev, ENGINE, QUEUE), 0);
 	return v;
 }
 
@@ -132,18 +132,18 @@ START_TEST(everywhere)
 	for (int to = 0; to < devices; to++) {
 		if (to == from)
 			continue;
-		ck_assert_int_eq(ndl_device_window(device[from], to, &window), 0);
+		ck_assert_int_eq(ndlx_device_window(device[from], to, &window), 0);
 		handle = memory(to, SIZE, false, &there);
 		fill(bytes, SIZE, (uint32_t)to);
-		ck_assert_int_eq(ndl_memory_buf_copyin(device[from], mine, bytes, 0, SIZE), 0);
+		ck_assert_int_eq(ndlx_memory_buf_copyin(device[from], mine, bytes, 0, SIZE), 0);
 		ck_assert_msg(copy(&p, here, window | there, CHECK_WAIT_MS), "to %d", to);
-		ck_assert_int_eq(ndl_memory_buf_copyout(device[to], handle, back, 0, SIZE), 0);
+		ck_assert_int_eq(ndlx_memory_buf_copyout(device[to], handle, back, 0, SIZE), 0);
 		ck_assert(!memcmp(bytes, back, SIZE));
 
 		fill(bytes, SIZE, (uint32_t)to + 100);
-		ck_assert_int_eq(ndl_memory_buf_copyin(device[to], handle, bytes, 0, SIZE), 0);
+		ck_assert_int_eq(ndlx_memory_buf_copyin(device[to], handle, bytes, 0, SIZE), 0);
 		ck_assert_msg(copy(&p, window | there, here, CHECK_WAIT_MS), "from %d", to);
-		ck_assert_int_eq(ndl_memory_buf_copyout(device[from], mine, back, 0, SIZE), 0);
+		ck_assert_int_eq(ndlx_memory_buf_copyout(device[from], mine, back, 0, SIZE), 0);
 		ck_assert(!memcmp(bytes, back, SIZE));
 	}
 }
@@ -154,9 +154,9 @@ START_TEST(windows)
 {
 	uint64_t window;
 
-	ck_assert_int_eq(ndl_device_window(device[0], devices, &window), -ENOENT);
-	ck_assert_int_eq(ndl_device_window(device[0], -1, &window), -ENOENT);
-	ck_assert_int_eq(ndl_neighbor_window(device[0], 2, &window), -ENOENT);
+	ck_assert_int_eq(ndlx_device_window(device[0], devices, &window), -ENOENT);
+	ck_assert_int_eq(ndlx_device_window(device[0], -1, &window), -ENOENT);
+	ck_assert_int_eq(ndlx_neighbor_window(device[0], 2, &window), -ENOENT);
 }
 END_TEST
 
@@ -174,15 +174,15 @@ START_TEST(links_down)
 	program_new(&p, 0);
 	memory(0, SIZE, false, &here);
 	memory(2, SIZE, false, &there);
-	ck_assert_int_eq(ndl_device_window(device[0], 2, &window), 0);
+	ck_assert_int_eq(ndlx_device_window(device[0], 2, &window), 0);
 	ck_assert(copy(&p, here, window | there, CHECK_WAIT_MS));
-	ck_assert_int_eq(ndl_fault(1, "link-down=on"), 0);
+	ck_assert_int_eq(ndlx_fault(1, "link-down=on"), 0);
 	ck_assert_int_eq(copy(&p, here, window | there, devices == 12 ? 300 : CHECK_WAIT_MS),
 			 devices != 12);
-	ck_assert_int_eq(ndl_fault(2, "link-down=on"), 0);
+	ck_assert_int_eq(ndlx_fault(2, "link-down=on"), 0);
 	ck_assert(!copy(&p, here, window | there, 300));
-	ck_assert_int_eq(ndl_fault(2, "link-down=off"), 0);
-	ck_assert_int_eq(ndl_fault(1, "link-down=off"), 0);
+	ck_assert_int_eq(ndlx_fault(2, "link-down=off"), 0);
+	ck_assert_int_eq(ndlx_fault(1, "link-down=off"), 0);
 	ck_assert(copy(&p, here, window | there, CHECK_WAIT_MS));
 }
 END_TEST

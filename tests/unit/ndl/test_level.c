@@ -105,14 +105,14 @@ START_TEST(not_passed)
 	node_level_set("2.24.7.0");
 	ck_assert_int_eq(node_ioctl(-1, NEURON_IOCTL_PRINTK, arg), -EINVAL);
 	ck_assert_uint_eq(passed.calls, 1);
-	ck_assert_str_eq(ndl_error_text(-ENOTSUP), "Operation not supported");
+	ck_assert_str_eq(ndlx_error_text(-ENOTSUP), "Operation not supported");
 	node_level_set("2.14.5.0");
 	ck_assert_int_eq(node_ioctl(-1, NEURON_IOCTL_MEM_FREE, arg), -EINVAL);
 	ck_assert_uint_eq(passed.calls, 2);
 	ck_assert_int_eq(node_ioctl(-1, NEURON_IOCTL_PRINTK, arg), -ENOTSUP);
 	ck_assert_uint_eq(passed.calls, 2);
-	ck_assert_str_eq(ndl_error_text(-ENOTSUP), "driver too old: needs 2.15.9 or newer");
-	ck_assert_str_eq(ndl_error_text(-EBUSY), "Device or resource busy");
+	ck_assert_str_eq(ndlx_error_text(-ENOTSUP), "driver too old: needs 2.15.9 or newer");
+	ck_assert_str_eq(ndlx_error_text(-EBUSY), "Device or resource busy");
 }
 END_TEST
 
@@ -120,13 +120,13 @@ END_TEST
 START_TEST(reset)
 {
 	struct node_device node = { .fd = -1 };
-	ndl_device_t dev = { .priv = &node };
+	ndlx_device_t dev = { .priv = &node };
 	uint32_t id;
 
 	node_level_set("2.3.26.0");
 	ck_assert_int_eq(node_ops.reset(&dev, 1, &id), -ENOTSUP);
 	ck_assert_uint_eq(passed.calls, 0);
-	ck_assert_str_eq(ndl_error_text(-ENOTSUP), "driver too old: needs 2.5.7 or newer");
+	ck_assert_str_eq(ndlx_error_text(-ENOTSUP), "driver too old: needs 2.5.7 or newer");
 	node_level_set("2.5.7.0");
 	ck_assert_int_eq(node_ops.reset(&dev, 1, &id), -EINVAL);
 	ck_assert_uint_eq(passed.request, NEURON_IOCTL_NC_RESET);
@@ -152,8 +152,8 @@ static const struct {
 START_TEST(memory_types)
 {
 	struct node_device node = { .fd = -1 };
-	ndl_device_t dev = { .priv = &node };
-	struct ndl_mem_params params = { .size = 4096, .type = types[_i].type };
+	ndlx_device_t dev = { .priv = &node };
+	struct ndlx_mem_params params = { .size = 4096, .type = types[_i].type };
 	uint64_t handle;
 
 	passed.type = 99;

@@ -11,7 +11,7 @@
 
 #include "../check_main.h"
 #include "hal.h"
-#include "ndl.h"
+#include "ndlx.h"
 
 #define NOBODY 0xff
 
@@ -96,50 +96,50 @@ static const struct machine *choose(int i)
 	char name[40] = "emu:";
 
 	strcat(name, machines[i].name);
-	ck_assert_int_eq(ndl_machine_set(name), 0);
+	ck_assert_int_eq(ndlx_machine_set(name), 0);
 	return &machines[i];
 }
 
 static void check_place(const struct machine *m, unsigned int c)
 {
-	struct ndl_bdf bdf;
+	struct ndlx_bdf bdf;
 
-	ck_assert_int_eq(ndl_get_device_bdf((int)c, &bdf), 0);
+	ck_assert_int_eq(ndlx_get_device_bdf((int)c, &bdf), 0);
 	ck_assert_uint_eq(bdf.domain, 0);
 	ck_assert_uint_eq(bdf.bus, m->bus[c]);
 	ck_assert_uint_eq(bdf.slot, m->slot[c]);
 	ck_assert_uint_eq(bdf.func, 0);
 }
 
-static void check_sizes(ndl_device_t *dev, const struct machine *m)
+static void check_sizes(ndlx_device_t *dev, const struct machine *m)
 {
 	uint64_t size;
 	uint32_t cores;
 
 	ck_assert_ptr_eq(dev->gen, m->gen);
-	ck_assert_int_eq(ndl_get_nc_count(dev, &cores), 0);
+	ck_assert_int_eq(ndlx_get_nc_count(dev, &cores), 0);
 	ck_assert_uint_eq(cores, m->cores);
 	for (unsigned int i = 0; i < m->memories; i++) {
-		ck_assert_int_eq(ndl_get_dram_size(dev, i, &size), 0);
+		ck_assert_int_eq(ndlx_get_dram_size(dev, i, &size), 0);
 		ck_assert_uint_eq(size, m->stack);
 	}
-	ck_assert_int_eq(ndl_get_dram_size(dev, m->memories, &size), -EINVAL);
+	ck_assert_int_eq(ndlx_get_dram_size(dev, m->memories, &size), -EINVAL);
 }
 
 /* The chip behind the window says who it is: its routing id */
-static void neighbour_answers(ndl_device_t *dev, const struct machine *m, unsigned int id)
+static void neighbour_answers(ndlx_device_t *dev, const struct machine *m, unsigned int id)
 {
 	uint64_t misc = neuron_gen_address(m->gen, NEURON_BLOCK_MISC, 0) + NEURON_MISC_DEVICE_ID;
 	uint64_t window, at;
 	uint32_t routing;
 
-	ck_assert_int_eq(ndl_neighbor_window(dev, (int)id, &window), 0);
+	ck_assert_int_eq(ndlx_neighbor_window(dev, (int)id, &window), 0);
 	at = window | misc;
-	ck_assert_int_eq(ndl_read_hw_counters(dev, &at, &routing, 1), 0);
+	ck_assert_int_eq(ndlx_read_hw_counters(dev, &at, &routing, 1), 0);
 	ck_assert_uint_eq(routing, m->routing[id]);
 }
 
-static void check_links(ndl_device_t *dev, const struct machine *m, unsigned int c)
+static void check_links(ndlx_device_t *dev, const struct machine *m, unsigned int c)
 {
 	bool up[NEURON_PORTS_MAX];
 	unsigned int n = 0, ports = 0;
@@ -151,8 +151,8 @@ static void check_links(ndl_device_t *dev, const struct machine *m, unsigned int
 		neighbour_answers(dev, m, m->neighbour[c][n]);
 	}
 	ck_assert_uint_eq(dev->connected_device_count, n);
-	ck_assert_int_eq(ndl_neighbor_window(dev, (int)c, &window), -ENOENT);
-	ck_assert_int_eq(ndl_device_links(dev, up), 0);
+	ck_assert_int_eq(ndlx_neighbor_window(dev, (int)c, &window), -ENOENT);
+	ck_assert_int_eq(ndlx_device_links(dev, up), 0);
 	for (unsigned int p = 0; p < NEURON_PORTS_MAX; p++)
 		ports += up[p];
 	ck_assert_uint_eq(ports, n);
@@ -161,20 +161,20 @@ static void check_links(ndl_device_t *dev, const struct machine *m, unsigned int
 START_TEST(chips)
 {
 	const struct machine *m = choose(_i);
-	int index[NDL_MAX_DEVICES];
-	ndl_device_t *dev;
+	int index[NDLX_MAX_DEVICES];
+	ndlx_device_t *dev;
 
-	ck_assert_str_eq(ndl_machine_instance(), m->name);
-	ck_assert_uint_eq(ndl_available_devices(index, NDL_MAX_DEVICES), m->chips);
+	ck_assert_str_eq(ndlx_machine_instance(), m->name);
+	ck_assert_uint_eq(ndlx_available_devices(index, NDLX_MAX_DEVICES), m->chips);
 	for (unsigned int c = 0; c < m->chips; c++) {
 		ck_assert_int_eq(index[c], (int)c);
 		check_place(m, c);
-		ck_assert_int_eq(ndl_open_device((int)c, NULL, &dev), 0);
+		ck_assert_int_eq(ndlx_open_device((int)c, NULL, &dev), 0);
 		check_sizes(dev, m);
 		check_links(dev, m, c);
-		ck_assert_int_eq(ndl_close_device(dev), 0);
+		ck_assert_int_eq(ndlx_close_device(dev), 0);
 	}
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 }
 END_TEST
 
@@ -188,21 +188,21 @@ static void fill(uint8_t *p, size_t size, unsigned int chip, unsigned int core)
 START_TEST(copies)
 {
 	static uint64_t handle[16][8];
-	static ndl_device_t *dev[16];
+	static ndlx_device_t *dev[16];
 	const struct machine *m = choose(_i);
 	const size_t size = 100003;
 	uint8_t *in = malloc(size), *out = malloc(size);
 
 	for (unsigned int c = 0; c < m->chips; c++) {
-		ck_assert_int_eq(ndl_open_device((int)c, NULL, &dev[c]), 0);
+		ck_assert_int_eq(ndlx_open_device((int)c, NULL, &dev[c]), 0);
 		for (unsigned int nc = 0; nc < m->cores; nc++) {
-			const struct ndl_mem_params p = { .size = size,
-							  .channel = nc % m->memories,
-							  .nc = nc };
+			const struct ndlx_mem_params p = { .size = size,
+							   .channel = nc % m->memories,
+							   .nc = nc };
 
 			fill(in, size, c, nc);
-			ck_assert_int_eq(ndl_memory_alloc(dev[c], &p, &handle[c][nc]), 0);
-			ck_assert_int_eq(ndl_memory_buf_copyin(dev[c], handle[c][nc], in, 0, size),
+			ck_assert_int_eq(ndlx_memory_alloc(dev[c], &p, &handle[c][nc]), 0);
+			ck_assert_int_eq(ndlx_memory_buf_copyin(dev[c], handle[c][nc], in, 0, size),
 					 0);
 		}
 	}
@@ -210,15 +210,15 @@ START_TEST(copies)
 		for (unsigned int nc = 0; nc < m->cores; nc++) {
 			memset(out, 0, size);
 			ck_assert_int_eq(
-				ndl_memory_buf_copyout(dev[c], handle[c][nc], out, 0, size), 0);
+				ndlx_memory_buf_copyout(dev[c], handle[c][nc], out, 0, size), 0);
 			fill(in, size, c, nc);
 			ck_assert_mem_eq(out, in, size);
 		}
-		ck_assert_int_eq(ndl_close_device(dev[c]), 0);
+		ck_assert_int_eq(ndlx_close_device(dev[c]), 0);
 	}
 	free(in);
 	free(out);
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 }
 END_TEST
 

@@ -11,33 +11,33 @@
 #include <unistd.h>
 
 #include "../check_main.h"
-#include "ndl.h"
+#include "ndlx.h"
 
 START_TEST(names)
 {
-	int index[NDL_MAX_DEVICES];
-	ndl_device_t *dev;
+	int index[NDLX_MAX_DEVICES];
+	ndlx_device_t *dev;
 
-	ck_assert_int_eq(ndl_machine_set("emu:"), -EINVAL);
-	ck_assert_int_eq(ndl_machine_set("emu:inf1.3xlarge"), -EINVAL);
-	ck_assert_str_eq(ndl_machine_name(0), "inf1.xlarge");
-	ck_assert_ptr_null(ndl_machine_name(1000));
-	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
-	ck_assert_int_eq(ndl_available_devices(index, NDL_MAX_DEVICES), 1);
-	ck_assert_str_eq(ndl_machine_instance(), "inf1.xlarge");
-	ck_assert(ndl_machine_is_emu());
-	ck_assert_int_eq(ndl_open_device(1, NULL, &dev), -ENODEV);
-	ck_assert_int_eq(ndl_open_device(-1, NULL, &dev), -ENODEV);
-	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
-	ck_assert_int_eq(ndl_machine_set("emu:inf1.6xlarge"), -EBUSY);
-	ck_assert_int_eq(ndl_machine_close(), -EBUSY);
-	ck_assert_int_eq(ndl_close_device(dev), 0);
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_machine_set("emu:"), -EINVAL);
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.3xlarge"), -EINVAL);
+	ck_assert_str_eq(ndlx_machine_name(0), "inf1.xlarge");
+	ck_assert_ptr_null(ndlx_machine_name(1000));
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(ndlx_available_devices(index, NDLX_MAX_DEVICES), 1);
+	ck_assert_str_eq(ndlx_machine_instance(), "inf1.xlarge");
+	ck_assert(ndlx_machine_is_emu());
+	ck_assert_int_eq(ndlx_open_device(1, NULL, &dev), -ENODEV);
+	ck_assert_int_eq(ndlx_open_device(-1, NULL, &dev), -ENODEV);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.6xlarge"), -EBUSY);
+	ck_assert_int_eq(ndlx_machine_close(), -EBUSY);
+	ck_assert_int_eq(ndlx_close_device(dev), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 	setenv("NEURON_EMU", "inf1.24xlarge", 1);
-	ck_assert_int_eq(ndl_available_devices(index, NDL_MAX_DEVICES), 16);
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_available_devices(index, NDLX_MAX_DEVICES), 16);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 	setenv("NEURON_EMU", "no such machine", 1);
-	ck_assert_int_eq(ndl_available_devices(index, NDL_MAX_DEVICES), -EINVAL);
+	ck_assert_int_eq(ndlx_available_devices(index, NDLX_MAX_DEVICES), -EINVAL);
 }
 END_TEST
 
@@ -53,93 +53,94 @@ START_TEST(addresses)
 		{ "emu:inf1.6xlarge", 4, 0x1c },
 		{ "emu:inf1.24xlarge", 16, 0x10 },
 	};
-	struct ndl_bdf bdf;
+	struct ndlx_bdf bdf;
 
-	ck_assert_int_eq(ndl_machine_set(want[_i].machine), 0);
+	ck_assert_int_eq(ndlx_machine_set(want[_i].machine), 0);
 	for (int i = 0; i < want[_i].chips; i++) {
-		ck_assert_int_eq(ndl_get_device_bdf(i, &bdf), 0);
+		ck_assert_int_eq(ndlx_get_device_bdf(i, &bdf), 0);
 		ck_assert_uint_eq(bdf.domain, 0);
 		ck_assert_uint_eq(bdf.bus, 0);
 		ck_assert_uint_eq(bdf.slot, want[_i].slot + i);
 		ck_assert_uint_eq(bdf.func, 0);
 	}
-	ck_assert_int_eq(ndl_get_device_bdf(want[_i].chips, &bdf), -ENODEV);
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_get_device_bdf(want[_i].chips, &bdf), -ENODEV);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 }
 END_TEST
 
 START_TEST(child)
 {
 	int index[4], status;
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	uint32_t n;
 	pid_t pid;
 
-	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
-	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &dev), 0);
 	pid = fork();
 	if (!pid) {
 		/* nothing may wait for the parent's threads */
-		_exit(ndl_available_devices(index, 4) != -EOWNERDEAD ||
-		      ndl_get_nc_count(dev, &n) != -EOWNERDEAD ||
-		      ndl_machine_set("emu:inf1.xlarge") != -EOWNERDEAD ||
-		      ndl_close_device(dev) != -EOWNERDEAD || ndl_machine_close() != -EOWNERDEAD);
+		_exit(ndlx_available_devices(index, 4) != -EOWNERDEAD ||
+		      ndlx_get_nc_count(dev, &n) != -EOWNERDEAD ||
+		      ndlx_machine_set("emu:inf1.xlarge") != -EOWNERDEAD ||
+		      ndlx_close_device(dev) != -EOWNERDEAD || ndlx_machine_close() != -EOWNERDEAD);
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
-	ck_assert_int_eq(ndl_close_device(dev), 0);
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_close_device(dev), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 }
 END_TEST
 
 /* Memory is freed with the last close, and is zero for the next owner. */
 START_TEST(last_close)
 {
-	struct ndl_mem_params p = { .size = 1 << 20 };
+	struct ndlx_mem_params p = { .size = 1 << 20 };
 	uint64_t h, again;
 	uint8_t b[64], zero[64] = { 0 };
-	ndl_device_t *dev, *other;
+	ndlx_device_t *dev, *other;
 
-	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
-	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
-	ck_assert_int_eq(ndl_open_device(0, NULL, &other), 0);
-	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
-	ck_assert_int_eq(ndl_memset(dev, h, 0, 0xff, 1 << 20), 0);
-	ck_assert_int_eq(ndl_close_device(dev), 0);
-	ck_assert_int_eq(ndl_memory_buf_copyout(other, h, b, 0, 64), 0);
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &other), 0);
+	ck_assert_int_eq(ndlx_memory_alloc(dev, &p, &h), 0);
+	ck_assert_int_eq(ndlx_memset(dev, h, 0, 0xff, 1 << 20), 0);
+	ck_assert_int_eq(ndlx_close_device(dev), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyout(other, h, b, 0, 64), 0);
 	ck_assert_int_eq(b[5], 0xff);
-	ck_assert_int_eq(ndl_close_device(other), 0);
-	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
-	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, b, 0, 64), -EINVAL);
-	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &again), 0);
+	ck_assert_int_eq(ndlx_close_device(other), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyout(dev, h, b, 0, 64), -EINVAL);
+	ck_assert_int_eq(ndlx_memory_alloc(dev, &p, &again), 0);
 	ck_assert_uint_eq(again, 1);
-	ck_assert_int_eq(ndl_memory_buf_copyout(dev, again, b, 0, 64), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyout(dev, again, b, 0, 64), 0);
 	ck_assert(!memcmp(b, zero, 64));
-	ck_assert_int_eq(ndl_close_device(dev), 0);
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_close_device(dev), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 }
 END_TEST
 
 static void *copier(void *arg)
 {
 	unsigned int n = (unsigned int)(uintptr_t)arg;
-	struct ndl_mem_params p = { .size = 4 << 20, .nc = n % 4, .channel = n % 2 };
+	struct ndlx_mem_params p = { .size = 4 << 20, .nc = n % 4, .channel = n % 2 };
 	uint8_t *a = malloc(4 << 20), *b = malloc(4 << 20);
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	uint64_t h;
-	bool ok = !ndl_open_device((int)(n % 4), NULL, &dev);
+	bool ok = !ndlx_open_device((int)(n % 4), NULL, &dev);
 
 	for (unsigned int i = 0; ok && i < 20; i++) {
 		size_t size = ((i * 7919 + n * 104729) % ((4 << 20) - 1)) + 1;
 
 		memset(a, (int)(i * 16 + n), size);
-		ok = !ndl_memory_alloc(dev, &p, &h) && !ndl_memory_buf_copyin(dev, h, a, 0, size) &&
-		     !ndl_memory_buf_copyout(dev, h, b, 0, size) && !memcmp(a, b, size) &&
-		     !ndl_memory_free(dev, h);
+		ok = !ndlx_memory_alloc(dev, &p, &h) &&
+		     !ndlx_memory_buf_copyin(dev, h, a, 0, size) &&
+		     !ndlx_memory_buf_copyout(dev, h, b, 0, size) && !memcmp(a, b, size) &&
+		     !ndlx_memory_free(dev, h);
 	}
 	free(a);
 	free(b);
-	return (void *)(uintptr_t)(ok && !ndl_close_device(dev));
+	return (void *)(uintptr_t)(ok && !ndlx_close_device(dev));
 }
 
 START_TEST(threads)
@@ -147,29 +148,29 @@ START_TEST(threads)
 	pthread_t t[8];
 	void *ok;
 
-	ck_assert_int_eq(ndl_machine_set("emu:inf1.6xlarge"), 0);
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.6xlarge"), 0);
 	for (uintptr_t i = 0; i < 8; i++)
 		pthread_create(&t[i], NULL, copier, (void *)i);
 	for (int i = 0; i < 8; i++) {
 		pthread_join(t[i], &ok);
 		ck_assert_ptr_nonnull(ok);
 	}
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 }
 END_TEST
 
 static void *visitor(void *arg)
 {
-	struct ndl_mem_params p = { .size = 4096 };
-	ndl_device_t *dev;
+	struct ndlx_mem_params p = { .size = 4096 };
+	ndlx_device_t *dev;
 	bool ok = true;
 	uint64_t h;
 
 	for (unsigned int i = 0; ok && i < 500; i++) {
 		usleep(i * 37 % 300); /* away long enough for the other's close to be the last */
-		ok = !ndl_open_device(0, NULL, &dev) && !ndl_memory_alloc(dev, &p, &h);
+		ok = !ndlx_open_device(0, NULL, &dev) && !ndlx_memory_alloc(dev, &p, &h);
 		usleep(i * 53 % 300);
-		ok = ok && !ndl_memory_free(dev, h) && !ndl_close_device(dev);
+		ok = ok && !ndlx_memory_free(dev, h) && !ndlx_close_device(dev);
 	}
 	return (void *)(uintptr_t)ok;
 }
@@ -180,14 +181,14 @@ START_TEST(reopen)
 	pthread_t t[2];
 	void *ok;
 
-	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.xlarge"), 0);
 	for (uintptr_t i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, visitor, NULL);
 	for (int i = 0; i < 2; i++) {
 		pthread_join(t[i], &ok);
 		ck_assert_ptr_nonnull(ok);
 	}
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 }
 END_TEST
 
@@ -195,38 +196,38 @@ END_TEST
 static void *leaver(void *arg)
 {
 	atomic_bool *end = arg;
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	bool ok = true;
 
 	while (ok && !atomic_load(end))
-		ok = !ndl_open_device(2, NULL, &dev) && !ndl_close_device(dev);
+		ok = !ndlx_open_device(2, NULL, &dev) && !ndlx_close_device(dev);
 	return (void *)(uintptr_t)ok;
 }
 
 /* A chip's neighbours are the same while one of them is reset. */
 START_TEST(neighbours)
 {
-	ndl_device_t *held, *dev;
+	ndlx_device_t *held, *dev;
 	atomic_bool end = false;
 	unsigned int wrong = 0;
 	pthread_t t;
 	void *ok;
 
-	ck_assert_int_eq(ndl_machine_set("emu:inf1.6xlarge"), 0);
-	ck_assert_int_eq(ndl_open_device(1, NULL, &held), 0); /* so that it is not reset itself */
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.6xlarge"), 0);
+	ck_assert_int_eq(ndlx_open_device(1, NULL, &held), 0); /* so that it is not reset itself */
 	pthread_create(&t, NULL, leaver, &end);
 	for (int i = 0; i < 20000; i++) {
-		ck_assert_int_eq(ndl_open_device(1, NULL, &dev), 0);
+		ck_assert_int_eq(ndlx_open_device(1, NULL, &dev), 0);
 		ck_assert_int_eq(dev->connected_device_count, 2);
 		wrong += dev->connected_devices[0] + dev->connected_devices[1] != 2;
-		ck_assert_int_eq(ndl_close_device(dev), 0);
+		ck_assert_int_eq(ndlx_close_device(dev), 0);
 	}
 	atomic_store(&end, true);
 	pthread_join(t, &ok);
 	ck_assert_ptr_nonnull(ok);
 	ck_assert_uint_eq(wrong, 0);
-	ck_assert_int_eq(ndl_close_device(held), 0);
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_close_device(held), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 }
 END_TEST
 
@@ -236,139 +237,139 @@ END_TEST
  */
 START_TEST(faults)
 {
-	struct ndl_mem_params p = { .size = 4096 };
+	struct ndlx_mem_params p = { .size = 4096 };
 	uint8_t in[64], out[64] = { 0 };
 	bool up[NEURON_PORTS_MAX];
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	uint64_t h;
 
 	memset(in, 0x5a, sizeof(in));
-	ck_assert_int_eq(ndl_machine_set("emu:inf1.6xlarge"), 0);
-	ck_assert_int_eq(ndl_fault(4, "dma-abort"), -ENODEV);
-	ck_assert_int_eq(ndl_fault(-1, "dma-abort"), -ENODEV);
-	ck_assert_int_eq(ndl_fault(0, "no-such-fault"), -ENOENT);
-	ck_assert_int_eq(ndl_fault(0, ""), -ENOENT);
-	ck_assert_int_eq(ndl_fault(0, "dma-abort=sometimes"), -EINVAL);
-	ck_assert_int_eq(ndl_fault(0, "dma-abort=1:core=4"), -EINVAL);
-	ck_assert_int_eq(ndl_fault(0, "link-east-down=5"), -EINVAL);
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.6xlarge"), 0);
+	ck_assert_int_eq(ndlx_fault(4, "dma-abort"), -ENODEV);
+	ck_assert_int_eq(ndlx_fault(-1, "dma-abort"), -ENODEV);
+	ck_assert_int_eq(ndlx_fault(0, "no-such-fault"), -ENOENT);
+	ck_assert_int_eq(ndlx_fault(0, ""), -ENOENT);
+	ck_assert_int_eq(ndlx_fault(0, "dma-abort=sometimes"), -EINVAL);
+	ck_assert_int_eq(ndlx_fault(0, "dma-abort=1:core=4"), -EINVAL);
+	ck_assert_int_eq(ndlx_fault(0, "link-east-down=5"), -EINVAL);
 
-	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
-	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
-	ck_assert_int_eq(ndl_memory_buf_copyin(dev, h, in, 0, sizeof(in)), 0);
-	ck_assert_int_eq(ndl_fault(0, "dma-abort"), 0);
-	ck_assert_int_eq(ndl_fault(1, "dma-hang=always"), 0); /* a fault of another chip */
-	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, sizeof(out)), -EIO);
-	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, sizeof(out)), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndlx_memory_alloc(dev, &p, &h), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyin(dev, h, in, 0, sizeof(in)), 0);
+	ck_assert_int_eq(ndlx_fault(0, "dma-abort"), 0);
+	ck_assert_int_eq(ndlx_fault(1, "dma-hang=always"), 0); /* a fault of another chip */
+	ck_assert_int_eq(ndlx_memory_buf_copyout(dev, h, out, 0, sizeof(out)), -EIO);
+	ck_assert_int_eq(ndlx_memory_buf_copyout(dev, h, out, 0, sizeof(out)), 0);
 	ck_assert_mem_eq(in, out, sizeof(in));
-	ck_assert_int_eq(ndl_fault(0, "dma-abort=always"), 0);
-	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, sizeof(out)), -EIO);
-	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, sizeof(out)), -EIO);
-	ck_assert_int_eq(ndl_fault(0, "dma-abort=off"), 0);
-	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, sizeof(out)), 0);
+	ck_assert_int_eq(ndlx_fault(0, "dma-abort=always"), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyout(dev, h, out, 0, sizeof(out)), -EIO);
+	ck_assert_int_eq(ndlx_memory_buf_copyout(dev, h, out, 0, sizeof(out)), -EIO);
+	ck_assert_int_eq(ndlx_fault(0, "dma-abort=off"), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyout(dev, h, out, 0, sizeof(out)), 0);
 
-	ck_assert_int_eq(ndl_close_device(dev), 0);
+	ck_assert_int_eq(ndlx_close_device(dev), 0);
 
-	ck_assert_int_eq(ndl_get_links(1, up), 0);
-	ck_assert(up[NDL_PORT_EAST] && up[NDL_PORT_WEST]);
-	ck_assert_int_eq(ndl_fault(1, "link-east-down"), 0); /* a fault that lasts */
-	ck_assert_int_eq(ndl_get_links(1, up), 0);
-	ck_assert(!up[NDL_PORT_EAST] && up[NDL_PORT_WEST]);
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_get_links(1, up), 0);
+	ck_assert(up[NDLX_PORT_EAST] && up[NDLX_PORT_WEST]);
+	ck_assert_int_eq(ndlx_fault(1, "link-east-down"), 0); /* a fault that lasts */
+	ck_assert_int_eq(ndlx_get_links(1, up), 0);
+	ck_assert(!up[NDLX_PORT_EAST] && up[NDLX_PORT_WEST]);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 
-	ck_assert_int_eq(ndl_machine_set("node"), 0);
-	ck_assert_int_eq(ndl_fault(0, "dma-abort"), -ENOTSUP);
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_machine_set("node"), 0);
+	ck_assert_int_eq(ndlx_fault(0, "dma-abort"), -ENOTSUP);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 }
 END_TEST
 
 /* A copy that the calling thread does itself: it fails as one of a worker's does */
 START_TEST(large_copies_fail)
 {
-	struct ndl_mem_params p = { .size = 32 << 20 };
+	struct ndlx_mem_params p = { .size = 32 << 20 };
 	uint8_t *in = malloc(p.size), *out = calloc(1, p.size);
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	uint64_t h;
 
 	for (uint64_t i = 0; i < p.size; i++)
 		in[i] = (uint8_t)(i * 2654435761u >> 16);
-	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
-	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
-	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
-	ck_assert_int_eq(ndl_fault(0, "dma-abort=1:after=300"), 0);
-	ck_assert_int_eq(ndl_memory_buf_copyin(dev, h, in, 0, p.size), -EIO);
-	ck_assert_int_eq(ndl_memory_buf_copyin(dev, h, in, 0, p.size), 0);
-	ck_assert_int_eq(ndl_fault(0, "dma-abort=1:after=300"), 0);
-	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, p.size), -EIO);
-	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, p.size), 0);
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndlx_memory_alloc(dev, &p, &h), 0);
+	ck_assert_int_eq(ndlx_fault(0, "dma-abort=1:after=300"), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyin(dev, h, in, 0, p.size), -EIO);
+	ck_assert_int_eq(ndlx_memory_buf_copyin(dev, h, in, 0, p.size), 0);
+	ck_assert_int_eq(ndlx_fault(0, "dma-abort=1:after=300"), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyout(dev, h, out, 0, p.size), -EIO);
+	ck_assert_int_eq(ndlx_memory_buf_copyout(dev, h, out, 0, p.size), 0);
 	ck_assert_mem_eq(in, out, p.size);
 	free(in);
 	free(out);
-	ck_assert_int_eq(ndl_close_device(dev), 0);
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_close_device(dev), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 }
 END_TEST
 
 /* A chip that is unplugged: nobody is let to it, who waits is told, its links are down */
 START_TEST(unplugged)
 {
-	struct ndl_mem_params p = { .size = 4096 };
-	int index[NDL_MAX_DEVICES];
-	ndl_device_t *dev, *other, *again;
-	struct ndl_waiter *waiter;
+	struct ndlx_mem_params p = { .size = 4096 };
+	int index[NDLX_MAX_DEVICES];
+	ndlx_device_t *dev, *other, *again;
+	struct ndlx_waiter *waiter;
 	bool up[NEURON_PORTS_MAX];
 	uint64_t h, left;
 
-	ck_assert_int_eq(ndl_machine_set("emu:inf1.6xlarge"), 0);
-	ck_assert_int_eq(ndl_open_device(1, NULL, &dev), 0);
-	ck_assert_int_eq(ndl_open_device(2, NULL, &other), 0);
-	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
-	ck_assert_int_eq(ndl_wait_open(dev, 0, &waiter), 0);
-	ck_assert_int_eq(ndl_fault(1, "unplug=2"), -EINVAL);
-	ck_assert_int_eq(ndl_fault(1, "unplug=1:after=x"), -EINVAL);
-	ck_assert_int_eq(ndl_fault(1, "unplug=1:after="), -EINVAL);
-	ck_assert_int_eq(ndl_fault(1, "unplug=1:after=1000"), 0);
-	ck_assert_int_eq(ndl_alive(dev), 0);
-	ck_assert_int_eq(ndl_fault(1, "unplug"), 0);
-	ck_assert_int_eq(ndl_fault(1, "unplug"), 0);
-	ck_assert_int_eq(ndl_alive(dev), -ENODEV);
-	ck_assert_int_eq(ndl_wait_look(waiter), -ENODEV);
-	ck_assert_int_eq(ndl_wait(waiter, 60000000), -ENODEV);
-	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &left), -ENODEV);
-	ck_assert_int_eq(ndl_memory_buf_copyin(dev, h, &p, 0, 8), -ENODEV);
-	ck_assert_int_eq(ndl_dma_queue_copy_start(dev, 0, 0, 1, 1), -ENODEV);
-	ck_assert_int_eq(ndl_open_device(1, NULL, &again), -ENODEV);
-	ck_assert_int_eq(ndl_available_devices(index, NDL_MAX_DEVICES), 3);
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.6xlarge"), 0);
+	ck_assert_int_eq(ndlx_open_device(1, NULL, &dev), 0);
+	ck_assert_int_eq(ndlx_open_device(2, NULL, &other), 0);
+	ck_assert_int_eq(ndlx_memory_alloc(dev, &p, &h), 0);
+	ck_assert_int_eq(ndlx_wait_open(dev, 0, &waiter), 0);
+	ck_assert_int_eq(ndlx_fault(1, "unplug=2"), -EINVAL);
+	ck_assert_int_eq(ndlx_fault(1, "unplug=1:after=x"), -EINVAL);
+	ck_assert_int_eq(ndlx_fault(1, "unplug=1:after="), -EINVAL);
+	ck_assert_int_eq(ndlx_fault(1, "unplug=1:after=1000"), 0);
+	ck_assert_int_eq(ndlx_alive(dev), 0);
+	ck_assert_int_eq(ndlx_fault(1, "unplug"), 0);
+	ck_assert_int_eq(ndlx_fault(1, "unplug"), 0);
+	ck_assert_int_eq(ndlx_alive(dev), -ENODEV);
+	ck_assert_int_eq(ndlx_wait_look(waiter), -ENODEV);
+	ck_assert_int_eq(ndlx_wait(waiter, 60000000), -ENODEV);
+	ck_assert_int_eq(ndlx_memory_alloc(dev, &p, &left), -ENODEV);
+	ck_assert_int_eq(ndlx_memory_buf_copyin(dev, h, &p, 0, 8), -ENODEV);
+	ck_assert_int_eq(ndlx_dma_queue_copy_start(dev, 0, 0, 1, 1), -ENODEV);
+	ck_assert_int_eq(ndlx_open_device(1, NULL, &again), -ENODEV);
+	ck_assert_int_eq(ndlx_available_devices(index, NDLX_MAX_DEVICES), 3);
 	ck_assert_int_eq(index[1], 2);
-	ck_assert_int_eq(ndl_memory_alloc(other, &p, &h), 0);
-	ck_assert_int_eq(ndl_get_links(2, up), 0);
-	ck_assert(up[NDL_PORT_EAST] && !up[NDL_PORT_WEST]);
-	ndl_wait_close(waiter);
-	ck_assert_int_eq(ndl_close_device(dev), 0);
-	ck_assert_int_eq(ndl_close_device(other), 0);
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_memory_alloc(other, &p, &h), 0);
+	ck_assert_int_eq(ndlx_get_links(2, up), 0);
+	ck_assert(up[NDLX_PORT_EAST] && !up[NDLX_PORT_WEST]);
+	ndlx_wait_close(waiter);
+	ck_assert_int_eq(ndlx_close_device(dev), 0);
+	ck_assert_int_eq(ndlx_close_device(other), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 }
 END_TEST
 
 /* A notification queue is the chip's until a reset takes it. */
 START_TEST(given)
 {
-	const struct ndl_nq_params p = { .nc = 1, .engine = NEURON_ENG_SP, .size = 4096 };
+	const struct ndlx_nq_params p = { .nc = 1, .engine = NEURON_ENG_SP, .size = 4096 };
 	uint32_t request;
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	void *ring;
 
-	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
-	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
-	ck_assert_int_eq(ndl_notification_given(dev, 1, p.type, NEURON_ENG_SP), 0);
-	ck_assert_int_eq(ndl_notification_init(dev, &p, &ring), 0);
-	ck_assert_int_eq(ndl_notification_given(dev, 1, p.type, NEURON_ENG_SP), 1);
-	ck_assert_int_eq(ndl_reset_ncs(dev, 1, &request), 0); /* another core's */
-	ck_assert_int_eq(ndl_notification_given(dev, 1, p.type, NEURON_ENG_SP), 1);
-	ck_assert_int_eq(ndl_reset_ncs(dev, 2, &request), 0);
-	ck_assert_int_eq(ndl_notification_given(dev, 1, p.type, NEURON_ENG_SP), 0);
-	ck_assert_int_eq(ndl_notification_given(dev, 99, p.type, NEURON_ENG_SP), -EINVAL);
-	ck_assert_int_eq(ndl_close_device(dev), 0);
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndlx_notification_given(dev, 1, p.type, NEURON_ENG_SP), 0);
+	ck_assert_int_eq(ndlx_notification_init(dev, &p, &ring), 0);
+	ck_assert_int_eq(ndlx_notification_given(dev, 1, p.type, NEURON_ENG_SP), 1);
+	ck_assert_int_eq(ndlx_reset_ncs(dev, 1, &request), 0); /* another core's */
+	ck_assert_int_eq(ndlx_notification_given(dev, 1, p.type, NEURON_ENG_SP), 1);
+	ck_assert_int_eq(ndlx_reset_ncs(dev, 2, &request), 0);
+	ck_assert_int_eq(ndlx_notification_given(dev, 1, p.type, NEURON_ENG_SP), 0);
+	ck_assert_int_eq(ndlx_notification_given(dev, 99, p.type, NEURON_ENG_SP), -EINVAL);
+	ck_assert_int_eq(ndlx_close_device(dev), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 }
 END_TEST
 
@@ -394,38 +395,38 @@ START_TEST(moves)
 		uint64_t from, to;
 		int moved;
 	} want[] = { { 0, 0, 1 }, { 4097, 1, 1 }, { 8192, 4096, 1 }, { 1, 2, 0 } };
-	const struct ndl_mem_params params = { .size = 2 * MOVED };
+	const struct ndlx_mem_params params = { .size = 2 * MOVED };
 	static uint8_t bytes[MOVED], back[MOVED + 2], zeros[MOVED];
 	const uint64_t from = want[_i].from, to = want[_i].to;
 	uint64_t src, dst;
-	ndl_device_t *dev;
+	ndlx_device_t *dev;
 	uint8_t *s, *d;
 
-	ck_assert_int_eq(ndl_machine_set("emu:trn1.2xlarge"), 0);
-	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndlx_machine_set("emu:trn1.2xlarge"), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &dev), 0);
 	for (int round = 0; round < 3; round++) {
 		for (size_t i = 0; i < MOVED; i++)
 			bytes[i] = (uint8_t)(i * 7 + i / 4096 + (size_t)round);
-		ck_assert_int_eq(ndl_memory_alloc(dev, &params, &src), 0);
-		ck_assert_int_eq(ndl_memory_alloc(dev, &params, &dst), 0);
-		ck_assert_int_eq(ndl_memory_map(dev, src, (void **)&s), 0);
-		ck_assert_int_eq(ndl_memory_map(dev, dst, (void **)&d), 0);
+		ck_assert_int_eq(ndlx_memory_alloc(dev, &params, &src), 0);
+		ck_assert_int_eq(ndlx_memory_alloc(dev, &params, &dst), 0);
+		ck_assert_int_eq(ndlx_memory_map(dev, src, (void **)&s), 0);
+		ck_assert_int_eq(ndlx_memory_map(dev, dst, (void **)&d), 0);
 		ck_assert_int_eq(memcmp(s, zeros, MOVED) | memcmp(d, zeros, MOVED), 0);
-		ck_assert_int_eq(ndl_memory_buf_copyin(dev, src, bytes, from, MOVED), 0);
-		ck_assert_int_eq(ndl_memory_move(dev, src, dst, from, to, MOVED), want[_i].moved);
+		ck_assert_int_eq(ndlx_memory_buf_copyin(dev, src, bytes, from, MOVED), 0);
+		ck_assert_int_eq(ndlx_memory_move(dev, src, dst, from, to, MOVED), want[_i].moved);
 		ck_assert_int_eq(memcmp(d + to, bytes, MOVED), 0);
-		ck_assert_int_eq(ndl_memory_buf_copyout(dev, dst, back, to, MOVED + 2), 0);
+		ck_assert_int_eq(ndlx_memory_buf_copyout(dev, dst, back, to, MOVED + 2), 0);
 		ck_assert_int_eq(memcmp(back, bytes, MOVED), 0);
 		ck_assert_uint_eq(back[MOVED] | back[MOVED + 1], 0);
 		ck_assert_int_eq(resident(s + 8192, MOVED - 8192) == 0, want[_i].moved);
-		ck_assert_int_eq(ndl_memory_unmap(dev, src, s), 0);
-		ck_assert_int_eq(ndl_memory_unmap(dev, dst, d), 0);
-		ck_assert_int_eq(ndl_memory_free(dev, src), 0);
-		ck_assert_int_eq(ndl_memory_free(dev, dst), 0);
+		ck_assert_int_eq(ndlx_memory_unmap(dev, src, s), 0);
+		ck_assert_int_eq(ndlx_memory_unmap(dev, dst, d), 0);
+		ck_assert_int_eq(ndlx_memory_free(dev, src), 0);
+		ck_assert_int_eq(ndlx_memory_free(dev, dst), 0);
 	}
-	ck_assert_int_eq(ndl_memory_move(dev, src, dst, 0, 0, MOVED), -EINVAL);
-	ck_assert_int_eq(ndl_close_device(dev), 0);
-	ck_assert_int_eq(ndl_machine_close(), 0);
+	ck_assert_int_eq(ndlx_memory_move(dev, src, dst, 0, 0, MOVED), -EINVAL);
+	ck_assert_int_eq(ndlx_close_device(dev), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
 }
 END_TEST
 

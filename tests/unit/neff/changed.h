@@ -13,4 +13,10 @@
 uint8_t *neff_changed(const uint8_t *file, size_t n, const char *member, const char *old,
 		      const char *new, size_t *size);
 
+/* A member's bytes, which the caller frees; asserts that it is there */
+char *neff_member(const uint8_t *file, size_t n, const char *member, size_t *len);
+/* A NEFF's file, uncompressed, with other bytes for the member that is named. The caller frees it */
+uint8_t *neff_with_member(const uint8_t *file, size_t n, const char *member, const char *text,
+			  size_t len, size_t *size);
+
 #endif

@@ -14,7 +14,9 @@
 #include <string.h>
 
 #include "neuron/hw/ext.h"
+#include "neuron/hw/inferentia.h"
 #include "neuron/isa/codec.h"
+#include "neuron/hw/inferentia.h"
 
 #define POOL NEURON_ENG_POOL
 #define LEN(a) ((int)(sizeof(a) / sizeof((a)[0])))
@@ -110,6 +112,8 @@ static const struct {
 	{ SP_JSON, "\"id\":0", "\"id\":0,\"event\":1", "dma[0]: 'event' is not supported" },
 	{ SP_JSON, "\"semaphore\":0", "\"semaphore\":28",
 	  "'semaphore' is not an integer from 0 to 27" },
+	{ SP_JSON, "\"instr\":[]}", "\"instr\":[]}[]",
+	  "sg00/sp.json: line 1: end of file expected" },
 	{ GRAPH, SHAPE, "[4294967296, 64]", "'a': dimension 0 is not from 1 to 2^32 - 1" },
 	{ GRAPH, SHAPE, "[0, 64]", "'a': dimension 0 is not from 1 to 2^32 - 1" },
 	{ GRAPH, SHAPE, "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",

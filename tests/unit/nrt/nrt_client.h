@@ -6,7 +6,7 @@
 #ifndef NRT_CLIENT_H
 #define NRT_CLIENT_H
 
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 struct client {
 	nrt_model_t *model;

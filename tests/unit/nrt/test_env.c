@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../check_main.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 #include "rt_env.h"
 #include "rt_log.h"
 #include "testmodel.h"

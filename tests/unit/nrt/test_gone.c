@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "../check_main.h"
-#include "ndl.h"
+#include "ndlx.h"
 #include "nrt_client.h"
 #include "testmodel.h"
 
@@ -21,18 +21,18 @@
 #define LONG_MS 20000 /* a program that nobody ends; what is tested takes a second */
 #define OTHER_CHIP 4 /* its first core */
 
-static ndl_device_t *chip;
+static ndlx_device_t *chip;
 
 static void setup(void)
 {
 	ck_assert_int_eq(nrtx_machine_set("emu:inf1.6xlarge"), NRT_SUCCESS);
 	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
-	ck_assert_int_eq(ndl_open_device(0, NULL, &chip), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &chip), 0);
 }
 
 static void teardown(void)
 {
-	ndl_close_device(chip);
+	ndlx_close_device(chip);
 	nrt_close();
 }
 
@@ -121,8 +121,8 @@ static void reset(uint32_t map)
 	uint32_t request;
 	int result;
 
-	ck_assert_int_eq(ndl_reset_ncs(chip, map, &request), 0);
-	ck_assert_int_eq(ndl_ready_ncs(chip, request, &result), 0);
+	ck_assert_int_eq(ndlx_reset_ncs(chip, map, &request), 0);
+	ck_assert_int_eq(ndlx_ready_ncs(chip, request, &result), 0);
 	ck_assert_int_eq(result, 0);
 }
 
@@ -172,7 +172,7 @@ START_TEST(unplugged_under_a_program)
 	load_add(&same, 1);
 	load_add(&other, OTHER_CHIP);
 	endless_begin(&e, 0);
-	ck_assert_int_eq(ndl_fault(0, "unplug"), 0);
+	ck_assert_int_eq(ndlx_fault(0, "unplug"), 0);
 	endless_ends(&e, "No such device");
 	run_add(&other);
 	ck_assert_int_eq(client_run(&same), NRT_HW_ERROR);
@@ -193,7 +193,7 @@ START_TEST(unplugged_at_a_doorbell)
 
 	load_add(&add, 0);
 	load_add(&other, OTHER_CHIP);
-	ck_assert_int_eq(ndl_fault(0, "unplug=1:after=20"), 0);
+	ck_assert_int_eq(ndlx_fault(0, "unplug=1:after=20"), 0);
 	for (; !status && runs < 21; runs++)
 		status = client_run(&add);
 	ck_assert_int_eq(status, NRT_HW_ERROR);

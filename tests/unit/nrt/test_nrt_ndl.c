@@ -14,7 +14,7 @@
 
 #include "../check_main.h"
 #include "hal.h"
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/udma.h"
 #include "nrt_api.h"
 #include "nrt_client.h"
 #include "testmodel.h"

@@ -260,7 +260,11 @@ START_TEST(strangers)
 	nrt_async_sendrecv_comm_t *in;
 	nrt_tensor_t *t = tensor(0);
 	NRT_STATUS status = NRT_SUCCESS;
-	uint64_t length = UINT64_MAX;
+	struct {
+		uint64_t length;
+		char bytes[65]; /* one more than the request takes, all of them there */
+	} message = { .length = 65 };
+	const size_t whole = offsetof(typeof(message), bytes) + sizeof(message.bytes);
 	char byte = 0;
 	size_t size;
 	bool done;
@@ -283,7 +287,7 @@ START_TEST(strangers)
 	ck_assert_int_eq(read(fd, &byte, 1), 1);
 	connected(in);
 	ck_assert_int_eq(nrt_async_sendrecv_recv_tensor(t, 0, 64, in, &request), NRT_SUCCESS);
-	ck_assert_int_eq(write(fd, &length, sizeof(length)), sizeof(length));
+	ck_assert_int_eq(write(fd, &message, whole), whole);
 	for (int i = 0; i < CHECK_WAIT_MS && !status; i++) {
 		status = nrt_async_sendrecv_test_request(request, &done, &size);
 		nap();

@@ -5,7 +5,7 @@
 
 #include "../check_main.h"
 #include "nrt_api.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 /* nrt_status.h's values as the public record has them */
 START_TEST(statuses)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../check_main.h"
-#include "ndl.h"
+#include "ndlx.h"
 #include "neuron/hw/ext.h"
 #include "nrt_client.h"
 #include "testmodel.h"
@@ -25,7 +25,7 @@
 
 static const char *machine;
 static const struct neuron_gen *gen;
-static ndl_device_t *chip[CHIPS];
+static ndlx_device_t *chip[CHIPS];
 static void *nds[CHIPS];
 static size_t nds_size[CHIPS];
 
@@ -35,19 +35,19 @@ static void setup(void)
 	unsetenv("NEURON_RT_WEIGHTS_DEVICES");
 	setenv("NEURON_RT_VISIBLE_CORES", "0", 1);
 	ck_assert_int_eq(nrtx_machine_set(machine), NRT_SUCCESS);
-	ck_assert_int_eq(ndl_get_gen(0, &gen), 0);
+	ck_assert_int_eq(ndlx_get_gen(0, &gen), 0);
 	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
 	for (int i = 0; i < CHIPS; i++) {
-		ck_assert_int_eq(ndl_open_device(i, NULL, &chip[i]), 0);
-		ck_assert_int_eq(ndl_nds_open(chip[i], 0, &nds[i], &nds_size[i]), 0);
+		ck_assert_int_eq(ndlx_open_device(i, NULL, &chip[i]), 0);
+		ck_assert_int_eq(ndlx_nds_open(chip[i], 0, &nds[i], &nds_size[i]), 0);
 	}
 }
 
 static void teardown(void)
 {
 	for (int i = 0; i < CHIPS; i++) {
-		ck_assert_int_eq(ndl_nds_close(chip[i], 0, nds[i], nds_size[i]), 0);
-		ck_assert_int_eq(ndl_close_device(chip[i]), 0);
+		ck_assert_int_eq(ndlx_nds_close(chip[i], 0, nds[i], nds_size[i]), 0);
+		ck_assert_int_eq(ndlx_close_device(chip[i]), 0);
 	}
 	nrt_close();
 }
@@ -200,7 +200,7 @@ static uint64_t there(int index)
 	for (uint32_t m = 0; m < gen->memories; m++) {
 		uint32_t n = CHUNKS;
 
-		ck_assert_int_eq(ndl_dram_chunks(chip[index], m, info, &n), 0);
+		ck_assert_int_eq(ndlx_dram_chunks(chip[index], m, info, &n), 0);
 		for (uint32_t i = 0; i < n; i++)
 			if (info[i].mem_type == NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE)
 				bytes += info[i].size;
@@ -214,7 +214,7 @@ static uint64_t told(int index)
 	uint64_t bytes = 0;
 
 	for (unsigned int nc = 0; nc < gen->cores; nc++)
-		bytes += ndl_nds_get(nds[index], nc, NDS_NC_COUNTER_MEM_USAGE_CONSTANTS_DEVICE);
+		bytes += ndlx_nds_get(nds[index], nc, NDS_NC_COUNTER_MEM_USAGE_CONSTANTS_DEVICE);
 	return bytes;
 }
 
@@ -296,13 +296,13 @@ static void fill(int index)
 {
 	for (uint64_t size = 1ull << 32; size > BYTES / 2; size /= 2)
 		for (uint32_t m = 0; m < gen->memories; m++)
-			for (uint32_t r = 0; r < NDL_REGIONS; r++) {
-				const struct ndl_mem_params p = { .size = size,
-								  .channel = m,
-								  .region = r };
+			for (uint32_t r = 0; r < NDLX_REGIONS; r++) {
+				const struct ndlx_mem_params p = { .size = size,
+								   .channel = m,
+								   .region = r };
 				uint64_t handle;
 
-				while (!ndl_memory_alloc(chip[index], &p, &handle))
+				while (!ndlx_memory_alloc(chip[index], &p, &handle))
 					;
 			}
 }
@@ -311,14 +311,14 @@ static void fill(int index)
 START_TEST(overflows)
 {
 	/* inputs, outputs and programs have room at home, and of the constants one more or less */
-	const struct ndl_mem_params piece = { .size = 2 << 20 };
+	const struct ndlx_mem_params piece = { .size = 2 << 20 };
 	uint64_t left;
 	struct client cl;
 
-	ck_assert_int_eq(ndl_memory_alloc(chip[0], &piece, &left), 0);
+	ck_assert_int_eq(ndlx_memory_alloc(chip[0], &piece, &left), 0);
 	fill(0);
 	fill(1);
-	ck_assert_int_eq(ndl_memory_free(chip[0], left), 0);
+	ck_assert_int_eq(ndlx_memory_free(chip[0], left), 0);
 	weights_devices("1");
 	ck_assert_int_eq(load_fails(5), NRT_RESOURCE);
 	ck_assert_msg(strstr(nrtx_error_details(), "on any of 1 devices"), "%s",
@@ -347,17 +347,17 @@ END_TEST
 START_TEST(leaves_room)
 {
 	const unsigned int n = 300; /* 69 MiB */
-	const struct ndl_mem_params most = { .size = 88 << 20 }, room = { .size = 24 << 20 };
+	const struct ndlx_mem_params most = { .size = 88 << 20 }, room = { .size = 24 << 20 };
 	struct client cl;
 	uint64_t left;
 
-	ck_assert_int_eq(ndl_memory_alloc(chip[0], &most, &left), 0);
+	ck_assert_int_eq(ndlx_memory_alloc(chip[0], &most, &left), 0);
 	fill(0);
-	ck_assert_int_eq(ndl_memory_free(chip[0], left), 0);
+	ck_assert_int_eq(ndlx_memory_free(chip[0], left), 0);
 	load(&cl, n);
 	ck_assert_uint_ge(there(0), 16 << 20);
 	ck_assert_uint_ge(there(0) + there(1), n * BYTES);
-	ck_assert_int_eq(ndl_memory_alloc(chip[0], &room, &left), 0);
+	ck_assert_int_eq(ndlx_memory_alloc(chip[0], &room, &left), 0);
 	runs(&cl, n);
 	client_free(&cl);
 	lie(nowhere);
@@ -410,18 +410,18 @@ START_TEST(link_down)
 	weights_devices("2");
 	load(&cl, 4);
 	runs(&cl, 4);
-	ck_assert_int_eq(ndl_fault(1, "link-down=on"), 0);
+	ck_assert_int_eq(ndlx_fault(1, "link-down=on"), 0);
 	for (int times = 0; times < 2; times++) {
 		ck_assert_int_eq(client_run(&cl), NRT_EXEC_HW_ERR_DMA_ABORT);
 		ck_assert_msg(strstr(nrtx_error_details(), "DMA abort"), "%s",
 			      nrtx_error_details());
 		runs(&alone, 1);
 	}
-	ck_assert_int_eq(ndl_fault(1, "link-down=off"), 0);
+	ck_assert_int_eq(ndlx_fault(1, "link-down=off"), 0);
 	runs(&cl, 4);
 	/* its cores are not what the model needs of it */
-	ck_assert_int_eq(ndl_reset_ncs(chip[1], NEURON_NC_MAP_DEVICE, &request), 0);
-	ck_assert_int_eq(ndl_ready_ncs(chip[1], request, &result), 0);
+	ck_assert_int_eq(ndlx_reset_ncs(chip[1], NEURON_NC_MAP_DEVICE, &request), 0);
+	ck_assert_int_eq(ndlx_ready_ncs(chip[1], request, &result), 0);
 	ck_assert_int_eq(result, 0);
 	runs(&cl, 4);
 	client_free(&cl);
@@ -432,9 +432,9 @@ START_TEST(link_down)
 		runs(&cl, 16);
 		ck_assert_int_eq(pthread_create(&thread, NULL, fail_once, &cl), 0);
 		usleep(7000 + 1300 * (useconds_t)times);
-		ck_assert_int_eq(ndl_fault(3, "link-down=on"), 0);
+		ck_assert_int_eq(ndlx_fault(3, "link-down=on"), 0);
 		ck_assert_int_eq(pthread_join(thread, NULL), 0);
-		ck_assert_int_eq(ndl_fault(3, "link-down=off"), 0);
+		ck_assert_int_eq(ndlx_fault(3, "link-down=off"), 0);
 	}
 	runs(&cl, 16);
 	client_free(&cl);

@@ -10,16 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../check_main.h"
 #include "ncc.h"
 #include "ncc_program.h"
 #include "nrt/nrt_experimental.h"
-#include "nrtx.h"
+#include "nrt/nrtx.h"
 
 #define RANKS 4
 #define N 12 /* elements of an argument */
-
 static const char *machine, *target_name;
 static uint32_t cores[RANKS];
 
@@ -88,7 +88,7 @@ static void *compile(const char *text, size_t *size)
 	return neff;
 }
 
-/* What one thread does for its rank */
+/* A rank, which a thread of its own loads and executes */
 struct rank {
 	uint32_t number;
 	struct nrtx_load_params params;
@@ -103,6 +103,7 @@ struct rank {
 	unsigned int repeat;
 	bool gives_up;
 	pthread_t thread;
+	_Atomic pid_t tid;
 };
 
 static void keep_details(struct rank *r)
@@ -123,6 +124,7 @@ static void *run_one(void *arg)
 {
 	struct rank *r = arg;
 
+	r->tid = gettid();
 	r->status = NRT_SUCCESS;
 	for (unsigned int i = 0; i < (r->repeat ? r->repeat : 1) && !r->status; i++)
 		r->status = r->gives_up ? nrtx_execute_failed(r->model)
@@ -169,12 +171,28 @@ static nrt_tensor_t *add(struct rank *r, nrt_tensor_set_t *set, const char *name
 	return *t;
 }
 
+/* Leaves no zeros in the memory that a program gets next. */
+static void soil(uint32_t core)
+{
+	static uint8_t bytes[1 << 20];
+	nrt_tensor_t *t;
+
+	memset(bytes, 0xa5, sizeof(bytes));
+	ck_assert_int_eq(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)core, sizeof(bytes),
+					     "soil", &t),
+			 NRT_SUCCESS);
+	ck_assert_int_eq(nrt_tensor_write(t, bytes, 0, sizeof(bytes)), NRT_SUCCESS);
+	nrt_tensor_free(&t);
+}
+
 static void load_all(struct rank *r, const char *text, uint32_t timeout_ms)
 {
 	size_t size;
 	void *neff = compile(text, &size);
 
 	prepare(r, neff, size, timeout_ms);
+	for (unsigned int i = 0; i < RANKS; i++)
+		soil(cores[i]);
 	at_once(r, RANKS, load_one);
 	for (unsigned int i = 0; i < RANKS; i++)
 		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
@@ -677,16 +695,35 @@ START_TEST(failed_before)
 }
 END_TEST
 
+static bool sleeps(pid_t tid)
+{
+	char path[64], line[256], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	file = fopen(path, "r");
+	if (file && fgets(line, sizeof(line), file) && strrchr(line, ')'))
+		state = strrchr(line, ')')[2];
+	if (file)
+		fclose(file);
+	return state == 'S';
+}
+
+/* A rank that waits for the others learns that one of them goes, and so does one that comes then. */
 START_TEST(unloaded)
 {
 	struct rank r[RANKS];
 
-	load_all(r, every, 0);
+	load_all(r, every, 20000);
 	every_tensors(r);
+	ck_assert_int_eq(pthread_create(&r[0].thread, NULL, run_one, &r[0]), 0);
+	while (!r[0].tid || !sleeps(r[0].tid))
+		sched_yield();
 	nrt_unload(r[1].model);
 	r[1].model = NULL;
+	pthread_join(r[0].thread, NULL);
+	run_one(&r[2]);
 	for (unsigned int i = 0; i < RANKS; i += 2) {
-		run_one(&r[i]);
 		ck_assert_int_eq(r[i].status, NRT_FAILURE);
 		ck_assert_msg(strstr(r[i].details, "rank 1 of 4 was unloaded"), "%s", r[i].details);
 	}

@@ -11,29 +11,31 @@
 #include <string.h>
 
 #include "../check_main.h"
-#include "ndl.h"
+#include "ndlx.h"
 #include "neuron/hw/ext.h"
+#include "neuron/hw/inferentia.h"
 #include "nrt_client.h"
 #include "testmodel.h"
+#include "neuron/hw/inferentia.h"
 
 #define COLS 16
 #define N (128 * COLS)
 #define PROGRAMS 400
 #define EVENT 9
 
-static ndl_device_t *chip;
+static ndlx_device_t *chip;
 static uint32_t raised[5]; /* how often the program raises each semaphore */
 
 static void setup(void)
 {
 	ck_assert_int_eq(nrtx_machine_set("emu:inf1.xlarge"), NRT_SUCCESS);
 	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
-	ck_assert_int_eq(ndl_open_device(0, NULL, &chip), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &chip), 0);
 }
 
 static void teardown(void)
 {
-	ndl_close_device(chip);
+	ndlx_close_device(chip);
 	nrt_close();
 }
 
@@ -157,10 +159,10 @@ static void check_rest(unsigned int program)
 	uint32_t value;
 
 	for (uint32_t s = 0; s < NEURON_V1_SEMAPHORES; s++) {
-		ck_assert_int_eq(ndl_nc_semaphore_read(chip, 0, s, &value), 0);
+		ck_assert_int_eq(ndlx_nc_semaphore_read(chip, 0, s, &value), 0);
 		ck_assert_msg(!value, "program %u: semaphore %u is %u", program, s, value);
 	}
-	ck_assert_int_eq(ndl_nc_event_get(chip, 0, EVENT, &value), 0);
+	ck_assert_int_eq(ndlx_nc_event_get(chip, 0, EVENT, &value), 0);
 	ck_assert_msg(!value, "program %u: the event is set", program);
 }
 
@@ -227,12 +229,12 @@ START_TEST(memory_waits_for_rest)
 	testmodel_free(&t);
 	client_load_on(&hang, neff, size, &params, NRT_TENSOR_PLACEMENT_VIRTUAL);
 	held = device_memory();
-	ck_assert_int_eq(ndl_fault(0, "reset-hang=always"), 0);
+	ck_assert_int_eq(ndlx_fault(0, "reset-hang=always"), 0);
 	ck_assert_int_eq(client_run(&hang), NRT_TIMEOUT);
 	client_free(&hang);
 	ck_assert_uint_eq(device_memory(), held);
 	ck_assert_int_eq(client_run(&add), NRT_EXEC_UNIT_UNRECOVERABLE);
-	ck_assert_int_eq(ndl_fault(0, "reset-hang=off"), 0);
+	ck_assert_int_eq(ndlx_fault(0, "reset-hang=off"), 0);
 	ck_assert_int_eq(nrtx_reset_cores(0, 1), NRT_SUCCESS);
 	ck_assert_uint_lt(device_memory(), held);
 	run_add(&add);
@@ -255,8 +257,8 @@ static struct rings *rings(void)
 	for (unsigned int i = 0; i < n; i++) {
 		struct neuron_dma_queue_state tx, rx;
 
-		ck_assert_int_eq(ndl_dma_queue_get_state(chip, i / NEURON_DMA_QUEUES_PER_ENG,
-							 i % NEURON_DMA_QUEUES_PER_ENG, &tx, &rx),
+		ck_assert_int_eq(ndlx_dma_queue_get_state(chip, i / NEURON_DMA_QUEUES_PER_ENG,
+							  i % NEURON_DMA_QUEUES_PER_ENG, &tx, &rx),
 				 0);
 		r[i] = (struct rings){ tx.base_addr, rx.base_addr };
 	}

@@ -14,8 +14,7 @@
 #include <string.h>
 
 #include "../check_main.h"
-#include "ndl.h"
-#include "neuron/hw/inferentia.h"
+#include "ndlx.h"
 #include "nrt_client.h"
 #include "testmodel.h"
 
@@ -68,7 +67,7 @@ static void aborts(struct client *cl, const char *who)
 
 static void fault(int chip, const char *what)
 {
-	ck_assert_int_eq(ndl_fault(chip, what), 0);
+	ck_assert_int_eq(ndlx_fault(chip, what), 0);
 }
 
 /* The copies out of each chip's DRAM in one execution */
