@@ -12,14 +12,11 @@
 #include "jobs.h"
 #include "machine/report.h"
 #include "neuron/hw/gen.h"
-#include "onnx/import.h"
 #include "passes/cores.h"
 #include "passes/loops.h"
 #include "passes/passes.h"
 #include "passes/pipeline.h"
-#include "proto/format.h"
 #include "read.h"
-#include "stablehlo/stablehlo.h"
 #include "write.h"
 
 static void say(const struct ncc_options *opt, const char *fmt, ...)
@@ -166,7 +163,8 @@ static int schedule(struct program *p, const struct ncc_options *opt, struct ncc
 
 	phase(opt, "scheduling");
 	ncc_spread_queues(&p->g.prog);
-	rc = ncc_wanted(opt, err) ?: ncc_schedule(&p->g.prog, stream, err);
+	rc = ncc_wanted(opt, err) ?: ncc_check_descs(&p->g.prog, err);
+	rc = rc ?: ncc_schedule(&p->g.prog, stream, err);
 	if (!rc)
 		say_streams(opt, &p->g.prog, stream);
 	if (!rc && opt->compress_constants && p->g.prog.target->core >= 2)
@@ -431,31 +429,6 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 	return rc;
 }
 
-/* A file that is none of its framework is named, if its format is known */
-static int import(const void *model, size_t size, const struct ncc_options *opt,
-		  struct ncc_module **m, struct ncc_error *err)
-{
-	static const char *const expected[] = {
-		[NCC_XLA] = "an HLO module", [NCC_ONNX] = "an ONNX model", [NCC_IR] = "the tensor IR"
-	};
-	const char *found;
-	int rc;
-
-	if (opt->ninputs && opt->framework != NCC_ONNX)
-		return ncc_fail(err, -EINVAL,
-				"input '%.100s': a shape or a value can be given for an input of "
-				"an "
-				"ONNX model; %s has its own",
-				opt->input[0].name, expected[opt->framework]);
-	rc = opt->framework == NCC_IR	  ? ncc_import_ir(model, size, m, err)
-	     : opt->framework == NCC_ONNX ? ncc_import_onnx(model, size, opt, m, err)
-					  : ncc_import_xla(model, size, opt, m, err);
-	if (opt->framework == NCC_XLA && stablehlo_is(model, size))
-		return rc;
-	found = rc == -EINVAL ? ncc_format(model, size, opt->framework) : NULL;
-	return found ? ncc_fail(err, rc, "not %s but %s", expected[opt->framework], found) : rc;
-}
-
 static bool has_cast_type(const struct ncc_options *opt)
 {
 	switch (opt->auto_cast_type) {
@@ -471,18 +444,39 @@ static bool has_cast_type(const struct ncc_options *opt)
 	}
 }
 
-/* Reads a model and compiles it */
-static int read_and_compile(const void *model, size_t size, const struct ncc_options *opt,
-			    struct ncc_output *o, struct ncc_error *err)
+/*
+ * How many rows indices choose at once: any number, and if a core's queues have no room for so many
+ * pieces, fewer in each iteration of a loop.
+ */
+static const int64_t most_rows[] = { 0, 1 << 17, 1 << 13 };
+#define MOST_ROWS_LAST (sizeof(most_rows) / sizeof(most_rows[0]) - 1)
+
+/* Is there something by many indices, which takes fewer pieces if it is read again? */
+static bool chooses_many(const struct ncc_module *m)
+{
+	for (const struct ncc_op *op = m->first; op; op = op->next)
+		if (op->kind >= NCC_GATHER && op->kind <= NCC_COMBINE &&
+		    ncc_elems(&op->in[1]->shape) > most_rows[MOST_ROWS_LAST])
+			return true;
+	return false;
+}
+
+/*
+ * Reads a model and compiles it. -E2BIG: it moves too many pieces at once; again says whether it
+ * may be read again
+ */
+static int read_and_compile_with(const void *model, size_t size, const struct ncc_options *opt,
+				 struct ncc_output *o, bool *again, struct ncc_error *err)
 {
 	struct ncc_module *m;
 	int rc;
 
 	phase(opt, "reading");
-	rc = import(model, size, opt, &m, err);
+	rc = ncc_import(model, size, opt, &m, err);
 	if (rc)
 		return rc;
-	if (opt->model_read)
+	*again = *again && chooses_many(m);
+	if (opt->model_read && !*again)
 		opt->model_read(opt->opaque);
 	o->nread = m->nops;
 	say(opt, "read module '%.100s': %u operations, %u parameters, %u results", m->name, m->nops,
@@ -490,6 +484,26 @@ static int read_and_compile(const void *model, size_t size, const struct ncc_opt
 	rc = compile(m, opt, o, err);
 	ncc_module_free(m);
 	return rc;
+}
+
+static int read_and_compile(const void *model, size_t size, const struct ncc_options *opt,
+			    struct ncc_output *o, struct ncc_error *err)
+{
+	const struct ncc_output before = *o;
+	struct ncc_options some = *opt;
+	bool again = true;
+	int rc = -E2BIG;
+
+	for (unsigned int i = 0; rc == -E2BIG && again; i++) {
+		if (i)
+			say(opt, "too many pieces: at most %lld rows that indices choose at once",
+			    (long long)most_rows[i]);
+		*o = before;
+		some.most_rows = opt->most_rows ? opt->most_rows : most_rows[i];
+		again = !opt->most_rows && i < MOST_ROWS_LAST;
+		rc = read_and_compile_with(model, size, &some, o, &again, err);
+	}
+	return rc == -E2BIG ? -EFBIG : rc;
 }
 
 /* The time of the program with the products of s->dense dense, all for which it has a bit; *s says

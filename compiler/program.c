@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "hlo/import.h"
+#include "onnx/import.h"
+#include "proto/format.h"
 #include "read.h"
 #include "stablehlo/stablehlo.h"
 
@@ -28,6 +30,31 @@ int ncc_import_xla(const void *buf, size_t size, const struct ncc_options *opt,
 	rc = rc ? rc : hlo_import_file(&f, opt, m, err);
 	hlo_file_free(&f);
 	return rc;
+}
+
+/* A file that is none of its framework is named, if its format is known */
+int ncc_import(const void *model, size_t size, const struct ncc_options *opt, struct ncc_module **m,
+	       struct ncc_error *err)
+{
+	static const char *const expected[] = {
+		[NCC_XLA] = "an HLO module", [NCC_ONNX] = "an ONNX model", [NCC_IR] = "the tensor IR"
+	};
+	const char *found;
+	int rc;
+
+	if (opt->ninputs && opt->framework != NCC_ONNX)
+		return ncc_fail(err, -EINVAL,
+				"input '%.100s': a shape or a value can be given for an input of "
+				"an "
+				"ONNX model; %s has its own",
+				opt->input[0].name, expected[opt->framework]);
+	rc = opt->framework == NCC_IR	  ? ncc_import_ir(model, size, m, err)
+	     : opt->framework == NCC_ONNX ? ncc_import_onnx(model, size, opt, m, err)
+					  : ncc_import_xla(model, size, opt, m, err);
+	if (opt->framework == NCC_XLA && stablehlo_is(model, size))
+		return rc;
+	found = rc == -EINVAL ? ncc_format(model, size, opt->framework) : NULL;
+	return found ? ncc_fail(err, rc, "not %s but %s", expected[opt->framework], found) : rc;
 }
 
 int ncc_program_read(const void *model, size_t size, struct ncc_program **p, struct ncc_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to the compiler: a model of NCC_XLA, in any of its formats, as a module of HLO */
+/* Private to the compiler: models in any of their formats, read */
 #ifndef NCC_READ_H
 #define NCC_READ_H
 
@@ -10,5 +10,8 @@ int ncc_read_xla(const void *buf, size_t size, struct hlo_file *f, struct ncc_er
 /* The same, imported: see ncc_import_hlo_opt */
 int ncc_import_xla(const void *buf, size_t size, const struct ncc_options *opt,
 		   struct ncc_module **m, struct ncc_error *err);
+/* A model of any framework, imported */
+int ncc_import(const void *model, size_t size, const struct ncc_options *opt, struct ncc_module **m,
+	       struct ncc_error *err);
 
 #endif

@@ -24,7 +24,7 @@ static int check_or_write(void *arg, unsigned int write, const struct ncc_option
 		return ncc_check_model(e->model, err);
 	rc = neff_write(e->model, e->out, e->size, &ne);
 	if (rc == -EINVAL)
-		rc = ncc_fail(err, -EFBIG, "too large: no loader would take the file: %.200s",
+		rc = ncc_fail(err, -E2BIG, "too large: no loader would take the file: %.200s",
 			      ne.text);
 	else if (rc)
 		ncc_fail(err, rc, "cannot write the NEFF: %.200s", ne.text);

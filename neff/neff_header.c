@@ -123,19 +123,22 @@ static int digest_update(EVP_MD_CTX *md, const struct neff_source *source, size_
 	return ret;
 }
 
+/*
+ * By functions that BoringSSL has as well: a process may have its names too, exported by another
+ * library (TensorFlow's), and then all of these are found there.
+ */
 int neff_digest(uint64_t pkg_version, const struct neff_source *source, size_t at, size_t end,
 		uint8_t hash[NEFF_HASH_SIZE])
 {
-	EVP_MD *kind = EVP_MD_fetch(NULL, pkg_version == 1 ? "SHA256" : "MD5", NULL);
+	const EVP_MD *kind = pkg_version == 1 ? EVP_sha256() : EVP_md5();
 	EVP_MD_CTX *md = EVP_MD_CTX_new();
 	int ret = -EINVAL;
 
 	memset(hash, 0, NEFF_HASH_SIZE);
-	if (kind && md && EVP_DigestInit_ex2(md, kind, NULL) == 1)
+	if (kind && md && EVP_DigestInit_ex(md, kind, NULL) == 1)
 		ret = digest_update(md, source, at, end);
 	if (!ret && EVP_DigestFinal_ex(md, hash, NULL) != 1)
 		ret = -EINVAL;
 	EVP_MD_CTX_free(md);
-	EVP_MD_free(kind);
 	return ret;
 }

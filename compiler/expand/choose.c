@@ -3,6 +3,8 @@
  * Rows of tables chosen by an index: by DMA (index.c) or from lines (lines.c), whichever takes less
  * time. Called by gather.c, updates.c and the front ends.
  */
+#include <errno.h>
+
 #include "expand.h"
 #include "lines.h"
 
@@ -11,6 +13,7 @@
 /* A choice of m rows of each of `shared` tables */
 struct choice {
 	int64_t shared, rows, columns, m, size;
+	double fetched; /* how often a row is fetched by DMA, of a module that bounds that; 1 */
 	bool same; /* the rows of all tables are the same */
 	bool constant; /* so is the table: it is laid out for its reader */
 };
@@ -43,7 +46,7 @@ static double time_of_lines(const struct choice *c)
 
 static double time_of_rows(const struct choice *c)
 {
-	return LINES_OPERATION + (double)c->shared * (double)c->m *
+	return LINES_OPERATION + (double)c->shared * (double)c->m * c->fetched *
 					 (LINES_ROW + LINES_BYTE * (double)(c->columns * c->size));
 }
 
@@ -121,12 +124,17 @@ struct ncc_op *expand_choose_rows(struct ncc_build *bl, struct ncc_op *x, struct
 			     .size = ncc_dtype_size(x->shape.dtype),
 			     .same = row->shape.dim[0] == 1,
 			     .constant = is_constant(x) };
+	c.fetched =
+		bl->m->most_rows ? (double)expand_table_parts(x, c.shared * c.rows, c.columns) : 1;
 	rows = expand_has_rows(x, c.shared, c.rows, c.columns);
 	if (rows && time_of_rows(&c) < time_of_lines(&c))
 		return choose_by_dma(bl, &c, x, row);
-	if (lines_parts(c.rows * (c.same || c.columns == 1 ? 1 : c.shared)) > MOST_PARTS)
-		return rows ? choose_by_dma(bl, &c, x, row) : NULL;
-	return choose_lines(bl, &c, x, row);
+	if (lines_parts(c.rows * (c.same || c.columns == 1 ? 1 : c.shared)) <= MOST_PARTS)
+		return choose_lines(bl, &c, x, row);
+	if (rows || expand_has_long_table(x, c.shared, c.rows, c.columns))
+		return choose_by_dma(bl, &c, x, row);
+	build_fail(bl, -EFBIG, "too large: %lld rows to choose from", (long long)c.rows);
+	return NULL;
 }
 
 static int64_t product_of(const struct ncc_shape *s, unsigned int first, unsigned int last)

@@ -5,12 +5,13 @@
  */
 #include <string.h>
 
-#include "expand.h"
 #include "neuron/hw/ext.h"
+#include "portions.h"
 
 #define SHORT_ROW 64 /* bytes: of shorter ones, descriptors are most of the cost */
 #define FEWEST_LANES 64 /* partitions that work on rows which came together */
 #define MOST_TABLES 16 /* a longer table is cut into at most so many */
+#define LONG_ROW 65536 /* bytes: the most that is fetched at a time, of tables longer than that */
 
 struct ncc_op *expand_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64_t most)
 {
@@ -32,7 +33,7 @@ struct ncc_op *expand_range(struct ncc_build *bl, struct ncc_op *start, int64_t 
 }
 
 /* The number of short rows fetched as one, so that a table has fewer of them: a power of 2 */
-static int64_t rows_together(const struct ncc_op *x, int64_t rows, int64_t columns)
+static int64_t short_rows(const struct ncc_op *x, int64_t rows, int64_t columns)
 {
 	int64_t n = 1;
 
@@ -42,10 +43,34 @@ static int64_t rows_together(const struct ncc_op *x, int64_t rows, int64_t colum
 	return n;
 }
 
+/* The same for a table of any length, if its rows allow it */
+static int64_t rows_together(const struct ncc_op *x, int64_t rows, int64_t columns)
+{
+	int64_t n = short_rows(x, rows, columns);
+
+	while (rows > n * MOST_TABLES * NCC_MAX_TABLE &&
+	       2 * n * columns * ncc_dtype_size(x->shape.dtype) <= LONG_ROW)
+		n *= 2;
+	return n;
+}
+
 bool expand_has_rows(const struct ncc_op *x, int64_t shared, int64_t rows, int64_t columns)
+{
+	return shared * rows <= MOST_TABLES * NCC_MAX_TABLE * short_rows(x, shared * rows, columns);
+}
+
+bool expand_has_long_table(const struct ncc_op *x, int64_t shared, int64_t rows, int64_t columns)
 {
 	return shared * rows <=
 	       MOST_TABLES * NCC_MAX_TABLE * rows_together(x, shared * rows, columns);
+}
+
+int64_t expand_table_parts(const struct ncc_op *x, int64_t rows, int64_t columns)
+{
+	const int64_t together = rows_together(x, rows, columns);
+	const int64_t n = (rows + together - 1) / together;
+
+	return (n + NCC_MAX_TABLE - 1) / NCC_MAX_TABLE;
 }
 
 /*
@@ -160,6 +185,16 @@ static struct ncc_op *rows_of_groups(struct ncc_build *bl, struct ncc_op *idx, s
 	return build_slice(bl, build_reshape(bl, r, &each), 0, 0, n);
 }
 
+/* Rows of a matrix by a vector of indices */
+static struct ncc_op *rows_of_table(struct ncc_build *bl, struct ncc_op *idx, struct ncc_op *x)
+{
+	int64_t together = x ? rows_together(x, x->shape.dim[0], x->shape.dim[1]) : 1;
+
+	if (!idx || !x)
+		return NULL;
+	return together > 1 ? rows_of_groups(bl, idx, x, together) : rows_of_parts(bl, idx, x);
+}
+
 /* Each shared table follows the one before. */
 static struct ncc_op *in_its_table(struct ncc_build *bl, struct ncc_op *idx, int64_t shared,
 				   int64_t rows)
@@ -176,7 +211,7 @@ struct ncc_op *expand_rows(struct ncc_build *bl, struct ncc_op *idx, struct ncc_
 			   int64_t shared, int64_t rows)
 {
 	struct ncc_shape table = { .ndim = 2 }, flat = { .ndim = 1 };
-	int64_t together;
+	int64_t each;
 
 	if (!idx || !x)
 		return NULL;
@@ -191,8 +226,9 @@ struct ncc_op *expand_rows(struct ncc_build *bl, struct ncc_op *idx, struct ncc_
 	idx = build_reshape(bl, idx, &flat);
 	if (!x || !idx)
 		return NULL;
-	together = rows_together(x, table.dim[0], table.dim[1]);
-	return together > 1 ? rows_of_groups(bl, idx, x, together) : rows_of_parts(bl, idx, x);
+	each = portions_each(bl, flat.dim[0], expand_table_parts(x, table.dim[0], table.dim[1]));
+	return each < flat.dim[0] ? portions_take(bl, idx, x, each, rows_of_table)
+				  : rows_of_table(bl, idx, x);
 }
 
 struct ncc_op *expand_place(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *v,

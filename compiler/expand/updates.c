@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lines.h"
+#include "portions.h"
 
 #define MOST 2048 /* updates that are combined one after the other */
 #define MOST_TABLES 64 /* more rows are not moved */
@@ -72,11 +73,39 @@ static struct ncc_op *move_part(const struct scatter *s, struct ncc_op *x, struc
 	return x && row ? build_node(s->bl, NCC_SCATTER, &x->shape, x, row, u) : NULL;
 }
 
+static struct ncc_op *move_rows(const struct scatter *s, struct ncc_op *u);
+
+/* In how many tables the rows lie, each of which takes every update */
+static int64_t tables(const struct scatter *s)
+{
+	return (s->x[0]->shape.dim[0] * rows_of(s) + TABLE - 1) / TABLE;
+}
+
+/* x, of all matrices, with its rows replaced by some of the updates */
+static struct ncc_op *move_portion(const void *opaque, struct ncc_op *x, struct ncc_op *row,
+				   struct ncc_op *u)
+{
+	const struct scatter *all = opaque;
+	struct ncc_shape table = { .ndim = 3, .dim = { 1, 0, columns_of(all) } };
+	struct ncc_shape flat = { .ndim = 2, .dim = { 1 } };
+	struct scatter s = *all;
+
+	if (!x || !row)
+		return NULL;
+	table.dim[1] = x->shape.dim[0];
+	flat.dim[1] = s.slices = row->shape.dim[0];
+	s.x[0] = build_reshape(s.bl, x, &table);
+	s.row = build_reshape(s.bl, row, &flat);
+	if (!s.x[0] || !s.row)
+		return NULL;
+	return build_reshape(s.bl, move_rows(&s, u), &x->shape);
+}
+
 /* x with its rows replaced by u, of the updates' shape, in order */
 static struct ncc_op *move_rows(const struct scatter *s, struct ncc_op *u)
 {
 	struct ncc_shape flat = { .ndim = 2, .dim = { 0, columns_of(s) } };
-	int64_t all = s->x[0]->shape.dim[0] * rows_of(s), n = 0;
+	int64_t all = s->x[0]->shape.dim[0] * rows_of(s), n = 0, each;
 	struct ncc_op *x, *part[MOST_TABLES];
 
 	flat.dim[0] = all;
@@ -85,6 +114,12 @@ static struct ncc_op *move_rows(const struct scatter *s, struct ncc_op *u)
 	u = build_reshape(s->bl, u, &flat);
 	if (!x || !u)
 		return NULL;
+	each = portions_each(s->bl, flat.dim[0], tables(s));
+	if (each < flat.dim[0]) {
+		const struct portions_updates p = { x, targets(s, 0, all), u, all, move_portion, s };
+
+		return build_reshape(s->bl, portions_update(s->bl, &p, each), &s->x[0]->shape);
+	}
 	for (int64_t lo = 0; lo < all; lo += TABLE) {
 		part[n] = move_part(s, x, u, lo, all - lo < TABLE ? all - lo : TABLE);
 		if (!part[n++])
@@ -175,6 +210,7 @@ static double time_of_rows(const struct scatter *s)
 	double rows = (double)s->x[0]->shape.dim[0] * (double)s->slices;
 	double bytes = (double)columns_of(s) * ncc_dtype_size(s->x[0]->shape.dtype);
 
+	rows *= s->bl->m->most_rows ? (double)tables(s) : 1;
 	return LINES_OPERATION + rows * (LINES_ROW + LINES_BYTE * bytes) +
 	       2 * LINES_COPY * (double)ncc_elems(&s->x[0]->shape);
 }
@@ -233,13 +269,65 @@ static struct ncc_op *narrow(const struct scatter *s, struct ncc_op *r, const st
 	return build_cast(s->bl, r, to->dtype);
 }
 
+/* In lines, or, if a loop does not take longer, as rows that are moved */
+static struct ncc_op *at_once(const struct scatter *s)
+{
+	const bool replaces = s->c->by == NCC_COMBINE_SECOND;
+	const double lines = time_of_lines(s), rows = replaces ? time_of_rows(s) : time_of_some(s);
+
+	if (!can_move(s) || (rows >= lines && has_lines(s)))
+		return in_lines(s);
+	return replaces ? move_rows(s, s->u[0]) : in_rows(s);
+}
+
+/* One matrix combined with a portion of the updates, none of which has the number behind the last */
+static struct ncc_op *combine_portion(const void *opaque, struct ncc_op *x, struct ncc_op *row,
+				      struct ncc_op *u)
+{
+	struct scatter s = *(const struct scatter *)opaque;
+	struct ncc_shape flat = { .ndim = 2, .dim = { 1 } };
+	struct ncc_shape table = { .ndim = 3, .dim = { 1, 0, columns_of(&s) } };
+	struct ncc_op *none;
+
+	if (!x || !row || !u)
+		return NULL;
+	table.dim[1] = x->shape.dim[0];
+	s.x[0] = build_reshape(s.bl, x, &table);
+	flat.dim[1] = table.dim[1] = s.slices = row->shape.dim[0];
+	s.u[0] = build_reshape(s.bl, u, &table);
+	none = build_compare(s.bl, NCC_GE, row,
+			     build_splat(s.bl, &row->shape, (double)x->shape.dim[0]));
+	row = build_select(s.bl, none, build_splat(s.bl, &row->shape, -1), row);
+	s.row = build_reshape(s.bl, row, &flat);
+	s.place = NULL;
+	if (!s.x[0] || !s.u[0] || !s.row)
+		return NULL;
+	return build_reshape(s.bl, at_once(&s), &x->shape);
+}
+
+/* All updates; those of a module that bounds them portion by portion, in one matrix */
+static struct ncc_op *in_portions(const struct scatter *s)
+{
+	const int64_t shared = s->x[0]->shape.dim[0], all = shared * rows_of(s);
+	const int64_t n = shared * s->slices, each = portions_each(s->bl, n, 1);
+	struct ncc_shape flat = { .ndim = 2, .dim = { all, columns_of(s) } };
+	struct portions_updates p = { .none = all, .apply = combine_portion, .opaque = s };
+
+	if (each >= n)
+		return at_once(s);
+	p.x = build_reshape(s->bl, s->x[0], &flat);
+	flat.dim[0] = n;
+	p.u = build_reshape(s->bl, s->u[0], &flat);
+	p.row = targets(s, 0, all);
+	return build_reshape(s->bl, portions_update(s->bl, &p, each), &s->x[0]->shape);
+}
+
 /* Combines with all updates at once; NULL as *out: that is not possible */
 static int all_at_once(const struct scatter *given, struct ncc_op **out)
 {
 	struct ncc_combine c = *given->c;
 	struct scatter s = *given;
 	bool replaces = c.by == NCC_COMBINE_SECOND;
-	double lines, rows;
 
 	*out = NULL;
 	if (!widen(&s, &c))
@@ -248,12 +336,7 @@ static int all_at_once(const struct scatter *given, struct ncc_op **out)
 		return -ENOMEM;
 	if (!has_lines(&s) && !(replaces && can_move(&s)))
 		return 0;
-	lines = time_of_lines(&s);
-	rows = replaces ? time_of_rows(&s) : time_of_some(&s);
-	if (can_move(&s) && (rows < lines || !has_lines(&s)))
-		*out = replaces ? move_rows(&s, s.u[0]) : in_rows(&s);
-	else
-		*out = in_lines(&s);
+	*out = in_portions(&s);
 	*out = narrow(&s, *out, &given->x[0]->shape);
 	return *out ? 0 : -ENOMEM;
 }

@@ -445,6 +445,7 @@ int hlo_import_file(const struct hlo_file *f, const struct ncc_options *opt,
 	imp.m = ncc_module_new(name && *name ? name : "module");
 	if (imp.m) {
 		imp.m->hardware_rng = opt->hardware_rng;
+		imp.m->most_rows = opt->most_rows;
 		imp.m->partitions = f->partitions;
 		imp.m->ranks = f->replicas <= NCC_MAX_RANKS && f->partitions <= NCC_MAX_RANKS
 				       ? f->replicas * f->partitions

@@ -90,6 +90,8 @@ struct ncc_options {
 	 */
 	enum ncc_sparsity structured_sparsity;
 	struct ncc_sparse *sparse; /* ncc_compile's own: NULL */
+	int64_t most_rows; /* that indices choose at once, by DMA; more are chosen by a loop. 0: as
+			      many as a core's queues have room for */
 	bool narrow_64bit; /* s64, u64 and f64 become s32, u32 and f32 */
 	/*
 	 * ONNX: the contents of a file beside the model, in which its tensors have their data.
@@ -116,7 +118,8 @@ struct ncc_options {
 	 * behind them: when it returns true, ncc_compile() ends with -ECANCELED. May be NULL
 	 */
 	bool (*cancelled)(void *opaque);
-	/* The model's bytes are not needed any more; may be NULL */
+	/* The model's bytes are not needed any more, if that is known before the end; may be NULL
+	 */
 	void (*model_read)(void *opaque);
 	void *opaque;
 	/*

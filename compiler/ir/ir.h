@@ -313,6 +313,9 @@ struct ncc_module {
 	unsigned int ranks, partitions;
 	unsigned int ntransfers, transfers_cap;
 	struct ncc_transfer *transfer;
+	/* that indices choose, at once in a loop's iteration: front ends make loops of more; 0: any
+	 */
+	int64_t most_rows;
 	bool hardware_rng; /* what front ends draw comes from the chip's generator */
 	struct ncc_mem *mem; /* ncc_alloc's blocks */
 	struct ncc_mem *data; /* ncc_alloc_data's */

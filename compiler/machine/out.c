@@ -83,28 +83,6 @@ static int make_dmas(const struct ncc_prog *p, struct neff_engine *sp, const boo
 	return 0;
 }
 
-/* Refuses copies in so many small pieces that no loader has room for their descriptors. */
-static int check_descs(const struct ncc_prog *p, struct ncc_error *err)
-{
-	struct ncc_descs d[NCC_QUEUES] = { { 0 } };
-	uint64_t all = 0;
-	int rc = 0;
-
-	if (ncc_few_descs(p))
-		return 0;
-	for (unsigned int i = 0; i < p->ndma && !rc; i++)
-		rc = ncc_count_descs(p->target, &p->dma[i], &d[p->dma[i].queue]);
-	for (unsigned int q = 0; q < NCC_QUEUES; q++)
-		all += d[q].tx + d[q].rx + NCC_ROW_DESCS * d[q].rows;
-	if (rc || all > NEFF_MAX_MODEL_DESCS)
-		return ncc_fail(err, -EFBIG,
-				"too large: what a core's program moves is in more than %u pieces "
-				"for a queue, or %u in all, each row that an index chooses being "
-				"%u",
-				NEFF_MAX_QUEUE_DESCS, NEFF_MAX_MODEL_DESCS, NCC_ROW_DESCS);
-	return 0;
-}
-
 static char *info_json(const struct ncc_output *o)
 {
 	char *s = NULL;
@@ -140,10 +118,8 @@ static int out_subgraph(const struct ncc_subgraph *from, unsigned int i, struct 
 {
 	const struct neuron_target *target = from->prog->target;
 	bool used[NCC_QUEUES] = { false };
-	int rc = check_descs(from->prog, err);
+	int rc = 0;
 
-	if (rc)
-		return rc;
 	if (asprintf(&sg->name, "sg%02u", i) < 0)
 		sg->name = NULL;
 	sg->vars = from->prog->var;

@@ -149,6 +149,8 @@ int ncc_count_descs(const struct neuron_target *target, const struct neff_dma *d
 bool ncc_few_descs(const struct ncc_prog *p);
 /* Before ncc_schedule: DMAs for which the queue of data has no room go to another one. */
 void ncc_spread_queues(struct ncc_prog *p);
+/* -E2BIG: what it moves is in so many small pieces that no loader has room for their descriptors */
+int ncc_check_descs(const struct ncc_prog *p, struct ncc_error *err);
 
 /* sched.c: the streams, with waits and updates; every semaphore is 0 at the end and SP is last */
 struct ncc_stream {

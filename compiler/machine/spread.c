@@ -103,7 +103,7 @@ void ncc_spread_queues(struct ncc_prog *p)
 		if (n->proc < NCC_PROC_QUEUE(0) || n->proc >= NCC_PROC_QUEUE(NCC_QUEUES))
 			continue;
 		q = p->dma[n->dma].queue;
-		(void)ncc_count_descs(p->target, &p->dma[n->dma], &more); /* out.c refuses */
+		(void)ncc_count_descs(p->target, &p->dma[n->dma], &more); /* refused below */
 		more.tx++; /* a semaphore's */
 		more.rx++;
 		for (unsigned int k = 0; q == NCC_Q_DATA && k < 2 && !has_room(&d[q], &more); k++)
@@ -113,4 +113,25 @@ void ncc_spread_queues(struct ncc_prog *p)
 		p->dma[n->dma].queue = q;
 		n->proc = (uint8_t)NCC_PROC_QUEUE(q);
 	}
+}
+
+int ncc_check_descs(const struct ncc_prog *p, struct ncc_error *err)
+{
+	struct ncc_descs d[NCC_QUEUES] = { { 0 } };
+	uint64_t all = 0;
+	int rc = 0;
+
+	if (ncc_few_descs(p))
+		return 0;
+	for (unsigned int i = 0; i < p->ndma && !rc; i++)
+		rc = ncc_count_descs(p->target, &p->dma[i], &d[p->dma[i].queue]);
+	for (unsigned int q = 0; q < NCC_QUEUES; q++)
+		all += d[q].tx + d[q].rx + NCC_ROW_DESCS * d[q].rows;
+	if (rc || all > NEFF_MAX_MODEL_DESCS)
+		return ncc_fail(err, -E2BIG,
+				"too large: what a core's program moves is in more than %u pieces "
+				"for a queue, or %u in all, each row that an index chooses being "
+				"%u",
+				NEFF_MAX_QUEUE_DESCS, NEFF_MAX_MODEL_DESCS, NCC_ROW_DESCS);
+	return 0;
 }

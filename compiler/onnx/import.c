@@ -306,8 +306,10 @@ int ncc_import_onnx(const void *buf, size_t size, const struct ncc_options *opt,
 	rc = find_opset(&imp);
 	if (!rc) {
 		imp.m = ncc_module_new(*proto->graph->name ? proto->graph->name : "model");
-		if (imp.m)
+		if (imp.m) {
 			imp.m->hardware_rng = opt->hardware_rng;
+			imp.m->most_rows = opt->most_rows;
+		}
 		rc = imp.m ? import_main(&imp, proto->graph, &scope) : ncc_no_memory(err);
 		onnx_scope_free(&scope);
 		rc = ncc_obstacles_report(&obstacles, opt, err) ?: rc;

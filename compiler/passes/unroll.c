@@ -263,6 +263,17 @@ static int add_copy(struct unroll *t)
 	return 0;
 }
 
+/* Rows that indices choose in a copy of the body */
+static int64_t rows_of(const struct unroll *t)
+{
+	int64_t n = 0;
+
+	for (unsigned int i = 0; i < t->n; i++)
+		if (t->now[i] && (t->now[i]->kind == NCC_GATHER || t->now[i]->kind == NCC_SCATTER))
+			n += ncc_elems(&t->now[i]->in[1]->shape);
+	return n;
+}
+
 /* The number of copies of the body in an iteration: if possible, so many that none is left over */
 static int64_t copies(const struct unroll *t, const struct count *c)
 {
@@ -274,6 +285,8 @@ static int64_t copies(const struct unroll *t, const struct count *c)
 		most = MOST_COPIES;
 	if (most > c->n)
 		most = c->n;
+	if (t->m->most_rows && rows_of(t) * most > t->m->most_rows)
+		most = t->m->most_rows / rows_of(t) > 1 ? t->m->most_rows / rows_of(t) : 1;
 	for (int64_t k = most; k > (c->guarded ? 1 : most / 2); k--)
 		if (c->n % k == 0)
 			return k;

@@ -24,6 +24,7 @@ import edges
 import lines
 import nothing
 import orders
+import portions
 import randoms
 import ranks
 import smalls
@@ -773,7 +774,7 @@ def chosen():
 
 
 def in_lines():
-    for family in (dynamics, edges, lines, nothing, orders, randoms, ranks, smalls, tight):
+    for family in (dynamics, edges, lines, nothing, orders, portions, randoms, ranks, smalls, tight):
         family.add(case)
         family.add_written(cases)
 

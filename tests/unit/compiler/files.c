@@ -32,6 +32,7 @@ void *read_data(const char *path, size_t *size)
 unsigned int compile_level;
 const struct neuron_target *compile_target;
 unsigned int compile_lnc;
+int64_t compile_most_rows;
 
 void *compile(const void *hlo, size_t size, enum ncc_cast cast, size_t *neff_size)
 {
@@ -39,6 +40,7 @@ void *compile(const void *hlo, size_t size, enum ncc_cast cast, size_t *neff_siz
 					 .narrow_64bit = true,
 					 .level = compile_level,
 					 .lnc = compile_lnc,
+					 .most_rows = compile_most_rows,
 					 .divide_from = 1,
 					 .target = compile_target };
 	struct ncc_error err;

@@ -12,6 +12,7 @@ void *read_data(const char *path, size_t *size); /* under tests/data; free() it 
 extern unsigned int compile_level; /* -O */
 extern const struct neuron_target *compile_target; /* NULL: inf1 */
 extern unsigned int compile_lnc; /* 2: for both cores of a logical one, whatever is worth it */
+extern int64_t compile_most_rows; /* that indices choose at once; 0: any number */
 
 /* Compiles the module to a NEFF in memory, with uuid zero; fails the test when that fails. */
 void *compile(const void *hlo, size_t size, enum ncc_cast cast, size_t *neff_size);
