@@ -183,8 +183,8 @@ struct ncc_op *expand_choose_rows(struct ncc_build *bl, struct ncc_op *x, struct
 /*
  * expand_has_rows: can rows of a table be fetched by DMA, for x as `shared` tables of rows x
  * columns? expand_has_long_table: is that possible, if slow? expand_table_parts: how often a row of
- * such a table is fetched. expand_rows does it: x is such a table in any shape, idx s32 within the rows, its first
- * dimension the shared one; the result is [idx's elements, columns].
+ * such a table is fetched. expand_rows does it: x is such a table in any shape, idx s32 within the
+ * rows, its first dimension the shared one; the result is [idx's elements, columns].
  */
 bool expand_has_rows(const struct ncc_op *x, int64_t shared, int64_t rows, int64_t columns);
 bool expand_has_long_table(const struct ncc_op *x, int64_t shared, int64_t rows, int64_t columns);
