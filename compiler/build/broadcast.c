@@ -31,6 +31,14 @@ struct ncc_op *build_splat(struct ncc_build *bl, const struct ncc_shape *s, doub
 	return build_spread(bl, s, build_scalar(bl, s, v), NULL);
 }
 
+struct ncc_op *build_range(struct ncc_build *bl, struct ncc_op *start, int64_t n)
+{
+	struct ncc_op *c = build_count(bl, n),
+		      *s = c ? build_spread(bl, &c->shape, start, NULL) : NULL;
+
+	return s && n > 1 ? build_node(bl, NCC_ADD, &c->shape, c, s, NULL) : s;
+}
+
 /*
  * Dimensions of 1 that become larger are removed first, since the IR's broadcast only adds
  * dimensions.

@@ -72,6 +72,8 @@ struct ncc_op *build_scalar(struct ncc_build *bl, const struct ncc_shape *like, 
 /* [n]: 0, 1, 2, ..., and the same of s32 */
 struct ncc_op *build_iota(struct ncc_build *bl, uint8_t dtype, int64_t n);
 struct ncc_op *build_count(struct ncc_build *bl, int64_t n);
+/* s32[n]: start, start + 1, ... (broadcast.c) */
+struct ncc_op *build_range(struct ncc_build *bl, struct ncc_op *start, int64_t n);
 
 /*
  * element.c: by one operation of the IR (NCC_CONVERT); expand_convert is what front ends mean by a

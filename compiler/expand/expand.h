@@ -173,8 +173,6 @@ struct ncc_op *expand_fft_to_real(struct ncc_build *bl, struct ncc_complex x, un
 /* index.c, choose.c: elements chosen by an index */
 /* idx as s32, clamped to 0 .. most */
 struct ncc_op *expand_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64_t most);
-/* s32[n]: start, start + 1, ... */
-struct ncc_op *expand_range(struct ncc_build *bl, struct ncc_op *start, int64_t n);
 /*
  * Rows of x[shared, rows, columns] by row, s32[1 or shared, m], in range and the same for all or
  * not: [shared, m, columns]

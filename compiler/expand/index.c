@@ -24,14 +24,6 @@ struct ncc_op *expand_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int6
 	return build_number(bl, NCC_MIN, build_number(bl, NCC_MAX, x, 0), (double)most);
 }
 
-struct ncc_op *expand_range(struct ncc_build *bl, struct ncc_op *start, int64_t n)
-{
-	struct ncc_op *c = build_count(bl, n),
-		      *s = c ? build_spread(bl, &c->shape, start, NULL) : NULL;
-
-	return s && n > 1 ? build_node(bl, NCC_ADD, &c->shape, c, s, NULL) : s;
-}
-
 /* The number of short rows fetched as one, so that a table has fewer of them: a power of 2 */
 static int64_t short_rows(const struct ncc_op *x, int64_t rows, int64_t columns)
 {

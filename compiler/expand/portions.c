@@ -40,7 +40,7 @@ static void begin(struct portions *p, struct ncc_build *bl, int64_t n, int64_t e
 		p->lines /= 2;
 	p->loop = build_loop(bl, first);
 	p->counter = p->loop ? build_state(bl, p->loop, build_splat(bl, &number, 0)) : NULL;
-	p->at = expand_range(bl, build_number(bl, NCC_MUL, p->counter, (double)p->lines), p->lines);
+	p->at = build_range(bl, build_number(bl, NCC_MUL, p->counter, (double)p->lines), p->lines);
 }
 
 /* x[n, ...] as a table of all portions, with so many elements of a value behind what it has */

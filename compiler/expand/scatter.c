@@ -207,9 +207,10 @@ static int moved_window(const struct scatter *s, const struct ncc_slices *g,
 			if (!at[d])
 				part[i] = build_slice(s->bl, part[i], d, 0, window.dim[d]);
 			else if (window.dim[d] < x[i]->shape.dim[d])
-				part[i] = expand_take_inside(
-					s->bl, part[i], expand_range(s->bl, at[d], window.dim[d]),
-					d);
+				part[i] =
+					expand_take_inside(s->bl, part[i],
+							   build_range(s->bl, at[d], window.dim[d]),
+							   d);
 		}
 		now[i] = part[i];
 		rc = u[i] && part[i] ? 0 : -ENOMEM;

@@ -114,7 +114,7 @@ static int dynamic_slice(struct hlo_inst *in, struct ncc_op **out)
 	for (unsigned int d = 0; cut && d < s.ndim; d++)
 		if (st.op[d])
 			cut = expand_take_inside(
-				&in->b, cut, expand_range(&in->b, st.op[d], in->shape.dim[d]), d);
+				&in->b, cut, build_range(&in->b, st.op[d], in->shape.dim[d]), d);
 	*out = cut;
 	return 0;
 }
