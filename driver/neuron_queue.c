@@ -142,17 +142,19 @@ static void models_count(struct neuron_device *nd, const struct neuron_mc *rx)
 int neuron_queue_start(struct neuron_device *nd,
 		       const struct neuron_ioctl_dma_queue_copy_start *arg)
 {
+	struct nhal_rings rings = { 0 };
 	struct neuron_queue *q;
 	int ret = 0;
 
 	mutex_lock(&nd->lock);
 	q = queue_own(nd, arg->eng_id, arg->qid);
-	if (IS_ERR(q))
+	if (IS_ERR(q)) {
 		ret = PTR_ERR(q);
-	else
-		ret = nhal_start_check(&(struct nhal_rings){ q->tx ? q->tx_len : 0,
-							     q->rx ? q->rx_len : 0 },
-				       arg->tx_desc_count, arg->rx_desc_count);
+	} else {
+		rings.tx = q->tx ? q->tx_len : 0;
+		rings.rx = q->rx ? q->rx_len : 0;
+		ret = nhal_start_check(&rings, arg->tx_desc_count, arg->rx_desc_count);
+	}
 	if (!ret) {
 		models_count(nd, q->rx);
 		trace_dma_queue_copy_start(nd->index, arg->eng_id, arg->qid, arg->tx_desc_count,
