@@ -142,7 +142,7 @@ int neff_json_take(struct neff_reader *r, const char *name, const uint8_t *text,
 int neff_text_take(struct neff_reader *r, size_t size)
 {
 	if (size > JSON_MEMBER_MAX || r->json_read + size > r->limits.max_json ||
-	    neff_take(r, JSON_KEPT * size))
+	    neff_take(r, NEFF_TEXT_KEPT * size))
 		return -ENOMEM;
 	r->json_read += size;
 	return 0;
@@ -151,5 +151,5 @@ int neff_text_take(struct neff_reader *r, size_t size)
 void neff_text_give(struct neff_reader *r, size_t size)
 {
 	r->json_read -= size;
-	neff_give(r, JSON_KEPT * size);
+	neff_give(r, NEFF_TEXT_KEPT * size);
 }

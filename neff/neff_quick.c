@@ -13,6 +13,13 @@
 
 #define DIGITS 18 /* of numbers that fit an int64_t whatever they are */
 
+/* A list that grows is there three times, as the old and the new one; each item has a text. */
+#define SHORTEST                                                                \
+	"{\"from\":\"a\",\"from_off\":0,\"from_steps\":[1],\"from_sizes\":[1]," \
+	"\"to\":\"a\",\"to_off\":0,\"to_steps\":[1],\"to_sizes\":[1]},"
+_Static_assert(3 * sizeof(struct neff_desc) <= NEFF_TEXT_KEPT * (sizeof(SHORTEST) - 1),
+	       "what a text is accounted with");
+
 struct quick {
 	const char *p, *end;
 	const struct neuron_target *target;
