@@ -240,7 +240,7 @@ static onnx_op heads_of(struct onnx_node *n, unsigned int i, const char *attribu
 	return x && x->shape.ndim == 3 ? ox_split_heads(n, x, onnx_int(n, attribute, 0)) : x;
 }
 
-static onnx_op with_past(struct onnx_node *n, unsigned int i, onnx_op x)
+onnx_op ox_with_past(struct onnx_node *n, unsigned int i, onnx_op x)
 {
 	onnx_op both[2] = { onnx_in(n, i), x };
 
@@ -318,8 +318,8 @@ static void import_attention(struct onnx_node *n)
 			  (long long)what);
 		return;
 	}
-	a.k = with_past(n, 4, a.k);
-	a.v = with_past(n, 5, a.v);
+	a.k = ox_with_past(n, 4, a.k);
+	a.v = ox_with_past(n, 5, a.v);
 	a.scale = onnx_float(n, "scale", 1 / sqrt((double)a.q->shape.dim[3]));
 	a.cap = onnx_float(n, "softcap", 0);
 	a.what = n->nout > 3 ? (enum attention_shown)what : SHOWN_NONE;

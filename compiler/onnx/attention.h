@@ -28,6 +28,9 @@ onnx_op ox_attention(struct onnx_node *n, struct attention *a);
 onnx_op ox_split_heads(struct onnx_node *n, onnx_op x, int64_t heads);
 onnx_op ox_join_heads(struct onnx_node *n, onnx_op x);
 
+/* Keys or values behind those of operand i, which may be absent */
+onnx_op ox_with_past(struct onnx_node *n, unsigned int i, onnx_op x);
+
 /* Which keys a query sees by its place */
 struct attention_places {
 	int64_t queries, keys;

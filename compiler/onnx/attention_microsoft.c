@@ -201,13 +201,6 @@ static onnx_op heads_of(struct onnx_node *n, unsigned int i, int64_t from)
 	return ox_split_heads(n, x, heads);
 }
 
-static onnx_op with_past(struct onnx_node *n, unsigned int i, onnx_op x)
-{
-	onnx_op both[2] = { onnx_in(n, i), x };
-
-	return both[0] && x ? ox_concat(n, both, 2, 2) : x;
-}
-
 static void import_multi_head(struct onnx_node *n)
 {
 	struct masked m = { .mask = 4, .bias = 5, .a.what = SHOWN_MASKED };
@@ -225,8 +218,8 @@ static void import_multi_head(struct onnx_node *n)
 	m.a.k = heads_of(n, 1, width);
 	m.a.v = heads_of(n, 2, 2 * width);
 	m.past = past && past->shape.ndim == 4 ? past->shape.dim[2] : 0;
-	m.a.k = with_past(n, 6, m.a.k);
-	m.a.v = with_past(n, 7, m.a.v);
+	m.a.k = ox_with_past(n, 6, m.a.k);
+	m.a.v = ox_with_past(n, 7, m.a.v);
 	onnx_give_as(n, 0, ox_join_heads(n, masked_attention(n, &m)), n->in[0].type);
 	onnx_give_as(n, 1, m.a.k, n->in[0].type);
 	onnx_give_as(n, 2, m.a.v, n->in[0].type);

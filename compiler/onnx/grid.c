@@ -80,12 +80,7 @@ struct deformed {
 static void take_numbers(struct onnx_node *n, const char *name, int64_t *v, unsigned int want,
 			 int64_t usual)
 {
-	unsigned int count;
-
-	for (unsigned int i = 0; i < want; i++)
-		v[i] = usual;
-	if (onnx_ints(n, name, v, want, &count) && count != want)
-		onnx_fail(n, -EINVAL, "%u numbers in '%s', expected %u", count, name, want);
+	onnx_ints_each(n, name, v, want, usual);
 	for (unsigned int i = 0; i < want && !n->rc; i++)
 		if (v[i] < usual || v[i] > 1 << 20)
 			onnx_fail(n, -EINVAL, "%lld in '%s'", (long long)v[i], name);

@@ -106,6 +106,19 @@ bool onnx_ints(struct onnx_node *n, const char *name, int64_t *v, unsigned int m
 	return true;
 }
 
+void onnx_ints_each(struct onnx_node *n, const char *name, int64_t *v, unsigned int count,
+		    int64_t usual)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
+
+	for (unsigned int i = 0; i < count; i++)
+		v[i] = usual;
+	if (a && a->n_ints != count)
+		onnx_fail(n, -EINVAL, "%zu numbers in '%s', expected %u", a->n_ints, name, count);
+	else if (a && count)
+		memcpy(v, a->ints, count * sizeof(*v));
+}
+
 onnx_op onnx_in(const struct onnx_node *n, unsigned int i)
 {
 	return i < n->nin ? n->in[i].op : NULL;

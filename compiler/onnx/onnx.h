@@ -200,6 +200,9 @@ bool onnx_string_is(const struct onnx_node *n, const char *name, const char *val
 /* false: the attribute is absent. More than max integers are an error. */
 bool onnx_ints(struct onnx_node *n, const char *name, int64_t *v, unsigned int max,
 	       unsigned int *count);
+/* As many as count, each of them usual if the attribute is absent; another number is an error. */
+void onnx_ints_each(struct onnx_node *n, const char *name, int64_t *v, unsigned int count,
+		    int64_t usual);
 onnx_op onnx_in(const struct onnx_node *n, unsigned int i); /* NULL: absent */
 bool onnx_is_const(onnx_op a);
 /* The integers of a constant operand; false: it is absent, or an error */

@@ -44,30 +44,18 @@ static bool in_range(const struct patches *p, const int64_t *pads)
 	return ok;
 }
 
-/* An attribute of one number for each side, 1 without it */
-static void take_numbers(struct onnx_node *n, const char *name, unsigned int count, int64_t *v)
-{
-	unsigned int have;
-
-	for (unsigned int i = 0; i < count; i++)
-		v[i] = 1;
-	if (onnx_ints(n, name, v, count, &have) && have != count)
-		onnx_fail(n, -EINVAL, "%u numbers in '%s', expected %u", have, name, count);
-}
-
 static bool take_patches(struct onnx_node *n, struct patches *p)
 {
 	int64_t size[NCC_MAX_DIMS], block[NCC_MAX_DIMS], stride[NCC_MAX_DIMS];
-	int64_t dilation[NCC_MAX_DIMS], pads[2 * NCC_MAX_DIMS] = { 0 };
-	unsigned int blocks, count;
+	int64_t dilation[NCC_MAX_DIMS], pads[2 * NCC_MAX_DIMS];
+	unsigned int blocks;
 
 	if (!onnx_in_ints(n, 1, size, NCC_MAX_DIMS - 2, &p->n) ||
 	    !onnx_in_ints(n, 2, block, NCC_MAX_DIMS - 2, &blocks))
 		return false;
-	take_numbers(n, "strides", p->n, stride);
-	take_numbers(n, "dilations", p->n, dilation);
-	if (onnx_ints(n, "pads", pads, 2 * p->n, &count) && count != 2 * p->n)
-		onnx_fail(n, -EINVAL, "%u numbers in 'pads', expected %u", count, 2 * p->n);
+	onnx_ints_each(n, "strides", stride, p->n, 1);
+	onnx_ints_each(n, "dilations", dilation, p->n, 1);
+	onnx_ints_each(n, "pads", pads, 2 * p->n, 0);
 	if (!n->rc && (blocks != p->n || !p->n))
 		onnx_fail(n, -EINVAL, "an image of %u dimensions, blocks of %u", p->n, blocks);
 	for (unsigned int i = 0; i < p->n && !n->rc; i++)

@@ -162,7 +162,6 @@ static void import_erase(struct onnx_node *n)
 	give(n, 0, to);
 }
 
-/* The parts that a list says, or of one size each */
 /* The parts that a list says, or of one size each, of which the last one may be smaller */
 static void split(struct onnx_node *n, struct onnx_sequence *s, const int64_t *part,
 		  unsigned int count, unsigned int axis)

@@ -31,12 +31,7 @@ static bool in_range(struct onnx_node *n, const int64_t *v, unsigned int count, 
 /* One number for each spatial dimension, 1 if absent */
 static bool take_list(struct onnx_node *n, const char *name, int64_t *v, unsigned int count)
 {
-	unsigned int have;
-
-	for (unsigned int i = 0; i < count; i++)
-		v[i] = 1;
-	if (onnx_ints(n, name, v, MAX_SPATIAL, &have) && have != count)
-		onnx_fail(n, -EINVAL, "%u numbers in '%s', expected %u", have, name, count);
+	onnx_ints_each(n, name, v, count, 1);
 	return in_range(n, v, count, 1, name);
 }
 
