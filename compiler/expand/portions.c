@@ -46,25 +46,17 @@ static void begin(struct portions *p, struct ncc_build *bl, int64_t n, int64_t e
 /* x[n, ...] as a table of all portions, with so many elements of a value behind what it has */
 static struct ncc_op *as_table(const struct portions *p, struct ncc_op *x, double value)
 {
-	struct ncc_shape s, table = { .ndim = 2, .dim = { p->count * p->lines } };
-	struct ncc_op *fill;
-	int64_t n;
+	struct ncc_shape table = { .ndim = 2, .dim = { p->count * p->lines } };
+	int64_t low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS] = { 0 };
 
 	if (!x)
 		return NULL;
-	s = x->shape;
-	n = s.dim[0];
-	s.dim[0] = p->count * p->each;
-	table.dim[1] = ncc_elems(&s) / table.dim[0];
-	if (s.dim[0] > n) {
-		fill = ncc_const_scalar(p->bl->m, s.dtype, value);
-		if (fill)
-			fill->shape.pred = s.pred;
-		x = fill ? build_node(p->bl, NCC_PAD, &s, x, fill, NULL) : NULL;
-		if (!x)
-			return NULL;
-		x->high[0] = s.dim[0] - n;
-	}
+	high[0] = p->count * p->each - x->shape.dim[0];
+	if (high[0])
+		x = build_pad(p->bl, x, build_scalar(p->bl, &x->shape, value), low, high);
+	if (!x)
+		return NULL;
+	table.dim[1] = ncc_elems(&x->shape) / table.dim[0];
 	return build_reshape(p->bl, x, &table);
 }
 
