@@ -12,6 +12,8 @@ import shlex
 import socket
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 PROCESS = """
 import json, sys
@@ -39,10 +41,13 @@ def run(build: str) -> list[dict]:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{s.getsockname()[1]}"
-    commands = [f"NEURON_RT_VISIBLE_CORES={i} {shlex.join([sys.executable, '-c', PROCESS, str(i), '2', address])} &" for i in range(2)]
-    done = subprocess.run([f"{build}/runtime/emud/neuron-emud", "--instance", "trn1.2xlarge", "--", "sh", "-c", " ".join(commands) + " wait"],
-                          env={**os.environ, "JAX_PLATFORMS": "neuron,cpu"}, stdout=subprocess.PIPE, text=True, timeout=600, check=False)
-    return sorted((json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")), key=lambda said: said["index"])
+    with tempfile.TemporaryDirectory() as outputs:
+        commands = [f"NEURON_RT_VISIBLE_CORES={i} {shlex.join([sys.executable, '-c', PROCESS, str(i), '2', address])} >{outputs}/{i} &"
+                    for i in range(2)]
+        subprocess.run([f"{build}/runtime/emud/neuron-emud", "--instance", "trn1.2xlarge", "--", "sh", "-c", " ".join(commands) + " wait"],
+                       env={**os.environ, "JAX_PLATFORMS": "neuron,cpu"}, timeout=600, check=False)
+        lines = [line for i in range(2) for line in Path(outputs, str(i)).read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in lines if line.startswith("{")]
 
 
 def main() -> int:

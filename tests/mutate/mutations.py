@@ -21,6 +21,8 @@ The text has to be there exactly once, so that an entry never silently changes s
 Lines that begin with `#` are comments.
 """
 
+import fcntl
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,3 +155,41 @@ def load(directory: Path = HERE) -> list[Mutation]:
         if names.count(name) > 1:
             raise Stale(f"{name} is there twice")
     return found
+
+
+KILLED_HEAD = """# SPDX-License-Identifier: MIT
+# The mutations that were seen killed, and the key of row and changed function: written by tests/mutate/run
+"""
+
+
+class Killed:
+    """The rows that were seen killed: a line `NAME KEY` each in the file killed, by name. A key stands for the row and
+    for the code of the function that it changes, so that what is there holds until one of them is another."""
+
+    def __init__(self, path: Path = HERE / "killed") -> None:
+        self.path = path
+        self.lines = self._read()
+
+    def _read(self) -> set[str]:
+        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+        return {line for line in text.splitlines() if not line.startswith("#")}
+
+    @staticmethod
+    def _line(mutation: Mutation) -> str:
+        row = (mutation.name, mutation.old, mutation.new, mutation.tests)
+        code = mutation.changed_code((HERE.parents[1] / mutation.file).read_text(encoding="utf-8"))
+        key = hashlib.sha256(f"{row}\0{code}".encode()).hexdigest()[:16]
+        return f"{mutation.name} {key}"
+
+    def has(self, mutation: Mutation) -> bool:
+        return self._line(mutation) in self.lines
+
+    def add(self, mutation: Mutation) -> None:
+        """Several runs may add at the same time."""
+        with self.path.open("a+", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            others = {line for line in self._read() if line.split()[0] != mutation.name}
+            self.lines = others | {self._line(mutation)}
+            file.truncate(0)
+            file.write(KILLED_HEAD)
+            file.writelines(f"{line}\n" for line in sorted(self.lines))

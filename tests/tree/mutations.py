@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "testing.md"
 BEGIN, END = "<!-- guarantees: written by tests/tree/mutations.py --write -->\n", "<!-- end of guarantees -->\n"
 sys.path.insert(0, str(ROOT / "tests" / "mutate"))
 
-from mutations import Mutation, Stale, guarantees, load, title  # noqa: E402
+from mutations import Killed, Mutation, Stale, guarantees, load, title  # noqa: E402
 
 
 def stale(mutations: list[Mutation]) -> Iterator[str]:
@@ -97,6 +97,8 @@ def main() -> int:
         print(f"{'not ok' if findings else 'ok'} {number} - {title}")
         for finding in findings:
             print(f"# {finding}")
+    killed = Killed()
+    print(f"# {sum(not killed.has(m) for m in mutations)} rows were not seen killed as they are: make mutate RESUME=1")
     return 0
 
 
