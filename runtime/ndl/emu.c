@@ -470,6 +470,7 @@ const struct ndlx_ops emu_ops = {
 	.mem_unmap = emu_mem_unmap,
 	.mem_copy = emu_mem_copy,
 	.mem_move = emu_mem_move,
+	.mem_forget = emu_mem_forget,
 	.buf_copy = emu_buf_copy,
 	.mem_set = emu_mem_set,
 	.block_map = emu_block_map,

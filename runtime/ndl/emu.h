@@ -273,6 +273,7 @@ int emu_file_new(const char *name, uint64_t size);
 void emu_chunk_hold(struct emu_chip *chip, uint64_t handle, bool hold); /* with the lock held */
 int emu_mem_alloc(ndlx_device_t *dev, const struct ndlx_mem_params *p, uint64_t *handle);
 int emu_mem_free(ndlx_device_t *dev, uint64_t handle);
+int emu_mem_forget(ndlx_device_t *dev, uint64_t handle);
 int emu_mem_info(ndlx_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size);
 int emu_mem_map(ndlx_device_t *dev, uint64_t handle, void **va);
 int emu_mem_unmap(ndlx_device_t *dev, uint64_t handle, void *va);

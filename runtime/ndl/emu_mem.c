@@ -88,6 +88,16 @@ static void file_drop(struct emu_chip *chip, struct emu_chunk *c)
 	chip->seat[c->user].files--;
 }
 
+/* What is read next are zeros. */
+static void pages_drop(struct emu_chunk *c)
+{
+	if (c->moved)
+		emu_dram_renew(c->ptr, c->size);
+	else
+		madvise(c->ptr, c->size, MADV_DONTNEED);
+	c->moved = false;
+}
+
 static void unplace(struct emu_chip *chip, struct emu_chunk *c)
 {
 	uint64_t start;
@@ -102,10 +112,7 @@ static void unplace(struct emu_chip *chip, struct emu_chunk *c)
 	 * the next owner must find zeros; the kernel module clears a chunk before another process
 	 * gets it
 	 */
-	if (c->moved)
-		emu_dram_renew(c->ptr, c->size);
-	else
-		madvise(c->ptr, c->size, MADV_DONTNEED);
+	pages_drop(c);
 	start = c->addr - chip->gen->memory[c->channel].address -
 		c->region * region_size(chip->gen);
 	emu_pool_free(&chip->pool[c->channel][c->region], start, c->size);
@@ -201,6 +208,21 @@ int emu_mem_free(ndlx_device_t *dev, uint64_t handle)
 		c->freed = true;
 		chunk_put(chip, (uint32_t)handle);
 	}
+	pthread_mutex_unlock(&chip->lock);
+	return ret;
+}
+
+int emu_mem_forget(ndlx_device_t *dev, uint64_t handle)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	struct emu_chunk *c;
+	int ret;
+
+	pthread_mutex_lock(&chip->lock);
+	c = emu_chunk_find(chip, emu_user(dev), handle, &ret);
+	/* others may have a file's pages too */
+	if (c && !c->host && !c->fd)
+		pages_drop(c);
 	pthread_mutex_unlock(&chip->lock);
 	return ret;
 }

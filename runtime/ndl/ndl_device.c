@@ -86,6 +86,11 @@ int ndlx_memory_move(ndlx_device_t *dev, uint64_t src, uint64_t dst, uint64_t sr
 	return ndlx_memory_copy(dev, src, dst, src_offset, dst_offset, size);
 }
 
+int ndlx_memory_forget(ndlx_device_t *dev, uint64_t handle)
+{
+	return dev->ops->mem_forget ? NDLX_CALL(mem_forget, handle) : 0;
+}
+
 int ndlx_memory_buf_copyin(ndlx_device_t *dev, uint64_t handle, const void *buf, uint64_t offset,
 			   uint64_t size)
 {

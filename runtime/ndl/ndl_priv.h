@@ -73,6 +73,7 @@ struct ndlx_ops {
 	/* optional */
 	int (*mem_move)(ndlx_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 			uint64_t dst_offset, uint64_t size);
+	int (*mem_forget)(ndlx_device_t *dev, uint64_t handle); /* optional */
 	int (*buf_copy)(ndlx_device_t *dev, uint64_t handle, void *buf, uint64_t offset,
 			uint64_t size, bool to_device, bool zerocopy);
 	int (*mem_set)(ndlx_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,

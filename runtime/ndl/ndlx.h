@@ -224,6 +224,11 @@ int ndlx_memory_copy(ndlx_device_t *device, uint64_t src, uint64_t dst, uint64_t
  */
 int ndlx_memory_move(ndlx_device_t *device, uint64_t src, uint64_t dst, uint64_t src_offset,
 		     uint64_t dst_offset, uint64_t size);
+/*
+ * The chunk's bytes are of no use any more: what is read before it is written is whatever it is.
+ * Chips in this process give the host's memory back. Returns 0 or -errno.
+ */
+int ndlx_memory_forget(ndlx_device_t *device, uint64_t handle);
 int ndlx_memory_buf_copyin(ndlx_device_t *device, uint64_t handle, const void *buf, uint64_t offset,
 			   uint64_t size);
 int ndlx_memory_buf_copyout(ndlx_device_t *device, uint64_t handle, void *buf, uint64_t offset,

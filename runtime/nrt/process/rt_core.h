@@ -10,6 +10,7 @@
 #include "nrt/nrtx.h"
 
 struct rt_subgraph;
+struct nrt_model;
 
 #define RT_NQ_SIZE 4096 /* bytes: 128 entries, and one execution writes one */
 #define RT_NQ_ENTRIES (RT_NQ_SIZE / NEURON_NQ_ENTRY_SIZE)
@@ -49,6 +50,8 @@ struct rt_core {
 	bool restless;
 	bool used; /* a model of owner used it since its last reset; protected by exec */
 	uint64_t owner;
+	/* the models that keep memory, by their last executions here (kept.c) */
+	struct nrt_model *kept_newest, *kept_oldest;
 	bool locked; /* the module's core lock is held as a reader */
 	/* engine[] is unused; written with exec held, read without */
 	struct nrtx_core_counters counters;

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The host's memory that models keep between executions. A model has device memory of its own for
+ * its inputs, outputs and scratchpad, and what an execution leaves there is of no use to the next
+ * one. A program that is executed again soon is faster with the same pages; a framework, however,
+ * that executes operation after operation has hundreds of loaded programs, each of them with pages
+ * for arrays that nobody has any more.
+ */
+#include <unistd.h>
+
+#include "rt_context.h"
+#include "rt_model.h"
+
+#define FORGET_MIN (64u << 10) /* bytes of a chunk */
+#define HOST_PART 4 /* of the host's memory is kept */
+
+uint64_t rt_kept_most;
+
+static pthread_mutex_t lock =
+	PTHREAD_MUTEX_INITIALIZER; /* protects all lists and the sum; nothing is locked below it */
+static uint64_t kept;
+
+static uint64_t most(void)
+{
+	return rt_kept_most ? rt_kept_most
+			    : (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) /
+				      HOST_PART;
+}
+
+static bool is_dead(const struct rt_chunk *chunk)
+{
+	return chunk->size >= FORGET_MIN && (chunk->type == NEURON_MEMALLOC_TYPE_TENSORS_DEVICE ||
+					     chunk->type == NEURON_MEMALLOC_TYPE_SCRATCHPAD_DEVICE);
+}
+
+static uint64_t dead_bytes(const struct nrt_model *model)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned int i = 0; i < model->nsubgraphs; i++)
+		for (unsigned int c = 0; c < model->subgraph[i].nchunks; c++)
+			if (is_dead(&model->subgraph[i].chunks[c]))
+				bytes += model->subgraph[i].chunks[c].size;
+	return bytes;
+}
+
+static void leave(struct nrt_model *model)
+{
+	struct rt_core *core = model->core;
+
+	if (!model->kept)
+		return;
+	*(model->kept_newer ? &model->kept_newer->kept_older : &core->kept_newest) =
+		model->kept_older;
+	*(model->kept_older ? &model->kept_older->kept_newer : &core->kept_oldest) =
+		model->kept_newer;
+	kept -= model->kept;
+	model->kept = 0;
+}
+
+static void forget(struct nrt_model *model)
+{
+	leave(model);
+	for (unsigned int i = 0; i < model->nsubgraphs; i++) {
+		const struct rt_subgraph *sg = &model->subgraph[i];
+
+		for (unsigned int c = 0; c < sg->nchunks; c++)
+			if (is_dead(&sg->chunks[c]))
+				ndlx_memory_forget(sg->chunks[c].dev, sg->chunks[c].handle);
+	}
+}
+
+/* Ranks write into each other's memory, and stages of a pipeline on other cores into the next
+ * one's, at any time. */
+static bool is_others(const struct nrt_model *model)
+{
+	return model->nranks > 1 || model->pipeline;
+}
+
+void rt_kept_add(struct nrt_model *model)
+{
+	const uint64_t bytes = is_others(model) ? 0 : dead_bytes(model);
+	struct rt_core *core = model->core;
+
+	if (!bytes)
+		return;
+	pthread_mutex_lock(&lock);
+	leave(model);
+	model->kept = bytes;
+	model->kept_newer = NULL;
+	model->kept_older = core->kept_newest;
+	*(core->kept_newest ? &core->kept_newest->kept_newer : &core->kept_oldest) = model;
+	core->kept_newest = model;
+	kept += bytes;
+	while (kept > most() && core->kept_oldest != model)
+		forget(core->kept_oldest);
+	pthread_mutex_unlock(&lock);
+}
+
+void rt_kept_leave(struct nrt_model *model)
+{
+	pthread_mutex_lock(&lock);
+	leave(model);
+	pthread_mutex_unlock(&lock);
+}
