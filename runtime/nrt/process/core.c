@@ -76,14 +76,20 @@ NRT_STATUS rt_core_errors_read(struct rt_core *core)
 		   : NRT_SUCCESS;
 }
 
+/* Drivers know a request by the process that has made it, and do not take another one meanwhile. */
+static pthread_mutex_t resetting[NDLX_MAX_DEVICES] = { [0 ... NDLX_MAX_DEVICES - 1] =
+							       PTHREAD_MUTEX_INITIALIZER };
+
 int rt_cores_reset(ndlx_device_t *dev, uint32_t map)
 {
 	uint32_t request;
-	int result = 0;
-	int err = ndlx_reset_ncs(dev, map, &request);
+	int result = 0, err;
 
+	pthread_mutex_lock(&resetting[dev->device_index]);
+	err = ndlx_reset_ncs(dev, map, &request);
 	if (!err)
 		err = ndlx_ready_ncs(dev, request, &result);
+	pthread_mutex_unlock(&resetting[dev->device_index]);
 	return err ? err : result ? -EIO : 0;
 }
 
