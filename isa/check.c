@@ -579,8 +579,8 @@ static int check_all(struct checker *c, unsigned int engine)
 		return check_pe(c);
 	if (insn->opcode == NEURON_OP_TRANSPOSE)
 		return check_transpose(c);
-	if (isa_is_later(insn))
-		return isa_check_later(c);
+	if (isa_is_v2(insn))
+		return isa_check_v2(c);
 	rc = check_elementwise(c);
 	return rc ? rc : isa_check_engine(c);
 }

@@ -111,7 +111,7 @@
 #define DST_PLACES(X) AP_PLACES(X, DST, dst, 16)
 #define SRC0_PLACES(X) AP_PLACES(X, SRC0, src0, 36)
 #define SRC1_PLACES(X) AP_PLACES(X, SRC1, src1, 64)
-#define LATER_PLACES(X)                        \
+#define V2_PLACES(X)                           \
 	AP_PLACES(X, DST1, dst1, 96)           \
 	X(IMM, imm, 84, 0, 32)                 \
 	X(ACC_CMD, reduce_cmd, 88, 0, 8)       \
@@ -145,7 +145,7 @@
 	DST_PLACES(X)  \
 	SRC0_PLACES(X) \
 	SRC1_PLACES(X) \
-	OWN_PLACES(X) REGISTER_PLACES(X) PATCH_PLACES(X) DMA_PLACES(X) LATER_PLACES(X)
+	OWN_PLACES(X) REGISTER_PLACES(X) PATCH_PLACES(X) DMA_PLACES(X) V2_PLACES(X)
 
 #define SIZEOF(m) sizeof(((struct neuron_insn *)0)->m)
 #define PLACE_ROW(f, m, byte, bit, nbits)                                             \

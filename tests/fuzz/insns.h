@@ -141,7 +141,7 @@ static inline void fuzz_places(struct neuron_insn *insn)
 }
 
 /* Types, element counts and fields that instructions after NeuronCore-v1 take */
-static inline void fuzz_later(struct fuzz_in *in, struct neuron_insn *insn)
+static inline void fuzz_v2(struct fuzz_in *in, struct neuron_insn *insn)
 {
 	static const struct {
 		uint8_t opcode, dst, src0, src1; /* types; 0: any */
@@ -383,7 +383,7 @@ static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engi
 	if (f & NEURON_FB(SCALAR1))
 		insn.scalar1 = fuzz_scalar(in, part_size);
 	if (new &&same < 220)
-		fuzz_later(in, &insn);
+		fuzz_v2(in, &insn);
 	return insn;
 }
 

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define STATE_MAGIC 0x5249484355524eull /* "NRUCHIR" */
-#define STATE_VERSION 7 /* of later chips: their cores' states were others before */
+#define STATE_VERSION 7 /* of NeuronCore-v2 and later: their cores' states were others before */
 #define STATE_VERSION_CORE1 5 /* of Inferentia; in 4 it was the same */
 #define STATE_OLDEST_CORE1 4
 #define TPB_STATE_MAX (16u << 20)
@@ -499,9 +499,9 @@ static void chip_state(struct state *s)
 
 static void header(struct state *s)
 {
-	const bool later = s->chip->gen->target->core > 1;
-	const uint32_t newest = later ? STATE_VERSION : STATE_VERSION_CORE1;
-	const uint32_t oldest = later ? STATE_VERSION : STATE_OLDEST_CORE1;
+	const bool v2 = s->chip->gen->target->core > 1;
+	const uint32_t newest = v2 ? STATE_VERSION : STATE_VERSION_CORE1;
+	const uint32_t oldest = v2 ? STATE_VERSION : STATE_OLDEST_CORE1;
 	uint64_t magic = STATE_MAGIC;
 	uint32_t generation = s->chip->gen->number;
 
@@ -513,8 +513,8 @@ static void header(struct state *s)
 		fail(s, -EINVAL, "not a chip's state");
 	else if (s->version > newest || s->version < oldest)
 		fail(s, -ENOTSUP,
-		     later ? "a state of another version than 7"
-			   : "a state of another version than 4 or 5");
+		     v2 ? "a state of another version than 7"
+			: "a state of another version than 4 or 5");
 	else if (generation != s->chip->gen->number)
 		fail(s, -ENOTSUP, "a state of another generation of chips");
 }

@@ -207,7 +207,7 @@ START_TEST(test_unbiased)
 }
 END_TEST
 
-static void setup_later(void)
+static void setup_v2(void)
 {
 	machine_init(&m, neuron_gen_trainium.target, PART);
 }
@@ -451,7 +451,7 @@ int main(void)
 	LOOP(tc, test_ends, ends);
 	LOOP(tc, test_unbiased, dtypes);
 	suite_add_tcase(s, tc);
-	tcase_add_checked_fixture(core, setup_later, teardown);
+	tcase_add_checked_fixture(core, setup_v2, teardown);
 	tcase_add_test(core, test_sum);
 	tcase_add_test(core, test_seeds);
 	tcase_add_test(core, test_counts);

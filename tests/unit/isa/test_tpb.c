@@ -743,7 +743,7 @@ static void setup_trainium(void)
 	machine_init(&m, neuron_gen_trainium.target, PART);
 }
 
-static TCase *later_types(void)
+static TCase *v2_types(void)
 {
 	TCase *tc = tcase_create("later types");
 
@@ -766,7 +766,7 @@ int main(void)
 
 	suite_add_tcase(s, sequencing("inf1", setup));
 	suite_add_tcase(s, sequencing("second", setup_second));
-	suite_add_tcase(s, later_types());
+	suite_add_tcase(s, v2_types());
 	suite_add_tcase(s, second_target());
 	return check_run(s);
 }

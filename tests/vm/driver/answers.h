@@ -48,7 +48,7 @@ void answers_gates(void);
 /* What goes to the firmware, whose version decides */
 void answers_firmware(int fd);
 /* What came after 2.24; closes fd */
-void answers_later(int fd);
+void answers_26(int fd);
 /* What came after 2.26; closes fd */
 void answers_newest(int fd);
 

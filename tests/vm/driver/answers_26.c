@@ -508,7 +508,7 @@ void answers_firmware(int fd)
 }
 
 /* Closes fd */
-void answers_later(int fd)
+void answers_26(int fd)
 {
 	uint64_t d, h;
 
