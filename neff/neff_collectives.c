@@ -220,7 +220,7 @@ struct area {
 	uint64_t start, end;
 	unsigned int of; /* the collective */
 	uint32_t behind; /* of numbers none of the parts */
-	bool hard; /* no other may meet it */
+	bool hard; /* no other area may overlap it */
 };
 
 /* The tables that a check looks things up in */
@@ -379,8 +379,8 @@ static void reach_on(struct reach *r, const struct area *a)
 		*r = (struct reach){ a->end, a->of };
 }
 
-/* Of areas in the order of their starts: 0, or the later collective of two that meet, from 1 on */
-static unsigned int find_meeting(const struct area *area, unsigned int n)
+/* Of areas in the order of their starts: 0, or the later collective of two that overlap, from 1 on */
+static unsigned int find_overlap(const struct area *area, unsigned int n)
 {
 	struct reach any = { 0 }, hard = { 0 };
 
@@ -410,13 +410,13 @@ static int apart_check(struct check *k)
 		for (end = i + 1; end < k->nareas; end++)
 			if (k->area[end].behind != k->area[i].behind)
 				break;
-		found = find_meeting(k->area + i, end - i);
+		found = find_overlap(k->area + i, end - i);
 	}
 	for (unsigned int i = 0; i < k->nareas; i++)
 		k->area[i].hard = k->area[i].behind == UINT32_MAX;
 	qsort(k->area, k->nareas, sizeof(*k->area), by_start);
 	if (!found)
-		found = find_meeting(k->area, k->nareas);
+		found = find_overlap(k->area, k->nareas);
 	return found ? wrong(k->err, found - 1, "writes where another one reads or writes") : 0;
 }
 

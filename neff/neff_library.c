@@ -90,7 +90,7 @@ static void segment(const struct elf *f, unsigned int i, Elf32_Phdr *s)
 }
 
 /* Does it bring bytes that one before it brings too? */
-static bool meets_another(const struct elf *f, const Elf32_Phdr *s, unsigned int i)
+static bool overlaps_another(const struct elf *f, const Elf32_Phdr *s, unsigned int i)
 {
 	Elf32_Phdr other;
 
@@ -120,7 +120,7 @@ static int segments_check(const struct elf *f, struct neff_library *lib)
 		ret = segment_check(f, &s, i);
 		if (ret || !s.p_filesz)
 			continue;
-		if (meets_another(f, &s, i))
+		if (overlaps_another(f, &s, i))
 			return neff_fail(f->err, "library: segment %u lies in another one", i);
 		if (s.p_paddr - NEURON_GPS_LIB + s.p_filesz > lib->bytes)
 			lib->bytes = s.p_paddr - NEURON_GPS_LIB + s.p_filesz;

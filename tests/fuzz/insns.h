@@ -267,7 +267,7 @@ static inline void fuzz_forms(struct fuzz_in *in, struct neuron_insn *insn, uint
 		insn->src_bias = neuron_dtype_is_fp8(insn->src0.dtype) ? insn->src_bias : 0;
 		insn->dst_bias = neuron_dtype_is_fp8(insn->dst.dtype) ? insn->dst_bias : 0;
 	}
-	if (f & NEURON_FB(TILE)) { /* few parts, which meet often */
+	if (f & NEURON_FB(TILE)) { /* few parts, which overlap often */
 		static const uint8_t tiles[] = { 0, 0, 0, 0x10, 0x12, 0x50, 0x5a, 0x82, 0xa5, 0xff };
 
 		insn->tile = tiles[insn->tile % sizeof(tiles)];

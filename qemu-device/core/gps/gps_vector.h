@@ -169,7 +169,7 @@ static inline bool gps_vgroup(unsigned int at, int lmul)
 	return lmul >= -3 && lmul <= 3 && at % gps_vregs(lmul) == 0;
 }
 
-static inline bool gps_vmeet(unsigned int a, unsigned int na, unsigned int b, unsigned int nb)
+static inline bool gps_voverlap(unsigned int a, unsigned int na, unsigned int b, unsigned int nb)
 {
 	return a < b + nb && b < a + na;
 }
@@ -192,7 +192,7 @@ static inline bool gps_vclash(unsigned int d, int d_lmul, int d_size, unsigned i
 {
 	unsigned int nd = gps_vregs(d_lmul), ns = gps_vregs(s_lmul);
 
-	if (d_size == s_size || !gps_vmeet(d, nd, s, ns))
+	if (d_size == s_size || !gps_voverlap(d, nd, s, ns))
 		return false;
 	if (d_size < s_size)
 		return d != s;

@@ -119,7 +119,7 @@ static bool operands_ok(const struct access *a, int lmul, uint32_t vs2, int inde
 	if (a->store)
 		return true;
 	if (a->fields > 1)
-		return !gps_vmeet(a->vd, all, vs2, gps_vregs(index_lmul));
+		return !gps_voverlap(a->vd, all, vs2, gps_vregs(index_lmul));
 	return !gps_vclash(a->vd, lmul, a->size, vs2, index_lmul, a->index_size);
 }
 

@@ -19,7 +19,7 @@ static bool kept(const struct gps_vk *k)
 
 static bool overlaps(const struct gps_vk *k, unsigned int s, int lmul)
 {
-	return gps_vmeet(k->vd, gps_vregs(k->lmul), s, gps_vregs(lmul));
+	return gps_voverlap(k->vd, gps_vregs(k->lmul), s, gps_vregs(lmul));
 }
 
 /* Both groups, of whose elements one is moved at a time; apart: they may not overlap */

@@ -117,7 +117,7 @@ static NRT_STATUS take_steps(const struct rt_job *job, const struct rt_io *io, u
 	NRT_STATUS status = begin(job, rt_job_take(job->sg)), copied;
 
 	if (!status) {
-		rt_io_mate(job->sg, job->n, io);
+		rt_io_alias(job->sg, job->n, io);
 		status = copy_all(job, io, true);
 	}
 	step_end(RT_EVENT_kbl_exec_pre, job, event);

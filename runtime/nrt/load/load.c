@@ -130,8 +130,8 @@ static NRT_STATUS build(struct nrt_model *model)
 		sg->neff = &model->neff->subgraphs[i];
 		sg->target = model->neff->target;
 		sg->nparts = 1;
-		status = rt_subgraph_begin(sg, model->kind->mates && i >= n / 2
-						       ? model->core->mate
+		status = rt_subgraph_begin(sg, model->kind->siblings && i >= n / 2
+						       ? model->core->sibling
 						       : model->core + i % model->ncores);
 	}
 	if (!status && model->kind->join)

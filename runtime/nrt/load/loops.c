@@ -165,8 +165,8 @@ static NRT_STATUS join(struct nrt_model *model)
 		return status;
 	for (unsigned int i = 0; i < model->nsubgraphs; i += n)
 		united &= can_unite(&model->subgraph[i], n);
-	status = model->kind->mates ? rt_logical_join(model)
-				    : rt_place_virtual(model->subgraph, model->nsubgraphs);
+	status = model->kind->siblings ? rt_logical_join(model)
+				       : rt_place_virtual(model->subgraph, model->nsubgraphs);
 	if (!status && neff->ranks)
 		status = join_ranks(model, &united);
 	for (unsigned int i = 0; united && !status && i < model->nsubgraphs; i += n)
@@ -280,8 +280,8 @@ static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 
 static NRT_STATUS run_united(const struct rt_job *job, uint64_t *device_us)
 {
-	return job->sg->model->kind->mates ? rt_logical_run(job, device_us)
-					   : rt_run(job->sg, device_us);
+	return job->sg->model->kind->siblings ? rt_logical_run(job, device_us)
+					      : rt_run(job->sg, device_us);
 }
 
 /*
@@ -298,8 +298,8 @@ static NRT_STATUS run_rank(const struct rt_job *job, uint64_t *device_us)
 		return status;
 	status = job->sg->nparts > 1 ? run_united(job, device_us) : run(job, device_us);
 	status = rt_ranks_end(model, status);
-	if (rt_fatal(status) && model->kind->mates)
-		rt_core_reset_both(model->core, model->core->mate);
+	if (rt_fatal(status) && model->kind->siblings)
+		rt_core_reset_both(model->core, model->core->sibling);
 	else if (rt_fatal(status))
 		rt_core_reset(model->core);
 	return status;
@@ -314,8 +314,8 @@ static NRT_STATUS execute_rank(const struct rt_job *job, const struct rt_io *io,
 	if (status)
 		return status;
 	model->started = false;
-	status = model->kind->mates ? rt_logical_execute(job, io, device_us)
-				    : rt_job_execute(job, io, device_us);
+	status = model->kind->siblings ? rt_logical_execute(job, io, device_us)
+				       : rt_job_execute(job, io, device_us);
 	/* the others wait for what did not begin, too */
 	if (!model->started)
 		rt_ranks_start(model, rt_fatal(status) ? status : NRT_FAILURE);
@@ -368,7 +368,7 @@ const struct rt_kind rt_kind_loops = {
 };
 
 const struct rt_kind rt_kind_logical_loops = {
-	.mates = true,
+	.siblings = true,
 	.join = join,
 	.execute = execute_logical,
 	.free = free_loops,

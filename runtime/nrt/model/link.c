@@ -148,11 +148,11 @@ static NRT_STATUS put_await(struct program *p, uint8_t semaphore)
 					     .update_index = semaphore });
 }
 
-static NRT_STATUS put_tell(struct program *p, const struct rt_core *mate, uint8_t semaphore)
+static NRT_STATUS put_tell(struct program *p, const struct rt_core *sibling, uint8_t semaphore)
 {
 	struct neuron_insn tell = { .opcode = NEURON_OP_WRITE };
 
-	tell.write[0].addr = ndlx_semaphore_address(mate->dev, mate->nc, semaphore);
+	tell.write[0].addr = ndlx_semaphore_address(sibling->dev, sibling->nc, semaphore);
 	tell.write[0].value = 1;
 	return put(p, &tell);
 }
@@ -162,7 +162,7 @@ static NRT_STATUS put_pass(struct program *p, unsigned int part)
 {
 	const struct rt_subgraph *sg = &p->sg[part];
 	const struct rt_pass_semaphores semaphore = rt_pass_semaphores(sg);
-	const bool mates = sg->model->kind->mates;
+	const bool siblings = sg->model->kind->siblings;
 	NRT_STATUS status;
 
 	if (sg->core != sg->model->core)
@@ -170,7 +170,7 @@ static NRT_STATUS put_pass(struct program *p, unsigned int part)
 	status = put_ring(p, sg, &sg->pass.ready, semaphore.ready);
 	if (!status)
 		status = put_ring(p, sg, &sg->pass.given, semaphore.given);
-	return status || !mates ? status : put_tell(p, sg->core->mate, semaphore.given);
+	return status || !siblings ? status : put_tell(p, sg->core->sibling, semaphore.given);
 }
 
 /* SP behind a part: the condition is told, if there is one, and the others go on. */

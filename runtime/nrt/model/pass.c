@@ -309,9 +309,9 @@ NRT_STATUS rt_pass_by_host(struct nrt_model *model, unsigned int part)
 
 	if (!passes_behind(model->neff, part))
 		return NRT_SUCCESS;
-	status = rt_ranks_meet(model, status);
+	status = rt_ranks_barrier(model, status);
 	if (!status)
 		status = take_all(model, part);
 	/* nobody goes on before all have taken theirs */
-	return rt_ranks_meet(model, status);
+	return rt_ranks_barrier(model, status);
 }

@@ -19,7 +19,7 @@ struct rt_group;
  */
 struct rt_kind {
 	bool spreads; /* each subgraph gets a core of its own, as far as there are cores */
-	bool mates; /* the second half of the subgraphs is for a logical core's second core */
+	bool siblings; /* the second half of the subgraphs is for a logical core's second core */
 	/*
 	 * Connects the subgraphs, whose variables are known but not placed on the device yet; may
 	 * be NULL. After a failure `free` releases what it made.
@@ -46,7 +46,7 @@ struct nrt_model {
 	/* of a model that several execute together: which it is, of how many; 0: of none */
 	uint32_t rank, nranks;
 	uint64_t group_token; /* those with the same one belong together */
-	bool started; /* its execution has come to the second meeting; of the thread that executes */
+	bool started; /* its execution has come to the second barrier; of the thread that executes */
 	bool left; /* the others know that it is gone */
 	struct rt_group *group; /* ranks.c; NULL: it has not joined */
 	uint32_t timeout_ms; /* of one execution */

@@ -34,7 +34,7 @@ struct rt {
 	pthread_cond_t changed; /* signalled when users reaches 0 and when RT_CLOSING is over */
 	uint32_t ncores;
 	struct rt_core *cores; /* the first one of each logical core ... */
-	struct rt_core *mates; /* ... and the second ones, if it has two */
+	struct rt_core *siblings; /* ... and the second ones, if it has two */
 	struct rt_device devices[NDLX_MAX_DEVICES];
 	struct nrt_model *models; /* list of the loaded models */
 	pthread_mutex_t stale_lock; /* innermost: no lock is taken under it */

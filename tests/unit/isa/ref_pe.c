@@ -121,7 +121,7 @@ void ref_load_tile(struct ref_core *c, const struct neuron_insn *insn, float (*w
 
 	ref_tile(insn->tile, t);
 	ref_stationary(c, insn, w);
-	for (unsigned int i = 0; i < 4; i++) /* what meets it is gone as a whole */
+	for (unsigned int i = 0; i < 4; i++) /* a part that overlaps it is gone as a whole */
 		for (unsigned int j = 0; j < 4; j++)
 			for (unsigned int k = 0; k < 16 && c->cell[i][j].tile; k++) {
 				unsigned int u[4];

@@ -282,7 +282,7 @@ static uint8_t tile_of(struct bench *b, unsigned int core)
 	return tile ? tile : tile_of(b, core);
 }
 
-/* Loads into parts that meet or do not, and products with those that are left */
+/* Loads into parts that overlap or do not, and products with those that are left */
 START_TEST(test_tiles)
 {
 	const struct neuron_target *target =
@@ -528,7 +528,7 @@ START_TEST(test_wrong_weights)
 }
 END_TEST
 
-/* Weights of the whole array and of its parts take each other's place, and of parts that meet */
+/* Weights of the whole array and of its parts take each other's place, and of parts that overlap */
 static const struct {
 	uint8_t loads[3], product;
 	bool there;
@@ -612,7 +612,7 @@ START_TEST(test_parts_state)
 	*part = good;
 	m.tpb->parts.at[0] = (struct neuron_isa_weights){
 		.k = 1, .columns = 1, .dtype = NEURON_DT_BF16, .tile = 0x50
-	}; /* meets part 5 */
+	}; /* overlaps part 5 */
 	ck_assert_int_eq(tpb_save(m.tpb, state, (uint64_t)size), size);
 	ck_assert_int_eq(tpb_load(other.tpb, state, (uint64_t)size), -EINVAL);
 	m.tpb->parts.at[0].k = 0;

@@ -687,7 +687,7 @@ void *testmodel_stages(unsigned int n, unsigned int cols, size_t *size)
 	return buf;
 }
 
-static void mate(struct testmodel *t, unsigned int k, enum testmodel_mates how)
+static void sibling(struct testmodel *t, unsigned int k, enum testmodel_siblings how)
 {
 	const struct neuron_insn barrier = { .opcode = NEURON_OP_PSEUDO_CORE_BARRIER, .id = 9 };
 	const struct neuron_insn zero = { .opcode = NEURON_OP_MOVE, .rd = 1, .immediate = true };
@@ -698,7 +698,7 @@ static void mate(struct testmodel *t, unsigned int k, enum testmodel_mates how)
 					   .value = 1,
 					   .target = -NEURON_INSN_WORD };
 
-	start(t, "mates");
+	start(t, "siblings");
 	t->model.target = neuron_target_of_name("trn2");
 	t->sg.name[3] = (char)('0' + k);
 	testmodel_var(t, "y", NEFF_VAR_OUTPUT, 16);
@@ -715,14 +715,14 @@ static void mate(struct testmodel *t, unsigned int k, enum testmodel_mates how)
 	clear_all(t);
 }
 
-void *testmodel_mates(enum testmodel_mates how, size_t *size)
+void *testmodel_siblings(enum testmodel_siblings how, size_t *size)
 {
 	struct neff_subgraph sg[2];
 	struct testmodel t[2], all;
 	void *buf;
 
 	for (unsigned int k = 0; k < 2; k++) {
-		mate(&t[k], k, how);
+		sibling(&t[k], k, how);
 		sg[k] = t[k].sg;
 	}
 	all = t[0];

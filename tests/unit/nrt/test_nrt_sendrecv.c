@@ -343,7 +343,7 @@ static void choose_port(void)
 #define RUDE 200 /* more than there are places for who is not known, and for who is known */
 
 /* A pair of this process's cores finds each other, whoever else is at the port */
-static void meet(void)
+static void exchange(void)
 {
 	nrt_async_sendrecv_comm_t *out, *in;
 
@@ -373,13 +373,13 @@ START_TEST(rude)
 		fd[i] = dial();
 		ck_assert_int_eq(send(fd[i], hello, said, MSG_NOSIGNAL), (ssize_t)said);
 	}
-	meet();
+	exchange();
 	for (int i = 0; i < 2; i++) { /* the oldest have gone for others */
 		ck_assert_int_le(read(fd[i], &byte, 1), 0);
 		close(fd[i]);
 		fd[i] = dial();
 	}
-	meet();
+	exchange();
 	nrt_close();
 	for (int i = 0; i < RUDE; i++) {
 		ck_assert_int_le(read(fd[i], &byte, 1), 0);
