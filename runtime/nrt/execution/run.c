@@ -58,7 +58,7 @@ static int attach_queues(struct rt_subgraph *sg, struct rt_ring **ring, unsigned
 	sg->core->loaded = NULL;
 	sg->ran = true;
 	for (unsigned int i = 0; i < count && !err; i++)
-		err = rt_turn_restore(given[i]);
+		err = rt_iterations_restore(given[i]);
 	if (!err)
 		err = ndlx_dma_queue_init_batch(sg->core->dev, params, count);
 	if (err)

@@ -175,7 +175,7 @@ static NRT_STATUS make_queues(struct rt_subgraph *sg)
 		next->next = next + 1;
 
 		/* one descriptor for a row, and one for a DMA: the doorbells or the semaphore */
-		room = sg->in_turns ? rt_turn_room((uint32_t)descs) : (uint32_t)descs;
+		room = sg->self_refilling ? rt_iteration_size((uint32_t)descs) : (uint32_t)descs;
 		status = rt_half_reserve(sg->core, &next[0].tx, room);
 		if (!status && c.has[NEFF_GATHER])
 			status = rt_half_reserve(sg->core, &next[1].tx, room);

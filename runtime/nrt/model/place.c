@@ -2,14 +2,14 @@
 /*
  * Where a subgraph's variables lie in device memory. Small ones share chunks, and a chunk lies in
  * one region of one channel. Constants are copied once, at load; they may lie in the memory of
- * other chips (pool.c).
+ * other chips (homes.c).
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rt_model.h"
-#include "rt_pool.h"
+#include "rt_homes.h"
 #include "rt_subgraph.h"
 
 #define VAR_ALIGN 64
@@ -134,7 +134,7 @@ static NRT_STATUS place_type(struct rt_subgraph *sg, uint32_t type)
 }
 
 /* Gives each constant the chip that has the fewest bytes of them so far. */
-static void spread(struct rt_subgraph *sg, const struct rt_pool *pool)
+static void spread(struct rt_subgraph *sg, const struct rt_homes *homes)
 {
 	const struct run all = { .type = NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE };
 	uint64_t bytes[NDLX_MAX_DEVICES] = { 0 };
@@ -145,7 +145,7 @@ static void spread(struct rt_subgraph *sg, const struct rt_pool *pool)
 
 		if (!placed_here(var, &all))
 			continue;
-		for (unsigned int k = 1; k < pool->n && !var->here; k++)
+		for (unsigned int k = 1; k < homes->n && !var->here; k++)
 			least = bytes[k] < bytes[least] ? k : least;
 		var->home = least;
 		bytes[least] += var->neff->size;
@@ -153,37 +153,38 @@ static void spread(struct rt_subgraph *sg, const struct rt_pool *pool)
 }
 
 /* Chips that constants are spread over are tried twice: those behind the first may have room, too. */
-static unsigned int turns_of(const struct rt_pool *pool)
+static unsigned int attempts_of(const struct rt_homes *homes)
 {
-	return pool->spread ? 2 * pool->n : pool->n;
+	return homes->spread ? 2 * homes->n : homes->n;
 }
 
-static bool is_next(const struct rt_subgraph *sg, struct rt_pool *pool, unsigned int turn)
+static bool is_next(const struct rt_subgraph *sg, struct rt_homes *homes, unsigned int attempt)
 {
-	if (pool->more)
-		rt_pool_extend(sg->core, pool);
-	return turn + 1 < turns_of(pool);
+	if (homes->more)
+		rt_homes_extend(sg->core, homes);
+	return attempt + 1 < attempts_of(homes);
 }
 
 /* The constants that are to lie in one chip; what finds no place there is tried in the next. */
-static NRT_STATUS place_turn(struct rt_subgraph *sg, struct rt_pool *pool, unsigned int turn)
+static NRT_STATUS place_attempt(struct rt_subgraph *sg, struct rt_homes *homes,
+				unsigned int attempt)
 {
 	const uint32_t type = NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE;
 	struct run run = { .type = type,
-			   .home = turn,
+			   .home = attempt,
 			   .most = ndlx_region_size(sg->core->dev->gen) };
 
 	while (fill_chunk(sg, &run)) {
 		struct rt_chunk *chunk = &sg->chunks[sg->nchunks];
-		int err = rt_pool_alloc(pool, turn % pool->n, sg->core, run.size ? run.size : 1,
-					run.align, type, chunk);
+		int err = rt_homes_alloc(homes, attempt % homes->n, sg->core,
+					 run.size ? run.size : 1, run.align, type, chunk);
 
 		if (!err) {
 			sg->nchunks++;
 			put_chunk(sg, &run, chunk);
 		} else if (err == -ENOMEM && run.n > 1 && run.size) {
 			run.most = run.size / 2;
-		} else if (!sg->vars[run.first].here && is_next(sg, pool, turn)) {
+		} else if (!sg->vars[run.first].here && is_next(sg, homes, attempt)) {
 			for (unsigned int i = run.first; i <= run.last; i++)
 				if (placed_here(&sg->vars[i], &run))
 					sg->vars[i].home++;
@@ -192,7 +193,7 @@ static NRT_STATUS place_turn(struct rt_subgraph *sg, struct rt_pool *pool, unsig
 				       "Failed to allocate buffer in MLA DRAM for %llu bytes, on "
 				       "any of %u devices: %s",
 				       (unsigned long long)run.size,
-				       sg->vars[run.first].here ? 1 : pool->n, strerror(-err));
+				       sg->vars[run.first].here ? 1 : homes->n, strerror(-err));
 		}
 	}
 	return NRT_SUCCESS;
@@ -220,19 +221,19 @@ static uint64_t programs_size(const struct rt_subgraph *sg)
 static NRT_STATUS place_constants(struct rt_subgraph *sg)
 {
 	struct rt_chunk room = { 0 };
-	struct rt_pool pool;
-	NRT_STATUS status = rt_pool_make(sg->core, &pool);
+	struct rt_homes homes;
+	NRT_STATUS status = rt_homes_make(sg->core, &homes);
 
 	if (status)
 		return status;
-	if (pool.spread)
-		spread(sg, &pool);
+	if (homes.spread)
+		spread(sg, &homes);
 	/* if there is no such room, it is not the constants that are too many */
-	if ((pool.more || pool.spread) && constants_size(sg) >= ROOM_FROM)
+	if ((homes.more || homes.spread) && constants_size(sg) >= ROOM_FROM)
 		rt_chunk_try(sg->core, sg->core->dev, 2 * programs_size(sg) + ROOM_MORE, 0,
 			     NEURON_MEMALLOC_TYPE_CODE_DEVICE, &room);
-	for (unsigned int turn = 0; turn < turns_of(&pool) && !status; turn++)
-		status = place_turn(sg, &pool, turn);
+	for (unsigned int attempt = 0; attempt < attempts_of(&homes) && !status; attempt++)
+		status = place_attempt(sg, &homes, attempt);
 	rt_chunk_free(&room);
 	return status;
 }

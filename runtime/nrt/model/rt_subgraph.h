@@ -72,7 +72,7 @@ struct rt_subgraph {
 	unsigned int nparts;
 	struct rt_jump jump;
 	unsigned int first_queue; /* the core's data queues before its own are other parts' */
-	bool in_turns; /* its queues go round their rings without the host (turn.c) */
+	bool self_refilling; /* its queues go round their rings without the host (iterations.c) */
 	unsigned int nqueues;
 	/* data queues, in the order of the NEFF, and behind them those of gather.c */
 	struct rt_ring *queues;

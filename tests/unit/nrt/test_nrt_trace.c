@@ -346,8 +346,8 @@ END_TEST
 static char *path(const char *name)
 {
 	static char text[4][512];
-	static unsigned int turn;
-	char *at = text[turn++ % 4];
+	static unsigned int next;
+	char *at = text[next++ % 4];
 
 	snprintf(at, sizeof(text[0]), "%s/%s", directory, name);
 	return at;

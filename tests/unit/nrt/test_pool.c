@@ -333,7 +333,7 @@ START_TEST(overflows)
 	runs(&cl, 5);
 	client_free(&cl);
 	lie(nowhere);
-	/* spread over chips of which one is full: each has two turns */
+	/* spread over chips of which one is full: each is tried twice */
 	weights_devices("3");
 	load(&cl, 3);
 	ck_assert_uint_eq(there(1), 0);
