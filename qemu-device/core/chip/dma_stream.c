@@ -195,12 +195,12 @@ static enum ncore_step decompress(struct ncore_service *t, struct ncore_copy *c,
 }
 
 /* A transpose: the first dimension, those between as one, the last; bytes of an element */
-struct turned {
+struct transposed {
 	uint32_t first, middle, last, width;
 };
 
 /* false: a word that asks for something else */
-static bool parse(const struct neuron_target *target, uint32_t word, struct turned *k)
+static bool parse(const struct neuron_target *target, uint32_t word, struct transposed *k)
 {
 	const uint8_t dtype = word & NEURON_DMA_COMPUTE_FROM;
 
@@ -213,7 +213,7 @@ static bool parse(const struct neuron_target *target, uint32_t word, struct turn
 	return k->width == 2 || k->width == 4;
 }
 
-static void turn(const struct turned *k, const uint8_t *in, uint8_t *out)
+static void transpose_elements(const struct transposed *k, const uint8_t *in, uint8_t *out)
 {
 	for (uint32_t l = 0; l < k->last; l++)
 		for (uint32_t m = 0; m < k->middle; m++)
@@ -229,7 +229,7 @@ static enum ncore_step transpose(struct ncore_service *t, struct ncore_copy *c)
 	struct ncore_streams *w = t->lane->streams;
 	unsigned int sources;
 	struct places p;
-	struct turned k;
+	struct transposed k;
 	uint32_t raw;
 	int ret;
 
@@ -242,7 +242,7 @@ static enum ncore_step transpose(struct ncore_service *t, struct ncore_copy *c)
 	k.last = raw / (k.first * k.middle * k.width);
 	if (raw != k.first * k.middle * k.last * k.width)
 		return stop(t, NEURON_NERR_DMA_DESC, s->cur.addr);
-	turn(&k, w->raw, w->stream);
+	transpose_elements(&k, w->raw, w->stream);
 	ret = take_places(t, raw, &p);
 	if (ret)
 		return ret == -EIO ? NCORE_STEP_STARVED : stop(t, NEURON_NERR_DMA_DESC, c->dst);

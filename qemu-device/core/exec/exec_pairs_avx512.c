@@ -369,7 +369,7 @@ KTARGET static bool as_fused(uint32_t power)
 {
 	uint32_t seed = 1, v[3][PAIRS]; /* w, x, sum */
 
-	for (int turn = 0; turn < 64; turn++) {
+	for (int round = 0; round < 64; round++) {
 		__m512i high = _mm512_set1_epi32((int)0xffff0000), w, x;
 		__m512 want, got;
 
