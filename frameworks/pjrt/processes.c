@@ -120,11 +120,11 @@ PJRT_Error *npj_processes_check(const struct npj_processes *p)
 	return NULL;
 }
 
-PJRT_Error *npj_processes_meet(const PJRT_Client_Create_Args *a, struct npj_processes *p,
-			       const struct npj_chips *own, unsigned int n)
+PJRT_Error *npj_processes_exchange(const PJRT_Client_Create_Args *a, struct npj_processes *p,
+				   const struct npj_chips *own, unsigned int n)
 {
 	static atomic_uint clients; /* of several processes: each has made as many */
-	const unsigned int turn = atomic_fetch_add(&clients, p->n > 1);
+	const unsigned int client = atomic_fetch_add(&clients, p->n > 1);
 	char key[64], line[128];
 	PJRT_Error *e;
 
@@ -138,7 +138,7 @@ PJRT_Error *npj_processes_meet(const PJRT_Client_Create_Args *a, struct npj_proc
 		return NPJ_INVALID("%lld processes and no store of keys and values by which they "
 				   "meet",
 				   (long long)p->n);
-	snprintf(key, sizeof(key), "neuron/%u/devices/%lld", turn, (long long)p->own);
+	snprintf(key, sizeof(key), "neuron/%u/devices/%lld", client, (long long)p->own);
 	snprintf(line, sizeof(line), LINE("%s"), own->arch, own->lnc, own->cores, n);
 	e = put(a, key, line);
 	if (e)
@@ -146,7 +146,7 @@ PJRT_Error *npj_processes_meet(const PJRT_Client_Create_Args *a, struct npj_proc
 	for (unsigned int i = 0; i < p->n; i++) {
 		if (i == p->own)
 			continue;
-		snprintf(key, sizeof(key), "neuron/%u/devices/%u", turn, i);
+		snprintf(key, sizeof(key), "neuron/%u/devices/%u", client, i);
 		e = get(a, key, line, sizeof(line));
 		if (e)
 			return failed("the devices", i, e);
