@@ -208,7 +208,7 @@ START_TEST(results)
 	nrt_model_t *model = load(one);
 	float x[4] = { 1, -2, 0.5f, 1000 }, y[4];
 
-	for (int turn = 0; turn < 3; turn++) {
+	for (int round = 0; round < 3; round++) {
 		ck_assert_int_eq(run(model, x, 1, y, 4), 0);
 		for (int i = 0; i < 4; i++)
 			ck_assert(y[i] == 3 * x[i]);
