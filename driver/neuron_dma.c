@@ -20,7 +20,7 @@
 #include "neuron_inject.h"
 #include "neuron_log.h"
 #include "neuron_user.h"
-#include "neuron_watch.h"
+#include "neuron_health.h"
 #include "neuron_trace.h"
 
 /*
@@ -234,7 +234,7 @@ static int copy_lost(struct neuron_h2t *h2t, unsigned int ctx, int error)
 	nd_err(nd, "DMA of core %u %s\n", h2t->nc, error == -EIO ? "was aborted" : "timed out");
 	if (!READ_ONCE(nd->gone)) {
 		neuron_hwerr(nd, NEURON_HWERR_DMA, h2t->nc);
-		neuron_watch_look(nd, NULL);
+		neuron_health_poll(nd, NULL);
 	}
 	return error;
 }
