@@ -414,7 +414,7 @@ int tpb_load(struct tpb *t, const void *buf, uint64_t size)
 		return -EINVAL;
 	}
 	for (unsigned int e = 0; e < t->cfg.target->engines; e++) {
-		t->eng[e].stands = TPB_WATCH_NONE;
+		t->eng[e].stands = TPB_WORD_NONE;
 		if (t->eng[e].window.on)
 			tpb_window_resume(t, e);
 		else
