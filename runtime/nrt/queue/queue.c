@@ -496,7 +496,7 @@ static int event_duplicate(int fd)
 	return -EINVAL;
 }
 
-int rt_queue_watch(struct rt_queue *queue, uint64_t number, int fd)
+int rt_queue_signal(struct rt_queue *queue, uint64_t number, int fd)
 {
 	int mine, err;
 
@@ -515,7 +515,7 @@ int rt_queue_watch(struct rt_queue *queue, uint64_t number, int fd)
 	return err;
 }
 
-int rt_queue_watch_all(struct rt_queue *queue, int fd)
+int rt_queue_signal_all(struct rt_queue *queue, int fd)
 {
 	int mine = fd < 0 ? -1 : event_duplicate(fd);
 

@@ -2,7 +2,8 @@
 /*
  * Who takes events from the completion queue, which here is the test's own: one thread, others in
  * its place while it is held up, all for many clients. An event that waits for a later one would,
- * with one thread, wait for ever. The watch's ticks, the processors and the clients are the test's.
+ * with one thread, wait for ever. The watchdog's ticks, the processors and the clients are the
+ * test's.
  */
 #include <check.h>
 #include <pthread.h>
@@ -32,7 +33,7 @@ static struct happening *queue[1024];
 static unsigned int head, tail, waiting;
 static bool is_shut;
 static struct rtd_pollers *pollers;
-static bool no_ticks; /* the watch never looks */
+static bool no_ticks; /* the watchdog never looks */
 static atomic_uint ticks;
 static atomic_uint callers; /* in each tick */
 static long processors = 1;
@@ -200,7 +201,7 @@ START_TEST(others_take_its_place)
 }
 END_TEST
 
-START_TEST(the_watch_sees_who_is_held_up)
+START_TEST(the_watchdog_sees_who_is_held_up)
 {
 	start();
 	for (unsigned int i = 0; i < 10; i++)
@@ -288,7 +289,7 @@ int main(void)
 
 	tcase_add_test(tc, one_waits);
 	tcase_add_test(tc, others_take_its_place);
-	tcase_add_test(tc, the_watch_sees_who_is_held_up);
+	tcase_add_test(tc, the_watchdog_sees_who_is_held_up);
 	tcase_add_test(tc, more_than_there_are);
 	tcase_add_loop_test(tc, all_wait_for_many_clients, 0, 4);
 	tcase_add_test(tc, ends_at_once);
