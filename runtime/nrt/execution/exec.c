@@ -160,7 +160,7 @@ NRT_STATUS rt_job_execute(const struct rt_job *job, const struct rt_io *io, uint
 		status = take_steps(job, io, &took);
 		rt_profile_end(&profile, job->sg, status);
 		count_core(job, status, took, rt_now_us() - start);
-		rt_kept_add(job->sg->model);
+		rt_retained_add(job->sg->model);
 	}
 	pthread_mutex_unlock(&core->exec);
 	*device_us += took;
