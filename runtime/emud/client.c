@@ -23,7 +23,7 @@ static uint64_t memory_size(void)
 
 	half -= half % EMU_PAGE;
 	half = half < EMU_USER_SPACE ? half : EMU_USER_SPACE;
-	return half > 2ull * WIRE_KEPT ? half : 2ull * WIRE_KEPT;
+	return half > 2ull * WIRE_RESERVED ? half : 2ull * WIRE_RESERVED;
 }
 
 int emud_client_new(struct emu_machine *m, int fd, const struct ucred *peer,
@@ -32,7 +32,7 @@ int emud_client_new(struct emu_machine *m, int fd, const struct ucred *peer,
 	struct emu_user_config config = {
 		.pid = peer->pid,
 		.size = memory_size(),
-		.kept = WIRE_KEPT,
+		.reserved = WIRE_RESERVED,
 		.bells = WIRE_BELLS,
 	};
 	struct emud_client *c = calloc(1, sizeof(*c));

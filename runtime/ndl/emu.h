@@ -66,8 +66,9 @@ int emu_host_init(struct emu_host *host);
 void emu_host_fini(struct emu_host *host);
 /* The place of a user's arena among host physical addresses */
 uint64_t emu_host_base(unsigned int user);
-/* Makes a file a user's arena, whose first bytes are kept out of its pool; and takes it away. */
-int emu_host_lend(struct emu_host *host, unsigned int user, int fd, uint64_t size, uint64_t kept);
+/* Makes a file a user's arena, whose first bytes are never allocated; and takes it away. */
+int emu_host_lend(struct emu_host *host, unsigned int user, int fd, uint64_t size,
+		  uint64_t reserved);
 void emu_host_unlend(struct emu_host *host, unsigned int user);
 /* Allocates zeroed pages of a user's arena; *addr is the host physical address. */
 int emu_host_alloc(struct emu_host *host, unsigned int user, uint64_t size, uint64_t *addr,
@@ -92,7 +93,9 @@ struct emu_chunk {
 	bool moved; /* pages of other chunks were put there, which the host counts one by one */
 	unsigned int queues; /* rings in use */
 	bool freed; /* its owner freed it while a queue still has it */
-	/* a bit for each core whose PE FIFO its descriptors feed: starting it starts a model there */
+	/*
+	 * a bit for each core whose PE FIFO its descriptors feed: starting it starts a model there
+	 */
 	uint32_t models;
 };
 
@@ -204,8 +207,8 @@ int emu_device_open(struct emu_machine *m, int index, uint8_t user, ndlx_device_
 struct emu_user_config {
 	int pid;
 	int fd; /* of its host memory; stays the caller's, and open as long as the user */
-	uint64_t size, kept; /* of its host memory; the first bytes are no memory to allocate */
-	uint64_t bells; /* the offset of its bells in what is kept */
+	uint64_t size, reserved; /* of its host memory; the first bytes are no memory to allocate */
+	uint64_t bells; /* the offset of its bells in what is reserved */
 };
 /* Turns the chips' guard on, so that they can have users. Returns 0 or -errno. */
 int emu_users_start(struct emu_machine *m);
@@ -260,7 +263,9 @@ void emu_dram_renew(void *ptr, uint64_t size);
 int emu_mem_init(struct emu_chip *chip);
 void emu_mem_fini(struct emu_chip *chip);
 void emu_mem_free_all(struct emu_chip *chip, uint8_t user);
-/* With the lock held: the chunk, or NULL and *err is -EINVAL or, if it is another user's, -EACCES */
+/*
+ * With the lock held: the chunk, or NULL and *err is -EINVAL or, if it is another user's, -EACCES
+ */
 struct emu_chunk *emu_chunk_find(struct emu_chip *chip, uint8_t user, uint64_t handle, int *err);
 struct emu_chunk *emu_chunk_get(struct emu_chip *chip, uint64_t handle); /* whosever it is */
 /*

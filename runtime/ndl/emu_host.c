@@ -15,7 +15,9 @@
 #define ARENA_BASE 0x100000000ull
 #define ARENA_SIZE (32ull << 30)
 #define ARENA_SIZE_MIN (1ull << 30)
-/* The process's host memory lies inside 44 bits, the smallest window on it that a generation has. */
+/*
+ * The process's host memory lies inside 44 bits, the smallest window on it that a generation has.
+ */
 #define USER_BASE (1ull << 40)
 #define PIN_BASE (1ull << 43)
 #define PIN_SHIFT 34
@@ -175,10 +177,11 @@ static int place_reserve(struct emu_arena *arena)
 	return 0;
 }
 
-int emu_host_lend(struct emu_host *host, unsigned int user, int fd, uint64_t size, uint64_t kept)
+int emu_host_lend(struct emu_host *host, unsigned int user, int fd, uint64_t size,
+		  uint64_t reserved)
 {
 	struct emu_arena *arena = &host->arena[user];
-	int ret = size > EMU_USER_SPACE || kept >= size ? -EINVAL : place_reserve(arena);
+	int ret = size > EMU_USER_SPACE || reserved >= size ? -EINVAL : place_reserve(arena);
 
 	if (!ret)
 		ret = emu_pool_init(&arena->pool, size);
@@ -189,7 +192,7 @@ int emu_host_lend(struct emu_host *host, unsigned int user, int fd, uint64_t siz
 		emu_pool_fini(&arena->pool);
 		return -ENOMEM;
 	}
-	arena->pool.piece[0] = (struct emu_piece){ kept, size - kept };
+	arena->pool.piece[0] = (struct emu_piece){ reserved, size - reserved };
 	arena->size = size;
 	arena->fd = fd;
 	return 0;

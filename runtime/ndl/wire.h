@@ -122,7 +122,7 @@ struct wire_channel {
 #define WIRE_CHANNEL_ROOM 8192u
 #define WIRE_CHANNEL(i) (4096u + (i) * (WIRE_CHANNEL_ROOM + WIRE_DATA))
 #define WIRE_CHANNEL_DATA(i) (WIRE_CHANNEL(i) + WIRE_CHANNEL_ROOM)
-#define WIRE_KEPT WIRE_CHANNEL(WIRE_CHANNELS)
+#define WIRE_RESERVED WIRE_CHANNEL(WIRE_CHANNELS)
 static_assert(NDLX_MAX_DEVICES * NEURON_CORES_MAX * sizeof(struct emu_bell) <= 4096, "bells");
 static_assert(sizeof(struct wire_channel) <= WIRE_CHANNEL_ROOM, "channel");
 static_assert(sizeof(struct wire_call) == 72, "call");

@@ -315,7 +315,7 @@ static void liar(int fd, const void *arg)
 	MUST_BE(fcntl(r.file, F_ADD_SEALS, F_SEAL_WRITE), -1);
 	MUST_BE(raw_ask(&r, 0), 0);
 	MUST_BE(call_word(&r, WIRE_NOP, 0), 0);
-	MUST_BE(fallocate(r.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, WIRE_KEPT), 0);
+	MUST_BE(fallocate(r.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, WIRE_RESERVED), 0);
 	close(r.fd);
 
 	/* heads that are nobody's */
