@@ -17,7 +17,7 @@
 #define SHORTEST                                                                \
 	"{\"from\":\"a\",\"from_off\":0,\"from_steps\":[1],\"from_sizes\":[1]," \
 	"\"to\":\"a\",\"to_off\":0,\"to_steps\":[1],\"to_sizes\":[1]},"
-_Static_assert(3 * sizeof(struct neff_desc) <= NEFF_TEXT_KEPT * (sizeof(SHORTEST) - 1),
+_Static_assert(3 * sizeof(struct neff_desc) <= NEFF_TEXT_FACTOR * (sizeof(SHORTEST) - 1),
 	       "what a text is accounted with");
 
 struct quick {

@@ -62,7 +62,7 @@ int neff_json_take(struct neff_reader *r, const char *name, const uint8_t *text,
 
 /* The same of a text that needs no tree; 0, or it is too much. neff_text_give: it was none after
  * all */
-#define NEFF_TEXT_KEPT 8 /* bytes for each of such a text, while its lists grow (neff_quick.c) */
+#define NEFF_TEXT_FACTOR 8 /* bytes for each of such a text, while its lists grow (neff_quick.c) */
 int neff_text_take(struct neff_reader *r, size_t size);
 void neff_text_give(struct neff_reader *r, size_t size);
 
