@@ -25,7 +25,7 @@ static void put(struct text *t, const char *s, size_t n)
 {
 	if (t->ret)
 		return;
-	if (n > t->to->room - t->to->size)
+	if (n > t->to->capacity - t->to->size)
 		t->ret = neff_bytes_reserve(t->to, n + 1);
 	if (t->ret)
 		return;

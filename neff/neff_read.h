@@ -29,7 +29,7 @@ struct neff_reader {
 	struct neff_limits limits;
 	struct neff_error *err;
 	struct neff_member *members;
-	size_t count, room;
+	size_t count, capacity;
 	json_t *graphs; /* the numbers of subgraphs by their names */
 	uint64_t unpacked;
 	uint64_t json, json_read; /* bytes of all *.json members, and of those that were parsed */
