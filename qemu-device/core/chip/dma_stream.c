@@ -131,19 +131,19 @@ static int take_places(struct ncore_service *t, uint32_t raw, struct places *p)
 {
 	struct ncore_ring *s = &t->q->ring[NCORE_S2M];
 	const uint32_t word = ncore_desc_meta(&s->cur);
-	uint32_t room = 0;
+	uint32_t space = 0;
 
 	for (p->n = 0;; p->n++) {
 		if (!s->open && ncore_ring_credit(s) &&
 		    ncore_open_destination(t->strand->chip, t->q))
 			return -EIO;
 		if (!s->open || ncore_desc_meta(&s->cur) != word ||
-		    ncore_desc_len(&s->cur) > raw - room)
+		    ncore_desc_len(&s->cur) > raw - space)
 			break;
 		p->addr[p->n] = s->cur.addr;
 		p->len[p->n] = ncore_desc_len(&s->cur);
-		room += p->len[p->n];
-		if (room == raw) {
+		space += p->len[p->n];
+		if (space == raw) {
 			p->n++;
 			return 0;
 		}

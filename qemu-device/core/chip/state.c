@@ -42,7 +42,7 @@ static void fail(struct state *s, int error, const char *why)
 	}
 }
 
-static bool room(struct state *s, size_t n)
+static bool fits(struct state *s, size_t n)
 {
 	size_t need;
 	uint8_t *p;
@@ -74,7 +74,7 @@ static bool room(struct state *s, size_t n)
 
 static void bytes(struct state *s, void *p, size_t n)
 {
-	if (!room(s, n))
+	if (!fits(s, n))
 		return;
 	if (s->load)
 		memcpy(p, s->in + s->at, n);
@@ -360,7 +360,7 @@ static void tpb_state(struct state *s, struct tpb *tpb)
 	size = (uint32_t)num(s, n < 0 ? 0 : (uint64_t)n, 4);
 	if (n < 0 || size > TPB_STATE_MAX)
 		fail(s, -EINVAL, "a core's state has no sensible size");
-	if (!room(s, size))
+	if (!fits(s, size))
 		return;
 	if (s->load) {
 		if (tpb_load(tpb, s->in + s->at, size))
@@ -408,7 +408,7 @@ static void topsp_words(struct state *s, struct tpb_words *w)
 	int64_t n = s->load ? 0 : tpb_words_save(w, target, NULL, 0);
 	uint32_t size = (uint32_t)num(s, (uint64_t)n, 4);
 
-	if (!room(s, size))
+	if (!fits(s, size))
 		return;
 	if (!s->load)
 		tpb_words_save(w, target, s->out + s->at, size);

@@ -28,7 +28,7 @@ struct tpb_cached {
 };
 
 /* An engine that never fetches takes no memory for it */
-static bool make_room(struct tpb_window *w)
+static bool make_cache(struct tpb_window *w)
 {
 	if (!w->cache)
 		w->cache = calloc(CACHED, sizeof(struct tpb_cached));
@@ -169,7 +169,7 @@ const uint8_t *tpb_window_words(const struct tpb_engine *eng)
 
 bool tpb_window_put(struct tpb_engine *eng, const uint8_t *words)
 {
-	if (!make_room(&eng->window))
+	if (!make_cache(&eng->window))
 		return false;
 	memcpy(place(&eng->window)->words, words, sizeof(eng->window.cache->words));
 	return true;
@@ -227,7 +227,7 @@ static bool fetch(struct tpb *t, unsigned int e, const struct neuron_insn *insn)
 	struct tpb_engine *eng = &t->eng[e];
 	const uint8_t *code = window_code(t, insn->address, insn->length);
 
-	if (!code || !make_room(&eng->window)) {
+	if (!code || !make_cache(&eng->window)) {
 		tpb_engine_stop(t, e, NEURON_NERR_FETCH_REFUSED, insn->address, insn->length);
 		return false;
 	}
