@@ -9,8 +9,8 @@
  *
  * Locks, in this order: machine.users_lock (who there is), chip.open_lock (opens, and what the last
  * close takes back), core.lock (the core's copy ring and staging buffer), chip.lock (handles,
- * pools, queues, owners, locks and states of cores), chip.fwio (the mailbox), host.lock (pins),
- * host.pool_lock. The core library's callbacks take host.lock or irq.lock only.
+ * heaps, queues, owners, locks and states of cores), chip.fwio (the mailbox), host.lock (pins),
+ * host.heap_lock. The core library's callbacks take host.lock or irq.lock only.
  */
 #ifndef NDLX_EMU_H
 #define NDLX_EMU_H
@@ -35,27 +35,27 @@
 #define EMU_USER_SPACE \
 	(16ull << 30) /* addresses for a user's host memory: two of the guard's roots */
 
-/* A first-fit pool over [0, size); free pieces are sorted by start */
-struct emu_pool {
+/* A first-fit allocator over [0, size); free pieces are sorted by start */
+struct emu_heap {
 	struct emu_piece {
 		uint64_t start, size;
 	} * piece;
-	size_t count, room;
+	size_t count, capacity;
 };
-int emu_pool_init(struct emu_pool *pool, uint64_t size);
-void emu_pool_fini(struct emu_pool *pool);
-int emu_pool_alloc(struct emu_pool *pool, uint64_t size, uint64_t align, uint64_t *start);
-void emu_pool_free(struct emu_pool *pool, uint64_t start, uint64_t size);
+int emu_heap_init(struct emu_heap *heap, uint64_t size);
+void emu_heap_fini(struct emu_heap *heap);
+int emu_heap_alloc(struct emu_heap *heap, uint64_t size, uint64_t align, uint64_t *start);
+void emu_heap_free(struct emu_heap *heap, uint64_t start, uint64_t size);
 
 /* Host memory as the chips see it: an arena for each user, and pinned buffers of the caller */
 struct emu_host {
 	pthread_rwlock_t lock; /* protects pins; DMA holds it for reading */
-	pthread_mutex_t pool_lock; /* protects the arenas' pools */
+	pthread_mutex_t heap_lock; /* protects the arenas' heaps */
 	struct emu_arena {
 		uint8_t *base; /* NULL: never used */
 		uint64_t size; /* 0: no user has it */
 		int fd; /* of what is mapped there, -1: memory of the process alone */
-		struct emu_pool pool;
+		struct emu_heap heap;
 	} arena[EMU_USERS];
 	struct emu_pin {
 		uint8_t *ptr;
@@ -155,7 +155,7 @@ struct emu_chip {
 		struct emu_bell *bell[NEURON_CORES_MAX]; /* of the core's owner; may be NULL */
 	} irq;
 	struct emu_core nc[NEURON_CORES_MAX];
-	struct emu_pool pool[NEURON_MEMORIES_MAX][NDLX_REGIONS];
+	struct emu_heap heap[NEURON_MEMORIES_MAX][NDLX_REGIONS];
 	struct emu_chunk *chunk; /* indexed by handle; 0 is no handle */
 	uint32_t chunks, free_handle; /* free handles are chained through nc */
 	struct emu_queue (*queue)[NEURON_DMA_QUEUES_PER_ENG]; /* of each DMA engine */
