@@ -34,7 +34,7 @@ static struct target *find(const char *name)
 	return NULL;
 }
 
-static struct target *find_room(void)
+static struct target *find_free(void)
 {
 	for (unsigned int i = 0; i < TARGETS; i++)
 		if (!host.target[i].call)
@@ -51,7 +51,7 @@ EXPORT NRT_STATUS nrtx_host_function(const char *target, nrtx_host_function_t *c
 		return rt_fail(NRT_INVALID, "NRT", "no name of 1 to %d bytes", TARGET_NAME - 1);
 	pthread_mutex_lock(&host.lock);
 	t = find(target);
-	t = t || !call ? t : find_room();
+	t = t || !call ? t : find_free();
 	if (t) {
 		strcpy(t->name, target);
 		t->call = call;

@@ -350,7 +350,7 @@ static NRT_STATUS load(struct program *p, size_t at)
 }
 
 /* Sizes of a program: its words, the steps of SP and the others between parts, its ends */
-static uint64_t room(const struct rt_subgraph *sg, unsigned int e)
+static uint64_t program_size(const struct rt_subgraph *sg, unsigned int e)
 {
 	uint64_t size = 5 * NEURON_INSN_WORD;
 
@@ -367,7 +367,7 @@ NRT_STATUS rt_link_streams(struct rt_subgraph *sg)
 	NRT_STATUS status;
 
 	for (unsigned int e = 0; e < sg->target->engines; e++)
-		size += is_fed(sg, e) ? room(sg, e) : 0;
+		size += is_fed(sg, e) ? program_size(sg, e) : 0;
 	sg->seed = atomic_load(&sg->model->seed);
 	/* the word that SP tells the others comes first */
 	status = rt_chunk_alloc(sg->core, size, 0, NEURON_MEMALLOC_TYPE_CODE_DEVICE, &sg->code);

@@ -14,8 +14,8 @@
 
 #define VAR_ALIGN 64
 /* Constants that may lie elsewhere leave room here for what is placed behind them. */
-#define ROOM_FROM (64ull << 20) /* if they are so many */
-#define ROOM_MORE (32ull << 20) /* besides the programs */
+#define RESERVE_FROM (64ull << 20) /* if they are so many */
+#define RESERVE_MORE (32ull << 20) /* besides the programs */
 #define PIECE (16u << 20) /* of a constant that is copied at once */
 
 static uint32_t chunk_type(enum neff_var_type type)
@@ -57,7 +57,8 @@ static bool align_up(uint64_t *value, uint64_t align)
 }
 
 /*
- * Fills the next chunk with as many variables, in order, as it holds. Returns false if none is left.
+ * Fills the next chunk with as many variables, in order, as it holds. Returns false if none is
+ * left.
  */
 static bool fill_chunk(struct rt_subgraph *sg, struct run *run)
 {
@@ -152,7 +153,9 @@ static void spread(struct rt_subgraph *sg, const struct rt_homes *homes)
 	}
 }
 
-/* Chips that constants are spread over are tried twice: those behind the first may have room, too. */
+/*
+ * Chips that constants are spread over are tried twice: those behind the first may have room, too.
+ */
 static unsigned int attempts_of(const struct rt_homes *homes)
 {
 	return homes->spread ? 2 * homes->n : homes->n;
@@ -220,7 +223,7 @@ static uint64_t programs_size(const struct rt_subgraph *sg)
 
 static NRT_STATUS place_constants(struct rt_subgraph *sg)
 {
-	struct rt_chunk room = { 0 };
+	struct rt_chunk reserve = { 0 };
 	struct rt_homes homes;
 	NRT_STATUS status = rt_homes_make(sg->core, &homes);
 
@@ -229,12 +232,12 @@ static NRT_STATUS place_constants(struct rt_subgraph *sg)
 	if (homes.spread)
 		spread(sg, &homes);
 	/* if there is no such room, it is not the constants that are too many */
-	if ((homes.more || homes.spread) && constants_size(sg) >= ROOM_FROM)
-		rt_chunk_try(sg->core, sg->core->dev, 2 * programs_size(sg) + ROOM_MORE, 0,
-			     NEURON_MEMALLOC_TYPE_CODE_DEVICE, &room);
+	if ((homes.more || homes.spread) && constants_size(sg) >= RESERVE_FROM)
+		rt_chunk_try(sg->core, sg->core->dev, 2 * programs_size(sg) + RESERVE_MORE, 0,
+			     NEURON_MEMALLOC_TYPE_CODE_DEVICE, &reserve);
 	for (unsigned int attempt = 0; attempt < attempts_of(&homes) && !status; attempt++)
 		status = place_attempt(sg, &homes, attempt);
-	rt_chunk_free(&room);
+	rt_chunk_free(&reserve);
 	return status;
 }
 
