@@ -61,7 +61,7 @@ static PJRT_Error *put(const PJRT_Client_Create_Args *a, const char *key, const 
 }
 
 /* The value that another process has put, or will within the time */
-static PJRT_Error *get(const PJRT_Client_Create_Args *a, const char *key, char *value, size_t room)
+static PJRT_Error *get(const PJRT_Client_Create_Args *a, const char *key, char *value, size_t size)
 {
 	PJRT_Error *(*call)(struct get_args *) =
 		(PJRT_Error * (*)(struct get_args *)) a->kv_get_callback;
@@ -75,7 +75,7 @@ static PJRT_Error *get(const PJRT_Client_Create_Args *a, const char *key, char *
 
 	if (e)
 		return e;
-	snprintf(value, room, "%.*s", (int)(args.value_size < room ? args.value_size : room - 1),
+	snprintf(value, size, "%.*s", (int)(args.value_size < size ? args.value_size : size - 1),
 		 args.value ? args.value : "");
 	if (args.value_deleter)
 		args.value_deleter(args.value);
