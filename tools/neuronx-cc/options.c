@@ -310,8 +310,8 @@ static int take_input_shape(struct args *a, char *text)
 static int take_input_value(struct args *a, char *text)
 {
 	struct ncc_input *in;
-	size_t room = strlen(text);
-	double *v = calloc(room + 1, sizeof(*v));
+	size_t capacity = strlen(text);
+	double *v = calloc(capacity + 1, sizeof(*v));
 	char *p, *end;
 
 	in = take_input(a, text, &p);
