@@ -144,8 +144,8 @@ END_TEST
 /* One variable more than allowed */
 START_TEST(variables)
 {
-	size_t size, n = 0, room = 4u << 20;
-	char *vars = malloc(room);
+	size_t size, n = 0, capacity = 4u << 20;
+	char *vars = malloc(capacity);
 	struct testmodel t;
 	uint8_t *b;
 
