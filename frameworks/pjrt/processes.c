@@ -103,8 +103,8 @@ static PJRT_Error *read_line(const char *text, const struct npj_chips *own, unsi
 	else
 		again[0] = 0;
 	if (strcmp(text, again) || !*n || *n > NPJ_MAX_DEVICES)
-		return NPJ_INVALID("process %u says of its devices \"%.100s\", which is not this "
-				   "version's way to",
+		return NPJ_INVALID("process %u says of its devices \"%.100s\", "
+				   "which is not this version's way to",
 				   process, text);
 	if (strcmp(theirs.arch, own->arch) || theirs.lnc != own->lnc || theirs.cores != own->cores)
 		return NPJ_INVALID("process %u has %s with logical cores of %u, this one %s, of %u",
@@ -135,8 +135,8 @@ PJRT_Error *npj_processes_exchange(const PJRT_Client_Create_Args *a, struct npj_
 	if (p->n == 1)
 		return NULL;
 	if (!a->kv_get_callback || !a->kv_put_callback)
-		return NPJ_INVALID("%lld processes and no store of keys and values by which they "
-				   "meet",
+		return NPJ_INVALID("%lld processes and no store of "
+				   "keys and values by which they meet",
 				   (long long)p->n);
 	snprintf(key, sizeof(key), "neuron/%u/devices/%lld", client, (long long)p->own);
 	snprintf(line, sizeof(line), LINE("%s"), own->arch, own->lnc, own->cores, n);

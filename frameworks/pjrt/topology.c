@@ -140,8 +140,8 @@ static PJRT_Error *named(const PJRT_TopologyDescription_Create_Args *a, char *ar
 
 	*chips = 1;
 	if (!a->topology_name || !a->topology_name_size || a->topology_name_size >= sizeof(name))
-		return NPJ_INVALID("a topology is named by a chip (trn1) or an instance "
-				   "(trn1.32xlarge)");
+		return NPJ_INVALID("a topology is named by a chip (trn1) "
+				   "or an instance (trn1.32xlarge)");
 	memcpy(name, a->topology_name, a->topology_name_size);
 	name[a->topology_name_size] = 0;
 	snprintf(arch, size, "%.*s", (int)strcspn(name, "."), name);

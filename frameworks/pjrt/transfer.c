@@ -112,8 +112,8 @@ static PJRT_Error *piece_begin(PJRT_AsyncHostToDeviceTransferManager *m, struct 
 
 	pthread_mutex_lock(&m->lock);
 	if (s->last)
-		e = npj_error(PJRT_Error_Code_FAILED_PRECONDITION, "the buffer has had its last "
-								   "transfer");
+		e = npj_error(PJRT_Error_Code_FAILED_PRECONDITION, "the buffer has had "
+								   "its last transfer");
 	else
 		s->pieces++, s->last = last;
 	pthread_mutex_unlock(&m->lock);
