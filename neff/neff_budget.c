@@ -118,8 +118,8 @@ int neff_json_fits(const char *name, const void *text, size_t size, uint64_t *co
 	*cost = json_cost(text, size);
 	if (*cost > JSON_SMALL && *cost / JSON_EXPANSION > size)
 		return neff_fail(err,
-				 "%.160s: %zu bytes of JSON would take %llu, expected at most %d "
-				 "for one",
+				 "%.160s: %zu bytes of JSON would take %llu, "
+				 "expected at most %d for one",
 				 name, size, (unsigned long long)*cost, JSON_EXPANSION);
 	return 0;
 }

@@ -78,8 +78,8 @@ static int op_read(const json_t *o, unsigned int i, enum neff_transfer *op, stru
 			return 0;
 		}
 	return wrong(err, i,
-		     "'op' is none of 'all_gather', 'all_to_all', 'permute', 'partition_id' and "
-		     "'replica_id'");
+		     "'op' is none of 'all_gather', 'all_to_all', "
+		     "'permute', 'partition_id' and 'replica_id'");
 }
 
 static int name_read(const json_t *o, const char *key, unsigned int i, char **name,
@@ -186,8 +186,8 @@ int neff_collectives_read(const json_t *kelf, const json_t *graphs, struct neff_
 	    json_integer_value(partitions) < 1 ||
 	    json_integer_value(ranks) % json_integer_value(partitions))
 		return neff_fail(err,
-				 "kelf-0.json: 'ranks' is not a number from 1 to %u, or not a "
-				 "multiple of 'partitions'",
+				 "kelf-0.json: 'ranks' is not a number from 1 to %u, "
+				 "or not a multiple of 'partitions'",
 				 NEFF_MAX_RANKS);
 	if (!json_is_array(list))
 		return neff_fail(err, "kelf-0.json: 'collectives' is not a list");
@@ -282,8 +282,8 @@ static int area_add(struct check *c, unsigned int i, const char *name, uint64_t 
 	var = at ? var_at(c->model, json_integer_value(at)) : NULL;
 	if (!var || var->size != size)
 		return neff_fail(c->err,
-				 "kelf-0.json: collectives[%u]: '%.64s' is not a virtual variable "
-				 "of %llu bytes",
+				 "kelf-0.json: collectives[%u]: "
+				 "'%.64s' is not a virtual variable of %llu bytes",
 				 i, name, (unsigned long long)size);
 	if (var->backing_off + var->size < var->size)
 		return wrong(c->err, i, "a variable beyond all addresses");

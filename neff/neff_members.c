@@ -123,8 +123,7 @@ static int member_read(struct neff_reader *r, struct archive *a, struct archive_
 
 	if (!name)
 		return neff_fail(r->err,
-				 "payload: member name '%.160s' is absolute or leaves the "
-				 "archive",
+				 "payload: member name '%.160s' is absolute or leaves the archive",
 				 raw ? raw : "");
 
 	if (strlen(name) > MEMBER_NAME_MAX)
