@@ -148,8 +148,8 @@ static NRT_STATUS init_locked(void)
 			       ndlx_error_text(err));
 	if (max < DRIVER_LEVEL)
 		return rt_fail(NRT_FAILURE, "NRT",
-			       "driver too old: needs 2.9.4 or newer (runtime level %u, it has up "
-			       "to %u)",
+			       "driver too old: needs 2.9.4 or newer "
+			       "(runtime level %u, it has up to %u)",
 			       DRIVER_LEVEL, max);
 
 	status = rt_cores_mark(&machine, &want, rt.marks, &rt.nmarks);

@@ -193,8 +193,8 @@ static NRT_STATUS take_cores(struct nrt_model *model, const struct place *place)
 
 	if (lnc > rt.lnc)
 		return rt_fail(NRT_INVALID, "NMGR",
-			       "the model is for logical cores of %u cores (--lnc %u), here they "
-			       "have %u (NEURON_LOGICAL_NC_CONFIG)",
+			       "the model is for logical cores of %u cores (--lnc %u), "
+			       "here they have %u (NEURON_LOGICAL_NC_CONFIG)",
 			       lnc, lnc, rt.lnc);
 	if (place->most && place->most < n)
 		n = place->most;

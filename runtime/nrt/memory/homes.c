@@ -67,8 +67,8 @@ NRT_STATUS rt_homes_make(const struct rt_core *core, struct rt_homes *homes)
 	rt_homes_extend(core, homes);
 	if (wanted > homes->n)
 		return rt_fail(NRT_INVALID, "TDRV",
-			       "NEURON_RT_WEIGHTS_DEVICES=%u: nd%u reaches the memory of %u "
-			       "devices, its own among them",
+			       "NEURON_RT_WEIGHTS_DEVICES=%u: "
+			       "nd%u reaches the memory of %u devices, its own among them",
 			       wanted, core->device, homes->n);
 	homes->n = wanted;
 	return NRT_SUCCESS;

@@ -193,8 +193,8 @@ static NRT_STATUS place_attempt(struct rt_subgraph *sg, struct rt_homes *homes,
 					sg->vars[i].home++;
 		} else {
 			return rt_fail(rt_status_from_errno(err), "TDRV",
-				       "Failed to allocate buffer in MLA DRAM for %llu bytes, on "
-				       "any of %u devices: %s",
+				       "Failed to allocate buffer in MLA DRAM for %llu bytes, "
+				       "on any of %u devices: %s",
 				       (unsigned long long)run.size,
 				       sg->vars[run.first].here ? 1 : homes->n, strerror(-err));
 		}

@@ -171,8 +171,8 @@ static NRT_STATUS check_count(const struct nrt_model *model)
 
 	if (ranks != (model->nranks ? model->nranks : 1) || model->rank >= ranks)
 		return rt_fail(NRT_INVALID, "NMGR",
-			       "the model is for %u ranks, loaded as rank %u of %u "
-			       "(nrt_load_collectives)",
+			       "the model is for %u ranks, "
+			       "loaded as rank %u of %u (nrt_load_collectives)",
 			       ranks, model->rank, model->nranks ? model->nranks : 1);
 	return NRT_SUCCESS;
 }
@@ -334,8 +334,7 @@ NRT_STATUS rt_ranks_come(struct nrt_model *model)
 	if (g->broken || g->member[model->rank].here) {
 		status = g->broken ? is_gone(g)
 				   : rt_fail(NRT_TIMEOUT, "NMGR",
-					     "execution timeout (%u ms): the rank "
-					     "still executes",
+					     "execution timeout (%u ms): the rank still executes",
 					     model->timeout_ms);
 		pthread_mutex_unlock(&lock);
 		return status;

@@ -254,8 +254,8 @@ static void put_event(FILE *out, const struct event *e, uint32_t nc)
 	}
 	if (e->type == RT_EVENT_nc_exec_running || e->type == RT_EVENT_timestamp_sync_point)
 		fprintf(out,
-			",\"device_core_idx\":%u,\"nc_timestamp_ns\":%" PRIu64 ",\"cpu_timestamp_"
-			"ns\":%" PRIu64,
+			",\"device_core_idx\":%u,\"nc_timestamp_ns\":%" PRIu64
+			",\"cpu_timestamp_ns\":%" PRIu64,
 			e->core, e->nc_ns, e->ns);
 	fputs("}}", out);
 }
