@@ -328,8 +328,8 @@ static const struct {
 	void (*change)(struct testmodel *t);
 	const char *text;
 } models[] = {
-	{ waits_for_28, "sg00/pool.bin: instruction at 192: semaphores 28 to 31 are the "
-			"runtime's" },
+	{ waits_for_28,
+	  "sg00/pool.bin: instruction at 192: semaphores 28 to 31 are the runtime's" },
 	{ waits_for_31_to_be_0, "semaphores 28 to 31 are the runtime's" },
 	{ raises_28, "semaphores 28 to 31 are the runtime's" },
 	{ writes_31, "semaphores 28 to 31 are the runtime's" },

@@ -126,20 +126,16 @@ static const char *const loop_why[] = {
 	"kelf-0.json: loops[0]: no subgraph before it or behind it, or it ends before it begins",
 	"kelf-0.json: loops[0]: no subgraph before it or behind it, or it ends before it begins",
 	"kelf-0.json: loops[0]: no subgraph before it or behind it, or it ends before it begins",
-	"kelf-0.json: loops[1]: neither inside the loops before it nor, after another subgraph, "
-	"behind "
-	"them",
-	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, of the "
-	"subgraph "
-	"before it and of its last",
-	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, of the "
-	"subgraph "
-	"before it and of its last",
-	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, of the "
-	"subgraph "
-	"before it and of its last",
-	"sg01/def.json: var 'c': an output of sg00; parts of a program with loops share virtual "
-	"variables",
+	"kelf-0.json: loops[1]: neither inside the loops before it nor, "
+	"after another subgraph, behind them",
+	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, "
+	"of the subgraph before it and of its last",
+	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, "
+	"of the subgraph before it and of its last",
+	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, "
+	"of the subgraph before it and of its last",
+	"sg01/def.json: var 'c': an output of sg00; "
+	"parts of a program with loops share virtual variables",
 };
 
 static void wrong_loop(struct stages *s, struct neff_loop loop[2], int which)

@@ -137,9 +137,8 @@ START_TEST(log_to_syslog)
 	ck_assert_str_eq(logged_text, "NRT:log_to_syslog_fn four");
 	setenv("X", "perhaps", 1);
 	rt_env_on("X", true);
-	ck_assert_str_eq(logged_text, "NRT:rt_env_on X=perhaps: 0, 1, false or true is expected, "
-				      "it counts as "
-				      "true");
+	ck_assert_str_eq(logged_text, "NRT:rt_env_on X=perhaps: 0, 1, "
+				      "false or true is expected, it counts as true");
 }
 END_TEST
 

@@ -175,9 +175,8 @@ START_TEST(hlo_constants)
 	}
 	end_computation(0, 0);
 	ck_assert_int_eq(compile_hlo(1), -EFBIG);
-	ck_assert_str_eq(error.text, "iota 'i2': too large: the constants that are made for the "
-				     "module exceed "
-				     "1073741824 bytes");
+	ck_assert_str_eq(error.text, "iota 'i2': too large: the constants that are "
+				     "made for the module exceed 1073741824 bytes");
 }
 END_TEST
 

@@ -61,8 +61,8 @@ START_TEST(other_framework)
 	size_t out_size = 0;
 
 	ck_assert_int_lt(ncc_compile(text, strlen(text), &opt, &out, &out_size, &err), 0);
-	ck_assert_ptr_nonnull(strstr(err.text, "not an ONNX model but StableHLO as text: give "
-					       "--framework StableHLO"));
+	ck_assert_ptr_nonnull(strstr(err.text, "not an ONNX model but StableHLO as text: "
+					       "give --framework StableHLO"));
 	ck_assert_ptr_null(out);
 }
 END_TEST

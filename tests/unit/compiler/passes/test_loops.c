@@ -47,16 +47,16 @@ static const struct {
 	{ HEAD "%7 = pred[] loop-end %3, %5 \"e\"\nreturn %0", "loop-end 'e': operand 1 is not a "
 							       "scalar predicate" },
 	{ HEAD "%7 = pred[] loop-end %3, %6, %4 \"e\"\nreturn %0", "loop-end 'e': 3 operands" },
-	{ HEAD "%7 = pred[] loop-end %3, %6, %0, %5 \"e\"\nreturn %0", "loop-end 'e': operand 2 is "
-								       "no state" },
+	{ HEAD "%7 = pred[] loop-end %3, %6, %0, %5 \"e\"\nreturn %0", "loop-end 'e': "
+								       "operand 2 is no state" },
 	{ HEAD "%7 = pred[] loop-end %3, %6, %4, %6 \"e\"\nreturn %0", "state 's': type s32, "
 								       "operand 'q' has pred" },
 	{ HEAD "%7 = s32[] state %2, %0 \"x\"\nreturn %0", "state 'x': operand 0 is no loop" },
 	{ HEAD "%7 = pred[] loop-end %3, %6 \"e\"\n"
 	       "%8 = s32[] loop-result %7, %4 \"r\"\nreturn %8",
 	  "loop-result 'r': operand 1 is another loop's" },
-	{ HEAD "%7 = pred[] loop %5 \"l2\"\nreturn %0", "loop 'l2': operand 0 is not a scalar "
-							"predicate" },
+	{ HEAD "%7 = pred[] loop %5 \"l2\"\nreturn %0", "loop 'l2': operand 0 is "
+							"not a scalar predicate" },
 	{ HEAD SECOND "%11 = pred[] loop-end %3, %10, %4, %9 \"e\"\n"
 		      "%12 = pred[] loop-end %7, %10, %8, %9 \"e2\"\nreturn %0",
 	  "is in a loop that is in it" },
