@@ -116,7 +116,10 @@ static int measure_width(unsigned int width)
 	return 0;
 }
 
-/* As DMA engines do it: a stream is read, decompressed, and its elements go to their places */
+/*
+ * Decompresses a stream as DMA engines do: it is read and decompressed, and its elements go to
+ * their places
+ */
 static int place_streams(unsigned int width)
 {
 	static uint8_t stream[CAPACITY], raw[BLOCK];

@@ -205,11 +205,14 @@ static inline void fuzz_v2(struct fuzz_in *in, struct neuron_insn *insn)
 		insn->partitions = 1;
 }
 
-/* Where the device's memory is for instructions, of one window and data behind it */
+/* The address at which instructions find the device's memory: a window, and data behind it */
 #define FUZZ_HBM 0x10000u
 #define FUZZ_WINDOW 2048u
 
-/* What works on registers, in the form that the codec takes; windows and jumps that hit, mostly */
+/*
+ * Brings an instruction that works on registers into the form that the codec takes; its windows and
+ * jumps mostly hit
+ */
 static inline void fuzz_registers(struct fuzz_in *in, struct neuron_insn *insn, uint64_t fields)
 {
 	uint8_t kind = fuzz_u8(in);
@@ -259,8 +262,7 @@ static inline void fuzz_patches(struct fuzz_in *in, struct neuron_insn *insn)
 	}
 }
 
-/* What fields and operands of the instructions of NeuronCore-v2 and later have to do with each
- * other */
+/* Makes fields and operands of an instruction of NeuronCore-v2 or later agree with each other */
 static inline void fuzz_forms(struct fuzz_in *in, struct neuron_insn *insn, uint64_t f)
 {
 	if (f & NEURON_FB(BIAS)) {

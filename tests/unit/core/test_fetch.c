@@ -320,7 +320,9 @@ START_TEST(saved_at_barriers)
 }
 END_TEST
 
-/* What is no memory of the device: the host's, a core's, registers, nothing, a neighbour's */
+/*
+ * Addresses that are not the device's memory: the host's, a core's, registers, none, a neighbour's
+ */
 static const uint64_t elsewhere[] = { HOST(LOADED),
 				      CORE(0),
 				      CORE(1),
@@ -351,7 +353,10 @@ START_TEST(fetch_elsewhere)
 }
 END_TEST
 
-/* What a program cannot reach stays as it is: the host's memory, what is left of the device's */
+/*
+ * A store to an address that a program cannot reach changes neither the host's memory nor the
+ * device's.
+ */
 START_TEST(element_elsewhere)
 {
 	const uint64_t at = elsewhere[_i / 2] + (_i / 2 == 6 ? 64 : 0);

@@ -20,7 +20,10 @@
 
 static struct fixture f;
 static uint8_t *state;
-/* What chips have at the end whose instructions make transfers: how many queues have some */
+/*
+ * Bytes at the end of the state of a chip whose instructions make transfers: how many queues have
+ * some
+ */
 #define TRANSFERS (GEN_CHIP.target->core > 1 ? 4u : 0u)
 #define ANOTHER_VERSION \
 	(TRANSFERS ? "a state of another version than 7" : "a state of another version than 4 or 5")
@@ -211,7 +214,7 @@ START_TEST(topsps)
 }
 END_TEST
 
-/* What an instruction wrote is on its way to a word that can be written */
+/* A saved write of an instruction is accepted only if its word of a TOP_SP can be written. */
 START_TEST(posted_to_topsp)
 {
 	const uint64_t to = GEN(TOPSP)(1) + (_i ? 0x1000 : 0x1800);

@@ -262,7 +262,7 @@ END_TEST
 
 #define BF16_BOTH WORD(DECOMPRESS, BF16)
 
-/* What no descriptor may ask for */
+/* A descriptor with an invalid request for a stream stops its queue. */
 START_TEST(refused)
 {
 	static const struct {
@@ -426,7 +426,7 @@ START_TEST(times)
 }
 END_TEST
 
-/* The same of a transpose, at nine tenths of the rate of a copy: to a byte's time */
+/* A transpose takes the time of nine tenths of a copy's rate, to a byte's time. */
 START_TEST(transpose_time)
 {
 	const struct neuron_costs *cost = &GEN_CHIP.target->cost;
@@ -490,7 +490,10 @@ START_TEST(transposes)
 }
 END_TEST
 
-/* What cannot be transposed: bytes, types that differ, other numbers of elements, other room */
+/*
+ * Transposes are refused of types of one byte, of another number of elements, and into another
+ * size.
+ */
 START_TEST(not_transposed)
 {
 	static const struct {

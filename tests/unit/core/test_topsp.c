@@ -277,7 +277,7 @@ START_TEST(descriptors)
 }
 END_TEST
 
-/* Where there is no word to read or write, the queue stops */
+/* Copies to or from an address of a TOP_SP without such a word, which stop the queue */
 static const struct {
 	uint64_t src, dst;
 	uint32_t len;
@@ -503,7 +503,10 @@ START_TEST(reset_by_map)
 }
 END_TEST
 
-/* All: map 0, the device's reset, a PCI reset. The error queues stay through the first alone */
+/*
+ * A reset by map 0, of the device or of PCI clears all TOP_SPs; error queues survive only the
+ * first.
+ */
 START_TEST(reset_of_all)
 {
 	fill();
@@ -718,7 +721,10 @@ START_TEST(saved)
 }
 END_TEST
 
-/* Nothing of them is left by a reset; the state of a chip that has used none, over one that has */
+/*
+ * A reset leaves nothing of used TOP_SPs in the saved state, and loading a state without them
+ * clears them.
+ */
 START_TEST(unused)
 {
 	const char *why = NULL;
@@ -741,7 +747,10 @@ START_TEST(unused)
 }
 END_TEST
 
-/* Each byte of a saved word that does not fit its past is refused, and all of it is forgotten */
+/*
+ * A saved word with any byte that does not fit its past is refused, and then the chip has none of
+ * it.
+ */
 START_TEST(damaged)
 {
 	const char *why = NULL;

@@ -281,7 +281,10 @@ static void start_waiter(uint32_t value)
 	fetch(0, NEURON_ENG_PE, &q);
 }
 
-/* What is set goes on from the last change: not before 200 descriptors and instructions */
+/*
+ * A set takes effect after the word's last change, here one behind 200 descriptors and
+ * instructions.
+ */
 START_TEST(set_comes_after)
 {
 	start_waiter(7);
@@ -292,7 +295,7 @@ START_TEST(set_comes_after)
 }
 END_TEST
 
-/* What the host adds has the time of the latest notification */
+/* The host's addition to a word has the time of the latest notification. */
 START_TEST(added_after_notification)
 {
 	const unsigned int sp = NEURON_ENG_SP;

@@ -262,7 +262,7 @@ START_TEST(floods)
 }
 END_TEST
 
-/* Who says nothing keeps nobody out */
+/* Clients that connect and say nothing keep no other out. */
 static void silent(int fd, const void *arg)
 {
 	struct raw r;
@@ -279,7 +279,7 @@ START_TEST(silence)
 }
 END_TEST
 
-/* As many processes as there may be, of one user, and one more */
+/* A user's processes up to the limit are let in, and one more is refused. */
 static void crowd(int fd, const void *arg)
 {
 	const struct wire_hello hello = { WIRE_MAGIC, WIRE_VERSION };

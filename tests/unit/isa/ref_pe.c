@@ -19,7 +19,10 @@ static void ref_finish(struct ref_core *c, const struct neuron_insn *insn, unsig
 	ref_put(c, &insn->dst, r, j, ref_from_f32(NEURON_DT_FP32, sum));
 }
 
-/* What the tags of column r choose, k by k; of those that nothing chooses a weight of 0 */
+/*
+ * The sum of the products that the tags of column r choose, k by k; a weight that no tag chooses
+ * counts as 0
+ */
 static float ref_sparse_sum(struct ref_core *c, const struct neuron_insn *insn, unsigned int r,
 			    uint32_t j)
 {

@@ -447,7 +447,7 @@ static void nonzero(const struct row *r)
 	r->out[r->n] = found;
 }
 
-/* Of a group of 16 partitions, of which each has a row */
+/* Element i of a group of 16 partitions, each of which has every sixteenth */
 static uint32_t topk_raw(const struct row *r, uint32_t i)
 {
 	return ref_raw(r->c, &r->insn->src0, r->p / 16 * 16 + i % 16, i / 16);

@@ -48,7 +48,7 @@ START_TEST(test_print)
 }
 END_TEST
 
-/* What registers look like, both ways */
+/* The text of instructions with registers is read and written alike. */
 START_TEST(test_registers)
 {
 	static const char *const lines[] = {

@@ -38,7 +38,10 @@ static void element(unsigned int width, uint32_t i, uint32_t bits)
 	memcpy(raw + (size_t)i * width, &bits, width);
 }
 
-/* What weights look like: normal, as fp32, the upper half of it, or eight bits */
+/*
+ * Fills the elements with numbers like weights: normal ones, as fp32, its upper half, or of eight
+ * bits
+ */
 static void weights(unsigned int width, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {

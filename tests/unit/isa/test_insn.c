@@ -755,7 +755,7 @@ START_TEST(test_against_reference)
 }
 END_TEST
 
-/* With the types that came after the first generation */
+/* Random instructions with the types of NeuronCore-v2 and later */
 START_TEST(test_v2_types)
 {
 	if (cases[_i].engine != SECOND_ENG_GP)

@@ -232,7 +232,7 @@ static void fill_ends(struct bench *b, uint8_t dtype, uint32_t at, unsigned int 
 	}
 }
 
-/* All codes of a type of 8 bits beside those, moving and as weights, with each bias */
+/* Products of every code of an 8-bit type, as the moving operand and as weights, with each bias */
 START_TEST(test_codes)
 {
 	const uint8_t dtype = fp8[_i % 3], other = floats[_i / 3];
@@ -563,7 +563,7 @@ START_TEST(test_replaced)
 }
 END_TEST
 
-/* What a state says of parts is what loads leave, or it is refused */
+/* A saved state is refused if no loads can leave the parts of weights that it has. */
 START_TEST(test_parts_state)
 {
 	static const struct neuron_insn loads[] = { TILE(20, 0xa5, 9), TILE(64, 0x52, 64),

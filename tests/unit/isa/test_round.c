@@ -89,7 +89,10 @@ static uint32_t rounded(const struct exec_kernels *kern, uint8_t dtype, float x,
 	return raw;
 }
 
-/* All exponents; words at, below and above what is needed for the next number up, and any */
+/*
+ * Rounds numbers of all exponents with random words at, below and above the one that rounds up, and
+ * any
+ */
 START_TEST(test_each_type)
 {
 	const struct exec_kernels *kern[MACHINE_KERNELS];
@@ -272,7 +275,7 @@ START_TEST(test_sum)
 }
 END_TEST
 
-/* Each seed by itself: a thousand programs */
+/* Sums that are rounded at random by a thousand seeds have the exact sum as their mean. */
 START_TEST(test_seeds)
 {
 	struct neuron_insn add = add_half();

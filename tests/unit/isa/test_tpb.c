@@ -373,7 +373,10 @@ START_TEST(test_matmul_counters)
 }
 END_TEST
 
-/* What an engine waits for, as others read it: that of the FIFO's head, and nothing once it came */
+/*
+ * The word that an engine waits for, as other threads read it: that of its FIFO's head, and none
+ * once it came
+ */
 START_TEST(test_stands)
 {
 	struct neuron_insn sem = nop(), event = nop();

@@ -297,7 +297,7 @@ static void random_rest(struct bench *b, struct neuron_insn *insn, uint64_t fiel
 		insn->shuffle[i / 8] |= (uint64_t)(one_in(b, 5) ? 255 : pick(b, 32)) << i % 8 * 8;
 }
 
-/* What the operation ties together */
+/* Makes random operands obey the rules that an operation has for them */
 static void random_ties(struct bench *b, struct neuron_insn *insn, uint32_t n)
 {
 	const unsigned int p = insn->partitions;

@@ -376,7 +376,7 @@ START_TEST(test_state)
 }
 END_TEST
 
-/* All are kept with 0, none with 1, and with a half about half of them */
+/* Dropout keeps all elements at a rate of 0, none at 1, and about half of them at a half. */
 START_TEST(test_dropout)
 {
 	enum { N = 512 };

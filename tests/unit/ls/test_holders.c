@@ -153,7 +153,10 @@ START_TEST(nobody)
 }
 END_TEST
 
-/* This process, as the kernel shows it; nobody else has /dev/full open for long. */
+/*
+ * The kernel's own /proc shows this process as the holder of a file; nobody else has /dev/full open
+ * for long.
+ */
 START_TEST(real)
 {
 	struct ls_node node = { .index = 1, .path = "/dev/neuron1" };

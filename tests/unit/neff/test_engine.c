@@ -136,7 +136,7 @@ static bool same_outcome(const uint8_t *file, size_t n, const struct neuron_targ
 	return a.bytes + len < b.bytes;
 }
 
-/* What takes the place of one, or of four bytes of a text */
+/* Strings that replace one or four bytes of a text */
 static const char *const instead[] = { "",	    "0",
 				       "00",	    "-",
 				       "-1",	    "9",

@@ -524,7 +524,7 @@ START_TEST(bomb)
 }
 END_TEST
 
-/* Without limits of the caller's, endless zeros must not take endless memory. */
+/* The default limits stop a file of endless zeros before it takes endless memory. */
 START_TEST(bomb_default)
 {
 	size_t capacity = 4u << 20, size;

@@ -82,7 +82,7 @@ START_TEST(round_trip)
 }
 END_TEST
 
-/* The same as parts, of which the middle one is executed again while 'go' is not 0 */
+/* Makes the three stages parts of a program, whose middle one is repeated while 'go' is not 0 */
 static void make_loop(struct stages *s, struct neff_loop *loop)
 {
 	static const char *const outs[STAGES] = { "c", "d", "e" };
@@ -188,7 +188,9 @@ START_TEST(loop_refused)
 }
 END_TEST
 
-/* The same as parts without a loop, and calls of the host behind the first and the second one */
+/*
+ * The three stages as parts without a loop, with calls of the host behind the first and the second
+ */
 struct calls {
 	struct neff_call call[2];
 	struct neff_call_array array[3];

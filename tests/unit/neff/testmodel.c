@@ -147,7 +147,9 @@ static struct neuron_ap ap(uint32_t offset, uint8_t dtype, unsigned int n)
 	return (struct neuron_ap){ offset, dtype, { 0, 0, 0, 1 }, { 1, 1, 1, (uint16_t)n } };
 }
 
-/* What add and long share: inputs a and b, output c, in SBUF one behind the other */
+/*
+ * The variables of the models add and long: inputs a and b, output c, one behind the other in SBUF
+ */
 struct abc {
 	unsigned int c, sb, out;
 };

@@ -143,7 +143,10 @@ START_TEST(stream)
 }
 END_TEST
 
-/* What is no stream ends the execution, and the next one is another one's */
+/*
+ * An input that is no compressed stream ends the execution with an error, and the next one is
+ * right.
+ */
 START_TEST(stream_lies)
 {
 	uint8_t x[315] = { 'N', 'C', 'S' };

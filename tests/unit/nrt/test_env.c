@@ -65,7 +65,7 @@ START_TEST(boolean)
 }
 END_TEST
 
-/* Whether a NEFF of another hash is taken */
+/* A NEFF whose hash is wrong is loaded, or refused if the environment says so. */
 START_TEST(validate_hash)
 {
 	const bool refused = !booleans[_i].rc && booleans[_i].on;

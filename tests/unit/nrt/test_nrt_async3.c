@@ -110,7 +110,7 @@ static int event_new(int flags)
 	return fd;
 }
 
-/* What was signalled since the last call, without waiting */
+/* The signals of an eventfd since the last call; does not wait */
 static uint64_t event_read(int fd)
 {
 	uint64_t n = 0;
@@ -120,7 +120,10 @@ static uint64_t event_read(int fd)
 	return n;
 }
 
-/* As the vendor's callers wait: an eventfd that blocks, taken back before it is closed */
+/*
+ * Waits as the vendor's callers do: for a blocking eventfd, which is unregistered before it is
+ * closed
+ */
 static NRT_STATUS await(const struct place *p)
 {
 	int fd = event_new(0);
@@ -302,7 +305,7 @@ START_TEST(pipeline)
 }
 END_TEST
 
-/* Who sees that a request is completed sees its status. */
+/* A thread that sees a request completed sees its status as well. */
 START_TEST(status_first)
 {
 	nrt_tensor_t *t = device_tensor(0, 64);
@@ -540,7 +543,10 @@ START_TEST(full)
 }
 END_TEST
 
-/* The same of collectives, whose context stays the caller's; the first one copies as much. */
+/*
+ * A full queue refuses a collective, whose context stays the caller's; the first one copies as
+ * much.
+ */
 START_TEST(full_of_collectives)
 {
 	const size_t size = 32 * MiB;
@@ -581,7 +587,7 @@ START_TEST(full_of_collectives)
 }
 END_TEST
 
-/* What is queued when nrt_close comes is carried out; afterwards nothing is taken. */
+/* Requests that are queued when nrt_close comes are carried out; afterwards none is accepted. */
 START_TEST(closing)
 {
 	struct place place[100], after;

@@ -646,7 +646,7 @@ START_TEST(one_core_twice)
 }
 END_TEST
 
-/* All of r execute well, and have the right results. */
+/* Checks that all ranks execute without an error and have the right results */
 static void still_right(struct rank *r)
 {
 	int32_t x[RANKS][N];

@@ -119,7 +119,9 @@ START_TEST(bounded)
 }
 END_TEST
 
-/* One that alone is beyond the bound keeps its memory, and so does what another core executed last.
+/*
+ * A model that is alone beyond the bound keeps its memory, and so does the model that another core
+ * executed last.
  */
 START_TEST(large)
 {

@@ -348,8 +348,10 @@ START_TEST(replicas)
 }
 END_TEST
 
-/* Each program of a chain is submitted before the ones before it have run; each handle goes at
- * once. */
+/*
+ * Programs of a chain are submitted before those in front of them have run; their handles are freed
+ * at once.
+ */
 START_TEST(in_flight)
 {
 	PJRT_LoadedExecutable *slow = compile("long", "hlo"), *x = compile("add1", "hlo");
@@ -676,7 +678,7 @@ START_TEST(ahead_of_time)
 }
 END_TEST
 
-/* All that the tests made is gone. */
+/* The tests above leak nothing. */
 START_TEST(no_leaks)
 {
 	expect_no_leaks();

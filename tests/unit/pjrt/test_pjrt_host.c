@@ -231,7 +231,7 @@ START_TEST(failure)
 }
 END_TEST
 
-/* What JAX gives for a token is an array of no elements; what it gets is a token. */
+/* A callback gets a token for a token, and returns JAX's array of no elements for one. */
 START_TEST(tokens)
 {
 	const int64_t none = 0, two = 2;

@@ -164,7 +164,7 @@ START_TEST(one_waits)
 }
 END_TEST
 
-/* So many events wait for the one behind them; told that they do, or not. */
+/* Holds up n threads, which say so or not, until the event behind theirs was handled */
 static void check_held(unsigned int n, bool hold)
 {
 	static struct happening held[THREADS], plain;
@@ -210,7 +210,7 @@ START_TEST(the_watchdog_sees_who_is_held_up)
 }
 END_TEST
 
-/* What all threads are held up in ends, and then the others' turn comes. */
+/* When all threads are held up, further events are handled once the first ones end. */
 START_TEST(more_than_there_are)
 {
 	static struct happening held[3 * THREADS], plain;

@@ -162,7 +162,7 @@ static const struct {
 	{ "bar4_wr_threshold", 3 * PAGE },
 };
 
-/* The same of those that are numbers of a chip's parts */
+/* The bound of an argument that numbers a part of the chip */
 static unsigned int parts_of(const char *name)
 {
 	const struct neuron_gen *chip = fz_chip;

@@ -11,7 +11,7 @@
 #define MIB (1ull << 20)
 #define SIDE 4 /* of the torus that sixteen chips are */
 
-/* As recorded under the public driver: tests/data/abi/answers*.txt */
+/* Answers recorded under the public driver: tests/data/abi/answers*.txt */
 static const struct type {
 	uint16_t id;
 	uint32_t architecture, level_min, level_max;

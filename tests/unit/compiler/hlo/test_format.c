@@ -51,7 +51,7 @@ static const struct {
 	FILE_OF("HloMod", "not an HLO module: bad"),
 };
 
-/* Another framework's is named with the option for it. */
+/* A model of another framework is refused with the option that names its framework */
 START_TEST(other_framework)
 {
 	static const char text[] = "// a comment\nmodule @jit_f {\n}\n";

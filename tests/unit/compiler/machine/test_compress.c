@@ -70,7 +70,7 @@ static void fill(uint8_t *x, const struct neff_var *v)
 	}
 }
 
-/* All outputs, one behind the other */
+/* Executes a program; returns the bytes of all outputs, one behind the other */
 static uint8_t *execute(const struct program *p, size_t *size)
 {
 	const struct neff_subgraph *sg = &p->model->subgraphs[0];

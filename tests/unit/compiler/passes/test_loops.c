@@ -431,7 +431,7 @@ START_TEST(more_than_a_set)
 }
 END_TEST
 
-/* What an engine of core 0 has executed */
+/* The number of instructions that an engine of core 0 has executed */
 static uint64_t executed(unsigned int engine)
 {
 	struct nrtx_core_counters n;
@@ -631,7 +631,7 @@ static char *follow_text(bool table, bool all)
 	return text;
 }
 
-/* What the loops leave, the last one's number first, as they are returned */
+/* Computes the numbers that the loops leave, the last loop's first, as the model returns them */
 static void follow(const int32_t *table, bool by_table, int32_t n, int32_t *out)
 {
 	for (int l = 0; l < LOOPS; l++) {

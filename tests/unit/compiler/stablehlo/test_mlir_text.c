@@ -361,7 +361,7 @@ START_TEST(scopes)
 }
 END_TEST
 
-/* Where an operation is from, as MLIR's language reference says of each kind of location */
+/* Locations of operations, of each kind that MLIR's language reference has */
 static const struct {
 	const char *loc, *file;
 	unsigned int line;
@@ -393,7 +393,7 @@ START_TEST(locations)
 }
 END_TEST
 
-/* As torch-mlir writes a model's weights */
+/* Weights of a model are read from resource blobs, as torch-mlir writes them. */
 START_TEST(blobs)
 {
 	struct ncc_error err;
