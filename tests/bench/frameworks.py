@@ -41,7 +41,7 @@ def python() -> str:
 
 
 class Jax:
-    """Where the measures run: a Python, and the plug-in of a build"""
+    """The environment of the measures: a Python, and the plug-in of a build"""
 
     def __init__(self, build: Path) -> None:
         self.python, library = python(), build / "frameworks" / "pjrt" / "libneuronpjrt.so"

@@ -119,7 +119,7 @@ def idle(build: Path, instance: str) -> tuple[int, int, int, int]:
 
 
 def stopped(build: Path, instance: str) -> int:
-    """The same of a QEMU before its guest's first instruction, without kernel and initramfs."""
+    """The time and memory of a QEMU before its guest's first instruction, without kernel and initramfs."""
     dry_run = exec_argv(build, instance, ["true"], "--memory", "512M", "--dry-run")
     words = shlex.split(subprocess.run(dry_run, stdout=subprocess.PIPE, text=True, check=True).stdout)
     for option in ("-kernel", "-initrd", "-append", "-serial"):

@@ -152,7 +152,7 @@ def without_id(text: str) -> str:
 
 
 def without_slots(text: str) -> str:
-    """Which chip of a bus has which number differs from instance to instance."""
+    """Hides the slots of chips, which differ from instance to instance."""
     return re.sub(r"(0000:[0-9a-f]{2}):[0-9a-f]{2}\.0", r"\1:xx.0", text)
 
 
