@@ -57,7 +57,7 @@ static bool capability_registers(struct pci_dev *pdev, const struct neuron_gen *
 	       pci_resource_len(pdev, bar) >= (u64)offset + length;
 }
 
-/* So are those of which there is one a core or an engine, where it names them */
+/* Checks the places of registers that each core or engine has, where the capability names them */
 static bool capability_places(struct pci_dev *pdev, const struct neuron_gen *gen, u8 pos)
 {
 	const struct neuron_ext_map *ext = &gen->ext;

@@ -290,7 +290,7 @@ struct neuron_device {
 	struct kobject *hardware; /* stats/hardware (not Inferentia), while sysfs is there */
 };
 
-/* All cores, as in nc_map */
+/* The mask of all cores, as in nc_map */
 static inline u32 neuron_cores_all(const struct neuron_device *nd)
 {
 	return BIT(nd->gen->cores) - 1;

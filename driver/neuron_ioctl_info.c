@@ -264,7 +264,7 @@ static bool siblings_are_mine(struct neuron_device *nd, unsigned int nc)
 	return mine;
 }
 
-/* Whether an engine of the core waits for a semaphore, by the chip's own word; reset_sem is held */
+/* Does an engine of the core wait for a semaphore, by the chip's own word? reset_sem is held. */
 static bool core_waits(struct neuron_device *nd, unsigned int nc)
 {
 	const struct neuron_gen *gen = nd->gen;
@@ -536,7 +536,7 @@ static int do_profiles(struct neuron_device *nd, void *arg, struct neuron_call *
 	return ret;
 }
 
-/* There are none: copies are done when their call returns */
+/* No completion is ever pending: copies are done when their call returns */
 static int do_completions(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_get_async_h2t_dma_compl_queues *a = arg;

@@ -241,7 +241,10 @@ void neuron_mc_get(struct neuron_mc *mc)
 	kref_get(&mc->ref);
 }
 
-/* Not under nd->lock. The last reference to a chunk of the scratchpad drops its own, in a loop */
+/*
+ * Drops a reference, not under nd->lock. The last one to a chunk of the scratchpad drops its own,
+ * in a loop
+ */
 void neuron_mc_put(struct neuron_mc *mc)
 {
 	struct neuron_mc *above;
@@ -584,7 +587,7 @@ struct neuron_mc *neuron_mc_at(struct neuron_device *nd, u64 pa)
 	return mc;
 }
 
-/* Whether a range is inside the chunk, or inside it and what follows of its owner's scratchpad */
+/* Is a range inside the chunk, or inside it and what follows of its owner's scratchpad? */
 bool neuron_mc_range(const struct neuron_mc *mc, u64 offset, u64 size)
 {
 	u64 end = mc->size;
@@ -613,7 +616,7 @@ static bool device_has(struct neuron_device *nd, u64 pa, u64 size)
 	return has;
 }
 
-/* Whether it is host memory of the caller, on this device or another one that it is attached to */
+/* Is the range host memory of the caller, on this device or another one that it is attached to? */
 bool neuron_host_range_owned(struct neuron_device *nd, u64 pa, u64 size)
 {
 	struct neuron_device *other;

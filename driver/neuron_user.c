@@ -68,7 +68,7 @@ int neuron_call_write(struct neuron_call *call, void __user *to, const void *fro
 	return miss(call, NEURON_MISS_WRITE, (unsigned long)to + left, rest - left);
 }
 
-/* Whether neuron_call_write() is likely to work, for those who would work in vain otherwise */
+/* Is neuron_call_write() likely to work? For those who would work in vain otherwise */
 int neuron_call_there(struct neuron_call *call, const void __user *at, size_t size, u64 rest)
 {
 	const void __user *end = at + size;
