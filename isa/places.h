@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
-/* Where fields lie in an instruction's words. Private to table.c, which lists them, and unrolled.c.
+/*
+ * The places of fields in an instruction's words. Private to table.c, which lists them, and
+ * unrolled.c.
  */
 #ifndef NEURON_ISA_PLACES_H
 #define NEURON_ISA_PLACES_H
