@@ -17,7 +17,7 @@
 
 #define BOUNCE 4096
 
-/* Whether an endpoint is memory, and not words whose access has an effect */
+/* Is the endpoint memory, and not words whose access has an effect? */
 static bool bulk(const struct ncore_ep *ep)
 {
 	return ep->kind == NCORE_EP_MEM || ep->kind == NCORE_EP_HOST || ep->kind == NCORE_EP_REMOTE;

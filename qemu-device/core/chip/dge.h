@@ -34,7 +34,7 @@ int ncore_made_append(struct ncore_strand *strand, const struct tpb_transfer *t,
 bool ncore_made_open(struct ncore_queue *q); /* puts the first transfer's next run into the halves;
 						false: it has none */
 void ncore_made_close(struct ncore_queue *q); /* the open run is done */
-/* Whether the first transfer is done: its semaphore is incremented at a time. */
+/* Is the first transfer done? Its semaphore is incremented at a time. */
 bool ncore_made_finish(struct ncore_strand *strand, struct ncore_queue *q, uint64_t time);
 
 #endif

@@ -25,7 +25,7 @@ static inline uint32_t ncore_desc_meta(const struct ncore_desc *d)
 	return (uint32_t)(d->head >> 32);
 }
 
-/* Whether an RX descriptor's bytes are computed, and not copied */
+/* Are the bytes of an RX descriptor computed, and not copied? */
 static inline bool ncore_computes(const struct ncore_chip *chip, const struct ncore_desc *rx)
 {
 	return ncore_desc_meta(rx) && chip->gen->target->core > 1;
@@ -59,7 +59,7 @@ static inline bool ncore_queue_shares(const struct ncore_strand *strand,
 	return strand->tpb && !atomic_load_explicit(&q->hosted, memory_order_relaxed);
 }
 
-/* Whether the packet that follows at a time is the first of all that is to be done */
+/* Is the packet that follows at a time the first of all that is to be done? */
 static inline bool ncore_goes_on(const struct ncore_service *t, uint64_t time)
 {
 	return !atomic_load(&t->strand->ready.count) && !atomic_load(&t->strand->inbox.count) &&
@@ -169,7 +169,7 @@ void ncore_refuse_stream(struct ncore_chip *chip, struct ncore_queue *q, uint64_
 int ncore_open_source(struct ncore_chip *chip, struct ncore_queue *q);
 /* Opens the next RX descriptor. -errno: the queue stopped */
 int ncore_open_destination(struct ncore_chip *chip, struct ncore_queue *q);
-/* Whether an injected fault strikes the open TX descriptor, after which the queue no longer runs */
+/* Does an injected fault strike the open TX descriptor? The queue no longer runs then. */
 bool ncore_struck(struct ncore_chip *chip, struct ncore_queue *q);
 /* Accounts for bytes that went through all of the descriptors that are open; last: of a packet */
 void ncore_computed(struct ncore_service *t, const struct ncore_copy *c, uint64_t extra, bool last);

@@ -110,12 +110,12 @@ static inline uint32_t ncore_queue_reg(struct ncore_ring *r, uint32_t reg)
 	return ncore_load(ncore_ring_reg(r, reg));
 }
 
-/* Whether the queue has something that it may do now */
+/* Has the queue something that it may do now? */
 bool ncore_queue_runnable(struct ncore_chip *chip, struct ncore_queue *q);
 /* chip->lock: an idle queue that can go on goes to work in a strand, which is returned; or NULL */
 struct ncore_strand *ncore_queue_start(struct ncore_chip *chip, struct ncore_queue *q,
 				       unsigned int strand);
-/* Both forget what was rung and keep the rings in step; the queue's strand is stopped. */
+/* Abort and rest forget what was rung and keep the rings in step; the queue's strand is stopped. */
 void ncore_queue_abort(struct ncore_chip *chip, struct ncore_queue *q);
 void ncore_queue_rest(struct ncore_chip *chip, struct ncore_queue *q); /* and it may run again */
 /* A queue reset forgets a half's position as well. */

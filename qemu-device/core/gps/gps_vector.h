@@ -142,7 +142,7 @@ static inline void gps_vput(uint8_t *to, uint32_t i, unsigned int size, uint32_t
 	}
 }
 
-/* Of a type: the width of elements and the group, as logarithms */
+/* The width of elements and the group of a type, as logarithms */
 static inline uint8_t gps_vsew(uint32_t vtype)
 {
 	return vtype >> 3 & 7;

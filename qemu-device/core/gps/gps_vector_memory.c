@@ -42,7 +42,7 @@ static enum neuron_gps_cause move(const struct access *a, uint32_t addr, uint8_t
 	return NEURON_GPS_OK;
 }
 
-/* All of it at once, where it lies side by side in the TCM */
+/* Moves all elements at once, where they lie side by side in the TCM */
 static bool move_block(const struct access *a)
 {
 	uint32_t bytes = a->n << a->size;
@@ -81,7 +81,7 @@ static enum neuron_gps_cause move_all(const struct access *a, uint32_t *addr)
 	return NEURON_GPS_OK;
 }
 
-/* As many registers as there are fields, whatever vl and vtype are */
+/* Moves as many whole registers as there are fields, whatever vl and vtype are */
 static enum neuron_gps_cause whole(struct access *a, uint32_t *addr, uint32_t *cost)
 {
 	uint32_t regs = a->fields;

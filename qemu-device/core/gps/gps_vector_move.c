@@ -22,7 +22,7 @@ static bool overlaps(const struct gps_vk *k, unsigned int s, int lmul)
 	return gps_voverlap(k->vd, gps_vregs(k->lmul), s, gps_vregs(lmul));
 }
 
-/* Both groups, of whose elements one is moved at a time; apart: they may not overlap */
+/* Are both groups valid, of whose elements one is moved at a time? apart: they may not overlap */
 static bool pair_ok(const struct gps_vk *k, bool apart)
 {
 	return gps_vgroup(k->vd, k->lmul) && gps_vgroup(k->vs2, k->lmul) && spares_mask(k) &&
