@@ -379,7 +379,10 @@ static void reach_on(struct reach *r, const struct area *a)
 		*r = (struct reach){ a->end, a->of };
 }
 
-/* Of areas in the order of their starts: 0, or the later collective of two that overlap, from 1 on */
+/*
+ * Looks for areas that overlap, in the order of their starts: 0, or the later collective of two,
+ * from 1 on
+ */
 static unsigned int find_overlap(const struct area *area, unsigned int n)
 {
 	struct reach any = { 0 }, hard = { 0 };

@@ -70,7 +70,7 @@ static bool is_plain(const char *s)
 	return true;
 }
 
-/* What is no text is no name either: the reader will say so. */
+/* Writes a string; what is no text is no name either, as the reader will say. */
 static void put_string(struct text *t, const char *s)
 {
 	if (!is_plain(s)) {

@@ -185,7 +185,7 @@ static bool dtype(struct quick *q, uint8_t *type)
 	return *type;
 }
 
-/* What stands behind both sides of what is no copy; a sum has another form */
+/* Reads the operation behind the two sides of a transfer that is no copy; a sum has another form */
 static bool operation(struct quick *q, struct neff_desc *d)
 {
 	char name[16] = "";

@@ -459,7 +459,7 @@ static void add_device(const struct report_span *s, json_t *list, const struct t
 	json_array_append_new(list, o);
 }
 
-/* All devices, or those of the process */
+/* The hardware counters of all devices, or of those of the process */
 static json_t *hw_counters(const struct report_span *s)
 {
 	json_t *group = group_new(s), *list = json_array();
