@@ -242,7 +242,7 @@ npj_Buffer_DecreaseExternalReferenceCount(PJRT_Buffer_DecreaseExternalReferenceC
 							      "external reference");
 }
 
-/* Another type over the same bytes: a handle more to the same value */
+/* A buffer of another type over the same bytes: one more handle to the same value */
 PJRT_Error *npj_Buffer_Bitcast(PJRT_Buffer_Bitcast_Args *a)
 {
 	struct npj_shape s;

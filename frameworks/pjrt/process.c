@@ -46,7 +46,7 @@ PJRT_Error *npj_forked_error(void)
 							      "method \"spawn\")");
 }
 
-/* Where there are no chips at all, the runtime's own status says less than that. */
+/* Begins the runtime; if there are no chips at all, this says more than the runtime's own status */
 static PJRT_Error *begin(void)
 {
 	const char *emu = getenv("NEURON_EMU");

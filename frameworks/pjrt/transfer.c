@@ -120,7 +120,7 @@ static PJRT_Error *piece_begin(PJRT_AsyncHostToDeviceTransferManager *m, struct 
 	return e;
 }
 
-/* It is copied, or failed, which takes the error; the buffer may be ready with it. */
+/* A piece was copied, or failed, which takes the error; the buffer may be ready with it. */
 static void piece_end(PJRT_AsyncHostToDeviceTransferManager *m, struct slot *s, PJRT_Error *e)
 {
 	bool complete;

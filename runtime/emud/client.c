@@ -84,7 +84,7 @@ int emud_client_welcome(const struct emud_client *c)
 	return sendmsg(c->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* Whether there is a call, now or after some looks; a core that was lent is executed meanwhile. */
+/* Is there a call, now or after some looks? A core that was lent is executed meanwhile. */
 static bool call_waits(struct emud_channel *ch, uint32_t tail)
 {
 	for (unsigned int look = 0; look < WIRE_LOOKS; look++) {

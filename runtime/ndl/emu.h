@@ -74,7 +74,7 @@ void emu_host_unlend(struct emu_host *host, unsigned int user);
 int emu_host_alloc(struct emu_host *host, unsigned int user, uint64_t size, uint64_t *addr,
 		   void **ptr);
 void emu_host_free(struct emu_host *host, unsigned int user, uint64_t addr, uint64_t size);
-/* Whether a buffer lies in the arena of a served user, and where the chips see it */
+/* Does a buffer lie in the arena of a served user, and where do the chips see it? */
 bool emu_host_has(struct emu_host *host, unsigned int user, const void *ptr, uint64_t len,
 		  uint64_t *addr);
 int emu_host_pin(struct emu_host *host, void *ptr, uint64_t len, uint64_t *addr);

@@ -90,7 +90,7 @@ static void file_drop(struct emu_chip *chip, struct emu_chunk *c)
 	chip->seat[c->user].files--;
 }
 
-/* What is read next are zeros. */
+/* Drops a chunk's pages, which read as zeros next. */
 static void pages_drop(struct emu_chunk *c)
 {
 	if (c->moved)

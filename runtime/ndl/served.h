@@ -106,7 +106,7 @@ struct served_data {
 	size_t out_size;
 };
 int served_call(struct served *m, struct wire_call *call, const struct served_data *data);
-/* The same, and takes the file that comes with the answer */
+/* served_call() that takes the file which comes with the answer */
 int served_call_fd(struct served *m, struct wire_call *call, int *fd);
 /* A call that has no answer */
 int served_post(struct served *m, const struct wire_call *call);

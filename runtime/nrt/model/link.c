@@ -200,7 +200,7 @@ static NRT_STATUS put_leave(struct program *p, const struct rt_jump *jump)
 	return status ? status : put_each(p, &go);
 }
 
-/* Another engine behind a part: it waits for SP, and reads what that told. */
+/* The steps of another engine than SP behind a part: it waits for SP, and reads what SP told. */
 static NRT_STATUS put_follow(struct program *p, const struct rt_jump *jump)
 {
 	struct neuron_insn insn = {

@@ -121,7 +121,10 @@ static const struct rt_chunk *scratch_of(const struct nrt_model *model)
 	return NULL;
 }
 
-/* All have one scratchpad's form and a core of their own, or what they pass would go astray. */
+/*
+ * Checks that all ranks have one form of scratchpad and a core each, or what they pass would go
+ * astray.
+ */
 static NRT_STATUS check_group(const struct rt_group *g)
 {
 	const struct rt_chunk *first = g->member[0].rank.scratch;

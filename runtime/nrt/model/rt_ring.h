@@ -53,7 +53,7 @@ int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len);
 int rt_ring_add_copy(const struct neuron_target *target, struct rt_ring *ring,
 		     const struct neff_pattern *from, uint64_t from_pa,
 		     const struct neff_pattern *to, uint64_t to_pa);
-/* The same of a descriptor that computes; from_pa: of each source, in order */
+/* rt_ring_add_copy() of a descriptor that computes; from_pa: of each source, in order */
 int rt_ring_add_compute(struct rt_ring *ring, const struct neff_desc *d, const uint64_t *from_pa,
 			uint64_t to_pa);
 /*
