@@ -241,10 +241,7 @@ void neuron_mc_get(struct neuron_mc *mc)
 	kref_get(&mc->ref);
 }
 
-/*
- * Drops a reference, not under nd->lock. The last one to a chunk of the scratchpad drops its own,
- * in a loop
- */
+/* Not under nd->lock. The last reference to a chunk of the scratchpad drops its own, in a loop */
 void neuron_mc_put(struct neuron_mc *mc)
 {
 	struct neuron_mc *above;

@@ -504,8 +504,7 @@ START_TEST(reset_by_map)
 END_TEST
 
 /*
- * A reset by map 0, of the device or of PCI clears all TOP_SPs; error queues survive only the
- * first.
+ * A reset by map 0, of the device or of PCI clears all TOP_SPs; error queues survive only the first
  */
 START_TEST(reset_of_all)
 {
@@ -721,10 +720,7 @@ START_TEST(saved)
 }
 END_TEST
 
-/*
- * A reset leaves nothing of used TOP_SPs in the saved state, and loading a state without them
- * clears them.
- */
+/* Neither a reset nor loading a state without used TOP_SPs leaves anything of one that was used */
 START_TEST(unused)
 {
 	const char *why = NULL;
@@ -747,10 +743,7 @@ START_TEST(unused)
 }
 END_TEST
 
-/*
- * A saved word with any byte that does not fit its past is refused, and then the chip has none of
- * it.
- */
+/* A saved word of which a byte does not fit its past is refused, and the chip has none of it */
 START_TEST(damaged)
 {
 	const char *why = NULL;
