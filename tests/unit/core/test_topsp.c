@@ -503,9 +503,7 @@ START_TEST(reset_by_map)
 }
 END_TEST
 
-/*
- * A reset by map 0, of the device or of PCI clears all TOP_SPs; error queues survive only the first
- */
+/* A reset by map 0, of the device or of PCI clears all TOP_SPs; error queues survive the first */
 START_TEST(reset_of_all)
 {
 	fill();

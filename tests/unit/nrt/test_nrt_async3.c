@@ -456,9 +456,7 @@ START_TEST(hostile)
 	ck_assert_int_eq(nrta_tensor_read(buf, t, 0, 1, 0, 2, &p.ret, &p.seq), NRT_INVALID);
 	ck_assert_int_eq(nrta_tensor_copy(t, 0, other, 0, 1, 0, &p.ret, &p.seq), NRT_INVALID);
 	ck_assert_int_eq(nrta_tensor_copy(t, 0, t, 8, 1, 2, &p.ret, &p.seq), NRT_INVALID);
-	/*
-	 * what a caller with a core before the queue has there: the queue, and the status's place
-	 */
+	/* a caller with a core before the queue has there the queue, and the status's place */
 	for (uintptr_t queue = 0; queue < 2; queue++)
 		ck_assert_int_eq(nrta_tensor_copy(t, 0, t, 8, 1, 0, (NRT_STATUS *)queue,
 						  (nrta_seq_t *)&p.ret),
@@ -542,9 +540,7 @@ START_TEST(full)
 }
 END_TEST
 
-/*
- * A full queue refuses a collective; its context stays the caller's, and the first copies as much
- */
+/* A full queue refuses a collective; its context stays the caller's, the first copies as much */
 START_TEST(full_of_collectives)
 {
 	const size_t size = 32 * MiB;
@@ -654,9 +650,7 @@ START_TEST(unrecoverable)
 		ck_assert_int_eq(schedule(&cl, &p[3]), NRT_EXEC_UNIT_UNRECOVERABLE);
 		check_blank(&p[3]);
 	}
-	/*
-	 * it is the core's unit alone: neither its transfers, nor another core's, nor other calls
-	 */
+	/* the core's unit alone: neither its transfers, nor another core's, nor other calls */
 	ck_assert_int_eq(nrta_tensor_write(client_tensor(&cl, "a"), a, 0, sizeof(a), 0, 0,
 					   &p[4].ret, memset(&p[4].seq, 0, 8)),
 			 NRT_SUCCESS);
