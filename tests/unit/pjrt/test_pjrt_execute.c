@@ -678,7 +678,7 @@ START_TEST(ahead_of_time)
 }
 END_TEST
 
-/* The tests above leak nothing. */
+/* All that the tests made is gone. */
 START_TEST(no_leaks)
 {
 	expect_no_leaks();
