@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bounds of a network's errors: the float64 result, and the standard deviation of its error.
+"""How far a network's results may be off: the float64 result, and the standard deviation of its error.
 
 Every rounding is taken as an independent random error of mean 0 (Higham and Mary, A New Approach to
 Probabilistic Rounding Error Analysis, 2019): one of unit roundoff u of a value x has the variance
@@ -95,7 +95,7 @@ BINARY = {
     "mul": (lambda a, b, y: (b, a), U32),
     "div": (lambda a, b, y: (1 / b, y / b), DIVIDE),
 }
-# Primitives that move elements, and move their variances alike
+# What moves elements moves their variances, by the same operation
 MOVES = ("reshape", "broadcast_in_dim", "transpose", "slice", "squeeze", "rev", "dynamic_slice", "gather",
          "concatenate", "pad", "dynamic_update_slice", "expand_dims", "stack", "reduce_max", "reduce_window_max")
 
@@ -261,7 +261,7 @@ def run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Value]) -> list[Value]
 
 
 def analyse(fn: Any, weights: Any, inputs: Sequence[np.ndarray]) -> list[tuple[np.ndarray, list[np.ndarray]]]:
-    """The float64 value of each output, and its sigma for each of MODES. Needs jax_enable_x64."""
+    """For each output: its float64 value, and sigma for each of MODES. Needs jax_enable_x64."""
     wide = [np.asarray(x, np.float64) if np.asarray(x).dtype == np.float32 else np.asarray(x) for x in
             (*jax.tree.leaves(weights), *inputs)]
     tree = jax.tree.structure(weights)

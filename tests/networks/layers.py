@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Layers of the networks: plain JAX functions over dictionaries of arrays, and random weights.
+"""What the networks are made of: plain JAX functions over dictionaries of arrays, and random weights.
 
 Nothing here names a type: a network runs in the type of its weights and inputs, so the float64 reference
 is the same function.

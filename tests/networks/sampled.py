@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bounds of the errors of functions of any primitives: Monte Carlo arithmetic.
+"""How far a function's results may be off, for functions of any primitives: Monte Carlo arithmetic.
 
 As errors.py, every rounding is an independent random error of mean 0 and variance (u x)^2 / 3; but instead of carrying
 variances along through rules of derivatives, the function runs in float64 with such errors put in (Parker, Monte Carlo
@@ -47,7 +47,7 @@ FAILURE = 1e-6  # as in errors.quantile
 # XLA's options: it runs only a few times
 QUICK = {"xla_backend_optimization_level": 1, "xla_llvm_disable_expensive_passes": True}
 
-# Primitives that make new numbers, by a unit roundoff of the result; those in no table here only move or choose
+# What makes new numbers, by a unit roundoff of the result; what is in no table here only moves or chooses
 FUNCTIONS = ("exp", "exp2", "log", "log1p", "expm1", "tanh", "logistic", "erf", "erfc", "erf_inv", "rsqrt", "sqrt",
              "cbrt", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh",
              "pow", "lgamma", "digamma")
@@ -266,7 +266,7 @@ def sigmas(exact: np.ndarray, runs: list[np.ndarray], what: str) -> np.ndarray:
 
 
 def analyse(fn: Any, weights: Any, inputs: Sequence[np.ndarray]) -> list[tuple[np.ndarray, list[np.ndarray]]]:
-    """errors.analyse() by sampling. Needs jax_enable_x64."""
+    """As errors.analyse. Needs jax_enable_x64."""
     leaves, tree = jax.tree.flatten(weights)
     given = [np.asarray(x) for x in (*leaves, *inputs)]
     wide = [x.astype(np.float64) if x.dtype == np.float32 else x for x in given]

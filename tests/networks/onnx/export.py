@@ -95,7 +95,7 @@ def classifier(name: str, size: int = 224, **options: Any) -> Callable[[], Netwo
 
 
 def maxvit() -> Network:
-    """maxvit_t with fewer channels and blocks: attention in windows of 7 x 7 and over grids of them"""
+    """As maxvit_t, with fewer channels and blocks: attention in windows of 7 x 7 and over grids of them"""
     model = torchvision.models.MaxVit(input_size=(112, 112), stem_channels=32, partition_size=7, head_dim=32,
                                       block_channels=[32, 64], block_layers=[2, 2], stochastic_depth_prob=0.2)
     return seen(model, 112, 1)
@@ -107,7 +107,7 @@ def segmenter(name: str, size: int) -> Network:
 
 
 def dense(detector: torch.nn.Module, image: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """The part of a detector that computes on an image, before it chooses boxes"""
+    """What a detector computes of an image before it chooses boxes"""
     found = detector.head(list(detector.backbone(image).values()))
     return found["cls_logits"], found["bbox_regression"]
 

@@ -21,7 +21,7 @@ def axes_of(x: Any, given: Any) -> tuple[int, ...]:
 
 
 def divide(a: dict, x: Any, y: Any) -> Any:
-    """Divide; of whole numbers, which are sizes and not negative, the whole quotient"""
+    """Of whole numbers, which are sizes and not negative, the whole quotient"""
     return x // y if np.issubdtype(np.result_type(x), np.integer) else x / y
 
 
@@ -170,7 +170,7 @@ def resize(a: dict, x: Any, _roi: Any, scales: Any, sizes: Any = None) -> Any:
 
 def over_time(x: Any, backwards: bool, state: tuple[Any, ...], step: Callable[..., tuple[Any, ...]]) \
         -> tuple[Any, tuple[Any, ...]]:
-    """Applies step over time: its first result at all times, and the last of all its results"""
+    """What step gives first, at all times, and the last of all that it gives"""
     rows = []
     for t in range(len(x))[::-1 if backwards else 1]:
         state = step(x[t], *state)

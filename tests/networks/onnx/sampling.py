@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bounds of an ONNX model's errors, by Monte Carlo arithmetic.
+"""How far an ONNX model's results may be off, by Monte Carlo arithmetic.
 
 Parker, Monte Carlo Arithmetic (1997): a program runs several times in float64, and each time every rounding that
 fp32 would do is a random one. A jaxpr's operations get the errors that ../errors.py gives them, as draws instead of
@@ -86,7 +86,7 @@ def binder(eqn: Any) -> Any:
 
 
 def of_terms(eqn: Any, shapes: list[tuple[int, ...]], size: int) -> float:
-    """The number of terms of each element of a sum"""
+    """How many each element of a sum adds"""
     name, params = eqn.primitive.name, eqn.params
     if name == "dot_general":
         return float(np.prod([shapes[0][d] for d in params["dimension_numbers"][0][0]]))
@@ -161,7 +161,7 @@ def deviation(x: np.ndarray, squares: np.ndarray) -> np.ndarray:
 
 def analyse(fn: Any, weights: dict[str, Any], inputs: Sequence[np.ndarray]) \
         -> list[tuple[np.ndarray, list[np.ndarray]]]:
-    """The float64 value of each output, and its sigma for each of MODES. Needs jax_enable_x64."""
+    """For each output: its float64 value, and sigma for each of MODES. Needs jax_enable_x64."""
     leaves, tree = jax.tree.flatten((weights, *inputs))
     wide = [x.astype(np.float64) if is_real(x) else x for x in leaves]
     closed = jax.make_jaxpr(lambda *args: fn(*jax.tree.unflatten(tree, args)))(*wide)

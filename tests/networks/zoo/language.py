@@ -53,7 +53,7 @@ def t5_block(w: Weights, width: int, hidden: int, cross: bool) -> dict[str, Any]
 
 
 def buckets(n: int, both_ways: bool) -> np.ndarray:
-    """Buckets of relative positions: exact up to 8, logarithmic beyond"""
+    """Of relative positions: exact up to 8, logarithmic beyond"""
     at = np.arange(n)[None] - np.arange(n)[:, None]
     far, half = (np.abs(at), 16) if both_ways else (np.maximum(-at, 0), 32)
     log = half // 2 + (np.log(np.maximum(far, 1) / (half // 2)) / np.log(128 / (half // 2)) * (half // 2)).astype(int)
@@ -233,7 +233,7 @@ def clip(small: bool) -> Network:
 
 
 def moe(small: bool) -> Network:
-    """A mixture of experts: each token goes to the two that its router likes best, up to an expert's capacity"""
+    """Each token to the two experts that its router likes best, as many as an expert has room for"""
     w = Weights(107)
     tokens, width, hidden, experts = (12, 16, 24, 4) if small else (256, 256, 512, 8)
     room = tokens // 2

@@ -345,7 +345,7 @@ def pagerank(small: bool) -> Network:
 
 
 def edit_distance(small: bool) -> Network:
-    """The edit distance of two strings, by diagonals of running minima; integers"""
+    """Of two strings, by diagonals of running minima; integers"""
     w = Weights(419)
     n, m = (8, 6) if small else (200, 160)
 

@@ -230,7 +230,7 @@ def train_lm(small: bool) -> Network:
 
 
 def embedding_gradient(small: bool) -> Network:
-    """The gradient of a table of which few rows were read"""
+    """Of a table of which few rows were read"""
     w = Weights(515)
     rows, width, count = (12, 4, 6) if small else (20000, 64, 256)
 

@@ -231,7 +231,7 @@ START_TEST(pairs)
 END_TEST
 
 /* An event that goes to and fro between the host and any other, who all have times of their own */
-START_TEST(in_turns)
+START_TEST(one_by_one)
 {
 	for (unsigned int i = 0; i < 6; i++) {
 		write_by(_i, false, EVENT, 1, i ? 1 : 0);
@@ -392,7 +392,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_loop_test(t, pairs, 0, PAIRS);
-	tcase_add_loop_test(t, in_turns, 1, 3);
+	tcase_add_loop_test(t, one_by_one, 1, 3);
 #ifdef WITH_TOPSP
 	tcase_add_loop_test(t, known_to_the_host, 0, 2);
 #else
