@@ -6,8 +6,8 @@
  * Execution. A strand is what one thread at a time may execute: one for each NeuronCore (the core
  * and the queues that feed or are rung by it) and one for the queues the host rings. The right to
  * execute is strand->running, taken and given back under chip->lock, never held by a sleeping
- * thread. Register writes that touch what a strand owns stop it first (strand_stop) at the next
- * boundary.
+ * thread. Register writes that touch what a strand owns stop it first (ncore_strand_stop) at the
+ * next boundary.
  *
  * Locks, in order: chip->lock, the fabric's, then the leaves: strand->inbox.lock, chip->nq_lock,
  * chip->topsp_lock, pool->lock, faults.lock. An executing strand holds none of them while it

@@ -51,7 +51,7 @@ struct ncore_strand {
 	struct tpb *tpb; /* NULL: the host's strand */
 
 	bool running; /* chip->lock */
-	_Atomic unsigned int stops; /* strand_stop nesting: no new execution, and leave soon */
+	_Atomic unsigned int stops; /* stops that are not undone: no new execution, and leave soon */
 	struct ncore_queue_list ready; /* chip->lock */
 	struct ncore_queue_list taken; /* ready ones, the executor's; empty while it is stopped */
 	struct ncore_queue_list stalled; /* the executor, or chip->lock while stopped */
