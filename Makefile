@@ -34,7 +34,7 @@ MIGRATION_TESTS := $(addprefix tests/vm/,migration.t hotplug.t power.t runtime-g
 
 # The types of chips after the first, and the tests of them that `make check` has time for
 LATER := trainium inferentia2 trainium2
-LATER_SHORT := $(addprefix tests/vm/,hotplug.t hostile-registers.t driver-guard.t driver-process.t)
+V2_SHORT := $(addprefix tests/vm/,hotplug.t hostile-registers.t driver-guard.t driver-process.t)
 
 .PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest \
 	check-generic-kernel check-qemu-newest test-modules check-module check-migration check-faults \
@@ -129,7 +129,7 @@ test-modules: modules
 check-guest: guest test-programs test-modules ## the tests that run in guests (TAP)
 	@status=0; tests/vm/run --build $(REL) --output $(BUILD)/tap || status=1; \
 		for chip in $(LATER); do \
-			NEURON_CHIP=$$chip tests/vm/run --build $(REL) --output $(BUILD)/tap $(LATER_SHORT) || status=1; \
+			NEURON_CHIP=$$chip tests/vm/run --build $(REL) --output $(BUILD)/tap $(V2_SHORT) || status=1; \
 		done; exit $$status
 
 .PHONY: check-chips

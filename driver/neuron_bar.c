@@ -89,7 +89,7 @@ static bool nq_writable(const struct neuron_gen *gen, u64 rel)
 	return false;
 }
 
-/* Whether the caller may write this word; nd->lock is held */
+/* May the caller write this word? nd->lock is held. */
 static int write_check(struct neuron_device *nd, unsigned int bar, u64 offset)
 {
 	const struct neuron_gen *gen = nd->gen;

@@ -30,7 +30,7 @@
 #include "neuron_proc.h"
 #include "neuron_reset.h"
 #include "neuron_sysfs.h"
-#include "neuron_watch.h"
+#include "neuron_health.h"
 
 static DEFINE_IDA(neuron_index_ida);
 
@@ -57,7 +57,7 @@ static bool capability_registers(struct pci_dev *pdev, const struct neuron_gen *
 	       pci_resource_len(pdev, bar) >= (u64)offset + length;
 }
 
-/* So are those of which there is one a core or an engine, where it names them */
+/* Checks the places of registers that each core or engine has, where the capability names them */
 static bool capability_places(struct pci_dev *pdev, const struct neuron_gen *gen, u8 pos)
 {
 	const struct neuron_ext_map *ext = &gen->ext;
@@ -268,7 +268,7 @@ struct neuron_device *neuron_device_create(struct pci_dev *pdev, const struct ne
 	neuron_irq_init(nd);
 	neuron_guard_init(nd);
 	neuron_reset_init(nd);
-	neuron_watch_init(nd, neuron_sysfs_scan);
+	neuron_health_init(nd, neuron_sysfs_scan);
 
 	neuron_device_list(nd, true);
 	ret = neuron_cdev_add(nd);
@@ -277,22 +277,22 @@ struct neuron_device *neuron_device_create(struct pci_dev *pdev, const struct ne
 	ret = neuron_sysfs_add(nd);
 	if (ret)
 		goto cdev_del;
-	neuron_watch_start(nd);
+	neuron_health_start(nd);
 	neuron_hwmon_add(nd);
 	neuron_event_device(nd, true);
 
 	/* the first reset; opens wait for it */
 	ret = neuron_reset_request(nd, 0, NEURON_NC_MAP_DEVICE);
 	if (ret < 0)
-		goto watch_stop;
+		goto health_stop;
 	nd_info(nd, "%s rev %02x, features %#x\n", pci_name(pdev), pdev->revision,
 		nd->hal.features);
 	return nd;
 
-watch_stop:
+health_stop:
 	neuron_event_device(nd, false);
 	neuron_hwmon_del(nd);
-	neuron_watch_stop(nd);
+	neuron_health_stop(nd);
 	neuron_sysfs_del(nd);
 cdev_del:
 	/* the node was there: somebody may be in it */
@@ -332,7 +332,7 @@ void neuron_device_destroy(struct neuron_device *nd)
 	neuron_sysfs_del(nd);
 	neuron_cdev_del(nd);
 	synchronize_srcu(&nd->srcu);
-	neuron_watch_stop(nd);
+	neuron_health_stop(nd);
 	neuron_reset_stop(nd);
 	neuron_device_list(nd, false);
 	neuron_event_device(nd, false);

@@ -22,7 +22,7 @@
  *   p2p_lock        registered bus addresses; not held while an owner is told
  *   nd->lock        process slots, handles, chunks, pools, queue and core owners, NQs, NDS, CINIT
  *   h2t->ring_lock  descriptors and contexts of a copy ring
- *   nd->watch.lock  what the last look at the chip found
+ *   nd->health.lock  what the last look at the chip found
  *   nd->fwio_lock   the mailbox
  *   nd->dump.lock   the last hang dump, and making it a device coredump
  *   nd->notify_lock whether the sysfs tree is there
@@ -194,7 +194,7 @@ struct neuron_health {
 	u64 looks; /* that were answered */
 };
 
-struct neuron_watch {
+struct neuron_health_poll {
 	struct mutex lock; /* known, last, and power but for its line */
 	struct delayed_work work;
 	struct neuron_health last;
@@ -241,7 +241,7 @@ struct neuron_device {
 	atomic_t changes; /* how often one of them changed */
 	struct work_struct reset_work;
 	struct list_head reset_reqs; /* nd->lock */
-	struct neuron_watch watch;
+	struct neuron_health_poll health;
 	u64 serial; /* 0 before the first look */
 	struct neuron_power power;
 	struct device *hwmon; /* NULL: the kernel has none */
@@ -290,7 +290,7 @@ struct neuron_device {
 	struct kobject *hardware; /* stats/hardware (not Inferentia), while sysfs is there */
 };
 
-/* All cores, as in nc_map */
+/* The mask of all cores, as in nc_map */
 static inline u32 neuron_cores_all(const struct neuron_device *nd)
 {
 	return BIT(nd->gen->cores) - 1;

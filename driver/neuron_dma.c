@@ -20,7 +20,7 @@
 #include "neuron_inject.h"
 #include "neuron_log.h"
 #include "neuron_user.h"
-#include "neuron_watch.h"
+#include "neuron_health.h"
 #include "neuron_trace.h"
 
 /*
@@ -30,7 +30,7 @@
 #define DEADLINE_FLOOR_NS (2ull * NSEC_PER_SEC)
 #define DEADLINE_DESC_NS (16ull * NSEC_PER_MSEC)
 /* Most batches are done when the doorbell returns: look a few times before sleeping */
-#define SPIN_TURNS 64
+#define SPIN_LOOKS 64
 #define POLL_MIN_US 20
 #define POLL_MAX_US 60
 
@@ -234,7 +234,7 @@ static int copy_lost(struct neuron_h2t *h2t, unsigned int ctx, int error)
 	nd_err(nd, "DMA of core %u %s\n", h2t->nc, error == -EIO ? "was aborted" : "timed out");
 	if (!READ_ONCE(nd->gone)) {
 		neuron_hwerr(nd, NEURON_HWERR_DMA, h2t->nc);
-		neuron_watch_look(nd, NULL);
+		neuron_health_poll(nd, NULL);
 	}
 	return error;
 }
@@ -242,7 +242,7 @@ static int copy_lost(struct neuron_h2t *h2t, unsigned int ctx, int error)
 int neuron_ctx_wait(struct neuron_h2t *h2t, unsigned int ctx)
 {
 	struct neuron_ctx *c = &h2t->ctx[ctx];
-	unsigned int turn = 0;
+	unsigned int look = 0;
 	int ret = 0;
 
 	if (neuron_fail(NEURON_FAIL_DMA_WAIT)) {
@@ -252,7 +252,7 @@ int neuron_ctx_wait(struct neuron_h2t *h2t, unsigned int ctx)
 	}
 
 	while (!neuron_ctx_poll(h2t, ctx)) {
-		if (turn++ < SPIN_TURNS) {
+		if (look++ < SPIN_LOOKS) {
 			cpu_relax();
 			continue;
 		}

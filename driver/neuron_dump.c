@@ -283,7 +283,7 @@ static void coredump(struct neuron_device *nd, const void *data, size_t size)
  * @nd: the device
  * @h: what it was; the number of the dump is filled in here
  *
- * The caller holds neither nd->lock nor nd->watch.lock nor the mailbox. A device that is gone does
+ * The caller holds neither nd->lock nor nd->health.lock nor the mailbox. A device that is gone does
  * not hang.
  */
 void neuron_hang(struct neuron_device *nd, struct neuron_hang *h)

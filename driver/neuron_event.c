@@ -12,7 +12,7 @@
 #include "neuron_device.h"
 #include "neuron_event.h"
 #include "neuron_gate.h"
-#include "neuron_watch.h"
+#include "neuron_health.h"
 #include "neuron_trace.h"
 
 static struct genl_family neuron_family;
@@ -55,12 +55,12 @@ static int put_ecc(struct sk_buff *skb, u32 memory, const struct neuron_ecc *now
 }
 
 /* Adds what the last look found; an answer does not ask the chip */
-static int put_watch(struct sk_buff *skb, struct neuron_device *nd)
+static int put_health(struct sk_buff *skb, struct neuron_device *nd)
 {
 	struct neuron_health h;
 	unsigned int i;
 
-	if (!neuron_watch_last(nd, &h))
+	if (!neuron_health_last(nd, &h))
 		return 0;
 	for (i = 0; nd->gen->ready_links && i < nd->gen->window.ports; i++)
 		if (put_link(skb, i, h.link[i]))
@@ -76,7 +76,7 @@ static int put_all(struct sk_buff *skb, struct neuron_device *nd)
 	if (put_head(skb, nd) || nla_put_u32(skb, NEURON_A_DEVICE_ARCHITECTURE, nd->gen->arch) ||
 	    nla_put_u32(skb, NEURON_A_DEVICE_CORE_COUNT, nd->gen->cores))
 		return -EMSGSIZE;
-	return put_watch(skb, nd);
+	return put_health(skb, nd);
 }
 
 /* Makes a message of the group with the device in it; NULL when nobody listens */

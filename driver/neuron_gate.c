@@ -146,7 +146,7 @@ void neuron_device_list(struct neuron_device *nd, bool there)
 	mutex_unlock(&neuron_table_lock);
 }
 
-/* Whether the process has an open file on any device; free_only: an O_WRONLY one */
+/* Has the process an open file on any device? free_only: an O_WRONLY one */
 bool neuron_files_have(pid_t tgid, bool free_only)
 {
 	struct neuron_file *nf;

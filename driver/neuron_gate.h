@@ -37,7 +37,7 @@ void neuron_exit(struct neuron_device *nd, int idx);
 int neuron_wait_all_ready(void);
 
 void neuron_file_add(struct neuron_file *nf); /* neuron_table_lock held */
-/* Whether the process has an open file on any device; free_only: an O_WRONLY one */
+/* Has the process an open file on any device? free_only: an O_WRONLY one */
 bool neuron_files_have(pid_t tgid, bool free_only);
 
 struct neuron_proc *neuron_proc_find(struct neuron_device *nd, pid_t tgid);
@@ -47,7 +47,7 @@ struct neuron_proc *neuron_proc_find(struct neuron_device *nd, pid_t tgid);
  */
 bool neuron_attached_locked(struct neuron_device *nd);
 bool neuron_attached(struct neuron_device *nd);
-/* Whether the calling process had something on the chip before its power went */
+/* Had the calling process something on the chip before its power went? */
 bool neuron_lost(struct neuron_device *nd);
 /* Claims a core for the calling process; nd->lock is held. -EACCES when another has it */
 int neuron_core_claim(struct neuron_device *nd, unsigned int nc);

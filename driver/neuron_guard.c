@@ -158,7 +158,7 @@ void neuron_guard_queue(struct neuron_device *nd, unsigned int eng, unsigned int
 	reg_set(nd, nd->gen->ext.guard_queue + 4 * (QUEUE_COUNT * eng + qid), domain);
 }
 
-/* Whether the chip's addresses of host memory are other ones than the table's */
+/* Are the chip's addresses of host memory other ones than the table's? */
 static bool translated(struct neuron_device *nd)
 {
 	struct iommu_domain *domain = iommu_get_domain_for_dev(&nd->pdev->dev);

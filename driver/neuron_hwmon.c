@@ -11,7 +11,7 @@
 
 #include "neuron_device.h"
 #include "neuron_hwmon.h"
-#include "neuron_watch.h"
+#include "neuron_health.h"
 
 #if IS_REACHABLE(CONFIG_HWMON)
 static ssize_t power1_utilization_show(struct device *dev, struct device_attribute *attr, char *buf)

@@ -29,7 +29,7 @@ struct neuron_ioctl_entry {
 	{                                                                           \
 		.cmd = NEURON_IOCTL_##c, .size = s, .flags = f, .fn = h, .name = #c \
 	}
-/* Of a driver level and those above it; below it there is no such number */
+/* A call that a driver level has, and those above it; below it there is no such number */
 #define NEURON_IOC_SINCE(l, c, s, f, h)                                              \
 	{                                                                            \
 		.cmd = NEURON_IOCTL_##c, .size = s, .flags = f, .fn = h, .name = #c, \

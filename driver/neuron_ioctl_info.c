@@ -249,7 +249,7 @@ static void text_disarm(char *text)
 }
 
 /* Does the caller own both cores of a logical one? */
-static bool mates_are_mine(struct neuron_device *nd, unsigned int nc)
+static bool siblings_are_mine(struct neuron_device *nd, unsigned int nc)
 {
 	unsigned int n = nd->gen->logical_cores, first, i;
 	bool mine = n > 1 && nc < nd->gen->cores;
@@ -264,7 +264,7 @@ static bool mates_are_mine(struct neuron_device *nd, unsigned int nc)
 	return mine;
 }
 
-/* Whether an engine of the core waits for a semaphore, by the chip's own word; reset_sem is held */
+/* Does an engine of the core wait for a semaphore, by the chip's own word? reset_sem is held. */
 static bool core_waits(struct neuron_device *nd, unsigned int nc)
 {
 	const struct neuron_gen *gen = nd->gen;
@@ -298,7 +298,7 @@ static bool hang_said(struct neuron_device *nd, const char *text)
 	at = at ? strstr(at, " nd-id=") : NULL;
 	if (!at || sscanf(at, " nd-id=%u nc-id=%u ", &id, &nc) != 2 || id != nd->index)
 		return false;
-	if (!(nd->hal.features & NEURON_CAP_F_PERF) || !mates_are_mine(nd, nc) ||
+	if (!(nd->hal.features & NEURON_CAP_F_PERF) || !siblings_are_mine(nd, nc) ||
 	    down_read_killable(&nd->reset_sem))
 		return false;
 	waits = core_waits(nd, nc);
@@ -536,7 +536,7 @@ static int do_profiles(struct neuron_device *nd, void *arg, struct neuron_call *
 	return ret;
 }
 
-/* There are none: copies are done when their call returns */
+/* No completion is ever pending: copies are done when their call returns */
 static int do_completions(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_get_async_h2t_dma_compl_queues *a = arg;

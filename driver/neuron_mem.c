@@ -584,7 +584,7 @@ struct neuron_mc *neuron_mc_at(struct neuron_device *nd, u64 pa)
 	return mc;
 }
 
-/* Whether a range is inside the chunk, or inside it and what follows of its owner's scratchpad */
+/* Is a range inside the chunk, or inside it and what follows of its owner's scratchpad? */
 bool neuron_mc_range(const struct neuron_mc *mc, u64 offset, u64 size)
 {
 	u64 end = mc->size;
@@ -613,7 +613,7 @@ static bool device_has(struct neuron_device *nd, u64 pa, u64 size)
 	return has;
 }
 
-/* Whether it is host memory of the caller, on this device or another one that it is attached to */
+/* Is the range host memory of the caller, on this device or another one that it is attached to? */
 bool neuron_host_range_owned(struct neuron_device *nd, u64 pa, u64 size)
 {
 	struct neuron_device *other;

@@ -72,7 +72,7 @@ static struct pins *pins_get(void)
 	return p;
 }
 
-/* Whether the chip could write to all of the range */
+/* Could the chip write to all of the range? */
 static int range_look(struct neuron_call *call, u64 va, u64 size)
 {
 	u64 first = va & PAGE_MASK, pages = DIV_ROUND_UP(va - first + size, PAGE_SIZE), n;

@@ -19,7 +19,7 @@
 #include "neuron_pm.h"
 #include "neuron_queue.h"
 #include "neuron_reset.h"
-#include "neuron_watch.h"
+#include "neuron_health.h"
 #include "neuron_view.h"
 
 /* reset_sem held for writing */
@@ -53,7 +53,7 @@ static void quiesce(struct neuron_device *nd, enum neuron_state state)
 	unsigned int nc;
 	bool halt;
 
-	neuron_watch_stop(nd);
+	neuron_health_stop(nd);
 	flush_work(&nd->reset_work);
 	down_write(&nd->reset_sem);
 	halt = nd->hal.features & NEURON_CAP_F_TPB_MAP &&
@@ -85,7 +85,7 @@ static int neuron_resume(struct device *dev)
 	int ret;
 
 	pci_set_master(nd->pdev);
-	neuron_watch_start(nd);
+	neuron_health_start(nd);
 	ret = neuron_reset_request(nd, 0, NEURON_NC_MAP_DEVICE);
 	return ret < 0 ? ret : 0;
 }

@@ -21,7 +21,7 @@
 #include "neuron_reset.h"
 #include "neuron_stats.h"
 #include "neuron_sysfs.h"
-#include "neuron_watch.h"
+#include "neuron_health.h"
 
 #define FILES_MAX 3
 /* Directories of a device, and of each of its cores */
@@ -240,7 +240,7 @@ static ssize_t link_show(struct kobj_attribute *ka, char *buf, enum neuron_link_
 
 	if (idx < 0)
 		return idx;
-	ret = neuron_watch_look(nd, &health);
+	ret = neuron_health_poll(nd, &health);
 	neuron_exit(nd, idx);
 	return ret ? ret : sysfs_emit(buf, "%d\n", health.link[side]);
 }

@@ -15,7 +15,7 @@
 #include "neuron_fwio.h"
 #include "neuron_gate.h"
 #include "neuron_sysfs.h"
-#include "neuron_watch.h"
+#include "neuron_health.h"
 
 /* Words whose firmware has not come up */
 #define UNKNOWN 0xdeadbeef
@@ -27,7 +27,7 @@ static int look(struct neuron_device *nd, struct neuron_health *health)
 
 	if (idx < 0)
 		return idx;
-	ret = neuron_watch_look(nd, health);
+	ret = neuron_health_poll(nd, health);
 	neuron_exit(nd, idx);
 	return ret;
 }
@@ -134,7 +134,7 @@ static u32 health_memory(struct neuron_device *nd, const struct neuron_health *h
 		struct neuron_device *nd = hardware_nd(kobj);                                 \
 		struct neuron_health h;                                                       \
 											      \
-		neuron_watch_last(nd, &h);                                                    \
+		neuron_health_last(nd, &h);                                                    \
 		return sysfs_emit(buf, format "\n", value);                                   \
 	}                                                                                     \
 	static struct kobj_attribute var = __ATTR(var, 0444, var##_show, NULL)
@@ -156,7 +156,7 @@ static ssize_t unhealthy_components_show(struct kobject *kobj, struct kobj_attri
 	const char *comma = "";
 	int n = 0;
 
-	neuron_watch_last(nd, &h);
+	neuron_health_last(nd, &h);
 	if (health_memory(nd, &h, false)) {
 		n += sysfs_emit_at(buf, n, "hbm");
 		comma = ",";

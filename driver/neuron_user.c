@@ -19,9 +19,9 @@
 
 /* Fetched at once, if that much is still to come */
 #define AHEAD (1024 * 1024)
-/* Copied at a stretch; a piece of any size costs as much as TURN_PIECE bytes */
-#define TURN_SIZE (128ul * 1024 * 1024)
-#define TURN_PIECE (64ul * 1024)
+/* Copied at a stretch; a piece of any size costs as much as BATCH_PIECE bytes */
+#define BATCH_SIZE (128ul * 1024 * 1024)
+#define BATCH_PIECE (64ul * 1024)
 
 static int miss(struct neuron_call *call, enum neuron_miss kind, unsigned long at, u64 size)
 {
@@ -68,7 +68,7 @@ int neuron_call_write(struct neuron_call *call, void __user *to, const void *fro
 	return miss(call, NEURON_MISS_WRITE, (unsigned long)to + left, rest - left);
 }
 
-/* Whether neuron_call_write() is likely to work, for those who would work in vain otherwise */
+/* Is neuron_call_write() likely to work? For those who would work in vain otherwise */
 int neuron_call_there(struct neuron_call *call, const void __user *at, size_t size, u64 rest)
 {
 	const void __user *end = at + size;
@@ -128,9 +128,9 @@ void neuron_call_drop(struct neuron_call *call, unsigned int list)
  */
 int neuron_call_work(struct neuron_call *call, u64 size)
 {
-	if (call->worked >= TURN_SIZE)
-		return miss(call, NEURON_MISS_TURN, 0, 0);
-	call->worked += max_t(u64, size, TURN_PIECE);
+	if (call->worked >= BATCH_SIZE)
+		return miss(call, NEURON_MISS_RESCHED, 0, 0);
+	call->worked += max_t(u64, size, BATCH_PIECE);
 	return 0;
 }
 
@@ -192,7 +192,7 @@ int neuron_call_wait(struct neuron_call *call)
 	call->worked = 0;
 	if (fatal_signal_pending(current))
 		return -EINTR;
-	if (kind == NEURON_MISS_TURN)
+	if (kind == NEURON_MISS_RESCHED)
 		return 0;
 	if (kind == NEURON_MISS_PIN)
 		return pin_now(call);

@@ -12,7 +12,7 @@ enum neuron_miss {
 	NEURON_MISS_READ,
 	NEURON_MISS_WRITE,
 	NEURON_MISS_PIN,
-	NEURON_MISS_TURN, /* nothing: others shall have their turn */
+	NEURON_MISS_RESCHED, /* nothing: the processor is given to others */
 };
 
 /* The memory that an argument points to; a batch of a list points further */

@@ -8,7 +8,7 @@
 #include "neuron/hw/udma.h"
 #include "neuron/hw/ext.h"
 
-#include "later.h"
+#include "v2.h"
 
 #define CYCLE_PE 357 /* picoseconds: 2.8 GHz */
 #define CYCLE 714 /* 1.4 GHz */
@@ -18,7 +18,7 @@
 #define EVENTS 256
 #define TOPSPS 6
 #define TOPSP_BEGIN 0x10000000ull /* in BAR0 */
-#define TOPSP_END (TOPSP_BEGIN + TOPSPS * LATER_TOPSP_SIZE)
+#define TOPSP_END (TOPSP_BEGIN + TOPSPS * V2_TOPSP_SIZE)
 
 static const struct neuron_engine engines[] = {
 	[NEURON_ENG_PE] = { "pe", NEURON_ISA_ANY | NEURON_ISA_PE, CYCLE_PE },
@@ -42,10 +42,10 @@ static const struct neuron_target target = {
 	.sbuf_part_size = 0x30000, /* 192 KiB: 24 MiB a core */
 	.psum_part_size = NEURON_PSUM_PART_SIZE,
 	.pe_columns = 128,
-	LATER_DTYPES,
+	V2_DTYPES,
 	.gen = &neuron_gen_trainium,
 	.cost = {
-		LATER_CYCLES,
+		V2_CYCLES,
 		.quickest = 1,
 		.quick = 1,
 		.descriptor = 64000,
@@ -90,15 +90,15 @@ static const struct neuron_block blocks[] = {
 	{ NEURON_BLOCK_TDMA, 0, 0, PER_CORE, APB(0x400000), 0x7000, 0x7000 },
 	{ NEURON_BLOCK_TDMA, 0, PER_CORE, PER_CORE, APB(SENG + 0x400000), 0x7000, 0x7000 },
 	{ NEURON_BLOCK_TDMA, 0, 32, 2, APB(0x640000), SENG, 0x7000 },
-	{ NEURON_BLOCK_TOPSP, 0, 0, TOPSPS, REGS(TOPSP_BEGIN), LATER_TOPSP_SIZE, LATER_TOPSP_SIZE },
+	{ NEURON_BLOCK_TOPSP, 0, 0, TOPSPS, REGS(TOPSP_BEGIN), V2_TOPSP_SIZE, V2_TOPSP_SIZE },
 	{ NEURON_BLOCK_REGS, 0, 0, 1, REGS(0), TOPSP_BEGIN, TOPSP_BEGIN },
 	{ NEURON_BLOCK_REGS, 0, 1, 1, REGS(TOPSP_END), BAR0_SIZE - TOPSP_END,
 	  BAR0_SIZE - TOPSP_END },
 };
 
 /* Recorded in tests/data/udma/udma-trace-v2.txt */
-static const struct neuron_reg_init dma_init[] = { LATER_DMA_INIT(0x01000400, 0x0000086f,
-								  0x00400008) };
+static const struct neuron_reg_init dma_init[] = { V2_DMA_INIT(0x01000400, 0x0000086f,
+							       0x00400008) };
 
 static const struct neuron_reg_init wrapper_init[] = {
 	{ NEURON_TDMA_RD_REORDER, 1, 0 },
@@ -141,14 +141,14 @@ static const uint8_t plain_routing[NEURON_ROUTES] = { 0, 1, 2,	3,  4,	5,  6,	7,
 
 /* block, resource, first, count, BAR, read-only, mmap offset and stride, the BAR's, size */
 static const struct neuron_view views[] = {
-	{ NEURON_VIEW_CORE, NEURON_VIEW_SEMAPHORES, 0, CORES, 0, false, WINDOW + LATER_SYNC,
-	  0x4000000, LATER_SYNC, 0x4000000, LATER_SYNC_SIZE },
+	{ NEURON_VIEW_CORE, NEURON_VIEW_SEMAPHORES, 0, CORES, 0, false, WINDOW + V2_SYNC, 0x4000000,
+	  V2_SYNC, 0x4000000, V2_SYNC_SIZE },
 	{ NEURON_VIEW_CORE, NEURON_VIEW_SBUF, 0, CORES, 0, false, WINDOW, 0x4000000, 0, 0x4000000,
-	  LATER_SBUF_SIZE },
+	  V2_SBUF_SIZE },
 	{ NEURON_VIEW_TOPSP, NEURON_VIEW_SEMAPHORES, 0, TOPSPS, 0, false, WINDOW + TOPSP_BEGIN,
-	  LATER_TOPSP_SIZE, TOPSP_BEGIN, LATER_TOPSP_SIZE, LATER_SYNC_SIZE },
+	  V2_TOPSP_SIZE, TOPSP_BEGIN, V2_TOPSP_SIZE, V2_SYNC_SIZE },
 	{ NEURON_VIEW_TOPSP, NEURON_VIEW_ALL, 0, TOPSPS, 0, true, WINDOW + TOPSP_BEGIN,
-	  LATER_TOPSP_SIZE, TOPSP_BEGIN, LATER_TOPSP_SIZE, LATER_TOPSP_SIZE },
+	  V2_TOPSP_SIZE, TOPSP_BEGIN, V2_TOPSP_SIZE, V2_TOPSP_SIZE },
 };
 
 static const struct neuron_array_map array = {
@@ -211,15 +211,15 @@ static const struct neuron_shape inferentia2_shapes[] = {
 	.memories = 2,                                                                  \
 	.memory = { { 0, HBM_SIZE, 0 }, { 0x1000000000ull, HBM_SIZE, HBM_SIZE } },      \
 	.window = {                                                                     \
-		.mask = 0x1f00000000000ull | LATER_LINK_MASK | LATER_FAR_MASK,          \
-		.limit = LATER_LIMIT,                                                   \
+		.mask = 0x1f00000000000ull | V2_LINK_MASK | V2_FAR_MASK,          \
+		.limit = V2_LIMIT,                                                   \
 		.host = 1ull << 44,                                                     \
 		.host_size = 1ull << 44,                                                \
 		.ports = 4,                                                             \
-		.port = { LATER_LINK(0), LATER_LINK(1), LATER_LINK(2), LATER_LINK(3) }, \
-		LATER_FAR_WINDOWS,                                                      \
+		.port = { V2_LINK(0), V2_LINK(1), V2_LINK(2), V2_LINK(3) }, \
+		V2_FAR_WINDOWS,                                                      \
 	},                                                                              \
-	LATER_COMMON
+	V2_COMMON
 /* clang-format on */
 
 const struct neuron_gen neuron_gen_trainium = {

@@ -4,7 +4,7 @@
  * engines, four stacks of HBM. They differ in their memories and names. docs/hardware.md names the
  * public record of each number.
  */
-#include "later.h"
+#include "v2.h"
 
 #define CYCLE_PE 417 /* picoseconds: 2.4 GHz */
 #define CYCLE 833 /* 1.2 GHz */
@@ -34,9 +34,9 @@ static const struct neuron_engine engines[] = {
 	.packet_max = 65, /* 64 and one of metadata */                   \
 	.psum_part_size = NEURON_PSUM_PART_SIZE,                         \
 	.pe_columns = 128,                                               \
-	LATER_DTYPES
+	V2_DTYPES
 #define BOTH_COSTS                                                       \
-	LATER_CYCLES,                                                    \
+	V2_CYCLES,                                                    \
 	.quickest = 4,                                                   \
 	.quick = 2,                                                      \
 	.descriptor = 64000,                                             \
@@ -88,10 +88,10 @@ static const struct neuron_target target3 = {
 #define TOPSP_DISTANCE 0x40000000ull
 #define TOPSP_BAR0 0xf0000000ull
 #define TOPSP_BAR1 0xf2800000ull
-#define TOPSP(n, address, offset)                                                                 \
-	{                                                                                         \
-		NEURON_BLOCK_TOPSP, 0, (n), 1, (address) + (n) % 8 * TOPSP_DISTANCE,              \
-			(offset) + (n) % 8 * LATER_TOPSP_SIZE, LATER_TOPSP_SIZE, LATER_TOPSP_SIZE \
+#define TOPSP(n, address, offset)                                                        \
+	{                                                                                \
+		NEURON_BLOCK_TOPSP, 0, (n), 1, (address) + (n) % 8 * TOPSP_DISTANCE,     \
+			(offset) + (n) % 8 * V2_TOPSP_SIZE, V2_TOPSP_SIZE, V2_TOPSP_SIZE \
 	}
 #define TOPSP0(n) TOPSP(n, TOPSP_BEGIN, TOPSP_BAR0)
 #define TOPSP1(n) TOPSP(n, DIE + TOPSP_BEGIN, TOPSP_BAR1)
@@ -154,12 +154,12 @@ static const struct neuron_block blocks[] = {
 	/* ours: no descriptor and no driver but ours knows the address */
 	{ NEURON_BLOCK_EXT, 2, 0, 1, 0x8600000000ull, 0, NEURON_EXT2_SIZE, NEURON_EXT2_SIZE },
 	/* notification queues of DMA engines, then of the TOP_SPs */
-	KEPT(0, PER_SE, SE0(EVEN + WRAPPER + 0x1100), DISTANCE, LATER_SLOT_SIZE),
-	KEPT(32, PER_SE, SE1(ODD + WRAPPER + 0x1100), DISTANCE, LATER_SLOT_SIZE),
-	KEPT(64, PER_SE, SE2(EVEN + WRAPPER + 0x1100), DISTANCE, LATER_SLOT_SIZE),
-	KEPT(96, PER_SE, SE3(ODD + WRAPPER + 0x1100), DISTANCE, LATER_SLOT_SIZE),
-	KEPT(128, 8, IO0(0x6a00100), 0x40000, LATER_SLOTS_SIZE),
-	KEPT(136, 8, IO1(0x6a00100), 0x40000, LATER_SLOTS_SIZE),
+	KEPT(0, PER_SE, SE0(EVEN + WRAPPER + 0x1100), DISTANCE, V2_SLOT_SIZE),
+	KEPT(32, PER_SE, SE1(ODD + WRAPPER + 0x1100), DISTANCE, V2_SLOT_SIZE),
+	KEPT(64, PER_SE, SE2(EVEN + WRAPPER + 0x1100), DISTANCE, V2_SLOT_SIZE),
+	KEPT(96, PER_SE, SE3(ODD + WRAPPER + 0x1100), DISTANCE, V2_SLOT_SIZE),
+	KEPT(128, 8, IO0(0x6a00100), 0x40000, V2_SLOTS_SIZE),
+	KEPT(136, 8, IO1(0x6a00100), 0x40000, V2_SLOTS_SIZE),
 	/* words behind those that every wrapper has */
 	KEPT(144, PER_SE, SE0(EVEN + WRAPPER + 0x800), DISTANCE, 4),
 	KEPT(176, PER_SE, SE1(ODD + WRAPPER + 0x800), DISTANCE, 4),
@@ -203,8 +203,8 @@ static const struct neuron_block blocks[] = {
 };
 
 /* Recorded in tests/data/udma/udma-trace-v3.txt */
-static const struct neuron_reg_init dma_init[] = { LATER_DMA_INIT(0x010008f8, 0x20808080,
-								  0x00400080) };
+static const struct neuron_reg_init dma_init[] = { V2_DMA_INIT(0x010008f8, 0x20808080,
+							       0x00400080) };
 
 static const struct neuron_reg_init wrapper_init[] = {
 	{ NEURON_TDMA_RD_REORDER, 1, 0 },
@@ -251,7 +251,7 @@ static const struct neuron_array_map array = {
 #define TOPSP_VIEW(resource, n, offset, bar_offset, read_only, size)                             \
 	{                                                                                        \
 		NEURON_VIEW_TOPSP, (resource), (n), 8, 0, (read_only), (offset), TOPSP_DISTANCE, \
-			(bar_offset), LATER_TOPSP_SIZE, (size)                                   \
+			(bar_offset), V2_TOPSP_SIZE, (size)                                      \
 	}
 
 /*
@@ -259,16 +259,14 @@ static const struct neuron_array_map array = {
  * read-only, mmap offset and stride, the BAR's, size
  */
 static const struct neuron_view views[] = {
-	{ NEURON_VIEW_CORE, NEURON_VIEW_SEMAPHORES, 0, CORES, 0, false,
-	  0x2000000000ull + LATER_SYNC, 0x4000000, 0xd0000000 + LATER_SYNC, 0x4000000,
-	  LATER_SYNC_SIZE },
+	{ NEURON_VIEW_CORE, NEURON_VIEW_SEMAPHORES, 0, CORES, 0, false, 0x2000000000ull + V2_SYNC,
+	  0x4000000, 0xd0000000 + V2_SYNC, 0x4000000, V2_SYNC_SIZE },
 	{ NEURON_VIEW_CORE, NEURON_VIEW_SBUF, 0, CORES, 0, false, 0x2000000000ull, 0x4000000,
-	  0xd0000000, 0x4000000, LATER_SBUF_SIZE },
-	TOPSP_VIEW(NEURON_VIEW_SEMAPHORES, 0, TOPSP_BEGIN, TOPSP_BAR0, false, LATER_SYNC_SIZE),
-	TOPSP_VIEW(NEURON_VIEW_SEMAPHORES, 8, DIE + TOPSP_BEGIN, TOPSP_BAR1, false,
-		   LATER_SYNC_SIZE),
-	TOPSP_VIEW(NEURON_VIEW_ALL, 0, TOPSP_BEGIN, TOPSP_BAR0, true, LATER_TOPSP_SIZE),
-	TOPSP_VIEW(NEURON_VIEW_ALL, 8, DIE + TOPSP_BEGIN, TOPSP_BAR1, true, LATER_TOPSP_SIZE),
+	  0xd0000000, 0x4000000, V2_SBUF_SIZE },
+	TOPSP_VIEW(NEURON_VIEW_SEMAPHORES, 0, TOPSP_BEGIN, TOPSP_BAR0, false, V2_SYNC_SIZE),
+	TOPSP_VIEW(NEURON_VIEW_SEMAPHORES, 8, DIE + TOPSP_BEGIN, TOPSP_BAR1, false, V2_SYNC_SIZE),
+	TOPSP_VIEW(NEURON_VIEW_ALL, 0, TOPSP_BEGIN, TOPSP_BAR0, true, V2_TOPSP_SIZE),
+	TOPSP_VIEW(NEURON_VIEW_ALL, 8, DIE + TOPSP_BEGIN, TOPSP_BAR1, true, V2_TOPSP_SIZE),
 	{ NEURON_VIEW_MEMORY, NEURON_VIEW_BANK, 0, 2, 4, false, 0, 0x4000000000ull, 0, HBM_SLOT,
 	  HBM_LIVE },
 	{ NEURON_VIEW_MEMORY, NEURON_VIEW_BANK, 2, 2, 4, false, DIE, 0x4000000000ull, 2 * HBM_SLOT,
@@ -304,15 +302,15 @@ static const struct neuron_view views[] = {
 		    { DIE, (live), 2 * HBM_SLOT },                                      \
 		    { DIE + 0x4000000000ull, (live), 3 * HBM_SLOT } },                  \
 	.window = {                                                                     \
-		.mask = 1ull << 46 | LATER_LINK_MASK | LATER_FAR_MASK,                  \
-		.limit = LATER_LIMIT,                                                   \
+		.mask = 1ull << 46 | V2_LINK_MASK | V2_FAR_MASK,                  \
+		.limit = V2_LIMIT,                                                   \
 		.host = 1ull << 46,                                                     \
 		.host_size = 1ull << 46,                                                \
 		.ports = 4,                                                             \
-		.port = { LATER_LINK(0), LATER_LINK(1), LATER_LINK(2), LATER_LINK(3) }, \
-		LATER_FAR_WINDOWS,                                                      \
+		.port = { V2_LINK(0), V2_LINK(1), V2_LINK(2), V2_LINK(3) }, \
+		V2_FAR_WINDOWS,                                                      \
 	},                                                                              \
-	LATER_COMMON
+	V2_COMMON
 /* clang-format on */
 
 const struct neuron_gen neuron_gen_trainium2 = {

@@ -105,7 +105,7 @@ static inline struct nhal_errors nhal_memory_errors(uint32_t firmware, uint32_t 
 	return e;
 }
 
-/* The same place of the chip at the other end of a port */
+/* The address of the same place in the chip at the other end of a port */
 static inline uint64_t nhal_neighbor_addr(const struct neuron_gen *gen, unsigned int port,
 					  uint64_t addr)
 {
@@ -189,7 +189,7 @@ enum nhal_half {
 #define NHAL_QUEUE_INIT_WRITES 14
 
 void nhal_engine_init(struct nhal *hal, unsigned int eng);
-/* All engines of a core, wrappers included */
+/* Initialises all DMA engines of a core, wrappers included */
 void nhal_core_dma_init(struct nhal *hal, unsigned int nc);
 /* A ring: base 256-byte aligned (0 with any length is legal), length in descriptors */
 bool nhal_ring_valid(uint64_t base, uint32_t len);
@@ -216,14 +216,16 @@ uint32_t nhal_ring_len(uint32_t count);
 void nhal_desc_tx(void *desc, uint64_t addr, uint32_t len, unsigned int ring_id, uint32_t flags);
 void nhal_desc_rx(void *desc, uint64_t addr, uint32_t len, unsigned int ring_id);
 #define NHAL_DESC_ADDR 8 /* where in a descriptor its address is */
-/* The same descriptor in another lap */
+/* Gives a descriptor the ring id of another lap */
 void nhal_desc_lap(void *desc, unsigned int ring_id);
 uint64_t nhal_desc_addr(const void *desc);
 uint32_t nhal_desc_len(const void *desc);
 
-/* What processes ask of them (hal_queue.c) */
+/* Questions of processes about queues (hal_queue.c) */
 
-/* Both return -EINVAL when there is no such thing. */
+/*
+ * nhal_queue_check() and nhal_engine_asked() return -EINVAL when there is no such queue or engine.
+ */
 int nhal_queue_check(const struct neuron_gen *gen, uint32_t eng, uint32_t qid);
 /* The state of an engine by the interface's number: what to write (nhal_engine_state_set()) */
 int nhal_engine_asked(const struct neuron_gen *gen, uint32_t eng, uint32_t state, uint32_t *hw);
@@ -236,7 +238,9 @@ int nhal_start_check(const struct nhal_rings *has, uint32_t tx_count, uint32_t r
 /* The device addresses of both halves' states, and the answer that they are */
 void nhal_engine_regs(const struct neuron_gen *gen, unsigned int eng, uint64_t addr[2]);
 void nhal_engine_answer(const uint32_t reg[2], struct neuron_dma_eng_state *state);
-/* The same of nhal_queue_regs(); enabled: somebody has initialised the queue */
+/*
+ * The answer from the registers of nhal_queue_regs(); enabled: somebody has initialised the queue
+ */
 void nhal_queue_answer(const uint32_t reg[NHAL_QUEUE_REGS], bool enabled,
 		       struct neuron_dma_queue_state *state);
 
@@ -309,7 +313,7 @@ struct nhal_h2t {
 /* Set up ring and queue of core nc; also after a reset of the core. No batch may be in flight. */
 void nhal_h2t_init(struct nhal_h2t *h2t, struct nhal *hal, unsigned int nc,
 		   const struct nhal_h2t_mem *mem);
-/* The same on another queue of the core's engine of copies */
+/* nhal_h2t_init() on another queue of the core's engine of copies */
 void nhal_h2t_init_queue(struct nhal_h2t *h2t, struct nhal *hal, unsigned int nc, unsigned int qid,
 			 const struct nhal_h2t_mem *mem);
 /* Add a run to the batch, as much as fits; returns the bytes taken, 0 when the batch is full */

@@ -417,7 +417,7 @@ int neuron_isa_tile_code(const struct neuron_isa_tile *tile)
 	return -1;
 }
 
-static bool tiles_meet(uint8_t a, uint8_t b)
+static bool tiles_overlap(uint8_t a, uint8_t b)
 {
 	const struct neuron_isa_tile s = neuron_isa_tile(a), t = neuron_isa_tile(b);
 
@@ -448,7 +448,7 @@ void neuron_isa_load_weights(struct neuron_isa_array *array, const struct neuron
 	if (neuron_isa_ops[insn->opcode].weights != NEURON_WEIGHTS_LOAD)
 		return;
 	for (unsigned int i = 0; i < NEURON_ISA_PARTS; i++)
-		if (array->at[i].k && tiles_meet(array->at[i].tile, insn->tile))
+		if (array->at[i].k && tiles_overlap(array->at[i].tile, insn->tile))
 			array->at[i].k = 0;
 	weights->tile = insn->tile;
 	weights->k = insn->partitions;
@@ -579,8 +579,8 @@ static int check_all(struct checker *c, unsigned int engine)
 		return check_pe(c);
 	if (insn->opcode == NEURON_OP_TRANSPOSE)
 		return check_transpose(c);
-	if (isa_is_later(insn))
-		return isa_check_later(c);
+	if (isa_is_v2(insn))
+		return isa_check_v2(c);
 	rc = check_elementwise(c);
 	return rc ? rc : isa_check_engine(c);
 }

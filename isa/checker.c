@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
-/* Helpers of check.c and check_later.c: fault messages, checks of operands by themselves. */
+/* Helpers of check.c and check_v2.c: fault messages, checks of operands by themselves. */
 #include "checker.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
-/* Declarations of the checker's parts: check.c, and check_later.c for instructions after v1. */
+/* Declarations of the checker's parts: check.c, and check_v2.c for instructions of NeuronCore-v2
+ * and later. */
 #ifndef ISA_CHECKER_H
 #define ISA_CHECKER_H
 
@@ -21,10 +22,10 @@ int isa_check_ap(struct checker *c, unsigned int operand, const struct neuron_ap
 /* checker.c: all operands that the instruction has, each by itself */
 int isa_check_operands(struct checker *c);
 
-/* check_later.c: has it rules of its own there? */
-bool isa_is_later(const struct neuron_insn *insn);
-int isa_check_later(struct checker *c);
-/* check_later.c: what the engine does not do of an instruction that others execute as well */
+/* check_v2.c: does the instruction have a rule there? */
+bool isa_is_v2(const struct neuron_insn *insn);
+int isa_check_v2(struct checker *c);
+/* check_v2.c: refuses what GpSimd or ACT does not do of an instruction that others execute too */
 int isa_check_engine(struct checker *c);
 
 #endif

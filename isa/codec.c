@@ -71,7 +71,7 @@ static bool shared(const struct neuron_isa_op *op, const struct neuron_isa_place
 	return false;
 }
 
-/* The same from the list; false: a member has too many bits, or is none of the opcode's. */
+/* put() by the list of places; false: a member has too many bits, or is none of the opcode's. */
 static bool put_listed(const struct neuron_insn *insn, const struct neuron_isa_op *op, uint64_t *w)
 {
 	memset(w, 0, NEURON_ISA_U64S * sizeof(*w));

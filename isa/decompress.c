@@ -143,7 +143,7 @@ static inline uint64_t load(const struct bits *b)
 	return v >> b->at % 8;
 }
 
-/* The same where less than eight bytes are left: zeros follow */
+/* load() where less than eight bytes are left: zeros follow */
 static uint64_t load_end(const struct bits *b)
 {
 	uint32_t from = b->at / 8, have = from < b->size ? b->size - from : 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
-/* Where fields lie in an instruction's words. Private to table.c, which lists them, and unrolled.c.
+/*
+ * The places of fields in an instruction's words. Private to table.c, which lists them, and
+ * unrolled.c.
  */
 #ifndef NEURON_ISA_PLACES_H
 #define NEURON_ISA_PLACES_H
@@ -111,7 +113,7 @@
 #define DST_PLACES(X) AP_PLACES(X, DST, dst, 16)
 #define SRC0_PLACES(X) AP_PLACES(X, SRC0, src0, 36)
 #define SRC1_PLACES(X) AP_PLACES(X, SRC1, src1, 64)
-#define LATER_PLACES(X)                        \
+#define V2_PLACES(X)                           \
 	AP_PLACES(X, DST1, dst1, 96)           \
 	X(IMM, imm, 84, 0, 32)                 \
 	X(ACC_CMD, reduce_cmd, 88, 0, 8)       \
@@ -145,7 +147,7 @@
 	DST_PLACES(X)  \
 	SRC0_PLACES(X) \
 	SRC1_PLACES(X) \
-	OWN_PLACES(X) REGISTER_PLACES(X) PATCH_PLACES(X) DMA_PLACES(X) LATER_PLACES(X)
+	OWN_PLACES(X) REGISTER_PLACES(X) PATCH_PLACES(X) DMA_PLACES(X) V2_PLACES(X)
 
 #define SIZEOF(m) sizeof(((struct neuron_insn *)0)->m)
 #define PLACE_ROW(f, m, byte, bit, nbits)                                             \

@@ -117,7 +117,7 @@ uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t
 	} else {                       \
 		f##_PLACES(PLACE_ZERO) \
 	}
-#define LATER_ZERO(X)                \
+#define V2_ZERO(X)                   \
 	AP_PLACES(X, DST1, dst1, 96) \
 	X(IMM, imm, 84, 0, 32)       \
 	X(ELEMS, count, 90, 0, 16)   \
@@ -139,7 +139,7 @@ bool neuron_isa_put_places(const struct neuron_insn *restrict insn, uint64_t *re
 	OPERAND_PUT(SRC0)
 	OPERAND_PUT(SRC1)
 	OWN_PLACES(PLACE_PUT_IF)
-	LATER_ZERO(PLACE_ZERO)
+	V2_ZERO(PLACE_ZERO)
 	for (size_t at = UNION + (fields & NEURON_FB(WRITE) ? sizeof(insn->write) : 0);
 	     at < sizeof(*insn); at += 8)
 		wrong |= neuron_isa_get_le64((const uint8_t *)insn + at);

@@ -33,7 +33,7 @@
 #define COST_VALUE 48
 #define JSON_EXPANSION 32
 #define JSON_SMALL (64u << 10) /* a tree this small is accepted whatever its text holds */
-#define JSON_KEPT 5 /* bytes that the model's structs take, at most, for each byte of text */
+#define JSON_FACTOR 5 /* bytes that the model's structs take, at most, for each byte of text */
 
 static uint64_t against(uint64_t size, uint64_t base, uint64_t ratio, uint64_t most)
 {
@@ -118,8 +118,8 @@ int neff_json_fits(const char *name, const void *text, size_t size, uint64_t *co
 	*cost = json_cost(text, size);
 	if (*cost > JSON_SMALL && *cost / JSON_EXPANSION > size)
 		return neff_fail(err,
-				 "%.160s: %zu bytes of JSON would take %llu, expected at most %d "
-				 "for one",
+				 "%.160s: %zu bytes of JSON would take %llu, "
+				 "expected at most %d for one",
 				 name, size, (unsigned long long)*cost, JSON_EXPANSION);
 	return 0;
 }
@@ -136,13 +136,13 @@ int neff_json_take(struct neff_reader *r, const char *name, const uint8_t *text,
 	ret = neff_json_fits(name, text, size, cost, r->err);
 	if (ret)
 		return ret;
-	return neff_take(r, *cost + JSON_KEPT * size);
+	return neff_take(r, *cost + JSON_FACTOR * size);
 }
 
 int neff_text_take(struct neff_reader *r, size_t size)
 {
 	if (size > JSON_MEMBER_MAX || r->json_read + size > r->limits.max_json ||
-	    neff_take(r, NEFF_TEXT_KEPT * size))
+	    neff_take(r, NEFF_TEXT_FACTOR * size))
 		return -ENOMEM;
 	r->json_read += size;
 	return 0;
@@ -151,5 +151,5 @@ int neff_text_take(struct neff_reader *r, size_t size)
 void neff_text_give(struct neff_reader *r, size_t size)
 {
 	r->json_read -= size;
-	neff_give(r, NEFF_TEXT_KEPT * size);
+	neff_give(r, NEFF_TEXT_FACTOR * size);
 }

@@ -12,7 +12,7 @@ struct neff_called {
 	const char *source; /* the compiled model's own; NULL or "": the NEFF does not say */
 };
 
-/* Whether the model's own names or the file's go first, where a name may be read both ways */
+/* Do the model's own names or the file's go first, where a name may be read both ways? */
 enum neff_naming { NEFF_OF_MODEL, NEFF_OF_FILE };
 
 /*

@@ -97,9 +97,8 @@ static int shared_check(const struct ctx *c, const struct neff_var *v)
 	if (of >= c->sg || v->of_var >= of->nvars || of->vars[v->of_var].type != NEFF_VAR_FILE ||
 	    of->vars[v->of_var].shared || of->vars[v->of_var].size != v->size)
 		return neff_fail(c->err,
-				 "%s/def.json: var '%.64s': the other graph has no constant of "
-				 "%llu "
-				 "bytes there",
+				 "%s/def.json: var '%.64s': "
+				 "the other graph has no constant of %llu bytes there",
 				 c->sg->name, v->name, (unsigned long long)v->size);
 	return 0;
 }
@@ -156,8 +155,8 @@ static int vars_check(struct ctx *c)
 
 	if (!ret && ((!outputs && !c->part) || windows > 1))
 		return neff_fail(c->err,
-				 "%s/def.json: %u outputs and %u state buffers, expected "
-				 "at least 1 and at most 1",
+				 "%s/def.json: %u outputs and %u state buffers, "
+				 "expected at least 1 and at most 1",
 				 c->sg->name, outputs, windows);
 
 	for (unsigned int i = 0; !ret && i < c->sg->nqueues; i++)
@@ -456,8 +455,8 @@ static int logical_check(const struct neff_model *model, struct neff_error *err)
 				 model->target->name, most ? most : 1);
 	if (neff_in_parts(model) ? model->nsubgraphs % n : model->nsubgraphs != n)
 		return neff_fail(err,
-				 "kelf-0.json: %u subgraphs and %u loops, lnc_size %u has %u, or "
-				 "with loops a multiple of it",
+				 "kelf-0.json: %u subgraphs and %u loops, "
+				 "lnc_size %u has %u, or with loops a multiple of it",
 				 model->nsubgraphs, model->nloops, n, n);
 	return 0;
 }

@@ -78,8 +78,8 @@ static int op_read(const json_t *o, unsigned int i, enum neff_transfer *op, stru
 			return 0;
 		}
 	return wrong(err, i,
-		     "'op' is none of 'all_gather', 'all_to_all', 'permute', 'partition_id' and "
-		     "'replica_id'");
+		     "'op' is none of 'all_gather', 'all_to_all', "
+		     "'permute', 'partition_id' and 'replica_id'");
 }
 
 static int name_read(const json_t *o, const char *key, unsigned int i, char **name,
@@ -186,8 +186,8 @@ int neff_collectives_read(const json_t *kelf, const json_t *graphs, struct neff_
 	    json_integer_value(partitions) < 1 ||
 	    json_integer_value(ranks) % json_integer_value(partitions))
 		return neff_fail(err,
-				 "kelf-0.json: 'ranks' is not a number from 1 to %u, or not a "
-				 "multiple of 'partitions'",
+				 "kelf-0.json: 'ranks' is not a number from 1 to %u, "
+				 "or not a multiple of 'partitions'",
 				 NEFF_MAX_RANKS);
 	if (!json_is_array(list))
 		return neff_fail(err, "kelf-0.json: 'collectives' is not a list");
@@ -220,7 +220,7 @@ struct area {
 	uint64_t start, end;
 	unsigned int of; /* the collective */
 	uint32_t behind; /* of numbers none of the parts */
-	bool hard; /* no other may meet it */
+	bool hard; /* no other area may overlap it */
 };
 
 /* The tables that a check looks things up in */
@@ -282,8 +282,8 @@ static int area_add(struct check *c, unsigned int i, const char *name, uint64_t 
 	var = at ? var_at(c->model, json_integer_value(at)) : NULL;
 	if (!var || var->size != size)
 		return neff_fail(c->err,
-				 "kelf-0.json: collectives[%u]: '%.64s' is not a virtual variable "
-				 "of %llu bytes",
+				 "kelf-0.json: collectives[%u]: "
+				 "'%.64s' is not a virtual variable of %llu bytes",
 				 i, name, (unsigned long long)size);
 	if (var->backing_off + var->size < var->size)
 		return wrong(c->err, i, "a variable beyond all addresses");
@@ -379,8 +379,11 @@ static void reach_on(struct reach *r, const struct area *a)
 		*r = (struct reach){ a->end, a->of };
 }
 
-/* Of areas in the order of their starts: 0, or the later collective of two that meet, from 1 on */
-static unsigned int find_meeting(const struct area *area, unsigned int n)
+/*
+ * Looks for areas that overlap, in the order of their starts: 0, or the later collective of two,
+ * from 1 on
+ */
+static unsigned int find_overlap(const struct area *area, unsigned int n)
 {
 	struct reach any = { 0 }, hard = { 0 };
 
@@ -410,13 +413,13 @@ static int apart_check(struct check *k)
 		for (end = i + 1; end < k->nareas; end++)
 			if (k->area[end].behind != k->area[i].behind)
 				break;
-		found = find_meeting(k->area + i, end - i);
+		found = find_overlap(k->area + i, end - i);
 	}
 	for (unsigned int i = 0; i < k->nareas; i++)
 		k->area[i].hard = k->area[i].behind == UINT32_MAX;
 	qsort(k->area, k->nareas, sizeof(*k->area), by_start);
 	if (!found)
-		found = find_meeting(k->area, k->nareas);
+		found = find_overlap(k->area, k->nareas);
 	return found ? wrong(k->err, found - 1, "writes where another one reads or writes") : 0;
 }
 

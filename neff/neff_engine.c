@@ -25,7 +25,7 @@ static void put(struct text *t, const char *s, size_t n)
 {
 	if (t->ret)
 		return;
-	if (n > t->to->room - t->to->size)
+	if (n > t->to->capacity - t->to->size)
 		t->ret = neff_bytes_reserve(t->to, n + 1);
 	if (t->ret)
 		return;
@@ -70,7 +70,7 @@ static bool is_plain(const char *s)
 	return true;
 }
 
-/* What is no text is no name either: the reader will say so. */
+/* Writes a string; what is no text is no name either, as the reader will say. */
 static void put_string(struct text *t, const char *s)
 {
 	if (!is_plain(s)) {

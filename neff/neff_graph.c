@@ -154,8 +154,8 @@ static int shape_read(const json_t *j, struct neff_var *v, struct neff_error *er
 
 		if (n <= 0 || n > UINT32_MAX)
 			return neff_fail(err,
-					 "neff.json: '%.64s': dimension %u is not from 1 to "
-					 "2^32 - 1",
+					 "neff.json: '%.64s': "
+					 "dimension %u is not from 1 to 2^32 - 1",
 					 v->name, d);
 		v->shape[d] = (uint64_t)n;
 	}

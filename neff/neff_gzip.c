@@ -26,18 +26,18 @@ struct neff_gzip {
 
 int neff_bytes_reserve(struct neff_bytes *b, size_t n)
 {
-	size_t room = b->room * 2;
+	size_t capacity = b->capacity * 2;
 	uint8_t *p;
 
-	if (n <= b->room - b->size)
+	if (n <= b->capacity - b->size)
 		return 0;
-	if (room < b->size + n)
-		room = b->size + n;
-	p = realloc(b->data, room);
+	if (capacity < b->size + n)
+		capacity = b->size + n;
+	p = realloc(b->data, capacity);
 	if (!p)
 		return -ENOMEM;
 	b->data = p;
-	b->room = room;
+	b->capacity = capacity;
 	return 0;
 }
 
@@ -70,13 +70,13 @@ static int run(struct neff_gzip *g, int flush)
 	int ret;
 
 	do {
-		size_t room;
+		size_t capacity;
 
 		if (neff_bytes_reserve(to, 1 << 16))
 			return -ENOMEM;
-		room = to->room - to->size;
+		capacity = to->capacity - to->size;
 		g->z.next_out = to->data + to->size;
-		g->z.avail_out = room < 1u << 30 ? (uInt)room : 1u << 30;
+		g->z.avail_out = capacity < 1u << 30 ? (uInt)capacity : 1u << 30;
 		ret = deflate(&g->z, flush);
 		to->size = (size_t)(g->z.next_out - to->data);
 	} while (ret == Z_OK && (!g->z.avail_out || g->z.avail_in || flush == Z_FINISH));

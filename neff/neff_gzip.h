@@ -9,7 +9,7 @@
 
 struct neff_bytes {
 	uint8_t *data;
-	size_t size, room;
+	size_t size, capacity;
 };
 /* Makes room for n bytes more; 0 or -ENOMEM */
 int neff_bytes_reserve(struct neff_bytes *b, size_t n);

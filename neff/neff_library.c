@@ -78,8 +78,8 @@ static int segment_check(const struct elf *f, const Elf32_Phdr *s, unsigned int 
 		    ? s->p_memsz != s->p_filesz && s->p_filesz
 		    : s->p_vaddr > NEURON_GPS_TCM || s->p_memsz > NEURON_GPS_TCM - s->p_vaddr)
 		return neff_fail(f->err,
-				 "library: segment %u is used at 0x%x, %u bytes: neither "
-				 "library nor TCM",
+				 "library: segment %u is used at 0x%x, "
+				 "%u bytes: neither library nor TCM",
 				 i, s->p_vaddr, s->p_memsz);
 	return 0;
 }
@@ -90,7 +90,7 @@ static void segment(const struct elf *f, unsigned int i, Elf32_Phdr *s)
 }
 
 /* Does it bring bytes that one before it brings too? */
-static bool meets_another(const struct elf *f, const Elf32_Phdr *s, unsigned int i)
+static bool overlaps_another(const struct elf *f, const Elf32_Phdr *s, unsigned int i)
 {
 	Elf32_Phdr other;
 
@@ -120,7 +120,7 @@ static int segments_check(const struct elf *f, struct neff_library *lib)
 		ret = segment_check(f, &s, i);
 		if (ret || !s.p_filesz)
 			continue;
-		if (meets_another(f, &s, i))
+		if (overlaps_another(f, &s, i))
 			return neff_fail(f->err, "library: segment %u lies in another one", i);
 		if (s.p_paddr - NEURON_GPS_LIB + s.p_filesz > lib->bytes)
 			lib->bytes = s.p_paddr - NEURON_GPS_LIB + s.p_filesz;
@@ -221,8 +221,8 @@ static int symbols_read(const struct elf *f, struct neff_library *lib, const Elf
 		name = string(&names, sym.st_name);
 		if (!name)
 			return neff_fail(f->err,
-					 "library: symbol %u has no name in a table that ends with "
-					 "a 0",
+					 "library: symbol %u has no name "
+					 "in a table that ends with a 0",
 					 i);
 		if (!strcmp(name, CORES) && sym.st_shndx == SHN_ABS)
 			lib->cores = sym.st_value;
@@ -250,8 +250,8 @@ static int sections_read(const struct elf *f, struct neff_library *lib)
 		section(f, i, &s);
 		name = string(&names, s.sh_name);
 		if (s.sh_type == SHT_RELA || s.sh_type == SHT_REL)
-			ret = neff_fail(f->err, "library: it has relocations: expected a linked "
-						"file");
+			ret = neff_fail(f->err, "library: it has relocations: "
+						"expected a linked file");
 		else if (s.sh_type == SHT_SYMTAB && tables++)
 			ret = neff_fail(f->err, "library: more than one table of symbols");
 		else if (s.sh_type == SHT_SYMTAB)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define READ_CHUNK (1u << 20)
-#define MEMBER_ROOM 4096u /* bytes that a member's first allocation has */
+#define MEMBER_CAPACITY 4096u /* bytes that a member's first allocation has */
 /* Names that libneff knows are shorter; they are not bytes of the payload, which is bounded */
 #define MEMBER_NAME_MAX 255
 
@@ -34,14 +34,14 @@ static struct neff_member *member_new(struct neff_reader *r, const char *name)
 {
 	struct neff_member *m;
 
-	if (r->count == r->room) {
-		size_t room = r->room ? r->room * 2 : 32;
+	if (r->count == r->capacity) {
+		size_t capacity = r->capacity ? r->capacity * 2 : 32;
 
-		m = realloc(r->members, room * sizeof(*m));
+		m = realloc(r->members, capacity * sizeof(*m));
 		if (!m)
 			return NULL;
 		r->members = m;
-		r->room = room;
+		r->capacity = capacity;
 	}
 	m = &r->members[r->count];
 	memset(m, 0, sizeof(*m));
@@ -60,7 +60,7 @@ static bool is_json(const char *name)
 }
 
 /* Gives back the memory that a member did not fill. */
-static int member_end(struct neff_reader *r, struct neff_member *m, size_t room)
+static int member_end(struct neff_reader *r, struct neff_member *m, size_t capacity)
 {
 	size_t size = m->size ? m->size : 1;
 	uint8_t *p = realloc(m->data, size);
@@ -68,25 +68,25 @@ static int member_end(struct neff_reader *r, struct neff_member *m, size_t room)
 	if (!p)
 		return neff_nomem(r->err);
 	m->data = p;
-	neff_give(r, room - size);
+	neff_give(r, capacity - size);
 	return 0;
 }
 
 /* The declared size is only a hint: memory grows with the bytes that arrive. */
 static int member_data(struct neff_reader *r, struct archive *a, struct neff_member *m)
 {
-	size_t room = 0;
+	size_t capacity = 0;
 
 	for (;;) {
 		la_ssize_t n;
 
-		if (m->size == room) {
+		if (m->size == capacity) {
 			uint8_t *p;
 
-			if (neff_take(r, room ? room : MEMBER_ROOM))
+			if (neff_take(r, capacity ? capacity : MEMBER_CAPACITY))
 				return -ENOMEM;
-			room = room ? room * 2 : MEMBER_ROOM;
-			p = realloc(m->data, room);
+			capacity = capacity ? capacity * 2 : MEMBER_CAPACITY;
+			p = realloc(m->data, capacity);
 			if (!p)
 				return neff_nomem(r->err);
 			m->data = p;
@@ -95,12 +95,13 @@ static int member_data(struct neff_reader *r, struct archive *a, struct neff_mem
 		if (neff_stop(&r->limits, r->err))
 			return -ECANCELED;
 		n = archive_read_data(a, m->data + m->size,
-				      room - m->size < READ_CHUNK ? room - m->size : READ_CHUNK);
+				      capacity - m->size < READ_CHUNK ? capacity - m->size
+								      : READ_CHUNK);
 		if (n < 0)
 			return neff_fail(r->err, "%.160s: %.80s", m->name,
 					 archive_error_string(a) ?: "cannot unpack");
 		if (!n)
-			return member_end(r, m, room);
+			return member_end(r, m, capacity);
 
 		m->size += (size_t)n;
 		r->unpacked += (uint64_t)n;
@@ -122,8 +123,7 @@ static int member_read(struct neff_reader *r, struct archive *a, struct archive_
 
 	if (!name)
 		return neff_fail(r->err,
-				 "payload: member name '%.160s' is absolute or leaves the "
-				 "archive",
+				 "payload: member name '%.160s' is absolute or leaves the archive",
 				 raw ? raw : "");
 
 	if (strlen(name) > MEMBER_NAME_MAX)

@@ -17,7 +17,7 @@
 #define SHORTEST                                                                \
 	"{\"from\":\"a\",\"from_off\":0,\"from_steps\":[1],\"from_sizes\":[1]," \
 	"\"to\":\"a\",\"to_off\":0,\"to_steps\":[1],\"to_sizes\":[1]},"
-_Static_assert(3 * sizeof(struct neff_desc) <= NEFF_TEXT_KEPT * (sizeof(SHORTEST) - 1),
+_Static_assert(3 * sizeof(struct neff_desc) <= NEFF_TEXT_FACTOR * (sizeof(SHORTEST) - 1),
 	       "what a text is accounted with");
 
 struct quick {
@@ -27,7 +27,7 @@ struct quick {
 	uint32_t *slot; /* 1 + a variable's number, at a place that its name says; 0: none */
 	uint32_t mask;
 	struct neff_desc *desc; /* those of a DMA that is being read */
-	size_t ndesc, room;
+	size_t ndesc, capacity;
 };
 
 /* Is that what comes next? Then it is past. */
@@ -185,7 +185,7 @@ static bool dtype(struct quick *q, uint8_t *type)
 	return *type;
 }
 
-/* What stands behind both sides of what is no copy; a sum has another form */
+/* Reads the operation behind the two sides of a transfer that is no copy; a sum has another form */
 static bool operation(struct quick *q, struct neff_desc *d)
 {
 	char name[16] = "";
@@ -217,18 +217,18 @@ static bool desc(struct quick *q, struct neff_desc *d)
 	return (!IS(q, ",") || operation(q, d)) && IS(q, "}");
 }
 
-static bool room_for_desc(struct quick *q)
+static bool grow_descs(struct quick *q)
 {
-	size_t room = q->room ? 2 * q->room : 16;
+	size_t capacity = q->capacity ? 2 * q->capacity : 16;
 	struct neff_desc *d;
 
-	if (q->ndesc < q->room)
+	if (q->ndesc < q->capacity)
 		return true;
-	d = realloc(q->desc, room * sizeof(*d));
+	d = realloc(q->desc, capacity * sizeof(*d));
 	if (!d)
 		return false;
 	q->desc = d;
-	q->room = room;
+	q->capacity = capacity;
 	return true;
 }
 
@@ -246,7 +246,7 @@ static bool dma(struct quick *q, struct neff_dma *to)
 		return false;
 	q->ndesc = 0;
 	do {
-		if (q->ndesc == NEFF_MAX_RUNS || !room_for_desc(q) || !desc(q, &q->desc[q->ndesc]))
+		if (q->ndesc == NEFF_MAX_RUNS || !grow_descs(q) || !desc(q, &q->desc[q->ndesc]))
 			return false;
 		q->ndesc++;
 	} while (IS(q, ","));
@@ -262,18 +262,19 @@ static bool dma(struct quick *q, struct neff_dma *to)
 
 static bool dmas(struct quick *q, struct neff_engine *e)
 {
-	uint32_t room = 0;
+	uint32_t capacity = 0;
 
 	if (!IS(q, "{\"dma\":["))
 		return false;
 	while (!e->ndma || IS(q, ",")) {
 		if (!e->ndma && IS(q, "],\"instr\":[]}"))
 			return q->p == q->end;
-		if (e->ndma == room) {
+		if (e->ndma == capacity) {
 			struct neff_dma *list = e->dma;
 
-			room = room ? 2 * room : 16;
-			list = room > NEFF_MAX_DMAS ? NULL : realloc(list, room * sizeof(*list));
+			capacity = capacity ? 2 * capacity : 16;
+			list = capacity > NEFF_MAX_DMAS ? NULL
+							: realloc(list, capacity * sizeof(*list));
 			if (!list)
 				return false;
 			e->dma = list;

@@ -227,8 +227,7 @@ static int subgraph_entry(struct neff_reader *r, struct neff_model *model, const
 	snprintf(path, sizeof(path), "%s/def.json", name);
 	if (strcmp(path, definition))
 		return neff_fail(r->err,
-				 "kelf-0.json: graphs[%u]: definition '%.64s', expected "
-				 "'%s'",
+				 "kelf-0.json: graphs[%u]: definition '%.64s', expected '%s'",
 				 model->nsubgraphs, definition, path);
 
 	sg->name = strdup(name);
@@ -262,13 +261,13 @@ static int loops_load(struct neff_reader *r, struct neff_model *model, const jso
 
 		if (first < 0 || last < 0 || !condition)
 			return neff_fail(r->err,
-					 "kelf-0.json: loops[%u]: 'first' and 'last' are not "
-					 "graphs, or no 'condition'",
+					 "kelf-0.json: loops[%u]: "
+					 "'first' and 'last' are not graphs, or no 'condition'",
 					 model->nloops);
 		if (known && (iterations < 1 || iterations > (json_int_t)NEFF_MAX_ITERATIONS))
 			return neff_fail(r->err,
-					 "kelf-0.json: loops[%u]: 'iterations' is not a number "
-					 "from 1 to %llu",
+					 "kelf-0.json: loops[%u]: "
+					 "'iterations' is not a number from 1 to %llu",
 					 model->nloops, NEFF_MAX_ITERATIONS);
 		model->loops[model->nloops] =
 			(struct neff_loop){ (uint32_t)first, (uint32_t)last, strdup(condition),
@@ -288,8 +287,8 @@ static int kelf_load(struct neff_reader *r, struct neff_model *model, const json
 	/* each has members of its own: its definition, and a program */
 	if (!n || n > r->count)
 		return neff_fail(r->err,
-				 "kelf-0.json: 'graphs' is not a list of 1 to %zu, as many as "
-				 "there are members",
+				 "kelf-0.json: 'graphs' is not a list of 1 to %zu, "
+				 "as many as there are members",
 				 r->count);
 	if (neff_take(r, n * sizeof(*model->subgraphs)))
 		return -ENOMEM;
@@ -380,8 +379,8 @@ static int header_check(struct neff_reader *r, const struct neff_header *h,
 
 	if ((h->feature_bits & ~NEFF_FEATURE_CUSTOM_OPS) != NEFF_FEATURE_EMU) {
 		neff_fail(r->err,
-			  "header: feature bits 0x%llx, supported 0x%llx: not a program of "
-			  "this instruction set",
+			  "header: feature bits 0x%llx, supported 0x%llx: "
+			  "not a program of this instruction set",
 			  (unsigned long long)h->feature_bits, NEFF_FEATURE_EMU);
 		r->err->version = true;
 		return -ENOTSUP;

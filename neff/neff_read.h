@@ -29,7 +29,7 @@ struct neff_reader {
 	struct neff_limits limits;
 	struct neff_error *err;
 	struct neff_member *members;
-	size_t count, room;
+	size_t count, capacity;
 	json_t *graphs; /* the numbers of subgraphs by their names */
 	uint64_t unpacked;
 	uint64_t json, json_read; /* bytes of all *.json members, and of those that were parsed */
@@ -60,9 +60,11 @@ int neff_json_fits(const char *name, const void *text, size_t size, uint64_t *co
 int neff_json_take(struct neff_reader *r, const char *name, const uint8_t *text, size_t size,
 		   uint64_t *cost);
 
-/* The same of a text that needs no tree; 0, or it is too much. neff_text_give: it was none after
- * all */
-#define NEFF_TEXT_KEPT 8 /* bytes for each of such a text, while its lists grow (neff_quick.c) */
+/*
+ * neff_text_take: as above for a text that needs no tree; 0, or it is too much. neff_text_give: it
+ * was none after all
+ */
+#define NEFF_TEXT_FACTOR 8 /* bytes for each of such a text, while its lists grow (neff_quick.c) */
 int neff_text_take(struct neff_reader *r, size_t size);
 void neff_text_give(struct neff_reader *r, size_t size);
 

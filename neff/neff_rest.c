@@ -334,8 +334,8 @@ static int check_done(const struct neff_rest *rest, struct neff_error *err)
 	for (unsigned int e = 0; e < rest->target->engines; e++)
 		if (rest->engine[e].known < rest->engine[e].end)
 			return neff_fail(err,
-					 "%s/%s.bin: instruction at %zu: sp does not "
-					 "wait until it is done",
+					 "%s/%s.bin: instruction at %zu: "
+					 "sp does not wait until it is done",
 					 rest->sg->name, rest->target->engine[e].name,
 					 rest->engine[e].last);
 	for (unsigned int q = 0; q < rest->sg->nqueues; q++)

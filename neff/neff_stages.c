@@ -78,16 +78,16 @@ static int input_check(const struct stages *s, unsigned int k, const struct neff
 
 	if (out && (neff_in_parts(s->model) || s->model->header.lnc_size > 1))
 		return neff_fail(s->err,
-				 "%s/def.json: var '%.64s': an output of %s; %s share virtual "
-				 "variables",
+				 "%s/def.json: var '%.64s': "
+				 "an output of %s; %s share virtual variables",
 				 sg[k].name, v->name, sg[o].name,
 				 neff_in_parts(s->model) ? "parts of a program with loops"
 							 : "a logical core's programs");
 
 	if (out && o + 1 != k)
 		return neff_fail(s->err,
-				 "%s/def.json: var '%.64s': an output of %s, which is not the "
-				 "subgraph before",
+				 "%s/def.json: var '%.64s': "
+				 "an output of %s, which is not the subgraph before",
 				 sg[k].name, v->name, sg[o].name);
 
 	if ((out && !same_tensor(out, v)) || !same_tensor(in, v))
@@ -150,16 +150,16 @@ static int loop_check(const struct stages *s, unsigned int i, unsigned int *oute
 	o = *around >= 0 ? &s->model->loops[*around] : NULL;
 	if ((i && l->first <= l[-1].first) || (o && l->last >= o->last))
 		return loop_fail(s, i,
-				 "neither inside the loops before it nor, after another "
-				 "subgraph, behind them");
+				 "neither inside the loops before it nor, "
+				 "after another subgraph, behind them");
 	outer[i] = (unsigned int)(*around + 1);
 	*around = (int)i;
 	before = condition_of(&s->model->subgraphs[l->first - 1], l->condition);
 	last = condition_of(&s->model->subgraphs[l->last], l->condition);
 	if (!before || !last || before->backing_off != last->backing_off)
 		return loop_fail(s, i,
-				 "its condition is not one virtual variable of one byte, of the "
-				 "subgraph before it and of its last");
+				 "its condition is not one virtual variable of one byte, "
+				 "of the subgraph before it and of its last");
 	return 0;
 }
 

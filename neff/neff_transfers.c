@@ -94,8 +94,8 @@ static int indices_check(struct ctx *c, struct at *at, const struct neff_desc *d
 	if (c->sg->vars[table->var].type == NEFF_VAR_STATE_BUFFER || table->ndim != 2 ||
 	    table->size[0] > NEFF_MAX_ROW || table->size[1] > NEFF_MAX_ROWS)
 		return pattern_fail(c, at,
-				    "not a table in DRAM of at most 65536 rows of at most 65536 "
-				    "bytes");
+				    "not a table in DRAM of at most "
+				    "65536 rows of at most 65536 bytes");
 
 	at->side = d->op == NEFF_GATHER ? "to" : "from";
 	if (neff_rows(d)->size[0] != table->size[0])
@@ -169,13 +169,13 @@ static int transpose_check(struct ctx *c, struct at *at, const struct neff_desc 
 	if (d->shape[0] > NEURON_DMA_TRANSPOSE_FIRST_MAX ||
 	    d->shape[1] * d->shape[2] > NEURON_DMA_SOURCES_MAX)
 		return pattern_fail(c, at,
-				    "transposes have a first dimension of at most 4096, and "
-				    "at most 16 elements in the middle");
+				    "transposes have a first dimension of at most 4096, "
+				    "and at most 16 elements in the middle");
 	if (to > NEURON_STREAM_RAW_MAX || from / d->from.size[0] > most ||
 	    to / d->to.size[0] > most)
 		return pattern_fail(c, at,
-				    "a transpose is of at most 65536 bytes, and in no more "
-				    "pieces than a packet");
+				    "a transpose is of at most 65536 bytes, "
+				    "and in no more pieces than a packet");
 	if (d->from_dtype != d->to_dtype || (size != 2 && size != 4))
 		return pattern_fail(c, at, "a transpose's elements have 2 or 4 bytes");
 	if (to != elements * size)
@@ -282,8 +282,8 @@ int neff_gathers_check(struct ctx *c, unsigned int eng)
 			seen[dma->queue] |= neff_indexed(&dma->desc[k]) ? 2 : 1;
 		if (seen[dma->queue] == 3)
 			ret = neff_fail(c->err,
-					"%s/%s.json: dma[%u]: a copy in a queue set of gathers "
-					"or scatters",
+					"%s/%s.json: dma[%u]: "
+					"a copy in a queue set of gathers or scatters",
 					c->sg->name, c->target->engine[eng].name, i);
 	}
 	free(seen);

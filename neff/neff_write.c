@@ -25,7 +25,7 @@ struct member {
 
 struct members {
 	struct member *list;
-	size_t count, room;
+	size_t count, capacity;
 	uint64_t json; /* bytes of texts */
 };
 
@@ -41,14 +41,14 @@ static struct member *member_add(struct members *m, const char *dir, const char 
 {
 	struct member *e;
 
-	if (m->count == m->room) {
-		size_t room = m->room ? m->room * 2 : 32;
+	if (m->count == m->capacity) {
+		size_t capacity = m->capacity ? m->capacity * 2 : 32;
 
-		e = realloc(m->list, room * sizeof(*e));
+		e = realloc(m->list, capacity * sizeof(*e));
 		if (!e)
 			return NULL;
 		m->list = e;
-		m->room = room;
+		m->capacity = capacity;
 	}
 	e = &m->list[m->count++];
 	memset(e, 0, sizeof(*e));
@@ -286,8 +286,8 @@ static int write_file(const struct neff_model *model, const struct members *m, s
 	int ret;
 
 	if (!b->data) {
-		b->room = 1 << 16;
-		b->data = malloc(b->room);
+		b->capacity = 1 << 16;
+		b->data = malloc(b->capacity);
 	}
 	if (!b->data)
 		return neff_nomem(err);

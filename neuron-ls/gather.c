@@ -55,13 +55,12 @@ static int explain_none(int err, char *why, size_t size)
 		snprintf(why, size, "NEURON_EMU: %s", ndlx_machine_error(err));
 	else if (err == -EPERM)
 		snprintf(why, size,
-			 "%u on the PCI bus, but this process's control group allows no "
-			 "/dev/neuron",
+			 "%u on the PCI bus, but this process's "
+			 "control group allows no /dev/neuron",
 			 n);
 	else if (n)
 		snprintf(why, size,
-			 "%u on the PCI bus, but no /dev/neuron0: the neuron module is not "
-			 "loaded",
+			 "%u on the PCI bus, but no /dev/neuron0: the neuron module is not loaded",
 			 n);
 	else
 		snprintf(why, size, "none on the PCI bus");

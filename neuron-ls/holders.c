@@ -23,14 +23,14 @@ static int by_index(const void *a, const void *b)
 	return (one->index > other->index) - (one->index < other->index);
 }
 
-unsigned ls_nodes(const char *dir, struct ls_node *nodes, unsigned room)
+unsigned ls_nodes(const char *dir, struct ls_node *nodes, unsigned capacity)
 {
 	DIR *d = opendir(dir);
 	struct dirent *entry;
 	unsigned n = 0;
 	struct stat st;
 
-	while (d && n < room && (entry = readdir(d))) {
+	while (d && n < capacity && (entry = readdir(d))) {
 		char *end;
 
 		if (strncmp(entry->d_name, "neuron", 6) ||

@@ -34,7 +34,7 @@ struct ls_holders {
 };
 
 /* The nodes neuron0, neuron1, ... in a directory such as /dev, in order: how many, at most room */
-unsigned ls_nodes(const char *dir, struct ls_node *nodes, unsigned room);
+unsigned ls_nodes(const char *dir, struct ls_node *nodes, unsigned capacity);
 /* Fills out, whose list the caller frees, from a procfs such as /proc. 0 or -errno */
 int ls_holders(const char *proc, const struct ls_node *nodes, unsigned n, struct ls_holders *out);
 int ls_print_holders(const struct ls_holders *holders, const struct ls_node *nodes,

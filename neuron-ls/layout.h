@@ -22,7 +22,7 @@ int ls_print_classic(const struct ls_inventory *inv, const struct ls_options *op
 int ls_print_september(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
 /* The layout of 1.16 to 2.8, with processes */
 int ls_print_processes(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
-/* The same with lines about the instance before it: 2.9 to 2.24. */
+/* Prints the table with lines about the instance before it: 2.9 to 2.24. */
 int ls_print_headed(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
 /* The table of the tools since 2.25, with such lines. */
 int ls_print_modern(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);

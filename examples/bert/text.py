@@ -68,7 +68,7 @@ class Text:
     # The best that can be known: forward and backward through the chain, for each language and both ways that b may begin.
 
     def seen(self, word: int, chosen: bool | None) -> np.ndarray:
-        """How likely each word of all languages shows as this one; chosen None: it is not known whether it was"""
+        """The likelihood that each word of all languages shows as this one; chosen None: it is not known whether it was chosen"""
         total = self.languages * self.words
         same = np.zeros(total)
         if word >= SPECIAL:
@@ -92,7 +92,8 @@ class Text:
         return float(np.mean(word_loss)), float(np.mean(next_loss))
 
     def hypotheses(self, shown: list[int]) -> tuple[np.ndarray, np.ndarray]:
-        """What is likely of both (b goes on, b is of another language), and of each word given all others, weighted by that"""
+        """The likelihoods of both hypotheses (b goes on, b is of another language), and, weighted by them, of each word given all
+        others"""
         total = self.languages * self.words
         blocks = np.kron(np.eye(self.languages), np.ones((self.words, self.words)))
         chain = np.zeros((total, total))

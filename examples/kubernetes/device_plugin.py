@@ -104,7 +104,7 @@ class Chip:
 
 
 def chips() -> list[Chip]:
-    """Those of this machine; none while the driver has none."""
+    """The chips of this machine; none while the driver has none."""
     done = subprocess.run(["neuron-ls", "--json-output"], capture_output=True, text=True)
     if done.returncode:
         return []
@@ -219,7 +219,7 @@ def register(directory: Path, endpoint: str, resource: str) -> None:
 
 
 def _socket_id(path: Path) -> tuple[int, int] | None:
-    """Of the kubelet's socket: another one means that the kubelet has started again and forgotten us."""
+    """Identifies the kubelet's socket: another one means that the kubelet has started again and forgotten us."""
     try:
         info = path.stat()
         return info.st_ino, info.st_ctime_ns

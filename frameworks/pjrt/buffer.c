@@ -238,11 +238,11 @@ npj_Buffer_DecreaseExternalReferenceCount(PJRT_Buffer_DecreaseExternalReferenceC
 	if (atomic_fetch_sub(&a->buffer->external, 1) > 0)
 		return NULL;
 	atomic_fetch_add(&a->buffer->external, 1);
-	return npj_error(PJRT_Error_Code_FAILED_PRECONDITION, "the buffer has no external "
-							      "reference");
+	return npj_error(PJRT_Error_Code_FAILED_PRECONDITION, "the buffer has no "
+							      "external reference");
 }
 
-/* Another type over the same bytes: a handle more to the same value */
+/* A buffer of another type over the same bytes: one more handle to the same value */
 PJRT_Error *npj_Buffer_Bitcast(PJRT_Buffer_Bitcast_Args *a)
 {
 	struct npj_shape s;

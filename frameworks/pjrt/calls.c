@@ -107,8 +107,8 @@ PJRT_Error *npj_calls_wait(const struct npj_value *v)
 	if (!npj_calls_within(v->memory->device) || npj_event_ready(v->ready))
 		return NULL;
 	return npj_error(PJRT_Error_Code_FAILED_PRECONDITION,
-			 "the array comes from a program on %s that waits for the callback which "
-			 "wants it",
+			 "the array comes from a program on %s "
+			 "that waits for the callback which wants it",
 			 v->memory->device->description->text);
 }
 

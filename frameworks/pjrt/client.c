@@ -122,7 +122,7 @@ static PJRT_Error *meet(const PJRT_Client_Create_Args *a, PJRT_Client *c, struct
 	unsigned int first = 0;
 
 	if (!e)
-		e = npj_processes_meet(a, p, &chips, c->n);
+		e = npj_processes_exchange(a, p, &chips, c->n);
 	if (e)
 		return e;
 	c->process = (int)p->own;

@@ -328,10 +328,10 @@ PJRT_Error *npj_Client_CreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBu
 	if (!e)
 		e = begin_shape(a->client, a->memory, a->device, &s, &memory);
 	if (!e && memory->kind == NPJ_DEVICE)
-		e = npj_error(PJRT_Error_Code_UNIMPLEMENTED, "a view of memory that was not "
-							     "allocated here: of device memory "
-							     "there is none, of host memory name "
-							     "\"unpinned_host\"");
+		e = npj_error(PJRT_Error_Code_UNIMPLEMENTED, "a view of memory that "
+							     "was not allocated here: "
+							     "of device memory there is none, of "
+							     "host memory name \"unpinned_host\"");
 	if (!e)
 		e = begin(a->client, &s, memory, npj_event_done(), &a->buffer);
 	if (e)

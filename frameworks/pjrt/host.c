@@ -84,8 +84,8 @@ static PJRT_Error *described(const PJRT_Client_BufferFromHostBuffer_Args *a, str
 	if (!e && a->device_layout)
 		e = npj_layout_strides(s, a->device_layout, order);
 	if (!e && a->device_layout && !npj_is_dense(s, order))
-		e = npj_error(PJRT_Error_Code_UNIMPLEMENTED, "device memory is row-major: no other "
-							     "layout of it can be chosen");
+		e = npj_error(PJRT_Error_Code_UNIMPLEMENTED, "device memory is row-major: "
+							     "no other layout of it can be chosen");
 	if (e)
 		return e;
 	if (!a->data && s->elements)

@@ -143,10 +143,10 @@ static PJRT_Error *apply(struct npj_options *o, const struct option *k, const ch
 
 static PJRT_Error *unknown(const char *name, size_t n)
 {
-	return NPJ_INVALID("there is no compiler option \"%.*s\"; those of neuronx-cc(1) that "
-			   "concern one program are: auto_cast, auto_cast_type, optlevel, lnc, "
-			   "structured_sparsity, compress_constants, hardware_rng, narrow_64bit, "
-			   "no_cache, cache_dir",
+	return NPJ_INVALID("there is no compiler option \"%.*s\"; "
+			   "those of neuronx-cc(1) that concern one program are: "
+			   "auto_cast, auto_cast_type, optlevel, lnc, structured_sparsity, "
+			   "compress_constants, hardware_rng, narrow_64bit, no_cache, cache_dir",
 			   (int)n, name);
 }
 

@@ -69,7 +69,7 @@ PJRT_Error *npj_runtime_error(NRT_STATUS status, const char *what);
 
 /* ---- the process (process.c) ---- */
 
-/* Whether this is a child of fork: the runtime's threads and chips are the parent's. */
+/* Is this a child of fork? The runtime's threads and chips are the parent's then. */
 bool npj_forked(void);
 PJRT_Error *npj_forked_error(void); /* NULL: it is not */
 void npj_process_init(void); /* at the first call */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The PJRT C API as frameworks call it: handles, enumerations and the structs that several functions
- * share. Names, values and layouts are the public interface's (major 0, minor 112, x86-64); the
- * arguments of each function are in pjrt_args.h, the functions in order in pjrt_functions.h.
+ * The PJRT C API as frameworks call it: handles, enumerations and the structs that several
+ * functions share. Names, values and layouts are the public interface's (major 0, minor 112,
+ * x86-64); the arguments of each function are in pjrt_args.h, the functions in order in
+ * pjrt_functions.h.
  *
  * Each struct says in its first field how much of it its caller knows, which is the offset behind
  * the last field without padding; what lies behind that is neither read nor written (table.c).
@@ -55,7 +56,7 @@ typedef enum {
 	PJRT_Error_Code_UNAUTHENTICATED = 16,
 } PJRT_Error_Code;
 
-/* Not the numbers of XLA's PrimitiveType: types.c has both */
+/* Types of elements; not the numbers of XLA's PrimitiveType: types.c has both */
 typedef enum {
 	PJRT_Buffer_Type_INVALID = 0,
 	PJRT_Buffer_Type_PRED = 1,

@@ -40,14 +40,13 @@ PJRT_Error *npj_forked_error(void)
 	if (!npj_forked())
 		return NULL;
 	return npj_error(PJRT_Error_Code_FAILED_PRECONDITION, "this process was forked from one "
-							      "that uses the Neuron devices, which "
-							      "stay "
-							      "that one's: start it anew instead "
-							      "(multiprocessing's method "
-							      "\"spawn\")");
+							      "that uses the Neuron devices, "
+							      "which stay that one's: start it "
+							      "anew instead (multiprocessing's "
+							      "method \"spawn\")");
 }
 
-/* Where there are no chips at all, the runtime's own status says less than that. */
+/* Begins the runtime; if there are no chips at all, this says more than the runtime's own status */
 static PJRT_Error *begin(void)
 {
 	const char *emu = getenv("NEURON_EMU");
@@ -56,9 +55,9 @@ static PJRT_Error *begin(void)
 
 	if (status && !(emu && *emu) && (nrt_get_total_vnc_count(&cores) || !cores))
 		return npj_error(PJRT_Error_Code_UNAVAILABLE, "no Neuron device: there is no "
-							      "/dev/neuron0, and NEURON_EMU (for "
-							      "example trn1.2xlarge) does not ask "
-							      "for emulated ones");
+							      "/dev/neuron0, and NEURON_EMU "
+							      "(for example trn1.2xlarge) "
+							      "does not ask for emulated ones");
 	return npj_runtime_error(status, "the Neuron runtime");
 }
 

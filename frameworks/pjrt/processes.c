@@ -61,7 +61,7 @@ static PJRT_Error *put(const PJRT_Client_Create_Args *a, const char *key, const 
 }
 
 /* The value that another process has put, or will within the time */
-static PJRT_Error *get(const PJRT_Client_Create_Args *a, const char *key, char *value, size_t room)
+static PJRT_Error *get(const PJRT_Client_Create_Args *a, const char *key, char *value, size_t size)
 {
 	PJRT_Error *(*call)(struct get_args *) =
 		(PJRT_Error * (*)(struct get_args *)) a->kv_get_callback;
@@ -75,7 +75,7 @@ static PJRT_Error *get(const PJRT_Client_Create_Args *a, const char *key, char *
 
 	if (e)
 		return e;
-	snprintf(value, room, "%.*s", (int)(args.value_size < room ? args.value_size : room - 1),
+	snprintf(value, size, "%.*s", (int)(args.value_size < size ? args.value_size : size - 1),
 		 args.value ? args.value : "");
 	if (args.value_deleter)
 		args.value_deleter(args.value);
@@ -103,8 +103,8 @@ static PJRT_Error *read_line(const char *text, const struct npj_chips *own, unsi
 	else
 		again[0] = 0;
 	if (strcmp(text, again) || !*n || *n > NPJ_MAX_DEVICES)
-		return NPJ_INVALID("process %u says of its devices \"%.100s\", which is not this "
-				   "version's way to",
+		return NPJ_INVALID("process %u says of its devices \"%.100s\", "
+				   "which is not this version's way to",
 				   process, text);
 	if (strcmp(theirs.arch, own->arch) || theirs.lnc != own->lnc || theirs.cores != own->cores)
 		return NPJ_INVALID("process %u has %s with logical cores of %u, this one %s, of %u",
@@ -120,11 +120,11 @@ PJRT_Error *npj_processes_check(const struct npj_processes *p)
 	return NULL;
 }
 
-PJRT_Error *npj_processes_meet(const PJRT_Client_Create_Args *a, struct npj_processes *p,
-			       const struct npj_chips *own, unsigned int n)
+PJRT_Error *npj_processes_exchange(const PJRT_Client_Create_Args *a, struct npj_processes *p,
+				   const struct npj_chips *own, unsigned int n)
 {
 	static atomic_uint clients; /* of several processes: each has made as many */
-	const unsigned int turn = atomic_fetch_add(&clients, p->n > 1);
+	const unsigned int client = atomic_fetch_add(&clients, p->n > 1);
 	char key[64], line[128];
 	PJRT_Error *e;
 
@@ -135,10 +135,10 @@ PJRT_Error *npj_processes_meet(const PJRT_Client_Create_Args *a, struct npj_proc
 	if (p->n == 1)
 		return NULL;
 	if (!a->kv_get_callback || !a->kv_put_callback)
-		return NPJ_INVALID("%lld processes and no store of keys and values by which they "
-				   "meet",
+		return NPJ_INVALID("%lld processes and no store of "
+				   "keys and values by which they meet",
 				   (long long)p->n);
-	snprintf(key, sizeof(key), "neuron/%u/devices/%lld", turn, (long long)p->own);
+	snprintf(key, sizeof(key), "neuron/%u/devices/%lld", client, (long long)p->own);
 	snprintf(line, sizeof(line), LINE("%s"), own->arch, own->lnc, own->cores, n);
 	e = put(a, key, line);
 	if (e)
@@ -146,7 +146,7 @@ PJRT_Error *npj_processes_meet(const PJRT_Client_Create_Args *a, struct npj_proc
 	for (unsigned int i = 0; i < p->n; i++) {
 		if (i == p->own)
 			continue;
-		snprintf(key, sizeof(key), "neuron/%u/devices/%u", turn, i);
+		snprintf(key, sizeof(key), "neuron/%u/devices/%u", client, i);
 		e = get(a, key, line, sizeof(line));
 		if (e)
 			return failed("the devices", i, e);

@@ -18,8 +18,8 @@ struct npj_chips {
 
 PJRT_Error *npj_processes_check(const struct npj_processes *p);
 /* Tells the others of n devices, and learns of theirs */
-PJRT_Error *npj_processes_meet(const PJRT_Client_Create_Args *a, struct npj_processes *p,
-			       const struct npj_chips *own, unsigned int n);
+PJRT_Error *npj_processes_exchange(const PJRT_Client_Create_Args *a, struct npj_processes *p,
+				   const struct npj_chips *own, unsigned int n);
 /* The number of devices of the first processes */
 unsigned int npj_processes_devices(const struct npj_processes *p, unsigned int before);
 

@@ -31,17 +31,17 @@ int64_t npj_event_now(void)
 
 void npj_events_append(struct npj_events *events, const struct npj_event *e)
 {
-	const size_t room = events->room ? 2 * events->room : 256;
+	const size_t capacity = events->capacity ? 2 * events->capacity : 256;
 
-	if (events->n == events->room) {
+	if (events->n == events->capacity) {
 		struct npj_event *more =
-			room > MOST ? NULL : realloc(events->event, room * sizeof(*more));
+			capacity > MOST ? NULL : realloc(events->event, capacity * sizeof(*more));
 
 		events->lost = events->lost || !more;
 		if (!more)
 			return;
 		events->event = more;
-		events->room = room;
+		events->capacity = capacity;
 	}
 	events->event[events->n++] = *e;
 }

@@ -171,8 +171,8 @@ static PJRT_Error *collect(struct data_args *a)
 
 	NPJ_NEED(p, "profiler");
 	if (p->begun)
-		return npj_error(PJRT_Error_Code_FAILED_PRECONDITION, "the profile is still being "
-								      "made");
+		return npj_error(PJRT_Error_Code_FAILED_PRECONDITION, "the profile is "
+								      "still being made");
 	if (a->buffer && p->size)
 		memcpy(a->buffer, p->data, p->size);
 	else

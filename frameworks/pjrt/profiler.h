@@ -27,7 +27,7 @@ struct npj_event {
 };
 struct npj_events {
 	struct npj_event *event;
-	size_t n, room;
+	size_t n, capacity;
 	bool lost; /* there was no memory for some */
 };
 

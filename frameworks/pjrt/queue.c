@@ -20,7 +20,7 @@ struct work {
 struct npj_queue {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of all that follows */
-	pthread_cond_t filled, room;
+	pthread_cond_t filled, space;
 	struct work *first, **last;
 	unsigned int waiting;
 	bool busy; /* something is done, by the thread or by a caller */
@@ -43,7 +43,7 @@ static struct work *take(struct npj_queue *q)
 		q->last = &q->first;
 	q->waiting--;
 	q->busy = true;
-	pthread_cond_signal(&q->room);
+	pthread_cond_signal(&q->space);
 	return w;
 }
 
@@ -73,7 +73,7 @@ struct npj_queue *npj_queue_new(const char *name)
 	q->last = &q->first;
 	pthread_mutex_init(&q->lock, NULL);
 	pthread_cond_init(&q->filled, NULL);
-	pthread_cond_init(&q->room, NULL);
+	pthread_cond_init(&q->space, NULL);
 	if (pthread_create(&q->thread, NULL, serve, q)) {
 		free(q);
 		return NULL;
@@ -92,7 +92,7 @@ void npj_queue_free(struct npj_queue *q)
 	pthread_cond_signal(&q->filled);
 	pthread_mutex_unlock(&q->lock);
 	pthread_join(q->thread, NULL);
-	pthread_cond_destroy(&q->room);
+	pthread_cond_destroy(&q->space);
 	pthread_cond_destroy(&q->filled);
 	pthread_mutex_destroy(&q->lock);
 	free(q);
@@ -107,7 +107,7 @@ PJRT_Error *npj_queue_put(struct npj_queue *q, void (*run)(void *arg), void *arg
 	*w = (struct work){ .run = run, .arg = arg };
 	pthread_mutex_lock(&q->lock);
 	while (q->waiting >= NPJ_QUEUE_MAX && !pthread_equal(pthread_self(), q->thread))
-		pthread_cond_wait(&q->room, &q->lock);
+		pthread_cond_wait(&q->space, &q->lock);
 	*q->last = w;
 	q->last = &w->next;
 	q->waiting++;

@@ -35,8 +35,8 @@ static PJRT_Error *minor_to_major(const struct npj_shape *s,
 	uint64_t seen = 0;
 
 	if (t->num_tiles)
-		return npj_error(PJRT_Error_Code_UNIMPLEMENTED, "a layout with tiles: memory here "
-								"is not tiled");
+		return npj_error(PJRT_Error_Code_UNIMPLEMENTED, "a layout with tiles: "
+								"memory here is not tiled");
 	if (t->minor_to_major_size != s->ndim || (s->ndim && !t->minor_to_major))
 		return NPJ_INVALID("a layout of %zu dimensions for an array of %u",
 				   t->minor_to_major_size, s->ndim);

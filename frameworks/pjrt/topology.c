@@ -18,7 +18,9 @@ const char *npj_platform_version(void)
 	return "neuron-emulator " NEURON_EMULATOR_VERSION;
 }
 
-/* Programs read the kind to learn what core they have, and choose the size of a logical one by it. */
+/*
+ * Programs read the kind to learn what core they have, and choose the size of a logical one by it.
+ */
 static const char *kind_of(const struct neuron_target *t, unsigned int lnc)
 {
 	static const char *const kinds[][2] = { { "NC_v1", "NC_v1" },
@@ -130,7 +132,7 @@ void npj_topology_unref(PJRT_TopologyDescription *t)
 }
 
 /* A chip's name, or an instance type's, which says how many there are */
-static PJRT_Error *named(const PJRT_TopologyDescription_Create_Args *a, char *arch, size_t room,
+static PJRT_Error *named(const PJRT_TopologyDescription_Create_Args *a, char *arch, size_t size,
 			 unsigned int *chips)
 {
 	const struct neuron_instance *instance;
@@ -138,11 +140,11 @@ static PJRT_Error *named(const PJRT_TopologyDescription_Create_Args *a, char *ar
 
 	*chips = 1;
 	if (!a->topology_name || !a->topology_name_size || a->topology_name_size >= sizeof(name))
-		return NPJ_INVALID("a topology is named by a chip (trn1) or an instance "
-				   "(trn1.32xlarge)");
+		return NPJ_INVALID("a topology is named by a chip (trn1) "
+				   "or an instance (trn1.32xlarge)");
 	memcpy(name, a->topology_name, a->topology_name_size);
 	name[a->topology_name_size] = 0;
-	snprintf(arch, room, "%.*s", (int)strcspn(name, "."), name);
+	snprintf(arch, size, "%.*s", (int)strcspn(name, "."), name);
 	if (!strchr(name, '.'))
 		return NULL;
 	instance = neuron_instance_find(name);
@@ -236,9 +238,9 @@ PJRT_Error *npj_TopologyDescription_Attributes(PJRT_TopologyDescription_Attribut
 /* Serialized it is a line of text: what npj_topology_new takes, behind the version of the line. */
 static const char line[] = "neuron-topology 1 %15s lnc %u cores %u devices %u.";
 
-static int print(const PJRT_TopologyDescription *t, char *text, size_t room)
+static int print(const PJRT_TopologyDescription *t, char *text, size_t size)
 {
-	return snprintf(text, room, "neuron-topology 1 %s lnc %u cores %u devices %u.", t->arch,
+	return snprintf(text, size, "neuron-topology 1 %s lnc %u cores %u devices %u.", t->arch,
 			t->lnc, t->cores, t->n);
 }
 

@@ -112,15 +112,15 @@ static PJRT_Error *piece_begin(PJRT_AsyncHostToDeviceTransferManager *m, struct 
 
 	pthread_mutex_lock(&m->lock);
 	if (s->last)
-		e = npj_error(PJRT_Error_Code_FAILED_PRECONDITION, "the buffer has had its last "
-								   "transfer");
+		e = npj_error(PJRT_Error_Code_FAILED_PRECONDITION, "the buffer has had "
+								   "its last transfer");
 	else
 		s->pieces++, s->last = last;
 	pthread_mutex_unlock(&m->lock);
 	return e;
 }
 
-/* It is copied, or failed, which takes the error; the buffer may be ready with it. */
+/* A piece was copied, or failed, which takes the error; the buffer may be ready with it. */
 static void piece_end(PJRT_AsyncHostToDeviceTransferManager *m, struct slot *s, PJRT_Error *e)
 {
 	bool complete;

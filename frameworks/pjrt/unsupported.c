@@ -22,8 +22,8 @@ UNSUPPORTED(CopyToDeviceStream_GranuleSize, STREAM)
 UNSUPPORTED(CopyToDeviceStream_CurrentBytes, STREAM)
 UNSUPPORTED(Device_PoisonExecution, "programs that were submitted run to their end")
 UNSUPPORTED(Device_CreateAsyncTrackingEvent, "nothing shows such events")
-UNSUPPORTED(TopologyDescription_MakeCanonicalShapeForMemorySpace, "device memory is row-major, a "
-								  "shape says nothing of it")
+UNSUPPORTED(TopologyDescription_MakeCanonicalShapeForMemorySpace, "device memory is row-major, "
+								  "a shape says nothing of it")
 
 /* A handle that nobody can have: nothing to destroy, and no error for who tries */
 PJRT_Error *npj_CopyToDeviceStream_Destroy(PJRT_CopyToDeviceStream_Destroy_Args *a)

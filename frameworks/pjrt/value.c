@@ -104,8 +104,8 @@ PJRT_Error *npj_value_allocate(struct npj_value *v)
 
 		v->tensor = NULL;
 		e = npj_error(reason->code,
-			      "%s: no room for %zu bytes in its memory, of which buffers of this "
-			      "process have %lld\n%s",
+			      "%s: no room for %zu bytes in its memory, "
+			      "of which buffers of this process have %lld\n%s",
 			      d->description->text, v->bytes, (long long)atomic_load(&d->in_use),
 			      reason->message);
 		npj_error_free(reason);

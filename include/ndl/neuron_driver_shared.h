@@ -150,7 +150,7 @@ typedef struct nds_header {
 	int version;
 } nds_header_t;
 
-/* Where what lies in an entry, in bytes */
+/* Offsets of the parts of an entry, in bytes */
 #define NDS_HEADER_START NDS_HEADER_OFFSET
 #define NDS_ND_COUNTERS_START NDS_DEVICE_COUNTERS_OFFSET
 #define NDS_ND_COUNTERS_SIZE NDS_DEVICE_COUNTERS_SIZE

@@ -34,9 +34,9 @@ static inline uint64_t neuron_insn_latency(const struct neuron_insn *insn,
 		       : 0;
 }
 
-/* All that follows is in picoseconds. */
+/* All times that follow are in picoseconds. */
 
-/* So many bytes, at so many a KiB */
+/* The time of so many bytes, at so many picoseconds a KiB */
 static inline uint64_t neuron_transfer_time(uint64_t bytes, uint32_t kib)
 {
 	return bytes * kib >> 10;
@@ -67,7 +67,7 @@ static inline uint64_t neuron_shared_time(uint64_t *free, uint64_t begin, uint64
 	return *free;
 }
 
-/* What bytes take beyond the first link on their way */
+/* The time that bytes take beyond the first link on their way */
 static inline uint64_t neuron_links_time(const struct neuron_costs *cost, unsigned int links,
 					 uint64_t bytes)
 {

@@ -62,7 +62,7 @@ typedef struct nec_version_info {
 /* Adds to a mapped semaphore register. */
 void nec_inc_semaphore(volatile uint32_t *sem_inc_addr, uint32_t val);
 
-/* Of transfers whose sizes are known only at execution; there are none here: 0 */
+/* The size of transfers that is known only at execution; there are none here: 0 */
 size_t nec_get_dynamic_send_size_bytes(enc_host_mem_t *dyn_input, size_t data_type_sz, int dst_rank,
 				       int rank_n);
 size_t nec_get_dynamic_send_offset_bytes(enc_host_mem_t *dyn_input, size_t data_type_sz,

@@ -67,7 +67,7 @@ typedef enum nrt_dtype {
 	NRT_DTYPE_FP8_E5 = 0xf,
 } nrt_dtype_t;
 
-/* What an out-of-NEFF collective does with two elements */
+/* The operation of an out-of-NEFF collective on two elements */
 typedef enum nrt_op_type {
 	NRT_OP_ADD = 0x0,
 	NRT_OP_FMA = 0x1,
@@ -208,7 +208,10 @@ NRT_STATUS nrt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tenso
 			   size_t dst_offset, size_t size);
 NRT_STATUS nrt_tensor_memset(nrt_tensor_t *tensor, uint64_t offset, int value, size_t size);
 size_t nrt_tensor_get_size(const nrt_tensor_t *tensor);
-/* As the vendor's own program calls it; its headers do not have it yet. -1: of no core */
+/*
+ * The tensor's core, as the vendor's own program asks for it; its headers do not have it yet. -1:
+ * of no core
+ */
 NRT_STATUS nrt_tensor_get_lnc_index(const nrt_tensor_t *tensor, int *lnc_idx);
 void *nrt_tensor_get_va(const nrt_tensor_t *tensor);
 NRT_STATUS nrt_tensor_get_device_allocation_info(const nrt_tensor_t *tensor,

@@ -124,11 +124,14 @@ NRT_STATUS nrta_get_completion_handle(nrta_seq_t seq, int *fd);
 NRT_STATUS nrta_error_tracker_create(uint32_t lnc_idx, nrta_error_tracker_t **error_tracker);
 /* After all requests that were given it are completed */
 void nrta_error_tracker_destroy(nrta_error_tracker_t *error_tracker);
-/* What failed since the last call; the list is the tracker's, valid until the next call */
+/*
+ * The requests that failed since the last call; the list is the tracker's, valid until the next
+ * call
+ */
 NRT_STATUS nrta_error_tracker_get_list(nrta_error_tracker_t *error_tracker,
 				       const nrta_error_t **list, size_t *error_count);
 
-/* What is called of these is called at its old version. */
+/* Binds calls of these functions to their old version */
 #ifndef NRTX_ASYNC_BIND
 #define NRTX_ASYNC_BIND(name) __asm__(".symver " #name "," #name "@NRT_2.0.0");
 #endif

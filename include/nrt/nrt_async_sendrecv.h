@@ -26,7 +26,7 @@ NRT_STATUS nrt_async_sendrecv_get_max_num_pending_request(int *num);
 NRT_STATUS nrt_async_sendrecv_init(int lnc);
 NRT_STATUS nrt_async_sendrecv_close(int lnc);
 
-/* Neither waits: test_comm tells when the peer is there, or gives NRT_TIMEOUT */
+/* Connect and accept do not wait: test_comm tells when the peer is there, or gives NRT_TIMEOUT */
 NRT_STATUS nrt_async_sendrecv_connect(const char *peer_ip, int peer_lnc, int lnc,
 				      nrt_async_sendrecv_comm_t **send_comm);
 NRT_STATUS nrt_async_sendrecv_accept(const char *peer_ip, int peer_lnc, int lnc,

@@ -84,7 +84,10 @@ NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_coun
 NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count,
 			  uint32_t rank_input_size, void *input, void *output);
 
-/* Not here: there is no network plug-in, and the pool engine has no microcode to replace */
+/*
+ * Functions without effect: there is no network plug-in, and the pool engine has no microcode to
+ * replace
+ */
 void *nrt_get_libnccl_net(int *err, char *err_msg, size_t err_msg_size);
 NRT_STATUS nrt_set_pool_eng_ucode(const nrt_ucode_info *ucode_info);
 

@@ -103,7 +103,10 @@ NRT_STATUS nrtx_load(const void *neff_bytes, size_t size, const struct nrtx_load
  */
 NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,
 			  const struct nrtx_load_params *params, nrtx_neff_t **neff);
-/* The same from an open file of this size, which is never in memory as a whole (neff_read_file) */
+/*
+ * nrtx_neff_read() from an open file of this size, which is never in memory as a whole
+ * (neff_read_file)
+ */
 NRT_STATUS nrtx_neff_read_file(int fd, size_t size, const struct nrtx_load_params *params,
 			       nrtx_neff_t **neff);
 /* The number of ranks that execute it together; 0: it is for one core alone */

@@ -3,4 +3,4 @@
 
 
 class VmError(Exception):
-    """What the user should read on one line; the program exits 125."""
+    """An error whose text the user reads on one line; the program exits 125."""

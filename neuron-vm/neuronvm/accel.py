@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether KVM really works: a tiny guest has to count down from many millions within a second."""
+"""Does KVM really work? A tiny guest has to count down from many millions within a second."""
 
 import os
 import re
@@ -56,7 +56,7 @@ def _counts_down(qemu: Path) -> bool:
 
 
 def host_address_bits() -> int:
-    """Those of the host's processors, which under KVM are the guest's."""
+    """The address bits of the host's processors, which under KVM are the guest's."""
     found = re.search(r"^address sizes\s*: (\d+) bits physical", CPUINFO.read_text(), re.MULTILINE)
     return int(found[1]) if found else TCG_ADDRESS_BITS
 
@@ -69,20 +69,20 @@ def accel_args(choice: str, qemu: Path, address_bits: int) -> list[str]:
                       f"this host's processors have {host_address_bits()}")
     if choice == "kvm" or (choice == "auto" and fits and kvm_works(qemu)):
         return ["-accel", "kvm", "-cpu", KVM_CPU]
-    # Of this processor, an AMD one, the end of 40 bits is reserved: SeaBIOS 1.16.3 then puts PCI's space once its
+    # On an AMD processor the end of 40 bits is reserved: SeaBIOS 1.16.3 then puts PCI's space once its
     # length lower, below zero if that takes the upper half. Chips that need all 40 bits therefore get more.
     # Five-level paging costs an emulated CPU a level of walk and gives this guest nothing; with erms
     # the guest's kernel copies by rep movsb, which TCG runs a byte at a time.
     more = f",phys-bits={TCG_ADDRESS_BITS_MAX}" if address_bits >= TCG_ADDRESS_BITS else ""
     argv = ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off,erms=off,fsrm=off" + more]
-    # What was translated while the guest booted is most of QEMU's own memory: an idle guest gives it back.
+    # Code that was translated while the guest booted is most of QEMU's own memory: an idle guest gives it back.
     return [*argv, "-object", "neuron-trim,id=trim0"]
 
 
 def clock(accel: list[str], stage: Path) -> str:
-    """For the command line of an emulated guest's kernel: how fast its time stamp counter, the host's, is.
+    """Options for an emulated guest's kernel: the frequency of its time stamp counter, which is the host's.
 
-    It would measure that against a timer, and on a busy host find a tenth or less; its clock would then
+    The kernel would measure that against a timer, and on a busy host find a tenth or less; its clock would then
     run ten times as fast as it should, with all of its timeouts.
     """
     program = stage / paths.PREFIX / "libexec" / "neuron-vm-tsc"

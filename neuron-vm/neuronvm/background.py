@@ -15,7 +15,7 @@ TAIL = 20
 
 
 def _child(name: str, body: Callable[[], int]) -> None:
-    """Neither the terminal's signals nor its streams reach it."""
+    """Starts a child that neither the terminal's signals nor its streams reach."""
     os.setsid()
     with open(os.devnull) as null, open(running.log(name), "ab", opener=_private) as log:
         os.dup2(null.fileno(), 0)
@@ -39,7 +39,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _answers(name: str) -> bool:
-    """Whether somebody can log in."""
+    """Can somebody log in?"""
     if not (running.directory() / f"{name}.qmp").exists():
         return False
     try:

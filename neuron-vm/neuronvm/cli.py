@@ -69,7 +69,7 @@ def _keeping(run: argparse.ArgumentParser) -> None:
 
 
 def _managing(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """What is done with VMs that run."""
+    """The commands for VMs that run."""
     listed = commands.add_parser("list", help="VMs that run")
     listed.add_argument("--all", action="store_true", help="those of the background that have ended, too")
     stop = commands.add_parser("stop", help="power VMs off")

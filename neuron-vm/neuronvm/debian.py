@@ -74,12 +74,12 @@ class Guest:
 
 
 def hostname(name: str) -> str:
-    """Of a VM of that name: letters, digits and dashes."""
+    """The host name of a VM of that name: letters, digits and dashes."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
 
 
 def terminal() -> str:
-    """For the command line of a guest whose console is this terminal, or a file: its kind and its size."""
+    """Kernel options for a guest whose console is this terminal, or a file: the terminal's kind and its size."""
     if not os.isatty(1):
         return " TERM=dumb"
     size = os.get_terminal_size(1)

@@ -35,7 +35,7 @@ ADDRESS = "9.0"
 
 
 def _header(path: Path) -> tuple[int, dict[int, bytes], int]:
-    """Of an image: where the list of header extensions ends, these, and the first cluster's size."""
+    """The header of an image: where the list of its extensions ends, these, and the first cluster's size."""
     if not path.is_file():
         raise VmError(f"--disk {path}: not a file")
     with open(path, "rb") as file:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from . import VmError, qmp
 
-ROOM = 16 << 20
+SPACE = 16 << 20
 POLL = 1.0
 STATUS = "io-error"  # QEMU's word for a guest that it stopped so
 
@@ -41,17 +41,17 @@ class Watch:
         except (VmError, OSError):
             pass  # QEMU has ended
 
-    def _room(self) -> bool:
+    def _space(self) -> bool:
         there = os.statvfs(self._disk)
-        return there.f_bavail * there.f_frsize >= ROOM
+        return there.f_bavail * there.f_frsize >= SPACE
 
     def _wait(self) -> None:
-        if self._room():
+        if self._space():
             time.sleep(POLL)  # another write of the same moment, or of QEMU's temporary file
             return
-        print(f"neuron-vm: {self._disk} finds no room in {self._disk.parent}: the guest waits until {ROOM >> 20} MiB are free",
+        print(f"neuron-vm: {self._disk} finds no room in {self._disk.parent}: the guest waits until {SPACE >> 20} MiB are free",
               file=sys.stderr, flush=True)
-        while not self._room():
+        while not self._space():
             time.sleep(POLL)
         print("neuron-vm: there is room again: the guest goes on", file=sys.stderr, flush=True)
 

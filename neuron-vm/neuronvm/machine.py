@@ -41,7 +41,7 @@ class Instance:
 
     @property
     def type(self) -> str:
-        """As the machine's firmware tells it."""
+        """The instance type, as the machine's firmware tells it."""
         return self.product or self.name
 
     @property
@@ -50,7 +50,7 @@ class Instance:
 
     @property
     def hole_gib(self) -> int:
-        """Of 64-bit PCI space."""
+        """The size of the hole for 64-bit PCI space."""
         return max(HOLE_MIN, CHIP_SPAN * self.dram_gib * len(self.chips))
 
     @property
@@ -63,7 +63,7 @@ class Instance:
         return max(self.numa_nodes.values(), default=-1) + 1
 
     def scaled(self, cpus: int, memory: str) -> str:
-        """What of the real instance's the guest does not have; empty: it has all."""
+        """Resources of the real instance that the guest does not have; empty: it has all."""
         have = size_bytes(memory) / GIB
         parts = [f"{cpus} of {self.vcpus} processors"] if cpus < self.vcpus else []
         parts += [f"{have:.4g} of {self.memory_gib} GiB of memory"] if have < self.memory_gib else []
@@ -71,7 +71,7 @@ class Instance:
 
 
 def size_bytes(text: str) -> int:
-    """As QEMU reads it: a number of MiB, or with a unit."""
+    """The bytes of a size as QEMU reads it: a number of MiB, or with a unit."""
     found = re.fullmatch(r"(\d+)([KMGT]?)", text, re.IGNORECASE)
     if not found or not int(found[1]):
         raise VmError(f"{text!r} is no size of memory, such as 2G")
@@ -92,7 +92,7 @@ def instance(name: str) -> Instance:
 
 @dataclass
 class Machine:
-    """What a VM is made of, apart from its disks and consoles."""
+    """A VM's parts, apart from its disks and consoles."""
 
     instance: Instance
     accel: list[str]
@@ -136,7 +136,7 @@ class Machine:
 
     @property
     def seed(self) -> str:
-        """What the instance's id and the like are made of: the same name, the same id."""
+        """The seed of the instance's id and the like: the same name, the same id."""
         return self.name or self.instance.name
 
     def metadata(self, work: Path) -> list[str]:

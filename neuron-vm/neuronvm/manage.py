@@ -28,7 +28,7 @@ def _since(seconds: float) -> str:
 
 
 def _seen(name: str, kind: str) -> tuple[str, str]:
-    """What it does, and the ssh port and what else is forwarded; a VM that does not answer has none to show."""
+    """A VM's state, its ssh port and its other forwarded ports; one that does not answer has none to show."""
     does = "running" if kind == "run" else "command"
     path = running.directory() / f"{name}.qmp"
     try:

@@ -35,12 +35,12 @@ def _hex(kind: str, seed: str) -> str:
 
 
 def instance_id(seed: str) -> str:
-    """As EC2's are: the same for the same seed."""
+    """An instance id like EC2's: the same for the same seed."""
     return f"i-0{_hex('instance', seed)[:16]}"
 
 
 def system_uuid(seed: str) -> str:
-    """Those of EC2 begin with ec2."""
+    """A system UUID, which begins with ec2 as EC2's do."""
     digits = _hex("uuid", seed)
     return f"ec2{digits[:5]}-{digits[5:9]}-4{digits[9:12]}-a{digits[12:15]}-{digits[15:27]}"
 
@@ -122,7 +122,7 @@ class Service:
         return hmac.compare_digest(raw, self._sign(raw[:8])) and int.from_bytes(raw[:8], "big") >= time.time()
 
     def _listing(self, path: str) -> str | None:
-        """Of a directory: its entries, those that are directories with a slash."""
+        """A directory's entries, those that are directories with a slash."""
         prefix = f"{path}/" if path else ""
         below = [name[len(prefix) :] for name in self._documents if name.startswith(prefix)]
         names = sorted({name.split("/")[0] + ("/" if "/" in name else "") for name in below})
@@ -157,7 +157,7 @@ class Service:
 
 
 class Refused(Exception):
-    """What is no request"""
+    """Raised for what is no request"""
 
 
 def _head(stream: BinaryIO) -> Iterator[str]:
@@ -184,7 +184,7 @@ def _headers(lines: list[str]) -> dict[str, str]:
 
 
 def _body(stream: BinaryIO, headers: dict[str, str]) -> None:
-    """What a request brings is read, and ignored."""
+    """Reads a request's body, which is ignored."""
     length = headers.get("content-length", "0")
     if not (length.isascii() and length.isdecimal() and len(length) < 8 and int(length) <= BODY_MAX):
         raise Refused

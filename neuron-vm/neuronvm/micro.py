@@ -27,7 +27,7 @@ def _busybox_links(archive: cpio.Archive) -> None:
 
 
 def base_archive() -> cpio.Archive:
-    """What depends on the host's packages alone."""
+    """The part of the archive that depends on the host's packages alone."""
     archive = cpio.Archive()
     for name in ["dev", "proc", "sys", "run", "tmp", "root", "var", "etc/udev"]:
         archive.directory(name, 0o1777 if name == "tmp" else 0o755)
@@ -111,7 +111,7 @@ def stage_archive(stage: Path) -> cpio.Archive:
 
 
 def staged_module(stage: Path, kernel: paths.Kernel) -> Path | None:
-    """What `make modules` built for the kernel, or scripts/build-module beside the programs."""
+    """The module that `make modules` built for the kernel, or scripts/build-module beside the programs."""
     module = stage / "usr" / "lib" / "modules" / kernel.version / "updates" / "neuron.ko"
     if not module.exists():
         module = stage.parents[1] / "modules" / kernel.version / "neuron.ko"

@@ -62,13 +62,13 @@ def args(forwards: list[Forward]) -> list[str]:
 
 
 def forwarded(monitor: qmp.Qmp) -> list[Forward]:
-    """What a running VM forwards, with the ports that were free."""
+    """The ports that a running VM forwards, with those of the host that were free."""
     text = monitor("human-monitor-command", command_line="info usernet")
     return [Forward(m[1].lower(), m[2], int(m[3]), int(m[4])) for m in FORWARDED.finditer(text)]
 
 
 def ssh_port(path: Path) -> int:
-    """Of the VM whose monitor listens there."""
+    """The ssh port of the VM whose monitor listens there."""
     with qmp.Qmp(path, alive=lambda: False) as monitor:
         ports = [f.host for f in forwarded(monitor) if f.guest == SSH_PORT and f.protocol == "tcp"
                  and f.address == LOOPBACK]

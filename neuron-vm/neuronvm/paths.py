@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where things are: the source tree, the cache, QEMU, the guest's kernel and our programs."""
+"""Paths of the source tree, the cache, QEMU, the guest's kernel and our programs."""
 
 import os
 import re
@@ -31,7 +31,7 @@ def build_dir(given: Path | None) -> Path:
 
 
 def make_stage(build: Path, kver: str) -> Path:
-    """What `make install` would put into the root directory; empty if nothing is built."""
+    """The files that `make install` would put into the root directory; empty if nothing is built."""
     out = build / "stage"
     if (build / "build.ninja").exists():
         argv = [str(TOP / "scripts" / "stage"), str(build), str(out), kver]
@@ -48,7 +48,7 @@ def make_stage(build: Path, kver: str) -> Path:
 
 
 def _stage_installed(out: Path, kver: str, module: Path) -> None:
-    """The same of the files that are installed beside neuron-vm; a package may have compressed some. What comes
+    """make_stage() of the files that are installed beside neuron-vm; a package may have compressed some. What comes
     with the module is neuron-vm's own, as the module is: neuron-dkms need not be here."""
     root = TOP.parents[len((Path(PREFIX) / "share" / "neuron-vm").parts) - 1]
     names = [name for line in (TOP / "files").read_text().splitlines() for name in (line, line + ".gz")]
@@ -88,7 +88,7 @@ def _build_module(out: Path, kver: str) -> None:
 
 
 def suite(field: str) -> str:
-    """What scripts/suite says of this machine's Debian."""
+    """The row of scripts/suite for this machine's Debian."""
     done = subprocess.run([str(TOP / "scripts" / "suite"), field], capture_output=True, text=True)
     if done.returncode:
         raise VmError(done.stderr.strip())
@@ -96,7 +96,7 @@ def suite(field: str) -> str:
 
 
 def headers_dir(kver: str) -> Path:
-    """What modules for that kernel are built against; need not be there."""
+    """The headers that modules for that kernel are built against; need not be there."""
     argv = [str(TOP / "scripts" / "fetch-kernel"), "--headers", kver]
     return Path(subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
 
@@ -133,7 +133,7 @@ class Kernel:
 
     @property
     def compressed(self) -> bool:
-        """Its modules are, as Debian 13 installs them: the guests' first programs do not read them so."""
+        """Are the kernel's modules compressed? Debian 13 installs them so: the guests' first programs do not read them so."""
         index = self.modules / "modules.dep"
         return index.exists() and ".ko.xz:" in index.read_text()
 

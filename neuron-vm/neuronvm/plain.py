@@ -5,7 +5,7 @@ import re
 
 # Sequences of ECMA-48: CSI, strings (OSC, DCS, APC, PM, SOS) to their end, and those of two or three bytes
 SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])")
-# What may become one with the bytes that follow
+# The beginning of an escape sequence, which the bytes that follow may complete
 BEGUN = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?\Z")
 OTHER = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 HELD_MAX = 4096  # bytes of a sequence that does not end

@@ -152,7 +152,7 @@ class Boot:
         self._again = False
 
     def over(self, pid: int) -> bool:
-        """Nothing is left to look at, in a QEMU that runs."""
+        """Is the boot over, so that nothing is left to look at in a QEMU that runs?"""
         with contextlib.suppress(FileNotFoundError):
             if BOOT_LINE in self._console.read_bytes():
                 if self._again:
@@ -184,7 +184,7 @@ class Boot:
 
 
 def _stood(monitor: qmp.Qmp) -> str:
-    """What a person needs to find where each processor is; some moments after the last look."""
+    """The registers that tell a person where each processor is; some moments after the last look."""
     time.sleep(STOOD_PAUSE)
     asked = [(cpu["cpu-index"], what) for cpu in monitor("query-cpus-fast") for what in STOOD]
     return "".join(f"processor {cpu}, {what}:\n{monitor('human-monitor-command', cpu_index=cpu, command_line=what)}\n"
@@ -267,7 +267,7 @@ def _parse_status(port: Port) -> int | None:
 
 
 def _copy_plain(source: BinaryIO) -> None:
-    """What the guest's terminal shows, to a standard output that is none."""
+    """Copies what the guest's terminal shows to a standard output that is no terminal."""
     plain = Plain()
     while data := os.read(source.fileno(), 65536):
         with contextlib.suppress(BrokenPipeError):

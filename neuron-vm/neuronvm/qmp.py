@@ -17,7 +17,7 @@ POLL = 0.01
 
 
 class QmpError(VmError):
-    """What QEMU refused, with its own words."""
+    """A command that QEMU refused, with its own words."""
 
 
 class Qmp:

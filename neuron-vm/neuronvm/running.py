@@ -53,7 +53,7 @@ def connect(path: Path) -> qmp.Qmp:
 
 @dataclass
 class State:
-    """What NAME.json says."""
+    """The state of a VM, which NAME.json has."""
 
     kind: str = ""  # run or exec
     instance: str = ""
@@ -64,7 +64,7 @@ class State:
 
 
 def state(name: str) -> State:
-    """Of a VM, running or not; a file that is not of this program's is as none."""
+    """The state of a VM, running or not; a file that is not of this program's is as none."""
     try:
         found = json.loads(_file(name, "json").read_text())
         made = State(**found)
@@ -95,12 +95,12 @@ def alive(name: str) -> bool:
 
 
 def names() -> list[str]:
-    """Of VMs that run."""
+    """The names of VMs that run."""
     return [path.stem for path in sorted(directory().glob("*.lock")) if alive(path.stem)]
 
 
 def ended() -> list[str]:
-    """Of VMs of which something is left."""
+    """The names of VMs of which something is left."""
     return [path.stem for path in sorted(directory().glob("*.json")) if not alive(path.stem)]
 
 
@@ -190,7 +190,7 @@ class Registered:
 
 
 def prune() -> None:
-    """What VMs left that died, but for their console and what they were; and the oldest of that."""
+    """Removes the files of VMs that died, but for their console and what they were; and the oldest of that."""
     for path in directory().glob("*.lock"):
         if not alive(path.stem):
             path.unlink(missing_ok=True)

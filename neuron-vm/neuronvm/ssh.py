@@ -65,7 +65,7 @@ def _generate(path: Path, comment: str) -> None:
 
 
 def add(archive: cpio.Archive) -> None:
-    """What a guest's initramfs puts into /etc/ssh."""
+    """Adds the files that a guest's initramfs puts into /etc/ssh."""
     path = keys()
     for name in [HOST_KEY, f"{HOST_KEY}.pub"]:
         archive.data(f"ssh/{name}", (path / name).read_text())
@@ -82,7 +82,7 @@ def options() -> list[str]:
 
 
 def answers(port: int) -> bool:
-    """Whether a guest's sshd says who it is."""
+    """Does a guest's sshd say who it is?"""
     try:
         with socket.create_connection((net.LOOPBACK, port), BANNER_DEADLINE) as connection:
             connection.settimeout(BANNER_DEADLINE)
@@ -116,7 +116,7 @@ def command(name: str | None, words: list[str], seconds: float) -> int:
 
 
 def copy(sources: list[str], target: str, recursive: bool, seconds: float) -> int:
-    """As scp: NAME:PATH, or :PATH of the only VM, on one side or the other."""
+    """Copies files as scp does: NAME:PATH, or :PATH of the only VM, on one side or the other."""
     found = {REMOTE.fullmatch(word)[1] for word in [*sources, target] if _remote(word)}
     if not found:
         raise VmError("cp: neither is in a VM: NAME:PATH is, :PATH of the only VM")

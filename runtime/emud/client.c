@@ -23,7 +23,7 @@ static uint64_t memory_size(void)
 
 	half -= half % EMU_PAGE;
 	half = half < EMU_USER_SPACE ? half : EMU_USER_SPACE;
-	return half > 2ull * WIRE_KEPT ? half : 2ull * WIRE_KEPT;
+	return half > 2ull * WIRE_RESERVED ? half : 2ull * WIRE_RESERVED;
 }
 
 int emud_client_new(struct emu_machine *m, int fd, const struct ucred *peer,
@@ -32,7 +32,7 @@ int emud_client_new(struct emu_machine *m, int fd, const struct ucred *peer,
 	struct emu_user_config config = {
 		.pid = peer->pid,
 		.size = memory_size(),
-		.kept = WIRE_KEPT,
+		.reserved = WIRE_RESERVED,
 		.bells = WIRE_BELLS,
 	};
 	struct emud_client *c = calloc(1, sizeof(*c));
@@ -84,7 +84,7 @@ int emud_client_welcome(const struct emud_client *c)
 	return sendmsg(c->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* Whether there is a call, now or after some looks; a core that was lent is executed meanwhile. */
+/* Is there a call, now or after some looks? A core that was lent is executed meanwhile. */
 static bool call_waits(struct emud_channel *ch, uint32_t tail)
 {
 	for (unsigned int look = 0; look < WIRE_LOOKS; look++) {

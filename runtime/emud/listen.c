@@ -31,7 +31,7 @@ static int address(struct sockaddr_un *sun, const char *path, const char *suffix
 		       : -ENAMETOOLONG;
 }
 
-/* Whether the name is free to take: nothing there, or a socket that nobody listens at */
+/* Is the name free to take? Nothing is there, or a socket that nobody listens at. */
 static int name_free(const char *path)
 {
 	struct sockaddr_un sun;

@@ -40,8 +40,8 @@ static void usage(FILE *out)
 {
 	fputs("usage: neuron-emud --instance INSTANCE --socket PATH [options]\n"
 	      "       neuron-emud --instance INSTANCE [options] -- COMMAND [ARGUMENT...]\n"
-	      "  -i, --instance INSTANCE  whose chips there are, trn1.2xlarge for one "
-	      "(default " DEFAULT_INSTANCE ")\n"
+	      "  -i, --instance INSTANCE  whose chips there are, trn1.2xlarge for one (default " DEFAULT_INSTANCE
+	      ")\n"
 	      "  -s, --socket PATH        where processes connect, with NEURON_EMU=unix:PATH\n"
 	      "                           (default with a command: a place of its own)\n"
 	      "  -m, --mode MODE          the socket's mode in octal digits (default 0600)\n"
@@ -199,9 +199,9 @@ int main(int argc, char **argv)
 		return complain("signals", strerror(errno));
 	ret = ndlx_emu_machine.open(o.instance, &state);
 	if (ret == -EINVAL)
-		return complain(o.instance, getenv("NEURON_EMU_FAULTS") ? "no such instance, or "
-									  "NEURON_EMU_FAULTS has "
-									  "no such fault"
+		return complain(o.instance, getenv("NEURON_EMU_FAULTS") ? "no such instance, "
+									  "or NEURON_EMU_FAULTS "
+									  "has no such fault"
 									: "no such instance");
 	if (ret)
 		return complain(o.instance, strerror(-ret));

@@ -216,17 +216,17 @@ static int chunks(struct serve *s)
 {
 	struct neuron_ioctl_mem_chunk_info *list = emud_data_copy(s, 0);
 	uint32_t n = (uint32_t)s->arg[1];
-	const uint32_t room = n;
+	const uint32_t capacity = n;
 	int ret;
 
 	if (!fits(s->arg[1], sizeof(*list)))
 		return -E2BIG;
 	if (!list)
 		return -ENOMEM;
-	memset(list, 0, room * sizeof(*list));
+	memset(list, 0, capacity * sizeof(*list));
 	ret = ndlx_dram_chunks(s->dev, (uint32_t)s->arg[0], list, &n);
 	s->arg[0] = n;
-	emud_data_out(s, list, (n < room ? n : room) * sizeof(*list));
+	emud_data_out(s, list, (n < capacity ? n : capacity) * sizeof(*list));
 	return ret;
 }
 

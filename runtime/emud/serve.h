@@ -35,7 +35,7 @@ static inline bool fits(uint64_t count, size_t each)
 	return count <= WIRE_DATA / each;
 }
 
-/* Whether the first words are of 32 bits */
+/* Do the first words fit 32 bits? */
 static inline bool narrow(const uint64_t *arg, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)

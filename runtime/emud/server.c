@@ -52,7 +52,7 @@ static uint64_t now_ms(void)
 }
 
 /* The low bit of an event's pointer says that it is the pidfd's. */
-static int watch(struct emud_server *s, int fd, void *what, bool pidfd)
+static int epoll_add(struct emud_server *s, int fd, void *what, bool pidfd)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLRDHUP,
 				  .data.u64 = (uintptr_t)what | pidfd };
@@ -157,7 +157,7 @@ static void conn_new(struct emud_server *s, int fd)
 	socklen_t n = sizeof(conn->peer);
 
 	if (!conn || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &conn->peer, &n) ||
-	    watch(s, fd, conn, false)) {
+	    epoll_add(s, fd, conn, false)) {
 		free(conn);
 		close(fd);
 		return;
@@ -167,7 +167,7 @@ static void conn_new(struct emud_server *s, int fd)
 	/* its number is 0 to a server of another namespace, which then has the socket alone */
 	conn->pidfd = conn->peer.pid > 0 ? pidfd_open(conn->peer.pid, 0) : -1;
 	if (conn->pidfd >= 0)
-		watch(s, conn->pidfd, conn, true);
+		epoll_add(s, conn->pidfd, conn, true);
 	conn->next = s->conns;
 	s->conns = conn;
 	s->strangers++;
@@ -320,9 +320,9 @@ int emud_server_run(const struct emud_server_config *config)
 	if (s.epoll < 0)
 		return -errno;
 	s.spare = eventfd(0, EFD_CLOEXEC);
-	ret = watch(&s, config->listener, (void *)(uintptr_t)&config->listener, false);
+	ret = epoll_add(&s, config->listener, (void *)(uintptr_t)&config->listener, false);
 	if (!ret)
-		ret = watch(&s, config->signals, (void *)(uintptr_t)&config->signals, false);
+		ret = epoll_add(&s, config->signals, (void *)(uintptr_t)&config->signals, false);
 	if (!ret)
 		serve(&s);
 	for (struct conn *conn = s.conns; conn; conn = conn->next)

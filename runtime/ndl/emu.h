@@ -9,8 +9,8 @@
  *
  * Locks, in this order: machine.users_lock (who there is), chip.open_lock (opens, and what the last
  * close takes back), core.lock (the core's copy ring and staging buffer), chip.lock (handles,
- * pools, queues, owners, locks and states of cores), chip.fwio (the mailbox), host.lock (pins),
- * host.pool_lock. The core library's callbacks take host.lock or irq.lock only.
+ * heaps, queues, owners, locks and states of cores), chip.fwio (the mailbox), host.lock (pins),
+ * host.heap_lock. The core library's callbacks take host.lock or irq.lock only.
  */
 #ifndef NDLX_EMU_H
 #define NDLX_EMU_H
@@ -35,27 +35,27 @@
 #define EMU_USER_SPACE \
 	(16ull << 30) /* addresses for a user's host memory: two of the guard's roots */
 
-/* A first-fit pool over [0, size); free pieces are sorted by start */
-struct emu_pool {
+/* A first-fit allocator over [0, size); free pieces are sorted by start */
+struct emu_heap {
 	struct emu_piece {
 		uint64_t start, size;
 	} * piece;
-	size_t count, room;
+	size_t count, capacity;
 };
-int emu_pool_init(struct emu_pool *pool, uint64_t size);
-void emu_pool_fini(struct emu_pool *pool);
-int emu_pool_alloc(struct emu_pool *pool, uint64_t size, uint64_t align, uint64_t *start);
-void emu_pool_free(struct emu_pool *pool, uint64_t start, uint64_t size);
+int emu_heap_init(struct emu_heap *heap, uint64_t size);
+void emu_heap_fini(struct emu_heap *heap);
+int emu_heap_alloc(struct emu_heap *heap, uint64_t size, uint64_t align, uint64_t *start);
+void emu_heap_free(struct emu_heap *heap, uint64_t start, uint64_t size);
 
 /* Host memory as the chips see it: an arena for each user, and pinned buffers of the caller */
 struct emu_host {
 	pthread_rwlock_t lock; /* protects pins; DMA holds it for reading */
-	pthread_mutex_t pool_lock; /* protects the arenas' pools */
+	pthread_mutex_t heap_lock; /* protects the arenas' heaps */
 	struct emu_arena {
 		uint8_t *base; /* NULL: never used */
 		uint64_t size; /* 0: no user has it */
 		int fd; /* of what is mapped there, -1: memory of the process alone */
-		struct emu_pool pool;
+		struct emu_heap heap;
 	} arena[EMU_USERS];
 	struct emu_pin {
 		uint8_t *ptr;
@@ -66,14 +66,15 @@ int emu_host_init(struct emu_host *host);
 void emu_host_fini(struct emu_host *host);
 /* The place of a user's arena among host physical addresses */
 uint64_t emu_host_base(unsigned int user);
-/* Makes a file a user's arena, whose first bytes are kept out of its pool; and takes it away. */
-int emu_host_lend(struct emu_host *host, unsigned int user, int fd, uint64_t size, uint64_t kept);
+/* Makes a file a user's arena, whose first bytes are never allocated; and takes it away. */
+int emu_host_lend(struct emu_host *host, unsigned int user, int fd, uint64_t size,
+		  uint64_t reserved);
 void emu_host_unlend(struct emu_host *host, unsigned int user);
 /* Allocates zeroed pages of a user's arena; *addr is the host physical address. */
 int emu_host_alloc(struct emu_host *host, unsigned int user, uint64_t size, uint64_t *addr,
 		   void **ptr);
 void emu_host_free(struct emu_host *host, unsigned int user, uint64_t addr, uint64_t size);
-/* Whether a buffer lies in the arena of a served user, and where the chips see it */
+/* Does a buffer lie in the arena of a served user, and where do the chips see it? */
 bool emu_host_has(struct emu_host *host, unsigned int user, const void *ptr, uint64_t len,
 		  uint64_t *addr);
 int emu_host_pin(struct emu_host *host, void *ptr, uint64_t len, uint64_t *addr);
@@ -92,7 +93,9 @@ struct emu_chunk {
 	bool moved; /* pages of other chunks were put there, which the host counts one by one */
 	unsigned int queues; /* rings in use */
 	bool freed; /* its owner freed it while a queue still has it */
-	/* a bit for each core whose PE FIFO its descriptors feed: starting it starts a model there */
+	/*
+	 * a bit for each core whose PE FIFO its descriptors feed: starting it starts a model there
+	 */
 	uint32_t models;
 };
 
@@ -152,7 +155,7 @@ struct emu_chip {
 		struct emu_bell *bell[NEURON_CORES_MAX]; /* of the core's owner; may be NULL */
 	} irq;
 	struct emu_core nc[NEURON_CORES_MAX];
-	struct emu_pool pool[NEURON_MEMORIES_MAX][NDLX_REGIONS];
+	struct emu_heap heap[NEURON_MEMORIES_MAX][NDLX_REGIONS];
 	struct emu_chunk *chunk; /* indexed by handle; 0 is no handle */
 	uint32_t chunks, free_handle; /* free handles are chained through nc */
 	struct emu_queue (*queue)[NEURON_DMA_QUEUES_PER_ENG]; /* of each DMA engine */
@@ -204,8 +207,8 @@ int emu_device_open(struct emu_machine *m, int index, uint8_t user, ndlx_device_
 struct emu_user_config {
 	int pid;
 	int fd; /* of its host memory; stays the caller's, and open as long as the user */
-	uint64_t size, kept; /* of its host memory; the first bytes are no memory to allocate */
-	uint64_t bells; /* the offset of its bells in what is kept */
+	uint64_t size, reserved; /* of its host memory; the first bytes are no memory to allocate */
+	uint64_t bells; /* the offset of its bells in what is reserved */
 };
 /* Turns the chips' guard on, so that they can have users. Returns 0 or -errno. */
 int emu_users_start(struct emu_machine *m);
@@ -260,7 +263,9 @@ void emu_dram_renew(void *ptr, uint64_t size);
 int emu_mem_init(struct emu_chip *chip);
 void emu_mem_fini(struct emu_chip *chip);
 void emu_mem_free_all(struct emu_chip *chip, uint8_t user);
-/* With the lock held: the chunk, or NULL and *err is -EINVAL or, if it is another user's, -EACCES */
+/*
+ * With the lock held: the chunk, or NULL and *err is -EINVAL or, if it is another user's, -EACCES
+ */
 struct emu_chunk *emu_chunk_find(struct emu_chip *chip, uint8_t user, uint64_t handle, int *err);
 struct emu_chunk *emu_chunk_get(struct emu_chip *chip, uint64_t handle); /* whosever it is */
 /*

@@ -15,68 +15,70 @@
 #define ARENA_BASE 0x100000000ull
 #define ARENA_SIZE (32ull << 30)
 #define ARENA_SIZE_MIN (1ull << 30)
-/* The process's host memory lies inside 44 bits, the smallest window on it that a generation has. */
+/*
+ * The process's host memory lies inside 44 bits, the smallest window on it that a generation has.
+ */
 #define USER_BASE (1ull << 40)
 #define PIN_BASE (1ull << 43)
 #define PIN_SHIFT 34
 
-/* First-fit pool */
+/* First-fit allocator */
 
-int emu_pool_init(struct emu_pool *pool, uint64_t size)
+int emu_heap_init(struct emu_heap *heap, uint64_t size)
 {
-	pool->room = 16;
-	pool->piece = calloc(pool->room, sizeof(*pool->piece));
-	if (!pool->piece)
+	heap->capacity = 16;
+	heap->piece = calloc(heap->capacity, sizeof(*heap->piece));
+	if (!heap->piece)
 		return -ENOMEM;
-	pool->piece[0] = (struct emu_piece){ 0, size };
-	pool->count = 1;
+	heap->piece[0] = (struct emu_piece){ 0, size };
+	heap->count = 1;
 	return 0;
 }
 
-void emu_pool_fini(struct emu_pool *pool)
+void emu_heap_fini(struct emu_heap *heap)
 {
-	free(pool->piece);
-	pool->piece = NULL;
+	free(heap->piece);
+	heap->piece = NULL;
 }
 
-static void piece_remove(struct emu_pool *pool, size_t i)
+static void piece_remove(struct emu_heap *heap, size_t i)
 {
-	memmove(&pool->piece[i], &pool->piece[i + 1], (pool->count - i - 1) * sizeof(*pool->piece));
-	pool->count--;
+	memmove(&heap->piece[i], &heap->piece[i + 1], (heap->count - i - 1) * sizeof(*heap->piece));
+	heap->count--;
 }
 
 /*
  * Inserts a free piece. There is always room for it: an allocation reserves what its release may
  * need.
  */
-static void piece_insert(struct emu_pool *pool, size_t i, uint64_t start, uint64_t size)
+static void piece_insert(struct emu_heap *heap, size_t i, uint64_t start, uint64_t size)
 {
-	memmove(&pool->piece[i + 1], &pool->piece[i], (pool->count - i) * sizeof(*pool->piece));
-	pool->piece[i] = (struct emu_piece){ start, size };
-	pool->count++;
+	memmove(&heap->piece[i + 1], &heap->piece[i], (heap->count - i) * sizeof(*heap->piece));
+	heap->piece[i] = (struct emu_piece){ start, size };
+	heap->count++;
 }
 
-static int reserve(struct emu_pool *pool)
+static int reserve(struct emu_heap *heap)
 {
 	struct emu_piece *p;
 
 	/* every chunk in use adds at most one piece; the array grows well before that */
-	if (pool->count * 2 + 8 < pool->room)
+	if (heap->count * 2 + 8 < heap->capacity)
 		return 0;
-	p = realloc(pool->piece, pool->room * 4 * sizeof(*p));
+	p = realloc(heap->piece, heap->capacity * 4 * sizeof(*p));
 	if (!p)
 		return -ENOMEM;
-	pool->piece = p;
-	pool->room *= 4;
+	heap->piece = p;
+	heap->capacity *= 4;
 	return 0;
 }
 
-int emu_pool_alloc(struct emu_pool *pool, uint64_t size, uint64_t align, uint64_t *start)
+int emu_heap_alloc(struct emu_heap *heap, uint64_t size, uint64_t align, uint64_t *start)
 {
-	if (reserve(pool))
+	if (reserve(heap))
 		return -ENOMEM;
-	for (size_t i = 0; i < pool->count; i++) {
-		struct emu_piece *p = &pool->piece[i];
+	for (size_t i = 0; i < heap->count; i++) {
+		struct emu_piece *p = &heap->piece[i];
 		uint64_t at = (p->start + align - 1) & ~(align - 1), head = at - p->start, tail;
 
 		if (p->size < head || p->size - head < size)
@@ -86,31 +88,31 @@ int emu_pool_alloc(struct emu_pool *pool, uint64_t size, uint64_t align, uint64_
 		if (head)
 			p->size = head;
 		else
-			piece_remove(pool, i);
+			piece_remove(heap, i);
 		if (tail)
-			piece_insert(pool, head ? i + 1 : i, at + size, tail);
+			piece_insert(heap, head ? i + 1 : i, at + size, tail);
 		return 0;
 	}
 	return -ENOMEM;
 }
 
-void emu_pool_free(struct emu_pool *pool, uint64_t start, uint64_t size)
+void emu_heap_free(struct emu_heap *heap, uint64_t start, uint64_t size)
 {
 	size_t i = 0;
 
-	while (i < pool->count && pool->piece[i].start < start)
+	while (i < heap->count && heap->piece[i].start < start)
 		i++;
-	if (i && pool->piece[i - 1].start + pool->piece[i - 1].size == start) {
-		pool->piece[--i].size += size;
+	if (i && heap->piece[i - 1].start + heap->piece[i - 1].size == start) {
+		heap->piece[--i].size += size;
 	} else {
-		if (pool->count == pool->room && reserve(pool))
+		if (heap->count == heap->capacity && reserve(heap))
 			return; /* the range is lost until the machine closes, which does no harm */
-		piece_insert(pool, i, start, size);
+		piece_insert(heap, i, start, size);
 	}
-	if (i + 1 < pool->count &&
-	    pool->piece[i].start + pool->piece[i].size == pool->piece[i + 1].start) {
-		pool->piece[i].size += pool->piece[i + 1].size;
-		piece_remove(pool, i + 1);
+	if (i + 1 < heap->count &&
+	    heap->piece[i].start + heap->piece[i].size == heap->piece[i + 1].start) {
+		heap->piece[i].size += heap->piece[i + 1].size;
+		piece_remove(heap, i + 1);
 	}
 }
 
@@ -134,8 +136,8 @@ int emu_host_init(struct emu_host *host)
 	own->base = base;
 	own->fd = -1;
 	pthread_rwlock_init(&host->lock, NULL);
-	pthread_mutex_init(&host->pool_lock, NULL);
-	return emu_pool_init(&own->pool, own->size);
+	pthread_mutex_init(&host->heap_lock, NULL);
+	return emu_heap_init(&own->heap, own->size);
 }
 
 void emu_host_fini(struct emu_host *host)
@@ -145,11 +147,11 @@ void emu_host_fini(struct emu_host *host)
 
 		if (!arena->base)
 			continue;
-		emu_pool_fini(&arena->pool);
+		emu_heap_fini(&arena->heap);
 		munmap(arena->base, i == EMU_OWN ? arena->size : EMU_USER_SPACE);
 	}
 	pthread_rwlock_destroy(&host->lock);
-	pthread_mutex_destroy(&host->pool_lock);
+	pthread_mutex_destroy(&host->heap_lock);
 }
 
 uint64_t emu_host_base(unsigned int user)
@@ -175,21 +177,22 @@ static int place_reserve(struct emu_arena *arena)
 	return 0;
 }
 
-int emu_host_lend(struct emu_host *host, unsigned int user, int fd, uint64_t size, uint64_t kept)
+int emu_host_lend(struct emu_host *host, unsigned int user, int fd, uint64_t size,
+		  uint64_t reserved)
 {
 	struct emu_arena *arena = &host->arena[user];
-	int ret = size > EMU_USER_SPACE || kept >= size ? -EINVAL : place_reserve(arena);
+	int ret = size > EMU_USER_SPACE || reserved >= size ? -EINVAL : place_reserve(arena);
 
 	if (!ret)
-		ret = emu_pool_init(&arena->pool, size);
+		ret = emu_heap_init(&arena->heap, size);
 	if (ret)
 		return ret;
 	if (mmap(arena->base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
 	    MAP_FAILED) {
-		emu_pool_fini(&arena->pool);
+		emu_heap_fini(&arena->heap);
 		return -ENOMEM;
 	}
-	arena->pool.piece[0] = (struct emu_piece){ kept, size - kept };
+	arena->heap.piece[0] = (struct emu_piece){ reserved, size - reserved };
 	arena->size = size;
 	arena->fd = fd;
 	return 0;
@@ -203,7 +206,7 @@ void emu_host_unlend(struct emu_host *host, unsigned int user)
 		return;
 	mmap(arena->base, arena->size, PROT_READ | PROT_WRITE,
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-	emu_pool_fini(&arena->pool);
+	emu_heap_fini(&arena->heap);
 	arena->size = 0;
 }
 
@@ -214,9 +217,9 @@ int emu_host_alloc(struct emu_host *host, unsigned int user, uint64_t size, uint
 	uint64_t start;
 	int ret;
 
-	pthread_mutex_lock(&host->pool_lock);
-	ret = emu_pool_alloc(&arena->pool, size, EMU_PAGE, &start);
-	pthread_mutex_unlock(&host->pool_lock);
+	pthread_mutex_lock(&host->heap_lock);
+	ret = emu_heap_alloc(&arena->heap, size, EMU_PAGE, &start);
+	pthread_mutex_unlock(&host->heap_lock);
 	if (ret)
 		return ret;
 	*addr = emu_host_base(user) + start;
@@ -240,9 +243,9 @@ void emu_host_free(struct emu_host *host, unsigned int user, uint64_t addr, uint
 	uint64_t start = addr - emu_host_base(user);
 
 	pages_drop(arena, start, size);
-	pthread_mutex_lock(&host->pool_lock);
-	emu_pool_free(&arena->pool, start, size);
-	pthread_mutex_unlock(&host->pool_lock);
+	pthread_mutex_lock(&host->heap_lock);
+	emu_heap_free(&arena->heap, start, size);
+	pthread_mutex_unlock(&host->heap_lock);
 }
 
 bool emu_host_has(struct emu_host *host, unsigned int user, const void *ptr, uint64_t len,

@@ -15,7 +15,7 @@ int emu_mem_init(struct emu_chip *chip)
 		return -ENOMEM;
 	for (unsigned int c = 0; c < chip->gen->memories; c++)
 		for (unsigned int r = 0; r < NDLX_REGIONS; r++)
-			if (emu_pool_init(&chip->pool[c][r], region_size(chip->gen)))
+			if (emu_heap_init(&chip->heap[c][r], region_size(chip->gen)))
 				return -ENOMEM;
 	return 0;
 }
@@ -24,7 +24,7 @@ void emu_mem_fini(struct emu_chip *chip)
 {
 	for (unsigned int c = 0; c < chip->gen->memories; c++)
 		for (unsigned int r = 0; r < NDLX_REGIONS; r++)
-			emu_pool_fini(&chip->pool[c][r]);
+			emu_heap_fini(&chip->heap[c][r]);
 	free(chip->chunk);
 }
 
@@ -46,7 +46,7 @@ struct emu_chunk *emu_chunk_find(struct emu_chip *chip, uint8_t user, uint64_t h
 static int place_device(struct emu_chip *chip, struct emu_chunk *c, uint64_t align)
 {
 	uint64_t start;
-	int ret = emu_pool_alloc(&chip->pool[c->channel][c->region], c->size,
+	int ret = emu_heap_alloc(&chip->heap[c->channel][c->region], c->size,
 				 align > EMU_PAGE ? align : EMU_PAGE, &start);
 
 	if (ret)
@@ -77,7 +77,9 @@ void emu_dram_renew(void *ptr, uint64_t size)
 	madvise(ptr, size, MADV_HUGEPAGE);
 }
 
-/* Puts the process's own memory in the place of a chunk's file, which its last user may still have */
+/*
+ * Puts the process's own memory in the place of a chunk's file, which its last user may still have
+ */
 static void file_drop(struct emu_chip *chip, struct emu_chunk *c)
 {
 	if (!c->fd)
@@ -88,7 +90,7 @@ static void file_drop(struct emu_chip *chip, struct emu_chunk *c)
 	chip->seat[c->user].files--;
 }
 
-/* What is read next are zeros. */
+/* Drops a chunk's pages, which read as zeros next. */
 static void pages_drop(struct emu_chunk *c)
 {
 	if (c->moved)
@@ -115,7 +117,7 @@ static void unplace(struct emu_chip *chip, struct emu_chunk *c)
 	pages_drop(c);
 	start = c->addr - chip->gen->memory[c->channel].address -
 		c->region * region_size(chip->gen);
-	emu_pool_free(&chip->pool[c->channel][c->region], start, c->size);
+	emu_heap_free(&chip->heap[c->channel][c->region], start, c->size);
 }
 
 static int params_check(const struct neuron_gen *gen, const struct ndlx_mem_params *p)
@@ -337,7 +339,7 @@ int emu_dram_chunks(ndlx_device_t *dev, uint32_t channel, struct neuron_ioctl_me
 		    uint32_t *count)
 {
 	struct emu_chip *chip = emu_chip(dev);
-	uint32_t n = 0, room = *count;
+	uint32_t n = 0, capacity = *count;
 
 	pthread_mutex_lock(&chip->lock);
 	for (uint32_t h = 1; h < chip->chunks; h++) {
@@ -345,13 +347,13 @@ int emu_dram_chunks(ndlx_device_t *dev, uint32_t channel, struct neuron_ioctl_me
 
 		if (!c->size || c->host || c->channel != channel)
 			continue;
-		if (n < room)
+		if (n < capacity)
 			info[n] = (struct neuron_ioctl_mem_chunk_info){ c->addr, c->size, c->type };
 		n++;
 	}
 	pthread_mutex_unlock(&chip->lock);
 	*count = n;
-	return n > room ? -EAGAIN : 0;
+	return n > capacity ? -EAGAIN : 0;
 }
 
 /* Memory of the same process has no kernel object that a descriptor could stand for. */

@@ -119,7 +119,7 @@ int emu_queue_init(ndlx_device_t *dev, const struct ndlx_queue_params *p, uint32
 	return ret;
 }
 
-/* Whether the queue is the user's: 0, -EINVAL (it is nobody's) or -EACCES */
+/* Is the queue the user's? 0, -EINVAL (it is nobody's) or -EACCES */
 static int queue_own(struct emu_chip *chip, uint8_t user, uint32_t eng, uint32_t qid)
 {
 	const struct emu_queue *q = &chip->queue[eng][qid];

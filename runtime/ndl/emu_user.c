@@ -100,7 +100,9 @@ int emu_users_start(struct emu_machine *m)
 	return 0;
 }
 
-/* Writes the user's part of the table, once. The chips' numbers are little-endian, as the host's. */
+/*
+ * Writes the user's part of the table, once. The chips' numbers are little-endian, as the host's.
+ */
 static int table_write(struct emu_machine *m, uint8_t user)
 {
 	uint64_t *root = &m->guard_root[emu_host_base(user) >> NEURON_GUARD_ROOT_SHIFT];
@@ -188,7 +190,7 @@ int emu_user_new(struct emu_machine *m, const struct emu_user_config *config, ui
 	u = number_free(m);
 	ret = u ? table_write(m, u) : -EBUSY;
 	if (!ret)
-		ret = emu_host_lend(&m->host, u, config->fd, config->size, config->kept);
+		ret = emu_host_lend(&m->host, u, config->fd, config->size, config->reserved);
 	if (!ret) {
 		void *bells = m->host.arena[u].base + config->bells;
 
@@ -207,7 +209,9 @@ void emu_user_interrupt(struct emu_machine *m, uint8_t user)
 void emu_user_end(struct emu_machine *m, uint8_t user)
 {
 	emu_unmark(m, user, 0, (uint32_t)m->nchips * m->gen->cores);
-	/* the chips' queues and cores are nobody's by now: what they were granted has been fenced */
+	/*
+	 * the chips' queues and cores are nobody's by now: what they were granted has been fenced
+	 */
 	emu_host_unlend(&m->host, user);
 	pthread_mutex_lock(&m->users_lock);
 	m->user[user] = (struct emu_user){ 0 };

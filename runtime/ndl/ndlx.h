@@ -133,7 +133,7 @@ int ndlx_get_nc_count(ndlx_device_t *device, uint32_t *count);
 #define NDLX_PORT_EAST 0
 #define NDLX_PORT_WEST 1
 int ndlx_get_links(int index, bool up[NEURON_PORTS_MAX]);
-/* The same of an open device as of when it was opened; the chip is not asked again. */
+/* The links of an open device when it was opened; the chip is not asked again. */
 int ndlx_device_links(ndlx_device_t *device, bool up[NEURON_PORTS_MAX]);
 /* The address at which this device sees another one; -ENOENT: no link that is up leads there */
 int ndlx_neighbor_window(ndlx_device_t *device, int neighbor, uint64_t *window);
@@ -237,7 +237,7 @@ int ndlx_memset(ndlx_device_t *device, uint64_t handle, uint64_t offset, uint32_
 		uint64_t size);
 /* Maps a whole memory, until the device is closed; -ENOTSUP where chips map none. */
 int ndlx_dram_map(ndlx_device_t *device, uint32_t channel, void **va, uint64_t *size);
-/* The same of a view that the module has: semaphores, SBUF, a TOP_SP (to read) */
+/* Maps a view that the module has: semaphores, SBUF, a TOP_SP (to read) */
 int ndlx_block_map(ndlx_device_t *device, enum neuron_mmap_block block, uint32_t id,
 		   enum neuron_mmap_resource resource, void **va, uint64_t *size);
 /*

@@ -274,14 +274,14 @@ static int block_map(ndlx_device_t *dev, enum neuron_mmap_block block, uint32_t 
 static int dram_chunks(ndlx_device_t *dev, uint32_t channel,
 		       struct neuron_ioctl_mem_chunk_info *info, uint32_t *count)
 {
-	uint32_t most = WIRE_DATA / sizeof(*info), room = *count < most ? *count : most;
-	struct wire_call *c = CALL(dev, .op = WIRE_CHUNKS, .arg = { channel, room });
-	struct neuron_ioctl_mem_chunk_info *list = calloc(room + 1, sizeof(*list));
-	int ret = list ? call_out(dev, c, list, room * sizeof(*list)) : -ENOMEM;
+	uint32_t most = WIRE_DATA / sizeof(*info), capacity = *count < most ? *count : most;
+	struct wire_call *c = CALL(dev, .op = WIRE_CHUNKS, .arg = { channel, capacity });
+	struct neuron_ioctl_mem_chunk_info *list = calloc(capacity + 1, sizeof(*list));
+	int ret = list ? call_out(dev, c, list, capacity * sizeof(*list)) : -ENOMEM;
 
 	if (!ret || ret == -EAGAIN) {
 		*count = (uint32_t)c->arg[0];
-		for (uint32_t i = 0; i < room && i < *count; i++)
+		for (uint32_t i = 0; i < capacity && i < *count; i++)
 			info[i] = list[i];
 	}
 	free(list);

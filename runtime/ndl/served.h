@@ -22,8 +22,8 @@ struct served_channel {
 	pthread_mutex_t lock;
 	struct wire_channel *shared; /* NULL: not open yet */
 	uint8_t *data;
-	uint32_t head; /* calls so far; what is beyond the shared one is still kept back */
-	bool kept; /* calls are kept back, to be seen at once */
+	uint32_t head; /* calls so far; what is beyond the shared one is not shared yet */
+	bool corked; /* calls are held back, to be seen at once (as TCP_CORK does) */
 };
 
 /* A chunk of device memory that is copied to and from again and again, mapped to do it without
@@ -106,14 +106,16 @@ struct served_data {
 	size_t out_size;
 };
 int served_call(struct served *m, struct wire_call *call, const struct served_data *data);
-/* The same, and takes the file that comes with the answer */
+/* served_call() that takes the file which comes with the answer */
 int served_call_fd(struct served *m, struct wire_call *call, int *fd);
 /* A call that has no answer */
 int served_post(struct served *m, const struct wire_call *call);
 /* Keeps this thread's posted calls back until there is one to wait for, or served_flush(). */
-void served_keep(struct served *m);
+void served_cork(struct served *m);
 void served_flush(struct served *m);
-/* Looks for a while whether the server executes a core that this thread lent; true: it still does */
+/*
+ * Looks for a while whether the server executes a core that this thread lent; true: it still does
+ */
 bool served_works(struct served *m);
 
 /* served_mem.c */

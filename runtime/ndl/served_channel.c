@@ -80,7 +80,8 @@ static int welcome_check(const struct wire_welcome *w, ssize_t n)
 		return -EPROTO;
 	if (w->error)
 		return w->error;
-	return w->size > WIRE_KEPT && memchr(w->instance, '\0', sizeof(w->instance)) ? 0 : -EPROTO;
+	return w->size > WIRE_RESERVED && memchr(w->instance, '\0', sizeof(w->instance)) ? 0
+											 : -EPROTO;
 }
 
 static int map_file(struct served *m, int file)
@@ -265,7 +266,7 @@ static void publish(struct served_channel *ch)
 {
 	struct wire_channel *s = ch->shared;
 
-	ch->kept = false;
+	ch->corked = false;
 	if (__atomic_load_n(&s->head, __ATOMIC_RELAXED) == ch->head)
 		return;
 	__atomic_store_n(&s->head, ch->head, __ATOMIC_SEQ_CST);
@@ -372,20 +373,20 @@ int served_post(struct served *m, const struct wire_call *call)
 	if (!ch)
 		return err;
 	err = put(m, ch, &posted);
-	if (!err && !ch->kept)
+	if (!err && !ch->corked)
 		publish(ch);
 	pthread_mutex_unlock(&ch->lock);
 	return err;
 }
 
-void served_keep(struct served *m)
+void served_cork(struct served *m)
 {
 	int err;
 	struct served_channel *ch = channel_get(m, &err);
 
 	if (!ch)
 		return;
-	ch->kept = true;
+	ch->corked = true;
 	pthread_mutex_unlock(&ch->lock);
 }
 

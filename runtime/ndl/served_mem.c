@@ -50,19 +50,19 @@ static void view_put(struct served_view *view)
 }
 
 /* Room for a handle's chunk; the chip's lock is held. */
-static int chunk_room(struct served_chip *chip, uint64_t handle)
+static int chunk_reserve(struct served_chip *chip, uint64_t handle)
 {
-	const uint64_t room = (handle + 1) * 2;
+	const uint64_t capacity = (handle + 1) * 2;
 	struct served_chunk *list;
 
 	if (handle < chip->chunks)
 		return 0;
-	list = realloc(chip->chunk, room * sizeof(*list));
+	list = realloc(chip->chunk, capacity * sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	memset(list + chip->chunks, 0, (room - chip->chunks) * sizeof(*list));
+	memset(list + chip->chunks, 0, (capacity - chip->chunks) * sizeof(*list));
 	chip->chunk = list;
-	chip->chunks = room;
+	chip->chunks = capacity;
 	return 0;
 }
 
@@ -72,7 +72,7 @@ static int chunk_put(struct served_chip *chip, uint64_t handle, struct served_ch
 
 	pthread_mutex_lock(&chip->lock);
 	if (c.size)
-		ret = chunk_room(chip, handle);
+		ret = chunk_reserve(chip, handle);
 	if (!ret && handle < chip->chunks) {
 		chip->views -= !!chip->chunk[handle].view;
 		view_put(chip->chunk[handle].view);

@@ -104,7 +104,7 @@ void served_wait_lend(ndlx_device_t *dev, struct ndlx_waiter *waiter)
 	struct served *m = served_device(dev)->m;
 
 	waiter->works = 0;
-	served_keep(m);
+	served_cork(m);
 	served_post(m, CALL(dev, .op = WIRE_LEND, .arg = { waiter->nc }));
 }
 

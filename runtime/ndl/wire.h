@@ -119,12 +119,12 @@ struct wire_channel {
 
 /* The file's first bytes */
 #define WIRE_BELLS 0
-#define WIRE_CHANNEL_ROOM 8192u
-#define WIRE_CHANNEL(i) (4096u + (i) * (WIRE_CHANNEL_ROOM + WIRE_DATA))
-#define WIRE_CHANNEL_DATA(i) (WIRE_CHANNEL(i) + WIRE_CHANNEL_ROOM)
-#define WIRE_KEPT WIRE_CHANNEL(WIRE_CHANNELS)
+#define WIRE_CHANNEL_HEAD 8192u
+#define WIRE_CHANNEL(i) (4096u + (i) * (WIRE_CHANNEL_HEAD + WIRE_DATA))
+#define WIRE_CHANNEL_DATA(i) (WIRE_CHANNEL(i) + WIRE_CHANNEL_HEAD)
+#define WIRE_RESERVED WIRE_CHANNEL(WIRE_CHANNELS)
 static_assert(NDLX_MAX_DEVICES * NEURON_CORES_MAX * sizeof(struct emu_bell) <= 4096, "bells");
-static_assert(sizeof(struct wire_channel) <= WIRE_CHANNEL_ROOM, "channel");
+static_assert(sizeof(struct wire_channel) <= WIRE_CHANNEL_HEAD, "channel");
 static_assert(sizeof(struct wire_call) == 72, "call");
 
 struct wire_device {

@@ -16,8 +16,8 @@ static NRT_STATUS group(int64_t vnc, uint32_t id, uint32_t count)
 	if (vnc < 0 || !rt_core((uint32_t)vnc))
 		return rt_fail(NRT_INVALID, "NRT", "core %lld of %u", (long long)vnc, rt.ncores);
 	return count == 1 ? NRT_SUCCESS
-			  : rt_absent(NRT_INVALID, "a collective has one member: this runtime "
-						   "connects no processes");
+			  : rt_absent(NRT_INVALID, "a collective has one member: "
+						   "this runtime connects no processes");
 }
 
 EXPORT NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)

@@ -49,15 +49,15 @@ static NRT_STATUS open_core(struct rt_core *core, uint32_t vnc, uint32_t global,
 /* A logical core: its first one, and the second one if it has two */
 static NRT_STATUS open_logical(uint32_t vnc, uint32_t global, uint32_t map)
 {
-	struct rt_core *core = &rt.cores[vnc], *mate = rt.mates ? &rt.mates[vnc] : NULL;
+	struct rt_core *core = &rt.cores[vnc], *sibling = rt.siblings ? &rt.siblings[vnc] : NULL;
 	NRT_STATUS status;
 
 	rt.ncores++;
 	status = open_core(core, vnc, global, map);
-	if (status || !mate)
+	if (status || !sibling)
 		return status;
-	core->mate = mate;
-	return open_core(mate, vnc, global + 1, map);
+	core->sibling = sibling;
+	return open_core(sibling, vnc, global + 1, map);
 }
 
 /* The bit map of the mark's cores that are on the same device as core `global` */
@@ -75,8 +75,8 @@ static uint32_t device_map(const struct rt_mark *mark, uint32_t global)
 static NRT_STATUS open_cores(uint32_t count)
 {
 	rt.cores = calloc(count, sizeof(*rt.cores));
-	rt.mates = rt.lnc > 1 ? calloc(count, sizeof(*rt.mates)) : NULL;
-	if (!rt.cores || (rt.lnc > 1 && !rt.mates))
+	rt.siblings = rt.lnc > 1 ? calloc(count, sizeof(*rt.siblings)) : NULL;
+	if (!rt.cores || (rt.lnc > 1 && !rt.siblings))
 		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
 	for (const struct rt_mark *mark = rt.marks; mark < rt.marks + rt.nmarks; mark++) {
 		for (uint32_t i = 0; i < mark->count; i += rt.lnc) {
@@ -95,8 +95,8 @@ static void close_all(void)
 {
 	for (uint32_t i = 0; i < rt.ncores; i++) {
 		rt_core_stop(&rt.cores[i], &rt.uuid);
-		if (rt.cores[i].mate)
-			rt_core_stop(rt.cores[i].mate, &rt.uuid);
+		if (rt.cores[i].sibling)
+			rt_core_stop(rt.cores[i].sibling, &rt.uuid);
 	}
 	for (uint32_t i = 0; i < NDLX_MAX_DEVICES; i++) {
 		if (!rt.devices[i].dev)
@@ -107,8 +107,8 @@ static void close_all(void)
 	}
 	rt_cores_unmark(rt.marks, &rt.nmarks);
 	free(rt.cores);
-	free(rt.mates);
-	rt.cores = rt.mates = NULL;
+	free(rt.siblings);
+	rt.cores = rt.siblings = NULL;
 	rt.ncores = 0;
 }
 
@@ -148,8 +148,8 @@ static NRT_STATUS init_locked(void)
 			       ndlx_error_text(err));
 	if (max < DRIVER_LEVEL)
 		return rt_fail(NRT_FAILURE, "NRT",
-			       "driver too old: needs 2.9.4 or newer (runtime level %u, it has up "
-			       "to %u)",
+			       "driver too old: needs 2.9.4 or newer "
+			       "(runtime level %u, it has up to %u)",
 			       DRIVER_LEVEL, max);
 
 	status = rt_cores_mark(&machine, &want, rt.marks, &rt.nmarks);

@@ -27,7 +27,7 @@ int rtd_access_model(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id, 
 int rtd_access_eg(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id, enum rtd_act act,
 		  struct rtd_err *err);
 
-/* The same for an object at hand, with the lock held */
+/* May the peer do that to an object at hand? With the lock held */
 bool rtd_may_model(const struct rtd_peer *peer, const struct rtd_model *model, enum rtd_act act);
 bool rtd_may_eg(const struct rtd_peer *peer, const struct rtd_eg *eg, enum rtd_act act);
 

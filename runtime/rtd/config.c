@@ -94,7 +94,7 @@ static const char *const known_init_keys[] = { "num_hugepages_per_device", "drop
 static const char *const known_instance_keys[] = { "name", "server_port", "devices", NULL };
 static const char *const known_nothing[] = { NULL };
 
-/* Without memory a key is not remembered, and nobody is warned of it. */
+/* Remembers an unknown key; without memory for it nobody is warned of it. */
 static void add_unknown(struct rtd_config *config, const char *path, const char *key)
 {
 	char *more;

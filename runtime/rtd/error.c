@@ -26,14 +26,14 @@ void rtd_text_ascii(char *text)
 
 static void err_append(struct rtd_err *err, const char *line)
 {
-	size_t room = sizeof(err->text) - err->len, n = strlen(line);
+	size_t space = sizeof(err->text) - err->len, n = strlen(line);
 
-	if (err->len && room > 1) {
+	if (err->len && space > 1) {
 		err->text[err->len++] = '\n';
-		room--;
+		space--;
 	}
-	if (n >= room)
-		n = room - 1;
+	if (n >= space)
+		n = space - 1;
 	memcpy(err->text + err->len, line, n);
 	err->len += n;
 	err->text[err->len] = 0;

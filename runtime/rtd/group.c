@@ -78,8 +78,8 @@ int rtd_eg_create(struct rtd *rtd, uint32_t count, const struct rtd_owner *owner
 	pthread_mutex_lock(&rtd->lock);
 	if (count > total) {
 		code = rtd_fail(err, NERR_RESOURCE_NC, "NMGR",
-				"Requested number of NCs: %u exceeds the total available number: "
-				"%u",
+				"Requested number of NCs: "
+				"%u exceeds the total available number: %u",
 				count, total);
 		goto fail;
 	}

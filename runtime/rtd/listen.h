@@ -20,7 +20,7 @@ int rtd_listen_open(const char *path);
  * Returns 0 or -errno (-EMFILE: try again later).
  */
 int rtd_listen_accept(int fd, unsigned int refusals, struct rtd_server *server);
-/* Also removes the path, if it still is this socket */
+/* Closes the socket and removes the path, if it still is this socket */
 void rtd_listen_close(int fd, const char *path);
 /*
  * Is this descriptor, which an init system passed, a unix stream socket that listens at a path?

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICK_NS 5000000 /* of the watching thread: an event that takes longer holds its thread up */
-#define QUIET_TICKS 20 /* without an event, after which the watching thread sleeps */
+#define TICK_NS 5000000 /* of the watchdog: an event that takes longer holds its thread up */
+#define QUIET_TICKS 20 /* without an event, after which the watchdog sleeps */
 #define FEW_CLIENTS 4 /* that called in a tick, for whom one thread is enough */
 
 struct poller {
@@ -19,7 +19,7 @@ struct poller {
 	pthread_t thread;
 	atomic_uint step; /* odd: an event is being handled */
 	atomic_bool held; /* not among the threads that take events */
-	unsigned int seen; /* by the watching thread: step at the tick before */
+	unsigned int seen; /* by the watchdog: step at the tick before */
 };
 
 struct rtd_pollers {
@@ -31,14 +31,14 @@ struct rtd_pollers {
 
 	/* written with the lock held */
 	atomic_uint active, wanted; /* threads that take events; that shall */
-	atomic_bool watching; /* the watching thread looks at each tick */
+	atomic_bool looking; /* the watchdog looks at each tick */
 	bool end;
 
 	pthread_mutex_t lock;
-	pthread_cond_t turn, watch; /* for the threads that wait; for the watching one */
+	pthread_cond_t turn, watchdog; /* for the threads that wait; for the watchdog */
 	unsigned int waiting, called; /* threads without a turn; of these, let go on */
-	pthread_t watcher;
-	bool watched; /* the watching thread was started */
+	pthread_t watchdog_thread;
+	bool guarded; /* the watchdog was started */
 	unsigned int count;
 	struct poller poller[];
 };
@@ -99,13 +99,13 @@ static void poller_return(struct poller *poller)
 	pthread_mutex_unlock(&p->lock);
 }
 
-static void poller_watched(struct rtd_pollers *p)
+static void poller_guarded(struct rtd_pollers *p)
 {
-	if (p->watching)
+	if (p->looking)
 		return;
 	pthread_mutex_lock(&p->lock);
-	p->watching = true;
-	pthread_cond_signal(&p->watch);
+	p->looking = true;
+	pthread_cond_signal(&p->watchdog);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -122,19 +122,19 @@ static void *poller_thread(void *arg)
 		if (event.type == GRPC_QUEUE_SHUTDOWN)
 			return NULL;
 		atomic_fetch_add(&poller->step, 1);
-		poller_watched(p);
+		poller_guarded(p);
 		p->event(p->arg, &event);
 		atomic_fetch_add(&poller->step, 1);
 	}
 }
 
-/* ---- the watching thread */
+/* ---- the watchdog */
 
 /*
  * With the lock held. A thread that has ended the step before it is marked so may not look for the
  * mark any more; one that ends it later does.
  */
-static void watch_hold(struct poller *poller, unsigned int step)
+static void watchdog_hold(struct poller *poller, unsigned int step)
 {
 	if (poller->held)
 		return;
@@ -148,7 +148,7 @@ static void watch_hold(struct poller *poller, unsigned int step)
 }
 
 /* With the lock held: threads that are held up lose their turn. False: none did anything. */
-static bool watch_look(struct rtd_pollers *p)
+static bool watchdog_look(struct rtd_pollers *p)
 {
 	bool any = false;
 
@@ -157,7 +157,7 @@ static bool watch_look(struct rtd_pollers *p)
 		unsigned int step = poller->step;
 
 		if (step % 2 && step == poller->seen)
-			watch_hold(poller, step);
+			watchdog_hold(poller, step);
 		any |= step % 2 || step != poller->seen;
 		poller->seen = step;
 	}
@@ -165,7 +165,7 @@ static bool watch_look(struct rtd_pollers *p)
 }
 
 /* With the lock held. */
-static void watch_tick(struct rtd_pollers *p)
+static void watchdog_tick(struct rtd_pollers *p)
 {
 	struct timespec until;
 
@@ -173,27 +173,27 @@ static void watch_tick(struct rtd_pollers *p)
 	until.tv_nsec += TICK_NS;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
-	while (!p->end && pthread_cond_timedwait(&p->watch, &p->lock, &until) != ETIMEDOUT)
+	while (!p->end && pthread_cond_timedwait(&p->watchdog, &p->lock, &until) != ETIMEDOUT)
 		;
 }
 
-static void *watch_thread(void *arg)
+static void *watchdog_main(void *arg)
 {
 	struct rtd_pollers *p = arg;
 	unsigned int quiet = 0;
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->end) {
-		if (!p->watching) {
-			pthread_cond_wait(&p->watch, &p->lock);
+		if (!p->looking) {
+			pthread_cond_wait(&p->watchdog, &p->lock);
 			quiet = 0;
 			continue;
 		}
-		watch_tick(p);
-		quiet = watch_look(p) ? 0 : quiet + 1;
+		watchdog_tick(p);
+		quiet = watchdog_look(p) ? 0 : quiet + 1;
 		p->wanted = p->clients(p->arg) > FEW_CLIENTS ? p->most : 1;
 		turn_call(p);
-		p->watching = quiet < QUIET_TICKS;
+		p->looking = quiet < QUIET_TICKS;
 	}
 	pthread_mutex_unlock(&p->lock);
 	return NULL;
@@ -215,8 +215,8 @@ static int pollers_start(struct rtd_pollers *p, unsigned int count)
 		p->active += !err;
 	}
 	if (!err)
-		err = pthread_create(&p->watcher, NULL, watch_thread, p);
-	p->watched = !err;
+		err = pthread_create(&p->watchdog_thread, NULL, watchdog_main, p);
+	p->guarded = !err;
 	return -err;
 }
 
@@ -240,7 +240,7 @@ int rtd_pollers_new(grpc_completion_queue *cq, unsigned int count,
 	pthread_cond_init(&p->turn, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&p->watch, &attr);
+	pthread_cond_init(&p->watchdog, &attr);
 	pthread_condattr_destroy(&attr);
 
 	pthread_mutex_lock(&p->lock);
@@ -261,13 +261,13 @@ void rtd_pollers_free(struct rtd_pollers *p)
 	pthread_mutex_lock(&p->lock);
 	p->end = true;
 	pthread_cond_broadcast(&p->turn);
-	pthread_cond_signal(&p->watch);
+	pthread_cond_signal(&p->watchdog);
 	pthread_mutex_unlock(&p->lock);
 	for (unsigned int i = 0; i < p->count; i++)
 		pthread_join(p->poller[i].thread, NULL);
-	if (p->watched)
-		pthread_join(p->watcher, NULL);
-	pthread_cond_destroy(&p->watch);
+	if (p->guarded)
+		pthread_join(p->watchdog_thread, NULL);
+	pthread_cond_destroy(&p->watchdog);
 	pthread_cond_destroy(&p->turn);
 	pthread_mutex_destroy(&p->lock);
 	free(p);

@@ -16,7 +16,7 @@ static uint64_t wall_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* Without the lock: the counters may be registers of a device. */
+/* Reads counters of cores, without the lock: they may be registers of a device. */
 static int read_cores(uint32_t start, uint32_t count, struct rtd_profile *profile,
 		      struct rtd_err *err)
 {

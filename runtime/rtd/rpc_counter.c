@@ -92,7 +92,7 @@ void rtd_rpc_nc_time_in_use(struct rtd_call *call, const ProtobufCMessage *messa
 #define STATUSES 6
 
 /* The message and everything its pointers point at */
-struct nmgr_room {
+struct nmgr_storage {
 	Nrt__NmgrCounters counters;
 	Nrt__InferErrorSubtypeCount subtype[SUBTYPES], *subtype_list[SUBTYPES];
 	Nrt__InferStatusCounts result[STATUSES], *result_list[STATUSES];
@@ -114,7 +114,7 @@ static void nmgr_totals(Nrt__NmgrCounters *to, const struct rtd_counters *from)
 	to->neff_num_ncs_max = from->max_ncs;
 }
 
-static void nmgr_fill(struct rtd *rtd, struct nmgr_room *room)
+static void nmgr_fill(struct rtd *rtd, struct nmgr_storage *storage)
 {
 	struct rtd_counters c;
 
@@ -137,66 +137,66 @@ static void nmgr_fill(struct rtd *rtd, struct nmgr_room *room)
 		{ NRT__INFER_STATUS__IST_UNKNOWN, c.unknown },
 	};
 
-	nrt__nmgr_counters__init(&room->counters);
-	nmgr_totals(&room->counters, &c);
+	nrt__nmgr_counters__init(&storage->counters);
+	nmgr_totals(&storage->counters, &c);
 
 	for (unsigned int i = 0; i < SUBTYPES; i++) {
-		nrt__infer_error_subtype_count__init(&room->subtype[i]);
-		room->subtype[i].error_subtype = i;
-		room->subtype[i].count = subtype[i];
-		room->subtype_list[i] = &room->subtype[i];
+		nrt__infer_error_subtype_count__init(&storage->subtype[i]);
+		storage->subtype[i].error_subtype = i;
+		storage->subtype[i].count = subtype[i];
+		storage->subtype_list[i] = &storage->subtype[i];
 	}
 
 	for (unsigned int i = 0; i < STATUSES; i++) {
-		nrt__infer_status_counts__init(&room->result[i]);
-		room->result[i].infer_status = result[i].id;
-		room->result[i].count = result[i].count;
-		room->result_list[i] = &room->result[i];
+		nrt__infer_status_counts__init(&storage->result[i]);
+		storage->result[i].infer_status = result[i].id;
+		storage->result[i].count = result[i].count;
+		storage->result_list[i] = &storage->result[i];
 	}
 
-	room->counters.infer_error_subtype_count = room->subtype_list;
-	room->counters.n_infer_error_subtype_count = SUBTYPES;
-	room->counters.infer_status_counts = room->result_list;
-	room->counters.n_infer_status_counts = STATUSES;
+	storage->counters.infer_error_subtype_count = storage->subtype_list;
+	storage->counters.n_infer_error_subtype_count = SUBTYPES;
+	storage->counters.infer_status_counts = storage->result_list;
+	storage->counters.n_infer_status_counts = STATUSES;
 }
 
 void rtd_rpc_inference_counters(struct rtd_call *call, const ProtobufCMessage *message)
 {
 	Nrt__ReadInferenceCountersResponse resp = NRT__READ_INFERENCE_COUNTERS_RESPONSE__INIT;
-	struct nmgr_room room;
+	struct nmgr_storage storage;
 
-	nmgr_fill(rtd_call_rtd(call), &room);
-	resp.nmgr_counters = &room.counters;
+	nmgr_fill(rtd_call_rtd(call), &storage);
+	resp.nmgr_counters = &storage.counters;
 	rtd_call_reply(call, &resp.base);
 }
 
 /* ---- everything */
 
-struct system_room {
+struct system_storage {
 	Nrt__SystemCounters counters;
 	Nrt__MemoryCounters memory[RTD_MAX_DEVICES], *list[RTD_MAX_DEVICES];
 };
 
-static void system_fill(struct rtd *rtd, struct system_room *room)
+static void system_fill(struct rtd *rtd, struct system_storage *storage)
 {
 	struct rtd_memory_counters memory;
 	const struct rtd_device *devices;
 	unsigned int n = rtd_engine_devices(rtd->engine, &devices);
 
-	nrt__system_counters__init(&room->counters);
-	rtd_log_count(&room->counters.num_logs_error, &room->counters.num_logs_warning);
+	nrt__system_counters__init(&storage->counters);
+	rtd_log_count(&storage->counters.num_logs_error, &storage->counters.num_logs_warning);
 	for (unsigned int i = 0; i < n; i++) {
-		nrt__memory_counters__init(&room->memory[i]);
-		room->list[i] = &room->memory[i];
-		room->memory[i].infa_id = devices[i].index;
+		nrt__memory_counters__init(&storage->memory[i]);
+		storage->list[i] = &storage->memory[i];
+		storage->memory[i].infa_id = devices[i].index;
 		if (rtd_engine_memory(rtd->engine, devices[i].index, &memory))
 			continue;
-		room->memory[i].mem_used_host = memory.host;
-		room->memory[i].mem_used_infa_0 = memory.dram[0];
-		room->memory[i].mem_used_infa_1 = memory.dram[1];
+		storage->memory[i].mem_used_host = memory.host;
+		storage->memory[i].mem_used_infa_0 = memory.dram[0];
+		storage->memory[i].mem_used_infa_1 = memory.dram[1];
 	}
-	room->counters.memory_counters = room->list;
-	room->counters.n_memory_counters = n;
+	storage->counters.memory_counters = storage->list;
+	storage->counters.n_memory_counters = n;
 }
 
 static int all_ncs(struct rtd *rtd, Nrt__ReadAllCountersResponse *resp, Nrt__NcCounters *ncs,
@@ -220,8 +220,8 @@ void rtd_rpc_all_counters(struct rtd_call *call, const ProtobufCMessage *message
 	struct rtd *rtd = rtd_call_rtd(call);
 	Nrt__NcCounters *ncs = NULL;
 	struct rtd_err err = { 0 };
-	struct system_room sys;
-	struct nmgr_room nmgr;
+	struct system_storage sys;
+	struct nmgr_storage nmgr;
 	Nrt__Status status;
 	unsigned int n;
 

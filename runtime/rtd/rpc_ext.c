@@ -56,50 +56,51 @@ void rtd_rpc_describe_daemon(struct rtd_call *call, const ProtobufCMessage *mess
 
 /* ---- owners */
 
-struct owner_room {
+struct owner_storage {
 	Nrtx__Owner owner;
 	char framework[64];
 };
 
 /* Called with the lock held. */
-static void owner_fill(struct rtd *rtd, const struct rtd_owner *from, struct owner_room *room)
+static void owner_fill(struct rtd *rtd, const struct rtd_owner *from, struct owner_storage *storage)
 {
 	struct rtd_session *session;
 
-	nrtx__owner__init(&room->owner);
-	room->owner.pid = from->peer.pid;
-	room->owner.uid = from->peer.uid;
-	room->framework[0] = 0;
+	nrtx__owner__init(&storage->owner);
+	storage->owner.pid = from->peer.pid;
+	storage->owner.uid = from->peer.uid;
+	storage->framework[0] = 0;
 	TAILQ_FOREACH(session, &rtd->sessions, link)
 		if (session->id == from->session)
-			memcpy(room->framework, session->framework, sizeof(room->framework));
+			memcpy(storage->framework, session->framework, sizeof(storage->framework));
 	/* the session id is shown to its owner only */
-	room->owner.framework = room->framework;
-	room->owner.has_session = from->session != 0;
+	storage->owner.framework = storage->framework;
+	storage->owner.has_session = from->session != 0;
 }
 
 /* ---- models */
 
-struct model_room {
+struct model_storage {
 	Nrtx__ModelInfo info;
-	struct owner_room owner;
+	struct owner_storage owner;
 	char name[257], uuid[33];
 };
 
 /* Called with the lock held. */
-static void model_fill(struct rtd *rtd, const struct rtd_model *model, struct model_room *room)
+static void model_fill(struct rtd *rtd, const struct rtd_model *model,
+		       struct model_storage *storage)
 {
 	const struct rtd_device *devices;
 	unsigned int n = rtd_engine_devices(rtd->engine, &devices);
-	Nrtx__ModelInfo *to = &room->info;
+	Nrtx__ModelInfo *to = &storage->info;
 
 	nrtx__model_info__init(to);
-	memcpy(room->name, model->info.name, sizeof(room->name));
-	memcpy(room->uuid, model->info.uuid, sizeof(room->uuid));
+	memcpy(storage->name, model->info.name, sizeof(storage->name));
+	memcpy(storage->uuid, model->info.uuid, sizeof(storage->uuid));
 
 	to->id = model->id;
-	to->name = room->name;
-	to->uuid = room->uuid;
+	to->name = storage->name;
+	to->uuid = storage->uuid;
 	to->state = model->state == RTD_READY	 ? NRTX__MODEL_STATE__MODEL_READY
 		    : model->state == RTD_FAILED ? NRTX__MODEL_STATE__MODEL_FAILED
 						 : NRTX__MODEL_STATE__MODEL_STANDBY;
@@ -114,8 +115,8 @@ static void model_fill(struct rtd *rtd, const struct rtd_model *model, struct mo
 		to->nc_start_index = model->eg->start - devices[i].vnc_start;
 	}
 
-	owner_fill(rtd, &model->owner, &room->owner);
-	to->owner = &room->owner.owner;
+	owner_fill(rtd, &model->owner, &storage->owner);
+	to->owner = &storage->owner.owner;
 
 	to->ninfer = model->ninfer;
 	to->timeout_ms = model->timeout_ms;
@@ -123,22 +124,24 @@ static void model_fill(struct rtd *rtd, const struct rtd_model *model, struct mo
 	to->neff_size = model->neff_size;
 }
 
-/* With the lock held; *list and *rooms are malloc'ed. A client sees the models that it may use. */
+/*
+ * With the lock held; *list and *storages are malloc'ed. A client sees the models that it may use.
+ */
 static size_t models_collect(struct rtd *rtd, const struct rtd_peer *peer,
-			     struct model_room **rooms, Nrtx__ModelInfo ***list)
+			     struct model_storage **storages, Nrtx__ModelInfo ***list)
 {
 	struct rtd_model *model;
 	size_t n = 0;
 
-	*rooms = calloc(rtd->nmodels + 1, sizeof(**rooms));
+	*storages = calloc(rtd->nmodels + 1, sizeof(**storages));
 	*list = calloc(rtd->nmodels + 1, sizeof(**list));
-	if (!*rooms || !*list)
+	if (!*storages || !*list)
 		return 0;
 	TAILQ_FOREACH(model, &rtd->models, link) {
 		if (!rtd_may_model(peer, model, RTD_USE))
 			continue;
-		model_fill(rtd, model, &(*rooms)[n]);
-		(*list)[n] = &(*rooms)[n].info;
+		model_fill(rtd, model, &(*storages)[n]);
+		(*list)[n] = &(*storages)[n].info;
 		n++;
 	}
 	return n;
@@ -148,22 +151,22 @@ void rtd_rpc_list_models(struct rtd_call *call, const ProtobufCMessage *message)
 {
 	Nrtx__ListModelsResponse resp = NRTX__LIST_MODELS_RESPONSE__INIT;
 	struct rtd *rtd = rtd_call_rtd(call);
-	struct model_room *rooms = NULL;
+	struct model_storage *storages = NULL;
 	struct rtd_err err = { 0 };
 	Nrtx__Status status;
 
 	if (!rtd_ready(rtd, &err)) {
 		pthread_mutex_lock(&rtd->lock);
-		resp.n_model = models_collect(rtd, rtd_call_peer(call), &rooms, &resp.model);
+		resp.n_model = models_collect(rtd, rtd_call_peer(call), &storages, &resp.model);
 		pthread_mutex_unlock(&rtd->lock);
-		if (!rooms || !resp.model)
+		if (!storages || !resp.model)
 			rtd_fail(&err, NERR_RESOURCE, "NRTD", "out of memory");
 	}
 	ext_status(call, &status, &err);
 	resp.status = &status;
 	rtd_call_reply(call, &resp.base);
 	free(resp.model);
-	free(rooms);
+	free(storages);
 }
 
 static Nrtx__TensorInfo **tensors_fill(const struct rtd_tensor *from, size_t n)
@@ -202,7 +205,7 @@ void rtd_rpc_describe_model(struct rtd_call *call, const ProtobufCMessage *messa
 	struct rtd *rtd = rtd_call_rtd(call);
 	const struct rtd_tensor *tensors;
 	struct rtd_model *model = NULL;
-	struct model_room room;
+	struct model_storage storage;
 	struct rtd_err err = { 0 };
 	Nrtx__Status status;
 
@@ -212,7 +215,7 @@ void rtd_rpc_describe_model(struct rtd_call *call, const ProtobufCMessage *messa
 		model = rtd_model_find(rtd, id);
 		if (model) {
 			model->refs++;
-			model_fill(rtd, model, &room);
+			model_fill(rtd, model, &storage);
 		}
 		pthread_mutex_unlock(&rtd->lock);
 		if (!model)
@@ -220,7 +223,7 @@ void rtd_rpc_describe_model(struct rtd_call *call, const ProtobufCMessage *messa
 	}
 
 	if (model) {
-		resp.model = &room.info;
+		resp.model = &storage.info;
 		resp.n_tensor = rtd_program_tensors(model->program, &tensors);
 		resp.tensor = tensors_fill(tensors, resp.n_tensor);
 		if (!resp.tensor)
@@ -250,7 +253,7 @@ void rtd_rpc_list_owners(struct rtd_call *call, const ProtobufCMessage *message)
 	struct rtd *rtd = rtd_call_rtd(call);
 	struct rtd_err err = { 0 };
 	Nrtx__EgOwner *egs = NULL;
-	struct owner_room *owners = NULL;
+	struct owner_storage *owners = NULL;
 	Nrtx__Status status;
 	struct rtd_eg *eg;
 	unsigned int n;

@@ -23,7 +23,7 @@ static const Nrt__MetricType metric_types[RTD_METRICS] = {
 };
 
 /* One metric's message and everything it points at */
-struct metric_room {
+struct metric_storage {
 	struct rtd_metric from;
 	Nrt__Metric metric;
 	Nrt__Aggregate aggregate;
@@ -35,33 +35,33 @@ static size_t metric_count(const struct rtd_metric *from)
 	return from->total < RTD_METRIC_SAMPLES ? from->total : RTD_METRIC_SAMPLES;
 }
 
-static void metric_series(struct metric_room *room)
+static void metric_series(struct metric_storage *storage)
 {
-	const struct rtd_metric *from = &room->from;
+	const struct rtd_metric *from = &storage->from;
 	size_t n = metric_count(from);
 
 	for (size_t i = 0; i < n; i++) {
 		size_t at = (from->total - n + i) % RTD_METRIC_SAMPLES;
 
-		nrt__metric_data__init(&room->data[i]);
-		room->data[i].ts_nanos_since_epoch = from->sample[at].ts_ns;
-		room->data[i].value_case = NRT__METRIC_DATA__VALUE_VALUE_DOUBLE;
-		room->data[i].value_double = from->sample[at].value;
-		room->list[i] = &room->data[i];
+		nrt__metric_data__init(&storage->data[i]);
+		storage->data[i].ts_nanos_since_epoch = from->sample[at].ts_ns;
+		storage->data[i].value_case = NRT__METRIC_DATA__VALUE_VALUE_DOUBLE;
+		storage->data[i].value_double = from->sample[at].value;
+		storage->list[i] = &storage->data[i];
 	}
-	room->metric.n_data = n;
+	storage->metric.n_data = n;
 }
 
-static void metric_summary(struct metric_room *room, uint64_t now_ns, uint64_t since_ns)
+static void metric_summary(struct metric_storage *storage, uint64_t now_ns, uint64_t since_ns)
 {
-	Nrt__Aggregate *sum = &room->aggregate;
-	size_t n = metric_count(&room->from);
+	Nrt__Aggregate *sum = &storage->aggregate;
+	size_t n = metric_count(&storage->from);
 
 	nrt__aggregate__init(sum);
 	for (size_t i = 0; i < n; i++) {
-		double value = room->from.sample[i].value;
+		double value = storage->from.sample[i].value;
 
-		if (room->from.sample[i].ts_ns < since_ns)
+		if (storage->from.sample[i].ts_ns < since_ns)
 			continue;
 		if (!sum->count || value < sum->min)
 			sum->min = value;
@@ -70,51 +70,51 @@ static void metric_summary(struct metric_room *room, uint64_t now_ns, uint64_t s
 		sum->sum += value;
 		sum->count++;
 	}
-	nrt__metric_data__init(&room->data[0]);
-	room->data[0].ts_nanos_since_epoch = now_ns;
-	room->data[0].value_case = NRT__METRIC_DATA__VALUE_VALUE_AGG;
-	room->data[0].value_agg = sum;
-	room->list[0] = &room->data[0];
-	room->metric.n_data = 1;
+	nrt__metric_data__init(&storage->data[0]);
+	storage->data[0].ts_nanos_since_epoch = now_ns;
+	storage->data[0].value_case = NRT__METRIC_DATA__VALUE_VALUE_AGG;
+	storage->data[0].value_agg = sum;
+	storage->list[0] = &storage->data[0];
+	storage->metric.n_data = 1;
 }
 
-static void metric_fill(struct metric_room *room, unsigned int index, uint32_t period)
+static void metric_fill(struct metric_storage *storage, unsigned int index, uint32_t period)
 {
 	struct timespec ts;
 	uint64_t now, span = period * 1000000000ull;
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	now = ts.tv_sec * 1000000000ull + ts.tv_nsec;
-	nrt__metric__init(&room->metric);
-	room->metric.metric_type = metric_types[index];
-	room->metric.overflow = room->from.total > RTD_METRIC_SAMPLES;
-	room->metric.data = room->list;
+	nrt__metric__init(&storage->metric);
+	storage->metric.metric_type = metric_types[index];
+	storage->metric.overflow = storage->from.total > RTD_METRIC_SAMPLES;
+	storage->metric.data = storage->list;
 	if (period)
-		metric_summary(room, now, span < now ? now - span : 0);
+		metric_summary(storage, now, span < now ? now - span : 0);
 	else
-		metric_series(room);
+		metric_series(storage);
 }
 
 void rtd_rpc_all_metrics(struct rtd_call *call, const ProtobufCMessage *message)
 {
 	uint32_t period = ((const Nrt__ReadAllMetricsRequest *)message)->summarize_period;
 	Nrt__ReadAllMetricsResponse resp = NRT__READ_ALL_METRICS_RESPONSE__INIT;
-	struct metric_room *rooms = calloc(RTD_METRICS, sizeof(*rooms));
+	struct metric_storage *storages = calloc(RTD_METRICS, sizeof(*storages));
 	Nrt__Metric *list[RTD_METRICS];
 	struct rtd *rtd = rtd_call_rtd(call);
 	struct rtd_err err = { 0 };
 	Nrt__Status status;
 
-	if (!rooms) {
+	if (!storages) {
 		rtd_fail(&err, NERR_RESOURCE, "NRTD", "out of memory");
 	} else if (!rtd_ready(rtd, &err)) {
 		pthread_mutex_lock(&rtd->lock);
 		for (unsigned int i = 0; i < RTD_METRICS; i++)
-			rooms[i].from = rtd->metrics[i];
+			storages[i].from = rtd->metrics[i];
 		pthread_mutex_unlock(&rtd->lock);
 		for (unsigned int i = 0; i < RTD_METRICS; i++) {
-			metric_fill(&rooms[i], i, period);
-			list[i] = &rooms[i].metric;
+			metric_fill(&storages[i], i, period);
+			list[i] = &storages[i].metric;
 		}
 		resp.nmgr_metrics = list;
 		resp.n_nmgr_metrics = RTD_METRICS;
@@ -124,5 +124,5 @@ void rtd_rpc_all_metrics(struct rtd_call *call, const ProtobufCMessage *message)
 	resp.status = &status;
 	rtd_call_reply(call, &resp.base);
 
-	free(rooms);
+	free(storages);
 }

@@ -22,7 +22,7 @@ struct load_stream {
 	bool has_params, has_size, has_session;
 	uint64_t neff_size;
 	uint8_t *neff;
-	size_t received, room;
+	size_t received, capacity;
 	char *file;
 	int fd; /* of file, while it is open; else -1 */
 };
@@ -30,40 +30,42 @@ struct load_stream {
 /* Reserves room for received bytes; it grows with what arrived and not with what was announced. */
 static int load_reserve(struct rtd_call *call, struct load_stream *s, size_t add)
 {
-	size_t need = s->received + add, room = s->room ? s->room : 1 << 20;
+	size_t need = s->received + add, capacity = s->capacity ? s->capacity : 1 << 20;
 	struct rtd_quota *quota = rtd_call_rtd(call)->quota;
 	uint8_t *p;
 
-	if (need <= s->room)
+	if (need <= s->capacity)
 		return 0;
 
-	while (room < need)
-		room *= 2;
-	if (room > s->neff_size)
-		room = s->neff_size;
+	while (capacity < need)
+		capacity *= 2;
+	if (capacity > s->neff_size)
+		capacity = s->neff_size;
 
-	if (rtd_quota_claim(quota, rtd_call_peer(call), RTD_QUOTA_MEMORY, room - s->room,
+	if (rtd_quota_claim(quota, rtd_call_peer(call), RTD_QUOTA_MEMORY, capacity - s->capacity,
 			    "NEFF upload failed", &s->err))
 		return s->err.code;
 
-	p = realloc(s->neff, room);
+	p = realloc(s->neff, capacity);
 	if (!p) {
-		rtd_quota_give(quota, rtd_call_peer(call), RTD_QUOTA_MEMORY, room - s->room);
+		rtd_quota_give(quota, rtd_call_peer(call), RTD_QUOTA_MEMORY,
+			       capacity - s->capacity);
 		return rtd_fail(&s->err, NERR_RESOURCE, "NMGR",
-				"NEFF upload failed: no host memory for %zu bytes", room);
+				"NEFF upload failed: no host memory for %zu bytes", capacity);
 	}
 
 	s->neff = p;
-	s->room = room;
+	s->capacity = capacity;
 	return 0;
 }
 
 static void load_release(struct rtd_call *call, struct load_stream *s)
 {
-	rtd_quota_give(rtd_call_rtd(call)->quota, rtd_call_peer(call), RTD_QUOTA_MEMORY, s->room);
+	rtd_quota_give(rtd_call_rtd(call)->quota, rtd_call_peer(call), RTD_QUOTA_MEMORY,
+		       s->capacity);
 	free(s->neff);
 	s->neff = NULL;
-	s->room = 0;
+	s->capacity = 0;
 }
 
 static int load_open_file(struct rtd_call *call, struct load_stream *s)
@@ -157,9 +159,9 @@ static void load_size(struct rtd *rtd, struct load_stream *s, uint64_t size)
 }
 
 /* The destination of a chunk of so many bytes; NULL: it is empty, or breaks a rule */
-static uint8_t *load_room(struct rtd_call *call, struct load_stream *s, size_t len)
+static uint8_t *load_place(struct rtd_call *call, struct load_stream *s, size_t len)
 {
-	uint8_t *room = NULL;
+	uint8_t *place = NULL;
 
 	if (!s->has_size || s->file)
 		rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: %s",
@@ -169,19 +171,19 @@ static uint8_t *load_room(struct rtd_call *call, struct load_stream *s, size_t l
 			 "Wrong NEFF file size: more than the announced %llu bytes",
 			 (unsigned long long)s->neff_size);
 	else if (len && !load_reserve(call, s, len)) {
-		room = s->neff + s->received;
+		place = s->neff + s->received;
 		s->received += len;
 	}
-	return room;
+	return place;
 }
 
 static void load_chunk(struct rtd_call *call, struct load_stream *s,
 		       const ProtobufCBinaryData *chunk)
 {
-	uint8_t *room = load_room(call, s, chunk->len);
+	uint8_t *place = load_place(call, s, chunk->len);
 
-	if (room)
-		memcpy(room, chunk->data, chunk->len);
+	if (place)
+		memcpy(place, chunk->data, chunk->len);
 }
 
 static void load_file(struct load_stream *s, const char *path)
@@ -237,14 +239,14 @@ void rtd_rpc_load_message(struct rtd_call *call, const ProtobufCMessage *message
 void *rtd_rpc_load_bytes(struct rtd_call *call, size_t size)
 {
 	struct load_stream *s = rtd_call_data(call);
-	uint8_t *room;
+	uint8_t *place;
 
 	if (!s || s->err.code)
 		return NULL;
-	room = load_room(call, s, size);
+	place = load_place(call, s, size);
 	if (s->err.code)
 		load_release(call, s);
-	return room;
+	return place;
 }
 
 void rtd_rpc_load_refused(struct rtd_call *call)

@@ -34,7 +34,7 @@ void rtd_rpc_profile_start(struct rtd_call *call, const ProtobufCMessage *messag
 }
 
 /* An answer and everything it points at */
-struct profile_room {
+struct profile_storage {
 	Nrtx__ProfileStopResponse resp;
 	char name[257], uuid[33];
 	Nrtx__ProfileInfer infer[RTD_PROFILE_INFERS], *infers[RTD_PROFILE_INFERS];
@@ -45,12 +45,12 @@ struct profile_room {
 	Nrtx__ProfileCore *cores[RTD_PROFILE_CORES];
 };
 
-static void fill_infers(const struct rtd_profile *from, struct profile_room *room)
+static void fill_infers(const struct rtd_profile *from, struct profile_storage *storage)
 {
 	size_t n = from->total < RTD_PROFILE_INFERS ? from->total : RTD_PROFILE_INFERS;
 
 	for (size_t i = 0; i < n; i++) {
-		Nrtx__ProfileInfer *to = &room->infer[i];
+		Nrtx__ProfileInfer *to = &storage->infer[i];
 
 		nrtx__profile_infer__init(to);
 		to->posted_ns = from->infer[i].posted_ns;
@@ -58,23 +58,24 @@ static void fill_infers(const struct rtd_profile *from, struct profile_room *roo
 		to->device_ns = from->infer[i].device_ns;
 		to->cycles = from->infer[i].cycles;
 		to->code = from->infer[i].code;
-		room->infers[i] = to;
+		storage->infers[i] = to;
 	}
-	room->resp.infer_count = from->total;
-	room->resp.infer = room->infers;
-	room->resp.n_infer = n;
+	storage->resp.infer_count = from->total;
+	storage->resp.infer = storage->infers;
+	storage->resp.n_infer = n;
 }
 
-static void fill_core(const struct rtd_core_counters *from, struct profile_room *room, size_t i)
+static void fill_core(const struct rtd_core_counters *from, struct profile_storage *storage,
+		      size_t i)
 {
-	Nrtx__ProfileCore *to = &room->core[i].core;
+	Nrtx__ProfileCore *to = &storage->core[i].core;
 
 	nrtx__profile_core__init(to);
 	to->device = from->device;
 	to->nc = from->nc;
 	to->macs = from->macs;
 	for (size_t e = 0; e < from->nengines; e++) {
-		Nrtx__ProfileEngine *engine = &room->core[i].engine[e];
+		Nrtx__ProfileEngine *engine = &storage->core[i].engine[e];
 
 		nrtx__profile_engine__init(engine);
 		engine->name = (char *)from->engine[e].name;
@@ -82,62 +83,62 @@ static void fill_core(const struct rtd_core_counters *from, struct profile_room 
 		engine->busy_cycles = from->engine[e].busy;
 		engine->idle_cycles = from->engine[e].idle;
 		engine->wait_cycles = from->engine[e].wait;
-		room->core[i].engines[e] = engine;
+		storage->core[i].engines[e] = engine;
 	}
-	to->engine = room->core[i].engines;
+	to->engine = storage->core[i].engines;
 	to->n_engine = from->nengines;
-	room->cores[i] = to;
+	storage->cores[i] = to;
 }
 
-static void fill_name(struct rtd *rtd, uint32_t id, struct profile_room *room)
+static void fill_name(struct rtd *rtd, uint32_t id, struct profile_storage *storage)
 {
 	struct rtd_model *model;
 
 	pthread_mutex_lock(&rtd->lock);
 	model = rtd_model_find(rtd, id);
 	if (model) {
-		memcpy(room->name, model->info.name, sizeof(room->name));
-		memcpy(room->uuid, model->info.uuid, sizeof(room->uuid));
+		memcpy(storage->name, model->info.name, sizeof(storage->name));
+		memcpy(storage->uuid, model->info.uuid, sizeof(storage->uuid));
 	}
 	pthread_mutex_unlock(&rtd->lock);
-	room->resp.name = room->name;
-	room->resp.uuid = room->uuid;
+	storage->resp.name = storage->name;
+	storage->resp.uuid = storage->uuid;
 }
 
 static void fill_profile(struct rtd *rtd, uint32_t id, const struct rtd_profile *from,
-			 struct profile_room *room)
+			 struct profile_storage *storage)
 {
-	fill_name(rtd, id, room);
-	room->resp.begun_ns = from->begun_ns;
-	fill_infers(from, room);
+	fill_name(rtd, id, storage);
+	storage->resp.begun_ns = from->begun_ns;
+	fill_infers(from, storage);
 	for (size_t i = 0; i < from->ncores; i++)
-		fill_core(&from->core[i], room, i);
-	room->resp.core = room->cores;
-	room->resp.n_core = from->ncores;
+		fill_core(&from->core[i], storage, i);
+	storage->resp.core = storage->cores;
+	storage->resp.n_core = from->ncores;
 }
 
 void rtd_rpc_profile_stop(struct rtd_call *call, const ProtobufCMessage *message)
 {
 	uint32_t id = ((const Nrtx__ProfileStopRequest *)message)->id;
 	Nrtx__ProfileStopResponse failed = NRTX__PROFILE_STOP_RESPONSE__INIT, *resp = &failed;
-	struct profile_room *room = calloc(1, sizeof(*room));
+	struct profile_storage *storage = calloc(1, sizeof(*storage));
 	struct rtd *rtd = rtd_call_rtd(call);
 	struct rtd_profile *profile = NULL;
 	struct rtd_err err = { 0 };
 	Nrtx__Status status;
 
-	if (!room)
+	if (!storage)
 		rtd_fail(&err, NERR_RESOURCE, "NRTD", "out of memory");
 	else if (!rtd_ready(rtd, &err) &&
 		 !rtd_access_model(rtd, rtd_call_peer(call), id, RTD_CONTROL, &err) &&
 		 !rtd_profile_stop(rtd, id, &profile, &err)) {
-		nrtx__profile_stop_response__init(&room->resp);
-		fill_profile(rtd, id, profile, room);
-		resp = &room->resp;
+		nrtx__profile_stop_response__init(&storage->resp);
+		fill_profile(rtd, id, profile, storage);
+		resp = &storage->resp;
 	}
 	profile_status(call, &status, &err);
 	resp->status = &status;
 	rtd_call_reply(call, &resp->base);
 	rtd_profile_free(rtd, profile);
-	free(room);
+	free(storage);
 }

@@ -325,7 +325,7 @@ struct rtd_load {
 	struct rtd_neff neff;
 	struct rtd_neff_info info; /* from its header, set by rtd_model_load */
 	uint32_t id; /* set by the load */
-	/* Whether who asked for it is gone, with gone_arg; any thread calls it */
+	/* Is the one who asked for it gone? With gone_arg; any thread calls it */
 	bool (*gone)(void *arg);
 	void *gone_arg;
 };

@@ -143,7 +143,7 @@ struct client {
 	grpc_channel *channel;
 	grpc_completion_queue *cq;
 	float *took; /* microseconds of each call */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static void check(grpc_byte_buffer *answer, grpc_status_code status)
@@ -212,9 +212,9 @@ static void *client_thread(void *arg)
 	pthread_barrier_wait(&run.ready);
 	while ((begun = now()) < run.end) {
 		call_once(c, &request);
-		if (c->n == c->room) {
-			c->room = c->room ? 2 * c->room : 1 << 16;
-			c->took = realloc(c->took, c->room * sizeof(*c->took));
+		if (c->n == c->capacity) {
+			c->capacity = c->capacity ? 2 * c->capacity : 1 << 16;
+			c->took = realloc(c->took, c->capacity * sizeof(*c->took));
 			if (!c->took)
 				die("out of memory");
 		}

@@ -59,7 +59,10 @@ static int open_chip(int index, struct chip *c)
 	return ndlx_open_device(index, &use, &c->dev);
 }
 
-/* What is copied by a core's engine, to the memory of that index; the bytes differ */
+/*
+ * Allocates the chunk that a core's engine copies to, in the memory of that index, and a buffer of
+ * bytes of its own
+ */
 static int place(struct chip *c, uint32_t core, uint32_t memory, int fill)
 {
 	const struct ndlx_mem_params mem = { .size = SIZE,

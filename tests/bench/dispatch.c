@@ -15,7 +15,7 @@
 #include "tpb.h"
 
 #define STREAM 64 /* instructions in the FIFO at a time */
-#define TURNS 8000
+#define ROUNDS 8000
 #define RUNS 15
 #define SBUF_PART 4096
 #define POOL 2
@@ -96,12 +96,12 @@ static double run(struct tpb *tpb, const uint8_t *words, unsigned int n)
 {
 	double from = now();
 
-	for (int i = 0; i < TURNS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		tpb_fifo_push(tpb, POOL, words, n, 0);
 		while (tpb_run(tpb, STREAM) == TPB_BUDGET)
 			;
 	}
-	return (now() - from) / (double)(TURNS * STREAM);
+	return (now() - from) / (double)(ROUNDS * STREAM);
 }
 
 /* Nanoseconds for each so many instructions of a loop in the window, n instructions long */
@@ -120,9 +120,9 @@ static double loop(struct tpb *tpb, const struct neuron_insn *insns, unsigned in
 	for (int i = 0; i < RUNS; i++) {
 		double from = now(), ns;
 
-		for (int k = 0; k < TURNS; k++)
+		for (int k = 0; k < ROUNDS; k++)
 			tpb_run(tpb, STREAM);
-		ns = (now() - from) / (double)(TURNS * STREAM) * each;
+		ns = (now() - from) / (double)(ROUNDS * STREAM) * each;
 		best = ns < best ? ns : best;
 	}
 	error |= tpb_time(tpb, POOL) == 0;

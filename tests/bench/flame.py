@@ -18,7 +18,7 @@ COLOURS = [("avx", "#e8a33d"), ("scalar_", "#e8a33d"), ("exec_", "#e0703c"), ("t
 
 
 def stacks(lines: Any) -> Any:
-    """Each sample's functions, outermost first"""
+    """The functions of each sample, outermost first"""
     frames: list[str] = []
     for line in lines:
         if line.startswith(("\t", " ")) and line.strip():

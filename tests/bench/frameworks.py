@@ -41,7 +41,7 @@ def python() -> str:
 
 
 class Jax:
-    """Where the measures run: a Python, and the plug-in of a build"""
+    """The environment of the measures: a Python, and the plug-in of a build"""
 
     def __init__(self, build: Path) -> None:
         self.python, library = python(), build / "frameworks" / "pjrt" / "libneuronpjrt.so"
@@ -111,7 +111,7 @@ def steps(jax: Jax, build: Path, put: Put) -> None:
 def compilations(jax: Jax, build: Path, put: Put) -> None:
     for name, _, _ in COMPILED:
         ours, cpu = ([jax.measure(platform, "compile", name, 2, NEURON_CC_FLAGS="--no_cache") for _ in range(2)] for platform in ("neuron", "cpu"))
-        clock, processor = ([min(turn[what] for turn in side) for side in (ours, cpu)] for what in ("compile", "processor"))
+        clock, processor = ([min(trial[what] for trial in side) for side in (ours, cpu)] for what in ("compile", "processor"))
         put(f"frameworks/compile/{name}", clock[0] * 1e3, clock[0] / clock[1])
         put(f"frameworks/compile/{name}/processor", processor[0] * 1e3, processor[0] / processor[1])
     base = jax.measure("neuron", "compile", "bert_base_step", 1, NEURON_CC_FLAGS="--no_cache")

@@ -142,7 +142,7 @@ def measure_dispatch() -> None:
 
 
 def operations() -> list[tuple[Callable[..., Any], tuple]]:
-    """As JAX's lax_test has them: each with the shapes that it is tried with there"""
+    """The operations of JAX's lax_test, each with the shapes that it is tried with there"""
     f, i, b = np.float32, np.int32, np.bool_
     shapes, out = [(), (3, 4), (2, 3, 4)], []
     unary = [lax.neg, lax.sign, lax.floor, lax.ceil, lax.round, lax.exp, lax.exp2, lax.expm1, lax.log, lax.log1p, lax.tanh, lax.logistic,

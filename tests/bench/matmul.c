@@ -38,7 +38,10 @@ static const struct format {
 	{ "fp8_double", NEURON_DT_FP8_E4, 2 },
 };
 
-/* Those that take turns: the first is what the others are compared with */
+/*
+ * The types that are measured one after the other; the rates of the others are relative to the
+ * first
+ */
 static const struct format narrow[] = {
 	{ "bf16", NEURON_DT_BF16, 1 },	       { "fp8_e3", NEURON_DT_FP8_E3, 1 },
 	{ "fp8_e4", NEURON_DT_FP8_E4, 1 },     { "fp8_e5", NEURON_DT_FP8_E5, 1 },
@@ -171,7 +174,7 @@ static double seconds(struct bench *b, void (*run)(struct bench *))
 	return (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) * 1e-9;
 }
 
-/* Its bits are right; and all of it is freed */
+/* Compares the bits with the scalar reference and frees the benchmark */
 static int finish(struct bench *b, int ret)
 {
 	if (ret)

@@ -66,7 +66,7 @@ def commit() -> str:
 
 
 def accelerator() -> str:
-    """What neuron-vm runs guests with here"""
+    """The accelerator that neuron-vm runs guests with here"""
     argv = [ROOT / "neuron-vm" / "neuron-vm", "exec", "--instance", "inf1.xlarge", "--dry-run", "--", "true"]
     found = re.search(r"-accel (\w+)", subprocess.run(argv, capture_output=True, text=True, check=False).stdout)
     return found.group(1).upper() if found else "no guests"

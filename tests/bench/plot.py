@@ -17,7 +17,7 @@ COLOURS = ("#1b6ca8", "#c0562b", "#3a7d44", "#7d4f9e", "#8a6d1d", "#4a4a4a")
 
 
 def better(of: Measure, row: Any) -> float | None:
-    """How many factors of two a result is above its goal"""
+    """The factors of two by which a result is above its goal"""
     way, bound = of.goal.removeprefix("ratio ").split()
     value = float((row.ratio if of.goal.startswith("ratio") else row.now) or 0)
     if value <= 0:

@@ -119,7 +119,7 @@ def idle(build: Path, instance: str) -> tuple[int, int, int, int]:
 
 
 def stopped(build: Path, instance: str) -> int:
-    """The same of a QEMU before its guest's first instruction, without kernel and initramfs."""
+    """The time and memory of a QEMU before its guest's first instruction, without kernel and initramfs."""
     dry_run = exec_argv(build, instance, ["true"], "--memory", "512M", "--dry-run")
     words = shlex.split(subprocess.run(dry_run, stdout=subprocess.PIPE, text=True, check=True).stdout)
     for option in ("-kernel", "-initrd", "-append", "-serial"):
@@ -281,17 +281,17 @@ def calls(build: Path, put: Put) -> None:
                     for name, socket in sockets.items()} for _ in range(5)]
 
             def median(name: str, what: str) -> float:
-                return statistics.median(turn[name][what] for turn in got)
+                return statistics.median(trial[name][what] for trial in got)
 
             def ratio(name: str) -> float:
-                return statistics.median(turn[name]["p50"] / turn["rtd"]["p50"] for turn in got)
+                return statistics.median(trial[name]["p50"] / trial["rtd"]["p50"] for trial in got)
 
             put(f"calls/{clients}/rate", median("rtd", "rate"))
             put(f"calls/{clients}/median", 1e6 / median("rtd", "p50"), ratio("echo"))
             put(f"calls/{clients}/one-thread", 1e6 / median("rtd", "p50"), ratio("echo1"))
             put(f"calls/{clients}/p99", median("rtd", "p99"), median("rtd", "p99") / median("echo", "p99"))
             if clients > 1:
-                put(f"calls/{clients}/fair", *min(((turn["rtd"]["least"], turn["rtd"]["least"] / turn["rtd"]["most"]) for turn in got), key=lambda x: x[1]))
+                put(f"calls/{clients}/fair", *min(((trial["rtd"]["least"], trial["rtd"]["least"] / trial["rtd"]["most"]) for trial in got), key=lambda x: x[1]))
 
 
 def upload(build: Path, put: Put) -> None:
@@ -300,7 +300,7 @@ def upload(build: Path, put: Put) -> None:
     chunks = {"1 MiB": MIB, "4 MiB": 4 * MIB}
     script = f"""neuron-rtd -g unix:/run/rtd -l 0 & sleep 9999 | ./{program.name} sink /run/sink & head -c {UPLOAD} /dev/urandom >file
 until [ -S /run/rtd ] && [ -S /run/sink ]; do sleep 1; done
-for turn in 1 2 3; do for chunk in {" ".join(map(str, chunks.values()))}; do
+for trial in 1 2 3; do for chunk in {" ".join(map(str, chunks.values()))}; do
 for way in "send /run/rtd" "send /run/sink" plain; do
 a=$(awk '/^ctxt/ {{ print $2 }}' /proc/stat); echo "$chunk $way $(./{program.name} $way file $chunk)"
 echo "$chunk $way switches $(($(awk '/^ctxt/ {{ print $2 }}' /proc/stat) - a))"; done; done; done"""
@@ -320,7 +320,7 @@ echo "$chunk $way switches $(($(awk '/^ctxt/ {{ print $2 }}' /proc/stat) - a))";
 
 def loops(build: Path, put: Put) -> None:
     """An iteration of a loop whose end the data decide: three numbers are doubled until their sum is 50"""
-    turns_of = {0: 30.0, 125: 2.0**-120}
+    iterations_of = {0: 30.0, 125: 2.0**-120}
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }"
     module = ROOT / "tests" / "data" / "hlo_ops" / "while_data" / "module.hlo.pb"
     for target, machine in [("inf1", "inf1.xlarge"), ("trn1", "trn1.2xlarge")]:
@@ -329,16 +329,16 @@ def loops(build: Path, put: Put) -> None:
             compiler = build / "tools/neuronx-cc/neuronx-cc"
             subprocess.run([str(compiler), "compile", "--framework", "XLA", str(module), "--target", target, "--output", str(neff)],
                            check=True, stdout=subprocess.DEVNULL)
-            for turns_made, value in turns_of.items():
-                file = Path(work) / f"{turns_made}.npy"
+            for iterations, value in iterations_of.items():
+                file = Path(work) / f"{iterations}.npy"
                 text = header.ljust(117) + b"\n"
                 file.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + struct.pack("<3f", *[value] * 3))
                 program = build / "tests" / "bench" / "bench-network"
-                took[turns_made] = rates([str(program), str(neff), "1", "1", str(file)],
+                took[iterations] = rates([str(program), str(neff), "1", "1", str(file)],
                                          env={**os.environ, "BENCH_MACHINE": f"emu:{machine}"})
                 copied = [word for path in (program, neff, file) for word in ("--copy", str(path))]
                 command = ["env", "BENCH_MACHINE=node", "./bench-network", neff.name, "1", "1", file.name]
-                in_guest[turns_made] = rates(exec_argv(build, machine, command, *copied))
+                in_guest[iterations] = rates(exec_argv(build, machine, command, *copied))
         for name, rate, clock in [("clock", took, "clock"), ("processor", took, "processor"), ("guest", in_guest, "clock")]:
             once, many = 1 / rate[0][clock], 1 / rate[125][clock]
             put(f"loops/{target}/none-{name}", once * 1e6)

@@ -18,11 +18,11 @@
 #define RUNS 3
 #define BLOCK NEURON_STREAM_RAW_MAX
 #define BLOCKS 512
-#define ROOM (BLOCK + NEURON_STREAM_OVERHEAD)
+#define CAPACITY (BLOCK + NEURON_STREAM_OVERHEAD)
 #define PLACES 64 /* blocks of what stands for SBUF */
 
 static struct {
-	uint8_t raw[BLOCKS][BLOCK], back[BLOCKS][BLOCK], stream[BLOCKS][ROOM];
+	uint8_t raw[BLOCKS][BLOCK], back[BLOCKS][BLOCK], stream[BLOCKS][CAPACITY];
 	uint32_t size[BLOCKS];
 	struct neuron_stream_work work;
 } * b;
@@ -116,10 +116,13 @@ static int measure_width(unsigned int width)
 	return 0;
 }
 
-/* As DMA engines do it: a stream is read, decompressed, and its elements go to their places */
+/*
+ * Decompresses a stream as DMA engines do: it is read and decompressed, and its elements go to
+ * their places
+ */
 static int place_streams(unsigned int width)
 {
-	static uint8_t stream[ROOM], raw[BLOCK];
+	static uint8_t stream[CAPACITY], raw[BLOCK];
 	int e = 0;
 
 	for (unsigned int i = 0; i < BLOCKS; i++) {

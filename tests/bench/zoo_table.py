@@ -15,7 +15,7 @@ from measures import MODEL
 
 RUNNER = inference.NETWORKS / "run"
 WORDS = ("zoo_", "onnx_")  # what the names of the zoo's models start with
-TURNS = 3  # reference, ours, reference, ours, ...
+ROUNDS = 3  # reference, ours, reference, ours, ...
 SECONDS = 0.3  # of each
 LARGE = 5.0  # ms of the reference, from which on ratios are plain
 FIXED = 0.1  # ms that an inference may cost whatever it computes
@@ -76,7 +76,7 @@ def one_model(build: Path, name: str, work: Path, reference: Reference) -> Row:
         raise OSError(done.stdout.strip().split("\n")[0])
     record = json.loads((work / "networks.json").read_text())[f"{name}:matmult"]
     data, neff = Path(record["data"]), work / name / "matmult.neff"
-    turns = [(reference.milliseconds(name, data), milliseconds(build, neff, data)) for _ in range(TURNS)]
+    turns = [(reference.milliseconds(name, data), milliseconds(build, neff, data)) for _ in range(ROUNDS)]
     ratios = [a / b for a, b in turns]
     a, b = (statistics.median(column) for column in zip(*turns))
     spread = (max(ratios) - min(ratios)) / statistics.median(ratios)

@@ -63,7 +63,7 @@ def program() -> str:
 
 
 def far(out: np.ndarray, expected: np.ndarray, most: float) -> str:
-    """How far apart they are, if that is too far"""
+    """The distance of two results, if it is too large"""
     with np.errstate(over="ignore"):
         near = expected.astype(np.float32)
     finite = np.isfinite(near)

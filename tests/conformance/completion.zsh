@@ -6,7 +6,7 @@ emulate -L zsh
 export LC_ALL=C # candidates are compared sorted
 root=$1 neuron_ls=$2 count=0
 
-# What the shell itself would do with the candidates: those that begin as the word does
+# Offers candidates as the shell does: those that begin as the word does
 offer() { offered+=(${(M)@:#${(b)words[CURRENT]}*}) }
 compadd() { offer ${@:#--} }
 _describe() { offer ${${(P)4}%%:*}; meant=(${(P)4}) }

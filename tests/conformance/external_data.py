@@ -42,7 +42,7 @@ def ok(condition: Any, name: str, detail: str = "") -> None:
 
 
 def constants(model: Any) -> list[Any]:
-    """With raw bytes: initializers, and those of Constant nodes in the graph and in functions."""
+    """The tensors with raw bytes: initializers, and those of Constant nodes in the graph and in functions."""
     nodes = list(model.graph.node) + [n for f in model.functions for n in f.node]
     found = list(model.graph.initializer) + [a.t for n in nodes for a in n.attribute if a.HasField("t")]
     return [t for t in found if t.raw_data]

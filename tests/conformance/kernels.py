@@ -180,7 +180,7 @@ def check_results(tap: Tap, work: Path) -> None:
 
 
 def check_around(tap: Tap, work: Path) -> None:
-    """What the program has in SBUF stays; the order of all is the compiler's; options change nothing."""
+    """A kernel leaves the program's data in SBUF; the order of all is the compiler's; options change nothing."""
     rng = np.random.default_rng(4)
     x = rng.integers(-9, 9, (128, 2048)).astype(np.float32)
     f32 = ("float32", (128, 2048))
@@ -217,7 +217,7 @@ def check_constants(tap: Tap, work: Path) -> None:
 
 
 def check_jax(tap: Tap, work: Path) -> None:
-    """As JAX exports calls: typed ones, with tuples, and in a loop, which is the host's on inf1"""
+    """Calls of kernels as JAX exports them: typed ones, with tuples, and in a loop, which is the host's on inf1"""
     rng = np.random.default_rng(6)
     x = rng.standard_normal((256, 512)).astype(np.float32)
     p = softmax(x)[:128]

@@ -32,7 +32,7 @@ import kubelet_pb2 as api  # noqa: E402
 
 
 class Kubelet:
-    """Its socket, and what was registered there."""
+    """The kubelet's socket, and what was registered there."""
 
     def __init__(self) -> None:
         self.registered: queue.Queue = queue.Queue()
@@ -52,7 +52,7 @@ class Kubelet:
         return api.Empty()
 
     def restart(self) -> None:
-        """As a kubelet does: plug-ins' sockets are removed, its own is made anew."""
+        """Starts again as a kubelet does: plug-ins' sockets are removed, its own is made anew."""
         self._server.stop(0).wait()
         for path in WORK.glob("*.sock"):
             path.unlink(missing_ok=True)

@@ -118,7 +118,7 @@ def rows(places: list[Place]) -> list[tuple[int, Place, int]]:
 
 
 def sizes(gens: list[Generation], place: Place) -> str:
-    """Of generations that differ in their memories alone, each one's"""
+    """The sizes of memories, of each of the generations that differ in them alone"""
     each = [bytes_of(q.size) for gen in gens for p, q in zip(gens[0].places, gen.places) if p == place]
     return ", ".join(dict.fromkeys(each))
 

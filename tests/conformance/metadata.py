@@ -32,7 +32,7 @@ LATEST = "/latest/meta-data"
 
 
 class Forward:
-    """What QEMU's guestfwd does: a program for each connection, which is its input, output and errors."""
+    """Forwards as QEMU's guestfwd does: a program for each connection, which is its input, output and errors."""
 
     def __init__(self, command: list[str]) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -48,7 +48,7 @@ class Forward:
 
 
 class Answering(http.server.BaseHTTPRequestHandler):
-    """Not the service: other things that may sit at the address"""
+    """Another server than the service, which may sit at the address"""
 
     body, status = b"", 200
     protocol_version = "HTTP/1.1"

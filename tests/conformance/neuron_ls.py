@@ -152,12 +152,12 @@ def without_id(text: str) -> str:
 
 
 def without_slots(text: str) -> str:
-    """Which chip of a bus has which number differs from instance to instance."""
+    """Hides the slots of chips, which differ from instance to instance."""
     return re.sub(r"(0000:[0-9a-f]{2}):[0-9a-f]{2}\.0", r"\1:xx.0", text)
 
 
-def check_later(tap: Tap, program: str) -> None:
-    """The machines of the generations after the first, in process."""
+def check_v2(tap: Tap, program: str) -> None:
+    """Machines with NeuronCore-v2, in process."""
     for instance in ["trn1.2xlarge", "trn2.3xlarge", "inf2.24xlarge"]:
         got = run_emu(program, instance, [""])[0].out
         tap.same(got, without_id(golden(f"captured-modern-{instance}.txt")), f"{instance}: the table of a real one, to the byte")
@@ -241,7 +241,7 @@ def emu(tap: Tap, program: str) -> None:
     for instance in CHIPS:
         results = dict(zip(COMMANDS, run_emu(program, instance, COMMANDS)))
         check_instance(tap, instance, results, has_cpus=False)
-    check_later(tap, program)
+    check_v2(tap, program)
     check_missing(tap, run_emu(program, "inf9.large", [""])[0], "unknown machine", "NEURON_EMU")
 
 

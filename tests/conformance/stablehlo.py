@@ -37,7 +37,7 @@ def compile_model(cc: str, model: Path, neff: Path) -> tuple[int, str, str]:
 
 
 def meaning(ir: str) -> list[str]:
-    """What is returned, as hashes of how it is computed: names, places and order are left out"""
+    """The results of a function, as hashes of how they are computed: names, places and order are left out"""
     value: dict[str, str] = {}
     results = []
     for line in ir.splitlines():
@@ -86,7 +86,7 @@ def outputs_of(run: str, neff: Path, inputs: list[str], out: Path) -> dict[str, 
 
 
 def differs(cc: str, run: str, directory: Path, name: str) -> tuple[str, str]:
-    """What is the matter, or nothing; and how it was compared"""
+    """The difference of two modules, or nothing; and how they were compared"""
     with tempfile.TemporaryDirectory() as d:
         work = Path(d)
         ours = compile_model(cc, directory / f"{name}.mlirbc", work / "ours.neff")

@@ -264,7 +264,7 @@ G = "!quant.uniform<i8<-127:127>:f32:1, {0.25, 0.5, 1.6e+1}>"
 
 
 def computed(x: np.ndarray) -> list[np.ndarray]:
-    """What is meant by the operands, computed, and quantized"""
+    """Computes a result from the numbers that quantized operands stand for, and quantizes it"""
     f = np.float32
     a = meant(x)[0]
     scales = np.array([0.25, 0.5, 16], f)

@@ -66,10 +66,10 @@ def whole(function: Callable[[Callable[..., None]], Callable[..., Any]]) -> Prog
     return lambda note, mesh: jax.jit(function(note))
 
 
-def in_turns(note: Callable[..., None]) -> Callable[..., Any]:
+def in_iterations(note: Callable[..., None]) -> Callable[..., Any]:
     def body(state: Any) -> Any:
         i, x = state
-        jax.debug.callback(lambda *a: note("turn", *a), i, x)
+        jax.debug.callback(lambda *a: note("iteration", *a), i, x)
         return i + 1, io_callback(doubled(note, "state"), like(x), x)
     return lambda x: lax.while_loop(lambda s: s[1].sum() < 1000, body, (0, x))
 
@@ -84,7 +84,7 @@ def ordered(note: Callable[..., None]) -> Callable[..., Any]:
 
 def uneven(note: Callable[..., None]) -> Callable[..., Any]:
     def body(state: Any) -> Any:
-        jax.debug.callback(lambda *a: note("turn", *a), *state)
+        jax.debug.callback(lambda *a: note("iteration", *a), *state)
         return state[0] + 1, state[1] + 1
     return lambda x: lax.while_loop(lambda s: s[0] < lax.axis_index("x"), body, (0 * lax.axis_index("x"), x))[1]
 
@@ -151,7 +151,7 @@ def cases(case: Callable[[str, Callable[[], None]], None]) -> None:
     case("a call: with an effect", lambda: same(whole(seen), row, X))
     if tuple(int(n) for n in jax.__version__.split(".")[:2]) >= (0, 9):  # XLA's CPU refuses it before
         case("calls: ordered", lambda: same(whole(ordered), row, X))
-    case("calls: in a loop", lambda: same(whole(in_turns), row, X))
+    case("calls: in a loop", lambda: same(whole(in_iterations), row, X))
     case("calls: on parts, in loops of different lengths", lambda: same(on_parts(uneven), row, X))
     case("calls: on parts, pure", lambda: same(on_parts(
         lambda note: lambda x: lax.psum(jax.pure_callback(doubled(note, "part"), like(x), x), "x") + x), row, X))

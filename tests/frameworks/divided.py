@@ -66,7 +66,7 @@ class Divided:
         return {kind: n for kind in kinds if (n := self.text.count(f'"stablehlo.{kind}"'))}
 
     def run(self, args: list[Any]) -> list[list[Any]]:
-        """Of each result the parts of all devices. Partitions become replicas, which XLA does not divide again."""
+        """The parts of all devices, of each result. Partitions become replicas, which XLA does not divide again."""
         text = re.sub(r"channel_handle = #stablehlo.channel_handle<[^>]*>(, )?", "", self.text)
         text = re.sub(r", use_global_device_ids|use_global_device_ids(, )?", "", text)
         text = text.replace("stablehlo.partition_id", "stablehlo.replica_id")
@@ -86,7 +86,7 @@ class Divided:
 
 
 def part_of(x: Any, tiling: Any, device: int) -> Any:
-    """What a device has of an array"""
+    """The part of an array that a device has"""
     if not tiling:
         return x
     cut = []
@@ -114,7 +114,7 @@ def difference(ours: Any, theirs: Any, rtol: float) -> str:
 
 def check(library: ctypes.CDLL, function: Callable[..., Any], args: tuple[Any, ...], ins: Any, outs: Any,
           rtol: float = 1e-4) -> tuple[str, dict[str, int]]:
-    """What is the matter with it on N devices, against one; and what is passed between them"""
+    """The difference of a function's results on N devices from those on one; and what is passed between them"""
     jitted = jax.jit(function, in_shardings=ins, out_shardings=outs, keep_unused=True)
     program = Divided(library, artifact_of(jitted.lower(*args)))
     wanted = jax.tree.leaves(jax.jit(function)(*args))

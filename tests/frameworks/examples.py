@@ -51,7 +51,7 @@ def python(env: dict[str, str], *argv: object) -> str:
 
 
 def losses(env: dict[str, str], *options: object) -> np.ndarray:
-    """Of words, step by step"""
+    """The losses of a training on words, step by step"""
     with tempfile.NamedTemporaryFile(suffix=".csv") as out:
         python(env, BERT / "train.py", *SMALL, *options, "--output", out.name)
         return np.array([float(line.split(",")[1]) for line in Path(out.name).read_text().splitlines()[1:]])

@@ -38,7 +38,7 @@ if shard_map is None:
 
 
 def meshes(shape: tuple[int, ...], names: tuple[str, ...]) -> list[Mesh]:
-    """Of our devices and of the CPU's"""
+    """Meshes of our devices and of the CPU's"""
     return [Mesh(np.array(devices[: int(np.prod(shape))]).reshape(shape), names) for devices in (jax.devices(), jax.devices("cpu"))]
 
 

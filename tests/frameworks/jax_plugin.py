@@ -254,7 +254,7 @@ def a_training_run() -> None:
 
 @case
 def large_donated_arguments() -> None:
-    """Which change hands; the same program with an argument that somebody else has"""
+    """Large donated arguments change hands; the same program runs with an argument that somebody else has"""
     def step(state: Any, x: Any) -> Any:
         return {name: value + x * (i + 1) for i, (name, value) in enumerate(sorted(state.items()))}, state["b"].sum()
 

@@ -42,7 +42,7 @@ def draw(*shape: int) -> Any:
 
 
 def layer(h: Any, w: Any) -> tuple[Any, None]:
-    """Of a transformer"""
+    """A layer of a transformer"""
     q, k, v = (jnp.einsum("bte,ehd->bhtd", h, w[n].reshape(WIDTH, HEADS, WIDTH // HEADS)) for n in "qkv")
     scores = jnp.where(jnp.tril(jnp.ones((TOKENS, TOKENS), bool)), jnp.einsum("bhtd,bhsd->bhts", q, k) / 2, -1e9)
     seen = jnp.einsum("bhts,bhsd->bthd", jax.nn.softmax(scores, -1), v).reshape(BATCH, TOKENS, WIDTH)

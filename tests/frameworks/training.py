@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""What trainings need, on the plug-in against JAX's CPU: values and gradients of a table of cases. As TAP.
+"""Operations that trainings need, on the plug-in against JAX's CPU: values and gradients of a table of cases. As TAP.
 
 usage: training.py [CASE...]    in an environment as jax_plugin.py's; CASE is a part of a name
 """

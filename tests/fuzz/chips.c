@@ -106,7 +106,7 @@ static void host_event(void *opaque, enum ncore_event ev, const uint64_t arg[4])
 	c->used = true;
 }
 
-/* Of the first chip all is told; the others need not tell of each descriptor */
+/* The first chip reports every event to its host; the others leave out those of descriptors */
 static const struct ncore_host_ops ops[] = {
 	{
 		.alloc_mem = host_alloc,

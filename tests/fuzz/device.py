@@ -166,7 +166,7 @@ class Round:
         return self.pick(0, 1, self.c.engines // 2, self.c.engines - 1)
 
     def ring(self, engine: int, queue: int) -> int:
-        """Where its descriptors lie, behind RINGS or the like"""
+        """The address of a queue's descriptors, behind RINGS or the like"""
         return (engine % 4 * 3 + queue) * 0x2000
 
     def ext(self, chip: int, offset: int) -> int:
@@ -380,7 +380,7 @@ def plug(vm: Vm, chip: int) -> None:
 
 
 def settled(vm: Vm) -> None:
-    """Both chips work, after a reset of the machine."""
+    """Resets the machine, after which both chips have to work."""
     for chip in (0, 1):
         for name in FAULTS:
             vm.qmp(set_property(chip, f"fault-{name}", "off"))

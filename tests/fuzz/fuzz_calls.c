@@ -26,7 +26,7 @@
 #define KNOWN 16
 #define ANSWER_S 120
 
-/* What the daemon gave out, oldest first */
+/* Identifiers that the daemon gave out, oldest first */
 struct known {
 	uint64_t id[KNOWN];
 	unsigned int n;
@@ -99,7 +99,7 @@ void *rtd_call_data(struct rtd_call *call)
 	return call->data;
 }
 
-/* There is one thread. */
+/* A call needs no reference here: there is one thread. */
 void rtd_call_hold(struct rtd_call *call)
 {
 }

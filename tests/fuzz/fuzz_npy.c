@@ -50,7 +50,10 @@ static size_t elements(const struct npy *npy)
 	return n;
 }
 
-/* What is written is what is read, but for the types of 8-bit floats, of which a file has one name */
+/*
+ * A file that is written reads as the same array, but for the types of 8-bit floats, which share
+ * one name in files
+ */
 static void again(const struct npy *npy)
 {
 	const char *why;

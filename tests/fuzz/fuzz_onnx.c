@@ -88,7 +88,7 @@ static bool bound_inputs(const Ncc__Onnx__Graph *g, struct ncc_input *in, unsign
 	return *n;
 }
 
-/* As fuzz_model(), with dynamic dimensions */
+/* fuzz_model() for a model with dynamic dimensions */
 static void fuzz_bounded(const uint8_t *data, size_t size, struct ncc_options *opt)
 {
 	static struct ncc_input in[MAX_INPUTS];

@@ -141,7 +141,7 @@ static inline void fuzz_places(struct neuron_insn *insn)
 }
 
 /* Types, element counts and fields that instructions after NeuronCore-v1 take */
-static inline void fuzz_later(struct fuzz_in *in, struct neuron_insn *insn)
+static inline void fuzz_v2(struct fuzz_in *in, struct neuron_insn *insn)
 {
 	static const struct {
 		uint8_t opcode, dst, src0, src1; /* types; 0: any */
@@ -205,11 +205,14 @@ static inline void fuzz_later(struct fuzz_in *in, struct neuron_insn *insn)
 		insn->partitions = 1;
 }
 
-/* Where the device's memory is for instructions, of one window and data behind it */
+/* The address at which instructions find the device's memory: a window, and data behind it */
 #define FUZZ_HBM 0x10000u
 #define FUZZ_WINDOW 2048u
 
-/* What works on registers, in the form that the codec takes; windows and jumps that hit, mostly */
+/*
+ * Brings an instruction that works on registers into the form that the codec takes; its windows and
+ * jumps mostly hit
+ */
 static inline void fuzz_registers(struct fuzz_in *in, struct neuron_insn *insn, uint64_t fields)
 {
 	uint8_t kind = fuzz_u8(in);
@@ -259,15 +262,14 @@ static inline void fuzz_patches(struct fuzz_in *in, struct neuron_insn *insn)
 	}
 }
 
-/* What fields and operands of the instructions of NeuronCore-v2 and later have to do with each
- * other */
+/* Makes fields and operands of an instruction of NeuronCore-v2 or later agree with each other */
 static inline void fuzz_forms(struct fuzz_in *in, struct neuron_insn *insn, uint64_t f)
 {
 	if (f & NEURON_FB(BIAS)) {
 		insn->src_bias = neuron_dtype_is_fp8(insn->src0.dtype) ? insn->src_bias : 0;
 		insn->dst_bias = neuron_dtype_is_fp8(insn->dst.dtype) ? insn->dst_bias : 0;
 	}
-	if (f & NEURON_FB(TILE)) { /* few parts, which meet often */
+	if (f & NEURON_FB(TILE)) { /* few parts, which overlap often */
 		static const uint8_t tiles[] = { 0, 0, 0, 0x10, 0x12, 0x50, 0x5a, 0x82, 0xa5, 0xff };
 
 		insn->tile = tiles[insn->tile % sizeof(tiles)];
@@ -383,7 +385,7 @@ static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engi
 	if (f & NEURON_FB(SCALAR1))
 		insn.scalar1 = fuzz_scalar(in, part_size);
 	if (new &&same < 220)
-		fuzz_later(in, &insn);
+		fuzz_v2(in, &insn);
 	return insn;
 }
 

@@ -316,7 +316,7 @@ def npy() -> dict[str, bytes]:
 
 
 def noise(target: str) -> dict[str, bytes]:
-    """For formats that give every input a meaning"""
+    """Random bytes, for formats that give every input a meaning"""
     rnd = random.Random(target)
     return {f"noise{i}": rnd.randbytes(rnd.choice((64, 256, 1024))) for i in range(24)}
 

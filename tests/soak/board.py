@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the soak's processes share: a page of numbers without a lock, which a killed process cannot
+"""The board of the soak's processes: a page of numbers without a lock, which a killed process cannot
 leave taken. Each word has one writer."""
 
 import mmap

@@ -32,7 +32,7 @@ RESTARTS = 0.25  # of the rounds have one in their middle; the second always has
 END_SECONDS = 120.0  # until a client must have ended: a sanitized daemon on a loaded machine
 SHARED = re.compile(r"/dev/shm/aws_neuron_runtime_test-(\d+)-")
 USERS = (0, 65534, 1201, 1202)
-# What the daemon's memory may grow by: to 16 cores' SBUF and PSUM, of which a page stays that was ever written, and
+# The growth that is allowed to the daemon's memory: to 16 cores' SBUF and PSUM, of which a page stays that was ever written, and
 # as much again for DRAM and the sanitizers. The same work over again adds nothing but what these keep for a while.
 GROWTH, AGAIN, TIMES = 832 << 20, 32 << 20, 6
 SANITIZERS = {"ASAN_OPTIONS": "quarantine_size_mb=16:malloc_context_size=8", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
@@ -268,7 +268,7 @@ class Soak:
         tap.ok(not self.report.stat().st_size, f"round {self.rounds}: every answer was right", self.wrong())
 
     def wrong(self) -> str:
-        """What clients reported, and what this daemon's log says of the models in it."""
+        """Faults that clients reported, and this daemon's log about the models in them."""
         said = self.report.read_text()
         models = set(re.findall(r"model (\d+)", said))
         lines = Path(self.daemon.log.name).read_text(errors="replace").splitlines() if models else []

@@ -55,7 +55,7 @@ def save(path: Path, x: np.ndarray) -> None:
     np.save(path, x.view("V2") if x.dtype == jnp.bfloat16 else x.astype(np.int8) if x.dtype == np.bool_ else x)
 
 
-# Of these it has nothing to say: what JAX never writes, or what has no ends
+# Operations that are not swept: what JAX never writes, or what has no ends
 NOT_SWEPT = {"copy", "dynamic-reshape", "fusion", "get-dimension-size", "logistic", "map", "rng", "rng-bit-generator", "set-dimension-size", "topk", "tuple"}
 met: set[str] = set()  # operations of the modules
 
@@ -109,7 +109,7 @@ def wanted(group: Group, op) -> list:
 
 
 def kinds(want: np.ndarray, got: np.ndarray, near: float) -> np.ndarray:
-    """What each element's difference is; "" : none"""
+    """The kind of each element's difference; "": none"""
     kind = np.full(want.shape, "", "U20")
     if want.dtype.kind in "iub":
         kind[want != got] = "value"

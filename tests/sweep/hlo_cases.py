@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What hlo.py sweeps: groups of functions of the same inputs, which are the ends of their types.
+"""The cases of hlo.py: groups of functions of the same inputs, which are the ends of their types.
 
 An operation has JAX's own function and what is right: NumPy's, in fp32 where one rounding of fp32 is what HLO
 asks for, in float64 for functions that JAX itself approximates, or None: what JAX computes on its CPU. That
@@ -81,7 +81,7 @@ def away(x):
 
 
 def half(x):
-    """As fp16, but that HLO's reduce-precision has no subnormal numbers"""
+    """fp16, but that HLO's reduce-precision has no subnormal numbers"""
     r = x.astype(np.float16).astype(F32)
     return np.where(np.abs(r) < 2**-14, np.copysign(0, r), r).astype(x.dtype)
 
@@ -356,7 +356,7 @@ def wide() -> Group:
 
 
 def folded(group: Group) -> Group:
-    """The same of constants, which the compiler computes itself if they are few; without quotients of integers,
+    """The cases with constants, which the compiler computes itself if they are few; without quotients of integers,
     for JAX's converter to HLO computes too, and ends at the least integer by -1"""
     args = [np.ascontiguousarray(a.reshape(-1)[:4000]) for a in group.args]
     bound = lambda fn: fn and (lambda _: fn(*args))

@@ -108,7 +108,7 @@ def got(case: Case, model: onnx.ModelProto, build: Path, target: str) -> Result:
 
 
 def different(case: Case, want: np.ndarray, have: np.ndarray) -> np.ndarray | None:
-    """Which elements are; None: all, by their number"""
+    """The indices of elements that differ; None: all, by their number"""
     have = have.view(want.dtype) if is_small_float(want.dtype) else have
     if want.shape != have.shape:
         return None
@@ -145,7 +145,7 @@ def count(case: Case, want: list, have: Result) -> int | str:
 
 
 def explained() -> dict[tuple[str, str], tuple[str, str]]:
-    """Of case and target: the most elements, and the reason"""
+    """The differences that are explained, by case and target: the most elements, and the reason"""
     lines = [line.split() for line in DIFFERENCES.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
     return {(name, target): (most, reason) for name, target, most, reason in lines}
 
@@ -195,7 +195,7 @@ def missing(build: Path) -> list[str]:
 
 
 def check(case: Case, build: Path, target: str, known: dict) -> tuple[int | str, str]:
-    """What was found, and what is wrong with it; "": nothing"""
+    """The result of a case, and what is wrong with it; "": nothing"""
     model = model_of(case)
     want, have = wanted(case, model), got(case, model, build, target)
     found = count(case, want, have)

@@ -572,7 +572,7 @@ def empty() -> Iterator[Case]:
 
 
 def language() -> Iterator[Case]:
-    """Of language models: of ONNX, and what onnxruntime's optimizer writes"""
+    """Operators of language models: ONNX's, and what onnxruntime's optimizer writes"""
     ms = {"domain": "com.microsoft", "opset": 1}
     x, g = ROWS[None], np.array([1, 2, -1, 0.5], F)
     yield Case("BiasGelu_float", "BiasGelu", {"x": FLOATS[None, None], "z": np.roll(FLOATS, 1)}, near=1e-5, **ms)
@@ -590,7 +590,7 @@ def language() -> Iterator[Case]:
     yield Case("Col2Im_float", "Col2Im", {"x": FLOATS[:24].reshape(1, 4, 6), "i": np.array([3, 4]), "b": np.array([2, 2])}, constants=("i", "b"))
 
 
-# What draws numbers, makes constants of its own, or only holds graphs and values together
+# Operators without cases: they draw numbers, make constants of their own, or only hold graphs and values together
 WITHOUT = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "BlackmanWindow", "HammingWindow",
            "HannWindow", "MelWeightMatrix", "Constant", "If", "Loop", "Scan", "ZipMap",
            # as others here: a mean of QLinearGlobalAveragePool's, LSTM of DynamicQuantizeMatMul's products, SVMRegressor's kernels
@@ -613,7 +613,7 @@ HALVES = ("Add_float", "Sub_float", "Mul_float", "Div_float", "Min_float", "Max_
 
 
 def sums() -> Iterator[Case]:
-    """Of fp16, which hold what they lead to but not the sums themselves"""
+    """Sums of fp16 that the type cannot hold, in results that it can"""
     x = np.linspace(500, 1500, 240).astype(np.float16).reshape(1, 2, 10, 12)
     for op in ("ReduceMean", "ReduceL2", "ReduceLogSum"):
         yield Case(f"{op}_sum", op, {"x": x, "a": np.array([2, 3])}, {}, constants=("a",), near=1e-3, golden=True)
@@ -626,7 +626,7 @@ def sums() -> Iterator[Case]:
 
 
 def halves(given: list[Case]) -> Iterator[Case]:
-    """The same in fp16, of what it holds"""
+    """The cases in fp16, with numbers that it holds"""
     for case in given:
         if case.name in HALVES:
             narrow = {k: v if v.dtype != F or k in ("r", "s") and case.op == "Resize" else np.clip(v, -65504, 65504, where=np.isfinite(v), out=v.copy())
@@ -635,7 +635,7 @@ def halves(given: list[Case]) -> Iterator[Case]:
 
 
 def held(case: Case) -> Case:
-    """With its operands without elements as constants: such an input of the model is refused"""
+    """A case with its operands without elements as constants: such an input of the model is refused"""
     return case._replace(constants=case.constants + tuple(k for k, v in case.inputs.items() if not v.size and k not in case.constants))
 
 

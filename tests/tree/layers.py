@@ -70,7 +70,7 @@ class Calls:
             self.graph[str(path)] = arrows
 
     def headers(self, path: Path) -> set[Path]:
-        """What a file includes, itself or through others."""
+        """The headers that a file includes, itself or through others."""
         if path not in self.seen:
             self.seen[path] = set()  # headers that include each other
             text = (self.tree.root / path).read_text(encoding="utf-8")

@@ -138,14 +138,14 @@ def upward(tree: Tree) -> list[str]:
 
 
 def below(tree: Tree) -> list[str]:
-    """What goes up within a list of FLOORS"""
+    """Includes that go up within a list of FLOORS"""
     return [what for floors in FLOORS for room, others in tree.graph.items() for other, whats in others.items()
             if room in floors and other in floors and floors.index(room) > floors.index(other) for what in sorted(whats)] + [
         f"FLOORS has {room}, which there is not" for floors in FLOORS for room in floors if room not in tree.rooms]
 
 
 def planned(tree: Tree) -> list[str]:
-    """What parts that the page foresaw include beyond what it says of them"""
+    """Includes of parts that the page foresaw, beyond what it says of them"""
     rows = PLANNED.findall((tree.root / PAGE).read_text(encoding="utf-8"))
     found = [] if rows else [f"{PAGE} has no table of the next parts"]
     for part, cell in rows:

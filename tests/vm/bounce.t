@@ -34,7 +34,7 @@ def test_forced() -> None:
 
 
 def test_behind_an_iommu() -> None:
-    """Where it translates nothing."""
+    """Behind an IOMMU that translates nothing."""
     check("swiotlb=force iommu=pt", IOMMU)
 
 

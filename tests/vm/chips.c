@@ -116,7 +116,7 @@ static void show(const struct chip *chip)
 	unmap(p);
 }
 
-/* Both ends of each memory, in write's turn written and then compared; returns what differs */
+/* Writes both ends of each memory, or compares them afterwards; returns the number that differ */
 static int memories(const struct chip *chip, unsigned int number, int write)
 {
 	const struct neuron_gen *gen = chip->gen;

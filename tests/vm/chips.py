@@ -48,7 +48,7 @@ class Chip:
         return self.udma(engine) + 0x1000 * (queue + 1) + 0x20000 * s2m
 
     def topsps(self) -> list[int]:
-        """Where the windows of its TOP_SPs are in BAR0."""
+        """The offsets in BAR0 of the windows of the chip's TOP_SPs."""
         windows = {2: [(0x10000000, 6)], 3: [(0xF0000000, 8), (0xF2800000, 8)]}.get(self.arch, [])
         return [start + 0x400000 * i for start, count in windows for i in range(count)]
 
@@ -70,8 +70,8 @@ INFERENTIA = Chip(
     msix=(0x810000, 0x818000), ready=(0x1C, 0x80000000))
 
 
-# What the chips after Inferentia have in common
-LATER = {
+# The common part of chips with NeuronCore-v2 and later
+V2 = {
     "bars": ({0: 0x1000000000, 2: 0xD0000000, 4: 0x4000000000}, {0: 0x1100000000, 2: 0xC0000000, 4: 0x8000000000}),
     "east": 1 << 52, "core_bar": 0, "semaphores": 0x400, "nq_error": (0x1C8, 0x1CC, 0x1D0, 0x1D4), "ext_bar": 2, "ext": 0,
     "dma_stopped": 0x200, "nq_entries": 0x60, "guard_queue": 0x4000, "dma_descs": 0x1150, "msix": (0x8000, 0xC000),
@@ -85,7 +85,7 @@ def of_trainium(name: str, pci_id: int) -> Chip:
         misc=0x30FA0000, address=lambda offset: 0xFFFC0000000 + offset,
         udma=lambda e: 0x30000000 + (0x700000 * (e // 16) + 0x40000 * (e % 16) if e < 32 else 0x600000 + 0x700000 * (e - 32)),
         core=lambda core: 0x4000000 * core, core_address=lambda core: 0xFFFC0000000 + 0x4000000 * core,
-        nq=lambda core: 0x30535000 + 0x700000 * core, memories=((0, 0), (0x1000000000, 16 * GIB)), memory=16 * GIB, **LATER)
+        nq=lambda core: 0x30535000 + 0x700000 * core, memories=((0, 0), (0x1000000000, 16 * GIB)), memory=16 * GIB, **V2)
 
 
 def trainium2_address(offset: int) -> int:
@@ -109,7 +109,7 @@ def of_trainium2(name: str, pci_id: int, memory: int) -> Chip:
         core_address=lambda core: (DIE if core & 4 else 0) + (0x4000000000 if core & 2 else 0) + 0x2000000000
         + (0x1000000000 if core & 1 else 0),
         nq=lambda core: (0x40001000 if core & 4 else 0x1000) + (0x6400000 if core & 2 else 0x6000000) + 0x180000 * (core & 1),
-        memories=slots, memory=memory, **LATER)
+        memories=slots, memory=memory, **V2)
 
 
 ALL = (INFERENTIA, of_trainium("neuron-trainium", 0x7164), of_trainium("neuron-inferentia2", 0x7264),

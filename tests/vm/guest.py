@@ -71,7 +71,7 @@ def run_tests(tests: list[Callable[[], None]]) -> int:
 
 
 def program(name: str, *args: str) -> str:
-    """What a program of the build directory prints on this host."""
+    """The output of a program of the build directory on this host."""
     return subprocess.run([BUILD / name, *args], check=True, text=True, stdout=subprocess.PIPE).stdout
 
 

@@ -171,7 +171,7 @@ def test_own_bars() -> None:
 
 
 def table() -> int:
-    """Of the vectors' messages."""
+    """The table of the vectors' messages."""
     return BAR[C.ext_bar] + C.msix[0]
 
 

@@ -186,7 +186,7 @@ class Changes:
             data[at:at + size] = (self.rng.choice(EXTREME) & (1 << 8 * size) - 1).to_bytes(size, "little")
 
     def frame(self, data: bytearray) -> None:
-        """What QEMU writes around it: PCI's registers, MSI-X, the slot, the size."""
+        """QEMU's frame around a chip's state: PCI's registers, MSI-X, the slot, the size."""
         begin = self.saved.fields["parent_obj[0]"][0]
         for _ in range(self.rng.randrange(1, 4)):
             data[self.rng.randrange(begin, self.at)] = self.rng.randrange(256)

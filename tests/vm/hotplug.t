@@ -88,7 +88,7 @@ def test_iommu() -> None:
 
 
 def test_q35_native() -> None:
-    """Without ACPI the root port tells the guest itself."""
+    """A chip is plugged without ACPI, of which the root port tells the guest itself."""
     bridges = "--qemu-arg=ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"
     check(["--machine", "q35", "--memory", "768M", "--qemu-arg=-global", bridges], 0, {"bus": "port0"})
 
@@ -116,7 +116,7 @@ def test_later() -> None:
 
 
 def test_no_room() -> None:
-    """For 256 GiB more of memory: the chip works, and says that its memory is not mapped."""
+    """A guest without space for 256 GiB more of memory: the chip works, and says that its memory is not mapped."""
     copied = program("tests/vm/stream", "emu:inf1.xlarge", "0", "2", "4").splitlines()[-1]
     script = "until [ -e /dev/neuron1 ]; do usleep 10000; done; ./stream node 1 2 4 | tail -n 1; dmesg | grep -c 'BAR4 has no place'"
     hole = ["--qemu-arg=-global", f"--qemu-arg=i440FX-pcihost.pci-hole64-size={8 << 30}"]

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
 # host: needs QEMU alone, no guest
-"""What idle chips cost: QEMU's memory with sixteen of a type, with their whole device memory, and with none."""
+"""The cost of idle chips: QEMU's memory with sixteen of a type, with their whole device memory, and with none."""
 
 import subprocess
 import sys

@@ -55,13 +55,13 @@ class Stream:
 
 
 class Long(Model):
-    """Of seconds, in the engines."""
+    """Work of seconds, in the engines."""
 
     command = FOREVER.format("long.neff -i a=a.npy -i b=b.npy", "c")
 
 
 class Gather:
-    """Of seconds as well, in three queues that ring each other: a quarter of a million words by index, again and
+    """Work of seconds as well, in three queues that ring each other: a quarter of a million words by index, again and
     again."""
 
     ROWS, N = 65536, 1 << 18
@@ -282,7 +282,7 @@ def test_snapshots() -> None:
 TESTS = [test_live_dma, test_snapshots]
 if PROGRAMS:
     TESTS += [test_live_inference, test_live_gather, test_live_daemon, test_saved_inference]
-# Then there are two QEMUs; and kernel 6.12 does not boot reliably under the emulation of 7.2
+# With NEURON_QEMU there are two QEMUs; and kernel 6.12 does not boot reliably under the emulation of 7.2
 if os.environ.get("NEURON_QEMU") == "newest" and not os.environ.get("NEURON_KERNEL"):
     TESTS.append(test_newer_qemu)
 sys.exit(guest.run_tests(TESTS))

@@ -96,7 +96,7 @@ def test_suspend() -> None:
 
 
 def test_kexec() -> None:
-    """Another kernel takes the machine over; the old one's queues must not write into its memory."""
+    """When another kernel takes the machine over (kexec), the old one's queues must not write into its memory."""
     with tempfile.TemporaryDirectory() as name:
         work = WORK(Path(name))
         jump = f"./kexec vmlinuz initrd '{MICRO_CMDLINE}'"

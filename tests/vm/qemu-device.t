@@ -474,7 +474,7 @@ def write_packets(vm: Qemu) -> bytes:
 
 
 def moved(vm: Qemu) -> Qemu:
-    """Another QEMU with the state of the first, which ends."""
+    """Moves the state of a QEMU, which ends, into another one."""
     with tempfile.NamedTemporaryFile() as file:
         vm.qmp("migrate", uri=f"exec:cat >{file.name}")
         wait_until(lambda: vm.qmp("query-migrate").get("status") in ("completed", "failed"))

@@ -24,7 +24,7 @@ def qemu_binary() -> str:
 
 
 def refused(*args: str) -> str:
-    """What QEMU says about a command line it does not take; empty if it takes it."""
+    """QEMU's message about a command line that it does not take; empty if it takes it."""
     argv = [qemu_binary(), "-machine", "pc,accel=qtest", "-nodefaults", "-display", "none", *args]
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=DEADLINE, stdin=subprocess.DEVNULL)

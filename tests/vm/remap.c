@@ -45,7 +45,7 @@ static void command(int config, uint16_t value)
 		perror("config"), exit(1);
 }
 
-/* Of the emulator's own block, whichever type the chip is: a page of it */
+/* Maps a page of the emulator's own block of registers, whichever type the chip is */
 static const volatile uint8_t *map_ext(const char *bdf)
 {
 	const struct neuron_block *ext;

@@ -11,7 +11,7 @@ add=(--input a=one.npy --input b=two5.npy)
 round=0
 RANDOM=$2
 
-# What was not as it must be; and what everybody said, for whoever looks for the reason
+# Reports what was not as it must be, and all logs, for whoever looks for the reason
 wrong() {
     local file
     echo "wrong: round $round: $*"
@@ -46,7 +46,7 @@ right() {
 }
 copies() { [ "$(./stream node "$1" 1 1 2>&1 | tail -n 1)" = "$copied" ] || wrong "chip $1: wrong copies"; }
 
-# What the module counts as allocated, when nobody is there
+# The bytes that the module counts as allocated, when nobody is there
 allocated() {
     cat /sys/devices/virtual/neuron_device/neuron*/neuron_core*/stats/memory_usage/*/present | awk '{ n += $1 } END { print n }'
 }
@@ -194,7 +194,7 @@ unload() {
     [ "$(cat /sys/module/neuron/refcnt)" = 0 ] || wrong "the module is still in use"
 }
 
-# What was killed gives its memory back in its own time. Pages on the processors' own lists are free too: there are tens
+# Killed processes give their memory back in their own time. Pages on the processors' own lists are free too: there are tens
 # of MiB of them, and MemFree does not count them.
 free() {
     local most=0 now i

@@ -57,7 +57,7 @@ ok "all of them at once" neuron-cli "${add[@]}" --all --each -o /tmp/each
 is "$(right "${ids[@]}")" 12 "with the right sums"
 stop
 
-# What was started without the first device has marked its own cores, and no others
+# A daemon that was started without the first device has marked its own cores, and no others
 daemon -t 0000:00:1d.0
 plug 1c
 for chip in 0 2; do

@@ -203,11 +203,11 @@ static bool make_slots(struct run *run)
 {
 	const struct cli_options *o = run->cli->options;
 	const struct tensors *t = &run->works[0].t;
-	uint64_t room = 0;
+	uint64_t capacity = 0;
 
 	for (unsigned int i = 0; i < run->ntargets; i++)
-		room += run->targets[i].ninfer;
-	run->nslots = o->in_flight && o->in_flight < room ? o->in_flight : room;
+		capacity += run->targets[i].ninfer;
+	run->nslots = o->in_flight && o->in_flight < capacity ? o->in_flight : capacity;
 	run->slots = calloc(run->nslots, sizeof(*run->slots));
 	for (unsigned int s = 0; run->slots && s < run->nslots; s++) {
 		run->slots[s].buffers = calloc(t->n + 1, sizeof(struct buffer));

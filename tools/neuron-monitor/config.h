@@ -39,7 +39,7 @@ struct config {
 	double period[SYSTEM_GROUPS];
 };
 
-/* All groups of all processes every five seconds */
+/* The default: all groups of all processes every five seconds */
 void config_default(struct config *config);
 /* Returns 0, or -errno with a text that says what is wrong where. Anything may be in the file. */
 int config_read(const char *path, struct config *config, char *why, size_t size);

@@ -9,7 +9,7 @@
 
 #define RECORD_MAX 65536 /* bytes with the newline: what line readers take by default */
 
-/* When a group is due, and the snapshot that it was last reported of */
+/* The time at which a group is due, and the snapshot that it was last reported of */
 struct due {
 	double next;
 	struct tm_snapshot *last;
@@ -20,7 +20,7 @@ struct schedule {
 	struct due runtime[ENTRIES_MAX][RUNTIME_GROUPS], system[SYSTEM_GROUPS];
 };
 
-/* All groups are due at once. */
+/* Begins a schedule, with all groups due at once. */
 void schedule_begin(struct schedule *s);
 /* The moment of the next record */
 double schedule_next(const struct schedule *s, const struct config *config);

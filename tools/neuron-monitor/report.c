@@ -351,7 +351,7 @@ struct latency {
 };
 
 static size_t gather_latencies(const struct report_span *s, unsigned counter, struct latency *list,
-			       size_t room, uint64_t *all)
+			       size_t capacity, uint64_t *all)
 {
 	size_t n = 0;
 
@@ -363,7 +363,7 @@ static size_t gather_latencies(const struct report_span *s, unsigned counter, st
 			uint64_t times = tm_rise(before, part, nc, NDS_NC_COUNTER_INFERENCE_COUNT);
 			double sum = (double)tm_rise(before, part, nc, counter);
 
-			if (!times || n == room)
+			if (!times || n == capacity)
 				continue;
 			list[n++] = (struct latency){ sum * 1e-6 / (double)times, times };
 			*all = tm_sum(*all, times);
@@ -394,12 +394,12 @@ static double percentile(const struct latency *list, size_t n, uint64_t all, uns
 static json_t *latency(const struct report_span *s, unsigned counter)
 {
 	static const unsigned percents[] = { 0, 1, 25, 50, 75, 99, 100 };
-	size_t room = (size_t)s->process->parts * NEURON_CORES_MAX, n;
-	struct latency *list = calloc(room + 1, sizeof(*list));
+	size_t capacity = (size_t)s->process->parts * NEURON_CORES_MAX, n;
+	struct latency *list = calloc(capacity + 1, sizeof(*list));
 	json_t *o = NULL;
 	uint64_t all;
 
-	n = list ? gather_latencies(s, counter, list, room, &all) : 0;
+	n = list ? gather_latencies(s, counter, list, capacity, &all) : 0;
 	if (n) {
 		qsort(list, n, sizeof(*list), compare_latency);
 		o = json_object();
@@ -459,7 +459,7 @@ static void add_device(const struct report_span *s, json_t *list, const struct t
 	json_array_append_new(list, o);
 }
 
-/* All devices, or those of the process */
+/* The hardware counters of all devices, or of those of the process */
 static json_t *hw_counters(const struct report_span *s)
 {
 	json_t *group = group_new(s), *list = json_array();

@@ -53,10 +53,9 @@ static void wrong_command(const char *name)
 {
 	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
 		if (!strcmp(elsewhere[i], name))
-			wrong("the vendor's profiles have no public format; here are "
-			      "start-session, "
-			      "stop-session, show-session, and NEURON_RT_INSPECT_ENABLE=1 of "
-			      "libnrt: ",
+			wrong("the vendor's profiles have no public format; "
+			      "here are start-session, stop-session, show-session, "
+			      "and NEURON_RT_INSPECT_ENABLE=1 of libnrt: ",
 			      name);
 	wrong("not a command: ", name);
 }

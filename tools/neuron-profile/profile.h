@@ -15,7 +15,7 @@ struct options {
 	uint32_t model;
 };
 
-/* Each returns an exit status. */
+/* The commands, each of which returns an exit status */
 int profile_start(const struct options *o);
 int profile_stop(const struct options *o);
 int profile_show(const struct options *o);

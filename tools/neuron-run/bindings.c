@@ -268,7 +268,7 @@ NRT_STATUS bindings_store(struct bindings *b, uint64_t i)
 	return NRT_SUCCESS;
 }
 
-/* With --rows no output is a number, so that none is a size. */
+/* Cuts outputs to their sizes. With --rows no output is a number, so that none is a size. */
 static int cut_outputs(const struct bindings *b)
 {
 	struct sized_output *out = calloc(b->info->tensor_count + 1, sizeof(*out));

@@ -9,7 +9,7 @@ struct rows {
 	const struct top_view *view;
 	const struct tm_snapshot *now;
 	struct top_row *row;
-	unsigned n, room;
+	unsigned n, capacity;
 };
 
 bool top_shows(const struct top_view *view, const struct tm_process *p)
@@ -31,12 +31,12 @@ static bool add(struct rows *rows, const struct top_row *row)
 {
 	struct top_row *list = rows->row;
 
-	if (rows->n == rows->room) {
-		list = realloc(list, (rows->room + 64) * sizeof(*list));
+	if (rows->n == rows->capacity) {
+		list = realloc(list, (rows->capacity + 64) * sizeof(*list));
 		if (!list)
 			return false;
 		rows->row = list;
-		rows->room += 64;
+		rows->capacity += 64;
 	}
 	list[rows->n] = *row;
 	list[rows->n].open = row->inner && is_open(rows->view, row);

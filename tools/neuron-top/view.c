@@ -23,12 +23,12 @@ static struct top_line *add_line(struct top_lines *lines, enum top_style style, 
 	struct top_line *list = lines->line;
 	va_list args;
 
-	if (lines->n == lines->room) {
-		list = realloc(list, (lines->room + 64) * sizeof(*list));
+	if (lines->n == lines->capacity) {
+		list = realloc(list, (lines->capacity + 64) * sizeof(*list));
 		if (!list)
 			return NULL;
 		lines->line = list;
-		lines->room += 64;
+		lines->capacity += 64;
 	}
 	list += lines->n++;
 	list->style = style;

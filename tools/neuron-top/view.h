@@ -51,7 +51,7 @@ struct top_data {
 
 struct top_lines {
 	struct top_line *line;
-	unsigned n, room;
+	unsigned n, capacity;
 	unsigned selected; /* the line of the selected row */
 };
 

@@ -174,7 +174,7 @@ static int compile_with_library(struct args *a)
 	return rc;
 }
 
-/* The same with the kernels, if some are given */
+/* Compiles with the kernels, if some are given */
 static int compile_with_kernels(struct args *a)
 {
 	struct ncc_kernels *kernels = NULL;
@@ -198,7 +198,7 @@ static int compile_with_kernels(struct args *a)
 	return rc;
 }
 
-/* The same with a log, if one is asked for */
+/* Compiles with a log, if one is asked for */
 static int compile_and_log(struct args *a)
 {
 	bool lost;

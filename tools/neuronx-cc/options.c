@@ -160,8 +160,8 @@ static const struct choice natives = { "--native-int64 takes default, enabled or
 				       { [OPTIONS_INT64_DEFAULT] = "default",
 					 [OPTIONS_INT64_ENABLED] = "enabled",
 					 [OPTIONS_INT64_DISABLED] = "disabled" } };
-static const struct choice compressions = { "--compress-constants takes auto, chip, always or "
-					    "never",
+static const struct choice compressions = { "--compress-constants takes auto, "
+					    "chip, always or never",
 					    "always",
 					    { [NCC_COMPRESS_NEVER] = "never",
 					      [NCC_COMPRESS_ALWAYS] = "always",
@@ -219,10 +219,9 @@ static int take_downcast(const char *v)
 		       (strlen(words[i]) != n || strncmp(p, words[i], n)))
 			i++;
 		if (i == sizeof(words) / sizeof(words[0]))
-			return options_refuse("--implicit-integer-downcast takes default, all, "
-					      "none "
-					      "or a list of dot, scatter, all_reduce, "
-					      "reduce_scatter, pow",
+			return options_refuse("--implicit-integer-downcast takes default, "
+					      "all, none or a list of dot, scatter, "
+					      "all_reduce, reduce_scatter, pow",
 					      v);
 		p += n;
 		if (!*p)
@@ -310,8 +309,8 @@ static int take_input_shape(struct args *a, char *text)
 static int take_input_value(struct args *a, char *text)
 {
 	struct ncc_input *in;
-	size_t room = strlen(text);
-	double *v = calloc(room + 1, sizeof(*v));
+	size_t capacity = strlen(text);
+	double *v = calloc(capacity + 1, sizeof(*v));
 	char *p, *end;
 
 	in = take_input(a, text, &p);
@@ -357,8 +356,8 @@ static int take_pass(struct args *a, const char *v)
 	for (unsigned int i = 0; (name = ncc_pass_name(i)); i++)
 		known = known || !strcmp(v, name);
 	if (!known)
-		return options_refuse("--dump-ir-after takes a pass (neuronx-cc(1) lists them) or "
-				      "all",
+		return options_refuse("--dump-ir-after takes a pass (neuronx-cc(1) "
+				      "lists them) or all",
 				      v);
 	a->opt.dump_after = v;
 	a->opt.dump = stdout;
@@ -389,8 +388,8 @@ static int take_option(struct args *a, int c, char **argv)
 	case OPT_TARGET:
 		a->opt.target = neuron_target_of_name(optarg);
 		return a->opt.target ? 0
-				     : options_refuse("--target takes inf1, inf2, trn1, trn1n or "
-						      "trn2",
+				     : options_refuse("--target takes inf1, "
+						      "inf2, trn1, trn1n or trn2",
 						      optarg);
 	case 'o':
 		a->output = optarg;

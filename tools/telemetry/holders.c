@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int tm_nodes(int *indexes, int room)
+int tm_nodes(int *indexes, int capacity)
 {
-	int n = ndlx_machine_is_own() ? 0 : ndlx_available_devices(indexes, room);
+	int n = ndlx_machine_is_own() ? 0 : ndlx_available_devices(indexes, capacity);
 
 	return n > 0 || n == -EPERM ? n : 0;
 }

@@ -55,10 +55,10 @@ static void gather_cpus(const char *proc, struct tm_cpus *cpus)
 	FILE *f = open_proc(proc, 0, "stat");
 	unsigned rows = 0;
 	char *line = NULL; /* that of the interrupts is long */
-	size_t room = 0;
+	size_t capacity = 0;
 
 	cpus->row = calloc(CPUS_MAX + 1, sizeof(*cpus->row));
-	while (f && cpus->row && getline(&line, &room, f) > 0) {
+	while (f && cpus->row && getline(&line, &capacity, f) > 0) {
 		if (rows <= CPUS_MAX && read_cpu(line, cpus, rows))
 			rows++;
 		else
@@ -103,11 +103,11 @@ static void read_tag(const char *proc, struct tm_process *p)
 {
 	FILE *f = open_proc(proc, p->pid, "environ");
 	char *entry = NULL;
-	size_t room = 0, seen = 0;
+	size_t capacity = 0, seen = 0;
 	ssize_t n;
 
 	snprintf(p->tag, sizeof(p->tag), "%d", p->pid);
-	while (f && seen < ENVIRON_MAX && (n = getdelim(&entry, &room, '\0', f)) > 0) {
+	while (f && seen < ENVIRON_MAX && (n = getdelim(&entry, &capacity, '\0', f)) > 0) {
 		seen += (size_t)n;
 		if (strncmp(entry, TAG, strlen(TAG)) || !entry[strlen(TAG)])
 			continue;

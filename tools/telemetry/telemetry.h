@@ -129,7 +129,7 @@ static inline unsigned tm_core_index(const struct tm_snapshot *s, unsigned devic
 	return d->index * (d->cores / s->cores_of_one) + nc / s->cores_of_one;
 }
 
-/* The same process in another snapshot, or NULL */
+/* The process p in another snapshot, or NULL */
 const struct tm_process *tm_find(const struct tm_snapshot *s, const struct tm_process *p);
 /* The process's part on the same device in another snapshot's, or NULL; p may be NULL */
 const struct tm_part *tm_find_part(const struct tm_process *p, unsigned device);

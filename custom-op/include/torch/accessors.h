@@ -135,7 +135,7 @@ template <class T> class Stream
 			neuron_fail("no room in the TCM's pool for one more stream");
 	}
 	Stream(const Stream &) = delete;
-	static constexpr uint32_t room = (NEURON_STREAM_BYTES - 64) / sizeof(T);
+	static constexpr uint32_t capacity = (NEURON_STREAM_BYTES - 64) / sizeof(T);
 };
 template <class T> class TensorReadStreamAccessor : Stream<T>
 {
@@ -165,7 +165,7 @@ template <class T> class TensorReadStreamAccessor : Stream<T>
 			if (!left)
 				neuron_fail("read() behind the last of %u elements",
 					    (unsigned)this->all);
-			this->n = left < this->room ? left : this->room;
+			this->n = left < this->capacity ? left : this->capacity;
 			this->t.get(this->at, this->n, this->buf);
 			next = 0;
 		}
@@ -205,7 +205,7 @@ template <class T> class TensorWriteStreamAccessor : Stream<T>
 		if (this->at + this->n == this->all)
 			neuron_fail("write() behind the last of %u elements", (unsigned)this->all);
 		this->buf[this->n++] = v;
-		if (this->n == this->room)
+		if (this->n == this->capacity)
 			flush();
 	}
 };

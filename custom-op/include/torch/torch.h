@@ -203,7 +203,7 @@ inline TensorOptions dtype(Dtype t)
 	return TensorOptions(t);
 }
 
-/* What comes of an accessor that may not see what a stream wrote, or writes what one has read */
+/* Ends an accessor that may not see what a stream wrote, or writes what a stream has read */
 class CoherencyEnforcer
 {
       public:

@@ -14,5 +14,5 @@ NAMES = ("PyGILState_Ensure", "PyErr_CheckSignals", "PyErr_Clear", "PyGILState_R
 
 
 def addresses() -> list[int]:
-    """Those functions' addresses, for the plug-in's option python_signals"""
+    """The addresses of Python's functions, for the plug-in's option python_signals"""
     return [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in NAMES]

@@ -13,7 +13,9 @@
 #include <stdint.h>
 #endif
 
-/* Limits, those of the largest generation; each table is checked against them where it is defined */
+/*
+ * Limits, those of the largest generation; each table is checked against them where it is defined
+ */
 #define NEURON_ENGINES_MAX 5
 #define NEURON_SEMAPHORES_MAX 256
 #define NEURON_EVENTS_MAX 256
@@ -71,7 +73,9 @@ struct neuron_target {
 	uint16_t isa_version;
 	uint8_t engines; /* a core */
 	const struct neuron_engine *engine;
-	/* in a notification in place of an engine's number: what caused it was none of the engines */
+	/*
+	 * in a notification in place of an engine's number: what caused it was none of the engines
+	 */
 	uint8_t no_engine;
 	uint16_t semaphores; /* a core */
 	uint16_t events;
@@ -96,8 +100,10 @@ extern const struct neuron_target neuron_target_inf1;
 /* The target of a --target of the compiler: inf1, inf2, trn1, trn1n or trn2; NULL: another name */
 const struct neuron_target *neuron_target_of_name(const char *name);
 
-/* Whether the cores execute programs of that version: NeuronCore-v2 and later execute those of v1
- * as well */
+/*
+ * Do the cores execute programs of that version? NeuronCore-v2 and later execute those of v1 as
+ * well.
+ */
 static inline _Bool neuron_target_executes(const struct neuron_target *target, uint16_t version)
 {
 	return version == target->isa_version || (target->core > 1 && version == 1);

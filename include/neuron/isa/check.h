@@ -88,11 +88,14 @@ int neuron_isa_illegal(struct neuron_isa_fault *fault, const char *reason);
  */
 const char *neuron_isa_element(uint64_t address, uint8_t dtype, bool device,
 			       const struct neuron_target *target);
-/* The same of an instruction's registers, window and target; of one that has none NULL */
+/*
+ * NULL when an instruction's registers, window and target, if it has any, are valid; else the
+ * reason
+ */
 const char *neuron_isa_check_registers(const struct neuron_insn *insn,
 				       const struct neuron_target *target);
 
-/* The same of DMA, for an engine of the target */
+/* NULL when an instruction's DMA is valid for an engine of the target; else the reason */
 const char *neuron_isa_check_dma(const struct neuron_insn *insn, unsigned int engine,
 				 const struct neuron_target *target);
 /* NULL when an instruction's patches, if it has any, are of what it has; else the reason */
@@ -116,7 +119,7 @@ int neuron_isa_check(const struct neuron_insn *insn, unsigned int engine,
 struct neuron_isa_operands {
 	struct neuron_isa_region dst, src0, src1, dst1;
 };
-/* The same, for who goes on with its operands */
+/* neuron_isa_check() for callers that go on with the operands */
 int neuron_isa_check_at(const struct neuron_insn *insn, unsigned int engine,
 			const struct neuron_target *target, struct neuron_isa_fault *fault,
 			struct neuron_isa_operands *at);

@@ -107,7 +107,10 @@ int neuron_isa_encode(const struct neuron_insn *insn, void *words);
  * bit that is not zero.
  */
 int neuron_isa_decode(const void *words, size_t navail, struct neuron_insn *insn);
-/* The same for one version of the NeuronCore: what only a newer one has is unknown to it */
+/*
+ * neuron_isa_decode() for one version of the NeuronCore, which does not know what only a newer one
+ * has
+ */
 int neuron_isa_decode_for(const void *words, size_t navail, unsigned int core,
 			  struct neuron_insn *insn);
 

@@ -59,7 +59,9 @@ enum neuron_opcode {
 	NEURON_OP_GATHER = 0x39, /* elements of a row at places that are data */
 	NEURON_OP_SCATTER = 0x3a,
 	NEURON_OP_SORT = 0x3b, /* the order of a row's keys */
-	/* the Vector engine from NeuronCore-v2 on: scans, reductions into its registers, searches */
+	/*
+	 * the Vector engine from NeuronCore-v2 on: scans, reductions into its registers, searches
+	 */
 	NEURON_OP_TENSOR_TENSOR_SCAN = 0x3c,
 	NEURON_OP_TENSOR_SCALAR_REDUCE = 0x3d,
 	NEURON_OP_TENSOR_SCALAR_CUMULATIVE = 0x3e,
@@ -173,7 +175,7 @@ enum neuron_reg_alu {
 	NEURON_REG_ALU_COUNT,
 };
 
-/* When COMPARE_BRANCH jumps */
+/* Relations in which COMPARE_BRANCH jumps */
 enum neuron_relation {
 	NEURON_REL_ALWAYS = 0,
 	NEURON_REL_EQ,

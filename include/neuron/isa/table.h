@@ -72,15 +72,15 @@ enum neuron_isa_field {
 	 NEURON_FB(RELATION) | NEURON_FB(PLACE))
 #define NEURON_FB_TENSOR (NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SRC0))
 /* The fields that lie in the second word: src1's place is shared by alpha, patterns and shuffles */
-#define NEURON_FB_LATER                                                             \
+#define NEURON_FB_V2                                                                \
 	(NEURON_FB(DST1) | NEURON_FB(IMM) | NEURON_FB(ACC_CMD) | NEURON_FB(ELEMS) | \
 	 NEURON_FB(TOTAL) | NEURON_FB(PATTERN) | NEURON_FB(SHUFFLE))
 /* The members that the unrolled decoder leaves to the list of places */
 #define NEURON_FB_RARE                                                                    \
 	(NEURON_FB_REGISTERS | NEURON_FB(DMA) | NEURON_FB(CUSTOM) | NEURON_FB(ROUNDING) | \
-	 NEURON_FB_LATER)
+	 NEURON_FB_V2)
 #define NEURON_FB_SECOND \
-	(NEURON_FB(SRC1) | NEURON_FB(ALPHA) | NEURON_FB(CUSTOM) | NEURON_FB(DMA) | NEURON_FB_LATER)
+	(NEURON_FB(SRC1) | NEURON_FB(ALPHA) | NEURON_FB(CUSTOM) | NEURON_FB(DMA) | NEURON_FB_V2)
 
 /*
  * In how many partitions an instruction writes its dst. Sources are read in as many partitions as

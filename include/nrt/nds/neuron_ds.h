@@ -41,7 +41,7 @@ typedef struct nds_mem_usage_info {
 	uint32_t chunk_count;
 } nds_mem_usage_info_t;
 
-/* What one core has of a loaded model */
+/* A core's part of a loaded model */
 typedef struct nds_model_node_info {
 	uint32_t model_id;
 	uint32_t model_node_id;

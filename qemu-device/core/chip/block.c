@@ -33,8 +33,8 @@ void ncore_reg_write(struct ncore_chip *chip, const struct neuron_place *at, uin
 		refuse(chip, NCORE_GE_UNDEFINED, at, value);
 }
 
-int ncore_reg_post(struct ncore_chip *chip, struct ncore_lane *lane, uint64_t local, uint32_t value,
-		   uint64_t time)
+int ncore_reg_post(struct ncore_chip *chip, struct ncore_strand *strand, uint64_t local,
+		   uint32_t value, uint64_t time)
 {
 	const struct ncore_block_ops *ops;
 	struct ncore_post post = { .value = value, .time = time };
@@ -44,7 +44,7 @@ int ncore_reg_post(struct ncore_chip *chip, struct ncore_lane *lane, uint64_t lo
 		return -EACCES;
 	ops = &chip->block[at.kind];
 	post.addr = at.rel;
-	if (ops->post && !ops->post(chip, lane, at.index, &post))
+	if (ops->post && !ops->post(chip, strand, at.index, &post))
 		return 0;
 	refuse(chip, NCORE_GE_UNSUPPORTED, &at, value);
 	return -EACCES;

@@ -47,17 +47,17 @@ void ncore_sensor_set(struct ncore_chip *chip, enum ncore_sensor sensor, uint64_
 
 static int op_write(void *opaque, uint64_t addr, uint32_t value, uint64_t time)
 {
-	return ncore_lane_out(opaque, addr, value, time);
+	return ncore_strand_out(opaque, addr, value, time);
 }
 
 static int op_dram(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
 {
-	return ncore_lane_memory(opaque, addr, buf, len, write);
+	return ncore_strand_memory(opaque, addr, buf, len, write);
 }
 
 static const uint8_t *op_window(void *opaque, uint64_t addr, uint64_t len)
 {
-	return ncore_lane_window(opaque, addr, len);
+	return ncore_strand_window(opaque, addr, len);
 }
 
 static int op_dma(void *opaque, const struct tpb_transfer *transfer, uint64_t time)
@@ -68,23 +68,23 @@ static int op_dma(void *opaque, const struct tpb_transfer *transfer, uint64_t ti
 static void op_notify(void *opaque, unsigned int type, unsigned int engine, uint16_t code,
 		      uint32_t id, uint64_t data, uint32_t data2, uint64_t time)
 {
-	struct ncore_lane *lane = opaque;
+	struct ncore_strand *strand = opaque;
 
-	ncore_notify(lane->chip, lane->index, type, engine, code, id, data, data2, time);
+	ncore_notify(strand->chip, strand->index, type, engine, code, id, data, data2, time);
 }
 
 static void op_insn(void *opaque, unsigned int engine, unsigned int opcode, uint64_t time)
 {
-	struct ncore_lane *lane = opaque;
+	struct ncore_strand *strand = opaque;
 
-	ncore_event(lane->chip, NCORE_EV_INSN, lane->index, engine, opcode, time);
+	ncore_event(strand->chip, NCORE_EV_INSN, strand->index, engine, opcode, time);
 }
 
 static enum tpb_fault op_fault(void *opaque, bool datapath)
 {
-	struct ncore_lane *lane = opaque;
+	struct ncore_strand *strand = opaque;
 
-	return ncore_fault_insn(lane->chip, lane->index, datapath);
+	return ncore_fault_insn(strand->chip, strand->index, datapath);
 }
 
 #define TPB_OPS                                                                 \
@@ -99,8 +99,8 @@ static bool any_running(struct ncore_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < chip->lanes; i++)
-		if (chip->lane[i].running)
+	for (i = 0; i < chip->strands; i++)
+		if (chip->strand[i].running)
 			return true;
 	return false;
 }
@@ -113,9 +113,9 @@ static void mark_cores_dirty(struct ncore_chip *chip)
 	for (i = 0; i < chip->gen->cores; i++) {
 		struct ncore_core *c = &chip->core[i];
 
-		if (!chip->lane[i].ran)
+		if (!chip->strand[i].ran)
 			continue;
-		chip->lane[i].ran = false;
+		chip->strand[i].ran = false;
 		ncore_mem_dirty(chip, &c->sbuf, c->sbuf.ptr, c->sbuf.size);
 		ncore_mem_dirty(chip, &c->psum, c->psum.ptr, c->psum.size);
 	}
@@ -127,8 +127,8 @@ void ncore_chip_pause(struct ncore_chip *chip)
 
 	pthread_mutex_lock(&chip->lock);
 	chip->paused++;
-	for (i = 0; i < chip->lanes; i++)
-		atomic_fetch_add(&chip->lane[i].stops, 1);
+	for (i = 0; i < chip->strands; i++)
+		atomic_fetch_add(&chip->strand[i].stops, 1);
 	while (any_running(chip))
 		pthread_cond_wait(&chip->cond, &chip->lock);
 	mark_cores_dirty(chip);
@@ -140,7 +140,7 @@ void ncore_chip_resume(struct ncore_chip *chip)
 	pthread_mutex_lock(&chip->lock);
 	if (chip->paused) {
 		chip->paused--;
-		ncore_lanes_start(chip);
+		ncore_strands_start(chip);
 	}
 	pthread_mutex_unlock(&chip->lock);
 }
@@ -149,8 +149,8 @@ static bool idle_locked(struct ncore_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < chip->lanes; i++)
-		if (chip->lane[i].running || ncore_lane_has_work(&chip->lane[i]))
+	for (i = 0; i < chip->strands; i++)
+		if (chip->strand[i].running || ncore_strand_has_work(&chip->strand[i]))
 			return false;
 	return true;
 }
@@ -212,7 +212,7 @@ static void free_chip(struct ncore_chip *chip)
 	free(chip->topsp_words);
 	free(chip->kept);
 	free(chip->udma);
-	free(chip->lane);
+	free(chip->strand);
 	free(chip);
 }
 
@@ -238,7 +238,7 @@ static struct ncore_chip *alloc_chip(const struct neuron_gen *gen)
 		return NULL;
 	chip->gen = gen;
 	chip->block = ncore_blocks;
-	chip->lanes = gen->cores + 1u;
+	chip->strands = gen->cores + 1u;
 	chip->nqs = neuron_gen_nqs(gen);
 	chip->topsps = neuron_gen_topsps(gen);
 	chip->sbuf_stride = gen->target->sbuf_part_size + NCORE_MEM_PAD;
@@ -254,9 +254,9 @@ static struct ncore_chip *alloc_chip(const struct neuron_gen *gen)
 		if (gen->block[i].kind == NEURON_BLOCK_KEPT)
 			chip->kepts += (unsigned int)(gen->block[i].count * gen->block[i].size / 4);
 	chip->kept = calloc(chip->kepts + 1u, sizeof(*chip->kept));
-	chip->lane = calloc(chip->lanes, sizeof(*chip->lane));
+	chip->strand = calloc(chip->strands, sizeof(*chip->strand));
 	ok = chip->core && chip->topsp && chip->topsp_words && chip->udma && chip->kept &&
-	     chip->lane;
+	     chip->strand;
 	for (i = 0; ok && i < gen->cores; i++) {
 		struct ncore_nqs *q = &chip->core[i].nqs;
 
@@ -280,7 +280,7 @@ static int new_core(struct ncore_chip *chip, unsigned int i)
 		.index = i,
 		.target = chip->gen->target,
 		.ops = chip->event_mask >> NCORE_EV_INSN & 1 ? &tpb_ops_trace : &tpb_ops,
-		.opaque = &chip->lane[i],
+		.opaque = &chip->strand[i],
 		.faults = &chip->faults.injected,
 		.sbuf_host_stride = chip->sbuf_stride,
 		.psum_host_stride = chip->psum_stride,
@@ -312,8 +312,8 @@ static void free_parts(struct ncore_chip *chip)
 		ncore_mem_free(chip, &chip->core[i].sbuf);
 	}
 	ncore_mem_free(chip, &chip->dram);
-	for (i = 0; i < chip->lanes; i++)
-		ncore_lane_fini(&chip->lane[i]);
+	for (i = 0; i < chip->strands; i++)
+		ncore_strand_fini(&chip->strand[i]);
 	pthread_cond_destroy(&chip->cond);
 	pthread_mutex_destroy(&chip->faults.lock);
 	pthread_mutex_destroy(&chip->nq_lock);
@@ -330,7 +330,7 @@ static int build(struct ncore_chip *chip)
 	ret = ncore_mem_alloc(chip, "dram", neuron_gen_memory(chip->gen), &chip->dram);
 	for (i = 0; i < chip->gen->cores && !ret; i++) {
 		ret = new_core(chip, i);
-		chip->lane[i].tpb = chip->core[i].tpb;
+		chip->strand[i].tpb = chip->core[i].tpb;
 	}
 	if (ret)
 		return ret;
@@ -373,8 +373,8 @@ int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **o
 	pthread_mutex_init(&chip->topsp_lock, NULL);
 	ncore_faults_init(chip);
 
-	for (i = 0, ret = 0; i < chip->lanes; i++)
-		ret |= ncore_lane_init(chip, i);
+	for (i = 0, ret = 0; i < chip->strands; i++)
+		ret |= ncore_strand_init(chip, i);
 	if (!ret)
 		ret = build(chip);
 	if (ret) {
@@ -393,22 +393,22 @@ void ncore_chip_free(struct ncore_chip *chip)
 		return;
 	ncore_link_detach(chip);
 	ncore_chip_pause(chip);
-	for (i = 0; i < chip->lanes; i++)
-		ncore_pool_cancel(chip->cfg.pool, &chip->lane[i]);
+	for (i = 0; i < chip->strands; i++)
+		ncore_pool_cancel(chip->cfg.pool, &chip->strand[i]);
 	free_parts(chip);
 }
 
 void ncore_core_lend(struct ncore_chip *chip, unsigned int core)
 {
-	ncore_pool_lend(&chip->lane[core]);
+	ncore_pool_lend(&chip->strand[core]);
 }
 
 bool ncore_core_work(struct ncore_chip *chip, unsigned int core)
 {
-	return ncore_pool_work(chip->cfg.pool, &chip->lane[core]);
+	return ncore_pool_work(chip->cfg.pool, &chip->strand[core]);
 }
 
 void ncore_core_leave(struct ncore_chip *chip, unsigned int core)
 {
-	ncore_pool_leave(chip->cfg.pool, &chip->lane[core]);
+	ncore_pool_leave(chip->cfg.pool, &chip->strand[core]);
 }

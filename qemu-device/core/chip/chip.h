@@ -3,15 +3,16 @@
  * Private to the core library: what a chip is made of. chip.c creates and rests it, reset.c resets
  * it, state.c saves and loads it. Each part has a header of its own, which says what its files do.
  *
- * Execution. A lane is what one thread at a time may execute: one for each NeuronCore (the core and
- * the queues that feed or are rung by it) and one for the queues the host rings. The right to
- * execute is lane->running, taken and given back under chip->lock, never held by a sleeping thread.
- * Register writes that touch what a lane owns stop it first (lane_stop) at the next boundary.
+ * Execution. A strand is what one thread at a time may execute: one for each NeuronCore (the core
+ * and the queues that feed or are rung by it) and one for the queues the host rings. The right to
+ * execute is strand->running, taken and given back under chip->lock, never held by a sleeping
+ * thread. Register writes that touch what a strand owns stop it first (ncore_strand_stop) at the
+ * next boundary.
  *
- * Locks, in order: chip->lock, the fabric's, then the leaves: lane->inbox.lock, chip->nq_lock,
- * chip->topsp_lock, pool->lock, faults.lock. An executing lane holds none of them while it copies,
- * but fabric->lock for reading when a neighbour is involved; it never waits for a chip->lock with
- * fabric->lock held. Register reads take no lock: every register is an atomic word.
+ * Locks, in order: chip->lock, the fabric's, then the leaves: strand->inbox.lock, chip->nq_lock,
+ * chip->topsp_lock, pool->lock, faults.lock. An executing strand holds none of them while it
+ * copies, but fabric->lock for reading when a neighbour is involved; it never waits for a
+ * chip->lock with fabric->lock held. Register reads take no lock: every register is an atomic word.
  */
 #ifndef NCORE_CHIP_H
 #define NCORE_CHIP_H
@@ -23,13 +24,13 @@
 #include "bytes.h"
 #include "fabric.h"
 #include "fault.h"
-#include "lane.h"
 #include "memory.h"
 #include "ncore.h"
 #include "neuron/hw/firmware.h"
 #include "neuron/hw/notify.h"
 #include "neuron/hw/udma.h"
 #include "notify.h"
+#include "strand.h"
 #include "topsp.h"
 #include "udma.h"
 
@@ -52,7 +53,7 @@ struct ncore_chip {
 	uint64_t event_mask;
 
 	pthread_mutex_t lock;
-	pthread_cond_t cond; /* a lane stopped, or has nothing to do */
+	pthread_cond_t cond; /* a strand stopped, or has nothing to do */
 	unsigned int paused;
 	_Atomic bool up; /* not resetting: neighbours may reach it */
 	struct ncore_end end; /* what they reach: end.c */
@@ -73,8 +74,8 @@ struct ncore_chip {
 	const struct ncore_block_ops *block; /* ncore_blocks: by enum neuron_block_kind */
 	ncore_reg *kept; /* words of NEURON_BLOCK_KEPT, in the order of their rows */
 	unsigned int kepts;
-	unsigned int lanes;
-	struct ncore_lane *lane; /* one for each core, then the host's */
+	unsigned int strands;
+	struct ncore_strand *strand; /* one for each core, then the host's */
 	ncore_reg misc[NEURON_MISC_RAM_SIZE / 4];
 	bool reset_armed;
 	pthread_mutex_t nq_lock;
@@ -82,7 +83,7 @@ struct ncore_chip {
 		_Atomic bool on;
 		ncore_reg root[2], core[NEURON_CORES_MAX];
 		ncore_reg generation; /* of what was granted; not saved */
-	} guard; /* written with all lanes stopped */
+	} guard; /* written with all strands stopped */
 	_Atomic uint64_t guest_errors[NCORE_GE_COUNT];
 	_Atomic uint64_t sensor[NCORE_SENSOR_COUNT];
 	ncore_reg power_samples;
@@ -97,9 +98,9 @@ static inline bool ncore_fault_injected(struct ncore_chip *chip, uint32_t bits)
 	return atomic_load_explicit(&chip->faults.injected, memory_order_relaxed) & bits;
 }
 
-static inline struct ncore_lane *ncore_host_lane(struct ncore_chip *chip)
+static inline struct ncore_strand *ncore_host_strand(struct ncore_chip *chip)
 {
-	return &chip->lane[chip->gen->cores];
+	return &chip->strand[chip->gen->cores];
 }
 
 #endif

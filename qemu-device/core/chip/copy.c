@@ -17,7 +17,7 @@
 
 #define BOUNCE 4096
 
-/* Whether an endpoint is memory, and not words whose access has an effect */
+/* Is the endpoint memory, and not words whose access has an effect? */
 static bool bulk(const struct ncore_ep *ep)
 {
 	return ep->kind == NCORE_EP_MEM || ep->kind == NCORE_EP_HOST || ep->kind == NCORE_EP_REMOTE;
@@ -61,10 +61,10 @@ static int copy_bulk(struct ncore_chip *chip, struct ncore_ep *src, struct ncore
 }
 
 /*
- * The value of a word at the copy's time, which only semaphores of the lane's core and of its
+ * The value of a word at the copy's time, which only semaphores of the strand's core and of its
  * TOP_SPs remember; of any other word the last value
  */
-static uint32_t read_word(struct ncore_lane *lane, const struct ncore_ep *src, uint64_t addr,
+static uint32_t read_word(struct ncore_strand *strand, const struct ncore_ep *src, uint64_t addr,
 			  uint64_t time)
 {
 	struct neuron_place at;
@@ -73,37 +73,37 @@ static uint32_t read_word(struct ncore_lane *lane, const struct ncore_ep *src, u
 
 	uint32_t value;
 
-	if (src->end == &lane->chip->end && src->core == lane->index &&
-	    ncore_find(lane->chip, addr, &at) &&
-	    ncore_word_kind(lane->chip->gen, &at, &index, &left) == NCORE_WORD_SEM_READ)
+	if (src->end == &strand->chip->end && src->core == strand->index &&
+	    ncore_find(strand->chip, addr, &at) &&
+	    ncore_word_kind(strand->chip->gen, &at, &index, &left) == NCORE_WORD_SEM_READ)
 		return at.kind == NEURON_BLOCK_CORE
-			       ? tpb_sem_at(lane->tpb, index, time)
-			       : ncore_topsp_sem_at(lane->chip, at.index, index, time);
+			       ? tpb_sem_at(strand->tpb, index, time)
+			       : ncore_topsp_sem_at(strand->chip, at.index, index, time);
 	value = src->end->ops->word_read(src->end, addr);
-	if (src->end == &lane->chip->end && !lane->tpb)
-		ncore_word_seen(lane->chip, addr);
+	if (src->end == &strand->chip->end && !strand->tpb)
+		ncore_word_seen(strand->chip, addr);
 	return value;
 }
 
-static int read_words(struct ncore_lane *lane, struct ncore_ep *src, struct ncore_copy *c,
+static int read_words(struct ncore_strand *strand, struct ncore_ep *src, struct ncore_copy *c,
 		      uint8_t *buf, uint64_t len)
 {
 	uint64_t i;
 
 	if (bulk(src))
-		return ncore_ep_rw(lane->chip, src, buf, len, false) ? fail(c, c->src) : 0;
+		return ncore_ep_rw(strand->chip, src, buf, len, false) ? fail(c, c->src) : 0;
 	if (src->kind != NCORE_EP_WORD || (src->addr | len) & 3)
 		return fail(c, c->src);
 	for (i = 0; i < len; i += 4)
-		ncore_put32(buf + i, read_word(lane, src, src->addr + i, c->time));
+		ncore_put32(buf + i, read_word(strand, src, src->addr + i, c->time));
 	return 0;
 }
 
-static int write_word(struct ncore_lane *lane, struct ncore_ep *dst, uint64_t local, uint32_t value,
-		      const struct ncore_copy *c)
+static int write_word(struct ncore_strand *strand, struct ncore_ep *dst, uint64_t local,
+		      uint32_t value, const struct ncore_copy *c)
 {
-	const enum ncore_writer by = c->shares ? NCORE_BY_LANE : NCORE_BY_OTHERS;
-	struct ncore_chip *chip = lane->chip;
+	const enum ncore_writer by = c->shares ? NCORE_BY_STRAND : NCORE_BY_OTHERS;
+	struct ncore_chip *chip = strand->chip;
 	uint64_t time = c->time;
 	int core;
 
@@ -113,14 +113,14 @@ static int write_word(struct ncore_lane *lane, struct ncore_ep *dst, uint64_t lo
 	if (core < 0)
 		return dst->core != NCORE_EP_NO_CORE
 			       ? ncore_topsp_word_write(chip, local, value, time, by)
-			       : ncore_reg_post(chip, lane, local, value, time);
-	if ((unsigned int)core != lane->index)
+			       : ncore_reg_post(chip, strand, local, value, time);
+	if ((unsigned int)core != strand->index)
 		return ncore_core_word_post(chip, local, value, time);
-	ncore_core_word_write(lane, local, value, time, by);
+	ncore_core_word_write(strand, local, value, time, by);
 	return 0;
 }
 
-static int copy_to_words(struct ncore_lane *lane, struct ncore_ep *dst, struct ncore_copy *c,
+static int copy_to_words(struct ncore_strand *strand, struct ncore_ep *dst, struct ncore_copy *c,
 			 const uint8_t *buf, uint64_t len)
 {
 	uint64_t i;
@@ -131,7 +131,7 @@ static int copy_to_words(struct ncore_lane *lane, struct ncore_ep *dst, struct n
 	for (i = 0; i < len; i += 4) {
 		if (!dst->end->ops->word_granted(dst->end, c->domain, dst->addr + i))
 			return fail(c, c->dst + i);
-		ret = write_word(lane, dst, dst->addr + i, ncore_get32(buf + i), c);
+		ret = write_word(strand, dst, dst->addr + i, ncore_get32(buf + i), c);
 		if (ret == -EAGAIN)
 			return i ? 0 : wait_for(c, NCORE_STEP_RETRY);
 		if (ret)
@@ -141,18 +141,18 @@ static int copy_to_words(struct ncore_lane *lane, struct ncore_ep *dst, struct n
 	return 0;
 }
 
-static int fifo_ready(struct ncore_lane *lane, struct ncore_ep *dst, struct ncore_copy *c,
+static int fifo_ready(struct ncore_strand *strand, struct ncore_ep *dst, struct ncore_copy *c,
 		      uint64_t *len)
 {
 	uint64_t space;
 
-	if (dst->end != &lane->chip->end)
+	if (dst->end != &strand->chip->end)
 		return fail(c, c->dst);
-	if (dst->core != lane->index) {
+	if (dst->core != strand->index) {
 		c->move = dst->core;
 		return wait_for(c, NCORE_STEP_MOVE);
 	}
-	space = (uint64_t)tpb_fifo_space(lane->tpb, dst->engine) * NEURON_INSN_WORD;
+	space = (uint64_t)tpb_fifo_space(strand->tpb, dst->engine) * NEURON_INSN_WORD;
 	if (!space) {
 		c->stall_engine = dst->engine;
 		return wait_for(c, NCORE_STEP_STALLED);
@@ -161,14 +161,14 @@ static int fifo_ready(struct ncore_lane *lane, struct ncore_ep *dst, struct ncor
 		*len = space;
 	*len -= *len % NEURON_INSN_WORD;
 	if (!*len) {
-		ncore_notify(lane->chip, lane->index, NEURON_NQ_ERROR, dst->engine,
+		ncore_notify(strand->chip, strand->index, NEURON_NQ_ERROR, dst->engine,
 			     NEURON_NERR_FIFO_WRITE, 0, c->dst, (uint32_t)c->len, c->time);
 		return fail(c, c->dst);
 	}
 	return 0;
 }
 
-static int copy_special(struct ncore_lane *lane, struct ncore_ep *src, struct ncore_ep *dst,
+static int copy_special(struct ncore_strand *strand, struct ncore_ep *src, struct ncore_ep *dst,
 			struct ncore_copy *c, uint64_t len)
 {
 	uint8_t buf[BOUNCE];
@@ -177,40 +177,40 @@ static int copy_special(struct ncore_lane *lane, struct ncore_ep *src, struct nc
 	if (len > BOUNCE)
 		len = BOUNCE;
 	if (dst->kind == NCORE_EP_FIFO) {
-		ret = fifo_ready(lane, dst, c, &len);
+		ret = fifo_ready(strand, dst, c, &len);
 		if (ret)
 			return ret;
 	}
-	ret = read_words(lane, src, c, buf, len);
+	ret = read_words(strand, src, c, buf, len);
 	if (ret)
 		return ret;
 	switch (dst->kind) {
 	case NCORE_EP_FIFO:
-		tpb_fifo_push(lane->tpb, dst->engine, buf, (unsigned int)(len / NEURON_INSN_WORD),
+		tpb_fifo_push(strand->tpb, dst->engine, buf, (unsigned int)(len / NEURON_INSN_WORD),
 			      c->time);
 		c->done = len;
 		return 0;
 	case NCORE_EP_WORD:
-		return copy_to_words(lane, dst, c, buf, len);
+		return copy_to_words(strand, dst, c, buf, len);
 	default:
-		if (ncore_ep_rw(lane->chip, dst, buf, len, true))
+		if (ncore_ep_rw(strand->chip, dst, buf, len, true))
 			return fail(c, c->dst);
 		c->done = len;
 		return 0;
 	}
 }
 
-static int copy_run(struct ncore_lane *lane, struct ncore_copy *c)
+static int copy_run(struct ncore_strand *strand, struct ncore_copy *c)
 {
 	struct ncore_ep src, dst;
 	uint64_t len = c->len;
 
-	if (ncore_route(lane->chip, c->src, &src) || src.kind == NCORE_EP_FIFO)
+	if (ncore_route(strand->chip, c->src, &src) || src.kind == NCORE_EP_FIFO)
 		return fail(c, c->src);
-	if (ncore_route(lane->chip, c->dst, &dst))
+	if (ncore_route(strand->chip, c->dst, &dst))
 		return fail(c, c->dst);
 	/* a doorbell takes chip->lock, which must not be waited for with the fabric's held */
-	if (ncore_is_remote(lane->chip, c->src) && dst.kind == NCORE_EP_WORD &&
+	if (ncore_is_remote(strand->chip, c->src) && dst.kind == NCORE_EP_WORD &&
 	    dst.core == NCORE_EP_NO_CORE)
 		return fail(c, c->dst);
 	c->from = src.way;
@@ -220,27 +220,27 @@ static int copy_run(struct ncore_lane *lane, struct ncore_copy *c)
 		len = src.len;
 	if (len > dst.len)
 		len = dst.len;
-	if (ncore_guard_ep(lane->chip, c->domain, c->src_hit, &src, &len))
+	if (ncore_guard_ep(strand->chip, c->domain, c->src_hit, &src, &len))
 		return fail(c, c->src);
-	if (ncore_guard_ep(lane->chip, c->domain, c->dst_hit, &dst, &len))
+	if (ncore_guard_ep(strand->chip, c->domain, c->dst_hit, &dst, &len))
 		return fail(c, c->dst);
 	if (bulk(&src) && bulk(&dst))
-		return copy_bulk(lane->chip, &src, &dst, c, len);
-	return copy_special(lane, &src, &dst, c, len);
+		return copy_bulk(strand->chip, &src, &dst, c, len);
+	return copy_special(strand, &src, &dst, c, len);
 }
 
 /* Reads or writes the bytes from addr on that have no border in them: how many; 0: refused */
-static uint64_t access_run(struct ncore_lane *lane, struct ncore_copy *c, uint64_t addr, void *buf,
-			   uint64_t len, bool write)
+static uint64_t access_run(struct ncore_strand *strand, struct ncore_copy *c, uint64_t addr,
+			   void *buf, uint64_t len, bool write)
 {
 	struct ncore_ep ep;
 
-	if (ncore_route(lane->chip, addr, &ep) || !bulk(&ep))
+	if (ncore_route(strand->chip, addr, &ep) || !bulk(&ep))
 		return 0;
 	if (len > ep.len)
 		len = ep.len;
-	if (ncore_guard_ep(lane->chip, c->domain, write ? c->dst_hit : c->src_hit, &ep, &len) ||
-	    ncore_ep_rw(lane->chip, &ep, buf, len, write))
+	if (ncore_guard_ep(strand->chip, c->domain, write ? c->dst_hit : c->src_hit, &ep, &len) ||
+	    ncore_ep_rw(strand->chip, &ep, buf, len, write))
 		return 0;
 	*(write ? &c->to : &c->from) = ep.way;
 	if (ep.beyond > c->beyond)
@@ -248,17 +248,17 @@ static uint64_t access_run(struct ncore_lane *lane, struct ncore_copy *c, uint64
 	return len;
 }
 
-int ncore_access(struct ncore_lane *lane, struct ncore_copy *c, uint64_t addr, void *buf,
+int ncore_access(struct ncore_strand *strand, struct ncore_copy *c, uint64_t addr, void *buf,
 		 uint64_t len, bool write)
 {
-	bool remote = ncore_is_remote(lane->chip, addr);
+	bool remote = ncore_is_remote(strand->chip, addr);
 	uint8_t *p = buf;
 	int ret = 0;
 
 	if (remote)
-		ncore_link_lock(lane->chip);
+		ncore_link_lock(strand->chip);
 	while (len && !ret) {
-		uint64_t n = access_run(lane, c, addr, p, len, write);
+		uint64_t n = access_run(strand, c, addr, p, len, write);
 
 		if (!n)
 			ret = fail(c, addr);
@@ -267,21 +267,22 @@ int ncore_access(struct ncore_lane *lane, struct ncore_copy *c, uint64_t addr, v
 		len -= n;
 	}
 	if (remote)
-		ncore_link_unlock(lane->chip);
+		ncore_link_unlock(strand->chip);
 	return ret;
 }
 
-int ncore_copy(struct ncore_lane *lane, struct ncore_copy *c)
+int ncore_copy(struct ncore_strand *strand, struct ncore_copy *c)
 {
-	bool remote = ncore_is_remote(lane->chip, c->src) || ncore_is_remote(lane->chip, c->dst);
+	bool remote =
+		ncore_is_remote(strand->chip, c->src) || ncore_is_remote(strand->chip, c->dst);
 	int ret;
 
 	c->done = 0;
 	if (remote)
-		ncore_link_lock(lane->chip);
-	ret = copy_run(lane, c);
+		ncore_link_lock(strand->chip);
+	ret = copy_run(strand, c);
 	if (remote)
-		ncore_link_unlock(lane->chip);
+		ncore_link_unlock(strand->chip);
 	return ret;
 }
 

@@ -26,12 +26,13 @@ struct ncore_copy {
 	enum ncore_step why;
 	unsigned int move, stall_engine;
 };
-int ncore_copy(struct ncore_lane *lane, struct ncore_copy *copy);
+int ncore_copy(struct ncore_strand *strand, struct ncore_copy *copy);
 /*
  * len bytes of memory, the chip's, a neighbour's or the host's, across whatever borders lie in it.
- * Sets copy->from or, of a write, copy->to to what they went through; -EFAULT: copy->bad is refused.
+ * Sets copy->from or, of a write, copy->to to what they went through; -EFAULT: copy->bad is
+ * refused.
  */
-int ncore_access(struct ncore_lane *lane, struct ncore_copy *copy, uint64_t addr, void *buf,
+int ncore_access(struct ncore_strand *strand, struct ncore_copy *copy, uint64_t addr, void *buf,
 		 uint64_t len, bool write);
 
 #endif

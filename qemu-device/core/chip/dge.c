@@ -26,15 +26,15 @@ static uint64_t run_at(const struct tpb_transfer *t, unsigned int side, uint32_t
 	return at;
 }
 
-static int append(struct ncore_lane *lane, struct ncore_queue *q, const struct tpb_transfer *t,
+static int append(struct ncore_strand *strand, struct ncore_queue *q, const struct tpb_transfer *t,
 		  uint64_t time)
 {
 	struct ncore_transfers *w = q->made;
 	struct ncore_ring *m = &q->ring[NCORE_M2S];
 	uint32_t n = atomic_load(&w->count), at;
 
-	/* another lane is at it, or it would never come to this one */
-	if (n == NCORE_TRANSFERS || (q->state != NCORE_Q_IDLE && q->lane != lane->index) ||
+	/* another strand is at it, or it would never come to this one */
+	if (n == NCORE_TRANSFERS || (q->state != NCORE_Q_IDLE && q->strand != strand->index) ||
 	    atomic_load(&q->stopped))
 		return -EACCES;
 	at = (w->first + n) % NCORE_TRANSFERS;
@@ -44,25 +44,25 @@ static int append(struct ncore_lane *lane, struct ncore_queue *q, const struct t
 	atomic_store(&q->hosted, false);
 	if (time > atomic_load(&q->time))
 		atomic_store(&q->time, time);
-	ncore_queue_start(lane->chip, q, lane->index);
+	ncore_queue_start(strand->chip, q, strand->index);
 	return 0;
 }
 
-int ncore_made_append(struct ncore_lane *lane, const struct tpb_transfer *t, uint64_t time)
+int ncore_made_append(struct ncore_strand *strand, const struct tpb_transfer *t, uint64_t time)
 {
-	struct ncore_chip *chip = lane->chip;
-	uint8_t domain = ncore_guard_core_domain(chip, lane->index);
+	struct ncore_chip *chip = strand->chip;
+	uint8_t domain = ncore_guard_core_domain(chip, strand->index);
 	struct ncore_queue *q;
 	int ret;
 
 	if (t->engine >= chip->gen->dma_engines || t->queue >= NCORE_QUEUES ||
-	    neuron_gen_queue_core(chip->gen, t->engine, t->queue) != lane->index ||
+	    neuron_gen_queue_core(chip->gen, t->engine, t->queue) != strand->index ||
 	    neuron_gen_is_copy_queue(chip->gen, t->engine, t->queue))
 		return -EACCES;
 	pthread_mutex_lock(&chip->lock);
 	q = &ncore_udma_use(chip, t->engine)->queue[t->queue];
 	if (domain == NEURON_GUARD_HOST || (domain && ncore_guard_queue_domain(chip, q) == domain))
-		ret = append(lane, q, t, time);
+		ret = append(strand, q, t, time);
 	else
 		ret = -EACCES;
 	pthread_mutex_unlock(&chip->lock);
@@ -96,13 +96,13 @@ void ncore_made_close(struct ncore_queue *q)
 	q->ring[NCORE_M2S].done = q->ring[NCORE_S2M].done = 0;
 }
 
-bool ncore_made_finish(struct ncore_lane *lane, struct ncore_queue *q, uint64_t time)
+bool ncore_made_finish(struct ncore_strand *strand, struct ncore_queue *q, uint64_t time)
 {
 	struct ncore_transfers *w = q->made;
 
 	if (w->at < runs(&w->entry[w->first].t))
 		return false;
-	tpb_sem_write(lane->tpb, TPB_SEM_INC, w->entry[w->first].t.semaphore, 1, time);
+	tpb_sem_write(strand->tpb, TPB_SEM_INC, w->entry[w->first].t.semaphore, 1, time);
 	w->first = (w->first + 1) % NCORE_TRANSFERS;
 	w->at = 0;
 	atomic_fetch_sub(&w->count, 1);

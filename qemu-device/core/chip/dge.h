@@ -5,7 +5,7 @@
 
 #include "tpb.h"
 
-struct ncore_lane;
+struct ncore_strand;
 struct ncore_queue;
 
 /*
@@ -30,11 +30,11 @@ struct ncore_transfers {
 bool ncore_made_due(const struct ncore_queue *q);
 void ncore_made_forget(struct ncore_queue *q);
 /* dge.c */
-int ncore_made_append(struct ncore_lane *lane, const struct tpb_transfer *t, uint64_t time);
+int ncore_made_append(struct ncore_strand *strand, const struct tpb_transfer *t, uint64_t time);
 bool ncore_made_open(struct ncore_queue *q); /* puts the first transfer's next run into the halves;
 						false: it has none */
 void ncore_made_close(struct ncore_queue *q); /* the open run is done */
-/* Whether the first transfer is done: its semaphore is incremented at a time. */
-bool ncore_made_finish(struct ncore_lane *lane, struct ncore_queue *q, uint64_t time);
+/* Is the first transfer done? Its semaphore is incremented at a time. */
+bool ncore_made_finish(struct ncore_strand *strand, struct ncore_queue *q, uint64_t time);
 
 #endif

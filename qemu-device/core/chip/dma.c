@@ -3,8 +3,8 @@
  * What a queue does: take descriptors (packet.c) and copy packets. A TX packet runs from a
  * descriptor with "first" to one with "last"; its bytes flow into RX descriptors in order, and its
  * end closes the RX descriptor at hand. Pieces like the one before are copied as a series
- * (series.c). Called by executor.c with the lane's right to execute; every way out is a boundary at
- * which the queue can be saved.
+ * (series.c). Called by executor.c with the strand's right to execute; every way out is a boundary
+ * at which the queue can be saved.
  */
 #include "dma.h"
 
@@ -32,35 +32,35 @@ static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_
 }
 
 /* The time at which the queue's next bytes begin: when its engine has done what came before */
-static uint64_t begin_time(struct ncore_lane *lane, struct ncore_queue *q, bool shared)
+static uint64_t begin_time(struct ncore_strand *strand, struct ncore_queue *q, bool shared)
 {
 	uint64_t time = ncore_queue_time(q);
-	uint64_t engine = shared ? lane->shared.dma[q->engine] : 0;
+	uint64_t engine = shared ? strand->shared.dma[q->engine] : 0;
 
 	return engine > time ? engine : time;
 }
 
 /* Accounts for bytes of a run that an instruction made: each run is a packet. */
-static bool advance_made(struct ncore_lane *lane, struct ncore_queue *q, const struct ncore_copy *c,
-			 uint64_t time)
+static bool advance_made(struct ncore_strand *strand, struct ncore_queue *q,
+			 const struct ncore_copy *c, uint64_t time)
 {
 	struct ncore_ring *m = &q->ring[NCORE_M2S];
 	bool whole = m->done == ncore_desc_len(&m->cur);
 
 	if (whole) {
-		time += lane->chip->gen->target->cost.descriptor;
+		time += strand->chip->gen->target->cost.descriptor;
 		ncore_made_close(q);
 	}
-	ncore_set_time(lane, q, c, time);
+	ncore_set_time(strand, q, c, time);
 	return whole;
 }
 
 /* Accounts for copied bytes and closes descriptors; true: the packet is complete. */
-static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct ncore_copy *c)
+static bool advance(struct ncore_strand *strand, struct ncore_queue *q, const struct ncore_copy *c)
 {
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
-	struct ncore_chip *chip = lane->chip;
-	uint64_t time = ncore_end_time(lane, c);
+	struct ncore_chip *chip = strand->chip;
+	uint64_t time = ncore_end_time(strand, c);
 	bool last = false;
 
 	/* A reader that sees a later descriptor's word (a completion, a semaphore) sees these
@@ -70,13 +70,13 @@ static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct
 	s->done += (uint32_t)c->done;
 	q->step_bytes += c->done;
 	if (q->made->open)
-		return advance_made(lane, q, c, time);
+		return advance_made(strand, q, c, time);
 	if (m->done == ncore_desc_len(&m->cur)) {
 		last = ncore_desc_ctrl(&m->cur) & NEURON_UDMA_DESC_LAST;
 		time += chip->gen->target->cost.descriptor;
 		ncore_ring_close(m, 1);
 	}
-	ncore_set_time(lane, q, c, time);
+	ncore_set_time(strand, q, c, time);
 	if (last && s->done < ncore_desc_len(&s->cur))
 		ncore_guest_error(chip, NCORE_GE_IMPL_DEFINED, s->cur.addr, s->done);
 	if (last || s->done == ncore_desc_len(&s->cur))
@@ -98,10 +98,10 @@ static inline uint8_t *plain_bytes(struct ncore_chip *chip, struct ncore_ring *r
 }
 
 /* Copies within the chip's memories at once; false: they are not, or it has to be asked */
-static bool copy_plain(struct ncore_lane *lane, struct ncore_queue *q, struct ncore_copy *c)
+static bool copy_plain(struct ncore_strand *strand, struct ncore_queue *q, struct ncore_copy *c)
 {
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
-	struct ncore_chip *chip = lane->chip;
+	struct ncore_chip *chip = strand->chip;
 	uint8_t *src, *dst;
 
 	src = plain_bytes(chip, m, c->src, c->len);
@@ -121,50 +121,50 @@ static bool copy_plain(struct ncore_lane *lane, struct ncore_queue *q, struct nc
 /* Copies otherwise, which may let something else come first: a word or an instruction is written */
 static int copy_routed(struct ncore_service *t, struct ncore_copy *c)
 {
-	int ret = ncore_copy(t->lane, c);
+	int ret = ncore_copy(t->strand, c);
 
-	t->until = ncore_lane_until(t->lane, t->q, t->other);
+	t->until = ncore_strand_until(t->strand, t->q, t->other);
 	return ret;
 }
 
 static enum ncore_step copy_some(struct ncore_service *t)
 {
-	struct ncore_lane *lane = t->lane;
+	struct ncore_strand *strand = t->strand;
 	struct ncore_queue *q = t->q;
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
 	uint32_t ml = ncore_desc_len(&m->cur) - m->done, sl = ncore_desc_len(&s->cur) - s->done;
-	bool shared = ncore_queue_shares(lane, q);
+	bool shared = ncore_queue_shares(strand, q);
 	struct ncore_copy c = {
 		.src = m->cur.addr + m->done,
 		.dst = s->cur.addr + s->done,
 		.len = ml < sl ? ml : sl,
-		.time = begin_time(lane, q, shared),
+		.time = begin_time(strand, q, shared),
 		.shares = shared,
-		.domain = ncore_guard_queue_domain(lane->chip, q),
+		.domain = ncore_guard_queue_domain(strand->chip, q),
 		.src_hit = &m->work->data_hit,
 		.dst_hit = &s->work->data_hit,
 	};
 
-	if (ncore_computes(lane->chip, &s->cur))
+	if (ncore_computes(strand->chip, &s->cur))
 		return ncore_is_stream(&s->cur) ? ncore_stream(t, &c) : ncore_compute(t, &c);
-	switch (copy_plain(lane, q, &c) ? 0 : copy_routed(t, &c)) {
+	switch (copy_plain(strand, q, &c) ? 0 : copy_routed(t, &c)) {
 	case 0:
 		break;
 	case -EAGAIN:
 		if (q->made->open && c.why == NCORE_STEP_MOVE) {
-			ncore_stop_queue(lane->chip, q, NEURON_NERR_DMA_ABORT, c.dst);
+			ncore_stop_queue(strand->chip, q, NEURON_NERR_DMA_ABORT, c.dst);
 			return NCORE_STEP_STARVED;
 		}
 		*t->move = c.why == NCORE_STEP_MOVE ? c.move : c.stall_engine;
 		return c.why;
 	default:
-		ncore_stop_queue(lane->chip, q, NEURON_NERR_DMA_ABORT, c.bad);
+		ncore_stop_queue(strand->chip, q, NEURON_NERR_DMA_ABORT, c.bad);
 		return NCORE_STEP_STARVED;
 	}
-	ncore_event(lane->chip, NCORE_EV_DESC, q->engine, q->index, c.src, c.dst);
+	ncore_event(strand->chip, NCORE_EV_DESC, q->engine, q->index, c.src, c.dst);
 	t->budget->bytes -= (int64_t)c.done;
 	t->budget->descs--;
-	return advance(lane, q, &c) ? NCORE_STEP_PACKET : NCORE_STEP_LEAVE;
+	return advance(strand, q, &c) ? NCORE_STEP_PACKET : NCORE_STEP_LEAVE;
 }
 
 static void settle_ring(struct ncore_ring *r)
@@ -199,14 +199,14 @@ static enum ncore_step run(struct ncore_service *t)
 	enum ncore_step step;
 
 	for (;;) {
-		if (!ncore_queue_runnable(t->lane->chip, t->q))
+		if (!ncore_queue_runnable(t->strand->chip, t->q))
 			return NCORE_STEP_STARVED;
-		if (budget->bytes <= 0 || budget->descs <= 0 || atomic_load(&t->lane->stops))
+		if (budget->bytes <= 0 || budget->descs <= 0 || atomic_load(&t->strand->stops))
 			return NCORE_STEP_LEAVE;
 		if (ncore_made_due(t->q) &&
-		    ncore_made_finish(t->lane, t->q, ncore_queue_time(t->q)))
+		    ncore_made_finish(t->strand, t->q, ncore_queue_time(t->q)))
 			return NCORE_STEP_PACKET;
-		if (open_both(t->lane->chip, t->q, &step))
+		if (open_both(t->strand->chip, t->q, &step))
 			return step;
 		step = copy_some(t);
 		if (step != NCORE_STEP_LEAVE &&
@@ -219,20 +219,20 @@ static enum ncore_step run(struct ncore_service *t)
 	}
 }
 
-enum ncore_step ncore_queue_step(struct ncore_lane *lane, struct ncore_queue *q,
+enum ncore_step ncore_queue_step(struct ncore_strand *strand, struct ncore_queue *q,
 				 const struct ncore_queue *other, struct ncore_budget *budget,
 				 unsigned int *move)
 {
 	struct ncore_service t = {
-		.lane = lane,
+		.strand = strand,
 		.q = q,
 		.other = other,
-		.until = ncore_lane_until(lane, q, other),
+		.until = ncore_strand_until(strand, q, other),
 		.budget = budget,
 		.move = move,
 	};
 	enum ncore_step step = run(&t);
 
-	settle(lane->chip, q);
+	settle(strand->chip, q);
 	return step;
 }

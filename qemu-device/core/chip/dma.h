@@ -25,7 +25,7 @@ static inline uint32_t ncore_desc_meta(const struct ncore_desc *d)
 	return (uint32_t)(d->head >> 32);
 }
 
-/* Whether an RX descriptor's bytes are computed, and not copied */
+/* Are the bytes of an RX descriptor computed, and not copied? */
 static inline bool ncore_computes(const struct ncore_chip *chip, const struct ncore_desc *rx)
 {
 	return ncore_desc_meta(rx) && chip->gen->target->core > 1;
@@ -38,12 +38,12 @@ static inline uint32_t ncore_desc_len(const struct ncore_desc *d)
 	return len ? len : NEURON_UDMA_DESC_LEN_MAX;
 }
 
-/* One service of a queue by its lane: as long as it is the lane's first, its packets follow each
- * other */
+/* One service of a queue by its strand: as long as it is the strand's first, its packets follow
+ * each other */
 struct ncore_service {
-	struct ncore_lane *lane;
+	struct ncore_strand *strand;
 	struct ncore_queue *q;
-	const struct ncore_queue *other; /* the first in order of the lane's others, or NULL */
+	const struct ncore_queue *other; /* the first in order of the strand's others, or NULL */
 	uint64_t until; /* when other or an engine comes first */
 	struct ncore_budget *budget;
 	unsigned int *move;
@@ -53,15 +53,16 @@ struct ncore_service {
  * Virtual time. A doorbell of the host may come at any virtual time, so what it starts takes no
  * share of what others would have to wait for: their times are the same on every run.
  */
-static inline bool ncore_queue_shares(const struct ncore_lane *lane, const struct ncore_queue *q)
+static inline bool ncore_queue_shares(const struct ncore_strand *strand,
+				      const struct ncore_queue *q)
 {
-	return lane->tpb && !atomic_load_explicit(&q->hosted, memory_order_relaxed);
+	return strand->tpb && !atomic_load_explicit(&q->hosted, memory_order_relaxed);
 }
 
-/* Whether the packet that follows at a time is the first of all that is to be done */
+/* Is the packet that follows at a time the first of all that is to be done? */
 static inline bool ncore_goes_on(const struct ncore_service *t, uint64_t time)
 {
-	return !atomic_load(&t->lane->ready.count) && !atomic_load(&t->lane->inbox.count) &&
+	return !atomic_load(&t->strand->ready.count) && !atomic_load(&t->strand->inbox.count) &&
 	       time < t->until;
 }
 
@@ -119,36 +120,36 @@ static inline void ncore_ring_close(struct ncore_ring *r, uint32_t n)
 }
 
 /* The time at which a copied run is through one shared server, behind the runs before it, or end */
-static inline uint64_t ncore_pass(struct ncore_lane *lane, const struct ncore_copy *c,
+static inline uint64_t ncore_pass(struct ncore_strand *strand, const struct ncore_copy *c,
 				  unsigned int way, uint64_t end)
 {
 	uint64_t through;
 
 	if (way == NCORE_WAY_FREE)
 		return end;
-	through = neuron_shared_time(&lane->shared.way[way], c->time, c->done,
-				     lane->chip->way_kib[way]);
+	through = neuron_shared_time(&strand->shared.way[way], c->time, c->done,
+				     strand->chip->way_kib[way]);
 	return through > end ? through : end;
 }
 
 /* The time at which a copy is over: the slowest server that it went through decides */
-static inline uint64_t ncore_end_time(struct ncore_lane *lane, const struct ncore_copy *c)
+static inline uint64_t ncore_end_time(struct ncore_strand *strand, const struct ncore_copy *c)
 {
-	const struct neuron_costs *cost = &lane->chip->gen->target->cost;
+	const struct neuron_costs *cost = &strand->chip->gen->target->cost;
 	uint64_t end = c->time + neuron_dma_time(cost, 0, c->done);
 
 	if (!c->shares)
 		return end;
-	return ncore_pass(lane, c, c->to, ncore_pass(lane, c, c->from, end)) +
+	return ncore_pass(strand, c, c->to, ncore_pass(strand, c, c->from, end)) +
 	       neuron_links_time(cost, c->beyond, c->done);
 }
 
-static inline void ncore_set_time(struct ncore_lane *lane, struct ncore_queue *q,
+static inline void ncore_set_time(struct ncore_strand *strand, struct ncore_queue *q,
 				  const struct ncore_copy *c, uint64_t time)
 {
 	atomic_store_explicit(&q->time, time, memory_order_relaxed);
 	if (c->shares)
-		lane->shared.dma[q->engine] = time;
+		strand->shared.dma[q->engine] = time;
 }
 
 static inline void ncore_end_packet(struct ncore_queue *q)
@@ -168,7 +169,7 @@ void ncore_refuse_stream(struct ncore_chip *chip, struct ncore_queue *q, uint64_
 int ncore_open_source(struct ncore_chip *chip, struct ncore_queue *q);
 /* Opens the next RX descriptor. -errno: the queue stopped */
 int ncore_open_destination(struct ncore_chip *chip, struct ncore_queue *q);
-/* Whether an injected fault strikes the open TX descriptor, after which the queue no longer runs */
+/* Does an injected fault strike the open TX descriptor? The queue no longer runs then. */
 bool ncore_struck(struct ncore_chip *chip, struct ncore_queue *q);
 /* Accounts for bytes that went through all of the descriptors that are open; last: of a packet */
 void ncore_computed(struct ncore_service *t, const struct ncore_copy *c, uint64_t extra, bool last);
@@ -187,7 +188,7 @@ bool ncore_series(struct ncore_service *t);
 
 /* dma.c: packets up to one that is not before other's, or its start not before the next
  * instruction's */
-enum ncore_step ncore_queue_step(struct ncore_lane *lane, struct ncore_queue *q,
+enum ncore_step ncore_queue_step(struct ncore_strand *strand, struct ncore_queue *q,
 				 const struct ncore_queue *other, struct ncore_budget *budget,
 				 unsigned int *move);
 

@@ -65,13 +65,13 @@ static int take_sources(struct ncore_service *t, struct compute *k, bool *last)
 	uint32_t len = k->elements * neuron_isa_dtypes[k->from].size;
 
 	for (unsigned int i = 0; i < k->sources; i++) {
-		int ret = m->open ? 0 : ncore_open_source(t->lane->chip, t->q);
+		int ret = m->open ? 0 : ncore_open_source(t->strand->chip, t->q);
 
 		if (ret)
 			return ret;
 		*last = ncore_desc_ctrl(&m->cur) & NEURON_UDMA_DESC_LAST;
 		if (m->done || ncore_desc_len(&m->cur) != len || (*last && i + 1 < k->sources)) {
-			ncore_stop_queue(t->lane->chip, t->q, NEURON_NERR_DMA_DESC, m->cur.addr);
+			ncore_stop_queue(t->strand->chip, t->q, NEURON_NERR_DMA_DESC, m->cur.addr);
 			return -EINVAL;
 		}
 		k->source[i] = m->cur.addr;
@@ -86,7 +86,7 @@ static int load(struct ncore_service *t, struct ncore_copy *c, const struct comp
 {
 	uint8_t raw[CHUNK * sizeof(uint32_t)];
 	uint8_t size = neuron_isa_dtypes[k->from].size;
-	int ret = ncore_access(t->lane, c, k->source[i] + (uint64_t)at * size, raw,
+	int ret = ncore_access(t->strand, c, k->source[i] + (uint64_t)at * size, raw,
 			       (uint64_t)n * size, false);
 
 	if (!ret)
@@ -111,7 +111,7 @@ static int chunk(struct ncore_service *t, struct ncore_copy *c, const struct com
 	if (ret)
 		return ret;
 	k->kern->store(k->to, raw, sum, n);
-	return ncore_access(t->lane, c, dst, raw, (uint64_t)n * neuron_isa_dtypes[k->to].size,
+	return ncore_access(t->strand, c, dst, raw, (uint64_t)n * neuron_isa_dtypes[k->to].size,
 			    true);
 }
 
@@ -124,8 +124,8 @@ static int move(struct ncore_service *t, struct ncore_copy *c, const struct comp
 
 	for (uint64_t at = 0, n; at < len && !ret; at += n) {
 		n = len - at < sizeof(raw) ? len - at : sizeof(raw);
-		ret = ncore_access(t->lane, c, k->source[0] + at, raw, n, false);
-		ret = ret ? ret : ncore_access(t->lane, c, c->dst + at, raw, n, true);
+		ret = ncore_access(t->strand, c, k->source[0] + at, raw, n, false);
+		ret = ret ? ret : ncore_access(t->strand, c, c->dst + at, raw, n, true);
 	}
 	return ret;
 }
@@ -146,25 +146,25 @@ static int compute(struct ncore_service *t, struct ncore_copy *c, const struct c
 enum ncore_step ncore_compute(struct ncore_service *t, struct ncore_copy *c)
 {
 	struct ncore_ring *m = &t->q->ring[NCORE_M2S], *s = &t->q->ring[NCORE_S2M];
-	const struct neuron_costs *cost = &t->lane->chip->gen->target->cost;
+	const struct neuron_costs *cost = &t->strand->chip->gen->target->cost;
 	struct compute k;
 	bool last = false;
 	uint64_t extra;
 
-	if (!parse(t->lane->chip->gen->target, &s->cur, &k) || ncore_ring_credit(m) < k.sources) {
-		ncore_stop_queue(t->lane->chip, t->q, NEURON_NERR_DMA_DESC, s->cur.addr);
+	if (!parse(t->strand->chip->gen->target, &s->cur, &k) || ncore_ring_credit(m) < k.sources) {
+		ncore_stop_queue(t->strand->chip, t->q, NEURON_NERR_DMA_DESC, s->cur.addr);
 		return NCORE_STEP_STARVED;
 	}
 	if (take_sources(t, &k, &last))
 		return NCORE_STEP_STARVED;
 	if (compute(t, c, &k)) {
-		ncore_stop_queue(t->lane->chip, t->q, NEURON_NERR_DMA_ABORT, c->bad);
+		ncore_stop_queue(t->strand->chip, t->q, NEURON_NERR_DMA_ABORT, c->bad);
 		return NCORE_STEP_STARVED;
 	}
-	t->until = ncore_lane_until(t->lane, t->q, t->other);
+	t->until = ncore_strand_until(t->strand, t->q, t->other);
 	c->done = (uint64_t)k.sources * k.elements * neuron_isa_dtypes[k.from].size;
 	extra = neuron_dma_time(cost, k.sources, 0) + neuron_dma_sum_time(cost, k.sources, c->done);
-	ncore_event(t->lane->chip, NCORE_EV_DESC, t->q->engine, t->q->index, c->src, c->dst);
+	ncore_event(t->strand->chip, NCORE_EV_DESC, t->q->engine, t->q->index, c->src, c->dst);
 	t->budget->bytes -= (int64_t)c->done;
 	t->budget->descs -= k.sources;
 	ncore_computed(t, c, extra, last);

@@ -22,14 +22,14 @@ struct places {
 
 static enum ncore_step stop(struct ncore_service *t, uint16_t code, uint64_t addr)
 {
-	ncore_stop_queue(t->lane->chip, t->q, code, addr);
+	ncore_stop_queue(t->strand->chip, t->q, code, addr);
 	return NCORE_STEP_STARVED;
 }
 
 static enum ncore_step refuse(struct ncore_service *t, uint64_t addr,
 			      enum neuron_stream_error reason)
 {
-	ncore_refuse_stream(t->lane->chip, t->q, addr, reason);
+	ncore_refuse_stream(t->strand->chip, t->q, addr, reason);
 	return NCORE_STEP_STARVED;
 }
 
@@ -46,7 +46,7 @@ static unsigned int width_of(const struct neuron_target *target, uint32_t word)
 
 static void count(struct ncore_service *t, uint32_t first, uint64_t from, uint64_t to)
 {
-	struct ncore_chip *chip = t->lane->chip;
+	struct ncore_chip *chip = t->strand->chip;
 	_Atomic uint64_t *counts =
 		chip->core[neuron_gen_queue_core(chip->gen, t->q->engine, t->q->index)].streams +
 		(first - NEURON_PERF_DECOMPRESSED_FROM) / 8;
@@ -59,11 +59,11 @@ static void count(struct ncore_service *t, uint32_t first, uint64_t from, uint64
 static enum ncore_step finish(struct ncore_service *t, struct ncore_copy *c, unsigned int sources,
 			      uint64_t extra)
 {
-	t->until = ncore_lane_until(t->lane, t->q, t->other);
-	ncore_event(t->lane->chip, NCORE_EV_DESC, t->q->engine, t->q->index, c->src, c->dst);
+	t->until = ncore_strand_until(t->strand, t->q, t->other);
+	ncore_event(t->strand->chip, NCORE_EV_DESC, t->q->engine, t->q->index, c->src, c->dst);
 	t->budget->bytes -= NEURON_STREAM_RAW_MAX;
 	t->budget->descs -= sources;
-	extra += neuron_dma_time(&t->lane->chip->gen->target->cost, sources, 0);
+	extra += neuron_dma_time(&t->strand->chip->gen->target->cost, sources, 0);
 	ncore_computed(t, c, extra, true);
 	return NCORE_STEP_PACKET;
 }
@@ -80,7 +80,7 @@ static uint32_t gather(struct ncore_service *t, struct ncore_copy *c, unsigned i
 			stop(t, NEURON_NERR_DMA_DESC, m->cur.addr);
 			return 0;
 		}
-		if (!m->open && ncore_open_source(t->lane->chip, t->q))
+		if (!m->open && ncore_open_source(t->strand->chip, t->q))
 			return 0;
 		len = ncore_desc_len(&m->cur);
 		last = ncore_desc_ctrl(&m->cur) & NEURON_UDMA_DESC_LAST;
@@ -88,7 +88,7 @@ static uint32_t gather(struct ncore_service *t, struct ncore_copy *c, unsigned i
 			stop(t, NEURON_NERR_DMA_DESC, m->cur.addr);
 			return 0;
 		}
-		if (ncore_access(t->lane, c, m->cur.addr, t->lane->streams->raw + raw, len,
+		if (ncore_access(t->strand, c, m->cur.addr, t->strand->streams->raw + raw, len,
 				 false)) {
 			stop(t, NEURON_NERR_DMA_ABORT, c->bad);
 			return 0;
@@ -102,7 +102,7 @@ static uint32_t gather(struct ncore_service *t, struct ncore_copy *c, unsigned i
 static enum ncore_step compress(struct ncore_service *t, struct ncore_copy *c, unsigned int width)
 {
 	struct ncore_ring *m = &t->q->ring[NCORE_M2S], *s = &t->q->ring[NCORE_S2M];
-	struct ncore_streams *w = t->lane->streams;
+	struct ncore_streams *w = t->strand->streams;
 	unsigned int sources;
 	uint32_t raw, size;
 
@@ -116,7 +116,7 @@ static enum ncore_step compress(struct ncore_service *t, struct ncore_copy *c, u
 	size = neuron_compress(w->raw, raw, width, true, w->stream, &w->work);
 	if (size > ncore_desc_len(&s->cur))
 		return refuse(t, c->dst, NEURON_STREAM_BAD_ROOM);
-	if (ncore_access(t->lane, c, c->dst, w->stream, size, true))
+	if (ncore_access(t->strand, c, c->dst, w->stream, size, true))
 		return stop(t, NEURON_NERR_DMA_ABORT, c->bad);
 	count(t, NEURON_PERF_COMPRESSED_FROM, raw, size);
 	c->done = raw;
@@ -131,18 +131,19 @@ static int take_places(struct ncore_service *t, uint32_t raw, struct places *p)
 {
 	struct ncore_ring *s = &t->q->ring[NCORE_S2M];
 	const uint32_t word = ncore_desc_meta(&s->cur);
-	uint32_t room = 0;
+	uint32_t space = 0;
 
 	for (p->n = 0;; p->n++) {
-		if (!s->open && ncore_ring_credit(s) && ncore_open_destination(t->lane->chip, t->q))
+		if (!s->open && ncore_ring_credit(s) &&
+		    ncore_open_destination(t->strand->chip, t->q))
 			return -EIO;
 		if (!s->open || ncore_desc_meta(&s->cur) != word ||
-		    ncore_desc_len(&s->cur) > raw - room)
+		    ncore_desc_len(&s->cur) > raw - space)
 			break;
 		p->addr[p->n] = s->cur.addr;
 		p->len[p->n] = ncore_desc_len(&s->cur);
-		room += p->len[p->n];
-		if (room == raw) {
+		space += p->len[p->n];
+		if (space == raw) {
 			p->n++;
 			return 0;
 		}
@@ -159,7 +160,7 @@ static int put(struct ncore_service *t, struct ncore_copy *c, const struct place
 	int ret = 0;
 
 	for (unsigned int i = 0; i < p->n && !ret; at += p->len[i++])
-		ret = ncore_access(t->lane, c, p->addr[i], (void *)(uintptr_t)(bytes + at),
+		ret = ncore_access(t->strand, c, p->addr[i], (void *)(uintptr_t)(bytes + at),
 				   p->len[i], true);
 	return ret;
 }
@@ -168,7 +169,7 @@ static enum ncore_step decompress(struct ncore_service *t, struct ncore_copy *c,
 {
 	const uint32_t whole = NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST;
 	struct ncore_ring *m = &t->q->ring[NCORE_M2S];
-	struct ncore_streams *w = t->lane->streams;
+	struct ncore_streams *w = t->strand->streams;
 	uint32_t have = ncore_desc_len(&m->cur), raw = 0, size = 0;
 	enum neuron_stream_error e;
 	struct places p;
@@ -176,7 +177,7 @@ static enum ncore_step decompress(struct ncore_service *t, struct ncore_copy *c,
 
 	if ((ncore_desc_ctrl(&m->cur) & whole) != whole || m->done)
 		return stop(t, NEURON_NERR_DMA_DESC, m->cur.addr);
-	if (ncore_access(t->lane, c, c->src, w->stream, have, false))
+	if (ncore_access(t->strand, c, c->src, w->stream, have, false))
 		return stop(t, NEURON_NERR_DMA_ABORT, c->bad);
 	e = neuron_stream_head(w->stream, have, width, &raw, &size);
 	e = e ? e : neuron_decompress(w->stream, size, width, w->raw, &w->work);
@@ -191,16 +192,16 @@ static enum ncore_step decompress(struct ncore_service *t, struct ncore_copy *c,
 	count(t, NEURON_PERF_DECOMPRESSED_FROM, size, raw);
 	c->done = size;
 	return finish(t, c, 1,
-		      neuron_dma_unpack_time(&t->lane->chip->gen->target->cost, size, raw));
+		      neuron_dma_unpack_time(&t->strand->chip->gen->target->cost, size, raw));
 }
 
 /* A transpose: the first dimension, those between as one, the last; bytes of an element */
-struct turned {
+struct transposed {
 	uint32_t first, middle, last, width;
 };
 
 /* false: a word that asks for something else */
-static bool parse(const struct neuron_target *target, uint32_t word, struct turned *k)
+static bool parse(const struct neuron_target *target, uint32_t word, struct transposed *k)
 {
 	const uint8_t dtype = word & NEURON_DMA_COMPUTE_FROM;
 
@@ -213,7 +214,7 @@ static bool parse(const struct neuron_target *target, uint32_t word, struct turn
 	return k->width == 2 || k->width == 4;
 }
 
-static void turn(const struct turned *k, const uint8_t *in, uint8_t *out)
+static void transpose_elements(const struct transposed *k, const uint8_t *in, uint8_t *out)
 {
 	for (uint32_t l = 0; l < k->last; l++)
 		for (uint32_t m = 0; m < k->middle; m++)
@@ -225,11 +226,11 @@ static void turn(const struct turned *k, const uint8_t *in, uint8_t *out)
 static enum ncore_step transpose(struct ncore_service *t, struct ncore_copy *c)
 {
 	struct ncore_ring *m = &t->q->ring[NCORE_M2S], *s = &t->q->ring[NCORE_S2M];
-	const struct neuron_target *target = t->lane->chip->gen->target;
-	struct ncore_streams *w = t->lane->streams;
+	const struct neuron_target *target = t->strand->chip->gen->target;
+	struct ncore_streams *w = t->strand->streams;
 	unsigned int sources;
 	struct places p;
-	struct turned k;
+	struct transposed k;
 	uint32_t raw;
 	int ret;
 
@@ -242,7 +243,7 @@ static enum ncore_step transpose(struct ncore_service *t, struct ncore_copy *c)
 	k.last = raw / (k.first * k.middle * k.width);
 	if (raw != k.first * k.middle * k.last * k.width)
 		return stop(t, NEURON_NERR_DMA_DESC, s->cur.addr);
-	turn(&k, w->raw, w->stream);
+	transpose_elements(&k, w->raw, w->stream);
 	ret = take_places(t, raw, &p);
 	if (ret)
 		return ret == -EIO ? NCORE_STEP_STARVED : stop(t, NEURON_NERR_DMA_DESC, c->dst);
@@ -260,7 +261,7 @@ enum ncore_step ncore_stream(struct ncore_service *t, struct ncore_copy *c)
 
 	if (op == NEURON_DMA_TRANSPOSE)
 		return transpose(t, c);
-	width = width_of(t->lane->chip->gen->target, ncore_desc_meta(rx));
+	width = width_of(t->strand->chip->gen->target, ncore_desc_meta(rx));
 	if (!width)
 		return stop(t, NEURON_NERR_DMA_DESC, rx->addr);
 	return op == NEURON_DMA_COMPRESS ? compress(t, c, width) : decompress(t, c, width);

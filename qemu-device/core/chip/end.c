@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The chip as the end of a link: what a neighbour may ask of it, and its own ports. The fabric
- * calls the operations with its lock held, from lanes of other chips.
+ * calls the operations with its lock held, from strands of other chips.
  */
 #include "event.h"
 #include "guard.h"

@@ -30,14 +30,14 @@ struct ncore_fabric {
 	unsigned int slots;
 	unsigned int ports; /* of each slot */
 	struct way *way; /* to a slot from each slot, for one after another */
-	uint16_t *turn; /* a writer's: slots that the search comes to, in this order */
+	uint16_t *queue; /* a writer's: slots that the search comes to, in this order */
 	struct ncore_end *end[];
 };
 
 static void table_free(struct ncore_fabric *f)
 {
 	free(f->way);
-	free(f->turn);
+	free(f->queue);
 	free(f);
 }
 
@@ -52,8 +52,8 @@ int ncore_fabric_new(enum neuron_topology topology, unsigned int slots, struct n
 	if (!f)
 		return -ENOMEM;
 	f->way = malloc(sizeof(*f->way) * slots * slots);
-	f->turn = malloc(sizeof(*f->turn) * slots);
-	if (!f->way || !f->turn) {
+	f->queue = malloc(sizeof(*f->queue) * slots);
+	if (!f->way || !f->queue) {
 		table_free(f);
 		return -ENOMEM;
 	}
@@ -134,15 +134,15 @@ static void find_ways_to(struct ncore_fabric *f, unsigned int to)
 
 	memset(way_to(f, to, 0), 0xff, sizeof(*way) * f->slots);
 	way_to(f, to, to)->links = 0;
-	for (f->turn[n++] = (uint16_t)to; first < n; first++) {
-		const unsigned int links = way_to(f, to, f->turn[first])->links + 1;
+	for (f->queue[n++] = (uint16_t)to; first < n; first++) {
+		const unsigned int links = way_to(f, to, f->queue[first])->links + 1;
 
 		for (port = 0; port < f->ports; port++) {
-			if (!comes_from(f, f->turn[first], port, &from, &from_port))
+			if (!comes_from(f, f->queue[first], port, &from, &from_port))
 				continue;
 			way = way_to(f, to, from);
 			if (way->links == FAR)
-				f->turn[n++] = (uint16_t)from;
+				f->queue[n++] = (uint16_t)from;
 			if (way->links == FAR || (way->links == links && way->port > from_port))
 				*way = (struct way){ (uint16_t)links, (uint16_t)from_port };
 		}

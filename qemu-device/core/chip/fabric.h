@@ -46,7 +46,7 @@ struct ncore_ep {
 
 /* Called with the fabric's lock held, for reading but where it says otherwise; none waits */
 struct ncore_end_ops {
-	/* Whether neighbours may come in, and whether this end of the port's link works */
+	/* May neighbours come in, and does this end of the port's link work? */
 	bool (*up)(struct ncore_end *end);
 	bool (*port_up)(struct ncore_end *end, unsigned int port);
 	/* held for writing: which ports lead somewhere now, a bit each */

@@ -250,7 +250,7 @@ void ncore_fwio_doorbell(struct ncore_chip *chip)
 	}
 	/* Semaphores show what was written before. This may drop the lock, so it comes first. */
 	for (i = 0; i < chip->gen->cores; i++)
-		ncore_lane_sync(&chip->lane[i]);
+		ncore_strand_sync(&chip->strand[i]);
 
 	req = misc_addr(chip, NEURON_MISC_FWIO_REQ_HI, NEURON_MISC_FWIO_REQ_LO);
 	resp = misc_addr(chip, NEURON_MISC_FWIO_RESP_HI, NEURON_MISC_FWIO_RESP_LO);

@@ -4,8 +4,8 @@
  * host memory says for each page of host memory which domain it belongs to; registers say it of
  * queues and cores. Off, or for NEURON_GUARD_HOST, there are no limits.
  *
- * The executor of a lane asks before each run it copies and keeps the last run of pages it was
- * granted. A write to a register of the guard stops all lanes and makes what was kept invalid, so
+ * The executor of a strand asks before each run it copies and keeps the last run of pages it was
+ * granted. A write to a register of the guard stops all strands and makes what was kept invalid, so
  * that nothing granted before it is used after it.
  */
 #include "guard.h"

@@ -18,12 +18,14 @@ bool ncore_guard_whole(struct ncore_chip *chip, uint8_t domain, struct ncore_gua
 bool ncore_guard_core(struct ncore_chip *chip, uint8_t domain, unsigned int core);
 /* may a domain reach a memory of the chip: a core's, or DRAM with NCORE_EP_NO_CORE */
 bool ncore_guard_memory(struct ncore_chip *chip, uint8_t domain, unsigned int core);
-/* may a domain write a word: semaphores and events of the domain's cores, doorbells of its queues */
+/*
+ * may a domain write a word: semaphores and events of the domain's cores, doorbells of its queues
+ */
 bool ncore_guard_word(struct ncore_chip *chip, uint8_t domain, uint64_t local);
 
 /* guard_regs.c. false: the register is not the guard's */
 bool ncore_guard_read(struct ncore_chip *chip, uint32_t rel, uint32_t *value);
 bool ncore_guard_write(struct ncore_chip *chip, uint32_t rel, uint32_t value); /* chip->lock */
-void ncore_guard_reset(struct ncore_chip *chip); /* lanes are stopped */
+void ncore_guard_reset(struct ncore_chip *chip); /* strands are stopped */
 
 #endif

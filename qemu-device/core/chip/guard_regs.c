@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guard's registers (docs/hardware.md, The guard). A write stops all lanes and makes void what
- * they were granted.
+ * The guard's registers (docs/hardware.md, The guard). A write stops all strands and makes void
+ * what they were granted.
  */
 #include "guard.h"
 
 #include "chip.h"
 
-/* The lanes are stopped, so that no grant is remembered and no entry is being written. */
+/* The strands are stopped, so that no grant is remembered and no entry is being written. */
 static void forget(struct ncore_chip *chip)
 {
 	atomic_fetch_add(&chip->guard.generation, 1);
@@ -90,11 +90,11 @@ bool ncore_guard_write(struct ncore_chip *chip, uint32_t rel, uint32_t value)
 	unsigned int i;
 	bool known;
 
-	ncore_lanes_stop(chip);
+	ncore_strands_stop(chip);
 	known = set(chip, rel, value);
 	forget(chip);
 	for (i = 0; i < chip->gen->cores; i++)
 		tpb_windows_again(chip->core[i].tpb);
-	ncore_lanes_start(chip);
+	ncore_strands_start(chip);
 	return known;
 }

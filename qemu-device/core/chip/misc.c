@@ -145,7 +145,7 @@ bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel)
 	}
 }
 
-int ncore_misc_post(struct ncore_chip *chip, struct ncore_lane *lane, unsigned int index,
+int ncore_misc_post(struct ncore_chip *chip, struct ncore_strand *strand, unsigned int index,
 		    const struct ncore_post *post)
 {
 	const uint32_t rel = (uint32_t)post->addr;

@@ -10,9 +10,9 @@
 #include "chip.h"
 
 uint32_t ncore_misc_read(struct ncore_chip *chip, unsigned int index, uint32_t rel);
-int ncore_misc_post(struct ncore_chip *chip, struct ncore_lane *lane, unsigned int index,
+int ncore_misc_post(struct ncore_chip *chip, struct ncore_strand *strand, unsigned int index,
 		    const struct ncore_post *post);
-/* Whether a word only holds what was written */
+/* Does the word only hold what was written? */
 bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel);
 void ncore_misc_reset(struct ncore_chip *chip, bool power);
 bool ncore_misc_resetting(struct ncore_chip *chip); /* a device reset hangs */

@@ -34,9 +34,9 @@ static uint64_t core_read(struct ncore_chip *chip, uint64_t local, unsigned int 
 	}
 	if (ep.kind != NCORE_EP_WORD)
 		return 0;
-	if (atomic_load(&chip->lane[ep.core].inbox.count)) {
+	if (atomic_load(&chip->strand[ep.core].inbox.count)) {
 		pthread_mutex_lock(&chip->lock);
-		ncore_lane_sync(&chip->lane[ep.core]);
+		ncore_strand_sync(&chip->strand[ep.core]);
 		pthread_mutex_unlock(&chip->lock);
 	}
 	word = host_read_word(chip, local & ~3ull);
@@ -48,19 +48,19 @@ static uint64_t core_read(struct ncore_chip *chip, uint64_t local, unsigned int 
 static void core_write_word(struct ncore_chip *chip, uint64_t local, uint32_t value)
 {
 	int core = ncore_core_word(chip, local);
-	struct ncore_lane *lane;
+	struct ncore_strand *strand;
 
 	if (core < 0) {
 		if (ncore_topsp_word_write(chip, local, value, 0, NCORE_BY_HOST))
 			ncore_guest_error(chip, NCORE_GE_UNDEFINED, local, value);
 		return;
 	}
-	lane = &chip->lane[core];
+	strand = &chip->strand[core];
 	pthread_mutex_lock(&chip->lock);
-	ncore_lane_stop(lane);
-	ncore_lane_drain(lane);
-	ncore_core_word_write(lane, local, value, 0, NCORE_BY_HOST);
-	ncore_lane_start(lane);
+	ncore_strand_stop(strand);
+	ncore_strand_drain(strand);
+	ncore_core_word_write(strand, local, value, 0, NCORE_BY_HOST);
+	ncore_strand_start(strand);
 	pthread_mutex_unlock(&chip->lock);
 }
 

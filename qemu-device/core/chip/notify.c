@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Notification queues: base, size and head registers, entries (ext.h) in host or device
- * memory. nq_lock orders entries of a chip; writers are executing lanes and register writes.
+ * memory. nq_lock orders entries of a chip; writers are executing strands and register writes.
  */
 #include "event.h"
 #include "guard.h"

@@ -176,7 +176,7 @@ void ncore_computed(struct ncore_service *t, const struct ncore_copy *c, uint64_
 
 	atomic_thread_fence(memory_order_release); /* as in advance() */
 	q->step_bytes += c->done;
-	ncore_set_time(t->lane, q, c, ncore_end_time(t->lane, c) + extra);
+	ncore_set_time(t->strand, q, c, ncore_end_time(t->strand, c) + extra);
 	ncore_ring_close(&q->ring[NCORE_S2M], 1);
 	if (last)
 		ncore_end_packet(q);

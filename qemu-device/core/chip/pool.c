@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Worker threads. A lane with work is queued once; a worker takes the oldest, lets it execute one
- * batch, and queues it again at the end when it has more. A thread that will wait for a lane lends
- * itself to it: no worker is woken for what it starts there, and it takes the lane as one would.
- * pool->lock protects the list and the lanes' queued, in_worker and again flags; it is a leaf.
+ * Worker threads. A strand with work is queued once; a worker takes the oldest, lets it execute one
+ * batch, and queues it again at the end when it has more. A thread that will wait for a strand
+ * lends itself to it: no worker is woken for what it starts there, and it takes the strand as one
+ * would. pool->lock protects the list and the strands' queued, in_worker and again flags; it is a
+ * leaf.
  */
 #include "pool.h"
 
@@ -17,43 +18,45 @@
 struct ncore_pool {
 	struct ncore_pool_config cfg;
 	pthread_mutex_t lock;
-	pthread_cond_t work; /* a lane was queued, or stop */
-	pthread_cond_t left; /* a worker left a lane */
-	struct ncore_lane *first, *last;
+	pthread_cond_t work; /* a strand was queued, or stop */
+	pthread_cond_t left; /* a worker left a strand */
+	struct ncore_strand *first, *last;
 	bool stop;
 	unsigned int started;
 	pthread_t thread[];
 };
 
-/* The lane to which this thread lends itself: what the thread starts there, it executes itself. */
-static _Thread_local const struct ncore_lane *lent;
+/*
+ * The strand to which this thread lends itself: what the thread starts there, it executes itself.
+ */
+static _Thread_local const struct ncore_strand *lent;
 
-static void append(struct ncore_pool *pool, struct ncore_lane *lane)
+static void append(struct ncore_pool *pool, struct ncore_strand *strand)
 {
-	lane->queued = true;
-	lane->pool_next = NULL;
+	strand->queued = true;
+	strand->pool_next = NULL;
 	if (pool->last)
-		pool->last->pool_next = lane;
+		pool->last->pool_next = strand;
 	else
-		pool->first = lane;
-	pool->last = lane;
+		pool->first = strand;
+	pool->last = strand;
 }
 
-static struct ncore_lane *take(struct ncore_pool *pool)
+static struct ncore_strand *take(struct ncore_pool *pool)
 {
-	struct ncore_lane *lane = pool->first;
+	struct ncore_strand *strand = pool->first;
 
-	pool->first = lane->pool_next;
+	pool->first = strand->pool_next;
 	if (!pool->first)
 		pool->last = NULL;
-	lane->queued = false;
-	return lane;
+	strand->queued = false;
+	return strand;
 }
 
 static void *worker(void *arg)
 {
 	struct ncore_pool *pool = arg;
-	struct ncore_lane *lane;
+	struct ncore_strand *strand;
 	bool more;
 
 	if (pool->cfg.thread_enter)
@@ -64,21 +67,21 @@ static void *worker(void *arg)
 			pthread_cond_wait(&pool->work, &pool->lock);
 		if (pool->stop)
 			break;
-		lane = take(pool);
-		lane->in_worker = true;
-		lane->again = false;
+		strand = take(pool);
+		strand->in_worker = true;
+		strand->again = false;
 		pthread_mutex_unlock(&pool->lock);
 
-		more = lane->work(lane);
+		more = strand->work(strand);
 
 		pthread_mutex_lock(&pool->lock);
-		lane->in_worker = false;
-		if (more || lane->again) {
-			/* This worker takes the first lane itself; a second lane is for another
+		strand->in_worker = false;
+		if (more || strand->again) {
+			/* This worker takes the first strand itself; a second strand is for another
 			 * worker. */
 			if (pool->first)
 				pthread_cond_signal(&pool->work);
-			append(pool, lane);
+			append(pool, strand);
 		}
 		pthread_cond_broadcast(&pool->left);
 	}
@@ -88,90 +91,90 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-void ncore_pool_submit(struct ncore_pool *pool, struct ncore_lane *lane)
+void ncore_pool_submit(struct ncore_pool *pool, struct ncore_strand *strand)
 {
 	pthread_mutex_lock(&pool->lock);
-	if (lane->in_worker) {
-		lane->again = true;
-	} else if (!lane->queued) {
-		append(pool, lane);
-		if (lane != lent)
+	if (strand->in_worker) {
+		strand->again = true;
+	} else if (!strand->queued) {
+		append(pool, strand);
+		if (strand != lent)
 			pthread_cond_signal(&pool->work);
 	}
 	pthread_mutex_unlock(&pool->lock);
 }
 
-static void unlink_lane(struct ncore_pool *pool, struct ncore_lane *lane)
+static void unlink_strand(struct ncore_pool *pool, struct ncore_strand *strand)
 {
-	struct ncore_lane **p, *prev = NULL;
+	struct ncore_strand **p, *prev = NULL;
 
-	for (p = &pool->first; *p && *p != lane; p = &(*p)->pool_next)
+	for (p = &pool->first; *p && *p != strand; p = &(*p)->pool_next)
 		prev = *p;
 	if (!*p)
 		return;
-	*p = lane->pool_next;
-	if (pool->last == lane)
+	*p = strand->pool_next;
+	if (pool->last == strand)
 		pool->last = prev;
-	lane->queued = false;
+	strand->queued = false;
 }
 
-void ncore_pool_lend(struct ncore_lane *lane)
+void ncore_pool_lend(struct ncore_strand *strand)
 {
-	lent = lane;
+	lent = strand;
 }
 
-/* lane->queued, and this thread has taken it; pool->lock is held, and dropped meanwhile */
-static void work_here(struct ncore_pool *pool, struct ncore_lane *lane)
+/* strand->queued, and this thread has taken it; pool->lock is held, and dropped meanwhile */
+static void work_here(struct ncore_pool *pool, struct ncore_strand *strand)
 {
 	bool more;
 
-	unlink_lane(pool, lane);
-	lane->in_worker = true;
-	lane->again = false;
+	unlink_strand(pool, strand);
+	strand->in_worker = true;
+	strand->again = false;
 	pthread_mutex_unlock(&pool->lock);
-	more = lane->work(lane);
+	more = strand->work(strand);
 	pthread_mutex_lock(&pool->lock);
-	lane->in_worker = false;
-	if (more || lane->again)
-		append(pool, lane);
+	strand->in_worker = false;
+	if (more || strand->again)
+		append(pool, strand);
 	pthread_cond_broadcast(&pool->left);
 }
 
-bool ncore_pool_lent(const struct ncore_lane *lane)
+bool ncore_pool_lent(const struct ncore_strand *strand)
 {
-	return lane == lent;
+	return strand == lent;
 }
 
-bool ncore_pool_work(struct ncore_pool *pool, struct ncore_lane *lane)
+bool ncore_pool_work(struct ncore_pool *pool, struct ncore_strand *strand)
 {
 	bool mine;
 
 	pthread_mutex_lock(&pool->lock);
-	mine = lane->queued;
+	mine = strand->queued;
 	if (mine)
-		work_here(pool, lane);
+		work_here(pool, strand);
 	else
 		lent = NULL;
 	pthread_mutex_unlock(&pool->lock);
 	return mine;
 }
 
-void ncore_pool_leave(struct ncore_pool *pool, struct ncore_lane *lane)
+void ncore_pool_leave(struct ncore_pool *pool, struct ncore_strand *strand)
 {
 	lent = NULL;
 	pthread_mutex_lock(&pool->lock);
-	if (lane->queued)
+	if (strand->queued)
 		pthread_cond_signal(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
 }
 
-void ncore_pool_cancel(struct ncore_pool *pool, struct ncore_lane *lane)
+void ncore_pool_cancel(struct ncore_pool *pool, struct ncore_strand *strand)
 {
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
-		if (lane->queued)
-			unlink_lane(pool, lane);
-		if (!lane->in_worker)
+		if (strand->queued)
+			unlink_strand(pool, strand);
+		if (!strand->in_worker)
 			break;
 		pthread_cond_wait(&pool->left, &pool->lock);
 	}

@@ -73,28 +73,28 @@ bool ncore_queue_runnable(struct ncore_chip *chip, struct ncore_queue *q)
 	       (ncore_queue_reg(s, NEURON_UDMA_Q_CFG) & enable) == enable;
 }
 
-/* chip->lock: put an idle queue that can go on to work in a lane */
-struct ncore_lane *ncore_queue_start(struct ncore_chip *chip, struct ncore_queue *q,
-				     unsigned int lane)
+/* chip->lock: put an idle queue that can go on to work in a strand */
+struct ncore_strand *ncore_queue_start(struct ncore_chip *chip, struct ncore_queue *q,
+				       unsigned int strand)
 {
 	if (q->state != NCORE_Q_IDLE || !ncore_queue_runnable(chip, q))
 		return NULL;
-	q->lane = (uint8_t)lane;
+	q->strand = (uint8_t)strand;
 	q->state = NCORE_Q_READY;
-	ncore_list_add(&chip->lane[lane].ready, q, false);
-	return &chip->lane[lane];
+	ncore_list_add(&chip->strand[strand].ready, q, false);
+	return &chip->strand[strand];
 }
 
 static void queue_unlist(struct ncore_chip *chip, struct ncore_queue *q)
 {
-	struct ncore_lane *lane = &chip->lane[q->lane];
+	struct ncore_strand *strand = &chip->strand[q->strand];
 
 	if (q->state == NCORE_Q_READY)
-		ncore_list_del(&lane->ready, q);
+		ncore_list_del(&strand->ready, q);
 	else if (q->state == NCORE_Q_STALLED)
-		ncore_list_del(&lane->stalled, q);
-	if (lane->left == q)
-		lane->left = NULL;
+		ncore_list_del(&strand->stalled, q);
+	if (strand->left == q)
+		strand->left = NULL;
 	q->state = NCORE_Q_IDLE;
 }
 
@@ -109,7 +109,7 @@ static void ring_reset(struct ncore_ring *r)
 	r->cached = 0;
 }
 
-/* The queue's lane is stopped, or the queue is idle */
+/* The queue's strand is stopped, or the queue is idle */
 void ncore_queue_reset(struct ncore_chip *chip, struct ncore_queue *q, unsigned int half)
 {
 	unsigned int other = !half;

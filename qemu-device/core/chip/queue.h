@@ -40,7 +40,7 @@ struct ncore_ring_work {
 	uint8_t cache[NCORE_DESC_CACHE * NEURON_UDMA_DESC_SIZE]; /* descriptors */
 };
 
-/* One half of a queue. credit is added to by doorbells; the rest belongs to the queue's lane. */
+/* One half of a queue. credit is added to by doorbells; the rest belongs to the queue's strand. */
 struct ncore_ring {
 	ncore_reg *reg; /* ncore_ring_reg() */
 	_Atomic uint32_t credit; /* descriptors rung and not completed, with those in taken */
@@ -66,8 +66,8 @@ static inline uint32_t ncore_ring_credit(const struct ncore_ring *r)
 
 enum ncore_queue_state {
 	NCORE_Q_IDLE, /* on no list: nothing to do, stopped, or disabled */
-	NCORE_Q_READY, /* on its lane's ready list, or among what its executor took */
-	NCORE_Q_STALLED, /* on its lane's stalled list: an instruction FIFO is full */
+	NCORE_Q_READY, /* on its strand's ready list, or among what its executor took */
+	NCORE_Q_STALLED, /* on its strand's stalled list: an instruction FIFO is full */
 };
 
 /* Conditions that keep a queue from running until a queue reset */
@@ -79,13 +79,13 @@ enum ncore_queue_stop {
 
 struct ncore_queue {
 	uint8_t engine, index;
-	uint8_t lane; /* where it is ready or stalled; changes under chip->lock */
+	uint8_t strand; /* where it is ready or stalled; changes under chip->lock */
 	uint8_t home; /* where a doorbell from the host puts it */
 	uint8_t state; /* enum ncore_queue_state, under chip->lock */
 	uint8_t stall_engine; /* the FIFO it waits for */
 	_Atomic uint8_t stopped; /* enum ncore_queue_stop */
 	_Atomic uint8_t domain; /* guard.c */
-	_Atomic bool hosted; /* rung by the host: it takes no part of what lanes account for */
+	_Atomic bool hosted; /* rung by the host: it takes no part of what strands account for */
 	bool in_packet;
 	uint16_t packet_descs[NCORE_HALVES];
 	uint64_t step_bytes; /* copied in this step */
@@ -110,12 +110,12 @@ static inline uint32_t ncore_queue_reg(struct ncore_ring *r, uint32_t reg)
 	return ncore_load(ncore_ring_reg(r, reg));
 }
 
-/* Whether the queue has something that it may do now */
+/* Has the queue something that it may do now? */
 bool ncore_queue_runnable(struct ncore_chip *chip, struct ncore_queue *q);
-/* chip->lock: an idle queue that can go on goes to work in a lane, which is returned; or NULL */
-struct ncore_lane *ncore_queue_start(struct ncore_chip *chip, struct ncore_queue *q,
-				     unsigned int lane);
-/* Both forget what was rung and keep the rings in step; the queue's lane is stopped. */
+/* chip->lock: an idle queue that can go on goes to work in a strand, which is returned; or NULL */
+struct ncore_strand *ncore_queue_start(struct ncore_chip *chip, struct ncore_queue *q,
+				       unsigned int strand);
+/* Abort and rest forget what was rung and keep the rings in step; the queue's strand is stopped. */
 void ncore_queue_abort(struct ncore_chip *chip, struct ncore_queue *q);
 void ncore_queue_rest(struct ncore_chip *chip, struct ncore_queue *q); /* and it may run again */
 /* A queue reset forgets a half's position as well. */

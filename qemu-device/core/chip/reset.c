@@ -16,18 +16,18 @@ static void reset_core(struct ncore_chip *chip, unsigned int core)
 	struct ncore_core *c = &chip->core[core];
 
 	tpb_reset(c->tpb);
-	ncore_lane_reset(&chip->lane[core]);
+	ncore_strand_reset(&chip->strand[core]);
 	ncore_mem_reset(chip, &c->sbuf);
 	ncore_mem_reset(chip, &c->psum);
 }
 
 /*
- * Work that a core's program queued: on its lane, feeding it, or rung on its own engines, whose
+ * Work that a core's program queued: on its strand, feeding it, or rung on its own engines, whose
  * descriptors may be about to feed it. Not the driver's copies, which may be anybody's.
  */
 static bool belongs_to(const struct neuron_gen *gen, const struct ncore_queue *q, unsigned int core)
 {
-	if ((q->state != NCORE_Q_IDLE && q->lane == core) || q->home == core)
+	if ((q->state != NCORE_Q_IDLE && q->strand == core) || q->home == core)
 		return true;
 	return neuron_gen_queue_core(gen, q->engine, q->index) == core &&
 	       !neuron_gen_is_copy_queue(gen, q->engine, q->index);
@@ -53,7 +53,7 @@ void ncore_reset_cores(struct ncore_chip *chip, unsigned int map)
 
 	if (!map)
 		map = neuron_gen_reset_map(chip->gen, all);
-	ncore_lanes_stop(chip);
+	ncore_strands_stop(chip);
 	for (i = 0; i < chip->gen->cores; i++) {
 		if (!(map >> i & 1))
 			continue;
@@ -64,10 +64,10 @@ void ncore_reset_cores(struct ncore_chip *chip, unsigned int map)
 		if (neuron_gen_resets_topsp(chip->gen, map, i))
 			ncore_topsp_reset(chip, i);
 	ncore_misc_reset(chip, false);
-	ncore_lanes_start(chip);
+	ncore_strands_start(chip);
 }
 
-/* Guard, lanes, cores' engines and notification queues: what every reset of the chip clears */
+/* Guard, strands, cores' engines and notification queues: what every reset of the chip clears */
 static void reset_execution(struct ncore_chip *chip)
 {
 	unsigned int i;
@@ -75,8 +75,8 @@ static void reset_execution(struct ncore_chip *chip)
 	ncore_guard_reset(chip);
 	for (i = 0; i < chip->kepts; i++)
 		ncore_store(&chip->kept[i], 0);
-	for (i = 0; i < chip->lanes; i++)
-		ncore_lane_reset(&chip->lane[i]);
+	for (i = 0; i < chip->strands; i++)
+		ncore_strand_reset(&chip->strand[i]);
 	for (i = 0; i < chip->gen->cores; i++) {
 		tpb_reset(chip->core[i].tpb);
 		ncore_nq_reset(chip, i);
@@ -115,7 +115,7 @@ static void reset_all(struct ncore_chip *chip, bool power)
 {
 	unsigned int i;
 
-	ncore_lanes_stop(chip); /* This may drop the lock; nothing after it does. */
+	ncore_strands_stop(chip); /* This may drop the lock; nothing after it does. */
 	atomic_store(&chip->up, false);
 	ncore_link_sync(chip);
 	if (power)
@@ -135,7 +135,7 @@ static void reset_all(struct ncore_chip *chip, bool power)
 	}
 	atomic_store(&chip->up, true);
 	ncore_link_sync(chip);
-	ncore_lanes_start(chip);
+	ncore_strands_start(chip);
 }
 
 void ncore_reset_device(struct ncore_chip *chip)

@@ -8,7 +8,7 @@
 #include "chip.h"
 
 void ncore_reset_queues(
-	struct ncore_chip *chip); /* all registers but MISC RAM; lanes are stopped */
+	struct ncore_chip *chip); /* all registers but MISC RAM; strands are stopped */
 void ncore_reset_device(struct ncore_chip *chip); /* chip->lock */
 void ncore_reset_cores(struct ncore_chip *chip, unsigned int map); /* chip->lock */
 

@@ -13,7 +13,7 @@ static inline bool ncore_is_host(const struct ncore_chip *chip, uint64_t addr)
 	return (addr & chip->gen->window.mask) == chip->gen->window.host;
 }
 
-/* Whether the endpoint is reached through a port */
+/* Is the endpoint reached through a port? */
 static inline bool ncore_is_remote(const struct ncore_chip *chip, uint64_t addr)
 {
 	uint64_t window = addr & chip->gen->window.mask;

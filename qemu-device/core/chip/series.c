@@ -64,11 +64,11 @@ static bool find_series(const struct ncore_service *t, struct series *e)
 	int64_t tx, rx, descs = t->budget->descs;
 
 	e->len = ncore_desc_len(m->open ? &s->cur : &m->cur);
-	if (e->len > SHORT || ncore_computes(t->lane->chip, &s->cur) ||
+	if (e->len > SHORT || ncore_computes(t->strand->chip, &s->cur) ||
 	    (!m->open && ncore_desc_meta(&m->cur) & NCORE_META_UNKNOWN) ||
-	    !is_quiet(t->lane->chip, t->q))
+	    !is_quiet(t->strand->chip, t->q))
 		return false;
-	e->packet_max = t->lane->chip->gen->target->packet_max;
+	e->packet_max = t->strand->chip->gen->target->packet_max;
 	e->packet[NCORE_M2S] = t->q->packet_descs[NCORE_M2S];
 	e->packet[NCORE_S2M] = t->q->packet_descs[NCORE_S2M];
 	e->in_packet = t->q->in_packet;
@@ -80,23 +80,25 @@ static bool find_series(const struct ncore_service *t, struct series *e)
 	return e->max;
 }
 
-static uint64_t way_time(const struct ncore_lane *lane, const struct ncore_queue *q,
+static uint64_t way_time(const struct ncore_strand *strand, const struct ncore_queue *q,
 			 unsigned int half, uint32_t len)
 {
-	return neuron_transfer_time(len, lane->chip->way_kib[q->ring[half].work->plain.way]);
+	return neuron_transfer_time(len, strand->chip->way_kib[q->ring[half].work->plain.way]);
 }
 
 /* The time of each piece. false: what it goes through is not free */
-static bool time_each(const struct ncore_lane *lane, const struct ncore_queue *q, struct series *e)
+static bool time_each(const struct ncore_strand *strand, const struct ncore_queue *q,
+		      struct series *e)
 {
-	const struct neuron_costs *cost = &lane->chip->gen->target->cost;
+	const struct neuron_costs *cost = &strand->chip->gen->target->cost;
 	unsigned int from = q->ring[NCORE_M2S].work->plain.way,
 		     to = q->ring[NCORE_S2M].work->plain.way;
-	uint64_t a = way_time(lane, q, NCORE_M2S, e->len), b = way_time(lane, q, NCORE_S2M, e->len);
+	uint64_t a = way_time(strand, q, NCORE_M2S, e->len),
+		 b = way_time(strand, q, NCORE_S2M, e->len);
 	uint64_t time = neuron_dma_time(cost, 0, e->len);
-	const struct ncore_shared *s = &lane->shared;
+	const struct ncore_shared *s = &strand->shared;
 
-	e->shares = ncore_queue_shares(lane, q);
+	e->shares = ncore_queue_shares(strand, q);
 	if (!e->shares)
 		a = b = 0;
 	else if (s->dma[q->engine] > e->time || s->way[from] > e->time || s->way[to] > e->time)
@@ -109,17 +111,17 @@ static bool time_each(const struct ncore_lane *lane, const struct ncore_queue *q
 }
 
 /* The shared servers, as the last piece left them */
-static void pass_series(struct ncore_lane *lane, const struct ncore_queue *q,
+static void pass_series(struct ncore_strand *strand, const struct ncore_queue *q,
 			const struct series *e)
 {
 	unsigned int from = q->ring[NCORE_M2S].work->plain.way,
 		     to = q->ring[NCORE_S2M].work->plain.way;
 	uint64_t begin = e->time - e->each;
 
-	lane->shared.dma[q->engine] = e->time;
-	lane->shared.way[from] = begin + way_time(lane, q, NCORE_M2S, e->len);
-	lane->shared.way[to] = (from == to ? lane->shared.way[from] : begin) +
-			       way_time(lane, q, NCORE_S2M, e->len);
+	strand->shared.dma[q->engine] = e->time;
+	strand->shared.way[from] = begin + way_time(strand, q, NCORE_M2S, e->len);
+	strand->shared.way[to] = (from == to ? strand->shared.way[from] : begin) +
+				 way_time(strand, q, NCORE_S2M, e->len);
 }
 
 /* May the next descriptor of a half be one of the series? Ends of packets: of TX ones only */
@@ -178,7 +180,7 @@ static inline bool count_like(struct series *e)
 static void copy_series(const struct ncore_service *t, struct series *series)
 {
 	struct series e = *series; /* not what the bytes copied might lie in: kept in registers */
-	struct ncore_chip *chip = t->lane->chip;
+	struct ncore_chip *chip = t->strand->chip;
 	int64_t bytes = t->budget->bytes;
 
 	for (; e.count < e.max && !e.over && bytes > 0 && copy_like(chip, &e); bytes -= e.len)
@@ -210,14 +212,14 @@ static void close_series(struct ncore_service *t, const struct series *e)
 	t->budget->descs -= e->count;
 	atomic_store_explicit(&q->time, e->time, memory_order_relaxed);
 	if (e->shares)
-		pass_series(t->lane, q, e);
+		pass_series(t->strand, q, e);
 }
 
 static bool copy_next(struct ncore_service *t)
 {
 	struct series e = { .time = ncore_queue_time(t->q) };
 
-	if (!find_series(t, &e) || !time_each(t->lane, t->q, &e))
+	if (!find_series(t, &e) || !time_each(t->strand, t->q, &e))
 		return true;
 	copy_series(t, &e);
 	if (e.count)

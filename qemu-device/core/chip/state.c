@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define STATE_MAGIC 0x5249484355524eull /* "NRUCHIR" */
-#define STATE_VERSION 7 /* of later chips: their cores' states were others before */
+#define STATE_VERSION 7 /* of NeuronCore-v2 and later: their cores' states were others before */
 #define STATE_VERSION_CORE1 5 /* of Inferentia; in 4 it was the same */
 #define STATE_OLDEST_CORE1 4
 #define TPB_STATE_MAX (16u << 20)
@@ -42,7 +42,7 @@ static void fail(struct state *s, int error, const char *why)
 	}
 }
 
-static bool room(struct state *s, size_t n)
+static bool fits(struct state *s, size_t n)
 {
 	size_t need;
 	uint8_t *p;
@@ -74,7 +74,7 @@ static bool room(struct state *s, size_t n)
 
 static void bytes(struct state *s, void *p, size_t n)
 {
-	if (!room(s, n))
+	if (!fits(s, n))
 		return;
 	if (s->load)
 		memcpy(p, s->in + s->at, n);
@@ -223,7 +223,7 @@ static void queue_state(struct state *s, struct ncore_queue *q)
 {
 	unsigned int half;
 
-	LIMITED(s, q->home, s->chip->lanes, "a queue is in no lane");
+	LIMITED(s, q->home, s->chip->strands, "a queue is in no strand");
 	LIMITED(s, q->stopped, 3, "a queue is stopped in no way");
 	F(s, q->domain);
 	LIMITED(s, q->in_packet, 2, "not a truth value");
@@ -239,7 +239,7 @@ static void queue_state(struct state *s, struct ncore_queue *q)
 }
 
 /* Lists are saved as the numbers of their queues, in order. */
-static void list_state(struct state *s, unsigned int lane, struct ncore_queue_list *list,
+static void list_state(struct state *s, unsigned int strand, struct ncore_queue_list *list,
 		       enum ncore_queue_state kind)
 {
 	struct ncore_queue *q = list->first;
@@ -262,20 +262,20 @@ static void list_state(struct state *s, unsigned int lane, struct ncore_queue_li
 		struct ncore_queue *add =
 			&s->chip->udma[id / NCORE_QUEUES].queue[id % NCORE_QUEUES];
 		add->state = (uint8_t)kind;
-		add->lane = (uint8_t)lane;
+		add->strand = (uint8_t)strand;
 		ncore_list_add(list, add, false);
 	}
 }
 
-static void stall_state(struct state *s, struct ncore_lane *lane)
+static void stall_state(struct state *s, struct ncore_strand *strand)
 {
 	struct ncore_queue *q;
 
-	list_state(s, lane->index, &lane->stalled, NCORE_Q_STALLED);
-	for (q = lane->stalled.first; q && !s->error; q = q->next)
+	list_state(s, strand->index, &strand->stalled, NCORE_Q_STALLED);
+	for (q = strand->stalled.first; q && !s->error; q = q->next)
 		LIMITED(s, q->stall_engine, s->chip->gen->target->engines,
 			"a queue waits for no engine");
-	if (!lane->tpb && lane->stalled.first)
+	if (!strand->tpb && strand->stalled.first)
 		fail(s, -EINVAL, "a queue waits where there is no core");
 }
 
@@ -296,59 +296,59 @@ static void post_state(struct state *s, struct ncore_post *post, unsigned int co
 }
 
 /* The queue that was left in its packet, by its place in the ready list from 1; 0: none */
-static void left_state(struct state *s, struct ncore_lane *lane)
+static void left_state(struct state *s, struct ncore_strand *strand)
 {
-	struct ncore_queue *q = lane->ready.first;
+	struct ncore_queue *q = strand->ready.first;
 	uint32_t at = 0;
 
-	if (!s->load && lane->left)
-		for (at = 1; q != lane->left; q = q->next)
+	if (!s->load && strand->left)
+		for (at = 1; q != strand->left; q = q->next)
 			at++;
 	at = (uint32_t)num(s, at, 4);
 	if (!s->load || s->error || !at)
 		return;
 	while (q && --at)
 		q = q->next;
-	lane->left = q;
+	strand->left = q;
 	if (!q)
 		fail(s, -EINVAL, "no ready queue was left in its packet");
 }
 
-static void shared_state(struct state *s, struct ncore_lane *lane)
+static void shared_state(struct state *s, struct ncore_strand *strand)
 {
 	const struct neuron_gen *gen = s->chip->gen;
 	unsigned int i;
 
 	for (i = 0; i < gen->dma_engines; i++)
-		F(s, lane->shared.dma[i]);
-	F(s, lane->shared.way[NCORE_WAY_DRAM]);
+		F(s, strand->shared.dma[i]);
+	F(s, strand->shared.way[NCORE_WAY_DRAM]);
 	for (i = 0; i < gen->cores; i++)
-		F(s, lane->shared.way[NCORE_WAY_CORE + i]);
+		F(s, strand->shared.way[NCORE_WAY_CORE + i]);
 	for (i = 0; i < gen->window.ports; i++)
-		F(s, lane->shared.way[NCORE_WAY_LINK + i]);
+		F(s, strand->shared.way[NCORE_WAY_LINK + i]);
 }
 
-static void lane_state(struct state *s, struct ncore_lane *lane)
+static void strand_state(struct state *s, struct ncore_strand *strand)
 {
-	unsigned int i, n, first = lane->inbox.first;
+	unsigned int i, n, first = strand->inbox.first;
 
-	shared_state(s, lane);
-	list_state(s, lane->index, &lane->ready, NCORE_Q_READY);
-	left_state(s, lane);
-	stall_state(s, lane);
-	pthread_mutex_lock(&lane->inbox.lock);
-	LIMITED(s, lane->inbox.count, NCORE_INBOX + 1, "too many posted writes");
-	n = s->error ? 0 : atomic_load(&lane->inbox.count);
+	shared_state(s, strand);
+	list_state(s, strand->index, &strand->ready, NCORE_Q_READY);
+	left_state(s, strand);
+	stall_state(s, strand);
+	pthread_mutex_lock(&strand->inbox.lock);
+	LIMITED(s, strand->inbox.count, NCORE_INBOX + 1, "too many posted writes");
+	n = s->error ? 0 : atomic_load(&strand->inbox.count);
 	if (s->load)
-		first = lane->inbox.first = 0;
+		first = strand->inbox.first = 0;
 	for (i = 0; i < n; i++)
-		post_state(s, &lane->inbox.post[(first + i) % NCORE_INBOX], lane->index, true);
-	pthread_mutex_unlock(&lane->inbox.lock);
-	LIMITED(s, lane->out_count, NCORE_OUTBOX + 1, "too many posted writes");
-	n = s->error ? 0 : lane->out_count;
+		post_state(s, &strand->inbox.post[(first + i) % NCORE_INBOX], strand->index, true);
+	pthread_mutex_unlock(&strand->inbox.lock);
+	LIMITED(s, strand->out_count, NCORE_OUTBOX + 1, "too many posted writes");
+	n = s->error ? 0 : strand->out_count;
 	for (i = 0; i < n; i++)
-		post_state(s, &lane->out[i], lane->index, false);
-	if (!lane->tpb && (atomic_load(&lane->inbox.count) || lane->out_count))
+		post_state(s, &strand->out[i], strand->index, false);
+	if (!strand->tpb && (atomic_load(&strand->inbox.count) || strand->out_count))
 		fail(s, -EINVAL, "posted writes where there is no core");
 }
 
@@ -360,7 +360,7 @@ static void tpb_state(struct state *s, struct tpb *tpb)
 	size = (uint32_t)num(s, n < 0 ? 0 : (uint64_t)n, 4);
 	if (n < 0 || size > TPB_STATE_MAX)
 		fail(s, -EINVAL, "a core's state has no sensible size");
-	if (!room(s, size))
+	if (!fits(s, size))
 		return;
 	if (s->load) {
 		if (tpb_load(tpb, s->in + s->at, size))
@@ -408,7 +408,7 @@ static void topsp_words(struct state *s, struct tpb_words *w)
 	int64_t n = s->load ? 0 : tpb_words_save(w, target, NULL, 0);
 	uint32_t size = (uint32_t)num(s, (uint64_t)n, 4);
 
-	if (!room(s, size))
+	if (!fits(s, size))
 		return;
 	if (!s->load)
 		tpb_words_save(w, target, s->out + s->at, size);
@@ -491,17 +491,17 @@ static void chip_state(struct state *s)
 		core_state(s, &chip->core[i]);
 	for (i = 0; i < chip->topsps; i++)
 		topsp_state(s, &chip->topsp[i]);
-	for (i = 0; i < chip->lanes; i++)
-		lane_state(s, &chip->lane[i]);
+	for (i = 0; i < chip->strands; i++)
+		strand_state(s, &chip->strand[i]);
 	if (chip->gen->target->core > 1)
 		transfers_state(s);
 }
 
 static void header(struct state *s)
 {
-	const bool later = s->chip->gen->target->core > 1;
-	const uint32_t newest = later ? STATE_VERSION : STATE_VERSION_CORE1;
-	const uint32_t oldest = later ? STATE_VERSION : STATE_OLDEST_CORE1;
+	const bool v2 = s->chip->gen->target->core > 1;
+	const uint32_t newest = v2 ? STATE_VERSION : STATE_VERSION_CORE1;
+	const uint32_t oldest = v2 ? STATE_VERSION : STATE_OLDEST_CORE1;
 	uint64_t magic = STATE_MAGIC;
 	uint32_t generation = s->chip->gen->number;
 
@@ -513,8 +513,8 @@ static void header(struct state *s)
 		fail(s, -EINVAL, "not a chip's state");
 	else if (s->version > newest || s->version < oldest)
 		fail(s, -ENOTSUP,
-		     later ? "a state of another version than 7"
-			   : "a state of another version than 4 or 5");
+		     v2 ? "a state of another version than 7"
+			: "a state of another version than 4 or 5");
 	else if (generation != s->chip->gen->number)
 		fail(s, -ENOTSUP, "a state of another generation of chips");
 }
@@ -523,8 +523,8 @@ static bool at_rest(struct ncore_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < chip->lanes; i++)
-		if (chip->lane[i].running)
+	for (i = 0; i < chip->strands; i++)
+		if (chip->strand[i].running)
 			return false;
 	return chip->paused > 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Room for the streams of a lane's DMA: dma_stream.c's, which lane.c makes */
+/* Room for the streams of a strand's DMA: dma_stream.c's, which strand.c makes */
 #ifndef NCORE_STREAM_H
 #define NCORE_STREAM_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * TOP_SPs: semaphores and events of their own, in windows as cores have them. Nothing executes
- * there, so none has a lane: who writes holds chip->topsp_lock, and is one of many: each comes
- * after what the word shows when it comes, as at a core's word who is not its lane. Reached through
- * word.c.
+ * there, so none has a strand: who writes holds chip->topsp_lock, and is one of many: each comes
+ * after what the word shows when it comes, as at a core's word who is not its strand. Reached
+ * through word.c.
  */
 #include "event.h"
 #include "map.h"

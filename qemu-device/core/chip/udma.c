@@ -78,30 +78,30 @@ uint32_t ncore_udma_read(struct ncore_chip *chip, unsigned int engine, uint32_t 
 	return word ? ncore_load(word) : 0;
 }
 
-/* Stops the lane that executes the queue; it may change until it is stopped. */
-static struct ncore_lane *queue_hold(struct ncore_chip *chip, struct ncore_queue *q)
+/* Stops the strand that executes the queue; it may change until it is stopped. */
+static struct ncore_strand *queue_hold(struct ncore_chip *chip, struct ncore_queue *q)
 {
-	struct ncore_lane *lane;
+	struct ncore_strand *strand;
 
 	while (q->state != NCORE_Q_IDLE) {
-		lane = &chip->lane[q->lane];
-		ncore_lane_stop(lane);
-		if (q->state != NCORE_Q_IDLE && lane == &chip->lane[q->lane])
-			return lane;
-		ncore_lane_start(lane);
+		strand = &chip->strand[q->strand];
+		ncore_strand_stop(strand);
+		if (q->state != NCORE_Q_IDLE && strand == &chip->strand[q->strand])
+			return strand;
+		ncore_strand_start(strand);
 	}
 	return NULL;
 }
 
-/* Every lane is stopped once, not once for each queue: a stop may wait for many instructions. */
+/* Every strand is stopped once, not once for each queue: a stop may wait for many instructions. */
 static void engine_abort(struct ncore_chip *chip, unsigned int engine)
 {
 	unsigned int i;
 
-	ncore_lanes_stop(chip);
+	ncore_strands_stop(chip);
 	for (i = 0; i < NCORE_QUEUES; i++)
 		ncore_queue_abort(chip, &chip->udma[engine].queue[i]);
-	ncore_lanes_start(chip);
+	ncore_strands_start(chip);
 }
 
 static void engine_start(struct ncore_chip *chip, unsigned int engine)
@@ -110,10 +110,10 @@ static void engine_start(struct ncore_chip *chip, unsigned int engine)
 
 	for (i = 0; i < NCORE_QUEUES; i++) {
 		struct ncore_queue *q = &chip->udma[engine].queue[i];
-		struct ncore_lane *lane = ncore_queue_start(chip, q, q->home);
+		struct ncore_strand *strand = ncore_queue_start(chip, q, q->home);
 
-		if (lane)
-			ncore_lane_kick(lane);
+		if (strand)
+			ncore_strand_kick(strand);
 	}
 }
 
@@ -154,23 +154,23 @@ static void queue_write(struct ncore_chip *chip, struct ncore_queue *q, unsigned
 			uint32_t reg, uint32_t value)
 {
 	struct ncore_ring *r = &q->ring[half];
-	struct ncore_lane *lane = NULL;
+	struct ncore_strand *strand = NULL;
 
 	if (is_reset(half, reg, value)) {
-		lane = queue_hold(chip, q);
+		strand = queue_hold(chip, q);
 		ncore_queue_reset(chip, q, half);
 		value &= ~NEURON_UDMA_Q_SW_CTRL_RESET;
 	} else if (is_ring_setup(reg)) {
-		lane = queue_hold(chip, q);
+		strand = queue_hold(chip, q);
 		r->cached = 0;
 	}
 	store_word(ncore_ring_reg(r, reg), value);
-	if (reg == NEURON_UDMA_Q_CFG && !lane)
-		lane = ncore_queue_start(chip, q, q->home);
-	else if (lane)
-		ncore_lane_start(lane);
-	if (lane)
-		ncore_lane_kick(lane);
+	if (reg == NEURON_UDMA_Q_CFG && !strand)
+		strand = ncore_queue_start(chip, q, q->home);
+	else if (strand)
+		ncore_strand_start(strand);
+	if (strand)
+		ncore_strand_kick(strand);
 }
 
 static void add_credit(struct ncore_chip *chip, struct ncore_queue *q, unsigned int half,
@@ -205,11 +205,13 @@ static uint64_t host_time(struct ncore_chip *chip, const struct ncore_queue *q)
 	return atomic_load(&chip->core[core].told);
 }
 
-/* A doorbell of a core or a descriptor (from), or of the host (NULL), whose time is what it knows */
-static void ring(struct ncore_chip *chip, struct ncore_lane *from, unsigned int engine,
+/*
+ * A doorbell of a core or a descriptor (from), or of the host (NULL), whose time is what it knows
+ */
+static void ring(struct ncore_chip *chip, struct ncore_strand *from, unsigned int engine,
 		 uint32_t rel, uint32_t count, uint64_t time)
 {
-	struct ncore_lane *lane;
+	struct ncore_strand *strand;
 	struct ncore_queue *q;
 	unsigned int half;
 	uint32_t reg;
@@ -225,18 +227,18 @@ static void ring(struct ncore_chip *chip, struct ncore_lane *from, unsigned int 
 	add_credit(chip, q, half, count);
 	if (time > atomic_load(&q->time))
 		atomic_store(&q->time, time);
-	lane = ncore_queue_start(chip, q, from && from->tpb ? from->index : q->home);
-	if (!lane || lane == from)
+	strand = ncore_queue_start(chip, q, from && from->tpb ? from->index : q->home);
+	if (!strand || strand == from)
 		return;
 	/*
 	 * The host's small copies are executed at once: the driver's deadlines are milliseconds. So
 	 * is what it starts on a core: a small program is over before a worker would be awake.
 	 */
-	if (!from && !ncore_pool_lent(lane) &&
-	    (lane->tpb || ncore_ring_credit(&q->ring[NCORE_M2S]) <= NCORE_INLINE_DESCS))
-		ncore_lane_inline(lane);
+	if (!from && !ncore_pool_lent(strand) &&
+	    (strand->tpb || ncore_ring_credit(&q->ring[NCORE_M2S]) <= NCORE_INLINE_DESCS))
+		ncore_strand_inline(strand);
 	else
-		ncore_lane_kick(lane);
+		ncore_strand_kick(strand);
 }
 
 void ncore_udma_write(struct ncore_chip *chip, unsigned int engine, uint32_t rel, uint32_t value)
@@ -265,18 +267,18 @@ void ncore_udma_write(struct ncore_chip *chip, unsigned int engine, uint32_t rel
 		change_state(chip, engine, value);
 }
 
-int ncore_udma_post(struct ncore_chip *chip, struct ncore_lane *lane, unsigned int engine,
+int ncore_udma_post(struct ncore_chip *chip, struct ncore_strand *strand, unsigned int engine,
 		    const struct ncore_post *post)
 {
 	if (!ncore_udma_is_doorbell((uint32_t)post->addr))
 		return -EACCES;
 	pthread_mutex_lock(&chip->lock);
-	ring(chip, lane, engine, (uint32_t)post->addr, post->value, post->time);
+	ring(chip, strand, engine, (uint32_t)post->addr, post->value, post->time);
 	pthread_mutex_unlock(&chip->lock);
 	return 0;
 }
 
-/* All lanes are stopped */
+/* All strands are stopped */
 void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine)
 {
 	struct ncore_udma *u = &chip->udma[engine];
@@ -301,9 +303,9 @@ void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine)
 }
 
 /*
- * All lanes are stopped. What a firmware reset does to an engine: it rests in its normal state, and
- * all that the driver configured stays. The public driver's reset by sysfs depends on that: it does
- * not set its copy queues up again and goes on at the descriptor after the last one it rang.
+ * All strands are stopped. What a firmware reset does to an engine: it rests in its normal state,
+ * and all that the driver configured stays. The public driver's reset by sysfs depends on that: it
+ * does not set its copy queues up again and goes on at the descriptor after the last one it rang.
  */
 void ncore_udma_rest(struct ncore_chip *chip, unsigned int engine)
 {

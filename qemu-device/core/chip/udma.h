@@ -6,7 +6,7 @@
 #ifndef NCORE_UDMA_H
 #define NCORE_UDMA_H
 
-#include "lane.h"
+#include "strand.h"
 
 /* Register words of a UDMA engine that are not a queue's; udma_map.c maps offsets onto them */
 #define NCORE_UDMA_WORDS 3136
@@ -47,9 +47,9 @@ ncore_reg *ncore_udma_word_at(struct ncore_udma *udma, unsigned int n);
 /* udma.c: a block's operations (block.h) */
 uint32_t ncore_udma_read(struct ncore_chip *chip, unsigned int engine, uint32_t rel);
 void ncore_udma_write(struct ncore_chip *chip, unsigned int engine, uint32_t rel, uint32_t value);
-int ncore_udma_post(struct ncore_chip *chip, struct ncore_lane *lane, unsigned int engine,
+int ncore_udma_post(struct ncore_chip *chip, struct ncore_strand *strand, unsigned int engine,
 		    const struct ncore_post *post);
-/* Lanes are stopped; reset clears all of an engine, rest leaves what software configured. */
+/* Strands are stopped; reset clears all of an engine, rest leaves what software configured. */
 void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine);
 void ncore_udma_rest(struct ncore_chip *chip, unsigned int engine);
 

@@ -104,32 +104,32 @@ int ncore_topsp_word_write(struct ncore_chip *chip, uint64_t local, uint32_t val
 	return 0;
 }
 
-void ncore_core_word_write(struct ncore_lane *lane, uint64_t local, uint32_t value, uint64_t time,
-			   enum ncore_writer by)
+void ncore_core_word_write(struct ncore_strand *strand, uint64_t local, uint32_t value,
+			   uint64_t time, enum ncore_writer by)
 {
-	const struct tpb_words *words = tpb_words(lane->tpb);
+	const struct tpb_words *words = tpb_words(strand->tpb);
 	struct neuron_place at;
 	enum ncore_word what;
 	unsigned int index;
 	uint64_t left;
 	uint32_t old;
 
-	if (!ncore_find(lane->chip, local, &at))
+	if (!ncore_find(strand->chip, local, &at))
 		return;
-	what = ncore_word_kind(lane->chip->gen, &at, &index, &left);
-	time = written_at(lane->chip, lane->index, time, by);
+	what = ncore_word_kind(strand->chip->gen, &at, &index, &left);
+	time = written_at(strand->chip, strand->index, time, by);
 	if (what == NCORE_WORD_EVENT) {
-		if (by != NCORE_BY_LANE)
+		if (by != NCORE_BY_STRAND)
 			time = tpb_words_event_when(words, index, time);
-		tpb_event_write(lane->tpb, index, value, time);
+		tpb_event_write(strand->tpb, index, value, time);
 	} else {
-		if (by != NCORE_BY_LANE)
+		if (by != NCORE_BY_STRAND)
 			time = tpb_words_sem_when(words, sem_op(what), index, value, time);
-		old = tpb_sem_read(lane->tpb, index);
-		tpb_sem_write(lane->tpb, sem_op(what), index, value, time);
-		ncore_event(lane->chip, NCORE_EV_SEMAPHORE, lane->index, index, old,
-			    tpb_sem_read(lane->tpb, index));
+		old = tpb_sem_read(strand->tpb, index);
+		tpb_sem_write(strand->tpb, sem_op(what), index, value, time);
+		ncore_event(strand->chip, NCORE_EV_SEMAPHORE, strand->index, index, old,
+			    tpb_sem_read(strand->tpb, index));
 	}
 	if (by == NCORE_BY_HOST)
-		host_knows(lane->chip, &at, time);
+		host_knows(strand->chip, &at, time);
 }

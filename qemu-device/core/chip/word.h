@@ -6,7 +6,7 @@
 #ifndef NCORE_WORD_H
 #define NCORE_WORD_H
 
-#include "lane.h"
+#include "strand.h"
 
 uint32_t ncore_word_read(struct ncore_chip *chip, uint64_t local); /* any thread */
 /*
@@ -16,14 +16,14 @@ uint32_t ncore_word_read(struct ncore_chip *chip, uint64_t local); /* any thread
 void ncore_word_seen(struct ncore_chip *chip, uint64_t local);
 
 /*
- * Who writes a word. What the lane itself does is in the order of its times. All others come, for
+ * Who writes a word. What the strand itself does is in the order of its times. All others come, for
  * who sees both, after what the word shows when they come (docs/isa.md, Order).
  */
-enum ncore_writer { NCORE_BY_LANE, NCORE_BY_OTHERS, NCORE_BY_HOST };
+enum ncore_writer { NCORE_BY_STRAND, NCORE_BY_OTHERS, NCORE_BY_HOST };
 
-/* a word of the executing lane's own core; local device address of a semaphore or event */
-void ncore_core_word_write(struct ncore_lane *lane, uint64_t local, uint32_t value, uint64_t time,
-			   enum ncore_writer by);
+/* a word of the executing strand's own core; local device address of a semaphore or event */
+void ncore_core_word_write(struct ncore_strand *strand, uint64_t local, uint32_t value,
+			   uint64_t time, enum ncore_writer by);
 /* one of a TOP_SP. 0, or -EACCES: there is none */
 int ncore_topsp_word_write(struct ncore_chip *chip, uint64_t local, uint32_t value, uint64_t time,
 			   enum ncore_writer by);

@@ -142,7 +142,7 @@ KINLINE void mm_few_sums(const struct exec_mm *mm, unsigned int row, unsigned in
 		_mm512_storeu_ps(sum[j % n] + row + j / n * 16, acc[j]);
 }
 
-/* As many rows at a time as there are registers for, and sums that do not wait for each other */
+/* Sums as many rows at a time as there are registers for, so that no sum waits for another */
 KINLINE void mm_rows_sums(const struct exec_mm *mm, unsigned int col, unsigned int n,
 			  float (*sum)[NEURON_PARTITIONS])
 {

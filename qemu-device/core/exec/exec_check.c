@@ -30,7 +30,7 @@ static inline bool any_nan(unsigned int size, uint32_t infinity, const uint8_t *
 	return any;
 }
 
-/* Whether there is one at all among elements side by side: without a branch, for long rows */
+/* Is there a NaN at all among elements side by side? Without a branch, for long rows */
 static bool row_has_nan(unsigned int size, uint32_t infinity, const uint8_t *p, uint32_t n)
 {
 	if (size == 1)

@@ -20,7 +20,7 @@ enum tpb_head {
 };
 
 /* A word that a wait looks at, or an update changes: a semaphore's number, an event's from EVENT */
-enum { TPB_WATCH_EVENT = NEURON_SEMAPHORES_MAX, TPB_WATCH_NONE = 0xffff };
+enum { TPB_WORD_EVENT = NEURON_SEMAPHORES_MAX, TPB_WORD_NONE = 0xffff };
 
 struct tpb_cached;
 
@@ -49,7 +49,7 @@ struct tpb_engine {
 	struct neuron_insn decoded;
 	uint64_t arrived; /* the time of its last word */
 	uint64_t start; /* when it starts, as far as is known; TPB_NEVER: it waits */
-	uint16_t watch; /* what its wait looks at */
+	uint16_t wait_word; /* what its wait looks at */
 
 	bool stopped; /* by an error, until reset */
 	bool told; /* of a NaN; the next program tells again */

@@ -142,7 +142,10 @@ static void partition_reduce_bits(struct tpb *t, const struct neuron_insn *insn)
 	exec_row_put(&dst, 0, acc);
 }
 
-/* Each core's 16 partitions by the indices that lie in them, partition by partition first */
+/*
+ * Gathers in each core's 16 partitions by the indices that lie in them, partition by partition
+ * first
+ */
 static void local_gather(struct tpb *t, const struct neuron_insn *insn)
 {
 	struct exec_scratch *s = t->scratch;

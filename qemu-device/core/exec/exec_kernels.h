@@ -249,7 +249,7 @@ KTARGET static void KNAME(moving)(uint8_t dtype, float *x, const uint8_t *in, si
 #undef MOVING
 }
 
-/* All bits of the first n lanes */
+/* A vector with all bits of its first n lanes set */
 KINLINE vi first_lanes(size_t n)
 {
 	vi lane;

@@ -46,7 +46,7 @@ KINLINE const float *arith_fetch(struct exec_operand *o, float *buf, size_t n)
 	return buf;
 }
 
-/* Of a kernel's own: b - a */
+/* An operation of the kernels' own: b - a */
 #define NEURON_ALU_BUS (0x80 | NEURON_ALU_SUB)
 
 /* The operations that are fused with what surrounds them; the rest go by themselves (alu) */

@@ -65,26 +65,26 @@ KINLINE vi in_order(vi bits)
 /* The greatest of x, or for `flip` -1 the smallest; NaN if one is */
 KINLINE float fold_extreme(int32_t flip, const float *x, size_t n)
 {
-	const vi turn = (vi){} + flip;
+	const vi flips = (vi){} + flip;
 	const vf rest = splat(x[0]);
 	vf v = lanes_or(ld(x), n, rest);
-	vi most = in_order((vi)v) ^ turn, none = v != v;
+	vi most = in_order((vi)v) ^ flips, none = v != v;
 
 	for (size_t i = LANES; i + LANES <= n; i += LANES) {
 		v = ld(x + i);
-		most = KMOST(most, in_order((vi)v) ^ turn);
+		most = KMOST(most, in_order((vi)v) ^ flips);
 		none |= v != v;
 	}
 	if (n > LANES && n % LANES) {
 		v = lanes_or(ld(x + n - n % LANES), n % LANES, rest);
-		most = KMOST(most, in_order((vi)v) ^ turn);
+		most = KMOST(most, in_order((vi)v) ^ flips);
 		none |= v != v;
 	}
 	for (int half = LANES / 2; half; half /= 2) {
 		most = KMOST(most, SHUFFLE(most, half_away(half)));
 		none |= SHUFFLE(none, half_away(half));
 	}
-	most = in_order(most ^ turn);
+	most = in_order(most ^ flips);
 	return canonical((vf)(most | none))[0];
 }
 

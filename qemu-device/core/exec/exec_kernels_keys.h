@@ -57,7 +57,9 @@ KTARGET static void KNAME(rank)(uint32_t *rank, const int32_t *keys, uint32_t n)
 	}
 }
 
-/* Of few keys out of many: whole vectors of them are passed over together */
+/*
+ * Vectors that are looked at together when few keys of many count: they are passed over as a whole
+ */
 #define TOGETHER 4
 
 KINLINE bool any_below(const int32_t *keys, int32_t bound)

@@ -41,14 +41,14 @@ KINLINE unsigned int panel_columns(const struct exec_mm *mm, unsigned int col)
 
 /* The operands of the panel of n columns from col on */
 KINLINE void panel_begin(const struct exec_mm *mm, unsigned int col, unsigned int n,
-			 unsigned int turn, struct exec_panel *p)
+			 unsigned int half, struct exec_panel *p)
 {
 	const struct exec_runs *runs = mm->moving->runs;
 	uint32_t run = col / runs->len, skip = col % runs->len;
 
 	p->moving = mm->moving;
 	p->k = mm->k;
-	p->x = mm->moving->x + turn * PANEL_X;
+	p->x = mm->moving->x + half * PANEL_X;
 	p->x_row = n <= PANEL_DEEP_COLS ? PANEL_DEEP_COLS : n <= EXEC_MM_COLS ? EXEC_MM_COLS : 64;
 	p->parts = 0;
 	for (uint32_t to = 0; to < n; run++, skip = 0) {
@@ -200,16 +200,16 @@ KTARGET static void KNAME(widening)(const struct exec_mm *mm)
 
 	panel_begin(mm, 0, cols, 0, &panel[0]);
 	panel_widen(&panel[0], 0, mm->k);
-	for (unsigned int col = 0, turn = 0; col < mm->fm; col += part.fm, turn ^= 1) {
+	for (unsigned int col = 0, half = 0; col < mm->fm; col += part.fm, half ^= 1) {
 		part.dst = mm->dst + col * 4ull;
-		part.x = panel[turn].x;
-		part.x_row = panel[turn].x_row;
+		part.x = panel[half].x;
+		part.x_row = panel[half].x_row;
 		part.fm = cols;
 		part.beside = NULL;
 		if (col + cols < mm->fm) {
-			part.beside = &panel[!turn];
+			part.beside = &panel[!half];
 			cols = panel_columns(mm, col + cols);
-			panel_begin(mm, col + part.fm, cols, !turn, &panel[!turn]);
+			panel_begin(mm, col + part.fm, cols, !half, &panel[!half]);
 		}
 		KNAME(matmul)(&part);
 	}

@@ -15,7 +15,7 @@
 #define PHILOX_W0 0x9e3779b9u
 #define PHILOX_W1 0xbb67ae85u
 
-/* Both halves of the 64-bit products of 32-bit lanes */
+/* The halves of the 64-bit products of 32-bit lanes */
 KINLINE void philox_multiply(vu x, uint32_t m, vu *high, vu *low)
 {
 	const vul by = (vul){} + m, upper = (vul){} + 0xffffffff00000000ull;

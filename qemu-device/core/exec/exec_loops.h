@@ -70,7 +70,7 @@ struct exec_moving {
 	float *x; /* room for it */
 };
 
-/* So few bytes that a call would cost more */
+/* Copies so few bytes that a call would cost more */
 static inline void exec_copy_few(uint8_t *to, const uint8_t *from, size_t n)
 {
 	for (; n >= 16; n -= 16, to += 16, from += 16)
@@ -282,7 +282,9 @@ struct exec_scratch {
 	float w[EXEC_MM_W_SIZE]; /* PE_TRANSPOSE, MATMUL_SPARSE: as weights */
 };
 
-/* The scalar of each partition: at is the first one's place, stride bytes before the next, or NULL */
+/*
+ * The scalar of each partition: at is the first one's place, stride bytes before the next, or NULL
+ */
 struct exec_arith_scalar {
 	const uint8_t *at;
 	uint64_t stride;

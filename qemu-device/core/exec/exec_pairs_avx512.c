@@ -146,7 +146,7 @@ KINLINE __m512i side_by_side(const uint8_t *high, const uint8_t *low, size_t n)
 			       _mm512_cvtepu16_epi32(l));
 }
 
-/* The same of every other element, which with its neighbour takes the place of a float */
+/* Every other element, which with its neighbour takes the place of a float */
 KINLINE __m512i every_other(const uint8_t *high, const uint8_t *low, size_t n)
 {
 	__m512i h = _mm512_maskz_loadu_epi32(lanes(n), high), l = _mm512_setzero_si512();
@@ -369,7 +369,7 @@ KTARGET static bool as_fused(uint32_t power)
 {
 	uint32_t seed = 1, v[3][PAIRS]; /* w, x, sum */
 
-	for (int turn = 0; turn < 64; turn++) {
+	for (int round = 0; round < 64; round++) {
 		__m512i high = _mm512_set1_epi32((int)0xffff0000), w, x;
 		__m512 want, got;
 

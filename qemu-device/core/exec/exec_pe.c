@@ -185,7 +185,7 @@ static bool exec_widens(struct tpb *t, const struct exec_operand *src)
 	}
 }
 
-/* With weights of fp32 */
+/* A product with weights of fp32 */
 static void exec_matmul_plain(struct tpb *t, const struct neuron_insn *insn, struct exec_mm *mm,
 			      struct exec_operand *src, struct exec_operand *dst)
 {

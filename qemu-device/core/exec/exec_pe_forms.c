@@ -100,7 +100,7 @@ void exec_ldweights_double(struct tpb *t, const struct neuron_insn *insn)
 	exec_weights_floats(t, w->w, t->scratch->x, EXEC_MM_X_ROW, w->k, w->fs);
 }
 
-/* With weights of fp32 */
+/* A product of double rows with weights of fp32 */
 static void exec_double_plain(struct tpb *t, const struct neuron_insn *insn, struct exec_mm *mm,
 			      struct exec_operand *dst)
 {

@@ -7,7 +7,7 @@
 
 #define WORDS NEURON_ISA_XORWOW_WORDS
 
-/* All bits of a seed and a number into each bit of the result: the finisher of MurmurHash3 */
+/* Mixes all bits of a seed and a number into each bit of the result: the finisher of MurmurHash3 */
 static uint32_t mix(uint32_t seed, uint32_t number)
 {
 	uint32_t h = seed + (number + 1) * 0x9e3779b9u;

@@ -56,7 +56,7 @@ void exec_range_select(struct tpb *t, const struct neuron_insn *insn)
 	}
 }
 
-/* All of a quadrant is read before it is written, so dst may lie where src does */
+/* Shuffles a quadrant, all of which is read before it is written, so dst may lie where src does */
 static void shuffle_quadrant(struct tpb *t, const struct neuron_insn *insn,
 			     struct exec_operand *dst, struct exec_operand *src, unsigned int first)
 {

@@ -128,7 +128,7 @@ static void order_all(const struct tpb *t, const int32_t *keys, uint32_t n, uint
 struct best {
 	int32_t *key;
 	uint32_t *at;
-	uint32_t count, room;
+	uint32_t count, capacity;
 };
 
 /* Keeps the first k; out has room for them */
@@ -154,21 +154,21 @@ static void best_sort(const struct tpb *t, struct best *b, uint32_t *out, uint32
 static void order_best(const struct tpb *t, const int32_t *keys, uint32_t n, uint32_t *out,
 		       uint32_t k)
 {
-	uint32_t *room = t->scratch->result[0];
-	struct best b = { .key = (int32_t *)room,
-			  .at = room + NEURON_ISA_MAX_ELEMS_SBUF / 2,
+	uint32_t *words = t->scratch->result[0];
+	struct best b = { .key = (int32_t *)words,
+			  .at = words + NEURON_ISA_MAX_ELEMS_SBUF / 2,
 			  .count = 0,
-			  .room = 4 * k < BEST_LEAST ? BEST_LEAST : 4 * k };
-	uint32_t i = b.room;
+			  .capacity = 4 * k < BEST_LEAST ? BEST_LEAST : 4 * k };
+	uint32_t i = b.capacity;
 
-	memcpy(b.key, keys, b.room * sizeof(*keys));
-	for (; b.count < b.room; b.count++)
+	memcpy(b.key, keys, b.capacity * sizeof(*keys));
+	for (; b.count < b.capacity; b.count++)
 		b.at[b.count] = b.count;
 	for (;;) {
 		best_sort(t, &b, out, k);
 		if (i == n)
 			break;
-		while (b.count < b.room) {
+		while (b.count < b.capacity) {
 			i = t->kern->below(keys, i, n, b.key[k - 1]);
 			if (i == n)
 				break;

@@ -13,14 +13,14 @@ typedef uint32_t v4u __attribute__((vector_size(16)));
 typedef uint16_t v8h __attribute__((vector_size(16)));
 
 /* Blocks that lie side by side: rows by cols each, from where rows begin to where theirs do */
-struct turn {
+struct blocks {
 	const uint8_t *in[BLOCK];
 	uint8_t *out[BLOCK];
 	unsigned int rows, cols, blocks;
 };
 
-static inline void turn_words(const uint8_t *const in[], size_t from, uint8_t *const out[],
-			      size_t to)
+static inline void transpose_words(const uint8_t *const in[], size_t from, uint8_t *const out[],
+				   size_t to)
 {
 	v4u r[4], s[4];
 
@@ -39,8 +39,8 @@ static inline void turn_words(const uint8_t *const in[], size_t from, uint8_t *c
 }
 
 /* Rows that lie half of them apart, element by element: as often as rows can be halved */
-static inline void turn_halves(const uint8_t *const in[], size_t from, uint8_t *const out[],
-			       size_t to)
+static inline void transpose_halves(const uint8_t *const in[], size_t from, uint8_t *const out[],
+				    size_t to)
 {
 	v8h r[8], s[8];
 
@@ -59,15 +59,15 @@ static inline void turn_halves(const uint8_t *const in[], size_t from, uint8_t *
 		memcpy(out[i] + to, &r[i], sizeof(r[i]));
 }
 
-static inline void turn_one(const struct turn *t, unsigned int b, unsigned int r, unsigned int c,
-			    size_t size)
+static inline void transpose_one(const struct blocks *t, unsigned int b, unsigned int r,
+				 unsigned int c, size_t size)
 {
 	memcpy(t->out[c] + ((size_t)b * t->rows + r) * size,
 	       t->in[r] + ((size_t)b * t->cols + c) * size, size);
 }
 
 /* A block: squares of n, then what is left to the right of them and below */
-#define TURN_BLOCK(n, square, size)                                                             \
+#define TRANSPOSE_BLOCK(n, square, size)                                                        \
 	do {                                                                                    \
 		unsigned int rows = t->rows / n * n, cols = t->cols / n * n;                    \
                                                                                                 \
@@ -77,43 +77,43 @@ static inline void turn_one(const struct turn *t, unsigned int b, unsigned int r
 				       ((size_t)b * t->rows + r) * size);                       \
 		for (unsigned int r = 0; r < t->rows; r++)                                      \
 			for (unsigned int c = r < rows ? cols : 0; c < t->cols; c++)            \
-				turn_one(t, b, r, c, size);                                     \
+				transpose_one(t, b, r, c, size);                                \
 	} while (0)
 
 /* A row to a column, or a column to a row: of so many bytes each, known to the compiler */
-static inline void turn_line(const struct turn *t, size_t size)
+static inline void transpose_line(const struct blocks *t, size_t size)
 {
 	for (unsigned int r = 0; r < t->rows; r++)
 		for (unsigned int c = 0; c < t->cols; c++)
 			memcpy(t->out[c] + r * size, t->in[r] + c * size, size);
 }
 
-static bool turn_lines(const struct turn *t, unsigned int size)
+static bool transpose_lines(const struct blocks *t, unsigned int size)
 {
 	if (t->blocks > 1 || (t->rows > 1 && t->cols > 1))
 		return false;
 	if (size == 4)
-		turn_line(t, 4);
+		transpose_line(t, 4);
 	else if (size == 2)
-		turn_line(t, 2);
+		transpose_line(t, 2);
 	else
-		turn_line(t, 1);
+		transpose_line(t, 1);
 	return true;
 }
 
-static void turn_all(const struct turn *t, unsigned int size)
+static void transpose_all(const struct blocks *t, unsigned int size)
 {
-	if (turn_lines(t, size))
+	if (transpose_lines(t, size))
 		return;
 	for (unsigned int b = 0; b < t->blocks; b++) {
 		if (size == 4)
-			TURN_BLOCK(4, turn_words, 4);
+			TRANSPOSE_BLOCK(4, transpose_words, 4);
 		else if (size == 2)
-			TURN_BLOCK(8, turn_halves, 2);
+			TRANSPOSE_BLOCK(8, transpose_halves, 2);
 		else
 			for (unsigned int r = 0; r < t->rows; r++)
 				for (unsigned int c = 0; c < t->cols; c++)
-					turn_one(t, b, r, c, 1);
+					transpose_one(t, b, r, c, 1);
 	}
 }
 
@@ -123,20 +123,20 @@ static uint8_t *exec_row_at(const struct exec_operand *o, unsigned int p)
 }
 
 /* The source of each row: its place, or gathered memory */
-static void exec_turn_in(struct tpb *t, struct exec_operand *src, unsigned int first,
-			 struct turn *turn)
+static void exec_transpose_in(struct tpb *t, struct exec_operand *src, unsigned int first,
+			      struct blocks *blocks)
 {
 	const bool flat = exec_flat(src);
 	uint8_t *buf = (uint8_t *)t->scratch->x;
 
-	for (unsigned int r = 0; r < turn->rows; r++) {
+	for (unsigned int r = 0; r < blocks->rows; r++) {
 		if (flat) {
-			turn->in[r] = exec_row_at(src, first + r);
+			blocks->in[r] = exec_row_at(src, first + r);
 			continue;
 		}
 		exec_operand_row(src, first + r);
-		turn->in[r] = exec_stream_get(&src->s, buf + (size_t)r * src->r.count * src->r.size,
-					      src->r.count);
+		blocks->in[r] = exec_stream_get(
+			&src->s, buf + (size_t)r * src->r.count * src->r.size, src->r.count);
 	}
 }
 
@@ -146,21 +146,21 @@ static void exec_turn_in(struct tpb *t, struct exec_operand *src, unsigned int f
  */
 static void exec_transpose_quadrant(struct tpb *t, struct exec_operand *dst,
 				    struct exec_operand *src, unsigned int first, bool direct,
-				    struct turn *turn)
+				    struct blocks *blocks)
 {
 	const bool in_place = direct && exec_flat(dst);
 	uint8_t *buf = (uint8_t *)t->scratch->row;
-	uint32_t out = turn->blocks * turn->rows; /* elements of a row */
+	uint32_t out = blocks->blocks * blocks->rows; /* elements of a row */
 	uint8_t size = src->r.size;
 
-	exec_turn_in(t, src, first, turn);
-	for (unsigned int c = 0; c < turn->cols; c++)
-		turn->out[c] =
+	exec_transpose_in(t, src, first, blocks);
+	for (unsigned int c = 0; c < blocks->cols; c++)
+		blocks->out[c] =
 			in_place ? exec_row_at(dst, first + c) : buf + (size_t)c * out * size;
-	turn_all(turn, size);
+	transpose_all(blocks, size);
 	if (in_place)
 		return;
-	for (unsigned int c = 0; c < turn->cols; c++) {
+	for (unsigned int c = 0; c < blocks->cols; c++) {
 		exec_operand_row(dst, first + c);
 		exec_stream_put(&dst->s, buf + (size_t)c * out * size, out);
 	}
@@ -170,16 +170,16 @@ void exec_transpose(struct tpb *t, const struct neuron_insn *insn)
 {
 	unsigned int p = insn->partitions, dst_partitions;
 	struct exec_operand dst, src;
-	struct turn turn;
+	struct blocks blocks;
 	bool apart;
 
 	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
-	turn.rows = p < BLOCK ? p : BLOCK;
-	turn.cols = src.r.count < BLOCK ? src.r.count : BLOCK;
-	turn.blocks = src.r.count / turn.cols;
-	dst_partitions = p <= BLOCK ? turn.cols : p;
+	blocks.rows = p < BLOCK ? p : BLOCK;
+	blocks.cols = src.r.count < BLOCK ? src.r.count : BLOCK;
+	blocks.blocks = src.r.count / blocks.cols;
+	dst_partitions = p <= BLOCK ? blocks.cols : p;
 	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	apart = exec_apart(&dst, dst_partitions, &src, p);
 	for (unsigned int first = 0; first < p; first += BLOCK)
-		exec_transpose_quadrant(t, &dst, &src, first, apart, &turn);
+		exec_transpose_quadrant(t, &dst, &src, first, apart, &blocks);
 }

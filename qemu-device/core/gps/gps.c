@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 
 #define CODE_BYTES ((NEURON_GPS_LIB_MAX / 4 + 1) * sizeof(struct gps_insn))
-#define ROOM (NEURON_GPS_CORES * NEURON_GPS_TCM + 2 * NEURON_GPS_LIB_MAX + CODE_BYTES)
+#define MAP_BYTES (NEURON_GPS_CORES * NEURON_GPS_TCM + 2 * NEURON_GPS_LIB_MAX + CODE_BYTES)
 
 int gps_new(struct gps **out)
 {
@@ -23,8 +23,10 @@ int gps_new(struct gps **out)
 
 	if (!g)
 		return -ENOMEM;
-	/* a mapping of its own: pages that nobody has used yet take no memory, which calloc clears */
-	g->tcm = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/*
+	 * a mapping of its own: pages that nobody has used yet take no memory, which calloc clears
+	 */
+	g->tcm = mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (g->tcm == MAP_FAILED) {
 		free(g);
 		return -ENOMEM;
@@ -42,7 +44,7 @@ void gps_free(struct gps *g)
 {
 	if (!g)
 		return;
-	munmap(g->tcm, ROOM);
+	munmap(g->tcm, MAP_BYTES);
 	free(g);
 }
 

@@ -209,7 +209,10 @@ static uint32_t rank(const struct gps *g, unsigned int core)
 	return (uint32_t)__builtin_popcount(g->mask & ((1u << core) - 1));
 }
 
-/* Of several texts only the first one's is kept, but for the last words of one that fails */
+/*
+ * Keeps a processor's text: of several only the first one's, but for the last words of one that
+ * fails
+ */
 static bool print(struct tpb *t, struct gps *g, unsigned int core, bool last, uint32_t *cost)
 {
 	struct gps_core *c = &g->core[core];

@@ -142,7 +142,7 @@ static inline void gps_vput(uint8_t *to, uint32_t i, unsigned int size, uint32_t
 	}
 }
 
-/* Of a type: the width of elements and the group, as logarithms */
+/* The width of elements and the group of a type, as logarithms */
 static inline uint8_t gps_vsew(uint32_t vtype)
 {
 	return vtype >> 3 & 7;
@@ -169,7 +169,7 @@ static inline bool gps_vgroup(unsigned int at, int lmul)
 	return lmul >= -3 && lmul <= 3 && at % gps_vregs(lmul) == 0;
 }
 
-static inline bool gps_vmeet(unsigned int a, unsigned int na, unsigned int b, unsigned int nb)
+static inline bool gps_voverlap(unsigned int a, unsigned int na, unsigned int b, unsigned int nb)
 {
 	return a < b + nb && b < a + na;
 }
@@ -192,7 +192,7 @@ static inline bool gps_vclash(unsigned int d, int d_lmul, int d_size, unsigned i
 {
 	unsigned int nd = gps_vregs(d_lmul), ns = gps_vregs(s_lmul);
 
-	if (d_size == s_size || !gps_vmeet(d, nd, s, ns))
+	if (d_size == s_size || !gps_voverlap(d, nd, s, ns))
 		return false;
 	if (d_size < s_size)
 		return d != s;

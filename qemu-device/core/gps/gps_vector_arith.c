@@ -153,7 +153,7 @@ static uint32_t root_guess(uint32_t x)
 		}                                                  \
 		k->v->vxsat |= sat;                                \
 	}
-/* With bits of v0 */
+/* Operations with the bits of v0 as carry */
 #define KERNEL_CARRY(name, D, U, value)                    \
 	static void name(struct gps_vk *k)                 \
 	{                                                  \

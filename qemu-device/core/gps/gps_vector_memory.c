@@ -42,7 +42,7 @@ static enum neuron_gps_cause move(const struct access *a, uint32_t addr, uint8_t
 	return NEURON_GPS_OK;
 }
 
-/* All of it at once, where it lies side by side in the TCM */
+/* Moves all elements at once, where they lie side by side in the TCM */
 static bool move_block(const struct access *a)
 {
 	uint32_t bytes = a->n << a->size;
@@ -81,7 +81,7 @@ static enum neuron_gps_cause move_all(const struct access *a, uint32_t *addr)
 	return NEURON_GPS_OK;
 }
 
-/* As many registers as there are fields, whatever vl and vtype are */
+/* Moves as many whole registers as there are fields, whatever vl and vtype are */
 static enum neuron_gps_cause whole(struct access *a, uint32_t *addr, uint32_t *cost)
 {
 	uint32_t regs = a->fields;
@@ -119,7 +119,7 @@ static bool operands_ok(const struct access *a, int lmul, uint32_t vs2, int inde
 	if (a->store)
 		return true;
 	if (a->fields > 1)
-		return !gps_vmeet(a->vd, all, vs2, gps_vregs(index_lmul));
+		return !gps_voverlap(a->vd, all, vs2, gps_vregs(index_lmul));
 	return !gps_vclash(a->vd, lmul, a->size, vs2, index_lmul, a->index_size);
 }
 

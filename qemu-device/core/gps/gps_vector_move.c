@@ -11,21 +11,21 @@ static uint8_t *reg(const struct gps_vk *k, unsigned int n)
 	return gps_vreg(k->v, n);
 }
 
-/* An element goes to a place that is not v0 where that is the mask */
-static bool kept(const struct gps_vk *k)
+/* The destination is not v0 where that is the mask */
+static bool spares_mask(const struct gps_vk *k)
 {
 	return !k->mask || k->vd;
 }
 
 static bool overlaps(const struct gps_vk *k, unsigned int s, int lmul)
 {
-	return gps_vmeet(k->vd, gps_vregs(k->lmul), s, gps_vregs(lmul));
+	return gps_voverlap(k->vd, gps_vregs(k->lmul), s, gps_vregs(lmul));
 }
 
-/* Both groups, of whose elements one is moved at a time; apart: they may not overlap */
+/* Are both groups valid, of whose elements one is moved at a time? apart: they may not overlap */
 static bool pair_ok(const struct gps_vk *k, bool apart)
 {
-	return gps_vgroup(k->vd, k->lmul) && gps_vgroup(k->vs2, k->lmul) && kept(k) &&
+	return gps_vgroup(k->vd, k->lmul) && gps_vgroup(k->vs2, k->lmul) && spares_mask(k) &&
 	       !(apart && overlaps(k, k->vs2, k->lmul));
 }
 
@@ -262,7 +262,7 @@ bool gps_v_set_first(struct gps_vk *k)
 {
 	bool found = false;
 
-	if (k->start || k->vd == k->vs2 || !kept(k))
+	if (k->start || k->vd == k->vs2 || !spares_mask(k))
 		return false;
 	for (uint32_t i = 0; i < k->n; i++) {
 		bool here;
@@ -282,7 +282,7 @@ bool gps_v_iota(struct gps_vk *k)
 {
 	uint32_t count = 0;
 
-	if (k->start || !gps_vgroup(k->vd, k->lmul) || !kept(k) || overlaps(k, k->vs2, 0))
+	if (k->start || !gps_vgroup(k->vd, k->lmul) || !spares_mask(k) || overlaps(k, k->vs2, 0))
 		return false;
 	each_costs(k);
 	for (uint32_t i = 0; i < k->n; i++) {
@@ -294,7 +294,7 @@ bool gps_v_iota(struct gps_vk *k)
 
 bool gps_v_index(struct gps_vk *k)
 {
-	if (k->vs2 || !gps_vgroup(k->vd, k->lmul) || !kept(k))
+	if (k->vs2 || !gps_vgroup(k->vd, k->lmul) || !spares_mask(k))
 		return false;
 	k->cost = gps_vcost(k->n, k->sew);
 	for (uint32_t i = k->start; i < k->n; i++)

@@ -2,7 +2,8 @@
 /*
  * A NeuronCore's sequencers: instruction FIFOs, waits and updates, semaphores, events, errors and
  * counters (docs/isa.md, Execution). tpb.h says who calls and under which lock. Counters, which
- * other threads may read, are written and read atomically, relaxed, as semaphores are (tpb_words.h).
+ * other threads may read, are written and read atomically, relaxed, as semaphores are
+ * (tpb_words.h).
  */
 #include "tpb.h"
 
@@ -29,7 +30,7 @@ void tpb_reset(struct tpb *t)
 		eng->fifo_head = eng->fifo_count = 0;
 		eng->stopped = eng->told = eng->at_random = false;
 		eng->draws = (struct exec_draws){ .core = t->cfg.index, .engine = e };
-		eng->own = eng->stands = TPB_WATCH_NONE;
+		eng->own = eng->stands = TPB_WORD_NONE;
 		eng->own_time = 0;
 		tpb_window_reset(eng);
 		tpb_decode_head(t, e);
@@ -117,7 +118,7 @@ void tpb_decode_head(struct tpb *t, unsigned int e)
 		return;
 	}
 	eng->head = TPB_HEAD_NONE;
-	eng->watch = TPB_WATCH_NONE;
+	eng->wait_word = TPB_WORD_NONE;
 	eng->start = TPB_NEVER;
 	eng->insn = &eng->decoded;
 	eng->cached = NULL;
@@ -130,7 +131,7 @@ void tpb_decode_head(struct tpb *t, unsigned int e)
 	eng->arrived = tpb_arrival(eng, eng->head_words);
 	/* what has started waits no more */
 	if (rc > 0 && !(e == NEURON_ENG_GPSIMD && gps_custom_running(t)))
-		eng->watch = tpb_watch(t, &eng->decoded);
+		eng->wait_word = tpb_wait_word(t, &eng->decoded);
 	if (!eng->stopped)
 		tpb_look(t, e);
 }
@@ -156,7 +157,7 @@ static void tpb_advance(struct tpb *t, unsigned int e)
 {
 	struct tpb_engine *eng = &t->eng[e];
 
-	eng->watch = TPB_WATCH_NONE;
+	eng->wait_word = TPB_WORD_NONE;
 	if (eng->window.on) {
 		eng->window.pc += (uint64_t)eng->head_words * NEURON_INSN_WORD;
 		return;
@@ -176,7 +177,7 @@ void tpb_refill(struct tpb *t, uint32_t engines)
 static void tpb_changed(struct tpb *t, uint16_t what)
 {
 	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
-		if (t->eng[e].watch == what && !t->eng[e].stopped)
+		if (t->eng[e].wait_word == what && !t->eng[e].stopped)
 			tpb_look(t, e);
 }
 
@@ -202,7 +203,7 @@ static void tpb_event_put(struct tpb *t, unsigned int engine, unsigned int index
 			  uint64_t time)
 {
 	if (tpb_words_put(&t->words, index, value, time) == TPB_CHANGED)
-		tpb_changed(t, (uint16_t)(TPB_WATCH_EVENT + index));
+		tpb_changed(t, (uint16_t)(TPB_WORD_EVENT + index));
 	else
 		tpb_error(t, engine,
 			  value ? NEURON_NERR_EVT_DOUBLE_SET : NEURON_NERR_EVT_DOUBLE_CLEAR, index,
@@ -220,7 +221,7 @@ static void tpb_update(struct tpb *t, unsigned int e, const struct neuron_insn *
 
 	if (insn->update == NEURON_UPD_NONE)
 		return;
-	t->eng[e].own = (uint16_t)(insn->update < NEURON_UPD_EVT_SET ? i : TPB_WATCH_EVENT + i);
+	t->eng[e].own = (uint16_t)(insn->update < NEURON_UPD_EVT_SET ? i : TPB_WORD_EVENT + i);
 	t->eng[e].own_time = time;
 
 	switch (insn->update) {
@@ -408,7 +409,9 @@ static bool tpb_struck(struct tpb *t, unsigned int e, bool datapath)
 	}
 }
 
-/* Moves the engine's time to where the head starts: it was idle until its words came, then waited. */
+/*
+ * Moves the engine's time to where the head starts: it was idle until its words came, then waited.
+ */
 static void tpb_begin(struct tpb *t, unsigned int e, bool matmul)
 {
 	struct tpb_engine *eng = &t->eng[e];
@@ -433,7 +436,9 @@ static void tpb_count_matmul(struct tpb *t, unsigned int e, const struct neuron_
 	COUNT(t->perf.macs, neuron_isa_macs(insn, &w));
 }
 
-/* The array was busy for a time: the groups of rows in which the operand that moves has partitions */
+/*
+ * The array was busy for a time: the groups of rows in which the operand that moves has partitions
+ */
 static void tpb_count_array(struct tpb *t, const struct neuron_insn *insn, uint64_t time)
 {
 	const unsigned int group = NEURON_PARTITIONS / NEURON_ARRAY_ROWS;
@@ -527,7 +532,7 @@ static void tpb_step(struct tpb *t, unsigned int e)
 	if (!tpb_exec(t, e, insn, eng->time))
 		return;
 	if (insn->opcode == NEURON_OP_CUSTOM_OP) {
-		eng->watch = TPB_WATCH_NONE;
+		eng->wait_word = TPB_WORD_NONE;
 		eng->start = eng->time;
 		return;
 	}

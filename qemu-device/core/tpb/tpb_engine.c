@@ -20,20 +20,20 @@ void tpb_engine_stop(struct tpb *t, unsigned int e, uint16_t code, uint64_t data
 }
 
 /* The word that an instruction waits for. A wait for one that does not exist is refused. */
-uint16_t tpb_watch(const struct tpb *t, const struct neuron_insn *insn)
+uint16_t tpb_wait_word(const struct tpb *t, const struct neuron_insn *insn)
 {
 	switch (insn->wait) {
 	case NEURON_WAIT_SEM_EQ:
 	case NEURON_WAIT_SEM_GE:
 	case NEURON_WAIT_SEM_LE:
 		return insn->wait_index < t->cfg.target->semaphores ? insn->wait_index
-								    : TPB_WATCH_NONE;
+								    : TPB_WORD_NONE;
 	case NEURON_WAIT_EVT_SET:
 	case NEURON_WAIT_EVT_CLR:
-		return insn->wait_index < t->cfg.target->events ? TPB_WATCH_EVENT + insn->wait_index
-								: TPB_WATCH_NONE;
+		return insn->wait_index < t->cfg.target->events ? TPB_WORD_EVENT + insn->wait_index
+								: TPB_WORD_NONE;
 	default:
-		return TPB_WATCH_NONE;
+		return TPB_WORD_NONE;
 	}
 }
 
@@ -42,11 +42,11 @@ void tpb_look_waits(struct tpb *t, unsigned int e, uint64_t from)
 {
 	struct tpb_engine *eng = &t->eng[e];
 
-	if (eng->own == eng->watch && eng->own_time > from)
+	if (eng->own == eng->wait_word && eng->own_time > from)
 		from = eng->own_time;
-	eng->start = tpb_past_when(eng->watch < TPB_WATCH_EVENT
-					   ? &t->words.sem_past[eng->watch]
-					   : &t->words.event_past[eng->watch - TPB_WATCH_EVENT],
+	eng->start = tpb_past_when(eng->wait_word < TPB_WORD_EVENT
+					   ? &t->words.sem_past[eng->wait_word]
+					   : &t->words.event_past[eng->wait_word - TPB_WORD_EVENT],
 				   eng->insn, from);
 	tpb_stand(eng);
 }

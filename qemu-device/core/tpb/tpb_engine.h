@@ -16,7 +16,7 @@ void tpb_decode_head(struct tpb *t, unsigned int e);
 void tpb_error(struct tpb *t, unsigned int engine, uint16_t code, uint32_t id, uint64_t data,
 	       uint32_t data2, uint64_t time);
 void tpb_engine_stop(struct tpb *t, unsigned int e, uint16_t code, uint64_t data, uint32_t data2);
-uint16_t tpb_watch(const struct tpb *t, const struct neuron_insn *insn); /* what it waits for */
+uint16_t tpb_wait_word(const struct tpb *t, const struct neuron_insn *insn); /* what it waits for */
 void tpb_look_waits(struct tpb *t, unsigned int e, uint64_t from);
 
 static inline void tpb_engine_halt(struct tpb_engine *eng)
@@ -25,13 +25,15 @@ static inline void tpb_engine_halt(struct tpb_engine *eng)
 	eng->start = TPB_NEVER;
 }
 
-/* The time at which the head starts: the engine is free, its words have come, its condition holds */
+/*
+ * The time at which the head starts: the engine is free, its words have come, its condition holds
+ */
 static inline void tpb_look(struct tpb *t, unsigned int e)
 {
 	struct tpb_engine *eng = &t->eng[e];
 	uint64_t from = eng->time > eng->arrived ? eng->time : eng->arrived;
 
-	if (eng->watch == TPB_WATCH_NONE)
+	if (eng->wait_word == TPB_WORD_NONE)
 		eng->start = from;
 	else
 		tpb_look_waits(t, e, from);

@@ -36,18 +36,18 @@ static uint64_t tpb_cycles(const struct tpb *t, unsigned int e, const uint64_t *
 void tpb_stand(struct tpb_engine *eng)
 {
 	WRITE_ONCE(eng->stands_at, eng->window.on ? eng->window.pc : 0);
-	WRITE_ONCE(eng->stands, eng->start == TPB_NEVER ? eng->watch : TPB_WATCH_NONE);
+	WRITE_ONCE(eng->stands, eng->start == TPB_NEVER ? eng->wait_word : TPB_WORD_NONE);
 }
 
 uint32_t tpb_stands(const struct tpb *t, unsigned int engine, uint64_t *at)
 {
 	uint16_t what = READ_ONCE(t->eng[engine].stands);
 
-	*at = what == TPB_WATCH_NONE ? 0 : READ_ONCE(t->eng[engine].stands_at);
-	if (what == TPB_WATCH_NONE)
+	*at = what == TPB_WORD_NONE ? 0 : READ_ONCE(t->eng[engine].stands_at);
+	if (what == TPB_WORD_NONE)
 		return 0;
-	return what < TPB_WATCH_EVENT ? NEURON_STANDS_SEM(what)
-				      : NEURON_STANDS_EVENT((uint32_t)what - TPB_WATCH_EVENT);
+	return what < TPB_WORD_EVENT ? NEURON_STANDS_SEM(what)
+				     : NEURON_STANDS_EVENT((uint32_t)what - TPB_WORD_EVENT);
 }
 
 void tpb_perf(const struct tpb *t, struct tpb_perf *perf)

@@ -21,14 +21,14 @@
 struct tpb_cached {
 	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
 	int nwords; /* what decoding them returned; 0: nothing is here */
-	uint16_t watch;
+	uint16_t wait_word;
 	bool checked; /* and fine: at is where its operands lie */
 	struct neuron_insn insn;
 	struct neuron_isa_operands at;
 };
 
 /* An engine that never fetches takes no memory for it */
-static bool make_room(struct tpb_window *w)
+static bool make_cache(struct tpb_window *w)
 {
 	if (!w->cache)
 		w->cache = calloc(CACHED, sizeof(struct tpb_cached));
@@ -92,7 +92,7 @@ static void decode(struct tpb *t, struct tpb_cached *k, bool more)
 {
 	k->nwords = neuron_isa_decode_for(k->words, two_words(k->words) && more ? 2 : 1,
 					  t->cfg.target->core, &k->insn);
-	k->watch = k->nwords > 0 ? tpb_watch(t, &k->insn) : TPB_WATCH_NONE;
+	k->wait_word = k->nwords > 0 ? tpb_wait_word(t, &k->insn) : TPB_WORD_NONE;
 	k->checked = false;
 }
 
@@ -112,7 +112,7 @@ static void take_head(struct tpb_engine *eng, struct tpb_cached *k)
 {
 	eng->cached = k;
 	eng->insn = &k->insn;
-	eng->watch = k->watch;
+	eng->wait_word = k->wait_word;
 	if (k->nwords > 0) {
 		eng->head = TPB_HEAD_READY;
 		eng->head_words = (unsigned int)k->nwords;
@@ -128,7 +128,7 @@ static void window_head(struct tpb *t, unsigned int e, bool read)
 	struct tpb_cached *k = place(w);
 
 	eng->arrived = 0;
-	eng->watch = TPB_WATCH_NONE;
+	eng->wait_word = TPB_WORD_NONE;
 	eng->cached = NULL;
 	eng->start = TPB_NEVER;
 	if (!has_words(w, 1)) {
@@ -143,7 +143,7 @@ static void window_head(struct tpb *t, unsigned int e, bool read)
 		take_head(eng, k);
 		/* what has started waits no more */
 		if (e == NEURON_ENG_GPSIMD && gps_custom_running(t))
-			eng->watch = TPB_WATCH_NONE;
+			eng->wait_word = TPB_WORD_NONE;
 	}
 	if (!eng->stopped)
 		tpb_look(t, e);
@@ -169,7 +169,7 @@ const uint8_t *tpb_window_words(const struct tpb_engine *eng)
 
 bool tpb_window_put(struct tpb_engine *eng, const uint8_t *words)
 {
-	if (!make_room(&eng->window))
+	if (!make_cache(&eng->window))
 		return false;
 	memcpy(place(&eng->window)->words, words, sizeof(eng->window.cache->words));
 	return true;
@@ -227,7 +227,7 @@ static bool fetch(struct tpb *t, unsigned int e, const struct neuron_insn *insn)
 	struct tpb_engine *eng = &t->eng[e];
 	const uint8_t *code = window_code(t, insn->address, insn->length);
 
-	if (!code || !make_room(&eng->window)) {
+	if (!code || !make_cache(&eng->window)) {
 		tpb_engine_stop(t, e, NEURON_NERR_FETCH_REFUSED, insn->address, insn->length);
 		return false;
 	}

@@ -112,7 +112,7 @@ static void tpb_one_nan(float *w, size_t n)
 		w[i] = exec_canonical(w[i]);
 }
 
-/* Of the weights those that were loaded: what kernels leave beside them is 0 in a state */
+/* The weights that were loaded: what kernels leave beside them is 0 in a state */
 static void tpb_weights_fields(struct tpb_cursor *c, struct tpb_weights *w)
 {
 	uint8_t dtype = (uint8_t)(w->dtype | (w->doubled ? TPB_STATE_DOUBLED : 0));
@@ -341,7 +341,7 @@ static bool tpb_window_sane(const struct tpb_window *w)
 	return !((w->base | w->length | w->pc) % NEURON_INSN_WORD) && (w->length || !w->on);
 }
 
-/* Each in its place, as a load that was checked leaves it */
+/* Is each part of the weights in its place, as a load that was checked leaves it? */
 static bool tpb_parts_sane(const struct tpb *t)
 {
 	struct neuron_isa_array all = { 0 };
@@ -414,7 +414,7 @@ int tpb_load(struct tpb *t, const void *buf, uint64_t size)
 		return -EINVAL;
 	}
 	for (unsigned int e = 0; e < t->cfg.target->engines; e++) {
-		t->eng[e].stands = TPB_WATCH_NONE;
+		t->eng[e].stands = TPB_WORD_NONE;
 		if (t->eng[e].window.on)
 			tpb_window_resume(t, e);
 		else

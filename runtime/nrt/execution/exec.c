@@ -117,7 +117,7 @@ static NRT_STATUS take_steps(const struct rt_job *job, const struct rt_io *io, u
 	NRT_STATUS status = begin(job, rt_job_take(job->sg)), copied;
 
 	if (!status) {
-		rt_io_mate(job->sg, job->n, io);
+		rt_io_alias(job->sg, job->n, io);
 		status = copy_all(job, io, true);
 	}
 	step_end(RT_EVENT_kbl_exec_pre, job, event);
@@ -160,7 +160,7 @@ NRT_STATUS rt_job_execute(const struct rt_job *job, const struct rt_io *io, uint
 		status = take_steps(job, io, &took);
 		rt_profile_end(&profile, job->sg, status);
 		count_core(job, status, took, rt_now_us() - start);
-		rt_kept_add(job->sg->model);
+		rt_retained_add(job->sg->model);
 	}
 	pthread_mutex_unlock(&core->exec);
 	*device_us += took;

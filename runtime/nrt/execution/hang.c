@@ -23,7 +23,7 @@ static const struct rt_subgraph *other_of(const struct rt_subgraph *sg)
 	const unsigned int half = model->nsubgraphs / 2;
 	const unsigned int k = (unsigned int)(sg - model->subgraph);
 
-	if (!model->kind->mates)
+	if (!model->kind->siblings)
 		return NULL;
 	return &model->subgraph[k < half ? k + half : k - half];
 }

@@ -109,7 +109,7 @@ static int place_order(const void *a, const void *b)
 	return s < t ? -1 : s > t;
 }
 
-static bool can_mate(const struct place *p, const struct place *q)
+static bool can_alias(const struct place *p, const struct place *q)
 {
 	const struct rt_storage *s = p->tensor->storage;
 
@@ -127,7 +127,7 @@ static unsigned int part_all(struct rt_subgraph *sg, unsigned int *n)
 	for (unsigned int i = 0; i < sg->nvars; i++) {
 		struct rt_var *var = &sg->vars[i];
 
-		var->mate = NULL;
+		var->alias = NULL;
 		var->given = false;
 		if (!rt_var_is_io(var))
 			continue;
@@ -145,7 +145,7 @@ static struct place *places(struct rt_subgraph *sg, const struct rt_io *io, stru
 	return next;
 }
 
-void rt_io_mate(struct rt_subgraph *sg, unsigned int n, const struct rt_io *io)
+void rt_io_alias(struct rt_subgraph *sg, unsigned int n, const struct rt_io *io)
 {
 	struct place *place, *next;
 	unsigned int large = 0, all = 0, end;
@@ -162,10 +162,10 @@ void rt_io_mate(struct rt_subgraph *sg, unsigned int n, const struct rt_io *io)
 	for (unsigned int i = 0; i < all; i = end) {
 		for (end = i + 1; end < all && !place_order(&place[i], &place[end]); end++)
 			;
-		if (end - i != 2 || !can_mate(&place[i], &place[i + 1]))
+		if (end - i != 2 || !can_alias(&place[i], &place[i + 1]))
 			continue;
-		place[i].var->mate = place[i + 1].var;
-		place[i + 1].var->mate = place[i].var;
+		place[i].var->alias = place[i + 1].var;
+		place[i + 1].var->alias = place[i].var;
 	}
 	free(place);
 }
@@ -192,7 +192,7 @@ static int take(struct rt_var *in, const nrt_tensor_t *tensor)
 /* The input's old tensor is of no use any more: its pages are the output's next time. */
 static int deliver(const struct rt_var *out, const nrt_tensor_t *tensor)
 {
-	struct rt_var *in = out->mate;
+	struct rt_var *in = out->alias;
 	int ret = pass(out, tensor, false);
 
 	in->given &= ret < 0;
@@ -225,9 +225,9 @@ NRT_STATUS rt_io_copy(struct rt_subgraph *sg, const struct rt_io *io, bool in)
 		if (!rt_var_is_io(var) || (var->neff->type == NEFF_VAR_INPUT) != in)
 			continue;
 		tensor = bound(var, io);
-		err = !var->mate ? transfer(sg, var, tensor, in)
-		      : in	 ? take(var, tensor)
-				 : deliver(var, tensor);
+		err = !var->alias ? transfer(sg, var, tensor, in)
+		      : in	  ? take(var, tensor)
+				  : deliver(var, tensor);
 		if (err) {
 			/* the chip may have reported the reason */
 			status = rt_errors_collect(sg, NRT_SUCCESS);

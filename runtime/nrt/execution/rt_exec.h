@@ -36,7 +36,7 @@ NRT_STATUS rt_io_check(const struct nrt_model *model, const struct rt_io *io);
  * Finds the large inputs among the variables of n subgraphs whose tensor is an output's too, and no
  * other one's: the execution overwrites it, so that its memory can change hands.
  */
-void rt_io_mate(struct rt_subgraph *sg, unsigned int n, const struct rt_io *io);
+void rt_io_alias(struct rt_subgraph *sg, unsigned int n, const struct rt_io *io);
 /*
  * Gives the tensors of such inputs back what they had: the execution has failed and does not
  * overwrite them.
@@ -55,7 +55,7 @@ NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us);
  * The same of two that wait for each other, on the two cores of a logical one, whose execs are
  * held. If one of them does not end, both cores are reset.
  */
-NRT_STATUS rt_run_both(struct rt_subgraph *sg, struct rt_subgraph *mate, uint64_t *device_us);
+NRT_STATUS rt_run_both(struct rt_subgraph *sg, struct rt_subgraph *sibling, uint64_t *device_us);
 
 /*
  * hang.c: when the time is over, whether a core of the subgraph's logical one waits for the other,

@@ -19,7 +19,7 @@
 #define SPIN_LOOKS 200
 #define SLEEP_MIN_NS 20000
 #define SLEEP_MAX_NS 200000
-#define MATE_LOOK_US 2000 /* a sleep, while another core's program may fail meanwhile */
+#define SIBLING_LOOK_US 2000 /* a sleep, while another core's program may fail meanwhile */
 #define ASK_LOOKS 128 /* polls between two checks whether the device is still there */
 #define ASK_US 250000 /* between two looks whether somebody has reset the core */
 
@@ -58,7 +58,7 @@ static int attach_queues(struct rt_subgraph *sg, struct rt_ring **ring, unsigned
 	sg->core->loaded = NULL;
 	sg->ran = true;
 	for (unsigned int i = 0; i < count && !err; i++)
-		err = rt_turn_restore(given[i]);
+		err = rt_iterations_restore(given[i]);
 	if (!err)
 		err = ndlx_dma_queue_init_batch(sg->core->dev, params, count);
 	if (err)
@@ -212,7 +212,7 @@ static int was_reset(struct rt_core *core, uint64_t *ask, NRT_STATUS *status)
 }
 
 /* Waits for the end of a program, or until one that it may wait for, if there is one, fails. */
-static NRT_STATUS wait_done(struct rt_subgraph *sg, const struct rt_subgraph *mate,
+static NRT_STATUS wait_done(struct rt_subgraph *sg, const struct rt_subgraph *sibling,
 			    uint64_t start_us, uint64_t *ps)
 {
 	struct rt_core *core = sg->core;
@@ -239,8 +239,8 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, const struct rt_subgraph *ma
 			continue;
 
 		status = rt_errors_collect(sg, status);
-		if (mate)
-			status = rt_errors_collect(mate, status);
+		if (sibling)
+			status = rt_errors_collect(sibling, status);
 		if (!rt_fatal(status) && rt_interrupted(sg->model))
 			status = NRT_EXEC_COMPLETED_WITH_ERR;
 		if (!rt_fatal(status) && sg->model->group && rt_ranks_failed(sg->model))
@@ -262,7 +262,8 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, const struct rt_subgraph *ma
 			return status;
 		if (!err && sleepy)
 			err = wait_entry(core, deadline,
-					 mate || sg->model->group ? MATE_LOOK_US : ASK_US, &pause);
+					 sibling || sg->model->group ? SIBLING_LOOK_US : ASK_US,
+					 &pause);
 		if (err)
 			return wait_failed(sg, err);
 	}
@@ -312,10 +313,10 @@ static void begin(struct run *r, struct rt_subgraph *sg, bool lend)
 				    sg->core->device, sg->core->nc, rt_errno_text(err));
 }
 
-static void await(struct run *r, const struct rt_subgraph *mate)
+static void await(struct run *r, const struct rt_subgraph *sibling)
 {
 	if (!r->status)
-		r->status = wait_done(r->sg, mate, r->start, &r->ps);
+		r->status = wait_done(r->sg, sibling, r->start, &r->ps);
 	ndlx_wait_leave(r->sg->core->waiter);
 	if (r->tracing && !rt_fatal(r->status))
 		trace_run(r->sg, r->began, r->status);
@@ -338,17 +339,17 @@ NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
 	return r.status;
 }
 
-NRT_STATUS rt_run_both(struct rt_subgraph *sg, struct rt_subgraph *mate, uint64_t *device_us)
+NRT_STATUS rt_run_both(struct rt_subgraph *sg, struct rt_subgraph *sibling, uint64_t *device_us)
 {
 	struct run first, second;
 	NRT_STATUS status;
 
-	begin(&second, mate, false);
+	begin(&second, sibling, false);
 	begin(&first, sg, !second.status);
 	if (second.status && !first.status)
 		first.status = second.status;
 	tell_begun();
-	await(&first, mate);
+	await(&first, sibling);
 	/* the other one waits for it in vain */
 	if (rt_fatal(first.status))
 		second.status = first.status;
@@ -357,8 +358,8 @@ NRT_STATUS rt_run_both(struct rt_subgraph *sg, struct rt_subgraph *mate, uint64_
 	*device_us += rt_now_us() - second.start;
 	status = rt_fatal(second.status) || !first.status ? second.status : first.status;
 	if (rt_fatal(status)) {
-		sg->core->ended_ps = mate->core->ended_ps = 0;
-		rt_core_reset_both(sg->core, mate->core);
+		sg->core->ended_ps = sibling->core->ended_ps = 0;
+		rt_core_reset_both(sg->core, sibling->core);
 	}
 	return status;
 }

@@ -34,7 +34,7 @@ static struct target *find(const char *name)
 	return NULL;
 }
 
-static struct target *find_room(void)
+static struct target *find_free(void)
 {
 	for (unsigned int i = 0; i < TARGETS; i++)
 		if (!host.target[i].call)
@@ -51,7 +51,7 @@ EXPORT NRT_STATUS nrtx_host_function(const char *target, nrtx_host_function_t *c
 		return rt_fail(NRT_INVALID, "NRT", "no name of 1 to %d bytes", TARGET_NAME - 1);
 	pthread_mutex_lock(&host.lock);
 	t = find(target);
-	t = t || !call ? t : find_room();
+	t = t || !call ? t : find_free();
 	if (t) {
 		strcpy(t->name, target);
 		t->call = call;
@@ -196,37 +196,37 @@ static NRT_STATUS failed(const struct calling *c, int err)
 }
 
 /* The part of the job for the logical core's second core; NULL: it has one core */
-static struct rt_subgraph *mate_of(const struct rt_job *job)
+static struct rt_subgraph *sibling_of(const struct rt_job *job)
 {
 	struct rt_subgraph *second = &job->sg[job->n / 2];
 
-	return job->sg->model->kind->mates ? second : NULL;
+	return job->sg->model->kind->siblings ? second : NULL;
 }
 
 static void leave_core(const struct rt_job *job)
 {
-	struct rt_subgraph *mate = mate_of(job);
+	struct rt_subgraph *sibling = sibling_of(job);
 
 	pthread_mutex_unlock(&job->sg->core->exec);
-	if (mate)
-		pthread_mutex_unlock(&mate->core->exec);
+	if (sibling)
+		pthread_mutex_unlock(&sibling->core->exec);
 }
 
 static NRT_STATUS take_core(const struct rt_job *job)
 {
-	struct rt_subgraph *mate = mate_of(job);
+	struct rt_subgraph *sibling = sibling_of(job);
 	struct rt_core *core = job->sg->core;
 	NRT_STATUS status;
 
-	if (mate)
-		pthread_mutex_lock(&mate->core->exec);
+	if (sibling)
+		pthread_mutex_lock(&sibling->core->exec);
 	pthread_mutex_lock(&core->exec);
-	if (core->broken || (mate && mate->core->broken))
+	if (core->broken || (sibling && sibling->core->broken))
 		return rt_fail(NRT_EXEC_UNIT_UNRECOVERABLE, "TDRV",
 			       "nd%u nc%u needs a reset after a call of the host", core->device,
 			       core->nc);
 	status = rt_job_take(job->sg);
-	return status || !mate ? status : rt_job_take(mate);
+	return status || !sibling ? status : rt_job_take(sibling);
 }
 
 /* Calls the function without the core. *text: what it says of a failure */

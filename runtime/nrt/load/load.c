@@ -130,8 +130,8 @@ static NRT_STATUS build(struct nrt_model *model)
 		sg->neff = &model->neff->subgraphs[i];
 		sg->target = model->neff->target;
 		sg->nparts = 1;
-		status = rt_subgraph_begin(sg, model->kind->mates && i >= n / 2
-						       ? model->core->mate
+		status = rt_subgraph_begin(sg, model->kind->siblings && i >= n / 2
+						       ? model->core->sibling
 						       : model->core + i % model->ncores);
 	}
 	if (!status && model->kind->join)
@@ -193,8 +193,8 @@ static NRT_STATUS take_cores(struct nrt_model *model, const struct place *place)
 
 	if (lnc > rt.lnc)
 		return rt_fail(NRT_INVALID, "NMGR",
-			       "the model is for logical cores of %u cores (--lnc %u), here they "
-			       "have %u (NEURON_LOGICAL_NC_CONFIG)",
+			       "the model is for logical cores of %u cores (--lnc %u), "
+			       "here they have %u (NEURON_LOGICAL_NC_CONFIG)",
 			       lnc, lnc, rt.lnc);
 	if (place->most && place->most < n)
 		n = place->most;

@@ -28,11 +28,11 @@ NRT_STATUS rt_logical_join(struct nrt_model *model)
 NRT_STATUS rt_logical_begin(const struct rt_job *job, NRT_STATUS status)
 {
 	struct rt_subgraph *second = &job->sg[job->n / 2];
-	struct rt_core *mate = second->core;
+	struct rt_core *sibling = second->core;
 
-	if (!status && mate->broken)
+	if (!status && sibling->broken)
 		return rt_fail(NRT_EXEC_UNIT_UNRECOVERABLE, "TDRV", "nd%u nc%u needs a reset",
-			       mate->device, mate->nc);
+			       sibling->device, sibling->nc);
 	return status ? status : rt_job_take(second);
 }
 
@@ -43,12 +43,12 @@ NRT_STATUS rt_logical_run(const struct rt_job *job, uint64_t *device_us)
 
 NRT_STATUS rt_logical_execute(const struct rt_job *job, const struct rt_io *io, uint64_t *device_us)
 {
-	struct rt_core *mate = job->sg[job->n / 2].core;
+	struct rt_core *sibling = job->sg[job->n / 2].core;
 	NRT_STATUS status;
 
-	pthread_mutex_lock(&mate->exec);
+	pthread_mutex_lock(&sibling->exec);
 	status = rt_job_execute(job, io, device_us);
-	pthread_mutex_unlock(&mate->exec);
+	pthread_mutex_unlock(&sibling->exec);
 	return status;
 }
 
@@ -61,7 +61,7 @@ static NRT_STATUS execute(struct nrt_model *model, const struct rt_io *io, uint6
 }
 
 const struct rt_kind rt_kind_logical = {
-	.mates = true,
+	.siblings = true,
 	.join = rt_logical_join,
 	.execute = execute,
 };

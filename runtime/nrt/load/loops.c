@@ -43,7 +43,7 @@ static int count_packet(void *arg, const struct neff_packet *p)
 
 	c->tx += p->ntx;
 	c->rx += p->nrx;
-	return rt_turn_fits((uint32_t)c->tx, (uint32_t)c->rx) ? 0 : -E2BIG;
+	return rt_iteration_fits((uint32_t)c->tx, (uint32_t)c->rx) ? 0 : -E2BIG;
 }
 
 static void count_dma(const struct neuron_target *target, const struct neff_dma *dma,
@@ -61,8 +61,8 @@ static void count_dma(const struct neuron_target *target, const struct neff_dma 
 	c->rx++;
 }
 
-/* Can each queue set of a part go round its rings without the host (turn.c)? */
-static bool turns_fit(const struct rt_subgraph *sg)
+/* Can each queue set of a part go round its rings without the host (iterations.c)? */
+static bool iterations_fit(const struct rt_subgraph *sg)
 {
 	for (unsigned int q = 0; q < sg->neff->nqueues; q++) {
 		const struct neff_engine *e = &sg->neff->engine[sg->neff->queues[q].owner];
@@ -72,8 +72,8 @@ static bool turns_fit(const struct rt_subgraph *sg)
 			if (e->dma[i].queue == q)
 				count_dma(sg->target, &e->dma[i], &c);
 		/* indices are copied byte by byte at worst */
-		if (c.rows > RT_TURN_ROWS || c.tx > UINT32_MAX || c.rx > UINT32_MAX ||
-		    !rt_turn_fits((uint32_t)c.tx, (uint32_t)c.rx))
+		if (c.rows > RT_ITERATION_ROWS || c.tx > UINT32_MAX || c.rx > UINT32_MAX ||
+		    !rt_iteration_fits((uint32_t)c.tx, (uint32_t)c.rx))
 			return false;
 	}
 	return true;
@@ -87,7 +87,7 @@ static bool can_unite(const struct rt_subgraph *sg, unsigned int n)
 	if (!rt_subgraph_fetches(sg))
 		return false;
 	for (unsigned int i = 0; i < n; i++) {
-		if (!turns_fit(&sg[i]))
+		if (!iterations_fit(&sg[i]))
 			return false;
 		queues += sg[i].neff->nqueues + rt_gather_queues(sg[i].neff) + rt_passes(&sg[i]);
 	}
@@ -100,7 +100,7 @@ static void unite(const struct nrt_model *model, struct rt_subgraph *sg, unsigne
 	unsigned int queues = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		sg[i].in_turns = true;
+		sg[i].self_refilling = true;
 		sg[i].first_queue = queues;
 		sg[i].nparts = 0;
 		queues += sg[i].neff->nqueues + rt_gather_queues(sg[i].neff) + rt_passes(&sg[i]);
@@ -165,8 +165,8 @@ static NRT_STATUS join(struct nrt_model *model)
 		return status;
 	for (unsigned int i = 0; i < model->nsubgraphs; i += n)
 		united &= can_unite(&model->subgraph[i], n);
-	status = model->kind->mates ? rt_logical_join(model)
-				    : rt_place_virtual(model->subgraph, model->nsubgraphs);
+	status = model->kind->siblings ? rt_logical_join(model)
+				       : rt_place_virtual(model->subgraph, model->nsubgraphs);
 	if (!status && neff->ranks)
 		status = join_ranks(model, &united);
 	for (unsigned int i = 0; united && !status && i < model->nsubgraphs; i += n)
@@ -280,8 +280,8 @@ static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 
 static NRT_STATUS run_united(const struct rt_job *job, uint64_t *device_us)
 {
-	return job->sg->model->kind->mates ? rt_logical_run(job, device_us)
-					   : rt_run(job->sg, device_us);
+	return job->sg->model->kind->siblings ? rt_logical_run(job, device_us)
+					      : rt_run(job->sg, device_us);
 }
 
 /*
@@ -298,8 +298,8 @@ static NRT_STATUS run_rank(const struct rt_job *job, uint64_t *device_us)
 		return status;
 	status = job->sg->nparts > 1 ? run_united(job, device_us) : run(job, device_us);
 	status = rt_ranks_end(model, status);
-	if (rt_fatal(status) && model->kind->mates)
-		rt_core_reset_both(model->core, model->core->mate);
+	if (rt_fatal(status) && model->kind->siblings)
+		rt_core_reset_both(model->core, model->core->sibling);
 	else if (rt_fatal(status))
 		rt_core_reset(model->core);
 	return status;
@@ -314,8 +314,8 @@ static NRT_STATUS execute_rank(const struct rt_job *job, const struct rt_io *io,
 	if (status)
 		return status;
 	model->started = false;
-	status = model->kind->mates ? rt_logical_execute(job, io, device_us)
-				    : rt_job_execute(job, io, device_us);
+	status = model->kind->siblings ? rt_logical_execute(job, io, device_us)
+				       : rt_job_execute(job, io, device_us);
 	/* the others wait for what did not begin, too */
 	if (!model->started)
 		rt_ranks_start(model, rt_fatal(status) ? status : NRT_FAILURE);
@@ -368,7 +368,7 @@ const struct rt_kind rt_kind_loops = {
 };
 
 const struct rt_kind rt_kind_logical_loops = {
-	.mates = true,
+	.siblings = true,
 	.join = join,
 	.execute = execute_logical,
 	.free = free_loops,

@@ -159,7 +159,7 @@ static void free_pipeline(struct nrt_model *model)
 
 /* Execution: the functions below run with the exec of the stage's core held */
 
-static void make_room(struct boundary *b)
+static void make_space(struct boundary *b)
 {
 	if (!b)
 		return;
@@ -169,7 +169,7 @@ static void make_room(struct boundary *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
-static void wait_for_room(struct boundary *b)
+static void wait_for_space(struct boundary *b)
 {
 	if (!b)
 		return;
@@ -228,7 +228,7 @@ static NRT_STATUS begin(const struct rt_job *job, NRT_STATUS status)
 
 	if (!status)
 		status = pass(job->sg, b, take_edge);
-	make_room(b);
+	make_space(b);
 	return status;
 }
 
@@ -237,19 +237,19 @@ static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 	struct boundary *b = behind(job->sg);
 	NRT_STATUS status, given;
 
-	wait_for_room(b);
+	wait_for_space(b);
 	status = rt_run(job->sg, device_us);
 	given = rt_fatal(status) ? status : pass(job->sg, b, give_edge);
 	if (!rt_fatal(given))
 		return status;
-	make_room(b);
+	make_space(b);
 	return given;
 }
 
 static void end(const struct rt_job *job, NRT_STATUS copied)
 {
 	if (rt_fatal(copied)) /* the next stage will not run, so it takes nothing */
-		make_room(behind(job->sg));
+		make_space(behind(job->sg));
 }
 
 static NRT_STATUS execute(struct nrt_model *model, const struct rt_io *io, uint64_t *device_us)

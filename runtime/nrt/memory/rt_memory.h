@@ -22,7 +22,7 @@ static inline uint64_t rt_large_align(uint64_t size)
 
 NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, uint32_t type,
 			  struct rt_chunk *chunk);
-/* The same in the memory of any device, with the address that it has there; 0 or -errno */
+/* rt_chunk_alloc() in the memory of any device, with the address that it has there; 0 or -errno */
 int rt_chunk_try(struct rt_core *core, ndlx_device_t *dev, uint64_t size, uint64_t align,
 		 uint32_t type, struct rt_chunk *chunk);
 /*

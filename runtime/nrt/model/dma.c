@@ -83,13 +83,14 @@ static NRT_STATUS build_engine(struct rt_subgraph *sg, unsigned int e, uint64_t 
 
 /* Ends the descriptors of an iteration in the queues of a part that the program executes again by
  * itself. */
-static NRT_STATUS end_turns(struct rt_subgraph *sg)
+static NRT_STATUS end_iteration(struct rt_subgraph *sg)
 {
 	int err = 0;
 
 	for (unsigned int q = 0; q < sg->nqueues && !err; q++)
-		err = rt_turn_add(&sg->queues[q]);
-	return err ? rt_fail(NRT_RESOURCE, "TDRV", "descriptors of a turn: %s", rt_errno_text(err))
+		err = rt_iteration_end(&sg->queues[q]);
+	return err ? rt_fail(NRT_RESOURCE, "TDRV", "descriptors of an iteration: %s",
+			     rt_errno_text(err))
 		   : NRT_SUCCESS;
 }
 
@@ -100,7 +101,7 @@ NRT_STATUS rt_build_queues(struct rt_subgraph *sg)
 	NRT_STATUS status;
 	uint64_t descs = 0;
 
-	const bool passes = sg->in_turns && rt_passes(sg) && sg->core == sg->model->core;
+	const bool passes = sg->self_refilling && rt_passes(sg) && sg->core == sg->model->core;
 
 	sg->nqueues = sg->neff->nqueues;
 	if (sg->nqueues <= most)
@@ -122,11 +123,11 @@ NRT_STATUS rt_build_queues(struct rt_subgraph *sg)
 		status = build_engine(sg, e, &descs);
 	if (!status && passes)
 		status = rt_pass_queue(sg, &sg->queues[sg->nqueues - 1]);
-	if (!status && sg->in_turns)
-		status = end_turns(sg);
+	if (!status && sg->self_refilling)
+		status = end_iteration(sg);
 	if (!status)
 		status = rt_gather_commit(sg);
 	for (unsigned int q = 0; q < sg->nqueues && !status; q++)
-		status = rt_turn_commit(sg->core, &sg->queues[q]);
+		status = rt_iterations_commit(sg->core, &sg->queues[q]);
 	return status;
 }

@@ -162,7 +162,7 @@ static NRT_STATUS make_queues(struct rt_subgraph *sg)
 	for (unsigned int q = 0; q < sg->neff->nqueues && !status; q++) {
 		struct count c = count(sg->neff, q);
 		uint64_t descs = c.rows + c.n;
-		uint32_t room;
+		uint32_t length;
 
 		if (!c.n)
 			continue;
@@ -175,12 +175,12 @@ static NRT_STATUS make_queues(struct rt_subgraph *sg)
 		next->next = next + 1;
 
 		/* one descriptor for a row, and one for a DMA: the doorbells or the semaphore */
-		room = sg->in_turns ? rt_turn_room((uint32_t)descs) : (uint32_t)descs;
-		status = rt_half_reserve(sg->core, &next[0].tx, room);
+		length = sg->self_refilling ? rt_iteration_size((uint32_t)descs) : (uint32_t)descs;
+		status = rt_half_reserve(sg->core, &next[0].tx, length);
 		if (!status && c.has[NEFF_GATHER])
-			status = rt_half_reserve(sg->core, &next[1].tx, room);
+			status = rt_half_reserve(sg->core, &next[1].tx, length);
 		if (!status && c.has[NEFF_SCATTER])
-			status = rt_half_reserve(sg->core, &next[1].rx, room);
+			status = rt_half_reserve(sg->core, &next[1].rx, length);
 		next += 2;
 	}
 	return status;

@@ -153,8 +153,8 @@ EXPORT NRT_STATUS nrtx_reset_cores(uint32_t start_core, uint32_t core_count)
 		return rt_fail(NRT_INVALID, "NRT", "cores %u..%u of %u", start_core,
 			       start_core + core_count, rt.ncores);
 	for (uint32_t i = start_core; i < start_core + core_count && !status; i++) {
-		if (rt.cores[i].mate)
-			status = reset(rt.cores[i].mate);
+		if (rt.cores[i].sibling)
+			status = reset(rt.cores[i].sibling);
 		if (!status)
 			status = reset(&rt.cores[i]);
 	}

@@ -148,11 +148,11 @@ static NRT_STATUS put_await(struct program *p, uint8_t semaphore)
 					     .update_index = semaphore });
 }
 
-static NRT_STATUS put_tell(struct program *p, const struct rt_core *mate, uint8_t semaphore)
+static NRT_STATUS put_tell(struct program *p, const struct rt_core *sibling, uint8_t semaphore)
 {
 	struct neuron_insn tell = { .opcode = NEURON_OP_WRITE };
 
-	tell.write[0].addr = ndlx_semaphore_address(mate->dev, mate->nc, semaphore);
+	tell.write[0].addr = ndlx_semaphore_address(sibling->dev, sibling->nc, semaphore);
 	tell.write[0].value = 1;
 	return put(p, &tell);
 }
@@ -162,7 +162,7 @@ static NRT_STATUS put_pass(struct program *p, unsigned int part)
 {
 	const struct rt_subgraph *sg = &p->sg[part];
 	const struct rt_pass_semaphores semaphore = rt_pass_semaphores(sg);
-	const bool mates = sg->model->kind->mates;
+	const bool siblings = sg->model->kind->siblings;
 	NRT_STATUS status;
 
 	if (sg->core != sg->model->core)
@@ -170,7 +170,7 @@ static NRT_STATUS put_pass(struct program *p, unsigned int part)
 	status = put_ring(p, sg, &sg->pass.ready, semaphore.ready);
 	if (!status)
 		status = put_ring(p, sg, &sg->pass.given, semaphore.given);
-	return status || !mates ? status : put_tell(p, sg->core->mate, semaphore.given);
+	return status || !siblings ? status : put_tell(p, sg->core->sibling, semaphore.given);
 }
 
 /* SP behind a part: the condition is told, if there is one, and the others go on. */
@@ -200,7 +200,7 @@ static NRT_STATUS put_leave(struct program *p, const struct rt_jump *jump)
 	return status ? status : put_each(p, &go);
 }
 
-/* Another engine behind a part: it waits for SP, and reads what that told. */
+/* The steps of another engine than SP behind a part: it waits for SP, and reads what SP told. */
 static NRT_STATUS put_follow(struct program *p, const struct rt_jump *jump)
 {
 	struct neuron_insn insn = {
@@ -350,7 +350,7 @@ static NRT_STATUS load(struct program *p, size_t at)
 }
 
 /* Sizes of a program: its words, the steps of SP and the others between parts, its ends */
-static uint64_t room(const struct rt_subgraph *sg, unsigned int e)
+static uint64_t program_size(const struct rt_subgraph *sg, unsigned int e)
 {
 	uint64_t size = 5 * NEURON_INSN_WORD;
 
@@ -367,7 +367,7 @@ NRT_STATUS rt_link_streams(struct rt_subgraph *sg)
 	NRT_STATUS status;
 
 	for (unsigned int e = 0; e < sg->target->engines; e++)
-		size += is_fed(sg, e) ? room(sg, e) : 0;
+		size += is_fed(sg, e) ? program_size(sg, e) : 0;
 	sg->seed = atomic_load(&sg->model->seed);
 	/* the word that SP tells the others comes first */
 	status = rt_chunk_alloc(sg->core, size, 0, NEURON_MEMALLOC_TYPE_CODE_DEVICE, &sg->code);

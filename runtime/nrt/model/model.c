@@ -24,7 +24,7 @@ struct nrt_model *rt_model_new(void)
 
 void rt_model_free(struct nrt_model *model)
 {
-	rt_kept_leave(model);
+	rt_retained_leave(model);
 	for (unsigned int i = 0; i < model->nsubgraphs; i++)
 		rt_subgraph_free(&model->subgraph[i]);
 	free(model->subgraph);

@@ -95,7 +95,7 @@ EXPORT NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *nc_
 		return status;
 	if (!model || !nc_count)
 		return rt_fail(NRT_INVALID, "NRT", "no model");
-	*nc_count = model->kind->mates ? 2 * model->ncores : model->ncores;
+	*nc_count = model->kind->siblings ? 2 * model->ncores : model->ncores;
 	return NRT_SUCCESS;
 }
 

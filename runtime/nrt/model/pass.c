@@ -267,7 +267,7 @@ NRT_STATUS rt_pass_queue(struct rt_subgraph *sg, struct rt_ring *ring)
 struct taking {
 	struct nrt_model *model;
 	const struct rt_chunk *from; /* of the rank that gives */
-	uint8_t *room;
+	uint8_t *buffer;
 };
 
 /* Takes what is meant for this rank. */
@@ -280,24 +280,24 @@ static int take(void *arg, const struct give *g)
 		return 0;
 	for (uint64_t at = 0, n; at < g->bytes && !err; at += n) {
 		n = g->bytes - at < PIECE ? g->bytes - at : PIECE;
-		err = ndlx_memory_buf_copyout(t->from->dev, t->from->handle, t->room,
+		err = ndlx_memory_buf_copyout(t->from->dev, t->from->handle, t->buffer,
 					      g->from_off + at, n);
 		if (!err)
-			err = write_scratch(t->model, g->to_off + at, t->room, n);
+			err = write_scratch(t->model, g->to_off + at, t->buffer, n);
 	}
 	return err;
 }
 
 static NRT_STATUS take_all(struct nrt_model *model, unsigned int part)
 {
-	struct taking t = { .model = model, .room = malloc(PIECE) };
-	int err = t.room ? 0 : -ENOMEM;
+	struct taking t = { .model = model, .buffer = malloc(PIECE) };
+	int err = t.buffer ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < model->nranks && !err; i++) {
 		t.from = rt_ranks_of(model, i)->scratch;
 		err = each_gift(model, i, part, take, &t);
 	}
-	free(t.room);
+	free(t.buffer);
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV",
 			     "what rank %u takes from others: %s", model->rank, rt_errno_text(err))
 		   : NRT_SUCCESS;
@@ -309,9 +309,9 @@ NRT_STATUS rt_pass_by_host(struct nrt_model *model, unsigned int part)
 
 	if (!passes_behind(model->neff, part))
 		return NRT_SUCCESS;
-	status = rt_ranks_meet(model, status);
+	status = rt_ranks_barrier(model, status);
 	if (!status)
 		status = take_all(model, part);
 	/* nobody goes on before all have taken theirs */
-	return rt_ranks_meet(model, status);
+	return rt_ranks_barrier(model, status);
 }

@@ -2,20 +2,20 @@
 /*
  * Where a subgraph's variables lie in device memory. Small ones share chunks, and a chunk lies in
  * one region of one channel. Constants are copied once, at load; they may lie in the memory of
- * other chips (pool.c).
+ * other chips (homes.c).
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rt_model.h"
-#include "rt_pool.h"
+#include "rt_homes.h"
 #include "rt_subgraph.h"
 
 #define VAR_ALIGN 64
 /* Constants that may lie elsewhere leave room here for what is placed behind them. */
-#define ROOM_FROM (64ull << 20) /* if they are so many */
-#define ROOM_MORE (32ull << 20) /* besides the programs */
+#define RESERVE_FROM (64ull << 20) /* if they are so many */
+#define RESERVE_MORE (32ull << 20) /* besides the programs */
 #define PIECE (16u << 20) /* of a constant that is copied at once */
 
 static uint32_t chunk_type(enum neff_var_type type)
@@ -57,7 +57,8 @@ static bool align_up(uint64_t *value, uint64_t align)
 }
 
 /*
- * Fills the next chunk with as many variables, in order, as it holds. Returns false if none is left.
+ * Fills the next chunk with as many variables, in order, as it holds. Returns false if none is
+ * left.
  */
 static bool fill_chunk(struct rt_subgraph *sg, struct run *run)
 {
@@ -134,7 +135,7 @@ static NRT_STATUS place_type(struct rt_subgraph *sg, uint32_t type)
 }
 
 /* Gives each constant the chip that has the fewest bytes of them so far. */
-static void spread(struct rt_subgraph *sg, const struct rt_pool *pool)
+static void spread(struct rt_subgraph *sg, const struct rt_homes *homes)
 {
 	const struct run all = { .type = NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE };
 	uint64_t bytes[NDLX_MAX_DEVICES] = { 0 };
@@ -145,54 +146,57 @@ static void spread(struct rt_subgraph *sg, const struct rt_pool *pool)
 
 		if (!placed_here(var, &all))
 			continue;
-		for (unsigned int k = 1; k < pool->n && !var->here; k++)
+		for (unsigned int k = 1; k < homes->n && !var->here; k++)
 			least = bytes[k] < bytes[least] ? k : least;
 		var->home = least;
 		bytes[least] += var->neff->size;
 	}
 }
 
-/* Chips that constants are spread over are tried twice: those behind the first may have room, too. */
-static unsigned int turns_of(const struct rt_pool *pool)
+/*
+ * Chips that constants are spread over are tried twice: those behind the first may have room, too.
+ */
+static unsigned int attempts_of(const struct rt_homes *homes)
 {
-	return pool->spread ? 2 * pool->n : pool->n;
+	return homes->spread ? 2 * homes->n : homes->n;
 }
 
-static bool is_next(const struct rt_subgraph *sg, struct rt_pool *pool, unsigned int turn)
+static bool is_next(const struct rt_subgraph *sg, struct rt_homes *homes, unsigned int attempt)
 {
-	if (pool->more)
-		rt_pool_extend(sg->core, pool);
-	return turn + 1 < turns_of(pool);
+	if (homes->more)
+		rt_homes_extend(sg->core, homes);
+	return attempt + 1 < attempts_of(homes);
 }
 
 /* The constants that are to lie in one chip; what finds no place there is tried in the next. */
-static NRT_STATUS place_turn(struct rt_subgraph *sg, struct rt_pool *pool, unsigned int turn)
+static NRT_STATUS place_attempt(struct rt_subgraph *sg, struct rt_homes *homes,
+				unsigned int attempt)
 {
 	const uint32_t type = NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE;
 	struct run run = { .type = type,
-			   .home = turn,
+			   .home = attempt,
 			   .most = ndlx_region_size(sg->core->dev->gen) };
 
 	while (fill_chunk(sg, &run)) {
 		struct rt_chunk *chunk = &sg->chunks[sg->nchunks];
-		int err = rt_pool_alloc(pool, turn % pool->n, sg->core, run.size ? run.size : 1,
-					run.align, type, chunk);
+		int err = rt_homes_alloc(homes, attempt % homes->n, sg->core,
+					 run.size ? run.size : 1, run.align, type, chunk);
 
 		if (!err) {
 			sg->nchunks++;
 			put_chunk(sg, &run, chunk);
 		} else if (err == -ENOMEM && run.n > 1 && run.size) {
 			run.most = run.size / 2;
-		} else if (!sg->vars[run.first].here && is_next(sg, pool, turn)) {
+		} else if (!sg->vars[run.first].here && is_next(sg, homes, attempt)) {
 			for (unsigned int i = run.first; i <= run.last; i++)
 				if (placed_here(&sg->vars[i], &run))
 					sg->vars[i].home++;
 		} else {
 			return rt_fail(rt_status_from_errno(err), "TDRV",
-				       "Failed to allocate buffer in MLA DRAM for %llu bytes, on "
-				       "any of %u devices: %s",
+				       "Failed to allocate buffer in MLA DRAM for %llu bytes, "
+				       "on any of %u devices: %s",
 				       (unsigned long long)run.size,
-				       sg->vars[run.first].here ? 1 : pool->n, strerror(-err));
+				       sg->vars[run.first].here ? 1 : homes->n, strerror(-err));
 		}
 	}
 	return NRT_SUCCESS;
@@ -219,21 +223,21 @@ static uint64_t programs_size(const struct rt_subgraph *sg)
 
 static NRT_STATUS place_constants(struct rt_subgraph *sg)
 {
-	struct rt_chunk room = { 0 };
-	struct rt_pool pool;
-	NRT_STATUS status = rt_pool_make(sg->core, &pool);
+	struct rt_chunk reserve = { 0 };
+	struct rt_homes homes;
+	NRT_STATUS status = rt_homes_make(sg->core, &homes);
 
 	if (status)
 		return status;
-	if (pool.spread)
-		spread(sg, &pool);
+	if (homes.spread)
+		spread(sg, &homes);
 	/* if there is no such room, it is not the constants that are too many */
-	if ((pool.more || pool.spread) && constants_size(sg) >= ROOM_FROM)
-		rt_chunk_try(sg->core, sg->core->dev, 2 * programs_size(sg) + ROOM_MORE, 0,
-			     NEURON_MEMALLOC_TYPE_CODE_DEVICE, &room);
-	for (unsigned int turn = 0; turn < turns_of(&pool) && !status; turn++)
-		status = place_turn(sg, &pool, turn);
-	rt_chunk_free(&room);
+	if ((homes.more || homes.spread) && constants_size(sg) >= RESERVE_FROM)
+		rt_chunk_try(sg->core, sg->core->dev, 2 * programs_size(sg) + RESERVE_MORE, 0,
+			     NEURON_MEMALLOC_TYPE_CODE_DEVICE, &reserve);
+	for (unsigned int attempt = 0; attempt < attempts_of(&homes) && !status; attempt++)
+		status = place_attempt(sg, &homes, attempt);
+	rt_chunk_free(&reserve);
 	return status;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Groups of ranks (rt_ranks.h): who belongs together, and the meetings of their executions.
+ * Groups of ranks (rt_ranks.h): who belongs together, and the barriers of their executions.
  *
- * A meeting is over when all have come. One lock protects all of this, and no other lock is taken
- * under it. Several groups may share cores: the ranks of a group take their cores between the first
- * and the second meeting, and the gate lets one group at a time do that, so that two groups never
- * have some of each other's.
+ * A barrier opens when all ranks have come to it. One lock protects all of this, and no other lock
+ * is taken under it. Several groups may share cores: the ranks of a group take their cores between
+ * the first and the second barrier, and the gate lets one group at a time do that, so that two
+ * groups never have some of each other's.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #define LOAD_MS 120000 /* for all ranks of a model to be loaded */
 #define LOOK_MS 20 /* between two looks whether the load is still wanted */
 
-enum { COME, START, PASS, END, MEETINGS };
+enum { COME, START, PASS, END, BARRIERS };
 
 struct rt_group {
 	struct rt_group *next;
@@ -35,13 +35,13 @@ struct rt_group {
 	/* what all have agreed to, and how many have said so */
 	uint32_t asked;
 	bool no;
-	/* the meetings: who is there, and how many there have been */
+	/* the barriers: how many ranks wait at each, and how often it has opened */
 	struct {
 		uint32_t here;
-		uint64_t turn;
+		uint64_t generation;
 		bool failed; /* somebody had when the last one came */
-	} meeting[MEETINGS];
-	bool leaving; /* the first meeting's last one has come: nobody gives up any more */
+	} barrier[BARRIERS];
+	bool leaving; /* all ranks are at the first barrier: none gives up any more */
 	bool gate; /* it has the gate */
 	atomic_bool failed; /* the execution that goes on, by this rank with this status */
 	uint32_t culprit;
@@ -50,7 +50,7 @@ struct rt_group {
 	struct {
 		struct rt_rank rank;
 		bool came; /* it has joined, or never will */
-		bool here; /* at the first meeting, or behind it */
+		bool here; /* at the first barrier, or behind it */
 	} member[];
 };
 
@@ -121,7 +121,10 @@ static const struct rt_chunk *scratch_of(const struct nrt_model *model)
 	return NULL;
 }
 
-/* All have one scratchpad's form and a core of their own, or what they pass would go astray. */
+/*
+ * Checks that all ranks have one form of scratchpad and a core each, or what they pass would go
+ * astray.
+ */
 static NRT_STATUS check_group(const struct rt_group *g)
 {
 	const struct rt_chunk *first = g->member[0].rank.scratch;
@@ -171,8 +174,8 @@ static NRT_STATUS check_count(const struct nrt_model *model)
 
 	if (ranks != (model->nranks ? model->nranks : 1) || model->rank >= ranks)
 		return rt_fail(NRT_INVALID, "NMGR",
-			       "the model is for %u ranks, loaded as rank %u of %u "
-			       "(nrt_load_collectives)",
+			       "the model is for %u ranks, "
+			       "loaded as rank %u of %u (nrt_load_collectives)",
 			       ranks, model->rank, model->nranks ? model->nranks : 1);
 	return NRT_SUCCESS;
 }
@@ -286,7 +289,7 @@ const struct rt_rank *rt_ranks_of(const struct nrt_model *model, uint32_t rank)
 	return &model->group->member[rank].rank;
 }
 
-/* ---- meetings ---- */
+/* ---- barriers ---- */
 
 static NRT_STATUS is_gone(const struct rt_group *g)
 {
@@ -305,8 +308,8 @@ static NRT_STATUS not_come(const struct rt_group *g, const struct nrt_model *mod
 		       g->member[missing].rank.core->nc);
 }
 
-/* The last one of the first meeting gets the gate for all, and the execution begins. */
-static void open_meeting(struct rt_group *g)
+/* The last rank at the first barrier gets the gate for all, and the execution begins. */
+static void open_barrier(struct rt_group *g)
 {
 	g->leaving = true;
 	while (gate)
@@ -315,8 +318,8 @@ static void open_meeting(struct rt_group *g)
 	g->leaving = false;
 	atomic_store(&g->failed, false);
 	g->status = NRT_SUCCESS;
-	g->meeting[COME].here = 0;
-	g->meeting[COME].turn++;
+	g->barrier[COME].here = 0;
+	g->barrier[COME].generation++;
 	pthread_cond_broadcast(&g->changed);
 }
 
@@ -325,7 +328,7 @@ NRT_STATUS rt_ranks_come(struct nrt_model *model)
 	const uint64_t deadline = rt_now_us() + (uint64_t)model->timeout_ms * 1000;
 	struct rt_group *g = model->group;
 	NRT_STATUS status = NRT_SUCCESS;
-	uint64_t turn;
+	uint64_t generation;
 
 	pthread_mutex_lock(&lock);
 	/* another thread's execution of this rank comes first */
@@ -334,17 +337,16 @@ NRT_STATUS rt_ranks_come(struct nrt_model *model)
 	if (g->broken || g->member[model->rank].here) {
 		status = g->broken ? is_gone(g)
 				   : rt_fail(NRT_TIMEOUT, "NMGR",
-					     "execution timeout (%u ms): the rank "
-					     "still executes",
+					     "execution timeout (%u ms): the rank still executes",
 					     model->timeout_ms);
 		pthread_mutex_unlock(&lock);
 		return status;
 	}
 	g->member[model->rank].here = true;
-	turn = g->meeting[COME].turn;
-	if (++g->meeting[COME].here == g->n)
-		open_meeting(g);
-	while (g->meeting[COME].turn == turn && !status) {
+	generation = g->barrier[COME].generation;
+	if (++g->barrier[COME].here == g->n)
+		open_barrier(g);
+	while (g->barrier[COME].generation == generation && !status) {
 		if (!g->leaving && g->broken)
 			status = is_gone(g);
 		else if (!g->leaving && rt_now_us() >= deadline)
@@ -352,11 +354,11 @@ NRT_STATUS rt_ranks_come(struct nrt_model *model)
 		else if (!g->leaving && atomic_load(&model->interrupted))
 			status = rt_fail(NRT_EXEC_COMPLETED_WITH_ERR, "NMGR",
 					 "the execution was interrupted");
-		if (!status && g->meeting[COME].turn == turn)
+		if (!status && g->barrier[COME].generation == generation)
 			wait_changed(g, rt_now_us() + LOOK_MS * 1000);
 	}
 	if (status) {
-		g->meeting[COME].here--;
+		g->barrier[COME].here--;
 		g->member[model->rank].here = false;
 		pthread_cond_broadcast(&g->changed);
 	}
@@ -395,57 +397,57 @@ static void close_gate(struct rt_group *g)
 	pthread_cond_signal(&gate_free);
 }
 
-/* Waits until all ranks are here; none fails to come, so there is no time-out. */
-static NRT_STATUS meet(struct nrt_model *model, unsigned int which, NRT_STATUS own)
+/* Waits at a barrier until all ranks are there; none fails to come, so there is no time-out. */
+static NRT_STATUS barrier(struct nrt_model *model, unsigned int which, NRT_STATUS own)
 {
 	struct rt_group *g = model->group;
 	NRT_STATUS status;
-	uint64_t turn;
+	uint64_t generation;
 
 	pthread_mutex_lock(&lock);
 	note_failure(g, model, own);
-	turn = g->meeting[which].turn;
-	if (++g->meeting[which].here == g->n) {
-		g->meeting[which].here = 0;
-		g->meeting[which].turn++;
-		g->meeting[which].failed = atomic_load(&g->failed);
+	generation = g->barrier[which].generation;
+	if (++g->barrier[which].here == g->n) {
+		g->barrier[which].here = 0;
+		g->barrier[which].generation++;
+		g->barrier[which].failed = atomic_load(&g->failed);
 		if (which == START)
 			close_gate(g);
 	}
 	pthread_cond_broadcast(&g->changed);
-	while (g->meeting[which].turn == turn)
+	while (g->barrier[which].generation == generation)
 		wait_changed(g, 0);
 	/* one that has begun, and failed by now, is met at the end, where all have to come */
-	status = g->meeting[which].failed ? result(g, model, own) : own;
+	status = g->barrier[which].failed ? result(g, model, own) : own;
 	pthread_mutex_unlock(&lock);
 	return status;
 }
 
 NRT_STATUS rt_ranks_start(struct nrt_model *model, NRT_STATUS own)
 {
-	return meet(model, START, own);
+	return barrier(model, START, own);
 }
 
 /* Whoever is at the end already does not come to this one, and the others need not wait for it. */
-NRT_STATUS rt_ranks_meet(struct nrt_model *model, NRT_STATUS own)
+NRT_STATUS rt_ranks_barrier(struct nrt_model *model, NRT_STATUS own)
 {
 	struct rt_group *g = model->group;
 	NRT_STATUS status;
-	uint64_t turn;
+	uint64_t generation;
 
 	pthread_mutex_lock(&lock);
 	note_failure(g, model, own);
-	turn = g->meeting[PASS].turn;
-	if (++g->meeting[PASS].here == g->n) {
-		g->meeting[PASS].here = 0;
-		g->meeting[PASS].turn++;
+	generation = g->barrier[PASS].generation;
+	if (++g->barrier[PASS].here == g->n) {
+		g->barrier[PASS].here = 0;
+		g->barrier[PASS].generation++;
 		pthread_cond_broadcast(&g->changed);
 	}
-	while (g->meeting[PASS].turn == turn && !g->meeting[END].here)
+	while (g->barrier[PASS].generation == generation && !g->barrier[END].here)
 		wait_changed(g, 0);
 	status = result(g, model, own);
-	if (g->meeting[PASS].turn == turn) {
-		g->meeting[PASS].here--;
+	if (g->barrier[PASS].generation == generation) {
+		g->barrier[PASS].here--;
 		if (!rt_fatal(status))
 			status = rt_fail(NRT_EXEC_COMPLETED_WITH_ERR, "NMGR",
 					 "rank %u waits for ranks that have ended", model->rank);
@@ -456,7 +458,7 @@ NRT_STATUS rt_ranks_meet(struct nrt_model *model, NRT_STATUS own)
 
 NRT_STATUS rt_ranks_end(struct nrt_model *model, NRT_STATUS own)
 {
-	return meet(model, END, own);
+	return barrier(model, END, own);
 }
 
 void rt_ranks_go(struct nrt_model *model)

@@ -191,7 +191,7 @@ NRT_STATUS rt_ring_commit(struct rt_core *core, struct rt_ring *ring)
 
 bool rt_ring_rewinds(const struct rt_ring *ring)
 {
-	return !ring->turns && (!ring->tx.map || !ring->rx.map);
+	return !ring->iterations && (!ring->tx.map || !ring->rx.map);
 }
 
 static void half_rewind(struct rt_half *h)

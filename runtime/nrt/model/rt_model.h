@@ -19,7 +19,7 @@ struct rt_group;
  */
 struct rt_kind {
 	bool spreads; /* each subgraph gets a core of its own, as far as there are cores */
-	bool mates; /* the second half of the subgraphs is for a logical core's second core */
+	bool siblings; /* the second half of the subgraphs is for a logical core's second core */
 	/*
 	 * Connects the subgraphs, whose variables are known but not placed on the device yet; may
 	 * be NULL. After a failure `free` releases what it made.
@@ -46,7 +46,7 @@ struct nrt_model {
 	/* of a model that several execute together: which it is, of how many; 0: of none */
 	uint32_t rank, nranks;
 	uint64_t group_token; /* those with the same one belong together */
-	bool started; /* its execution has come to the second meeting; of the thread that executes */
+	bool started; /* its execution has come to the second barrier; of the thread that executes */
 	bool left; /* the others know that it is gone */
 	struct rt_group *group; /* ranks.c; NULL: it has not joined */
 	uint32_t timeout_ms; /* of one execution */
@@ -58,8 +58,8 @@ struct nrt_model {
 	bool (*cancelled)(void *arg);
 	void *cancelled_arg;
 	bool jumps; /* a program of it has jumps of its own */
-	uint64_t kept; /* bytes of memory that its last execution left (kept.c) */
-	struct nrt_model *kept_newer, *kept_older;
+	uint64_t retained; /* bytes of memory that its last execution left (retained.c) */
+	struct nrt_model *retained_newer, *retained_older;
 	atomic_bool interrupted; /* running executions end, and none begins */
 	atomic_uint_fast64_t seed; /* by which executions that begin round at random */
 	unsigned int running; /* calls that use it; protected by rt.lock, with idle */
@@ -108,13 +108,13 @@ static inline NRT_STATUS rt_load_wanted(const struct nrt_model *model)
 NRT_STATUS rt_interrupted(const struct nrt_model *model);
 
 /*
- * In kept.c. An execution of the model has ended, and exec of its first core is held: of the other
- * models of this core those that were not executed for the longest give their memory back, when
- * more than rt_kept_most bytes are kept in all.
+ * In retained.c. An execution of the model has ended, and exec of its first core is held: of the
+ * other models of this core those that were not executed for the longest give their memory back,
+ * when more than rt_retained_most bytes are retained in all.
  */
-void rt_kept_add(struct nrt_model *model);
-void rt_kept_leave(struct nrt_model *model);
-extern uint64_t rt_kept_most; /* 0: as much as suits the host */
+void rt_retained_add(struct nrt_model *model);
+void rt_retained_leave(struct nrt_model *model);
+extern uint64_t rt_retained_most; /* 0: as much as suits the host */
 
 /*
  * In handover.c. Gives the core to the owner of the subgraph's model, cleared of what another owner

@@ -4,7 +4,7 @@
  * (docs/nrt.md, Collectives). ranks.c brings them together and keeps them in step, pass.c moves
  * what they pass to each other.
  *
- * An execution of all ranks has three meetings. Who comes to the first one waits for the others, up
+ * An execution of all ranks has three barriers. A rank waits at the first one for the others, up
  * to its own time-out; from then on each comes to the other two, whatever happened to it, so that
  * nobody waits in vain. None begins before all have their cores and inputs (the second), and
  * none gives its core away before all have ended (the third): until then others write into its
@@ -35,14 +35,14 @@ NRT_STATUS rt_ranks_agree(struct nrt_model *model, bool yes, bool *all);
 void rt_ranks_leave(struct nrt_model *model);
 const struct rt_rank *rt_ranks_of(const struct nrt_model *model, uint32_t rank);
 
-/* The meetings of an execution. What fails in the first one has no others. */
+/* The barriers of an execution. What fails in the first one has no others. */
 NRT_STATUS rt_ranks_come(struct nrt_model *model);
 NRT_STATUS rt_ranks_start(struct nrt_model *model, NRT_STATUS own);
 /* Says that this rank's part ended so, and waits for the others'; the result is all ranks' */
 NRT_STATUS rt_ranks_end(struct nrt_model *model, NRT_STATUS own);
 void rt_ranks_go(struct nrt_model *model);
-/* A further meeting between the second and the third one */
-NRT_STATUS rt_ranks_meet(struct nrt_model *model, NRT_STATUS own);
+/* A further barrier between the second and the third one */
+NRT_STATUS rt_ranks_barrier(struct nrt_model *model, NRT_STATUS own);
 /* Has another rank failed in the execution that goes on? Then this one need not go on. */
 NRT_STATUS rt_ranks_failed(const struct nrt_model *model);
 

@@ -27,9 +27,9 @@ struct rt_ring {
 	struct rt_half tx, rx;
 	struct rt_ring *next; /* in gather.c: the queue whose TX descriptors this one writes */
 	uint32_t *last_tx, *last_rx; /* the doorbell counts of the DMA that was added last */
-	/* turn.c; all 0 for a ring of one execution's descriptors, which the host writes */
-	unsigned int turns; /* the halves' n are the descriptors of one */
-	uint32_t own_tx, own_rx; /* those of its DMAs; the others restore the turn before */
+	/* iterations.c; all 0 for a ring of one execution's descriptors, which the host writes */
+	unsigned int iterations; /* whose descriptors it holds; the halves' n are those of one */
+	uint32_t own_tx, own_rx; /* those of its DMAs; the others restore the iteration before */
 	uint32_t runs; /* of these, the RX descriptors' */
 	struct rt_chunk image;
 };
@@ -53,7 +53,7 @@ int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len);
 int rt_ring_add_copy(const struct neuron_target *target, struct rt_ring *ring,
 		     const struct neff_pattern *from, uint64_t from_pa,
 		     const struct neff_pattern *to, uint64_t to_pa);
-/* The same of a descriptor that computes; from_pa: of each source, in order */
+/* rt_ring_add_copy() of a descriptor that computes; from_pa: of each source, in order */
 int rt_ring_add_compute(struct rt_ring *ring, const struct neff_desc *d, const uint64_t *from_pa,
 			uint64_t to_pa);
 /*
@@ -77,22 +77,23 @@ void rt_ring_rewind(struct rt_ring *ring); /* after its queue was initialised */
 /* Writes the next execution's descriptors, if the ring lies in host memory */
 void rt_ring_write(struct rt_ring *ring);
 /*
- * In turn.c, for a program that executes DMAs again by itself. Can a turn have so many descriptors?
+ * In iterations.c, for a program that executes DMAs again by itself. Can an iteration have so many
+ * descriptors?
  */
-bool rt_turn_fits(uint32_t tx, uint32_t rx);
-#define RT_TURN_ROWS (1u << 16) /* rows that the gathers of a queue set move in a turn */
-/* The argument of rt_half_reserve for a turn of n descriptors without those of turn.c */
-uint32_t rt_turn_room(uint32_t n);
+bool rt_iteration_fits(uint32_t tx, uint32_t rx);
+#define RT_ITERATION_ROWS (1u << 16) /* rows that the gathers of a queue set move in an iteration */
+/* The argument of rt_half_reserve for iterations of n descriptors without those of iterations.c */
+uint32_t rt_iteration_size(uint32_t n);
 /*
- * Ends a turn: adds what restores the turn before it to its descriptors, and to the doorbells that
- * are rung last. 0, -E2BIG or -ENOMEM
+ * Ends an iteration: adds what restores the iteration before it to its descriptors, and to the
+ * doorbells that are rung last. 0, -E2BIG or -ENOMEM
  */
-int rt_turn_add(struct rt_ring *ring);
-/* In place of rt_ring_commit, after the turns of all queues that ring each other have ended */
-NRT_STATUS rt_turn_commit(struct rt_core *core, struct rt_ring *ring);
+int rt_iteration_end(struct rt_ring *ring);
+/* In place of rt_ring_commit, after the iterations of all queues that ring each other have ended */
+NRT_STATUS rt_iterations_commit(struct rt_core *core, struct rt_ring *ring);
 /* Has a ring begin again, before its queue is initialised. 0 or -errno */
-int rt_turn_restore(const struct rt_ring *ring);
-/* The number of descriptors of a queue and of those it rings in turn */
+int rt_iterations_restore(const struct rt_ring *ring);
+/* The number of descriptors of a queue and of those that it rings */
 uint64_t rt_ring_chain(const struct rt_ring *ring);
 void rt_ring_free(struct rt_ring *ring);
 

@@ -22,7 +22,7 @@ struct rt_var {
 	bool remote; /* an edge that lies in the next stage's device; pa is in the window to it */
 	const struct rt_var *twin; /* of a subgraph before: this one lies there too */
 	/* in an execution, of an input and an output of one tensor: the other one (io.c) */
-	struct rt_var *mate;
+	struct rt_var *alias;
 	bool given; /* an input that has its tensor's bytes, which the tensor has no more */
 };
 static inline bool rt_var_is_io(const struct rt_var *var)
@@ -72,7 +72,7 @@ struct rt_subgraph {
 	unsigned int nparts;
 	struct rt_jump jump;
 	unsigned int first_queue; /* the core's data queues before its own are other parts' */
-	bool in_turns; /* its queues go round their rings without the host (turn.c) */
+	bool self_refilling; /* its queues go round their rings without the host (iterations.c) */
 	unsigned int nqueues;
 	/* data queues, in the order of the NEFF, and behind them those of gather.c */
 	struct rt_ring *queues;

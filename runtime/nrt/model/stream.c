@@ -36,13 +36,13 @@ void rt_trigger_insn(struct neuron_insn *insn, const struct rt_subgraph *sg,
 /* A barrier raises a semaphore of the logical core's other core, whichever of the two this is */
 static void set_barrier(struct neuron_insn *insn, struct rt_subgraph *sg)
 {
-	const uint32_t mate = sg->core->mate ? sg->core->nc + 1 : sg->core->nc - 1;
+	const uint32_t sibling = sg->core->sibling ? sg->core->nc + 1 : sg->core->nc - 1;
 	const uint32_t semaphore = insn->id;
 
 	sg->raises[semaphore / 64] |= 1ull << semaphore % 64;
 	insn->opcode = NEURON_OP_WRITE;
 	insn->id = 0;
-	insn->write[0].addr = ndlx_semaphore_address(sg->core->dev, mate, semaphore);
+	insn->write[0].addr = ndlx_semaphore_address(sg->core->dev, sibling, semaphore);
 	insn->write[0].value = 1;
 }
 

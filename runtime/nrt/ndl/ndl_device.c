@@ -206,7 +206,7 @@ int ndl_get_host_device_id_to_rid_map(uint32_t *count, uint32_t *host_did_to_rid
 	return 0;
 }
 
-static int nc_map(struct neuron_ioctl_nc_map *map, uint32_t room)
+static int nc_map(struct neuron_ioctl_nc_map *map, uint32_t capacity)
 {
 	const struct neuron_gen *gen;
 	int ret = ndlx_get_gen(0, &gen);
@@ -217,7 +217,7 @@ static int nc_map(struct neuron_ioctl_nc_map *map, uint32_t room)
 	if (!gen->core_order)
 		return -ENOTSUP;
 	n = NEURON_ROUTES * gen->cores;
-	map->num_entries = room < n ? room : n;
+	map->num_entries = capacity < n ? capacity : n;
 	for (uint32_t i = 0; i < map->num_entries; i++)
 		map->mappings[i] = (struct neuron_ioctl_nc_map_entry){
 			i / gen->cores,

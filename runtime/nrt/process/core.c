@@ -119,12 +119,12 @@ NRT_STATUS rt_core_reset(struct rt_core *core)
 	return was_reset(core, rt_cores_reset(core->dev, 1u << core->nc));
 }
 
-void rt_core_reset_both(struct rt_core *core, struct rt_core *mate)
+void rt_core_reset_both(struct rt_core *core, struct rt_core *sibling)
 {
-	int err = rt_cores_reset(core->dev, 1u << core->nc | 1u << mate->nc);
+	int err = rt_cores_reset(core->dev, 1u << core->nc | 1u << sibling->nc);
 
 	was_reset(core, err);
-	was_reset(mate, err);
+	was_reset(sibling, err);
 }
 
 /*

@@ -90,7 +90,7 @@ void rt_memory_add(struct rt_core *core, uint32_t type, int64_t bytes)
 
 void rt_memory_add_elsewhere(uint32_t device, uint32_t nc, uint32_t type, int64_t bytes)
 {
-	struct rt_core *const set[] = { rt.cores, rt.mates };
+	struct rt_core *const set[] = { rt.cores, rt.siblings };
 
 	for (unsigned int k = 0; k < 2; k++)
 		for (uint32_t i = 0; set[k] && i < rt.ncores; i++)

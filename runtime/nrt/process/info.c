@@ -171,8 +171,8 @@ EXPORT NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t 
 	if (!core || !stats || !size_out)
 		return rt_fail(NRT_INVALID, "NRT", "core %u of %u", vnc, rt.ncores);
 	mine.bytes_used = core->counters.mem_device;
-	if (core->mate)
-		mine.bytes_used += core->mate->counters.mem_device;
+	if (core->sibling)
+		mine.bytes_used += core->sibling->counters.mem_device;
 	/* the cores of a chip share all of its memory */
 	mine.bytes_limit = neuron_gen_memory(core->dev->gen);
 	*size_out = size_in < sizeof(mine) ? size_in : sizeof(mine);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* This process's own entries of a datastore, which tell of it and of its models */
+/* Entries of a datastore that this process owns, which tell of it and of its models */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

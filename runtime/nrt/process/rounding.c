@@ -29,8 +29,8 @@ NRT_STATUS rt_rounding_read(const struct neuron_target *target, struct rt_roundi
 		rounding->seed = strtoull(seed, &end, 0);
 		if (errno || *end || *seed < '0' || *seed > '9')
 			return rt_fail(NRT_INVALID, "NRT",
-				       "NEURON_RT_STOCHASTIC_ROUNDING_SEED=%s: a number of at most "
-				       "64 bits is expected",
+				       "NEURON_RT_STOCHASTIC_ROUNDING_SEED=%s: "
+				       "a number of at most 64 bits is expected",
 				       seed);
 	}
 	return NRT_SUCCESS;

@@ -34,7 +34,7 @@ struct rt {
 	pthread_cond_t changed; /* signalled when users reaches 0 and when RT_CLOSING is over */
 	uint32_t ncores;
 	struct rt_core *cores; /* the first one of each logical core ... */
-	struct rt_core *mates; /* ... and the second ones, if it has two */
+	struct rt_core *siblings; /* ... and the second ones, if it has two */
 	struct rt_device devices[NDLX_MAX_DEVICES];
 	struct nrt_model *models; /* list of the loaded models */
 	pthread_mutex_t stale_lock; /* innermost: no lock is taken under it */
@@ -82,7 +82,10 @@ void rt_nds_node_add(void *nds, const struct rt_nds_node_info *info);
 void rt_nds_model_remove(void *nds, uint32_t model_id);
 /* Counts memory of a NEURON_MEMALLOC_TYPE_* as taken, or with a negative number as given back. */
 void rt_memory_add(struct rt_core *core, uint32_t type, int64_t bytes);
-/* The same of device memory at a core that may be none of this process's, on a device it uses */
+/*
+ * rt_memory_add() of device memory at a core that may be none of this process's, on a device it
+ * uses
+ */
 void rt_memory_add_elsewhere(uint32_t device, uint32_t nc, uint32_t type, int64_t bytes);
 /* In device.c: asks a device that was opened what libnrt wants to know of it */
 void rt_device_know(struct rt_device *device);

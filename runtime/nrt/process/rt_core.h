@@ -33,7 +33,7 @@ struct rt_core {
 	uint32_t vnc; /* its number in this process */
 	uint32_t global; /* its number in the machine */
 	uint32_t device, nc;
-	struct rt_core *mate; /* the second core of a logical one, whose first this is */
+	struct rt_core *sibling; /* the second core of a logical one, whose first this is */
 	ndlx_device_t *dev;
 	pthread_mutex_t exec; /* the second core's of a logical one is taken first */
 	struct rt_nq done, error; /* SP's notify queue, the core's error queue */
@@ -50,8 +50,8 @@ struct rt_core {
 	bool restless;
 	bool used; /* a model of owner used it since its last reset; protected by exec */
 	uint64_t owner;
-	/* the models that keep memory, by their last executions here (kept.c) */
-	struct nrt_model *kept_newest, *kept_oldest;
+	/* the models that keep memory, by their last executions here (retained.c) */
+	struct nrt_model *retained_newest, *retained_oldest;
 	bool locked; /* the module's core lock is held as a reader */
 	/* engine[] is unused; written with exec held, read without */
 	struct nrtx_core_counters counters;
@@ -66,8 +66,10 @@ bool rt_nq_next(struct rt_nq *nq, struct rt_notification *entry);
 NRT_STATUS rt_core_errors_read(struct rt_core *core);
 /* Halts and resets one core, with exec held. */
 NRT_STATUS rt_core_reset(struct rt_core *core);
-/* The same of both cores of a logical one at once, since each writes to the other one's semaphores */
-void rt_core_reset_both(struct rt_core *core, struct rt_core *mate);
+/*
+ * The same of both cores of a logical one at once, since each writes to the other one's semaphores
+ */
+void rt_core_reset_both(struct rt_core *core, struct rt_core *sibling);
 /* Resets the cores of a bit map; 0 or -errno */
 int rt_cores_reset(ndlx_device_t *dev, uint32_t map);
 bool rt_core_gone(const struct rt_core *core); /* true if its device was unplugged */

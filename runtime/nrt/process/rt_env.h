@@ -9,8 +9,7 @@
 
 /* 0 with *on, -ENOENT: not set or empty, -EINVAL: it is something else */
 int rt_env_bool(const char *name, bool *on);
-/* The same with what holds where it is not set; so does it, with a warning, where it is no boolean.
- */
+/* rt_env_bool() with a value for a variable that is not set, or, with a warning, is no boolean */
 bool rt_env_on(const char *name, bool unset);
 
 #endif

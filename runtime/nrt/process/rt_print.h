@@ -17,7 +17,10 @@
 #define RT_PRINT_TELL_MS 1000 /* between two lines that say how much was dropped */
 
 struct rt_printer; /* a user */
-/* The same of the same number, while somebody has it or it has not recovered; 0: NULL, no limits */
+/*
+ * The printer of a user: the same one while somebody has it or it has not recovered; 0: NULL, no
+ * limits
+ */
 struct rt_printer *rt_printer_get(uint64_t user, uint64_t now_ms);
 void rt_printer_put(struct rt_printer *printer); /* NULL: nothing */
 

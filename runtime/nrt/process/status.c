@@ -88,8 +88,8 @@ NRT_STATUS rt_fail_at(NRT_STATUS status, const char *module, const char *functio
 
 const char *rt_errno_text(int err)
 {
-	return err == -ENODEV ? "No such device any more: it was unplugged or unbound, or the "
-				"server that has it has ended"
+	return err == -ENODEV ? "No such device any more: it was unplugged or unbound, "
+				"or the server that has it has ended"
 			      : strerror(-err);
 }
 

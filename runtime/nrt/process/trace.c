@@ -15,7 +15,7 @@
 #include "rt_trace.h"
 
 #define MAX_EVENTS 1000000
-#define FIRST_ROOM 1024
+#define FIRST_CAPACITY 1024
 #define NAME_MAX_ 64
 
 static const char *const names[] = {
@@ -37,7 +37,7 @@ struct event {
 struct ring {
 	pthread_mutex_t lock;
 	struct event *event;
-	uint64_t room, first, n; /* n events from first on */
+	uint64_t capacity, first, n; /* n events from first on */
 	uint64_t total; /* ever recorded */
 };
 
@@ -84,21 +84,21 @@ bool rt_event_is(int type, const char *what)
 /* Makes room for one more. False: the oldest has to go */
 static bool grow(struct ring *ring)
 {
-	uint64_t room = ring->room ? ring->room * 2 : FIRST_ROOM;
+	uint64_t capacity = ring->capacity ? ring->capacity * 2 : FIRST_CAPACITY;
 	struct event *more;
 
-	if (ring->room >= trace.config.max_events)
+	if (ring->capacity >= trace.config.max_events)
 		return false;
-	if (room > trace.config.max_events)
-		room = trace.config.max_events;
-	more = malloc(room * sizeof(*more));
+	if (capacity > trace.config.max_events)
+		capacity = trace.config.max_events;
+	more = malloc(capacity * sizeof(*more));
 	if (!more)
 		return false;
 	for (uint64_t i = 0; i < ring->n; i++)
-		more[i] = ring->event[(ring->first + i) % ring->room];
+		more[i] = ring->event[(ring->first + i) % ring->capacity];
 	free(ring->event);
 	ring->event = more;
-	ring->room = room;
+	ring->capacity = capacity;
 	ring->first = 0;
 	return true;
 }
@@ -107,13 +107,13 @@ static void push(struct ring *ring, const struct event *event)
 {
 	pthread_mutex_lock(&ring->lock);
 	ring->total++;
-	if (ring->n == ring->room && !grow(ring)) {
-		if (!ring->room)
+	if (ring->n == ring->capacity && !grow(ring)) {
+		if (!ring->capacity)
 			goto out;
-		ring->first = (ring->first + 1) % ring->room;
+		ring->first = (ring->first + 1) % ring->capacity;
 		ring->n--;
 	}
-	ring->event[(ring->first + ring->n++) % ring->room] = *event;
+	ring->event[(ring->first + ring->n++) % ring->capacity] = *event;
 out:
 	pthread_mutex_unlock(&ring->lock);
 }
@@ -254,8 +254,8 @@ static void put_event(FILE *out, const struct event *e, uint32_t nc)
 	}
 	if (e->type == RT_EVENT_nc_exec_running || e->type == RT_EVENT_timestamp_sync_point)
 		fprintf(out,
-			",\"device_core_idx\":%u,\"nc_timestamp_ns\":%" PRIu64 ",\"cpu_timestamp_"
-			"ns\":%" PRIu64,
+			",\"device_core_idx\":%u,\"nc_timestamp_ns\":%" PRIu64
+			",\"cpu_timestamp_ns\":%" PRIu64,
 			e->core, e->nc_ns, e->ns);
 	fputs("}}", out);
 }
@@ -269,7 +269,7 @@ static void take(FILE *out, struct ring *ring, uint32_t nc, uint64_t max, bool *
 			putc(',', out);
 		*comma = true;
 		put_event(out, &ring->event[ring->first], nc);
-		ring->first = (ring->first + 1) % ring->room;
+		ring->first = (ring->first + 1) % ring->capacity;
 		ring->n--;
 	}
 	pthread_mutex_unlock(&ring->lock);

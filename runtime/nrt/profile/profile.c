@@ -35,7 +35,7 @@ struct subscriber {
 	char *file; /* of nrt_profile_start; NULL: a session */
 	struct rt_profile_want want;
 	struct record *record;
-	size_t n, room;
+	size_t n, capacity;
 	uint64_t dropped;
 };
 
@@ -84,17 +84,18 @@ static void add(struct subscriber *s, const struct record *record)
 	if ((s->model_id && s->model_id != record->model_id) ||
 	    (s->want.failures && !rt_fatal(record->status)) || (s->want.first && seen(s, record)))
 		return;
-	if (s->n == s->room) {
-		size_t room = s->room ? s->room * 2 : 16;
-		struct record *more =
-			s->n < MAX_RECORDS ? reallocarray(s->record, room, sizeof(*more)) : NULL;
+	if (s->n == s->capacity) {
+		size_t capacity = s->capacity ? s->capacity * 2 : 16;
+		struct record *more = s->n < MAX_RECORDS
+					      ? reallocarray(s->record, capacity, sizeof(*more))
+					      : NULL;
 
 		if (!more) {
 			s->dropped++;
 			return;
 		}
 		s->record = more;
-		s->room = room;
+		s->capacity = capacity;
 	}
 	s->record[s->n++] = *record;
 }

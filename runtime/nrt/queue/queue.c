@@ -103,10 +103,10 @@ struct rt_request *rt_request_new(NRT_STATUS (*run)(struct rt_request *),
 /* Signals an eventfd. One whose counter is full is readable as it is, and a write would wait. */
 static void signal_event(int fd)
 {
-	struct pollfd room = { .fd = fd, .events = POLLOUT };
+	struct pollfd writable = { .fd = fd, .events = POLLOUT };
 	const uint64_t one = 1;
 
-	if (poll(&room, 1, 0) == 1 && write(fd, &one, sizeof(one)) != sizeof(one))
+	if (poll(&writable, 1, 0) == 1 && write(fd, &one, sizeof(one)) != sizeof(one))
 		rt_log(RT_LOG_ERROR, "a completion is not told: %s", strerror(errno));
 }
 
@@ -496,7 +496,7 @@ static int event_duplicate(int fd)
 	return -EINVAL;
 }
 
-int rt_queue_watch(struct rt_queue *queue, uint64_t number, int fd)
+int rt_queue_signal(struct rt_queue *queue, uint64_t number, int fd)
 {
 	int mine, err;
 
@@ -515,7 +515,7 @@ int rt_queue_watch(struct rt_queue *queue, uint64_t number, int fd)
 	return err;
 }
 
-int rt_queue_watch_all(struct rt_queue *queue, int fd)
+int rt_queue_signal_all(struct rt_queue *queue, int fd)
 {
 	int mine = fd < 0 ? -1 : event_duplicate(fd);
 

@@ -106,9 +106,11 @@ int rt_queue_handle(struct rt_queue *queue, uint64_t number, int *fd);
  * Signals the caller's eventfd when the number is completed, at once if it is; a negative one takes
  * back all that were given for the number. 0 or -errno; -EINVAL: not an eventfd
  */
-int rt_queue_watch(struct rt_queue *queue, uint64_t number, int fd);
-/* The same at each completion of the queue until nrt_close; another one takes its place. */
-int rt_queue_watch_all(struct rt_queue *queue, int fd);
+int rt_queue_signal(struct rt_queue *queue, uint64_t number, int fd);
+/*
+ * Signals the eventfd at each completion of the queue until nrt_close; another one takes its place.
+ */
+int rt_queue_signal_all(struct rt_queue *queue, int fd);
 
 /* The executions of a core that nrt_execute queues, when this thread calls it; 0: it does not */
 uint32_t rt_async_limit(void);

@@ -171,9 +171,8 @@ static NRT_STATUS cc_check(const nrt_cc_comm_t *comm, const nrt_tensor_list_t *i
 			return status;
 	}
 	return comm->rank_n == 1 ? NRT_SUCCESS
-				 : rt_absent(NRT_INVALID, "a collective has one member: this "
-							  "runtime connects "
-							  "no processes");
+				 : rt_absent(NRT_INVALID, "a collective has one member: "
+							  "this runtime connects no processes");
 }
 
 static nrt_tensor_t **list_copy(const nrt_tensor_list_t *list)

@@ -21,15 +21,15 @@ _Static_assert((int)NRTA_XU_TYPE_NUM == (int)RT_UNITS_2 &&
 struct nrta_error_tracker {
 	pthread_mutex_t lock;
 	nrta_error_t *error, *given; /* being collected; the last list that was given out */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static void add(nrta_error_tracker_t *tracker, nrta_seq_t seq, NRT_STATUS status)
 {
 	pthread_mutex_lock(&tracker->lock);
-	if (tracker->n == tracker->room) {
-		size_t room = tracker->room ? tracker->room * 2 : 16;
-		nrta_error_t *more = reallocarray(tracker->error, room, sizeof(*more));
+	if (tracker->n == tracker->capacity) {
+		size_t capacity = tracker->capacity ? tracker->capacity * 2 : 16;
+		nrta_error_t *more = reallocarray(tracker->error, capacity, sizeof(*more));
 
 		if (!more) {
 			pthread_mutex_unlock(&tracker->lock);
@@ -38,7 +38,7 @@ static void add(nrta_error_tracker_t *tracker, nrta_seq_t seq, NRT_STATUS status
 			return;
 		}
 		tracker->error = more;
-		tracker->room = room;
+		tracker->capacity = capacity;
 	}
 	tracker->error[tracker->n++] = (nrta_error_t){ seq, status };
 	pthread_mutex_unlock(&tracker->lock);
@@ -90,7 +90,7 @@ NRT_STATUS rt_tracker_get_list(nrta_error_tracker_t *error_tracker, const nrta_e
 	*list = error_tracker->given = error_tracker->error;
 	*error_count = error_tracker->n;
 	error_tracker->error = NULL;
-	error_tracker->n = error_tracker->room = 0;
+	error_tracker->n = error_tracker->capacity = 0;
 	pthread_mutex_unlock(&error_tracker->lock);
 	return NRT_SUCCESS;
 }

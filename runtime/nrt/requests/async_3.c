@@ -136,7 +136,7 @@ NRT_STATUS rt_sequence_3(uint32_t lnc, nrta_xu_t xu, int queue, nrta_seq_t *seq)
 	return status ? status : rt_order_last(lnc, RT_UNIT_3 + xu, queue, seq);
 }
 
-static NRT_STATUS watched(int err, int fd)
+static NRT_STATUS signalled(int err, int fd)
 {
 	return !err ? NRT_SUCCESS
 	       : err == -EINVAL
@@ -151,7 +151,7 @@ NRT_STATUS rt_register_seq(nrta_seq_t seq, int fd)
 
 	rt_details_clear();
 	queue = rt_queue_of(seq);
-	return queue ? watched(rt_queue_watch(queue, NRTA_SEQ_GET_SEQ_NUM(seq), fd), fd)
+	return queue ? signalled(rt_queue_signal(queue, NRTA_SEQ_GET_SEQ_NUM(seq), fd), fd)
 		     : NRT_INVALID;
 }
 
@@ -168,6 +168,6 @@ NRT_STATUS rt_register_xu(int lnc, nrta_xu_t xu, int queue, int fd)
 	if (status)
 		return status;
 	q = rt_queue_make(RT_QUEUE_ID((uint32_t)lnc, RT_UNIT_3 + xu, (unsigned int)queue));
-	return q ? watched(rt_queue_watch_all(q, fd), fd)
+	return q ? signalled(rt_queue_signal_all(q, fd), fd)
 		 : rt_fail(NRT_RESOURCE, "NRT", "out of memory");
 }

@@ -27,7 +27,7 @@ struct rt_transfer {
 	bool write;
 };
 
-/* These check what they get and queue it. The calls that they are part of have begun. */
+/* Check the arguments of a request and queue it. The calls that they are part of have begun. */
 NRT_STATUS rt_order_transfer(const struct rt_transfer *transfer, const struct rt_order *order);
 NRT_STATUS rt_order_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t *dst,
 			 uint64_t dst_offset, uint64_t size, const struct rt_order *order);

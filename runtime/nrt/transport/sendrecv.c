@@ -191,8 +191,8 @@ EXPORT NRT_STATUS nrt_async_sendrecv_close(int lnc)
 	pthread_mutex_unlock(&rt_sendrecv_lock);
 	return clean ? NRT_SUCCESS
 		     : rt_fail(NRT_FAILURE, "NRT",
-			       "core %d: a communicator was not connected, or requests were under "
-			       "way",
+			       "core %d: a communicator was not connected, "
+			       "or requests were under way",
 			       lnc);
 }
 

@@ -151,7 +151,7 @@ static void hear(struct listening *l, struct greeting *g)
 
 /* The thread */
 
-static void watch(struct listening *l, unsigned int i, const struct rt_parked *place)
+static void poll_for(struct listening *l, unsigned int i, const struct rt_parked *place)
 {
 	l->poll[i] = (struct pollfd){ .fd = place->fd, .events = POLLIN };
 	if (place->fd >= 0 && place->until < l->wake)
@@ -159,14 +159,14 @@ static void watch(struct listening *l, unsigned int i, const struct rt_parked *p
 }
 
 /* The thread's waits, with the lock held: the listener, greetings, parked peers that go */
-static void watch_all(struct listening *l)
+static void poll_all(struct listening *l)
 {
 	l->wake = INT64_MAX;
 	l->poll[0] = (struct pollfd){ .fd = l->core->listener, .events = POLLIN };
 	for (unsigned int i = 0; i < GREETINGS; i++)
-		watch(l, 1 + i, &l->greeting[i].place);
+		poll_for(l, 1 + i, &l->greeting[i].place);
 	for (unsigned int i = 0; i < RT_PARKED; i++)
-		watch(l, 1 + GREETINGS + i, &l->core->parked[i]);
+		poll_for(l, 1 + GREETINGS + i, &l->core->parked[i]);
 }
 
 /* With the lock held: a parked peer has nothing to say; it has gone, or given up */
@@ -234,7 +234,7 @@ static void listen_once(struct listening *l)
 	bool open = true;
 	int wait;
 
-	watch_all(l);
+	poll_all(l);
 	wait = l->wake == INT64_MAX ? -1 : l->wake > now ? (int)(l->wake - now) : 0;
 	pthread_mutex_unlock(&rt_sendrecv_lock);
 	if (poll(l->poll, 1 + GREETINGS + RT_PARKED, wait) >= 0) {

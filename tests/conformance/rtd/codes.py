@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""Every code of the enum nerr as a client meets it, as TAP: chips with injected faults, a NEFF of a later version, a queue
+"""Every code of the enum nerr as a client has_code it, as TAP: chips with injected faults, a NEFF of a later version, a queue
 that is full. What the page says of each is beside it, and the page has a line for each of the enum."""
 
 import struct
@@ -17,7 +17,7 @@ A = np.ones((4, 32), np.float32)
 met: set[int] = set()
 
 
-def meets(status: Any, code: int, fragment: str, name: str) -> None:
+def has_code(status: Any, code: int, fragment: str, name: str) -> None:
     details = status.details.decode()
     met.add(status.code)
     tap.ok(status.code == code and fragment in details, f"{name}: {nrt.nerr.Name(code)}",
@@ -41,8 +41,8 @@ def of_faults(neff: bytes) -> None:
             ("nd0:nq-overflow=1:core=0", nrt.NERR_INFER_COMPLETED_WITH_ERR, "overflow", "a notification that is lost"),
             ("nd0:engine-hang=1:core=0", nrt.NERR_TIMEOUT, "timeout", "an engine that hangs")):
         daemon, client, model = faulty(neff, faults)
-        meets(infer(client, model), code, fragment, name)
-        meets(infer(client, model), nrt.NERR_OK, "", "and the next one")
+        has_code(infer(client, model), code, fragment, name)
+        has_code(infer(client, model), nrt.NERR_OK, "", "and the next one")
         client.close()
         daemon.kill()
 
@@ -50,12 +50,12 @@ def of_faults(neff: bytes) -> None:
 def failed_state(neff: bytes) -> None:
     """An engine hangs, and then the core cannot be reset."""
     daemon, client, model = faulty(neff, "nd0:engine-hang=1:core=0 nd0:reset-hang=always")
-    meets(infer(client, model), nrt.NERR_TIMEOUT, "timeout", "an engine hangs")
-    meets(infer(client, model), nrt.NERR_HW_ERROR, "needs a reset", "its core cannot be reset")
-    meets(infer(client, model), nrt.NERR_FAILED_STATE, f"model {model} was stopped after an error, 6",
+    has_code(infer(client, model), nrt.NERR_TIMEOUT, "timeout", "an engine hangs")
+    has_code(infer(client, model), nrt.NERR_HW_ERROR, "needs a reset", "its core cannot be reset")
+    has_code(infer(client, model), nrt.NERR_FAILED_STATE, f"model {model} was stopped after an error, 6",
           "and the model is stopped for good")
     answer = client.call("start", nrt.start_request(h_nn=nrt.h_nn(id=model)))
-    meets(answer.status, nrt.NERR_FAILED_STATE, f"{model}", "start of it")
+    has_code(answer.status, nrt.NERR_FAILED_STATE, f"{model}", "start of it")
     client.close()
     daemon.kill()
 
@@ -64,28 +64,28 @@ def of_requests(neff: bytes) -> None:
     daemon = Daemon(*config("codes", '{"shmem_enabled": false}'))
     client = Client(daemon)
     shm = Shm(16)
-    meets(client.call("shm_map", nrt.shm_map_request(path=shm.path, mmap_prot=3)).status, nrt.NERR_FAIL,
+    has_code(client.call("shm_map", nrt.shm_map_request(path=shm.path, mmap_prot=3)).status, nrt.NERR_FAIL,
           "switched off", "shared memory by a daemon without")
     later = bytearray(neff)
     struct.pack_into("<Q", later, 24, 99)
-    meets(client.load(bytes(later)).status, nrt.NERR_UNSUPPORTED_VERSION,
+    has_code(client.load(bytes(later)).status, nrt.NERR_UNSUPPORTED_VERSION,
           "NEFF version mismatch supported", "a NEFF of version 99")
-    meets(client.load(b"no NEFF" * 400).status, nrt.NERR_INVALID, "", "what is no NEFF")
-    meets(client.create_eg(17).status, nrt.NERR_RESOURCE_NC, "17", "17 cores of 16")
-    meets(infer(client, 4711), nrt.NERR_INVALID_HANDLE, "4711", "an unknown model")
+    has_code(client.load(b"no NEFF" * 400).status, nrt.NERR_INVALID, "", "what is no NEFF")
+    has_code(client.create_eg(17).status, nrt.NERR_RESOURCE_NC, "17", "17 cores of 16")
+    has_code(infer(client, 4711), nrt.NERR_INVALID_HANDLE, "4711", "an unknown model")
     model = client.ready_model(hand_made("hang"), ninfer=1, timeout=3600)
     cookie, waiting = posted_and_awaited(client, model)
-    meets(client.call("infer", infer_request(model, client.zeros(model))).status, nrt.NERR_QUEUE_FULL, "1 inferences",
+    has_code(client.call("infer", infer_request(model, client.zeros(model))).status, nrt.NERR_QUEUE_FULL, "1 inferences",
           "one more than ninfer")
     client.stop(model)
-    meets(waiting.result().status, nrt.NERR_INFER_CANCELLED, "stopped", "a model is stopped meanwhile")
+    has_code(waiting.result().status, nrt.NERR_INFER_CANCELLED, "stopped", "a model is stopped meanwhile")
     client.start(model)
     cookie = client.call("infer_post", infer_request(model, client.zeros(model))).cookie
-    meets(client.call("infer_poll", nrt.infer_wait_request(cookie=cookie)).status, nrt.NERR_INFER_PENDING, str(cookie),
+    has_code(client.call("infer_poll", nrt.infer_wait_request(cookie=cookie)).status, nrt.NERR_INFER_PENDING, str(cookie),
           "a poll too early")
     client.unload(model)
     model = client.ready_model(neff)
-    meets(client.call("infer", infer_request(model, inline(input0=A))).status, nrt.NERR_INFER_BAD_INPUT, "expected: 2",
+    has_code(client.call("infer", infer_request(model, inline(input0=A))).status, nrt.NERR_INFER_BAD_INPUT, "expected: 2",
           "an input is missing")
     client.close()
     daemon.stop()
@@ -97,7 +97,7 @@ def numerical() -> None:
     daemon = Daemon()
     client = Client(daemon)
     answer = client.call("infer", infer_request(client.ready_model(neff), inline(input0=-A)))
-    meets(answer.status, nrt.NERR_INFER_COMPLETED_WITH_NUM_ERR, "NUMERICAL", "NaN in an output")
+    has_code(answer.status, nrt.NERR_INFER_COMPLETED_WITH_NUM_ERR, "NUMERICAL", "NaN in an output")
     client.close()
     daemon.stop()
 
@@ -105,7 +105,7 @@ def numerical() -> None:
 def memory(neff: bytes) -> None:
     daemon = Daemon(*config("little", '{"memory_limit": 1048576}'))
     client = Client(daemon)
-    meets(client.load(neff + bytes(2 << 20)).status, nrt.NERR_RESOURCE, "", "more than memory_limit")
+    has_code(client.load(neff + bytes(2 << 20)).status, nrt.NERR_RESOURCE, "", "more than memory_limit")
     client.close()
     daemon.stop()
 

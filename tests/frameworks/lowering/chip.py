@@ -23,7 +23,7 @@ MACHINES = {"inf1": "inf1.xlarge", "trn1": "trn1.2xlarge", "inf2": "inf2.xlarge"
 
 
 class Refused(Exception):
-    """What the compiler or the runtime says"""
+    """A refusal, with the words of the compiler or the runtime"""
 
 
 def no_chip(*_, **__):
@@ -31,7 +31,7 @@ def no_chip(*_, **__):
 
 
 def know_platform() -> dict[str, str]:
-    """What registering the plug-in does, and then our rules"""
+    """Makes the platform known as registering the plug-in does, and then our rules"""
     if "neuron" not in xla_bridge.known_platforms():
         xla_bridge.register_backend_factory("neuron", no_chip, priority=-1, fail_quietly=True)
     return lowering.register()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What right results are, in float64 by NumPy and SciPy alone: each check returns what is wrong, or nothing."""
+"""Checks of results, in float64 by NumPy and SciPy alone: each check returns what is wrong, or nothing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def zero(what: str, x: np.ndarray) -> Iterator[str]:
 
 
 def units_for(a: np.ndarray) -> float:
-    """What n steps of backward stable transformations may cost"""
+    """The error that n steps of backward stable transformations may have, in units"""
     return 10.0 * max(a.shape[-2:])
 
 

@@ -12,7 +12,7 @@
 #include "../check_main.h"
 #include "neuron_abi_headers.h"
 
-/* Each core counter has a place of its own, inside the sections of the table (driver-abi, NDS) */
+/* Counters of a core do not overlap, and lie inside the sections of the table (driver-abi, NDS) */
 START_TEST(test_nds_counters_do_not_overlap)
 {
 	static uint8_t used[NDS_ENTRY_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the compiler's tests share: files under tests/data, and compiling them */
+/* Shared by the compiler's tests: files under tests/data, and compiling them */
 #ifndef TEST_NCC_FILES_H
 #define TEST_NCC_FILES_H
 

@@ -7,7 +7,7 @@
 
 Ncc__Hlo__Module *unpack(const char *path); /* under tests/data */
 Ncc__Hlo__Computation *entry(const Ncc__Hlo__Module *m);
-/* Its first instruction of that opcode */
+/* The module's first instruction of that opcode */
 Ncc__Hlo__Instruction *find(const Ncc__Hlo__Module *m, const char *opcode);
 void set_text(char **s, const char *text);
 /* The message contains the text. */

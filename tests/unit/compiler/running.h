@@ -19,7 +19,7 @@ struct running {
 /* Loads a NEFF. Sizes are of the tensors input0.. and output0.. */
 void running_begin(struct running *r, const void *neff, size_t neff_size, const size_t *in,
 		   unsigned int nin, const size_t *out, unsigned int nout);
-/* The same of a module that it compiles; path is under tests/data */
+/* Compiles a module, whose path is under tests/data, and loads it as running_begin does */
 void running_load(struct running *r, const char *path, enum ncc_cast cast, const size_t *in,
 		  unsigned int nin, const size_t *out, unsigned int nout);
 void running_unload(struct running *r);

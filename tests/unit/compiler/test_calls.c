@@ -208,7 +208,7 @@ START_TEST(results)
 	nrt_model_t *model = load(one);
 	float x[4] = { 1, -2, 0.5f, 1000 }, y[4];
 
-	for (int turn = 0; turn < 3; turn++) {
+	for (int round = 0; round < 3; round++) {
 		ck_assert_int_eq(run(model, x, 1, y, 4), 0);
 		for (int i = 0; i < 4; i++)
 			ck_assert(y[i] == 3 * x[i]);
@@ -270,8 +270,8 @@ START_TEST(failure)
 
 	seen.fails = true;
 	ck_assert_int_eq(run(model, x, 2, &y, 1), NRT_FAILURE);
-	ck_assert_msg(strstr(nrtx_error_details(), "neuron_python_callback(5): Error: no more of "
-						   "that"),
+	ck_assert_msg(strstr(nrtx_error_details(), "neuron_python_callback(5): "
+						   "Error: no more of that"),
 		      "%s", nrtx_error_details());
 	expect(1, (uint64_t[]){ 5 }, (float[]){ 7 });
 	seen.fails = false;
@@ -343,9 +343,8 @@ START_TEST(nobody)
 	ck_assert_int_eq(nrtx_host_function(NCC_HOST_TARGET, function, &seen), 0);
 	ck_assert_int_eq(nrtx_host_function(NCC_HOST_TARGET, NULL, NULL), 0);
 	ck_assert_int_eq(nrtx_load(neff, size, &params, &model), NRT_INVALID);
-	ck_assert_msg(strstr(nrtx_error_details(), "neuron_python_callback (index 3), a function "
-						   "of "
-						   "the host's"),
+	ck_assert_msg(strstr(nrtx_error_details(), "neuron_python_callback (index 3), "
+						   "a function of the host's"),
 		      "%s", nrtx_error_details());
 	free(neff);
 	nrt_close();

@@ -27,7 +27,7 @@ struct golden {
 static struct golden cases[MAX_CASES];
 static unsigned int ncases;
 
-/* Of the cases in which indices choose rows alone, if these are bounded */
+/* Is the case wanted? If indices are bounded (compile_most_rows), only gathers and scatters are. */
 static bool is_wanted(const char *name, const char *only)
 {
 	if (only)

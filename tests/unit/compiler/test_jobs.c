@@ -87,7 +87,7 @@ START_TEST(parts_on_several_threads)
 }
 END_TEST
 
-/* Each thread compiles all of them, from another one on. */
+/* A thread: compiles every third file, beginning at another one than the other threads */
 static void *compile_all(void *arg)
 {
 	unsigned int first = nfiles * (unsigned int)(uintptr_t)arg / THREADS;

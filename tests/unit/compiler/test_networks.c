@@ -41,7 +41,7 @@ static const struct {
 	      { "matmult", NCC_CAST_MATMULT, 1 } };
 #define MODES (sizeof(modes) / sizeof(modes[0]))
 
-/* What a line of cases.txt says: a name, inputs, a colon, outputs; false for another line */
+/* Reads a line of cases.txt: a name, inputs, a colon, outputs. False: it is another line. */
 static bool read_case(char *line, struct network *n)
 {
 	char *rest, *word = strtok_r(line, " \n", &rest);

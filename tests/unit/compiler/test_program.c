@@ -174,7 +174,7 @@ START_TEST(donors)
 }
 END_TEST
 
-/* Of sharding in XLA's text, and of one device, which has all */
+/* An argument's sharding in XLA's text, divided or all on one device */
 START_TEST(divided)
 {
 	static const char program[] = "module attributes {mhlo.num_partitions = %c : i32} { "
@@ -307,7 +307,7 @@ static void refuse(Ncc__Hlo__Module *m, const char *text)
 	ck_assert_msg(!p && strstr(err.text, text), "%s", err.text);
 }
 
-/* As JAX 0.6 writes the comparison of a sort in a program for several devices */
+/* The comparison of a sort in a program for several devices, as JAX 0.6 writes it */
 START_TEST(scalars_of_each)
 {
 	static const char text[] = "func.func @main(%x: tensor<16x8xf32>) -> tensor<16x8xf32> {\n"

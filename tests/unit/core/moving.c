@@ -77,7 +77,7 @@ void gate_set(long left)
 	pthread_mutex_unlock(&gate_lock);
 }
 
-/* Waits until the lane stands at the gate; false if the chip has nothing left to do. */
+/* Waits until the strand stands at the gate; false if the chip has nothing left to do. */
 static bool gate_wait(struct fixture *f)
 {
 	struct timespec end;
@@ -111,7 +111,7 @@ static void *pause_thread(void *arg)
 	return NULL;
 }
 
-/* Pauses while the lane stands at the gate; true if the lane did not finish before. */
+/* Pauses while the strand stands at the gate; true if the strand did not finish before. */
 static bool pause_at_gate(struct fixture *f)
 {
 	struct pauser p = { .chip = f->chip };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A chip that is saved, and loaded into a new one, again and again in the middle of its work. A
- * gate in the host's memory ensures the middle: after a number of accesses the lane stops inside
+ * gate in the host's memory ensures the middle: after a number of accesses the strand stops inside
  * one until the gate opens, so a pause that is requested meanwhile comes before the work's end,
  * however fast the work is. One fixture at a time.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One chip as a test fixture, and programs for its cores: streams in host memory that queues fetch,
- * rings that they start, notifications; for test_lanes.c and test_time.c
+ * rings that they start, notifications; for test_strands.c and test_time.c
  */
 #ifndef CORE_PROGRAM_H
 #define CORE_PROGRAM_H

@@ -275,7 +275,7 @@ END_TEST
 #define WORD(op, from, to, n) \
 	NEURON_DMA_COMPUTE(NEURON_DMA_##op, NEURON_DT_##from, NEURON_DT_##to, n)
 
-/* What a descriptor may not ask for: the queue stops and says so, and nothing is written */
+/* A descriptor with an invalid request stops its queue with an error, and nothing is written. */
 START_TEST(refused)
 {
 	static const struct {

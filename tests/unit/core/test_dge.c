@@ -198,7 +198,7 @@ START_TEST(with_ring)
 }
 END_TEST
 
-/* What a register adds: an error, or nothing is copied and the transfer is done */
+/* A register's offset beyond the bound is an error, or the transfer ends without a copy. */
 START_TEST(bounds)
 {
 	static const struct {
@@ -290,7 +290,7 @@ START_TEST(guarded_by_queue)
 }
 END_TEST
 
-/* Which engines make transfers */
+/* GpSimd makes transfers, and ACT and SP on chips whose hardware has them; other engines refuse. */
 START_TEST(engines)
 {
 	const bool fine = _i == GPSIMD || (HARDWARE && (_i == NEURON_ENG_ACT || _i == SP));

@@ -51,7 +51,7 @@ static unsigned int route(unsigned int slot)
 	return id[slot];
 }
 
-/* As the public driver finds its neighbours: status bits, then their device ids */
+/* Neighbours are found as the public driver finds them: by status bits, then device ids. */
 START_TEST(line)
 {
 	unsigned int i;
@@ -322,7 +322,7 @@ START_TEST(crossed_mailboxes)
 }
 END_TEST
 
-/* With the guard on both sides a queue reaches only the cores of its own domain on a neighbour. */
+/* A queue reaches only cores of its own domain on a neighbour if both chips have the guard on. */
 START_TEST(guarded)
 {
 	static const struct {

@@ -74,7 +74,9 @@ static unsigned int distance(unsigned int a, unsigned int b)
 	return around(a / SIDE, b / SIDE) + around(a % SIDE, b % SIDE);
 }
 
-/* Whether eight bytes of a chip get to where an address of its names; its queue goes on after */
+/*
+ * Does a copy of eight bytes from a chip to an address succeed? The queue works again afterwards.
+ */
 static bool writes(unsigned int from, uint64_t address)
 {
 	put64(f[from].host + 0x800000, PATTERN + from);
@@ -86,7 +88,7 @@ static bool writes(unsigned int from, uint64_t address)
 	return false;
 }
 
-/* The same, to another chip: what says that they came is the other's memory */
+/* Does writes() reach the memory of another chip? That memory has the bytes then, and only then. */
 static bool reaches(unsigned int from, unsigned int to)
 {
 	bool fine;
@@ -108,7 +110,7 @@ START_TEST(everywhere)
 }
 END_TEST
 
-/* What of a far chip can be reached: as of a neighbour */
+/* Of a far chip the same can be reached as of a neighbour. */
 START_TEST(what)
 {
 	const uint64_t core = GEN(TPB)(GEN_LAST_CORE), a = far(5), b = far(2);

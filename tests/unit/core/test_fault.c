@@ -281,7 +281,7 @@ START_TEST(dram_ecc)
 }
 END_TEST
 
-/* Of one channel or stack alone: what reads another is no occasion */
+/* An ECC fault of one channel or stack counts only reads of that one. */
 START_TEST(dram_ecc_memory)
 {
 	copy(&f, &q, HOST(SRC), GEN(DRAM1_BASE), 1024);
@@ -468,7 +468,7 @@ START_TEST(power)
 }
 END_TEST
 
-/* Both ends see a broken link, and nothing goes over it */
+/* A broken link is down at both ends, and nothing goes over it. */
 START_TEST(link_down)
 {
 	const uint32_t up = GEN_STATUS(0);

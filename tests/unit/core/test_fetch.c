@@ -243,8 +243,8 @@ static void move(void)
 #define BARRIER 9 /* its semaphore */
 #define ROUNDS 20000 /* of which each may take two turns of the host's scheduler */
 
-/* A program that meets the core's mate at one barrier after the other, and stores how many */
-static void meet(unsigned int nc)
+/* A program that waits for the sibling core at one barrier after the other, and stores how many */
+static void run_barriers(unsigned int nc)
 {
 	const struct neuron_insn insns[] = {
 		add(1, 1),
@@ -278,12 +278,13 @@ static void stands(unsigned int nc, bool waits)
 
 /*
  * Barriers of two cores, as those of a logical one: the chip is moved while the first core waits
- * for one whose mate has not begun, then while they go on, and no barrier is lost or passed twice.
+ * for one whose sibling has not begun, then while they go on, and no barrier is lost or passed
+ * twice.
  */
 START_TEST(saved_at_barriers)
 {
 	stands(0, false);
-	meet(0);
+	run_barriers(0);
 	settle(&f);
 	stands(0, true);
 	move();
@@ -292,7 +293,7 @@ START_TEST(saved_at_barriers)
 	stands(1, false);
 	ck_assert_uint_eq(semaphore(0), 0);
 	ck_assert_uint_eq(get32(mem(&f, DATA)), 0);
-	meet(1);
+	run_barriers(1);
 	for (unsigned int i = 0; i < 8; i++) {
 		const uint64_t before = instructions(0);
 
@@ -310,7 +311,7 @@ START_TEST(saved_at_barriers)
 					GEN(TPB_BAR)(nc) + GEN(TPB_SEM_READ) + 4 * BARRIER, 4),
 			0);
 	}
-	meet(0);
+	run_barriers(0);
 	settle(&f);
 	stands(0, true);
 	reset(NEURON_MISC_RESET_TPB);
@@ -319,7 +320,9 @@ START_TEST(saved_at_barriers)
 }
 END_TEST
 
-/* What is no memory of the device: the host's, a core's, registers, nothing, a neighbour's */
+/*
+ * Addresses that are not the device's memory: the host's, a core's, registers, none, a neighbour's
+ */
 static const uint64_t elsewhere[] = { HOST(LOADED),
 				      CORE(0),
 				      CORE(1),
@@ -350,7 +353,10 @@ START_TEST(fetch_elsewhere)
 }
 END_TEST
 
-/* What a program cannot reach stays as it is: the host's memory, what is left of the device's */
+/*
+ * A store to an address that a program cannot reach changes neither the host's memory nor the
+ * device's.
+ */
 START_TEST(element_elsewhere)
 {
 	const uint64_t at = elsewhere[_i / 2] + (_i / 2 == 6 ? 64 : 0);

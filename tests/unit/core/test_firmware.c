@@ -38,7 +38,10 @@ static void teardown(void)
 	fixture_free(&f);
 }
 
-/* As the public driver from 2.25 on: payload, header, no buffers, acknowledgement, doorbell */
+/*
+ * Sends a request as the public driver does from 2.25 on: payload, header, no buffers,
+ * acknowledgement, doorbell
+ */
 static void ask(uint8_t seq, uint8_t cmd, const void *payload, unsigned int n)
 {
 	uint8_t msg[256] = { seq, cmd, (uint8_t)(n + 8) };

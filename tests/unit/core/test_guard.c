@@ -275,7 +275,7 @@ START_TEST(nobody)
 }
 END_TEST
 
-/* Where the table has no leaf there is nothing, whatever lies at the bottom of memory */
+/* An address without a leaf in the table is refused, whatever lies at the bottom of memory. */
 START_TEST(hole_in_the_table)
 {
 	const uint64_t hole = 1ull << NEURON_GUARD_MID_SHIFT;
@@ -377,7 +377,7 @@ START_TEST(like_one_before)
 }
 END_TEST
 
-/* Neither side is the host's: from the chip's memory to a core and back */
+/* Copies between the chip's memory and cores, in which the host has no side */
 static const struct {
 	uint64_t src, dst, refused; /* 0: nothing */
 } within[] = {

@@ -205,8 +205,8 @@ START_TEST(sparse_copies)
 	srand(1);
 	for (run = 0; run < 20000; run++) {
 		unsigned int to = (unsigned int)rand() % SOME, from = (unsigned int)rand() % SOME;
-		unsigned int room = SOME - (to > from ? to : from);
-		unsigned int len = (unsigned int)rand() % (room + 1);
+		unsigned int space = SOME - (to > from ? to : from);
+		unsigned int len = (unsigned int)rand() % (space + 1);
 
 		memset(src, 0, SOME);
 		memset(dst, 0, SOME);

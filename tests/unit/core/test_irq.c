@@ -87,7 +87,7 @@ START_TEST(once)
 }
 END_TEST
 
-/* What was written between the look and the arming is not lost */
+/* An entry that is written between the look at the queue and the arming is not lost. */
 START_TEST(late)
 {
 	const uint32_t seen = entries(LAST);

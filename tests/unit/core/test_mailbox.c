@@ -124,7 +124,7 @@ START_TEST(errors)
 }
 END_TEST
 
-/* Both buffers have to be in host memory: a device address is not answered. */
+/* A request whose buffers are not both in host memory is not answered. */
 START_TEST(buffers_of_the_device)
 {
 	uint8_t payload[8], *resp = f.host + FWIO_RESP;

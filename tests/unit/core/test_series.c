@@ -67,7 +67,7 @@ static void add_tx(struct filling *g, uint64_t addr, uint32_t len, bool last)
 	g->packet = last ? 0 : g->packet + 1;
 }
 
-/* Where count pieces begin, and how far the next is from one */
+/* The address at which a series of pieces begins; *step: the distance of one from the next */
 static uint64_t place(struct filling *g, int64_t *step, uint32_t len)
 {
 	static const int64_t steps[] = { 0, 1, 4, 16, 40, -4, -16 };
@@ -302,7 +302,9 @@ static void on_event(void *opaque, enum ncore_event ev, const uint64_t arg[4])
 	traced_descs++;
 }
 
-/* All of the host's memory, the queues and core 0 are of one domain, core 1 is of none */
+/*
+ * Puts the host's memory, the queues and core 0 into one domain of the guard, and core 1 into none
+ */
 static void guard_on(void)
 {
 	const uint64_t mid = GUARD + 0x10000, leaf = mid + 0x1000;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Saved states that were changed in one place: each is refused for what was changed, and a chip
- * fresh from reset remains. The state of an idle chip ends with its lanes: the times of what
+ * fresh from reset remains. The state of an idle chip ends with its strands: the times of what
  * transfers share (each DMA engine, core, port and the DRAM), then twenty zero bytes: how many
  * queues are ready, which of them was left in its packet, how many are stalled, the posted writes
- * that come and go. Before the lanes are the TOP_SPs.
+ * that come and go. Before the strands are the TOP_SPs.
  */
 #include "chip_fixture.h"
 
@@ -12,15 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANES (GEN(NC_PER_DEVICE) + 1) /* one a core, and the host's */
+#define STRANDS (GEN(NC_PER_DEVICE) + 1) /* one a core, and the host's */
 #define TIMES (8 * (GEN(DMA_ENGINES) + GEN(NC_PER_DEVICE) + GEN_CHIP.window.ports + 1))
-#define LANE (TIMES + 20)
+#define STRAND (TIMES + 20)
 #define QUEUES (GEN(DMA_ENGINES) * 16u)
 #define MISC GEN(APB_MISC_RAM)
 
 static struct fixture f;
 static uint8_t *state;
-/* What chips have at the end whose instructions make transfers: how many queues have some */
+/*
+ * Bytes at the end of the state of a chip whose instructions make transfers: how many queues have
+ * some
+ */
 #define TRANSFERS (GEN_CHIP.target->core > 1 ? 4u : 0u)
 #define ANOTHER_VERSION \
 	(TRANSFERS ? "a state of another version than 7" : "a state of another version than 4 or 5")
@@ -69,9 +72,9 @@ static void insert(uint8_t *at, const uint32_t *words, unsigned int n)
 	size += 4 * n;
 }
 
-static uint8_t *lane(unsigned int i)
+static uint8_t *strand(unsigned int i)
 {
-	return state + size - TRANSFERS - (LANES - i) * LANE + TIMES;
+	return state + size - TRANSFERS - (STRANDS - i) * STRAND + TIMES;
 }
 
 START_TEST(accepted)
@@ -114,7 +117,7 @@ START_TEST(lists)
 {
 	static const uint32_t ids[][2] = { { QUEUES, 0 }, { UINT32_MAX, 0 }, { 5, 5 } };
 	unsigned int n = ids[_i][1] ? 2 : 1;
-	uint8_t *ready = lane(LANES - 1);
+	uint8_t *ready = strand(STRANDS - 1);
 
 	put32(ready, n);
 	insert(ready + 4, ids[_i], n);
@@ -124,7 +127,7 @@ END_TEST
 
 START_TEST(left_in_a_packet)
 {
-	put32(lane(1) + 4, 1);
+	put32(strand(1) + 4, 1);
 	refused(size, -EINVAL, "no ready queue was left in its packet");
 }
 END_TEST
@@ -132,7 +135,7 @@ END_TEST
 START_TEST(posted_writes)
 {
 	static const uint32_t post[] = { 0x1000, 0, 1, 0, 0 }; /* to DRAM */
-	uint8_t *inbox = lane(0) + 12;
+	uint8_t *inbox = strand(0) + 12;
 
 	put32(inbox, 1u << 20);
 	refused(size, -EINVAL, "too many posted writes");
@@ -202,22 +205,22 @@ END_TEST
 #if GEN(TOPSPS)
 START_TEST(topsps)
 {
-	uint8_t *used = lane(0) - TIMES - 1;
+	uint8_t *used = strand(0) - TIMES - 1;
 
 	*used = 2;
 	refused(size, -EINVAL, "not a truth value");
-	*used = 1; /* and the first lane's first time, which is 0, as the size of its words */
+	*used = 1; /* and the first strand's first time, which is 0, as the size of its words */
 	refused(size, -EINVAL, "a TOP_SP's state is refused");
 }
 END_TEST
 
-/* What an instruction wrote is on its way to a word that can be written */
+/* A saved write of an instruction is accepted only if its word of a TOP_SP can be written. */
 START_TEST(posted_to_topsp)
 {
 	const uint64_t to = GEN(TOPSP)(1) + (_i ? 0x1000 : 0x1800);
 	const uint32_t post[] = { (uint32_t)to, (uint32_t)(to >> 32), 1, 0, 0 };
 	const char *reason = NULL;
-	uint8_t *out = lane(0) + 16;
+	uint8_t *out = strand(0) + 16;
 
 	put32(out, 1);
 	insert(out + 4, post, 5);

@@ -22,7 +22,7 @@
 #define NQ 0x700000
 #define BYTES 6000u
 #define WORD(op, type) NEURON_DMA_COMPUTE(NEURON_DMA_##op, NEURON_DT_##type, NEURON_DT_##type, 1)
-#define TURN(type, first, middle) NEURON_DMA_COMPUTE_TRANSPOSE(NEURON_DT_##type, first, middle)
+#define TRANSPOSE(type, first, middle) NEURON_DMA_COMPUTE_TRANSPOSE(NEURON_DT_##type, first, middle)
 
 static struct fixture f;
 static struct ring q;
@@ -262,7 +262,7 @@ END_TEST
 
 #define BF16_BOTH WORD(DECOMPRESS, BF16)
 
-/* What no descriptor may ask for */
+/* A descriptor with an invalid request for a stream stops its queue. */
 START_TEST(refused)
 {
 	static const struct {
@@ -288,9 +288,9 @@ START_TEST(refused)
 		{ WORD(COMPRESS, BF16), { BYTES }, { FIRST | LAST }, NEURON_NERR_DMA_ABORT, 1 },
 		{ WORD(COMPRESS, BF16), { BYTES }, { FIRST | LAST }, NEURON_NERR_DMA_ABORT, 2 },
 		{ WORD(COMPRESS, BF16), { BYTES }, { LAST }, NEURON_NERR_DMA_DESC, 0 },
-		{ TURN(BF16, 4, 1), { BYTES }, { LAST }, NEURON_NERR_DMA_DESC, 0 },
-		{ TURN(BF16, 4, 1), { BYTES }, { FIRST | LAST }, NEURON_NERR_DMA_ABORT, 1 },
-		{ TURN(BF16, 4, 1), { BYTES }, { FIRST | LAST }, NEURON_NERR_DMA_ABORT, 2 },
+		{ TRANSPOSE(BF16, 4, 1), { BYTES }, { LAST }, NEURON_NERR_DMA_DESC, 0 },
+		{ TRANSPOSE(BF16, 4, 1), { BYTES }, { FIRST | LAST }, NEURON_NERR_DMA_ABORT, 1 },
+		{ TRANSPOSE(BF16, 4, 1), { BYTES }, { FIRST | LAST }, NEURON_NERR_DMA_ABORT, 2 },
 	};
 	const uint64_t nothing =
 		GEN(TPB)(0) + NEURON_PSUM_OFFSET + NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE;
@@ -327,7 +327,7 @@ END_TEST
 /* Nor is the rest of a packet whose beginning was only copied */
 START_TEST(not_begun)
 {
-	static const uint32_t words[] = { WORD(COMPRESS, BF16), TURN(BF16, 4, 1) };
+	static const uint32_t words[] = { WORD(COMPRESS, BF16), TRANSPOSE(BF16, 4, 1) };
 
 	push(&f, &q, TX, HOST(IN), 8, FIRST);
 	push(&f, &q, TX, HOST(IN + 8), BYTES, LAST);
@@ -377,7 +377,7 @@ END_TEST
 /* A packet is done in one go: a state that has one in the middle is refused */
 START_TEST(begun)
 {
-	static const uint32_t words[] = { WORD(DECOMPRESS, BF16), TURN(BF16, 4, 1),
+	static const uint32_t words[] = { WORD(DECOMPRESS, BF16), TRANSPOSE(BF16, 4, 1),
 					  WORD(CAST, BF16) };
 	const char *why = NULL;
 	uint8_t *rx, *state;
@@ -426,7 +426,7 @@ START_TEST(times)
 }
 END_TEST
 
-/* The same of a transpose, at nine tenths of the rate of a copy: to a byte's time */
+/* A transpose takes the time of nine tenths of a copy's rate, to a byte's time. */
 START_TEST(transpose_time)
 {
 	const struct neuron_costs *cost = &GEN_CHIP.target->cost;
@@ -434,7 +434,7 @@ START_TEST(transpose_time)
 	const uint64_t byte = (cost->dma_kib >> 10) + 1;
 
 	push(&f, &q, TX, HOST(IN), 0x10000, FIRST | LAST);
-	push_rx(HOST(OUT), 0x10000, TURN(FP32, 128, 1));
+	push_rx(HOST(OUT), 0x10000, TRANSPOSE(FP32, 128, 1));
 	push(&f, &q, TX, HOST(OUT + 0x20000), 32, FIRST | LAST);
 	push_rx(HOST(OUT), 64, WORD(DECOMPRESS, BF16));
 	ring(2, 2);
@@ -490,21 +490,24 @@ START_TEST(transposes)
 }
 END_TEST
 
-/* What cannot be transposed: bytes, types that differ, other numbers of elements, other room */
+/*
+ * Transposes are refused of types of one byte, of another number of elements, and into another
+ * size.
+ */
 START_TEST(not_transposed)
 {
 	static const struct {
 		uint32_t word, tx, rx;
 	} cases[] = {
-		{ TURN(INT8, 4, 1), BYTES, BYTES },
-		{ TURN(INVALID, 4, 1), BYTES, BYTES },
-		{ TURN(BF16, 4, 1) ^ 0x40, BYTES, BYTES },
-		{ TURN(BF16, 4, 1) | 1u << 15, BYTES, BYTES },
-		{ TURN(BF16, 7, 1), BYTES, BYTES },
-		{ TURN(BF16, 4, 7), BYTES, BYTES },
-		{ TURN(BF16, 4096, 1), BYTES, BYTES },
-		{ TURN(BF16, 4, 1), BYTES, BYTES - 4 },
-		{ TURN(BF16, 4, 1), BYTES, BYTES + 4 },
+		{ TRANSPOSE(INT8, 4, 1), BYTES, BYTES },
+		{ TRANSPOSE(INVALID, 4, 1), BYTES, BYTES },
+		{ TRANSPOSE(BF16, 4, 1) ^ 0x40, BYTES, BYTES },
+		{ TRANSPOSE(BF16, 4, 1) | 1u << 15, BYTES, BYTES },
+		{ TRANSPOSE(BF16, 7, 1), BYTES, BYTES },
+		{ TRANSPOSE(BF16, 4, 7), BYTES, BYTES },
+		{ TRANSPOSE(BF16, 4096, 1), BYTES, BYTES },
+		{ TRANSPOSE(BF16, 4, 1), BYTES, BYTES - 4 },
+		{ TRANSPOSE(BF16, 4, 1), BYTES, BYTES + 4 },
 	};
 
 	push(&f, &q, TX, HOST(IN), cases[_i].tx, FIRST | LAST);

@@ -233,7 +233,10 @@ START_TEST(far)
 }
 END_TEST
 
-/* Of two queues that start at the same time the lower one is first, whichever was rung first. */
+/*
+ * The queue of the lower number is first of two that start at the same time, whichever was rung
+ * first.
+ */
 START_TEST(tie_of_queues)
 {
 	const unsigned int sp = NEURON_ENG_SP, engine = _i ? 2 : 1, queue = _i ? 0 : 1;

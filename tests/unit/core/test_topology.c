@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which port leads where in each topology, and an end of a link that is no chip of this process */
+/*
+ * Ports of each topology lead to the right neighbours; one end of a link is no chip of this
+ * process.
+ */
 #include "../check_main.h"
 #include "chip_fixture.h"
 #include "chip/fabric.h"

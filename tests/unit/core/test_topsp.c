@@ -277,7 +277,7 @@ START_TEST(descriptors)
 }
 END_TEST
 
-/* Where there is no word to read or write, the queue stops */
+/* Copies to or from an address of a TOP_SP without such a word, which stop the queue */
 static const struct {
 	uint64_t src, dst;
 	uint32_t len;
@@ -411,11 +411,11 @@ START_TEST(packet)
 END_TEST
 
 /* Cores, their queues, the host's queues and the host count the same semaphore: nothing is lost */
-#define TURNS 400
+#define ROUNDS 400
 
 static void *adder(void *arg)
 {
-	for (unsigned int i = 0; i < TURNS; i++)
+	for (unsigned int i = 0; i < ROUNDS; i++)
 		put(LAST, INC + 4 * 3, 1);
 	return NULL;
 }
@@ -428,7 +428,7 @@ START_TEST(together)
 
 	put32(f.host + DATA, 1);
 	emit_start(sp);
-	for (unsigned int i = 0; i < TURNS; i++)
+	for (unsigned int i = 0; i < ROUNDS; i++)
 		emit_write(sp, GEN(TOPSP)(LAST) + INC + 4 * 3, 1, 0, 0);
 	for (unsigned int nc = 0; nc < GEN(NC_PER_DEVICE); nc++) {
 		uint64_t rings = HOST(0x400000 + nc * 0x8000);
@@ -442,18 +442,18 @@ START_TEST(together)
 		}
 	}
 	queue_init(&f, &q, 1, 2, HOST(0x500000), HOST(0x510000), 512);
-	for (unsigned int i = 0; i < TURNS; i++) {
+	for (unsigned int i = 0; i < ROUNDS; i++) {
 		push(&f, &q, 0, HOST(DATA), 4, FIRST_LAST);
 		push(&f, &q, 1, GEN(TOPSP)(LAST) + INC + 4 * 3, 4, 0);
 	}
-	doorbell(&f, &q, 1, TURNS);
-	doorbell(&f, &q, 0, TURNS);
+	doorbell(&f, &q, 1, ROUNDS);
+	doorbell(&f, &q, 0, ROUNDS);
 	for (unsigned int i = 0; i < 2; i++)
 		ck_assert_int_eq(pthread_create(&thread[i], NULL, adder, NULL), 0);
 	for (unsigned int i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
 	settle(&f);
-	ck_assert_uint_eq(get(LAST, READ + 4 * 3), TURNS * (GEN(NC_PER_DEVICE) + 3));
+	ck_assert_uint_eq(get(LAST, READ + 4 * 3), ROUNDS * (GEN(NC_PER_DEVICE) + 3));
 	ck_assert_uint_eq(WRONG, 0);
 }
 END_TEST
@@ -503,7 +503,7 @@ START_TEST(reset_by_map)
 }
 END_TEST
 
-/* All: map 0, the device's reset, a PCI reset. The error queues stay through the first alone */
+/* A reset by map 0, of the device or of PCI clears all TOP_SPs; error queues survive the first */
 START_TEST(reset_of_all)
 {
 	fill();
@@ -718,7 +718,7 @@ START_TEST(saved)
 }
 END_TEST
 
-/* Nothing of them is left by a reset; the state of a chip that has used none, over one that has */
+/* Neither a reset nor loading a state without used TOP_SPs leaves anything of one that was used */
 START_TEST(unused)
 {
 	const char *why = NULL;
@@ -741,7 +741,7 @@ START_TEST(unused)
 }
 END_TEST
 
-/* Each byte of a saved word that does not fit its past is refused, and all of it is forgotten */
+/* A saved word of which a byte does not fit its past is refused, and the chip has none of it */
 START_TEST(damaged)
 {
 	const char *why = NULL;

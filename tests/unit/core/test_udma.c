@@ -222,7 +222,7 @@ START_TEST(packet_limits)
 }
 END_TEST
 
-/* The same limit on the other side, which cuts one descriptor up */
+/* The limit of a packet's descriptors holds for S2M too, where they cut up one M2S descriptor. */
 START_TEST(packet_limits_rx)
 {
 	unsigned int i;
@@ -264,7 +264,7 @@ START_TEST(packet_in_pieces)
 }
 END_TEST
 
-/* With a barrier or without, each copy reads what the one before it wrote. */
+/* Each copy reads what the copy before it wrote, with a barrier or without. */
 START_TEST(order)
 {
 	unsigned int i;
@@ -587,7 +587,7 @@ START_TEST(parts_of_words)
 }
 END_TEST
 
-/* What begins in a partition of SBUF does not go on in the next one, but where that is adjacent */
+/* A copy that begins in a partition of SBUF ends there, unless the next partition is adjacent. */
 START_TEST(end_of_a_partition)
 {
 	const uint64_t end = GEN(TPB)(0) + GEN(SBUF_PART_SIZE);

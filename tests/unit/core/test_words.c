@@ -56,21 +56,21 @@ static uint32_t read_word(bool topsp, enum kind kind)
 	return (uint32_t)ncore_mmio_read(f.chip, w.bar, w.bar_offset, 4);
 }
 
-/* Writers. turn: the first of a test is late, the second one begins at the earliest time there is */
+/* Writers. order: the first of a test is late, the second one begins at the earliest time there is */
 
-static void by_host(const struct word *w, uint32_t value, unsigned int turn)
+static void by_host(const struct word *w, uint32_t value, unsigned int order)
 {
 	ncore_mmio_write(f.chip, w->bar, w->bar_offset, 4, value);
 }
 
-static void by_host_dma(const struct word *w, uint32_t value, unsigned int turn)
+static void by_host_dma(const struct word *w, uint32_t value, unsigned int order)
 {
-	const uint64_t rings = HOST(RINGS + turn * 0x10000);
+	const uint64_t rings = HOST(RINGS + order * 0x10000);
 	struct ring q;
 
-	queue_init(&f, &q, 1, 4 + turn, rings, rings + 0x8000, LEN);
+	queue_init(&f, &q, 1, 4 + order, rings, rings + 0x8000, LEN);
 	put32(f.host + ONE, value);
-	for (unsigned int i = 0; i < LATE && !turn; i++)
+	for (unsigned int i = 0; i < LATE && !order; i++)
 		copy(&f, &q, HOST(ONE), HOST(ONE + 64), 4);
 	copy(&f, &q, HOST(ONE), w->address, 4);
 	settle(&f);
@@ -78,15 +78,15 @@ static void by_host_dma(const struct word *w, uint32_t value, unsigned int turn)
 }
 
 /* A program of a core that writes up to two words, and then is over */
-static void run(unsigned int nc, unsigned int turn, uint64_t a, uint32_t va, uint64_t b,
+static void run(unsigned int nc, unsigned int order, uint64_t a, uint32_t va, uint64_t b,
 		uint32_t vb)
 {
-	const unsigned int e = turn ? NEURON_ENG_ACT : NEURON_ENG_SP;
+	const unsigned int e = order ? NEURON_ENG_ACT : NEURON_ENG_SP;
 	struct ring q;
 
 	prog_len[e] = 0;
 	emit_start(e);
-	for (unsigned int i = 0; i < LATE && !turn; i++)
+	for (unsigned int i = 0; i < LATE && !order; i++)
 		emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOP });
 	emit(e,
 	     &(struct neuron_insn){ .opcode = NEURON_OP_WRITE, .write = { { a, va }, { b, vb } } });
@@ -94,42 +94,42 @@ static void run(unsigned int nc, unsigned int turn, uint64_t a, uint32_t va, uin
 	settle(&f);
 }
 
-static void by_core(const struct word *w, uint32_t value, unsigned int turn)
+static void by_core(const struct word *w, uint32_t value, unsigned int order)
 {
-	run(0, turn, w->address, value, 0, 0);
+	run(0, order, w->address, value, 0, 0);
 }
 
-static void by_other_core(const struct word *w, uint32_t value, unsigned int turn)
+static void by_other_core(const struct word *w, uint32_t value, unsigned int order)
 {
-	run(1, turn, w->address, value, 0, 0);
+	run(1, order, w->address, value, 0, 0);
 }
 
-static void by_core_dma(const struct word *w, uint32_t value, unsigned int turn)
+static void by_core_dma(const struct word *w, uint32_t value, unsigned int order)
 {
-	const uint64_t rings = HOST(RINGS + turn * 0x10000);
+	const uint64_t rings = HOST(RINGS + order * 0x10000);
 	struct ring q;
 
-	queue_init(&f, &q, 1, 4 + turn, rings, rings + 0x8000, LEN);
+	queue_init(&f, &q, 1, 4 + order, rings, rings + 0x8000, LEN);
 	put32(f.host + ONE, value);
 	write_desc(mem(&f, rings), 0, HOST(ONE), 4, true);
 	write_desc(mem(&f, rings + 0x8000), 0, w->address, 4, false);
-	run(0, turn, tail_inc(1, 4 + turn, true), 1, tail_inc(1, 4 + turn, false), 1);
+	run(0, order, tail_inc(1, 4 + order, true), 1, tail_inc(1, 4 + order, false), 1);
 }
 
 /* A queue of the host's that has fed the core, and from then on works where that one does */
-static void by_feeding_queue(const struct word *w, uint32_t value, unsigned int turn)
+static void by_feeding_queue(const struct word *w, uint32_t value, unsigned int order)
 {
-	const uint64_t rings = HOST(RINGS + turn * 0x10000);
+	const uint64_t rings = HOST(RINGS + order * 0x10000);
 	struct ring q;
 
-	queue_init(&f, &q, 1, 4 + turn, rings, rings + 0x8000, LEN);
+	queue_init(&f, &q, 1, 4 + order, rings, rings + 0x8000, LEN);
 	put32(f.host + ONE, value);
 	prog_len[NEURON_ENG_POOL] = 0;
 	emit_start(NEURON_ENG_POOL);
 	copy(&f, &q, HOST(PROG + NEURON_ENG_POOL * PROG_SIZE),
 	     CORE(0) + GEN(TPB_FIFO)(NEURON_ENG_POOL), NEURON_INSN_WORD);
 	settle(&f);
-	for (unsigned int i = 0; i < LATE && !turn; i++)
+	for (unsigned int i = 0; i < LATE && !order; i++)
 		copy(&f, &q, HOST(ONE), HOST(ONE + 64), 4);
 	copy(&f, &q, HOST(ONE), w->address, 4);
 	settle(&f);
@@ -138,14 +138,14 @@ static void by_feeding_queue(const struct word *w, uint32_t value, unsigned int 
 
 static struct fixture other;
 
-static void by_neighbour(const struct word *w, uint32_t value, unsigned int turn)
+static void by_neighbour(const struct word *w, uint32_t value, unsigned int order)
 {
-	const uint64_t rings = HOST(RINGS + turn * 0x10000);
+	const uint64_t rings = HOST(RINGS + order * 0x10000);
 	struct ring q;
 
-	queue_init(&other, &q, 1, 4 + turn, rings, rings + 0x8000, LEN);
+	queue_init(&other, &q, 1, 4 + order, rings, rings + 0x8000, LEN);
 	put32(other.host + ONE, value);
-	for (unsigned int i = 0; i < LATE && !turn; i++)
+	for (unsigned int i = 0; i < LATE && !order; i++)
 		copy(&other, &q, HOST(ONE), HOST(ONE + 64), 4);
 	copy(&other, &q, HOST(ONE), GEN(WINDOW_WEST) | w->address, 4);
 	settle(&other);
@@ -153,7 +153,7 @@ static void by_neighbour(const struct word *w, uint32_t value, unsigned int turn
 	ck_assert(!queue_stopped(&other, &q));
 }
 
-static void (*const writers[])(const struct word *w, uint32_t value, unsigned int turn) = {
+static void (*const writers[])(const struct word *w, uint32_t value, unsigned int order) = {
 	by_host, by_host_dma, by_core, by_other_core, by_core_dma, by_feeding_queue, by_neighbour,
 };
 #define WRITERS (sizeof(writers) / sizeof(writers[0]))
@@ -178,11 +178,11 @@ static void tear_down(void)
 }
 
 static void write_by(unsigned int writer, bool topsp, enum kind kind, uint32_t value,
-		     unsigned int turn)
+		     unsigned int order)
 {
 	const struct word w = word_of(topsp, kind);
 
-	writers[writer](&w, value, turn);
+	writers[writer](&w, value, order);
 }
 
 #define PAIR(i) (i) / 2 % WRITERS, (i) / 2 / WRITERS, (i) % 2 /* first, second, of a TOP_SP */
@@ -231,7 +231,7 @@ START_TEST(pairs)
 END_TEST
 
 /* An event that goes to and fro between the host and any other, who all have times of their own */
-START_TEST(in_turns)
+START_TEST(one_by_one)
 {
 	for (unsigned int i = 0; i < 6; i++) {
 		write_by(_i, false, EVENT, 1, i ? 1 : 0);
@@ -281,7 +281,10 @@ static void start_waiter(uint32_t value)
 	fetch(0, NEURON_ENG_PE, &q);
 }
 
-/* What is set goes on from the last change: not before 200 descriptors and instructions */
+/*
+ * A set takes effect after the word's last change, here one behind 200 descriptors and
+ * instructions.
+ */
 START_TEST(set_comes_after)
 {
 	start_waiter(7);
@@ -292,7 +295,7 @@ START_TEST(set_comes_after)
 }
 END_TEST
 
-/* What the host adds has the time of the latest notification */
+/* The host's addition to a word has the time of the latest notification. */
 START_TEST(added_after_notification)
 {
 	const unsigned int sp = NEURON_ENG_SP;
@@ -389,7 +392,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_loop_test(t, pairs, 0, PAIRS);
-	tcase_add_loop_test(t, in_turns, 1, 3);
+	tcase_add_loop_test(t, one_by_one, 1, 3);
 #ifdef WITH_TOPSP
 	tcase_add_loop_test(t, known_to_the_host, 0, 2);
 #else

@@ -84,7 +84,9 @@ static void look_at_apps(ndlx_device_t *dev, int other)
 	MUST_BE(ndlx_nds_close(dev, other, data, size), 0);
 }
 
-/* What the owner has is refused to another, who has the rest */
+/*
+ * A client that owns nothing: calls for the owner's queues and cores are refused, others succeed.
+ */
 static void other(int fd, const void *arg)
 {
 	const struct neuron_uuid uuid = { { 1 } };
@@ -192,7 +194,7 @@ START_TEST(killed)
 }
 END_TEST
 
-/* Its child, which has its socket, outlives it */
+/* An owner whose child inherits the connection's socket and outlives it */
 static void owner_with_child(int fd, const void *arg)
 {
 	ndlx_device_t *dev = peer_open(0);
@@ -292,7 +294,7 @@ START_TEST(server_gone)
 }
 END_TEST
 
-/* Each has a chip of sixteen, with others, and a core of its own or none */
+/* One of many clients: it shares one of sixteen chips, and has a core of its own or none. */
 static void one_of_many(int fd, const void *arg)
 {
 	const int number = *(const int *)arg, nc = number / 16 % CORES;
@@ -355,7 +357,7 @@ static void one_too_many(int fd, const void *arg)
 	MUST_BE(ndlx_open_device(0, NULL, &dev), -EBUSY);
 }
 
-/* As many processes as the module lets attach to a device */
+/* A device takes as many processes as the module lets attach, and no more. */
 START_TEST(full)
 {
 	struct peer peer[NEURON_MAX_PROCESS_PER_DEVICE], late;
@@ -436,7 +438,7 @@ static void stranger(int fd, const void *arg)
 	MUST_BE(ndlx_machine_set(peers_machine), *(const int *)arg);
 }
 
-/* Another user is let in by the socket's mode, and by nothing else */
+/* Only the socket's mode lets another user in. */
 START_TEST(users)
 {
 	static const char *const open[] = { "--instance", "trn1.2xlarge", "--mode", "0666", NULL };

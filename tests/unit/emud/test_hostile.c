@@ -262,7 +262,7 @@ START_TEST(floods)
 }
 END_TEST
 
-/* Who says nothing keeps nobody out */
+/* Clients that connect and say nothing keep no other out. */
 static void silent(int fd, const void *arg)
 {
 	struct raw r;
@@ -279,7 +279,7 @@ START_TEST(silence)
 }
 END_TEST
 
-/* As many processes as there may be, of one user, and one more */
+/* A user's processes up to the limit are let in, and one more is refused. */
 static void crowd(int fd, const void *arg)
 {
 	const struct wire_hello hello = { WIRE_MAGIC, WIRE_VERSION };
@@ -315,7 +315,7 @@ static void liar(int fd, const void *arg)
 	MUST_BE(fcntl(r.file, F_ADD_SEALS, F_SEAL_WRITE), -1);
 	MUST_BE(raw_ask(&r, 0), 0);
 	MUST_BE(call_word(&r, WIRE_NOP, 0), 0);
-	MUST_BE(fallocate(r.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, WIRE_KEPT), 0);
+	MUST_BE(fallocate(r.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, WIRE_RESERVED), 0);
 	close(r.fd);
 
 	/* heads that are nobody's */

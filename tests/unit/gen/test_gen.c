@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a description promises, for each of the chips: places there and back, queues, owners */
+/* Descriptions of all chips hold what gen.h promises: places there and back, queues, owners. */
 #include "../check_main.h"
 #include "names.h"
 #include "neuron/hw/notify.h"
@@ -215,7 +215,7 @@ START_TEST(inferentia)
 }
 END_TEST
 
-/* Those of Trainium and Inferentia2, which differ in how drivers number them */
+/* Addresses of Trainium and Inferentia2, which differ in how drivers number them */
 START_TEST(trainium)
 {
 	const struct neuron_gen *gen = &neuron_gen_trainium, *two = &neuron_gen_inferentia2;
@@ -246,7 +246,7 @@ START_TEST(trainium)
 }
 END_TEST
 
-/* Those of Trainium2: the places of the record, a word of each kind */
+/* Addresses of Trainium2: the places of the public record, a word of each kind */
 START_TEST(trainium2)
 {
 	const struct neuron_gen *gen = &neuron_gen_trainium2;

@@ -26,7 +26,7 @@ static uint32_t operand(int i, int is_float)
 	return i < (int)COUNT(ints) ? ints[i] : random32();
 }
 
-/* All pairs of operands */
+/* Executes an integer instruction for all pairs of operands and emits the results */
 #define INT2(insn)                                                                       \
 	for (int i = 0; i < OPERANDS; i++)                                               \
 		for (int k = 0; k < OPERANDS; k++) {                                     \

@@ -222,7 +222,10 @@ START_TEST(asked)
 }
 END_TEST
 
-/* What the table's rows write to an engine: those with a stride one after the other for each queue */
+/*
+ * The number of writes that the table's rows make to an engine; a row with a stride makes one for
+ * each queue
+ */
 static unsigned int engine_writes(void)
 {
 	unsigned int n = 0;

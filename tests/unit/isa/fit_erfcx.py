@@ -50,7 +50,7 @@ def silu_dx(x: mp.mpf) -> mp.mpf:
 
 
 def zeros() -> None:
-    """Where a derivative is 0, in two doubles, and its Taylor series there, without the constant."""
+    """The zeros of a derivative, in two doubles, and its Taylor series there, without the constant."""
     for name, f, near in (
         ("gelu_dx", lambda x: mp.ncdf(x) + x * mp.npdf(x), -0.75),
         ("silu_dx", silu_dx, -1.28),

@@ -33,7 +33,10 @@ static inline void random_patches(struct neuron_insn *insn, uint64_t *seed)
 	}
 }
 
-/* What codec and text take: one of a register and a value, no scale without an index */
+/*
+ * Brings fields of registers into the form that codec and text take: a register or a value, no
+ * scale without an index
+ */
 static inline void random_registers(struct neuron_insn *insn, uint64_t fields)
 {
 	if (fields & NEURON_FB(RB) && insn->immediate)

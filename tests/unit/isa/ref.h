@@ -44,9 +44,9 @@ float ref_func(uint8_t func, float alpha, float x, bool *inexact);
 struct neuron_isa_weights ref_weights(const struct ref_core *core);
 void ref_exec(struct ref_core *core, const struct neuron_insn *insn, bool on_act);
 
-/* ref_later.c: instructions after NeuronCore-v1, and what GpSimd does of older ones */
-void ref_later_reset(struct ref_core *core);
-void ref_later(struct ref_core *core, const struct neuron_insn *insn, bool on_gpsimd);
+/* ref_v2.c: instructions after NeuronCore-v1, and what GpSimd does of older ones */
+void ref_v2_reset(struct ref_core *core);
+void ref_v2(struct ref_core *core, const struct neuron_insn *insn, bool on_gpsimd);
 
 /* what references of other instructions are made of: elements by their number in a pattern */
 uint32_t ref_count(const struct neuron_ap *ap);

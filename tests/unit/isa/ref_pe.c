@@ -19,7 +19,10 @@ static void ref_finish(struct ref_core *c, const struct neuron_insn *insn, unsig
 	ref_put(c, &insn->dst, r, j, ref_from_f32(NEURON_DT_FP32, sum));
 }
 
-/* What the tags of column r choose, k by k; of those that nothing chooses a weight of 0 */
+/*
+ * The sum of the products that the tags of column r choose, k by k; a weight that no tag chooses
+ * counts as 0
+ */
 static float ref_sparse_sum(struct ref_core *c, const struct neuron_insn *insn, unsigned int r,
 			    uint32_t j)
 {
@@ -121,7 +124,7 @@ void ref_load_tile(struct ref_core *c, const struct neuron_insn *insn, float (*w
 
 	ref_tile(insn->tile, t);
 	ref_stationary(c, insn, w);
-	for (unsigned int i = 0; i < 4; i++) /* what meets it is gone as a whole */
+	for (unsigned int i = 0; i < 4; i++) /* a part that overlaps it is gone as a whole */
 		for (unsigned int j = 0; j < 4; j++)
 			for (unsigned int k = 0; k < 16 && c->cell[i][j].tile; k++) {
 				unsigned int u[4];

@@ -48,7 +48,7 @@ START_TEST(test_print)
 }
 END_TEST
 
-/* What registers look like, both ways */
+/* The text of instructions with registers is read and written alike. */
 START_TEST(test_registers)
 {
 	static const char *const lines[] = {
@@ -61,9 +61,8 @@ START_TEST(test_registers)
 		"tensor_store b=r9 at=hbm[0x12345678]:uint8",
 		"dma from=0x1000[0:1,4096:2,-64:3]+r5*-8 to=0x2000[0:1,0:1,64:6]<4096 run=64 "
 		"queue=3:4 done=255 skip",
-		"tensor_copy p=1 dst=sbuf[0,0]:fp32[1:1] src0=sbuf[0,0]:fp32[1:1] "
-		"patch0=src0:r3*-64 "
-		"patch3=dst.num3:r63*1",
+		"tensor_copy p=1 dst=sbuf[0,0]:fp32[1:1] "
+		"src0=sbuf[0,0]:fp32[1:1] patch0=src0:r3*-64 patch3=dst.num3:r63*1",
 	};
 	struct ncc_asm_error err;
 	struct neuron_insn insn;

@@ -13,11 +13,11 @@
 #include "neuron/isa/compress.h"
 #include "stream_kernels.h"
 
-#define ROOM (NEURON_STREAM_RAW_MAX + NEURON_STREAM_OVERHEAD)
+#define CAPACITY (NEURON_STREAM_RAW_MAX + NEURON_STREAM_OVERHEAD)
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
 static struct neuron_stream_work work;
-static uint8_t raw[NEURON_STREAM_RAW_MAX], stream[ROOM + 16], back[NEURON_STREAM_RAW_MAX];
+static uint8_t raw[NEURON_STREAM_RAW_MAX], stream[CAPACITY + 16], back[NEURON_STREAM_RAW_MAX];
 static uint64_t seed;
 
 static uint32_t rnd(void)
@@ -38,7 +38,10 @@ static void element(unsigned int width, uint32_t i, uint32_t bits)
 	memcpy(raw + (size_t)i * width, &bits, width);
 }
 
-/* What weights look like: normal, as fp32, the upper half of it, or eight bits */
+/*
+ * Fills the elements with numbers like weights: normal ones, as fp32, its upper half, or of eight
+ * bits
+ */
 static void weights(unsigned int width, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -297,7 +300,9 @@ START_TEST(ratios)
 }
 END_TEST
 
-/* By hand: elements 1, 1, 2, 3, 1 of a byte; codes 1: "0", 2: "10", 3: "11"; streams of 2, 2, 1, 0 */
+/*
+ * By hand: elements 1, 1, 2, 3, 1 of a byte; codes 1: "0", 2: "10", 3: "11"; streams of 2, 2, 1, 0
+ */
 static const uint8_t by_hand[] = { 'N', 'C', 'S', '1', 1, 1, 0,	   0,	 5, 0, 0, 0, 36, 0, 0, 0, 0,
 				   0,	0,   0,	  2,   1, 2, 0x21, 0x02, 1, 0, 1, 0, 1,	 0, 0, 0 };
 

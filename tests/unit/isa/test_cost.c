@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What instructions after NeuronCore-v1 cost on each core that has them (docs/isa.md, Issue costs) */
+/*
+ * Costs of the instructions of NeuronCore-v2 and later on each core that has them (docs/isa.md,
+ * Issue costs)
+ */
 #include "../check_main.h"
 #include "machine.h"
 #include "neuron/timing.h"

@@ -61,7 +61,7 @@ START_TEST(test_pattern_on_chip)
 }
 END_TEST
 
-/* Each processor writes what it is told of itself to its own place */
+/* Each processor that takes part writes how many there are to a place of its own. */
 START_TEST(test_processors)
 {
 	const uint8_t mask = _i ? 0xb2 : 0xff;
@@ -85,7 +85,9 @@ START_TEST(test_processors)
 }
 END_TEST
 
-/* Of several processors the first one's text is kept; a ring keeps the last of it */
+/*
+ * If several processors print, the text of the first is kept; a ring keeps the end of a long one.
+ */
 START_TEST(test_print)
 {
 	static const char text[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEF";
@@ -135,7 +137,7 @@ START_TEST(test_last_words)
 }
 END_TEST
 
-/* What an operator leaves in the TCM, no other one sees */
+/* An operator finds nothing in the TCM of what the operator before it left there. */
 START_TEST(test_cleared)
 {
 	li(S0, 0x1000);

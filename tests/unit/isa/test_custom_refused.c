@@ -242,7 +242,7 @@ START_TEST(test_fault)
 }
 END_TEST
 
-/* What the instruction and its arguments are refused for */
+/* A CUSTOM_OP instruction is refused for each fault of its own and of its arguments. */
 
 START_TEST(test_refused_instruction)
 {

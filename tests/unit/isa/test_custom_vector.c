@@ -18,7 +18,7 @@
 #define VSE32_V4_T1 0x02036227u
 #define VSE32_V8_T1 0x02036427u
 
-/* With t1 an address and, before, what vstart is */
+/* Vector instructions that fault, each executed with an address in t1 and with vstart set */
 static const struct {
 	const char *what;
 	uint32_t type, word, t1, data2; /* data2 of a fault of memory */

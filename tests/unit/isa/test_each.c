@@ -166,7 +166,7 @@ static const struct {
 };
 #define SAMPLES (sizeof(samples) / sizeof(samples[0]))
 
-/* As the manual names them, in the order of NEURON_ENG_* */
+/* The engines' names in the manual, in the order of NEURON_ENG_* */
 static const char *const engines[] = { "PE", "ACT", "POOL", "SP", "GpSimd" };
 #define ENGINES (sizeof(engines) / sizeof(engines[0]))
 
@@ -209,7 +209,7 @@ static void engines_of(char *cell, unsigned int since, struct place *place)
 	}
 }
 
-/* What the manual's table says of an opcode */
+/* The row of the manual's table for an opcode */
 static struct place place_of(const char *text, unsigned int opcode)
 {
 	struct place place = { 0 };
@@ -267,7 +267,7 @@ static void fill(struct machine *m)
 	memcpy(m->dram + 64, &block, sizeof(block));
 }
 
-/* Whether it stands in a window only */
+/* Is the instruction legal only in a window of instructions that are fetched? */
 static bool in_window(uint8_t opcode)
 {
 	return opcode == NEURON_OP_COMPARE_BRANCH || opcode == NEURON_OP_FETCH_END;

@@ -43,19 +43,19 @@ static bool one_in(struct bench *b, unsigned int n)
 	return pick(b, n) == 0;
 }
 
-static bool is_later(const struct bench *b)
+static bool is_v2(const struct bench *b)
 {
 	return b->m[0].target.dtypes >> NEURON_DT_TF32 & 1;
 }
 
 static uint8_t random_type(struct bench *b)
 {
-	return dtypes[pick(b, is_later(b) ? sizeof(dtypes) : FIRST)];
+	return dtypes[pick(b, is_v2(b) ? sizeof(dtypes) : FIRST)];
 }
 
 static uint8_t random_int(struct bench *b)
 {
-	return int_dtypes[pick(b, is_later(b) ? sizeof(int_dtypes) : FIRST_INTS)];
+	return int_dtypes[pick(b, is_v2(b) ? sizeof(int_dtypes) : FIRST_INTS)];
 }
 
 /* Random words, many of them values at the edges of some type */
@@ -356,7 +356,7 @@ static void random_pe(struct bench *b, struct neuron_insn *insn, unsigned int k,
 	static const uint8_t types[] = { NEURON_DT_BF16,   NEURON_DT_FP16,   NEURON_DT_INT8,
 					 NEURON_DT_FP8_E3, NEURON_DT_FP8_E4, NEURON_DT_FP8_E5,
 					 NEURON_DT_FP32,   NEURON_DT_TF32,   NEURON_DT_FP32R };
-	const unsigned int count = is_later(b) ? sizeof(types) : 3;
+	const unsigned int count = is_v2(b) ? sizeof(types) : 3;
 	unsigned int fm = one_in(b, 4) ? 1 + pick(b, 300) : 1 + pick(b, 60);
 
 	insn->partitions = k;
@@ -755,8 +755,8 @@ START_TEST(test_against_reference)
 }
 END_TEST
 
-/* With the types that came after the first generation */
-START_TEST(test_later_types)
+/* Random instructions with the types of NeuronCore-v2 and later */
+START_TEST(test_v2_types)
 {
 	if (cases[_i].engine != SECOND_ENG_GP)
 		run_random(neuron_gen_trainium.target, cases[_i].opcode, cases[_i].engine,
@@ -764,7 +764,7 @@ START_TEST(test_later_types)
 }
 END_TEST
 
-/* ... and on the third, but for what moves bits there (test_pe.c, test_later_refused.c) */
+/* ... and on the third, but for what moves bits there (test_pe.c, test_v2_refused.c) */
 START_TEST(test_third)
 {
 	const uint8_t opcode = cases[_i].opcode, engine = cases[_i].engine;
@@ -790,7 +790,7 @@ int main(void)
 	TCase *tc = tcase_create("reference");
 
 	tcase_add_loop_test(tc, test_against_reference, 0, CASES);
-	tcase_add_loop_test(tc, test_later_types, 0, CASES);
+	tcase_add_loop_test(tc, test_v2_types, 0, CASES);
 	tcase_add_loop_test(tc, test_third, 0, CASES);
 	tcase_add_loop_test(tc, test_at_random, 0, CASES);
 	tcase_add_loop_test(tc, test_products, 0, sizeof(exponents) / sizeof(exponents[0]));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an instruction that asks is told of a result with NaN (docs/isa.md, Errors) */
+/* NaN in a result is reported for an instruction that asks for it (docs/isa.md, Errors). */
 #include "fixture.h"
 
 static const struct {
@@ -92,7 +92,7 @@ START_TEST(test_check_integers)
 }
 END_TEST
 
-/* What was told is part of the state */
+/* A saved state has whether NaN was reported already. */
 START_TEST(test_check_saved)
 {
 	struct neuron_insn insn = strided_copy(NEURON_DT_FP32, 4);

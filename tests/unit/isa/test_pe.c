@@ -232,7 +232,7 @@ static void fill_ends(struct bench *b, uint8_t dtype, uint32_t at, unsigned int 
 	}
 }
 
-/* All codes of a type of 8 bits beside those, moving and as weights, with each bias */
+/* Products of every code of an 8-bit type, as the moving operand and as weights, with each bias */
 START_TEST(test_codes)
 {
 	const uint8_t dtype = fp8[_i % 3], other = floats[_i / 3];
@@ -282,7 +282,7 @@ static uint8_t tile_of(struct bench *b, unsigned int core)
 	return tile ? tile : tile_of(b, core);
 }
 
-/* Loads into parts that meet or do not, and products with those that are left */
+/* Loads into parts that overlap or do not, and products with those that are left */
 START_TEST(test_tiles)
 {
 	const struct neuron_target *target =
@@ -528,7 +528,7 @@ START_TEST(test_wrong_weights)
 }
 END_TEST
 
-/* Weights of the whole array and of its parts take each other's place, and of parts that meet */
+/* Weights of the whole array and of its parts take each other's place, and of parts that overlap */
 static const struct {
 	uint8_t loads[3], product;
 	bool there;
@@ -563,7 +563,7 @@ START_TEST(test_replaced)
 }
 END_TEST
 
-/* What a state says of parts is what loads leave, or it is refused */
+/* A saved state is refused if no loads can leave the parts of weights that it has. */
 START_TEST(test_parts_state)
 {
 	static const struct neuron_insn loads[] = { TILE(20, 0xa5, 9), TILE(64, 0x52, 64),
@@ -612,7 +612,7 @@ START_TEST(test_parts_state)
 	*part = good;
 	m.tpb->parts.at[0] = (struct neuron_isa_weights){
 		.k = 1, .columns = 1, .dtype = NEURON_DT_BF16, .tile = 0x50
-	}; /* meets part 5 */
+	}; /* overlaps part 5 */
 	ck_assert_int_eq(tpb_save(m.tpb, state, (uint64_t)size), size);
 	ck_assert_int_eq(tpb_load(other.tpb, state, (uint64_t)size), -EINVAL);
 	m.tpb->parts.at[0].k = 0;

@@ -32,7 +32,7 @@ END_TEST
 #define OPERAND(i) ((i) + 1)
 #define ILLEGAL 0
 
-/* What an engine refuses: the operand that is named, or ILLEGAL */
+/* Instructions that an engine refuses, and the operand that the fault names, or ILLEGAL */
 static const struct {
 	uint8_t engine;
 	struct neuron_insn insn;

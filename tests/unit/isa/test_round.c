@@ -89,7 +89,10 @@ static uint32_t rounded(const struct exec_kernels *kern, uint8_t dtype, float x,
 	return raw;
 }
 
-/* All exponents; words at, below and above what is needed for the next number up, and any */
+/*
+ * Rounds numbers of all exponents with random words at, below and above the one that rounds up, and
+ * any
+ */
 START_TEST(test_each_type)
 {
 	const struct exec_kernels *kern[MACHINE_KERNELS];
@@ -207,7 +210,7 @@ START_TEST(test_unbiased)
 }
 END_TEST
 
-static void setup_later(void)
+static void setup_v2(void)
 {
 	machine_init(&m, neuron_gen_trainium.target, PART);
 }
@@ -272,7 +275,7 @@ START_TEST(test_sum)
 }
 END_TEST
 
-/* Each seed by itself: a thousand programs */
+/* Sums that are rounded at random by a thousand seeds have the exact sum as their mean. */
 START_TEST(test_seeds)
 {
 	struct neuron_insn add = add_half();
@@ -451,7 +454,7 @@ int main(void)
 	LOOP(tc, test_ends, ends);
 	LOOP(tc, test_unbiased, dtypes);
 	suite_add_tcase(s, tc);
-	tcase_add_checked_fixture(core, setup_later, teardown);
+	tcase_add_checked_fixture(core, setup_v2, teardown);
 	tcase_add_test(core, test_sum);
 	tcase_add_test(core, test_seeds);
 	tcase_add_test(core, test_counts);

@@ -194,7 +194,7 @@ START_TEST(elements)
 }
 END_TEST
 
-/* What is beside a stored element stays */
+/* A store changes no byte beside its element. */
 START_TEST(stores_no_more)
 {
 	memset(m.sbuf + 64, 0xee, 64);

@@ -86,8 +86,8 @@ START_TEST(refused_fetch)
 }
 END_TEST
 
-/* What the core may reach changes while it is in the window */
-START_TEST(refused_later)
+/* A window that the guard takes from the core while it executes there stops the engine. */
+START_TEST(refused_meanwhile)
 {
 	put(E, nop());
 	put(E, branch(NEURON_REL_ALWAYS, 0, 0, -1));
@@ -204,7 +204,7 @@ int main(void)
 	tcase_add_test(tc, cut_at_the_end);
 	tcase_add_test(tc, illegal_in_window);
 	tcase_add_test(tc, refused_fetch);
-	tcase_add_test(tc, refused_later);
+	tcase_add_test(tc, refused_meanwhile);
 	tcase_add_loop_test(tc, refused_element, 0,
 			    2 * sizeof(bad_elements) / sizeof(bad_elements[0]));
 	LOOP(tc, illegal_insn, illegal);

@@ -64,7 +64,7 @@ START_TEST(nth_increment)
 }
 END_TEST
 
-/* What an engine that is ahead has done has not happened yet for one that is behind. */
+/* A write of an engine that is ahead in time is not seen by one that is behind. */
 START_TEST(later_is_not_yet)
 {
 	struct neuron_insn longer = memset_insn(0, 1);

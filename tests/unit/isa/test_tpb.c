@@ -373,7 +373,10 @@ START_TEST(test_matmul_counters)
 }
 END_TEST
 
-/* What an engine waits for, as others read it: that of the FIFO's head, and nothing once it came */
+/*
+ * The word that an engine waits for, as other threads read it: that of its FIFO's head, and none
+ * once it came
+ */
 START_TEST(test_stands)
 {
 	struct neuron_insn sem = nop(), event = nop();
@@ -743,7 +746,7 @@ static void setup_trainium(void)
 	machine_init(&m, neuron_gen_trainium.target, PART);
 }
 
-static TCase *later_types(void)
+static TCase *v2_types(void)
 {
 	TCase *tc = tcase_create("later types");
 
@@ -766,7 +769,7 @@ int main(void)
 
 	suite_add_tcase(s, sequencing("inf1", setup));
 	suite_add_tcase(s, sequencing("second", setup_second));
-	suite_add_tcase(s, later_types());
+	suite_add_tcase(s, v2_types());
 	suite_add_tcase(s, second_target());
 	return check_run(s);
 }

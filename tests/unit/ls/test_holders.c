@@ -109,8 +109,8 @@ START_TEST(made)
 	make_file("30/maps", "7f00-7f01 rw-s 0 00:05 7 /usr/lib/libneuron.so\n"
 			     "7f02-7f03 rw-s 0 00:05 8                          /dev/neuron10\n"
 			     "7f04-7f05 rw-s 0 00:05 8                          /dev/neuron1\n"
-			     "7f06-7f07 rw-s 0 00:05 9                          /dev/neuron0 "
-			     "(deleted)\n");
+			     "7f06-7f07 rw-s 0 00:05 9                          "
+			     "/dev/neuron0 (deleted)\n");
 	make_process("7", "buffer\x1b[1m\n"); /* dma-bufs: the module's, and another one's */
 	make_link("7/fd/3", "/dmabuf:");
 	make_file("7/fdinfo/3", "pos:\t0\nsize:\t4096\nexp_name:\tneuron\n");
@@ -153,7 +153,10 @@ START_TEST(nobody)
 }
 END_TEST
 
-/* This process, as the kernel shows it; nobody else has /dev/full open for long. */
+/*
+ * The kernel's own /proc shows this process as the holder of a file; nobody else has /dev/full open
+ * for long.
+ */
 START_TEST(real)
 {
 	struct ls_node node = { .index = 1, .path = "/dev/neuron1" };

@@ -108,7 +108,7 @@ START_TEST(test_missed_ticks)
 }
 END_TEST
 
-/* What an owner of a datastore may write into it */
+/* Numbers that the owner of a datastore may write, however wild, end in a valid report. */
 START_TEST(test_hostile)
 {
 	json_t *group, *used;
@@ -321,7 +321,7 @@ START_TEST(test_long_record)
 }
 END_TEST
 
-/* As many models as there can be: they are left out, and nothing else */
+/* A report of as many models as there can be leaves out the models, and nothing else. */
 START_TEST(test_many_models)
 {
 	static struct tm_node nodes[2][60];
@@ -439,7 +439,7 @@ static void check_loaded(const struct report_span *real)
 	json_decref(group);
 }
 
-/* What the datastore of a model that runs here says, against what was done */
+/* The datastore of a model that is executed here has the numbers of what was done. */
 START_TEST(test_model)
 {
 	static float a[128 * COLS];

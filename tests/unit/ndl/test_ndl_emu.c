@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* What only the in-process backend has: choosing the machine, fork, threads, many chips */
+/*
+ * Properties of the in-process backend alone: the choice of the machine, fork, threads, many chips
+ */
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
@@ -175,7 +177,7 @@ static void *visitor(void *arg)
 	return (void *)(uintptr_t)ok;
 }
 
-/* Who opens a chip while its last user closes it finds it free, and keeps what it allocates. */
+/* A chip that is opened while its last user closes it is free, and what is then allocated stays. */
 START_TEST(reopen)
 {
 	pthread_t t[2];

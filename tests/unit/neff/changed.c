@@ -42,13 +42,13 @@ uint8_t *neff_with_member(const uint8_t *file, size_t n, const char *member, con
 			  size_t len, size_t *size)
 {
 	struct archive *a = opened(file, n), *w = archive_write_new();
-	size_t used, room = 8u << 20;
-	uint8_t *out = calloc(1, room);
+	size_t used, capacity = 8u << 20;
+	uint8_t *out = calloc(1, capacity);
 	static char data[MOST];
 	struct archive_entry *e;
 
 	archive_write_set_format_ustar(w);
-	archive_write_open_memory(w, out + HEADER, room - HEADER, &used);
+	archive_write_open_memory(w, out + HEADER, capacity - HEADER, &used);
 	while (archive_read_next_header(a, &e) == ARCHIVE_OK) {
 		size_t had = (size_t)archive_read_data(a, data, sizeof(data));
 		bool it = !strcmp(archive_entry_pathname(e), member);

@@ -33,8 +33,8 @@ struct entry {
 /* Packs these members into a file, which is small however large they are. */
 static uint8_t *pack(const struct entry *e, size_t n, size_t *size)
 {
-	size_t room = 4u * MIB, used, header;
-	uint8_t *file = malloc(room);
+	size_t capacity = 4u * MIB, used, header;
+	uint8_t *file = malloc(capacity);
 	struct archive *a = archive_write_new();
 	char *zeros = calloc(1, MIB);
 	struct testmodel t;
@@ -47,7 +47,7 @@ static uint8_t *pack(const struct entry *e, size_t n, size_t *size)
 	free(model);
 	archive_write_add_filter_gzip(a);
 	archive_write_set_format_pax_restricted(a);
-	archive_write_open_memory(a, file + 1024, room - 1024, &used);
+	archive_write_open_memory(a, file + 1024, capacity - 1024, &used);
 	for (size_t i = 0; i < n; i++) {
 		struct archive_entry *entry = archive_entry_new();
 

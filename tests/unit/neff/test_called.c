@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which tensor a name means (docs/neff.md, Names of inputs and outputs) */
+/* Tensors are found by the names that docs/neff.md allows (Names of inputs and outputs). */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@
 #define PARTS 3
 #define LEN(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
-/* Two of each kind behind the first part, another one behind the second */
+/* Collectives: the first three behind the first part, AGAIN behind the second */
 enum { GATHER, EXCHANGE, PERMUTE, AGAIN, NUMBER, COLLECTIVES };
 
 struct together {

@@ -136,7 +136,7 @@ static bool same_outcome(const uint8_t *file, size_t n, const struct neuron_targ
 	return a.bytes + len < b.bytes;
 }
 
-/* What takes the place of one, or of four bytes of a text */
+/* Strings that replace one or four bytes of a text */
 static const char *const instead[] = { "",	    "0",
 				       "00",	    "-",
 				       "-1",	    "9",
@@ -157,9 +157,9 @@ static void change(const uint8_t *file, size_t n, const struct neuron_target *ta
 	char *changed = malloc(len + 32);
 
 	ck_assert_ptr_nonnull(changed);
-	for (size_t at = 0, turn = 0; at + 4 < len; at += STEP, turn++) {
-		const char *new = instead[turn % CHANGES];
-		const size_t cut = turn / CHANGES % 2 ? 4 : 1, more = strlen(new);
+	for (size_t at = 0, round = 0; at + 4 < len; at += STEP, round++) {
+		const char *new = instead[round % CHANGES];
+		const size_t cut = round / CHANGES % 2 ? 4 : 1, more = strlen(new);
 
 		memcpy(changed, text, at);
 		memcpy(changed + at, new, more);

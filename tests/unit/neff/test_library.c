@@ -189,7 +189,7 @@ static void segment_grows(void)
 	f.segment[1].p_memsz = 4;
 }
 
-static void segments_meet(void)
+static void segments_overlap(void)
 {
 	f.segment[1].p_paddr -= 4;
 }
@@ -308,7 +308,7 @@ static const struct {
 	{ segment_low, "segment 0 lies at" },
 	{ segment_high, "segment 0 lies at" },
 	{ segment_grows, "the file has" },
-	{ segments_meet, "lies in another one" },
+	{ segments_overlap, "lies in another one" },
 	{ data_outside, "neither library nor TCM" },
 	{ data_elsewhere, "neither library nor TCM" },
 	{ dynamic, "linked to others" },

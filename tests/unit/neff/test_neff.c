@@ -383,7 +383,7 @@ struct entry {
 
 static uint8_t *pack(const struct entry *e, size_t n, size_t *size)
 {
-	static uint8_t room[1 << 20];
+	static uint8_t capacity[1 << 20];
 	struct archive *a = archive_write_new();
 	struct testmodel t;
 	size_t used, good;
@@ -391,7 +391,8 @@ static uint8_t *pack(const struct entry *e, size_t n, size_t *size)
 
 	archive_write_add_filter_gzip(a);
 	archive_write_set_format_pax_restricted(a);
-	ck_assert_int_eq(archive_write_open_memory(a, room, sizeof(room), &used), ARCHIVE_OK);
+	ck_assert_int_eq(archive_write_open_memory(a, capacity, sizeof(capacity), &used),
+			 ARCHIVE_OK);
 	for (size_t i = 0; i < n; i++) {
 		struct archive_entry *ae = archive_entry_new();
 
@@ -415,7 +416,7 @@ static uint8_t *pack(const struct entry *e, size_t n, size_t *size)
 	b = malloc(*size);
 	memcpy(b, head, 1024);
 	free(head);
-	memcpy(b + 1024, room, used);
+	memcpy(b + 1024, capacity, used);
 	for (int i = 0; i < 8; i++)
 		b[16 + i] = (uint8_t)(used >> (8 * i));
 	return b;
@@ -523,20 +524,20 @@ START_TEST(bomb)
 }
 END_TEST
 
-/* Without limits of the caller's, endless zeros must not take endless memory. */
+/* The default limits stop a file of endless zeros before it takes endless memory. */
 START_TEST(bomb_default)
 {
-	size_t room = 4u << 20, size;
+	size_t capacity = 4u << 20, size;
 	struct archive *a = archive_write_new();
 	struct archive_entry *e = archive_entry_new();
 	struct entry none = { "x", AE_IFREG, "", 0 };
-	uint8_t *b = pack(&none, 1, &size), *bomb = malloc(room), *zeros = calloc(1, 1 << 20);
+	uint8_t *b = pack(&none, 1, &size), *bomb = malloc(capacity), *zeros = calloc(1, 1 << 20);
 	size_t used;
 
 	memcpy(bomb, b, 1024);
 	archive_write_add_filter_gzip(a);
 	archive_write_set_format_ustar(a);
-	archive_write_open_memory(a, bomb + 1024, room - 1024, &used);
+	archive_write_open_memory(a, bomb + 1024, capacity - 1024, &used);
 	archive_entry_set_pathname(e, "zeros");
 	archive_entry_set_filetype(e, AE_IFREG);
 	archive_entry_set_size(e, 600ll << 20);
@@ -695,7 +696,7 @@ static uint32_t rnd(void)
 static uint8_t *raw_file(int which, size_t *size)
 {
 	struct archive *a = archive_read_new(), *w = archive_write_new();
-	static uint8_t room[1 << 20], data[1 << 18];
+	static uint8_t capacity[1 << 20], data[1 << 18];
 	struct archive_entry *e;
 	struct testmodel t;
 	size_t used, n;
@@ -708,7 +709,7 @@ static uint8_t *raw_file(int which, size_t *size)
 	archive_read_support_format_tar(a);
 	archive_read_open_memory(a, b + 1024, n - 1024);
 	archive_write_set_format_ustar(w);
-	archive_write_open_memory(w, room, sizeof(room), &used);
+	archive_write_open_memory(w, capacity, sizeof(capacity), &used);
 	while (archive_read_next_header(a, &e) == ARCHIVE_OK) {
 		la_ssize_t len = archive_read_data(a, data, sizeof(data));
 
@@ -721,7 +722,7 @@ static uint8_t *raw_file(int which, size_t *size)
 	*size = 1024 + used;
 	out = malloc(*size);
 	memcpy(out, b, 1024);
-	memcpy(out + 1024, room, used);
+	memcpy(out + 1024, capacity, used);
 	free(b);
 	for (int i = 0; i < 8; i++)
 		out[16 + i] = (uint8_t)(used >> (8 * i));

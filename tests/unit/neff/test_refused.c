@@ -144,8 +144,8 @@ END_TEST
 /* One variable more than allowed */
 START_TEST(variables)
 {
-	size_t size, n = 0, room = 4u << 20;
-	char *vars = malloc(room);
+	size_t size, n = 0, capacity = 4u << 20;
+	char *vars = malloc(capacity);
 	struct testmodel t;
 	uint8_t *b;
 
@@ -328,8 +328,8 @@ static const struct {
 	void (*change)(struct testmodel *t);
 	const char *text;
 } models[] = {
-	{ waits_for_28, "sg00/pool.bin: instruction at 192: semaphores 28 to 31 are the "
-			"runtime's" },
+	{ waits_for_28,
+	  "sg00/pool.bin: instruction at 192: semaphores 28 to 31 are the runtime's" },
 	{ waits_for_31_to_be_0, "semaphores 28 to 31 are the runtime's" },
 	{ raises_28, "semaphores 28 to 31 are the runtime's" },
 	{ writes_31, "semaphores 28 to 31 are the runtime's" },

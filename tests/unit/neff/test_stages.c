@@ -82,7 +82,7 @@ START_TEST(round_trip)
 }
 END_TEST
 
-/* The same as parts, of which the middle one is executed again while 'go' is not 0 */
+/* Makes the three stages parts of a program, whose middle one is repeated while 'go' is not 0 */
 static void make_loop(struct stages *s, struct neff_loop *loop)
 {
 	static const char *const outs[STAGES] = { "c", "d", "e" };
@@ -126,20 +126,16 @@ static const char *const loop_why[] = {
 	"kelf-0.json: loops[0]: no subgraph before it or behind it, or it ends before it begins",
 	"kelf-0.json: loops[0]: no subgraph before it or behind it, or it ends before it begins",
 	"kelf-0.json: loops[0]: no subgraph before it or behind it, or it ends before it begins",
-	"kelf-0.json: loops[1]: neither inside the loops before it nor, after another subgraph, "
-	"behind "
-	"them",
-	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, of the "
-	"subgraph "
-	"before it and of its last",
-	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, of the "
-	"subgraph "
-	"before it and of its last",
-	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, of the "
-	"subgraph "
-	"before it and of its last",
-	"sg01/def.json: var 'c': an output of sg00; parts of a program with loops share virtual "
-	"variables",
+	"kelf-0.json: loops[1]: neither inside the loops before it nor, "
+	"after another subgraph, behind them",
+	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, "
+	"of the subgraph before it and of its last",
+	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, "
+	"of the subgraph before it and of its last",
+	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, "
+	"of the subgraph before it and of its last",
+	"sg01/def.json: var 'c': an output of sg00; "
+	"parts of a program with loops share virtual variables",
 };
 
 static void wrong_loop(struct stages *s, struct neff_loop loop[2], int which)
@@ -192,7 +188,9 @@ START_TEST(loop_refused)
 }
 END_TEST
 
-/* The same as parts without a loop, and calls of the host behind the first and the second one */
+/*
+ * The three stages as parts without a loop, with calls of the host behind the first and the second
+ */
 struct calls {
 	struct neff_call call[2];
 	struct neff_call_array array[3];

@@ -147,7 +147,9 @@ static struct neuron_ap ap(uint32_t offset, uint8_t dtype, unsigned int n)
 	return (struct neuron_ap){ offset, dtype, { 0, 0, 0, 1 }, { 1, 1, 1, (uint16_t)n } };
 }
 
-/* What add and long share: inputs a and b, output c, in SBUF one behind the other */
+/*
+ * The variables of the models add and long: inputs a and b, output c, one behind the other in SBUF
+ */
 struct abc {
 	unsigned int c, sb, out;
 };
@@ -687,7 +689,7 @@ void *testmodel_stages(unsigned int n, unsigned int cols, size_t *size)
 	return buf;
 }
 
-static void mate(struct testmodel *t, unsigned int k, enum testmodel_mates how)
+static void sibling(struct testmodel *t, unsigned int k, enum testmodel_siblings how)
 {
 	const struct neuron_insn barrier = { .opcode = NEURON_OP_PSEUDO_CORE_BARRIER, .id = 9 };
 	const struct neuron_insn zero = { .opcode = NEURON_OP_MOVE, .rd = 1, .immediate = true };
@@ -698,7 +700,7 @@ static void mate(struct testmodel *t, unsigned int k, enum testmodel_mates how)
 					   .value = 1,
 					   .target = -NEURON_INSN_WORD };
 
-	start(t, "mates");
+	start(t, "siblings");
 	t->model.target = neuron_target_of_name("trn2");
 	t->sg.name[3] = (char)('0' + k);
 	testmodel_var(t, "y", NEFF_VAR_OUTPUT, 16);
@@ -715,14 +717,14 @@ static void mate(struct testmodel *t, unsigned int k, enum testmodel_mates how)
 	clear_all(t);
 }
 
-void *testmodel_mates(enum testmodel_mates how, size_t *size)
+void *testmodel_siblings(enum testmodel_siblings how, size_t *size)
 {
 	struct neff_subgraph sg[2];
 	struct testmodel t[2], all;
 	void *buf;
 
 	for (unsigned int k = 0; k < 2; k++) {
-		mate(&t[k], k, how);
+		sibling(&t[k], k, how);
 		sg[k] = t[k].sg;
 	}
 	all = t[0];

@@ -89,14 +89,14 @@ void *testmodel_stages(unsigned int n, unsigned int cols, size_t *size);
  * each, goes round for ever before; or the first one waits for a semaphore that nobody raises,
  * behind the barrier. The caller frees the file.
  */
-enum testmodel_mates {
+enum testmodel_siblings {
 	TESTMODEL_MEET,
 	TESTMODEL_ABSENT,
 	TESTMODEL_LATE,
 	TESTMODEL_ASTRAY,
 	TESTMODEL_ALONE,
 };
-void *testmodel_mates(enum testmodel_mates how, size_t *size);
+void *testmodel_siblings(enum testmodel_siblings how, size_t *size);
 
 /* Pieces */
 unsigned int testmodel_var(struct testmodel *t, const char *name, enum neff_var_type type,

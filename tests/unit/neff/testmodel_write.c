@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 {
 	const struct testmodel_tables tables = { 3, 300, 100, 130 };
 	const struct testmodel_tables words = { 1, 65536, 4, 1 << 18 };
-	static const char *const mates[] = { "meet", "absent", "late", "astray", "alone" };
+	static const char *const siblings[] = { "meet", "absent", "late", "astray", "alone" };
 	static uint16_t w[128 * 64];
 	struct testmodel t;
 	size_t size;
@@ -34,9 +34,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 128 * 64; i++)
 		w[i] = (uint16_t)(0x3f80 + (i * 37) % 128); /* 1.0 to 1.99 */
 
-	for (unsigned int i = 0; i < sizeof(mates) / sizeof(mates[0]); i++)
-		if (!strcmp(argv[1], mates[i])) {
-			buf = testmodel_mates((enum testmodel_mates)i, &size);
+	for (unsigned int i = 0; i < sizeof(siblings) / sizeof(siblings[0]); i++)
+		if (!strcmp(argv[1], siblings[i])) {
+			buf = testmodel_siblings((enum testmodel_siblings)i, &size);
 			return save(argv[2], buf, size);
 		}
 	if (!strcmp(argv[1], "stages")) {

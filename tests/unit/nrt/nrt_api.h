@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All public headers, and the names of the functions that libnrt.so.1 exports by them */
+/* Includes all public headers, and lists the functions that libnrt.so.1 exports for them */
 #ifndef NRT_API_H
 #define NRT_API_H
 

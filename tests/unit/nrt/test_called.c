@@ -63,7 +63,7 @@ static void load(struct client *cl, const struct example *e)
 	testmodel_free(&t);
 }
 
-/* Each example at once, and queued */
+/* Executes each example with its names, at once and queued */
 START_TEST(names)
 {
 	const struct example *e = &examples[_i / 2];

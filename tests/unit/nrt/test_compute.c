@@ -98,7 +98,7 @@ START_TEST(computes)
 		put(e->to, want + i * ds, r);
 	}
 	client_write(&cl, "x", x, bytes);
-	for (unsigned int turn = 0; turn < 2; turn++) {
+	for (unsigned int round = 0; round < 2; round++) {
 		ck_assert_int_eq(client_run(&cl), NRT_SUCCESS);
 		client_read(&cl, "y", got, N * ds);
 		ck_assert_int_eq(memcmp(got, want, N * ds), 0);
@@ -128,9 +128,9 @@ START_TEST(stream)
 	neff = testmodel_write(&t, &size);
 	testmodel_free(&t);
 	client_load(&cl, neff, size, 0, NRT_TENSOR_PLACEMENT_DEVICE, 0);
-	for (unsigned int turn = 0; turn < 2; turn++) {
+	for (unsigned int round = 0; round < 2; round++) {
 		for (size_t i = 0; i < 3 * (piece + 5); i++)
-			x[i] = (uint8_t)(i % 4 == 3 ? 0x3d : i * i >> (5 + turn));
+			x[i] = (uint8_t)(i % 4 == 3 ? 0x3d : i * i >> (5 + round));
 		client_write(&cl, "x", x, 3 * (piece + 5));
 		ck_assert_int_eq(client_run(&cl), NRT_SUCCESS);
 		client_read(&cl, "y", got, bytes);
@@ -143,7 +143,10 @@ START_TEST(stream)
 }
 END_TEST
 
-/* What is no stream ends the execution, and the next one is another one's */
+/*
+ * An input that is no compressed stream ends the execution with an error, and the next one is
+ * right.
+ */
 START_TEST(stream_lies)
 {
 	uint8_t x[315] = { 'N', 'C', 'S' };
@@ -161,7 +164,7 @@ START_TEST(stream_lies)
 	testmodel_free(&t);
 	client_load(&good, neff, size, 0, NRT_TENSOR_PLACEMENT_DEVICE, 0);
 	client_write(&good, "x", x, sizeof(x));
-	for (unsigned int turn = 0; turn < 2; turn++) {
+	for (unsigned int round = 0; round < 2; round++) {
 		client_write(&cl, "x", x, sizeof(x));
 		ck_assert_int_eq(client_run(&cl), NRT_EXEC_COMPLETED_WITH_ERR);
 		ck_assert_int_eq(client_run(&good), NRT_SUCCESS); /* the core is usable */
@@ -255,9 +258,9 @@ START_TEST(transpose)
 	neff = testmodel_write(&t, &bytes);
 	testmodel_free(&t);
 	client_load(&cl, neff, bytes, 0, NRT_TENSOR_PLACEMENT_DEVICE, 0);
-	for (unsigned int turn = 0; turn < 2; turn++) {
+	for (unsigned int round = 0; round < 2; round++) {
 		for (size_t i = 0; i < n[0] * from; i++)
-			x[i] = (uint8_t)(i * i >> (3 + turn));
+			x[i] = (uint8_t)(i * i >> (3 + round));
 		client_write(&cl, "x", x, n[0] * from);
 		ck_assert_int_eq(client_run(&cl), NRT_SUCCESS);
 		client_read(&cl, "y", got, n[3] * to);

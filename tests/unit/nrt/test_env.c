@@ -65,7 +65,7 @@ START_TEST(boolean)
 }
 END_TEST
 
-/* Whether a NEFF of another hash is taken */
+/* A NEFF whose hash is wrong is loaded, or refused if the environment says so. */
 START_TEST(validate_hash)
 {
 	const bool refused = !booleans[_i].rc && booleans[_i].on;
@@ -137,9 +137,8 @@ START_TEST(log_to_syslog)
 	ck_assert_str_eq(logged_text, "NRT:log_to_syslog_fn four");
 	setenv("X", "perhaps", 1);
 	rt_env_on("X", true);
-	ck_assert_str_eq(logged_text, "NRT:rt_env_on X=perhaps: 0, 1, false or true is expected, "
-				      "it counts as "
-				      "true");
+	ck_assert_str_eq(logged_text, "NRT:rt_env_on X=perhaps: 0, 1, "
+				      "false or true is expected, it counts as true");
 }
 END_TEST
 

@@ -131,7 +131,7 @@ START_TEST(models_take_turns_on_a_core)
 }
 END_TEST
 
-/* It is not specified which row a wild index gives; gather.c ensures that it is a row. */
+/* An index beyond the table gives some row of the table; which one is not specified. */
 START_TEST(wild_indices_stay_in_the_table)
 {
 	static const int32_t wild[] = { -1,    INT32_MIN, INT32_MAX, 200, 256,	  257,	   65535,

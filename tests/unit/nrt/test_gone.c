@@ -146,7 +146,7 @@ START_TEST(a_reset_under_a_program)
 }
 END_TEST
 
-/* What comes next is told, since nobody was there to be told, and what comes then is right */
+/* A reset between executions is reported by the next one, and the one after that is right. */
 START_TEST(a_reset_between_programs)
 {
 	struct client add;

@@ -201,7 +201,7 @@ START_TEST(unload_in_use)
 }
 END_TEST
 
-/* How many values of the model before a program of this owner finds */
+/* The number of values of the model before that a program of this owner can read */
 static unsigned int found(const struct nrtx_load_params *params)
 {
 	static float y[N];

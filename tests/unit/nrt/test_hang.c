@@ -2,7 +2,7 @@
 /*
  * Programs on both cores of a logical one, on a Trainium2 in process, that are not over in time:
  * which core waits for which, by the message, or that none does. The oracle are the programs
- * (testmodel_mates): where each stands is plain from its instructions.
+ * (testmodel_siblings): where each stands is plain from its instructions.
  */
 #include <check.h>
 #include <stdbool.h>
@@ -24,10 +24,10 @@ static void teardown(void)
 	nrt_close();
 }
 
-static void load(struct client *cl, enum testmodel_mates how, uint32_t vnc, uint32_t timeout_ms)
+static void load(struct client *cl, enum testmodel_siblings how, uint32_t vnc, uint32_t timeout_ms)
 {
 	size_t size;
-	void *neff = testmodel_mates(how, &size);
+	void *neff = testmodel_siblings(how, &size);
 
 	client_load(cl, neff, size, vnc, NRT_TENSOR_PLACEMENT_VIRTUAL, timeout_ms);
 }
@@ -37,7 +37,7 @@ static void load(struct client *cl, enum testmodel_mates how, uint32_t vnc, uint
  * goes round, two more before the barrier.
  */
 static const struct {
-	enum testmodel_mates how;
+	enum testmodel_siblings how;
 	uint32_t vnc;
 	const char *said;
 } cases[] = {

@@ -163,7 +163,7 @@ START_TEST(shared)
 }
 END_TEST
 
-/* What an execution that failed did not overwrite is there as it was. */
+/* A tensor that a failed execution did not overwrite has its old bytes. */
 START_TEST(failed)
 {
 	nrt_tensor_t *x, *y;

@@ -37,8 +37,8 @@ static void begin(struct testmodel *t)
 	ck_assert_int_eq(neuron_isa_encode(&start, t->sg.engine[SP].instr), 1);
 }
 
-/* for (r1 = 0; r1 < turns; r1 += step), SP raises semaphore 3 */
-static void add_loop(struct testmodel *t, uint32_t step, uint32_t turns)
+/* for (r1 = 0; r1 < iterations; r1 += step), SP raises semaphore 3 */
+static void add_loop(struct testmodel *t, uint32_t step, uint32_t iterations)
 {
 	const struct neuron_insn insn[] = {
 		{ .opcode = NEURON_OP_MOVE, .rd = 1, .immediate = true },
@@ -53,7 +53,7 @@ static void add_loop(struct testmodel *t, uint32_t step, uint32_t turns)
 		  .rop = NEURON_REL_LT,
 		  .ra = 1,
 		  .immediate = true,
-		  .value = turns,
+		  .value = iterations,
 		  .target = -64 },
 	};
 

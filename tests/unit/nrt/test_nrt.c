@@ -249,8 +249,8 @@ START_TEST(timeout)
 	load_add(&good, 0, NRT_TENSOR_PLACEMENT_VIRTUAL);
 	for (int i = 0; i < 2; i++) {
 		ck_assert_int_eq(client_run(&hang), NRT_TIMEOUT);
-		ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "execution timeout (100 ms) on "
-								   "Neuron Device 0 NC 0"));
+		ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "execution timeout (100 ms) "
+								   "on Neuron Device 0 NC 0"));
 		ck_assert_int_eq(client_run(&good), NRT_SUCCESS);
 		check_add(&good);
 	}

@@ -298,7 +298,7 @@ START_TEST(full)
 }
 END_TEST
 
-/* What is queued when nrt_close comes is carried out; afterwards nothing is taken. */
+/* Requests that are queued when nrt_close comes are carried out; afterwards none is accepted. */
 START_TEST(closing)
 {
 	nrt_tensor_t *t;

@@ -110,7 +110,7 @@ static int event_new(int flags)
 	return fd;
 }
 
-/* What was signalled since the last call, without waiting */
+/* The signals of an eventfd since the last call; does not wait */
 static uint64_t event_read(int fd)
 {
 	uint64_t n = 0;
@@ -120,7 +120,7 @@ static uint64_t event_read(int fd)
 	return n;
 }
 
-/* As the vendor's callers wait: an eventfd that blocks, taken back before it is closed */
+/* Waits as the vendor's callers do: for a blocking eventfd, unregistered before it is closed */
 static NRT_STATUS await(const struct place *p)
 {
 	int fd = event_new(0);
@@ -302,7 +302,7 @@ START_TEST(pipeline)
 }
 END_TEST
 
-/* Who sees that a request is completed sees its status. */
+/* A thread that sees a request completed sees its status as well. */
 START_TEST(status_first)
 {
 	nrt_tensor_t *t = device_tensor(0, 64);
@@ -456,7 +456,7 @@ START_TEST(hostile)
 	ck_assert_int_eq(nrta_tensor_read(buf, t, 0, 1, 0, 2, &p.ret, &p.seq), NRT_INVALID);
 	ck_assert_int_eq(nrta_tensor_copy(t, 0, other, 0, 1, 0, &p.ret, &p.seq), NRT_INVALID);
 	ck_assert_int_eq(nrta_tensor_copy(t, 0, t, 8, 1, 2, &p.ret, &p.seq), NRT_INVALID);
-	/* what a caller with a core before the queue has there: the queue, and the status's place */
+	/* a caller with a core before the queue has there the queue, and the status's place */
 	for (uintptr_t queue = 0; queue < 2; queue++)
 		ck_assert_int_eq(nrta_tensor_copy(t, 0, t, 8, 1, 0, (NRT_STATUS *)queue,
 						  (nrta_seq_t *)&p.ret),
@@ -540,7 +540,7 @@ START_TEST(full)
 }
 END_TEST
 
-/* The same of collectives, whose context stays the caller's; the first one copies as much. */
+/* A full queue refuses a collective; its context stays the caller's, the first copies as much */
 START_TEST(full_of_collectives)
 {
 	const size_t size = 32 * MiB;
@@ -581,7 +581,7 @@ START_TEST(full_of_collectives)
 }
 END_TEST
 
-/* What is queued when nrt_close comes is carried out; afterwards nothing is taken. */
+/* Requests that are queued when nrt_close comes are carried out; afterwards none is accepted. */
 START_TEST(closing)
 {
 	struct place place[100], after;
@@ -650,7 +650,7 @@ START_TEST(unrecoverable)
 		ck_assert_int_eq(schedule(&cl, &p[3]), NRT_EXEC_UNIT_UNRECOVERABLE);
 		check_blank(&p[3]);
 	}
-	/* it is the core's unit alone: neither its transfers, nor another core's, nor other calls */
+	/* the core's unit alone: neither its transfers, nor another core's, nor other calls */
 	ck_assert_int_eq(nrta_tensor_write(client_tensor(&cl, "a"), a, 0, sizeof(a), 0, 0,
 					   &p[4].ret, memset(&p[4].seq, 0, 8)),
 			 NRT_SUCCESS);

@@ -587,7 +587,7 @@ START_TEST(datastore)
 }
 END_TEST
 
-/* What libnrt says of memory and devices agrees with the driver library */
+/* libnrt and the driver library agree about memory and devices. */
 START_TEST(runtime)
 {
 	nrt_tensor_device_allocation_info_t info;

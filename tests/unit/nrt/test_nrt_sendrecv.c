@@ -343,7 +343,7 @@ static void choose_port(void)
 #define RUDE 200 /* more than there are places for who is not known, and for who is known */
 
 /* A pair of this process's cores finds each other, whoever else is at the port */
-static void meet(void)
+static void exchange(void)
 {
 	nrt_async_sendrecv_comm_t *out, *in;
 
@@ -373,13 +373,13 @@ START_TEST(rude)
 		fd[i] = dial();
 		ck_assert_int_eq(send(fd[i], hello, said, MSG_NOSIGNAL), (ssize_t)said);
 	}
-	meet();
+	exchange();
 	for (int i = 0; i < 2; i++) { /* the oldest have gone for others */
 		ck_assert_int_le(read(fd[i], &byte, 1), 0);
 		close(fd[i]);
 		fd[i] = dial();
 	}
-	meet();
+	exchange();
 	nrt_close();
 	for (int i = 0; i < RUDE; i++) {
 		ck_assert_int_le(read(fd[i], &byte, 1), 0);
@@ -388,7 +388,10 @@ START_TEST(rude)
 }
 END_TEST
 
-/* Who says it slowly is heard, and who goes before it is accepted leaves its place to others */
+/*
+ * A peer that sends its greeting slowly is accepted, and one that hangs up before that frees its
+ * place.
+ */
 START_TEST(slow)
 {
 	const uint32_t hello[4] = { 0x3152534e, 2, 0, 0 };
@@ -434,7 +437,7 @@ static int dial_by(const char *from, const char *host)
 	return -1;
 }
 
-/* Who says all but one word as the peer does is none, nor who says all of it at another address */
+/* A greeting with one wrong word is refused; a right one from another address is not the peer's. */
 START_TEST(almost)
 {
 	const uint32_t hello[][4] = { { 0x3152534f, 5, 0, 0 },
@@ -524,7 +527,7 @@ START_TEST(answers)
 }
 END_TEST
 
-/* As many requests as are said to be possible, and a close that tells of those under way */
+/* As many requests as the interface promises can be under way, and a close reports them. */
 START_TEST(requests)
 {
 	nrt_async_sendrecv_request_t *r, *first, *s;

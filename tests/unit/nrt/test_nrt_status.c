@@ -53,7 +53,7 @@ END_TEST
 #define LOGICAL 8
 #define REFUSED 5
 
-/* What a program is told of its machine; the numbers are those of nrt.h. */
+/* A program gets the numbers of nrt.h for each machine. */
 START_TEST(instances)
 {
 	static const struct {
@@ -126,7 +126,7 @@ START_TEST(logical)
 }
 END_TEST
 
-/* What is left of a logical core of which another process has a half is none */
+/* A logical core of which another process has one half is not given to this one. */
 START_TEST(half_taken)
 {
 	ndl_device_init_param_t params = { .initialize_device = false };
@@ -148,7 +148,7 @@ START_TEST(half_taken)
 }
 END_TEST
 
-/* What is no number of cores, and a chip that has no logical ones */
+/* Sizes of logical cores that are no number of cores, or of a chip that has none, are refused. */
 START_TEST(not_logical)
 {
 	static const char *const refused[REFUSED][2] = { { "emu:trn2.3xlarge", "3" },

@@ -346,8 +346,8 @@ END_TEST
 static char *path(const char *name)
 {
 	static char text[4][512];
-	static unsigned int turn;
-	char *at = text[turn++ % 4];
+	static unsigned int next;
+	char *at = text[next++ % 4];
 
 	snprintf(at, sizeof(text[0]), "%s/%s", directory, name);
 	return at;
@@ -429,7 +429,7 @@ static void find_directory(char *found, size_t size)
 	ck_assert_str_ne(found, "");
 }
 
-/* How many files of the directory end so; and the name of one */
+/* The number of a directory's files with that end; *name: the name of one */
 static unsigned int files(const char *in, const char *end, char *name, size_t size)
 {
 	DIR *dir = opendir(in);
@@ -562,7 +562,10 @@ START_TEST(session)
 }
 END_TEST
 
-/* Without a change of the program, and only what failed */
+/*
+ * Environment variables switch profiles on without a change of the program, also for failed
+ * executions alone.
+ */
 START_TEST(environment)
 {
 	char in[600], name[900];

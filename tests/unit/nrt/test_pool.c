@@ -208,7 +208,7 @@ static uint64_t there(int index)
 	return bytes;
 }
 
-/* What this process's datastore on the chip says, which libnrt shares */
+/* The bytes of constants that this process's datastore on the chip reports */
 static uint64_t told(int index)
 {
 	uint64_t bytes = 0;
@@ -218,7 +218,7 @@ static uint64_t told(int index)
 	return bytes;
 }
 
-/* Each chip has as many constants as want says; a chunk begins at a page and ends there */
+/* Checks that each chip has so many constants, in chunks that begin and end at a page */
 static void lie(const unsigned int want[CHIPS])
 {
 	for (int i = 0; i < CHIPS; i++) {
@@ -307,7 +307,9 @@ static void fill(int index)
 			}
 }
 
-/* Without being told: what finds no place at home goes to the next chip that has room. */
+/*
+ * Constants that find no space on their own chip go to the next one that has it, without a setting.
+ */
 START_TEST(overflows)
 {
 	/* inputs, outputs and programs have room at home, and of the constants one more or less */
@@ -333,7 +335,7 @@ START_TEST(overflows)
 	runs(&cl, 5);
 	client_free(&cl);
 	lie(nowhere);
-	/* spread over chips of which one is full: each has two turns */
+	/* spread over chips of which one is full: each is tried twice */
 	weights_devices("3");
 	load(&cl, 3);
 	ck_assert_uint_eq(there(1), 0);

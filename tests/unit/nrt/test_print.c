@@ -80,7 +80,9 @@ START_TEST(flood)
 }
 END_TEST
 
-/* Who loads again goes on with what is left, until it has come back */
+/*
+ * A model that is loaded again prints with what is left of its allowance until that is full again.
+ */
 START_TEST(again)
 {
 	struct rt_printer *p;

@@ -54,8 +54,8 @@ static const char every[] = HEAD
 	"return %sum, %max, %g, %t, %s, %p, %r : tensor<12xi32>, tensor<12xi32>, tensor<24xi32>, "
 	"tensor<12xi32>, tensor<6xi32>, tensor<12xi32>, tensor<ui32>\n}}\n";
 
-/* A rank's own number of turns, each of which needs all ranks */
-static const char turns[] = HEAD
+/* A rank's own number of iterations, each of which needs all ranks */
+static const char iterations[] = HEAD
 	"%x: tensor<12xi32>, %n: tensor<i32>) -> tensor<12xi32> {\n"
 	"%zero = stablehlo.constant dense<0> : tensor<i32>\n"
 	"%one = stablehlo.constant dense<1> : tensor<i32>\n"
@@ -440,7 +440,7 @@ START_TEST(one_calls)
 }
 END_TEST
 
-static void turns_tensors(struct rank *r, const int32_t n[RANKS])
+static void set_iterations(struct rank *r, const int32_t n[RANKS])
 {
 	for (unsigned int i = 0; i < RANKS; i++) {
 		int32_t x[N];
@@ -457,7 +457,7 @@ static void turns_tensors(struct rank *r, const int32_t n[RANKS])
 	}
 }
 
-static void turns_check(struct rank *r, unsigned int n)
+static void check_iterations(struct rank *r, unsigned int n)
 {
 	int32_t got[N], factor = 1;
 
@@ -475,13 +475,13 @@ START_TEST(loops)
 	static const int32_t n[RANKS] = { 9, 9, 9, 9 };
 	struct rank r[RANKS];
 
-	load_all(r, turns, 0);
-	turns_tensors(r, n);
+	load_all(r, iterations, 0);
+	set_iterations(r, n);
 	for (int k = 0; k < 3; k++) {
 		at_once(r, RANKS, run_one);
 		for (unsigned int i = 0; i < RANKS; i++)
 			ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
-		turns_check(r, 9);
+		check_iterations(r, 9);
 	}
 	free_all(r);
 }
@@ -646,7 +646,7 @@ START_TEST(one_core_twice)
 }
 END_TEST
 
-/* All of r execute well, and have the right results. */
+/* Checks that all ranks execute without an error and have the right results */
 static void still_right(struct rank *r)
 {
 	int32_t x[RANKS][N];
@@ -740,9 +740,9 @@ START_TEST(another_way)
 
 	load_all(good, every, 0);
 	every_tensors(good);
-	load_all(r, turns, 1000);
+	load_all(r, iterations, 1000);
 	for (int k = 0; k < 2; k++) {
-		turns_tensors(r, apart);
+		set_iterations(r, apart);
 		at_once(r, RANKS, run_one);
 		for (unsigned int i = 0; i < RANKS; i++) {
 			ck_assert_msg(r[i].status == NRT_TIMEOUT ||
@@ -752,11 +752,11 @@ START_TEST(another_way)
 		}
 		ck_assert_uint_ge(waits, 1);
 		still_right(good);
-		turns_tensors(r, same);
+		set_iterations(r, same);
 		at_once(r, RANKS, run_one);
 		for (unsigned int i = 0; i < RANKS; i++)
 			ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
-		turns_check(r, 2);
+		check_iterations(r, 2);
 	}
 	free_all(r);
 	free_all(good);

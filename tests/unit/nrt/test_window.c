@@ -130,7 +130,7 @@ START_TEST(neighbours_need_their_link)
 }
 END_TEST
 
-/* There and back: the way west is a window as well. The first stage fails, so no stage waits. */
+/* Stages that go east and then west find both windows. The first stage fails, so no stage waits. */
 START_TEST(east_and_west)
 {
 	const uint32_t want[CHIPS] = { 1 + 1, 1 };

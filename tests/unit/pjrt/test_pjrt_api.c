@@ -33,7 +33,7 @@ START_TEST(every_function_takes_null)
 }
 END_TEST
 
-/* What a framework says for functions whose handles are all NULL: an error, or nothing to do */
+/* Every function with handles that are all NULL returns an error, or has nothing to do. */
 START_TEST(every_function_takes_null_handles)
 {
 	PJRT_Error *(*const *f)(void *) = (void *)&api->PJRT_Error_Destroy;
@@ -228,7 +228,7 @@ static void destroy_data(void *data)
 	destroyed += *(int *)data;
 }
 
-/* What newer frameworks keep with a memory, by its table of functions */
+/* Newer frameworks can keep data of their own with a memory, by its table of functions. */
 START_TEST(memory_user_data)
 {
 	PJRT_Client_Create_Args *c = ARGS(Client_Create);
@@ -291,7 +291,7 @@ START_TEST(events)
 }
 END_TEST
 
-/* What is not there says so by its name. */
+/* A function that the plug-in does not have fails with its name. */
 START_TEST(unsupported)
 {
 	FAIL(Device_PoisonExecution, ARGS(Device_PoisonExecution, .device = device(0)),

@@ -538,7 +538,7 @@ END_TEST
 
 #define PIECE ((int64_t)128 << 20)
 
-/* How many of a size there is room for, which go again */
+/* The number of buffers of that size that a memory has space for; they are freed again */
 static unsigned int how_many(int64_t bytes)
 {
 	PJRT_Buffer *b[64];
@@ -554,7 +554,7 @@ static unsigned int how_many(int64_t bytes)
 	return n;
 }
 
-/* What is kept is nobody's loss: what fills an empty memory fits after small ones were let go */
+/* Memory that the plug-in keeps of freed buffers is given back when a large buffer needs it. */
 START_TEST(memory_of_others)
 {
 	/* a memory of 32 GiB, in parts of 4 GiB; the first has something of the runtime's, and is
@@ -576,7 +576,7 @@ START_TEST(memory_of_others)
 }
 END_TEST
 
-/* All that the tests made is gone: a device's memory is as it was. */
+/* The tests above leak nothing: the device's memory is as it was. */
 START_TEST(no_leaks)
 {
 	expect_no_leaks();

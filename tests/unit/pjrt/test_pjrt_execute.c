@@ -47,7 +47,7 @@ START_TEST(values)
 	PJRT_Buffer *a = put_f32(in, 4), *b;
 	float out[4];
 
-	for (int turn = 0; turn < 3; turn++) {
+	for (int round = 0; round < 3; round++) {
 		run(x, &a, 1, &b);
 		get(b, out, sizeof(out));
 		for (int i = 0; i < 4; i++)
@@ -97,7 +97,7 @@ START_TEST(without_elements)
 	a[1] = put_f32(in, 4);
 	a[2] = put(PJRT_Buffer_Type_F32, NULL, none, 1);
 	a[3] = put_f32(by, 5);
-	for (int turn = 0; turn < 2; turn++) {
+	for (int round = 0; round < 2; round++) {
 		run(x, a, 4, b);
 		get(b[0], NULL, 0);
 		get(b[1], out, 4 * sizeof(out[0]));
@@ -348,8 +348,10 @@ START_TEST(replicas)
 }
 END_TEST
 
-/* Each program of a chain is submitted before the ones before it have run; each handle goes at
- * once. */
+/*
+ * Programs of a chain are submitted before those in front of them have run; their handles are freed
+ * at once.
+ */
 START_TEST(in_flight)
 {
 	PJRT_LoadedExecutable *slow = compile("long", "hlo"), *x = compile("add1", "hlo");

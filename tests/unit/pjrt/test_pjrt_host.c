@@ -184,7 +184,7 @@ START_TEST(calls)
 	expect_ok("compile", compile_text(gives, &x));
 	ck_assert_int_eq(host.held[0], 1);
 	a = put_f32(in, 4);
-	for (int turn = 0; turn < 2; turn++) {
+	for (int round = 0; round < 2; round++) {
 		run(x, &a, 1, &b);
 		get(b, out, sizeof(out));
 		for (int i = 0; i < 4; i++)
@@ -231,7 +231,7 @@ START_TEST(failure)
 }
 END_TEST
 
-/* What JAX gives for a token is an array of no elements; what it gets is a token. */
+/* A callback gets a token for a token, and returns JAX's array of no elements for one. */
 START_TEST(tokens)
 {
 	const int64_t none = 0, two = 2;
@@ -244,7 +244,7 @@ START_TEST(tokens)
 	expect_ok("compile", compile_text(tells, &x));
 	a[0] = put(PJRT_Buffer_Type_PRED, NULL, &none, 1);
 	a[1] = put(PJRT_Buffer_Type_PRED, "\1\0", &two, 1);
-	for (unsigned int turn = 1; turn < 4; turn++) {
+	for (unsigned int round = 1; round < 4; round++) {
 		run(x, a, 2, &b);
 		type->buffer = b;
 		CALL(Buffer_ElementType, type);

@@ -31,7 +31,7 @@ START_TEST(clients)
 }
 END_TEST
 
-/* What outlives its client is let go of, and refused */
+/* Buffers and programs that outlive their client can be freed, and their use is refused. */
 START_TEST(after_the_client)
 {
 	const float in[4] = { 1, 2, 3, 4 };

@@ -72,7 +72,7 @@ START_TEST(profile)
 	plugin_start();
 	p = profiler_of(api);
 	ck_assert_uint_eq(p->struct_size, 80);
-	for (int turn = 0; turn < 2; turn++) {
+	for (int round = 0; round < 2; round++) {
 		a = make(p);
 		ck_assert_ptr_null(p->start(&a));
 		ck_assert_ptr_null(p->start(&a)); /* a second time says nothing new */

@@ -50,7 +50,7 @@ static bool found(struct rtd_cache *cache, const uint8_t key[RTD_CACHE_KEY])
 	return cached;
 }
 
-/* Another NEFF has another key, and is not taken for this one whichever bit it is that differs */
+/* A key that differs in any one bit is another NEFF's, and finds nothing. */
 START_TEST(every_bit)
 {
 	struct rtd_cache *cache = rtd_cache_new(8, 1000);
@@ -69,7 +69,7 @@ START_TEST(every_bit)
 }
 END_TEST
 
-/* Of user 1 number 1 and 2, of user 2 number 3: whoever has the most loses what is oldest of it */
+/* The victim is the oldest entry of the user who has most: user 1 has 1 and 2, user 2 has 3. */
 START_TEST(victims)
 {
 	struct rtd_cache *cache = rtd_cache_new(8, 40);
@@ -102,7 +102,10 @@ static struct rtd_cached *hold(struct rtd_cache *cache, unsigned int number, uin
 	return rtd_cache_add(cache, key, (struct nrtx_neff *)neff, 10, &users[0]);
 }
 
-/* So many and no more; one that is larger than the whole cache puts nothing out */
+/*
+ * The cache holds so many entries and bytes and no more; an entry larger than all of it evicts
+ * none.
+ */
 START_TEST(bounds)
 {
 	struct rtd_cache *cache = rtd_cache_new(2, 40);
@@ -123,7 +126,10 @@ START_TEST(bounds)
 }
 END_TEST
 
-/* What is in use is there until it is given back; who comes second has what the first one read */
+/*
+ * An entry in use stays until it is given back; a second user of the NEFF gets what the first one
+ * read.
+ */
 START_TEST(held)
 {
 	struct rtd_cache *cache = rtd_cache_new(1, 40);

@@ -136,7 +136,7 @@ START_TEST(ends_where_it_is)
 }
 END_TEST
 
-/* What waits for its turn does not begin */
+/* A load that is cancelled while it waits for others does not begin. */
 START_TEST(does_not_begin)
 {
 	struct loading l[4];
@@ -154,7 +154,10 @@ START_TEST(does_not_begin)
 }
 END_TEST
 
-/* Of a NEFF that is in the cache only the key and the way onto the device are left */
+/*
+ * Loading a NEFF that is in the cache asks whether it is still wanted only for the key and on the
+ * device.
+ */
 START_TEST(asks_on_the_device)
 {
 	struct loading l[2];

@@ -121,7 +121,7 @@ static void is_refused(void)
 	ck_assert_int_eq(try("/dev/null", O_RDONLY), -EINVAL);
 }
 
-/* Each of these is the file, or leads to it, for open(2) */
+/* Paths through procfs that lead to the file for open(2) are refused. */
 static void is_no_way_through_procfs(void)
 {
 	char path[64];

@@ -2,7 +2,8 @@
 /*
  * Who takes events from the completion queue, which here is the test's own: one thread, others in
  * its place while it is held up, all for many clients. An event that waits for a later one would,
- * with one thread, wait for ever. The watch's ticks, the processors and the clients are the test's.
+ * with one thread, wait for ever. The watchdog's ticks, the processors and the clients are the
+ * test's.
  */
 #include <check.h>
 #include <pthread.h>
@@ -32,7 +33,7 @@ static struct happening *queue[1024];
 static unsigned int head, tail, waiting;
 static bool is_shut;
 static struct rtd_pollers *pollers;
-static bool no_ticks; /* the watch never looks */
+static bool no_ticks; /* the watchdog never looks */
 static atomic_uint ticks;
 static atomic_uint callers; /* in each tick */
 static long processors = 1;
@@ -163,7 +164,7 @@ START_TEST(one_waits)
 }
 END_TEST
 
-/* So many events wait for the one behind them; told that they do, or not. */
+/* Holds up n threads, which say so or not, until the event behind theirs was handled */
 static void check_held(unsigned int n, bool hold)
 {
 	static struct happening held[THREADS], plain;
@@ -200,7 +201,7 @@ START_TEST(others_take_its_place)
 }
 END_TEST
 
-START_TEST(the_watch_sees_who_is_held_up)
+START_TEST(the_watchdog_sees_who_is_held_up)
 {
 	start();
 	for (unsigned int i = 0; i < 10; i++)
@@ -209,7 +210,7 @@ START_TEST(the_watch_sees_who_is_held_up)
 }
 END_TEST
 
-/* What all threads are held up in ends, and then the others' turn comes. */
+/* When all threads are held up, further events are handled once the first ones end. */
 START_TEST(more_than_there_are)
 {
 	static struct happening held[3 * THREADS], plain;
@@ -288,7 +289,7 @@ int main(void)
 
 	tcase_add_test(tc, one_waits);
 	tcase_add_test(tc, others_take_its_place);
-	tcase_add_test(tc, the_watch_sees_who_is_held_up);
+	tcase_add_test(tc, the_watchdog_sees_who_is_held_up);
 	tcase_add_test(tc, more_than_there_are);
 	tcase_add_loop_test(tc, all_wait_for_many_clients, 0, 4);
 	tcase_add_test(tc, ends_at_once);

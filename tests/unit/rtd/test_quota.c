@@ -98,8 +98,8 @@ START_TEST(a_refusal_says_why)
 	ck_assert_int_eq(rtd_quota_claim(quota, &alice, RTD_QUOTA_MEMORY, 70, "x", &err), 0);
 	ck_assert_int_eq(rtd_quota_claim(quota, &alice, RTD_QUOTA_MEMORY, 6, "an upload", &err),
 			 NERR_RESOURCE);
-	ck_assert_str_eq(err.text, "[NMGR:quota_claim] an upload: 6 bytes more are over this "
-				   "user's share, 75 (70 used)");
+	ck_assert_str_eq(err.text, "[NMGR:quota_claim] an upload: "
+				   "6 bytes more are over this user's share, 75 (70 used)");
 	err = (struct rtd_err){ 0 };
 	ck_assert_int_eq(rtd_quota_claim(quota, &bob, RTD_QUOTA_MEMORY, 31, "an upload", &err),
 			 NERR_RESOURCE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user who names inputs is told; which one a name means is in neff/test_called.c */
+/* Messages for a user who names inputs; neff/test_called.c has which tensor a name means. */
 #include <check.h>
 #include <errno.h>
 

@@ -24,7 +24,7 @@ static void put(const void *bytes, size_t size)
 	fclose(f);
 }
 
-/* What numpy.save wrote for numpy.array([[1, 2, 3], [4, 5, 6]], '<i2') (NumPy 1.24) */
+/* The file of numpy.save for numpy.array([[1, 2, 3], [4, 5, 6]], '<i2') (NumPy 1.24) */
 static const char numpy_file[] = "\x93NUMPY\x01\x00\x76\x00{'descr': '<i2', 'fortran_order': "
 				 "False, 'shape': (2, 3), }"
 				 "                                                          \n"
@@ -104,7 +104,7 @@ START_TEST(refuses)
 }
 END_TEST
 
-/* What numpy.save wrote for the same numbers as '>i2' with order='F' (NumPy 1.24) */
+/* Reads the file of numpy.save for the same numbers as '>i2' with order='F' (NumPy 1.24) */
 START_TEST(reads_other_orders)
 {
 	const int16_t expected[] = { 1, 2, 3, 4, 5, 6 };

@@ -106,7 +106,10 @@ static int32_t value(const struct npy *npy)
 	return n;
 }
 
-/* Nothing, some or all of each dimension of {4, 3, 5}; bit 6 of the case: the sizes are given */
+/*
+ * Pads inputs with nothing, some or all of each dimension of {4, 3, 5}; bit 6 of the case: the
+ * sizes are given
+ */
 START_TEST(pads)
 {
 	static const uint64_t some[3][3] = { { 0, 2, 4 }, { 0, 1, 3 }, { 0, 4, 5 } };
@@ -176,7 +179,10 @@ START_TEST(pads_with_ones)
 }
 END_TEST
 
-/* What is given of an input of {4, 3, 5} whose dimension 1 has a size, and the size that it gets */
+/*
+ * Shapes given for an input of {4, 3, 5} whose dimension 1 has a size, which must not be padded;
+ * and the size
+ */
 static const struct {
 	uint64_t shape[3];
 	unsigned int ndim;
@@ -208,7 +214,7 @@ START_TEST(pads_no_other)
 }
 END_TEST
 
-/* Of an input that is not given nothing but the size is made, which is the bound. */
+/* An input that is not given has no data, and its size is the bound. */
 START_TEST(absent)
 {
 	struct npy x = { 0 }, n = { 0 };

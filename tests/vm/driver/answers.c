@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "refused"))
 		return refused();
 	if (argc == 2 && !strcmp(argv[1], "later"))
-		return later(answers_later);
+		return later(answers_26);
 	if (argc == 2 && !strcmp(argv[1], "firmware"))
 		return later(answers_firmware);
 	if (argc == 2 && !strcmp(argv[1], "newest"))

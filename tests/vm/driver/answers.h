@@ -10,12 +10,12 @@
 #include "neuron/hw/gen.h"
 #include "tap.h"
 
-/* What the questions ask about */
+/* The chip under test */
 extern const struct neuron_gen *chip;
 
 /* Makes the call of a row of the table and prints the result; the line stays open for fields. */
 #define ASK(fd, row, what, arg) ask(fd, NEURON_IOCTL_##row, #row, what, arg)
-/* The same without fields */
+/* ASK for an answer without fields */
 #define SAY(fd, row, what, arg) (ASK(fd, row, what, arg), end())
 
 static inline int ask(int fd, unsigned long cmd, const char *row, const char *what, void *arg)
@@ -45,11 +45,11 @@ void answers_cores(int fd);
 /* Calls that are refused */
 void answers_refused(int fd);
 void answers_gates(void);
-/* What goes to the firmware, whose version decides */
+/* Calls that go to the firmware, whose version decides the answer */
 void answers_firmware(int fd);
-/* What came after 2.24; closes fd */
-void answers_later(int fd);
-/* What came after 2.26; closes fd */
+/* Calls that the public driver has since 2.25 or 2.26; closes fd */
+void answers_26(int fd);
+/* Calls that the public driver has since 2.27 or newer; closes fd */
 void answers_newest(int fd);
 
 #endif

@@ -80,7 +80,7 @@ static void views(int fd)
 	}
 }
 
-/* What the cores of all chips are in the order of programs, three digits a chip's place */
+/* The order of all chips' cores for programs: three digits for each chip */
 static void core_order(int fd)
 {
 	struct {

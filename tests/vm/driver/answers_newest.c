@@ -211,8 +211,10 @@ static void zerocopy(int fd)
 	chunk_free(fd, handle);
 }
 
-/* What is refused with an errno of its own since 2.29, in the forms that answers_refused() leaves
- * out */
+/*
+ * Calls that are refused with an errno of their own since 2.29, in forms that answers_refused()
+ * leaves out
+ */
 static void exact(int fd)
 {
 	uint64_t handle = 0;

@@ -214,7 +214,7 @@ static void states(int fd)
 	SAY(fd, ACQUIRE_NEURON_DS, "of a process without one", &other);
 }
 
-/* What no chip has, or some have not */
+/* Calls for parts that no chip has, or that some have not */
 static void absent(int fd)
 {
 	struct neuron_ioctl_get_logical_to_physical_nc_map map = { NULL, 4, 0 };

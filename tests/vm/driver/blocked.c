@@ -121,7 +121,7 @@ static int use_batches_out(int fd, uint64_t h, uint8_t *hole)
 	return batches(fd, h, false);
 }
 
-/* What is filled in asks for too many operations */
+/* The list of batches is filled in late, with too many operations */
 static int use_batch_list(int fd, uint64_t h, uint8_t *hole)
 {
 	struct neuron_ioctl_mem_buf_copy64zc_batches a = { .num_batches = 3, .h2t_qid = -1 };
@@ -130,7 +130,7 @@ static int use_batch_list(int fd, uint64_t h, uint8_t *hole)
 	return call(fd, NEURON_IOCTL_MEM_BUF_ZEROCOPY64_BATCHES, &a) == -ENOMEM ? 0 : 1;
 }
 
-/* And its operations lie in no chunk */
+/* The list of operations is filled in late, with places outside the chunk */
 static int use_operation_list(int fd, uint64_t h, uint8_t *hole)
 {
 	struct neuron_copy_batch b = { .mem_handle = h, .num_ops = 3 };

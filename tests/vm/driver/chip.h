@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a chip under test is, by its node: its generation, its address on PCI, binding and
- * unbinding */
+/* The chip under test, by its node: generation, address on PCI, binding and unbinding */
 #ifndef DRIVER_CHIP_H
 #define DRIVER_CHIP_H
 
@@ -14,7 +13,10 @@ static inline const struct neuron_gen *chip_of(int index)
 	return id ? neuron_gen_of_pci((uint16_t)strtoul(id, NULL, 16)) : NULL;
 }
 
-/* The same of the one behind a node, whichever driver is loaded: by its PCI function's id */
+/*
+ * The generation of the chip behind an open node, whichever driver is loaded: by its PCI function's
+ * id
+ */
 static inline const struct neuron_gen *chip_behind(int fd)
 {
 	struct neuron_ioctl_device_bdf bdf = { 0 };
@@ -27,7 +29,7 @@ static inline const struct neuron_gen *chip_behind(int fd)
 	return id ? neuron_gen_of_pci((uint16_t)strtoul(id, NULL, 16)) : NULL;
 }
 
-/* Its address on PCI, such as 0000:00:1f.0; as long as it is bound */
+/* The chip's address on PCI, such as 0000:00:1f.0, while it is bound */
 static inline const char *chip_address(int index)
 {
 	static char target[256];

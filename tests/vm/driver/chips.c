@@ -24,7 +24,7 @@ static void on_bus(int sig)
 	siglongjmp(fault, 1);
 }
 
-/* Whether a word can be read: a mapping whose owner has gone raises SIGBUS */
+/* Can a word be read? A mapping whose owner has gone raises SIGBUS. */
 static bool readable(const volatile uint32_t *word)
 {
 	if (sigsetjmp(fault, 1))
@@ -149,7 +149,7 @@ static void test_views(int fd)
 	}
 }
 
-/* Of a TOP_SP: what the window of a core has from its events on */
+/* Offsets of a TOP_SP's semaphores, as in a core's window from its events on */
 #define READ 0x1000
 #define SET 0x1400
 #define INC 0x1800
@@ -217,7 +217,7 @@ static void test_topsp_words(int fd)
 		   "TOP_SP %u: its words are its own", t);
 }
 
-/* What is refused is told in a queue of the TOP_SP's; who reads it says how far */
+/* An access that a TOP_SP refuses is reported in its error queue, whose reader moves the head. */
 static void test_topsp_errors(int fd)
 {
 	const uint32_t last = neuron_gen_topsps(chip) - 1u;
@@ -260,7 +260,7 @@ static void test_topsps(int fd)
 	munmap(at, size);
 }
 
-/* Whether another user maps the memory that has a chunk's bytes */
+/* Can another user map the memory that has a chunk's bytes? */
 static int bank_of_user(uint32_t m)
 {
 	uint64_t size;
@@ -355,7 +355,7 @@ static void test_owners(void)
 	close(fd);
 }
 
-/* Which TOP_SPs a process gets while another one has a core: all but those of the core */
+/* A process gets all TOP_SPs but those of a core that another process has. */
 static void test_topsp_owners(void)
 {
 	const uint32_t per_core = chip->topsps_per_core, core = chip->cores - 1u;

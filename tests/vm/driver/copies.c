@@ -465,7 +465,7 @@ static void test_kills(int kills)
 	ok(node_works(0), "the chip works");
 }
 
-/* Others' queues are refused by every call that takes one */
+/* Every call that takes a queue refuses one of another process. */
 static void test_others(void)
 {
 	struct neuron_ioctl_dma_queue_init init = { .tx_desc_count = 64, .rx_desc_count = 64 };

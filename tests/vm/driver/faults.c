@@ -91,7 +91,9 @@ static void one_use(void *p)
 	o->ret = call(o->fd, o->io->cmd, o->arg);
 }
 
-/* What the last, undisturbed call made is used by the following ones. */
+/*
+ * Makes every call with a fault at each step; later calls use what the last, undisturbed one made.
+ */
 static void ioctls(int fd, uint64_t seed)
 {
 	struct one o = { .fd = fd };

@@ -68,7 +68,7 @@ static void fail(bool on)
 		continue;
 }
 
-/* Each thread has its own, so this is repeated after fork(). */
+/* Opens the thread's own switch for injected faults; repeated after fork(). */
 static void fail_init(void)
 {
 	if (fail_fd >= 0)

@@ -54,7 +54,7 @@ struct fz {
 	uint64_t before[FZ_WATCHED];
 };
 
-/* What the machine's chips are, found once, while they are bound */
+/* The generation of the machine's chips, found once while they are bound */
 extern const struct neuron_gen *fz_chip;
 
 bool fz_init(struct fz *fz, uint64_t seed, unsigned int wild);

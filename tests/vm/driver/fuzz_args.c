@@ -96,15 +96,15 @@ static const struct fz_chunk *any_chunk(struct fz *fz)
 /* A pointer to memory up to the guard page, or a bad one */
 static uint64_t pointer(struct fz *fz)
 {
-	uint64_t room;
+	uint64_t space;
 
 	if (fz_once(fz, fz->wild))
 		return odd(fz);
 	if (fz_once(fz, fz->wild))
 		return (uint64_t)fz->read_only;
 	/* often too short for the call, when wild */
-	room = fz->wild && fz_once(fz, 8) ? 8 * (fz_next(fz) % 32) : BUF_PAGES * PAGE;
-	return (uint64_t)fz->buf_end - room;
+	space = fz->wild && fz_once(fz, 8) ? 8 * (fz_next(fz) % 32) : BUF_PAGES * PAGE;
+	return (uint64_t)fz->buf_end - space;
 }
 
 static bool has(const char *name, const char *part)
@@ -162,7 +162,7 @@ static const struct {
 	{ "bar4_wr_threshold", 3 * PAGE },
 };
 
-/* The same of those that are numbers of a chip's parts */
+/* The bound of an argument that numbers a part of the chip */
 static unsigned int parts_of(const char *name)
 {
 	const struct neuron_gen *chip = fz_chip;

@@ -113,7 +113,9 @@ static void own_copy(int fd, uint8_t value, const char *when)
 	ok(arrives(dst_map + 4095, value), "arrives");
 }
 
-/* Another process, with memory and core 1. It answers 0 to each question if all is well. */
+/*
+ * A victim: another process, with memory and core 1. It answers 0 to each question if all is well.
+ */
 struct victim {
 	pid_t pid;
 	int ask, answer;

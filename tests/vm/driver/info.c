@@ -11,7 +11,7 @@
 #define MIB (1ull << 20)
 #define SIDE 4 /* of the torus that sixteen chips are */
 
-/* As recorded under the public driver: tests/data/abi/answers*.txt */
+/* Answers recorded under the public driver: tests/data/abi/answers*.txt */
 static const struct type {
 	uint16_t id;
 	uint32_t architecture, level_min, level_max;
@@ -203,8 +203,8 @@ static void test_page_end(int fd)
 	}
 	memset(two, 0xff, 4096);
 	call(fd, NEURON_IOCTL_HOST_DEVICE_ID_TO_RID_MAP, two + 4096 - 260);
-	ok(all_bytes(two + 4096 - 260 + 4 + 16 * 4, 260 - 4 - 16 * 4, 0), "rid map: the rest is "
-									  "zero");
+	ok(all_bytes(two + 4096 - 260 + 4 + 16 * 4, 260 - 4 - 16 * 4, 0), "rid map: "
+									  "the rest is zero");
 	munmap(two, 4096);
 }
 

@@ -198,7 +198,10 @@ static void test_fork(void)
 }
 
 /* A process with a busy core: a queue, a notification queue, a semaphore */
-/* Not of the core that is reset while it works: of two cores the second one's */
+/*
+ * The DMA engine that works: not one of the core that is reset meanwhile, so of two cores the
+ * second one's
+ */
 static uint32_t works_engine(void)
 {
 	return chip_of(0)->cores > 2 ? 3 : 19;

@@ -14,7 +14,7 @@
 
 static uint64_t src, dst, tx, rx;
 
-/* Where registers are: numbers of docs/hardware.md, written down once more */
+/* Addresses of registers, written down here once more from docs/hardware.md */
 static const struct type {
 	uint16_t id;
 	uint64_t misc, udma, copy, nq, core; /* offsets of first ones in their BARs */
@@ -390,7 +390,7 @@ static void test_program_engine(int fd)
 	is(call(fd, NEURON_IOCTL_PROGRAM_ENGINE_NC64, &a), -EINVAL, "a core too many");
 }
 
-/* Another process cannot touch the core of this one, and can once it is gone */
+/* A core that this process has is refused to another one, until it is released. */
 static void test_owner(int fd)
 {
 	uint32_t v = 1, back[4], last = chip->cores - 1u;

@@ -54,7 +54,10 @@ static int ioctls(int index, unsigned int from)
 	return fd < 0 || status < 0;
 }
 
-/* Another process that opens the node, holds it until the pipe is closed, and frees a handle */
+/*
+ * A visitor: another process that opens the node, holds it until the pipe is closed, and frees a
+ * handle
+ */
 static void visitor(int index, uint64_t handle, const int hold[2])
 {
 	struct neuron_ioctl_mem_free a = { handle };

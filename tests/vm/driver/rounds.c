@@ -90,7 +90,7 @@ static bool killed(int index)
 	return waitpid(pid, &status, 0) == pid && told && WIFSIGNALED(status);
 }
 
-/* What the module counts as allocated, of all chips */
+/* The bytes that the module counts as allocated, of all chips */
 static long long allocated(void)
 {
 	long long sum = 0;

@@ -195,9 +195,8 @@ static int dump(const char *path)
 		printf("malformed header\n");
 		return 1;
 	}
-	printf("header id=%u index=%u bdf=%s state=%u reason=%u cores=%#x engine=%u queue=%u "
-	       "pid=%u "
-	       "error=%u flags=%u driver=%s\n",
+	printf("header id=%u index=%u bdf=%s state=%u reason=%u cores=%#x "
+	       "engine=%u queue=%u pid=%u error=%u flags=%u driver=%s\n",
 	       h->id, h->index, h->bdf, h->state, h->reason, h->cores, h->engine, h->queue, h->pid,
 	       h->error, h->flags, h->driver);
 	for (at = sizeof(*h); at < size;) {

@@ -137,7 +137,10 @@ static void test_silent(int fd)
 	is(interrupts(), irqs, "nobody waits: no interrupt");
 }
 
-/* Each entry is made after the last one was seen: a lost one would hang here. */
+/*
+ * Two threads answer each other's entries: each is made after the last was seen, so a lost one
+ * would hang here.
+ */
 static void test_ping_pong(int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN };

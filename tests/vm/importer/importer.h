@@ -32,7 +32,10 @@ struct importer_import {
 #define IMPORTER_UNREGISTER _IO('I', 3)
 #define IMPORTER_TOLD _IO('I', 4) /* how often it was told, as the result */
 #define IMPORTER_IMPORT _IOWR('I', 5, struct importer_import)
-/* The same for another device, which keeps the buffer mapped; and what it finds there later */
+/*
+ * IMPORTER_IMPORT for another device, which keeps the buffer mapped, and IMPORTER_HELD for what it
+ * reads there later
+ */
 #define IMPORTER_HOLD _IOWR('I', 6, struct importer_import)
 #define IMPORTER_HELD _IOWR('I', 7, struct importer_import)
 #define IMPORTER_LET_GO _IO('I', 8)

@@ -74,7 +74,7 @@ static int do_register(struct importer *im, struct importer_register *a)
 	return 0;
 }
 
-/* What a card would read: the first bytes at a bus address of the DRAM window */
+/* Reads the first bytes at a bus address of the DRAM window, as a card would */
 static int peek_bus(u64 address, void *bytes, size_t n)
 {
 	void __iomem *p = ioremap_wc(address, n);

@@ -72,7 +72,7 @@ def rule_of(prim: Any, impl: Callable, kind: str) -> Callable:
 
 
 def register(platform: str = PLATFORM) -> dict[str, str]:
-    """What became of each primitive: "registered", or why not"""
+    """Registers the rules; returns for each primitive "registered", or why not"""
     if not private.is_known(platform):
         raise Missing(f"JAX knows no platform '{platform}': its plug-in is registered first")
     said = {}

@@ -108,7 +108,7 @@ def hold_number(index: int, more: int) -> None:
 
 
 def _finish() -> None:
-    """What calls Python ends before Python does: a program behind all others on each device is waited for."""
+    """Ends all programs that call Python before Python ends: a program behind all others on each device is waited for."""
     try:
         for device in jax.devices("neuron"):
             jax.block_until_ready(jax.jit(lambda x: x + 1)(jax.device_put(np.float32(0), device)))
@@ -191,7 +191,7 @@ def left_open(ctx: Any) -> set[str]:
 
 
 def of_devices(ctx: Any, sharding: Any = None, parts: bool = False) -> dict[str, int]:
-    """What a call says of a program's devices: which one makes it for all, with the whole arrays ("device"), or that each
+    """The attribute of a call for the devices of a program: which one makes it for all, with the whole arrays ("device"), or that each
     makes it with its parts ("parts"), as in shard_map. Nothing where the program is for one."""
     axes = ctx.module_context.axis_context
     if isinstance(axes, private.need("jax._src.sharding_impls", "SPMDAxisContext")):
@@ -265,7 +265,7 @@ def debug_callback(ctx: Any, *operands: Any, callback: Callable, effect: Any, pa
 
 
 def debug_impl() -> Callable[..., Any]:
-    """What JAX's primitive of a debug callback does, which has its parameters"""
+    """Implements a debug callback as JAX's primitive does, whose parameters it has"""
     return private.need("jax._src.debugging", "debug_callback_impl")
 
 

@@ -95,7 +95,7 @@ def complex_svd(a: Array, mode: str) -> tuple[Array, Array, Array]:
 
 
 def no_svd(a: Array, full: bool) -> tuple[Array, Array, Array]:
-    """Of a matrix without rows or without columns"""
+    """The decomposition of a matrix without rows or without columns"""
     *batch, m, n = a.shape
 
     def unit(size: int, wide: int) -> Array:
@@ -146,7 +146,7 @@ def cholesky(a: Array, **_: Any) -> Array:
 
 @computed
 def lu(a: Array) -> tuple[Array, Array, Array]:
-    """Of real matrices; JAX's own loop is used for complex ones."""
+    """The decomposition of real matrices; JAX's own loop is used for complex ones."""
     *batch, m, n = a.shape
     if not a.size:
         return a, jnp.zeros((*batch, 0), np.int32), jnp.broadcast_to(lax.iota(np.int32, m), (*batch, m))
@@ -172,7 +172,7 @@ def forward(a: Array, b: Array, *, unit: bool) -> Array:
 @computed
 def triangular_solve(a: Array, b: Array, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool,
                      unit_diagonal: bool) -> Array:
-    """Of complex matrices: every case is turned into that of a lower one on the left."""
+    """Solves complex systems: every case is turned into that of a lower one on the left."""
     if not b.size:
         return b
     if conjugate_a:

@@ -16,7 +16,7 @@ from .matrices import (Array, column, computed, from_left, from_right, is_comple
 
 
 def reduced_column(old: Array, first: Array, beta: Array, v: Array) -> Array:
-    """What is kept of a column: what was above the reflection, its result, its vector"""
+    """A column after its reflection: what was above the reflection, its result, its vector"""
     index = lax.iota(np.int32, old.shape[0])
     return jnp.where(index < first, old, jnp.where(index == first, beta, v))
 

@@ -15,7 +15,7 @@ from typing import Any
 import jax
 from jax.interpreters import mlir
 
-# Where each primitive has been, newest first
+# Modules that the primitives have been in, newest first
 HOMES = ("jax._src.lax.linalg", "jax._src.lax.lax", "jax._src.lax.ann", "jax._src.callback", "jax._src.debugging")
 
 
@@ -24,7 +24,7 @@ class Missing(Exception):
 
 
 def attribute(module: str, name: str) -> Any:
-    """None if there is no such module, or nothing of that name in it"""
+    """An attribute of a module of JAX, or None if there is no such module or nothing of that name in it"""
     try:
         return getattr(importlib.import_module(module), name, None)
     except ImportError:

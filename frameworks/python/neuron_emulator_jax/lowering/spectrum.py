@@ -2,7 +2,7 @@
 """Rules for general matrices: Schur form and eigenvalues, by QR steps with implicit shifts (Golub and Van Loan, 7.4 to 7.6).
 
 One loop does all: each iteration is one similarity transformation by a reflection of two or three neighbouring rows, which
-begins a sweep (two shifts for real matrices, Wilkinson's for complex ones), carries its bulge one row down, or turns a pair
+begins a sweep (two shifts for real matrices, Wilkinson's for complex ones), carries its bulge one row down, or rotates a pair
 of rows into LAPACK's standard form. A matrix of a batch that is ready stays as it is until the last one is.
 """
 
@@ -32,7 +32,7 @@ class State(NamedTuple):
     low: Array  # the block that is worked on
     high: Array
     sweeps: Array  # of this block's end
-    turns: Array
+    iterations: Array
     ready: Array
 
 
@@ -120,7 +120,7 @@ def shift_of_complex(h: Array, low: Array, high: Array, corner: Corner, unusual:
     return vector(h.shape[0], low, at(d, low) - shift, at(below, low))
 
 
-def turn_of_pair(n: int, low: Array, corner: Corner) -> tuple[Array, Array]:
+def rotation_of_pair(n: int, low: Array, corner: Corner) -> tuple[Array, Array]:
     """The vector that a reflection of two rows takes to the first of them, and if their eigenvalues are real.
 
     Real ones: an eigenvector, which leaves the second row a zero. Others: that which makes both elements of the diagonal equal.
@@ -141,7 +141,7 @@ def turn_of_pair(n: int, low: Array, corner: Corner) -> tuple[Array, Array]:
 
 
 def exact_pair(h: Array, low: Array, real: Array) -> Array:
-    """What turn_of_pair is for, without its rounding errors"""
+    """The result that rotation_of_pair approximates, without its rounding errors"""
     row, col = (lax.broadcasted_iota(np.int32, h.shape, d) for d in (0, 1))
     d, _, _ = diagonals(h)
     mean = at(d, low) + (at(d, low + 1) - at(d, low)) / 2
@@ -149,7 +149,7 @@ def exact_pair(h: Array, low: Array, real: Array) -> Array:
     return jnp.where(on, mean, jnp.where((row == low + 1) & (col == low) & real, 0, h))
 
 
-def turn(s: State) -> State:
+def iterate(s: State) -> State:
     n = s.h.shape[0]
     index = lax.iota(np.int32, n)
     row, col = (lax.broadcasted_iota(np.int32, s.h.shape, d) for d in (0, 1))
@@ -168,7 +168,7 @@ def turn(s: State) -> State:
     if is_complex(h):
         start, pair, real = shift_of_complex(h, low, high, corner, unusual), jnp.zeros((), bool), jnp.ones((), bool)
     else:
-        split, real = turn_of_pair(n, low, corner)
+        split, real = rotation_of_pair(n, low, corner)
         pair = begins & (high - low == 1)
         start = jnp.where(pair, split, shifts_of_real(h, low, high, corner, unusual))
     v, tau = towards(jnp.where(begins, start, bulge), first)
@@ -178,7 +178,7 @@ def turn(s: State) -> State:
     h = jnp.where(pair, exact_pair(h, low, real), h)
     following = jnp.where(pair | (first + 1 >= high), -1, first + 1)
     return State(h, from_right(s.z, v, tau), s.pairs | ((index == low) & pair & ~real), following, low, high, sweeps,
-                 s.turns + 1, begins & ~any_left)
+                 s.iterations + 1, begins & ~any_left)
 
 
 def schur_form(a: Array) -> tuple[Array, Array, Array, Array, Array]:
@@ -196,7 +196,7 @@ def schur_form(a: Array) -> tuple[Array, Array, Array, Array, Array]:
     finite = jnp.all(jnp.isfinite(a))
     zero = jnp.zeros((), np.int32)
     start = State(jnp.where(finite, h, 0), z, jnp.zeros((n,), bool), zero - 1, zero, zero, zero, zero, ~finite)
-    end = lax.while_loop(lambda s: ~s.ready & (s.turns < limit), turn, start)
+    end = lax.while_loop(lambda s: ~s.ready & (s.iterations < limit), iterate, start)
     return end.h, end.z, end.pairs, scale, end.ready & finite
 
 

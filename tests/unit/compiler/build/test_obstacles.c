@@ -164,7 +164,10 @@ START_TEST(hlo_all)
 }
 END_TEST
 
-/* What is made for the module is counted, all of it: each of these is half of the limit and more. */
+/*
+ * The importer's own constants are counted together: each of these two is more than half of the
+ * limit
+ */
 START_TEST(hlo_constants)
 {
 	begin();
@@ -175,9 +178,8 @@ START_TEST(hlo_constants)
 	}
 	end_computation(0, 0);
 	ck_assert_int_eq(compile_hlo(1), -EFBIG);
-	ck_assert_str_eq(error.text, "iota 'i2': too large: the constants that are made for the "
-				     "module exceed "
-				     "1073741824 bytes");
+	ck_assert_str_eq(error.text, "iota 'i2': too large: the constants that are "
+				     "made for the module exceed 1073741824 bytes");
 }
 END_TEST
 
@@ -187,7 +189,7 @@ END_TEST
 	"f8e5m2 are)"
 #define MORE " (and 2 more like it)"
 
-/* Where not even the type can stand in, operations are still looked up. */
+/* Operations are looked up even if the type of their result cannot be replaced */
 START_TEST(hlo_types)
 {
 	begin();
@@ -355,7 +357,10 @@ START_TEST(onnx_all)
 }
 END_TEST
 
-/* What has the told shape is imported, and so refused for what it is. */
+/*
+ * An operation behind an unknown one is imported with the shape that the model declares, and
+ * refused for its own fault
+ */
 START_TEST(onnx_told)
 {
 	struct model o = { 0 };

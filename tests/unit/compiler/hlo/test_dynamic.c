@@ -145,7 +145,7 @@ static void dynamic_window(Ncc__Hlo__Module *m)
 	find(m, "scatter")->scatter_dimension_numbers->update_window_dims[0] = 0;
 }
 
-/* All of 8 bits are valid indices of something. */
+/* Makes the integers of the module 8 bits wide, whose every value is a valid index */
 static void small_indices(Ncc__Hlo__Module *m)
 {
 	Ncc__Hlo__Computation *c = entry(m);
@@ -212,7 +212,7 @@ START_TEST(refused)
 }
 END_TEST
 
-/* What the NEFF says of the input or output of that name */
+/* The source that the NEFF gives for the input or output of that name */
 static const char *source_of(const struct neff_model *m, const char *name)
 {
 	const struct neff_subgraph *sg = &m->subgraphs[0];

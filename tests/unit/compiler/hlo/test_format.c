@@ -51,7 +51,7 @@ static const struct {
 	FILE_OF("HloMod", "not an HLO module: bad"),
 };
 
-/* Another framework's is named with the option for it. */
+/* A model of another framework is refused with the option that names its framework */
 START_TEST(other_framework)
 {
 	static const char text[] = "// a comment\nmodule @jit_f {\n}\n";
@@ -61,8 +61,8 @@ START_TEST(other_framework)
 	size_t out_size = 0;
 
 	ck_assert_int_lt(ncc_compile(text, strlen(text), &opt, &out, &out_size, &err), 0);
-	ck_assert_ptr_nonnull(strstr(err.text, "not an ONNX model but StableHLO as text: give "
-					       "--framework StableHLO"));
+	ck_assert_ptr_nonnull(strstr(err.text, "not an ONNX model but StableHLO as text: "
+					       "give --framework StableHLO"));
 	ck_assert_ptr_null(out);
 }
 END_TEST

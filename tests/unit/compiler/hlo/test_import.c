@@ -432,7 +432,7 @@ static void layout_of_literal(Ncc__Hlo__Module *m)
 	l->minor_to_major[1] = 1;
 }
 
-/* Each tuple holds the one before it twice: 2^40 elements in a file of a few thousand bytes */
+/* Tuples that hold the tuple before them twice: 2^40 elements in a file of a few thousand bytes */
 static void tuple_bomb(Ncc__Hlo__Module *m)
 {
 	Ncc__Hlo__Computation *c = entry(m);

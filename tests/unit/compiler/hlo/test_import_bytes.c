@@ -88,7 +88,10 @@ static void compile_any(const Ncc__Hlo__Module *m)
 	free(buf);
 }
 
-/* Each dimension of each shape in turn is 0, alone or wherever that size is */
+/*
+ * Sets one dimension of the module to 0 after the other, alone or together with all of the same
+ * size
+ */
 static void empty_shape(Ncc__Hlo__Module *m, Ncc__Hlo__Shape *s)
 {
 	for (size_t i = 0; i < s->n_tuple_shapes; i++)

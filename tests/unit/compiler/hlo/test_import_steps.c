@@ -16,14 +16,14 @@
 /* A file of protobuf as it is written */
 struct bytes {
 	uint8_t *at;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static void put(struct bytes *b, const void *p, size_t n)
 {
-	if (b->n + n >= b->room) {
-		b->room = 2 * (b->n + n) + 64;
-		b->at = realloc(b->at, b->room);
+	if (b->n + n >= b->capacity) {
+		b->capacity = 2 * (b->n + n) + 64;
+		b->at = realloc(b->at, b->capacity);
 		ck_assert_ptr_nonnull(b->at);
 	}
 	memcpy(b->at + b->n, p, n);

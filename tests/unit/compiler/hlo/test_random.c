@@ -45,7 +45,7 @@ static void other_bounds(inst *p)
 	p->shape->element_type = S32;
 }
 
-/* What needs all bits of 64-bit integers reads them. */
+/* Has an instruction that needs all bits of 64-bit integers (popcnt) read the random ones */
 static void count_bits(inst *p)
 {
 	if (p->shape->element_type != U32)

@@ -19,7 +19,7 @@ static void result(Ncc__Hlo__Module *m)
 	entry(m)->root_id = find(m, "transpose")->id;
 }
 
-/* None of one element */
+/* Gives the product no dimension of one element */
 static void all_wide(Ncc__Hlo__Module *m)
 {
 	Ncc__Hlo__Shape *s = find(m, "multiply")->shape;

@@ -149,10 +149,10 @@ static const struct {
 	{ "module \"a\"\n%0 = f32[2] parameter p=1 \"x\"\nreturn %0\n", "p is no dimension" },
 	{ "module \"a\"\n%0 = f32[2] constant {1} \"x\"\nreturn %0\n", "an element is missing" },
 	{ "module \"a\"\n%0 = f32[2] constant {1, ...} \"x\"\nreturn %0\n", "cut short" },
-	{ "module \"a\"\n%0 = f32[2] constant {1, nan} \"x\"\nreturn %0\n", "an element is "
-									    "missing" },
-	{ "module \"a\"\n%0 = f32[9999] constant {1} \"x\"\nreturn %0\n", "cut short or too "
-									  "large" },
+	{ "module \"a\"\n%0 = f32[2] constant {1, nan} \"x\"\nreturn %0\n",
+	  "an element is missing" },
+	{ "module \"a\"\n%0 = f32[9999] constant {1} \"x\"\nreturn %0\n",
+	  "cut short or too large" },
 	{ "module \"a\"\n%0 = f32[2000000] constant {*1} \"x\"\nreturn %0\n", "cut short or too "
 									      "large" },
 	{ "module \"a\"\n%0 = f32[2] parameter index=0 \"x\nreturn %0\n", "without an end" },

@@ -70,7 +70,7 @@ static void fill(uint8_t *x, const struct neff_var *v)
 	}
 }
 
-/* All outputs, one behind the other */
+/* Executes a program; returns the bytes of all outputs, one behind the other */
 static uint8_t *execute(const struct program *p, size_t *size)
 {
 	const struct neff_subgraph *sg = &p->model->subgraphs[0];
@@ -349,8 +349,8 @@ START_TEST(not_for_inf1)
 	void *hlo = read_data(paths[0], &n), *neff;
 
 	ck_assert_int_eq(ncc_compile(hlo, n, &opt, &neff, &size, &err), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(err.text, "constants cannot be compressed: the target "
-					       "'inf1'"));
+	ck_assert_ptr_nonnull(strstr(err.text, "constants cannot be compressed: "
+					       "the target 'inf1'"));
 	free(hlo);
 }
 END_TEST

@@ -13,7 +13,7 @@
 #include "files.h"
 #include "machine/prog.h"
 
-#define ROOM (NEFF_MAX_MODEL_DESCS / NCC_ROW_DESCS) /* rows; all else takes a few thousand */
+#define CAPACITY (NEFF_MAX_MODEL_DESCS / NCC_ROW_DESCS) /* rows; all else takes a few thousand */
 #define BODY                                                                                       \
 	"<{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], "  \
 	"start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = " \
@@ -24,8 +24,8 @@ static struct neff_model *compile_of(const char *text, unsigned int n)
 {
 	const struct neff_limits limits = { .target = neuron_target_of_name("trn1") };
 	const struct ncc_options opt = { .target = limits.target };
-	size_t size, room = strlen(text) + 200;
-	char *module = calloc(1, room), *to = module;
+	size_t size, capacity = strlen(text) + 200;
+	char *module = calloc(1, capacity), *to = module;
 	struct neff_model *m;
 	struct neff_error nerr;
 	struct ncc_error err;
@@ -52,7 +52,7 @@ static const char gather[] =
 
 static const struct {
 	unsigned int rows, loops;
-} sizes[] = { { ROOM - 100000, 0 }, { ROOM + 1, 1 }, { 2 * ROOM, 1 } };
+} sizes[] = { { CAPACITY - 100000, 0 }, { CAPACITY + 1, 1 }, { 2 * CAPACITY, 1 } };
 
 START_TEST(both_sides)
 {

@@ -49,15 +49,15 @@ static unsigned int of_queue(const struct ncc_prog *p, enum ncc_queue q)
 }
 
 /* A packet has a descriptor of metadata and up to 64 more, so fifteen DMAs are too many for one. */
-#define ROOM ((15u << 20) / (EACH + EACH / 64 + 1))
+#define CAPACITY ((15u << 20) / (EACH + EACH / 64 + 1))
 
 static const struct {
 	unsigned int n, data, out, in;
 } want[] = {
-	{ ROOM, ROOM, 0, 0 },
-	{ ROOM + 1, ROOM, 1, 0 },
-	{ 2 * ROOM + 3, ROOM, ROOM, 3 },
-	{ 3 * ROOM + 2, ROOM + 2, ROOM, ROOM }, /* too large: out.c refuses it */
+	{ CAPACITY, CAPACITY, 0, 0 },
+	{ CAPACITY + 1, CAPACITY, 1, 0 },
+	{ 2 * CAPACITY + 3, CAPACITY, CAPACITY, 3 },
+	{ 3 * CAPACITY + 2, CAPACITY + 2, CAPACITY, CAPACITY }, /* too large: out.c refuses it */
 };
 
 START_TEST(spread)

@@ -349,7 +349,7 @@ static void take_tolerance(struct onnx_case *c, const struct ncc_module *m)
 		c->tolerance = 1e-3 * scale;
 }
 
-/* What the compiler says of an output whose size depends on the data */
+/* Reads the compiler's line about an output whose size depends on the data */
 static void take_size(void *opaque, const char *line)
 {
 	struct onnx_case *c = opaque;
@@ -402,7 +402,7 @@ static nrt_tensor_t *add_tensor(nrt_tensor_set_t *set, const char *stem, size_t 
 	return t;
 }
 
-/* What the model's user has elements of a type as */
+/* The type in which the user of a model has the elements of an ONNX type */
 static int io_type(int32_t type, struct ncc_shape *s)
 {
 	int rc = onnx_dtype(type, s);
@@ -429,7 +429,7 @@ static int64_t elements(const struct onnx_case *c, size_t i)
 	return s && n > 0 ? n : c->in[i].n; /* open dimensions count 0 */
 }
 
-/* What the options say of input i; NULL: nothing */
+/* The compiler's options for input i, or NULL if there are none */
 static const struct ncc_input *asked(const struct onnx_case *c, size_t i)
 {
 	for (unsigned int k = 0; k < c->opt.ninputs; k++)
@@ -438,7 +438,7 @@ static const struct ncc_input *asked(const struct onnx_case *c, size_t i)
 	return NULL;
 }
 
-/* Where element k of a tensor of such dimensions is in the data; -1: beyond it */
+/* The index in the data of element k of a tensor of such dimensions; -1: beyond it */
 static int64_t place(const struct onnx_data *d, const int64_t *dim, int64_t k)
 {
 	int64_t at = 0, step = 1;

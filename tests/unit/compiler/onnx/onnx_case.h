@@ -18,7 +18,7 @@ struct onnx_data {
 	double *v;
 };
 
-/* Of a dimension of an output whose size depends on the data */
+/* The size of an output's dimension that depends on the data */
 struct onnx_size {
 	long long bound;
 	unsigned int output; /* where its size is; 0: it depends on none */

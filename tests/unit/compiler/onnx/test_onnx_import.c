@@ -48,7 +48,7 @@ static void expect_bytes(const void *p, size_t size, const char *text)
 	free(out);
 }
 
-/* With text NULL the model has to compile. */
+/* Compiles the model, which has to fail with that text, or to succeed if it is NULL */
 static void expect(Ncc__Onnx__Model *m, const char *text)
 {
 	size_t size = ncc__onnx__model__get_packed_size(m);
@@ -162,7 +162,10 @@ static void huge(Ncc__Onnx__Model *m)
 	constant(m, "w1")->dims[0] = 1ll << 30;
 }
 
-/* Of more elements than 64 bits count, in an order in which some do */
+/*
+ * An input of more elements than 64 bits can count, though some orders of multiplication wrap to a
+ * small number
+ */
 static void huge_input(Ncc__Onnx__Model *m)
 {
 	Ncc__Onnx__Node *n = m->graph->node[0];
@@ -507,7 +510,7 @@ START_TEST(types)
 }
 END_TEST
 
-/* Of four bits there may be constants, of two numbers in each byte */
+/* Types of four bits, which constants may have, two numbers in each byte */
 static const struct {
 	int32_t type;
 	const char *name;

@@ -165,11 +165,10 @@ static int update(const char *path, const char *dir, struct table *t)
 	if (!f)
 		return 2;
 	fprintf(f, "# SPDX-License-Identifier: MIT\n"
-		   "# ONNX's tests of its operators: name, status, options, the compiler's "
-		   "message.\n"
-		   "# Written by test_onnx_nodes --update; read by it and by "
-		   "docs/compiler-operations.md's "
-		   "table.\n");
+		   "# ONNX's tests of its operators: "
+		   "name, status, options, the compiler's message.\n"
+		   "# Written by test_onnx_nodes --update; "
+		   "read by it and by docs/compiler-operations.md's table.\n");
 	for (size_t i = 0; i < t->n; i++) {
 		struct row *r = &t->row[i];
 

@@ -46,7 +46,7 @@ static bool counts(const struct ncc_op *op)
 	return op->kind != NCC_PARAM && op->kind != NCC_CONST && op->kind != NCC_BROADCAST;
 }
 
-/* Of such a kind after the passes; others in *rest */
+/* The number of the module's operations of that kind after the passes; of others in *rest */
 static unsigned int of_kind(struct ncc_module *m, enum ncc_kind kind, unsigned int *rest)
 {
 	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };

@@ -67,7 +67,10 @@ START_TEST(same_bits)
 }
 END_TEST
 
-/* What a model takes, and where it is refused: the message names both numbers */
+/*
+ * The number of cores that a model takes, and that it is refused with both numbers where there are
+ * fewer
+ */
 START_TEST(cores)
 {
 	struct ncc_error err;

@@ -252,9 +252,9 @@ START_TEST(same_bits)
 }
 END_TEST
 
-/* What the checker proves */
+/* The checker's proofs */
 
-/* The n-th instruction of SP's that is of this opcode, or updates so; its place, or NULL */
+/* The place of SP's n-th instruction that is of this opcode, or updates so; NULL: there is none */
 static uint8_t *find(const struct neff_subgraph *sg, unsigned int opcode, unsigned int update,
 		     unsigned int n, struct neuron_insn *insn)
 {
@@ -307,7 +307,7 @@ static void refuse(const struct neff_model *m, uint8_t *p, const struct neuron_i
 	ck_assert_int_eq(ncc_check_model(m, &err), 0);
 }
 
-/* Each barrier of each part, on either core */
+/* A program that lacks any one barrier of any part, on either core, is refused. */
 START_TEST(barriers)
 {
 	char *ir = random_module((unsigned int)_i);

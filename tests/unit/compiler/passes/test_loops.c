@@ -47,16 +47,16 @@ static const struct {
 	{ HEAD "%7 = pred[] loop-end %3, %5 \"e\"\nreturn %0", "loop-end 'e': operand 1 is not a "
 							       "scalar predicate" },
 	{ HEAD "%7 = pred[] loop-end %3, %6, %4 \"e\"\nreturn %0", "loop-end 'e': 3 operands" },
-	{ HEAD "%7 = pred[] loop-end %3, %6, %0, %5 \"e\"\nreturn %0", "loop-end 'e': operand 2 is "
-								       "no state" },
+	{ HEAD "%7 = pred[] loop-end %3, %6, %0, %5 \"e\"\nreturn %0", "loop-end 'e': "
+								       "operand 2 is no state" },
 	{ HEAD "%7 = pred[] loop-end %3, %6, %4, %6 \"e\"\nreturn %0", "state 's': type s32, "
 								       "operand 'q' has pred" },
 	{ HEAD "%7 = s32[] state %2, %0 \"x\"\nreturn %0", "state 'x': operand 0 is no loop" },
 	{ HEAD "%7 = pred[] loop-end %3, %6 \"e\"\n"
 	       "%8 = s32[] loop-result %7, %4 \"r\"\nreturn %8",
 	  "loop-result 'r': operand 1 is another loop's" },
-	{ HEAD "%7 = pred[] loop %5 \"l2\"\nreturn %0", "loop 'l2': operand 0 is not a scalar "
-							"predicate" },
+	{ HEAD "%7 = pred[] loop %5 \"l2\"\nreturn %0", "loop 'l2': operand 0 is "
+							"not a scalar predicate" },
 	{ HEAD SECOND "%11 = pred[] loop-end %3, %10, %4, %9 \"e\"\n"
 		      "%12 = pred[] loop-end %7, %10, %8, %9 \"e2\"\nreturn %0",
 	  "is in a loop that is in it" },
@@ -431,7 +431,7 @@ START_TEST(more_than_a_set)
 }
 END_TEST
 
-/* What an engine of core 0 has executed */
+/* The number of instructions that an engine of core 0 has executed */
 static uint64_t executed(unsigned int engine)
 {
 	struct nrtx_core_counters n;
@@ -631,7 +631,7 @@ static char *follow_text(bool table, bool all)
 	return text;
 }
 
-/* What the loops leave, the last one's number first, as they are returned */
+/* Computes the numbers that the loops leave, the last loop's first, as the model returns them */
 static void follow(const int32_t *table, bool by_table, int32_t n, int32_t *out)
 {
 	for (int l = 0; l < LOOPS; l++) {

@@ -286,7 +286,7 @@ START_TEST(not_enough_cores)
 }
 END_TEST
 
-/* Without a link between the first two chips their stages' values go through host memory. */
+/* The values between two stages go through host memory if no link joins their chips. */
 START_TEST(through_the_host)
 {
 	start("nd0:link-east-down");

@@ -78,7 +78,7 @@ static void run(const void *neff, size_t size, const struct npy *in, void *out, 
 	running_unload(&r);
 }
 
-/* What is too large to be kept: numbers from -3 to 3 */
+/* An input that is too large for a file of the tests: numbers from -3 to 3 */
 static void make_input(struct npy *x)
 {
 	float *v;

@@ -150,7 +150,7 @@ static void print_block(struct printer *p, const struct mlir_block *b, int depth
 		print_op(p, &b->ops[i], depth + 1);
 }
 
-/* Its own attributes, and those that it may share with others */
+/* Prints an operation's attributes, its own and those that it may share with others */
 static void print_attrs(struct printer *p, const struct mlir_op *op)
 {
 	const size_t more = op->others ? op->others->n : 0;

@@ -98,8 +98,8 @@ static const struct {
 	{ "#a = 1\n#b = [#a]\nmodule {}", "line 2, column 7: an alias of what has aliases in it" },
 	{ "!a = tuple<i32>\nmodule {}", "line 1, column 6: an alias of tuple" },
 	{ "#a = 1\n#a = 2\nmodule {}", "line 2, column 1: '#a' is defined twice" },
-	{ MAIN "return %b : tensor<4xf32> }", "line 2, column 8: the value '%b' is not defined "
-					      "before it is used" },
+	{ MAIN "return %b : tensor<4xf32> }", "line 2, column 8: "
+					      "the value '%b' is not defined before it is used" },
 	{ MAIN "%0 = stablehlo.add %0, %a : tensor<4xf32> return %a : tensor<4xf32> }",
 	  "line 2, column 20: the value '%0' is not defined before it is used" },
 	{ MAIN "%a = stablehlo.abs %a : tensor<4xf32> return %a : tensor<4xf32> }", "line 2, "
@@ -132,14 +132,14 @@ static const struct {
 										      "results" },
 	{ MAIN "return %a : tensor<5xf32> }", "line 2, column 1: operand 0 is a tensor<4xf32>, not "
 					      "a tensor<5xf32>" },
-	{ MAIN "return %a : tensor<4xf32>, tensor<4xf32> }", "line 2, column 1: 1 operands, and "
-							     "types of 2" },
+	{ MAIN "return %a : tensor<4xf32>, tensor<4xf32> }", "line 2, column 1: "
+							     "1 operands, and types of 2" },
 	{ MAIN "return %a tensor<4xf32> }", "line 2, column 11: expected ':', found 'tensor'" },
 	{ MAIN "return %a : tensor<4yf32> }", "line 2, column 21: expected 'x' behind a tensor's" },
-	{ MAIN "return %a : tensor<99999999999999999999xf32> }", "line 2, column 20: a size of "
-								 "more than 63 bits" },
-	{ MAIN "return %a : tensor<4x!stablehlo.token> }", "line 2, column 22: a tensor of what is "
-							   "no number" },
+	{ MAIN "return %a : tensor<99999999999999999999xf32> }", "line 2, column 20: "
+								 "a size of more than 63 bits" },
+	{ MAIN "return %a : tensor<4x!stablehlo.token> }", "line 2, column 22: "
+							   "a tensor of what is no number" },
 	{ MAIN "return %a : tensor<4xf32, #stablehlo.bounds<?, 3>> }", "line 2, column 27: bounds "
 								       "of 2 dimensions for 1" },
 	{ MAIN "return %a : (tensor<4xf32>) }", "line 2, column 29: expected '->', found '}'" },
@@ -147,8 +147,8 @@ static const struct {
 	  "line 2, column 6: 'stablehlo.iota' without its attribute 'iota_dimension'" },
 	{ MAIN "%0 = \"stablehlo.iota\"() <{iota_dimension = 0}> {iota_dimension = 0} : () -> () }",
 	  "line 2, column 6: the attribute 'iota_dimension' is given twice" },
-	{ MAIN "\"cf.br\"()[^b] : () -> () }", "line 2, column 10: an operation that goes on in "
-					       "another block" },
+	{ MAIN "\"cf.br\"()[^b] : () -> () }", "line 2, column 10: "
+					       "an operation that goes on in another block" },
 	{ MAIN "return %a : tensor<4xf32> ^bb1: return %a : tensor<4xf32> }", "line 2, column 27: "
 									      "a region of more "
 									      "than one block" },
@@ -185,28 +185,27 @@ static const struct {
 									      "2 bytes for "
 									      "tensor<4xf32>" },
 	{ MAIN "%0 = stablehlo.constant dense<\"0x010\"> : tensor<4xi8> }", "line 2, column 31: "
-									    "expected bytes as "
-									    "\"0x...\"" },
-	{ MAIN "%0 = stablehlo.constant dense<\"0x010g\"> : tensor<2xi8> }", "line 2, column 36: a "
-									     "hexadecimal digit "
-									     "that is none" },
-	{ MAIN "%0 = stablehlo.constant dense<\"0x0003\"> : tensor<2xi1> }", "line 2, column 31: a "
-									     "boolean that is "
-									     "neither 0 nor 1" },
+									    "expected bytes "
+									    "as \"0x...\"" },
+	{ MAIN "%0 = stablehlo.constant dense<\"0x010g\"> : tensor<2xi8> }", "line 2, column 36: "
+									     "a hexadecimal "
+									     "digit that is none" },
+	{ MAIN "%0 = stablehlo.constant dense<\"0x0003\"> : tensor<2xi1> }", "line 2, column 31: "
+									     "a boolean that "
+									     "is neither 0 nor 1" },
 	{ MAIN "%0 = stablehlo.constant dense<256> : tensor<2xi8> }", "line 2, column 31: a number "
 								      "of more than 8 bits" },
-	{ MAIN "%0 = stablehlo.constant dense<-129> : tensor<2xi8> }", "line 2, column 31: a "
-								       "number of more than 8 "
-								       "bits" },
-	{ MAIN "%0 = stablehlo.constant dense<-1> : tensor<2xui8> }", "line 2, column 31: a "
-								      "negative number in a tensor "
-								      "of ui8" },
+	{ MAIN "%0 = stablehlo.constant dense<-129> : tensor<2xi8> }",
+	  "line 2, column 31: a number of more than 8 bits" },
+	{ MAIN "%0 = stablehlo.constant dense<-1> : tensor<2xui8> }", "line 2, column 31: "
+								      "a negative number "
+								      "in a tensor of ui8" },
 	{ MAIN "%0 = stablehlo.constant dense<0x1FFFFFFFF> : tensor<2xf32> }", "line 2, column 31: "
 									       "more than 32 "
 									       "bits" },
-	{ MAIN "%0 = stablehlo.constant dense<7.0> : tensor<2xf4E2M1FN> }", "line 2, column 31: a "
-									    "number that no "
-									    "f4E2M1FN is" },
+	{ MAIN "%0 = stablehlo.constant dense<7.0> : tensor<2xf4E2M1FN> }", "line 2, column 31: "
+									    "a number that "
+									    "no f4E2M1FN is" },
 	{ MAIN "%0 = stablehlo.constant dense<(1.0 2.0)> : tensor<2xcomplex<f32>> }", "line 2, "
 										      "column 36: "
 										      "expected "
@@ -245,8 +244,8 @@ static const struct {
 	{ MAIN "%0 = stablehlo.convolution(%a, %a) dim_numbers = [b, f]x[o, i]->[b, f], window = "
 	       "{x",
 	  "line 2, column 83: expected stride, pad, lhs_dilate, rhs_dilate or reverse, found 'x'" },
-	{ MAIN "return %a : tensor<4xf32> } loc(", "line 2, column 33: expected a location, "
-						   "found" },
+	{ MAIN "return %a : tensor<4xf32> } loc(",
+	  "line 2, column 33: expected a location, found" },
 };
 
 START_TEST(refused)
@@ -362,7 +361,7 @@ START_TEST(scopes)
 }
 END_TEST
 
-/* Where an operation is from, as MLIR's language reference says of each kind of location */
+/* Locations of operations, of each kind that MLIR's language reference has */
 static const struct {
 	const char *loc, *file;
 	unsigned int line;
@@ -394,7 +393,7 @@ START_TEST(locations)
 }
 END_TEST
 
-/* As torch-mlir writes a model's weights */
+/* Weights of a model are read from resource blobs, as torch-mlir writes them. */
 START_TEST(blobs)
 {
 	struct ncc_error err;

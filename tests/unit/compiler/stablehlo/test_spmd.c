@@ -73,7 +73,7 @@ static const Ncc__Hlo__Instruction *operand(const Ncc__Hlo__Computation *c, int6
 	ck_abort_msg("no operand %lld", (long long)id);
 }
 
-/* As make.py counts them */
+/* The bytes that a computation passes between devices, counted as make.py does */
 static uint64_t passed_by(const Ncc__Hlo__Computation *c)
 {
 	uint64_t n = 0;
@@ -143,7 +143,7 @@ START_TEST(parts)
 }
 END_TEST
 
-/* Which part each device has: rows of x, in the order of the mesh */
+/* Each device has the rows of x that the order of the mesh gives it. */
 START_TEST(places)
 {
 	static const uint8_t rows[] = { 2, 0, 3, 1 };
@@ -171,7 +171,10 @@ START_TEST(places)
 }
 END_TEST
 
-/* The same by XLA's text: all of its forms for what lies along the axes of one mesh */
+/*
+ * Each form of XLA's text for a sharding along the axes of one mesh gives the devices the same
+ * parts.
+ */
 START_TEST(xla_text)
 {
 	static const struct {
@@ -212,7 +215,7 @@ END_TEST
 #define MESH "sdy.mesh @m = <[\"a\"=4]> "
 #define DIVIDED(dims) " {sdy.sharding = #sdy.sharding<@m, [" dims "]>}"
 
-/* What is in the module, and what has to be said of it */
+/* Modules that are refused, and the message */
 static const struct {
 	const char *module, *said;
 } refused[] = {
@@ -289,7 +292,10 @@ START_TEST(is_refused)
 }
 END_TEST
 
-/* What is passed between devices, where x has four parts of its first dimension */
+/*
+ * Operations on an x that is divided in four along its first dimension, and the collectives that
+ * they need
+ */
 static const struct {
 	const char *what, *x, *body, *out;
 	unsigned int reduced, gathered;
@@ -358,7 +364,7 @@ START_TEST(is_passed)
 }
 END_TEST
 
-/* Where all users want parts of what is made of nothing, no device makes more. */
+/* A constant of which all users want parts is made in parts: no device makes more. */
 START_TEST(made_in_parts)
 {
 	static const char program[] =

@@ -59,7 +59,7 @@ START_TEST(cut_off)
 }
 END_TEST
 
-/* Each byte with a bit turned over, as 0 and as 255 */
+/* Sets each byte of a file to itself with a bit inverted, to 0 and to 255 */
 START_TEST(changed)
 {
 	struct ncc_error err;

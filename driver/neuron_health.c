@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Looks at the chip from time to time, the only periodic work of the module: power samples, links,
- * ECC counters. All of them come with one mailbox message, so that watching costs no more than the
+ * ECC counters. All of them come with one mailbox message, so that a look costs no more than the
  * power samples do, whose number in a minute programs know (60 make a minute valid); there is no
  * interrupt for any of it. A read of sysfs that asks the chip is a look as well.
  *
- * nd->watch.lock: what the last look found; taken outside the mailbox's lock.
+ * nd->health.lock: what the last look found; taken outside the mailbox's lock.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
@@ -17,10 +17,10 @@
 #include "neuron_fwio.h"
 #include "neuron_hwerr.h"
 #include "neuron_log.h"
-#include "neuron_watch.h"
+#include "neuron_health.h"
 
 /* 120 samples a minute: a minute is valid from 60 on */
-#define WATCH_PERIOD (HZ / 2)
+#define HEALTH_PERIOD (HZ / 2)
 #define POWER_SAMPLES_VALID 60
 #define POWER_API_MIN 3
 
@@ -79,9 +79,9 @@ int neuron_power_last(struct neuron_device *nd)
 {
 	int bp;
 
-	mutex_lock(&nd->watch.lock);
+	mutex_lock(&nd->health.lock);
 	bp = nd->power.last ? nd->power.last & 0xffff : -ENODATA;
-	mutex_unlock(&nd->watch.lock);
+	mutex_unlock(&nd->health.lock);
 	return bp;
 }
 
@@ -97,13 +97,13 @@ int neuron_power_word(struct neuron_device *nd, unsigned int die, u32 *word)
 {
 	int ret = 0;
 
-	mutex_lock(&nd->watch.lock);
+	mutex_lock(&nd->health.lock);
 	*word = nd->power.word[die];
 	if (!nd->power.supported)
 		ret = -ENODATA;
-	else if (nd->watch.last.silent)
+	else if (nd->health.last.silent)
 		ret = -EIO;
-	mutex_unlock(&nd->watch.lock);
+	mutex_unlock(&nd->health.lock);
 	return ret;
 }
 
@@ -135,12 +135,12 @@ static void links_look(struct neuron_device *nd, u32 status)
 
 	for (i = 0; nd->gen->ready_links && i < nd->gen->window.ports; i++) {
 		up = status & BIT(i);
-		if (nd->watch.known && up != nd->watch.last.link[i]) {
+		if (nd->health.known && up != nd->health.last.link[i]) {
 			nd_info(nd, "%s is %s\n", link_files[i], up ? "up" : "down");
 			neuron_event_link(nd, i, up);
 			neuron_event_file(nd, "info", link_files[i]);
 		}
-		nd->watch.last.link[i] = up;
+		nd->health.last.link[i] = up;
 	}
 }
 
@@ -153,7 +153,7 @@ static u32 grown(u32 old, u32 now)
 /* The SRAM's word is the same whatever the firmware. Returns whether it changed */
 static bool ecc_look(struct neuron_device *nd, unsigned int memory, u32 firmware, u32 word)
 {
-	struct neuron_ecc *last = &nd->watch.last.ecc[memory];
+	struct neuron_ecc *last = &nd->health.last.ecc[memory];
 	struct nhal_errors e =
 		nhal_memory_errors(memory == NEURON_ECC_MEMORY_SRAM ? 0 : firmware, word);
 	struct neuron_ecc now = { e.corrected, e.uncorrected, e.repairable };
@@ -177,7 +177,7 @@ static bool ecc_look(struct neuron_device *nd, unsigned int memory, u32 firmware
 /* The health files' news: whoever polls them is told at once, as by the public driver */
 static void health_look(struct neuron_device *nd, const u32 *word, u32 repair)
 {
-	struct neuron_health *h = &nd->watch.last;
+	struct neuron_health *h = &nd->health.last;
 	bool changed = h->repair != repair;
 	unsigned int i;
 
@@ -215,23 +215,23 @@ static unsigned int words_list(const struct neuron_gen *gen, u64 addr[WORDS_MAX]
 }
 
 /**
- * neuron_watch_look() - look at the chip now, and tell what changed
+ * neuron_health_poll() - look at the chip now, and tell what changed
  * @nd: the device
  * @health: what was found, or NULL
  *
  * Return: 0 or -errno of the mailbox.
  */
-int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health)
+int neuron_health_poll(struct neuron_device *nd, struct neuron_health *health)
 {
 	u64 addr[WORDS_MAX];
 	u32 word[WORDS_MAX];
 	unsigned int n = words_list(nd->gen, addr);
 	int ret;
 
-	mutex_lock(&nd->watch.lock);
+	mutex_lock(&nd->health.lock);
 	ret = neuron_reg_read(nd, addr, word, n);
-	if (ret == -ETIMEDOUT && !nd->watch.last.silent) {
-		nd->watch.last.silent = true;
+	if (ret == -ETIMEDOUT && !nd->health.last.silent) {
+		nd->health.last.silent = true;
 		neuron_event_health(nd, "unhealthy_components");
 	}
 	if (ret)
@@ -240,11 +240,11 @@ int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health)
 	links_look(nd, word[WORD_STATUS]);
 	health_look(nd, word, nd->gen->repairs ? word[n - 1] & NEURON_REPAIR_MASK : 0);
 	power_look(nd, word);
-	nd->watch.known = true;
+	nd->health.known = true;
 	if (health)
-		*health = nd->watch.last;
+		*health = nd->health.last;
 unlock:
-	mutex_unlock(&nd->watch.lock);
+	mutex_unlock(&nd->health.lock);
 	return ret;
 }
 
@@ -256,52 +256,52 @@ static void mailbox_look(struct neuron_device *nd)
 		.cores = NEURON_NC_MAP_DEVICE,
 	};
 
-	hang.error = neuron_watch_look(nd, NULL);
-	if (hang.error == -ETIMEDOUT && !nd->watch.silent) {
+	hang.error = neuron_health_poll(nd, NULL);
+	if (hang.error == -ETIMEDOUT && !nd->health.silent) {
 		nd_err(nd, "the firmware does not answer\n");
 		neuron_hang(nd, &hang);
 	}
-	nd->watch.silent = hang.error == -ETIMEDOUT;
+	nd->health.silent = hang.error == -ETIMEDOUT;
 }
 
-static void watch_work(struct work_struct *work)
+static void health_work(struct work_struct *work)
 {
 	struct neuron_device *nd =
-		container_of(to_delayed_work(work), struct neuron_device, watch.work);
+		container_of(to_delayed_work(work), struct neuron_device, health.work);
 
 	if (READ_ONCE(nd->state) == NEURON_STATE_READY)
 		mailbox_look(nd);
-	nd->watch.each(nd);
-	queue_delayed_work(system_power_efficient_wq, &nd->watch.work, WATCH_PERIOD);
+	nd->health.each(nd);
+	queue_delayed_work(system_power_efficient_wq, &nd->health.work, HEALTH_PERIOD);
 }
 
 /**
- * neuron_watch_init() - once for a device, before anything can look
+ * neuron_health_init() - once for a device, before anything can look
  * @nd: the device
  * @each: what else is done at each look
  */
-void neuron_watch_init(struct neuron_device *nd, void (*each)(struct neuron_device *nd))
+void neuron_health_init(struct neuron_device *nd, void (*each)(struct neuron_device *nd))
 {
-	nd->watch.each = each;
-	mutex_init(&nd->watch.lock);
-	INIT_DELAYED_WORK(&nd->watch.work, watch_work);
+	nd->health.each = each;
+	mutex_init(&nd->health.lock);
+	INIT_DELAYED_WORK(&nd->health.work, health_work);
 	power_minute_end(nd, ktime_get_real_seconds());
 }
 
 /**
- * neuron_watch_start() - begin to look from time to time
+ * neuron_health_start() - begin to look from time to time
  * @nd: the device
  */
-void neuron_watch_start(struct neuron_device *nd)
+void neuron_health_start(struct neuron_device *nd)
 {
-	queue_delayed_work(system_power_efficient_wq, &nd->watch.work, WATCH_PERIOD);
+	queue_delayed_work(system_power_efficient_wq, &nd->health.work, HEALTH_PERIOD);
 }
 
 /**
- * neuron_watch_stop() - no more looks when this returns, but for those of sysfs
+ * neuron_health_stop() - no more looks when this returns, but for those of sysfs
  * @nd: the device
  */
-void neuron_watch_stop(struct neuron_device *nd)
+void neuron_health_stop(struct neuron_device *nd)
 {
-	cancel_delayed_work_sync(&nd->watch.work);
+	cancel_delayed_work_sync(&nd->health.work);
 }

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "rt_pool.h"
+#include "rt_homes.h"
 
 /* NEURON_RT_WEIGHTS_DEVICES; 0: unset */
 static NRT_STATUS devices_wanted(unsigned int *n)
@@ -29,19 +29,19 @@ static NRT_STATUS devices_wanted(unsigned int *n)
 
 static int nearer(const void *a, const void *b)
 {
-	const struct rt_pool_chip *x = a, *y = b;
+	const struct rt_home *x = a, *y = b;
 
 	return x->distance != y->distance ? x->distance - y->distance : x->index - y->index;
 }
 
 /* A machine of unknown shape has no distances: its chips are in the order of their numbers. */
-void rt_pool_extend(const struct rt_core *core, struct rt_pool *pool)
+void rt_homes_extend(const struct rt_core *core, struct rt_homes *homes)
 {
 	int index[NDLX_MAX_DEVICES], n = ndlx_available_devices(index, NDLX_MAX_DEVICES);
 
-	pool->more = false;
+	homes->more = false;
 	for (int i = 0; i < n; i++) {
-		struct rt_pool_chip *chip = &pool->chip[pool->n];
+		struct rt_home *chip = &homes->chip[homes->n];
 
 		if (index[i] == (int)core->device ||
 		    ndlx_device_window(core->dev, index[i], &chip->window))
@@ -50,34 +50,34 @@ void rt_pool_extend(const struct rt_core *core, struct rt_pool *pool)
 		chip->distance = ndlx_device_distance(core->dev, index[i]);
 		if (chip->distance < 0)
 			chip->distance = NDLX_MAX_DEVICES;
-		pool->n++;
+		homes->n++;
 	}
-	qsort(pool->chip + 1, pool->n - 1, sizeof(pool->chip[0]), nearer);
+	qsort(homes->chip + 1, homes->n - 1, sizeof(homes->chip[0]), nearer);
 }
 
-NRT_STATUS rt_pool_make(const struct rt_core *core, struct rt_pool *pool)
+NRT_STATUS rt_homes_make(const struct rt_core *core, struct rt_homes *homes)
 {
 	unsigned int wanted;
 	NRT_STATUS status = devices_wanted(&wanted);
 
-	*pool = (struct rt_pool){ .n = 1, .more = !wanted, .chip[0].index = (int)core->device };
+	*homes = (struct rt_homes){ .n = 1, .more = !wanted, .chip[0].index = (int)core->device };
 	if (status || wanted < 2)
 		return status;
-	pool->spread = true;
-	rt_pool_extend(core, pool);
-	if (wanted > pool->n)
+	homes->spread = true;
+	rt_homes_extend(core, homes);
+	if (wanted > homes->n)
 		return rt_fail(NRT_INVALID, "TDRV",
-			       "NEURON_RT_WEIGHTS_DEVICES=%u: nd%u reaches the memory of %u "
-			       "devices, its own among them",
-			       wanted, core->device, pool->n);
-	pool->n = wanted;
+			       "NEURON_RT_WEIGHTS_DEVICES=%u: "
+			       "nd%u reaches the memory of %u devices, its own among them",
+			       wanted, core->device, homes->n);
+	homes->n = wanted;
 	return NRT_SUCCESS;
 }
 
-int rt_pool_alloc(const struct rt_pool *pool, unsigned int i, struct rt_core *core, uint64_t size,
-		  uint64_t align, uint32_t type, struct rt_chunk *chunk)
+int rt_homes_alloc(const struct rt_homes *homes, unsigned int i, struct rt_core *core,
+		   uint64_t size, uint64_t align, uint32_t type, struct rt_chunk *chunk)
 {
-	const struct rt_pool_chip *chip = &pool->chip[i];
+	const struct rt_home *chip = &homes->chip[i];
 	ndlx_device_t *dev = core->dev;
 	int err = i ? rt_device_join((uint32_t)chip->index, &dev) : 0;
 

@@ -650,7 +650,7 @@ START_TEST(reset_while_fetching)
 }
 END_TEST
 
-/* The next notification of ACT's program: fetched by a queue that belongs to the core's lane */
+/* The next notification of ACT's program: fetched by a queue that belongs to the core's strand */
 static void fetch_next(struct ring *q)
 {
 	uint64_t at = HOST(PROG + NEURON_ENG_ACT * PROG_SIZE + prog_len[NEURON_ENG_ACT]);
@@ -691,7 +691,9 @@ static bool works_alone(struct ring *q, unsigned int i)
 	return alone;
 }
 
-/* Work that finds nothing ends the loan: what is rung behind it is not left to a thread that went */
+/*
+ * Work that finds nothing ends the loan: what is rung behind it is not left to a thread that went
+ */
 static void works_no_more(struct ring *q, unsigned int i)
 {
 	ncore_core_lend(f.chip, 0);
@@ -772,7 +774,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("lanes");
+	Suite *s = suite_create("strands");
 	TCase *t = tcase_create("all");
 
 	tcase_add_checked_fixture(t, setup, teardown);

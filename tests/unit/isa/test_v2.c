@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Instructions that NeuronCore-v2 and v3 have besides, on each of them, against the scalar
- * reference (ref_later.c) in each set of kernels, with random operands of every type and pattern;
+ * reference (ref_v2.c) in each set of kernels, with random operands of every type and pattern;
  * all memory is compared. A core that lacks one refuses it. Then examples of the public reference.
  */
 #include <math.h>
@@ -88,7 +88,7 @@ static void bench_init(struct bench *b, const struct neuron_target *target, uint
 	b->ref.psum = calloc(NEURON_PARTITIONS, target->psum_part_size);
 	b->ref.sbuf_part_size = PART;
 	b->ref.psum_part_size = target->psum_part_size;
-	ref_later_reset(&b->ref);
+	ref_v2_reset(&b->ref);
 	bench_fill(b);
 }
 
@@ -297,7 +297,7 @@ static void random_rest(struct bench *b, struct neuron_insn *insn, uint64_t fiel
 		insn->shuffle[i / 8] |= (uint64_t)(one_in(b, 5) ? 255 : pick(b, 32)) << i % 8 * 8;
 }
 
-/* What the operation ties together */
+/* Makes random operands obey the rules that an operation has for them */
 static void random_ties(struct bench *b, struct neuron_insn *insn, uint32_t n)
 {
 	const unsigned int p = insn->partitions;
@@ -410,7 +410,7 @@ static void same(const uint8_t *got, const uint8_t *want, size_t n, const char *
 
 static void run_one(struct bench *b, unsigned int engine, const struct neuron_insn *insn)
 {
-	ref_later(&b->ref, insn, engine == NEURON_ENG_GPSIMD);
+	ref_v2(&b->ref, insn, engine == NEURON_ENG_GPSIMD);
 	for (unsigned int i = 0; i < b->machines; i++) {
 		struct machine *m = &b->m[i];
 

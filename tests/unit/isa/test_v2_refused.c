@@ -366,7 +366,7 @@ START_TEST(test_state)
 	machine_run1(&other, G, &random);
 	ck_assert_mem_eq(m.sbuf + (size_t)127 * PART, other.sbuf + (size_t)127 * PART, 12);
 	tpb_reset(m.tpb);
-	ref_later_reset(&fresh);
+	ref_v2_reset(&fresh);
 	ck_assert_mem_eq(m.tpb->xorshift, fresh.xorshift, sizeof(fresh.xorshift));
 	ck_assert_mem_eq(m.tpb->xorwow, fresh.xorwow, sizeof(fresh.xorwow));
 	ck_assert(m.tpb->vector_acc[0] == 0);
@@ -376,7 +376,7 @@ START_TEST(test_state)
 }
 END_TEST
 
-/* All are kept with 0, none with 1, and with a half about half of them */
+/* Dropout keeps all elements at a rate of 0, none at 1, and about half of them at a half. */
 START_TEST(test_dropout)
 {
 	enum { N = 512 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /*
- * Rules of the instructions that came after NeuronCore-v1 (docs/isa.md, sections 9 and 10), and of
- * older ones on engines that do only a part of them. Called by check.c.
+ * Rules of the instructions of NeuronCore-v2 and later (docs/isa.md, sections 9 and 10), and of
+ * those of v1 on engines that do only a part of them. Called by check.c.
  */
 #include "checker.h"
 
@@ -379,12 +379,12 @@ static const struct rule rules[256] = {
 	[NEURON_OP_RAND_GET_STATE] = { UINT32, 0, 0, NEURON_ISA_XORWOW_WORDS, 0, 0, false, NULL },
 };
 
-bool isa_is_later(const struct neuron_insn *insn)
+bool isa_is_v2(const struct neuron_insn *insn)
 {
 	return rules[insn->opcode].dst || rules[insn->opcode].src0;
 }
 
-int isa_check_later(struct checker *c)
+int isa_check_v2(struct checker *c)
 {
 	const struct neuron_insn *insn = c->insn;
 	const struct rule *r = &rules[insn->opcode];

@@ -12,19 +12,19 @@
 #include "rt_model.h"
 
 #define FORGET_MIN (64u << 10) /* bytes of a chunk */
-#define HOST_PART 4 /* of the host's memory is kept */
+#define HOST_PART 4 /* of the host's memory is retained */
 
-uint64_t rt_kept_most;
+uint64_t rt_retained_most;
 
 static pthread_mutex_t lock =
 	PTHREAD_MUTEX_INITIALIZER; /* protects all lists and the sum; nothing is locked below it */
-static uint64_t kept;
+static uint64_t retained;
 
 static uint64_t most(void)
 {
-	return rt_kept_most ? rt_kept_most
-			    : (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) /
-				      HOST_PART;
+	return rt_retained_most ? rt_retained_most
+				: (uint64_t)sysconf(_SC_PHYS_PAGES) *
+					  (uint64_t)sysconf(_SC_PAGESIZE) / HOST_PART;
 }
 
 static bool is_dead(const struct rt_chunk *chunk)
@@ -48,14 +48,14 @@ static void leave(struct nrt_model *model)
 {
 	struct rt_core *core = model->core;
 
-	if (!model->kept)
+	if (!model->retained)
 		return;
-	*(model->kept_newer ? &model->kept_newer->kept_older : &core->kept_newest) =
-		model->kept_older;
-	*(model->kept_older ? &model->kept_older->kept_newer : &core->kept_oldest) =
-		model->kept_newer;
-	kept -= model->kept;
-	model->kept = 0;
+	*(model->retained_newer ? &model->retained_newer->retained_older : &core->retained_newest) =
+		model->retained_older;
+	*(model->retained_older ? &model->retained_older->retained_newer : &core->retained_oldest) =
+		model->retained_newer;
+	retained -= model->retained;
+	model->retained = 0;
 }
 
 static void forget(struct nrt_model *model)
@@ -77,7 +77,7 @@ static bool is_others(const struct nrt_model *model)
 	return model->nranks > 1 || model->pipeline;
 }
 
-void rt_kept_add(struct nrt_model *model)
+void rt_retained_add(struct nrt_model *model)
 {
 	const uint64_t bytes = is_others(model) ? 0 : dead_bytes(model);
 	struct rt_core *core = model->core;
@@ -86,18 +86,19 @@ void rt_kept_add(struct nrt_model *model)
 		return;
 	pthread_mutex_lock(&lock);
 	leave(model);
-	model->kept = bytes;
-	model->kept_newer = NULL;
-	model->kept_older = core->kept_newest;
-	*(core->kept_newest ? &core->kept_newest->kept_newer : &core->kept_oldest) = model;
-	core->kept_newest = model;
-	kept += bytes;
-	while (kept > most() && core->kept_oldest != model)
-		forget(core->kept_oldest);
+	model->retained = bytes;
+	model->retained_newer = NULL;
+	model->retained_older = core->retained_newest;
+	*(core->retained_newest ? &core->retained_newest->retained_newer : &core->retained_oldest) =
+		model;
+	core->retained_newest = model;
+	retained += bytes;
+	while (retained > most() && core->retained_oldest != model)
+		forget(core->retained_oldest);
 	pthread_mutex_unlock(&lock);
 }
 
-void rt_kept_leave(struct nrt_model *model)
+void rt_retained_leave(struct nrt_model *model)
 {
 	pthread_mutex_lock(&lock);
 	leave(model);

@@ -90,16 +90,17 @@ START_TEST(bounded)
 {
 	struct client cl[MODELS];
 
-	rt_kept_most = 3 * 3 * BYTES; /* three models' */
+	rt_retained_most = 3 * 3 * BYTES; /* three models' */
 	for (int i = 0; i < MODELS; i++)
 		load(&cl[i], i, 0);
 	for (int lap = 0; lap < 3; lap++) {
 		for (int i = 0; i < MODELS; i++) {
 			runs(&cl[i], i);
 			for (int k = 0; k < MODELS; k++) {
-				const bool kept = (i - k + MODELS) % MODELS < 3 && (lap || k <= i);
+				const bool retained =
+					(i - k + MODELS) % MODELS < 3 && (lap || k <= i);
 
-				ck_assert_msg(resident(&cl[k]) == (kept ? 3 * BYTES / PAGE : 0),
+				ck_assert_msg(resident(&cl[k]) == (retained ? 3 * BYTES / PAGE : 0),
 					      "lap %d, after %d: model %d has %llu pages", lap, i,
 					      k, (unsigned long long)resident(&cl[k]));
 			}
@@ -118,13 +119,15 @@ START_TEST(bounded)
 }
 END_TEST
 
-/* One that alone is beyond the bound keeps its memory, and so does what another core executed last.
+/*
+ * A model that is alone beyond the bound keeps its memory, and so does the model that another core
+ * executed last.
  */
 START_TEST(large)
 {
 	struct client cl[3];
 
-	rt_kept_most = BYTES;
+	rt_retained_most = BYTES;
 	for (int i = 0; i < 3; i++)
 		load(&cl[i], i, i == 1);
 	for (int i = 0; i < 3; i++)
@@ -141,8 +144,8 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("nrt-kept");
-	TCase *tc = tcase_create("kept");
+	Suite *s = suite_create("nrt-retained");
+	TCase *tc = tcase_create("retained");
 
 	/* a large page would be resident for its neighbours */
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);

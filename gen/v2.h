@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
-/* Members that the descriptions of the generations after the first have in common. */
-#ifndef GEN_LATER_H
-#define GEN_LATER_H
+/* What the descriptions of NeuronCore-v2 and later have in common. */
+#ifndef GEN_V2_H
+#define GEN_V2_H
 
 #include "neuron/hw/gen.h"
 #include "neuron/hw/firmware.h"
@@ -11,16 +11,16 @@
 #include "neuron/hw/dtype.h"
 
 /* Types of operands; products of int8 are for the first generation's programs */
-#define LATER_PE_DTYPES                                                              \
+#define V2_PE_DTYPES                                                                 \
 	(NEURON_DTB(INT8) | NEURON_DTB(BF16) | NEURON_DTB(FP16) | NEURON_DTB(FP32) | \
 	 NEURON_DTB(FP32R) | NEURON_DTB(TF32) | NEURON_DTB_FP8)
-#define LATER_DTYPES                                                                     \
-	.pe_dtypes = LATER_PE_DTYPES, .dtypes = LATER_PE_DTYPES | NEURON_DTB(UINT8) |    \
-						NEURON_DTB(INT16) | NEURON_DTB(UINT16) | \
-						NEURON_DTB(INT32) | NEURON_DTB(UINT32)
+#define V2_DTYPES                                                                     \
+	.pe_dtypes = V2_PE_DTYPES, .dtypes = V2_PE_DTYPES | NEURON_DTB(UINT8) |       \
+					     NEURON_DTB(INT16) | NEURON_DTB(UINT16) | \
+					     NEURON_DTB(INT32) | NEURON_DTB(UINT32)
 
 /* Costs of instructions: the cores execute the first generation's (docs/isa.md, Issue costs) */
-#define LATER_CYCLES                                                                       \
+#define V2_CYCLES                                                                          \
 	.least = 64, .startup = 60, .transpose = 64, .int8_columns = 2, .fp32_passes = 4,  \
 	.weights = 4, .bf16_reduced = 2, .two_operands = 2, .reciprocal = 8, .indexed = 4, \
 	.sorted = 4, .gpsimd = 150, .gpsimd_rsqrt = 4, .topk = 4, .transfer = 600000
@@ -29,16 +29,16 @@
  * The public driver programs slot n of a core for engine n of any type, and what a slot is for is
  * the runtime's affair: here each type has slots of its own, for which it passes their numbers.
  */
-#define LATER_SLOT_SIZE 0x28
-#define LATER_SLOT(n) (0x100 + LATER_SLOT_SIZE * (n))
-#define LATER_SLOTS 16 /* that drivers use */
-#define LATER_SLOTS_SIZE 0xf00 /* of all that fit a block */
+#define V2_SLOT_SIZE 0x28
+#define V2_SLOT(n) (0x100 + V2_SLOT_SIZE * (n))
+#define V2_SLOTS 16 /* that drivers use */
+#define V2_SLOTS_SIZE 0xf00 /* of all that fit a block */
 
-static const struct neuron_nq_map later_nq[] = {
-	{ NEURON_NQ_NOTIFY, NEURON_V2_ENGINES, LATER_SLOT(0), LATER_SLOT_SIZE },
-	{ NEURON_NQ_ERROR, 1, LATER_SLOT(5), 0 },
-	{ NEURON_NQ_EVENT, 1, LATER_SLOT(6), 0 },
-	{ NEURON_NQ_TRACE, NEURON_V2_ENGINES, LATER_SLOT(8), LATER_SLOT_SIZE },
+static const struct neuron_nq_map v2_nq[] = {
+	{ NEURON_NQ_NOTIFY, NEURON_V2_ENGINES, V2_SLOT(0), V2_SLOT_SIZE },
+	{ NEURON_NQ_ERROR, 1, V2_SLOT(5), 0 },
+	{ NEURON_NQ_EVENT, 1, V2_SLOT(6), 0 },
+	{ NEURON_NQ_TRACE, NEURON_V2_ENGINES, V2_SLOT(8), V2_SLOT_SIZE },
 };
 
 /* Virtual-machine parameters of a queue in GEN_EX */
@@ -54,7 +54,7 @@ static const struct neuron_nq_map later_nq[] = {
  * every reset; interrupt controllers; prefetch.
  */
 /* clang-format off */
-#define LATER_DMA_INIT(data, reads, s2m_reads)                                          \
+#define V2_DMA_INIT(data, reads, s2m_reads)                                          \
 	{ NEURON_UDMA_M2S_Q(0) + NEURON_UDMA_Q_CFG, Q_CFG, Q_STRIDE },                          \
 	{ NEURON_UDMA_S2M_Q(0) + NEURON_UDMA_Q_CFG, Q_CFG, Q_STRIDE },                          \
 	{ 0x00310, (data), 0 },                                                                 \
@@ -94,7 +94,7 @@ static const struct neuron_nq_map later_nq[] = {
 	{ 0x2011c, 0x00010008, 0 }
 
 /* The part of a description that its users need not tell apart */
-#define LATER_COMMON                                                                            \
+#define V2_COMMON                                                                            \
 	.dma_inits = sizeof(dma_init) / sizeof(dma_init[0]),                                    \
 	.dma_init = dma_init,                                                                   \
 	.wrapper_inits = sizeof(wrapper_init) / sizeof(wrapper_init[0]),                        \
@@ -118,8 +118,8 @@ static const struct neuron_nq_map later_nq[] = {
 	.firmware_bytes = 0x1000000,                                                            \
 	.small_apart = true,                                                                    \
 	.scrubs = true,                                                                         \
-	.nq_maps = sizeof(later_nq) / sizeof(later_nq[0]),                                      \
-	.nq = later_nq,                                                                         \
+	.nq_maps = sizeof(v2_nq) / sizeof(v2_nq[0]),                                      \
+	.nq = v2_nq,                                                                         \
 	.nq_reg = {                                                                             \
 		.base_lo = 0x0,                                                                 \
 		.base_hi = 0x4,                                                                 \
@@ -128,7 +128,7 @@ static const struct neuron_nq_map later_nq[] = {
 		.high_first = true,                                                             \
 		.bytes = 0x1000,                                                                \
 	},                                                                                      \
-	.nq_slot = { LATER_SLOTS, LATER_SLOT(0), LATER_SLOT_SIZE },                             \
+	.nq_slot = { V2_SLOTS, V2_SLOT(0), V2_SLOT_SIZE },                             \
 	.ext = {                                                                                \
 		.version = NEURON_CAP_VERSION_PLACES,                                           \
 		.nq_overflows = NEURON_EXT2_NQ_OVERFLOWS(0),                                    \
@@ -148,21 +148,21 @@ static const struct neuron_nq_map later_nq[] = {
 /* clang-format on */
 
 /* Semaphores and events of a core or a TOP_SP, as programs map them, and SBUF */
-#define LATER_SYNC 0x2700000
-#define LATER_SYNC_SIZE 0x2000
-#define LATER_SBUF_SIZE 0x2000000
-#define LATER_TOPSP_SIZE 0x400000
+#define V2_SYNC 0x2700000
+#define V2_SYNC_SIZE 0x2000
+#define V2_SBUF_SIZE 0x2000000
+#define V2_TOPSP_SIZE 0x400000
 
 /* Port p's window: the form that is public of Trainium2 */
-#define LATER_LINK(port) (0x10000000000000ull | (uint64_t)(port) << 50)
-#define LATER_LINK_MASK (7ull << 50)
+#define V2_LINK(port) (0x10000000000000ull | (uint64_t)(port) << 50)
+#define V2_LINK_MASK (7ull << 50)
 
 /* The window of any chip of the instance, by its routing id: ours */
-#define LATER_FAR (1ull << 53)
-#define LATER_FAR_ID (0x7full << 56)
-#define LATER_FAR_MASK (LATER_FAR | 3ull << 54 | LATER_FAR_ID)
-#define LATER_LIMIT (1ull << 63)
-#define LATER_LINKS_MAX 8
-#define LATER_FAR_WINDOWS .far = LATER_FAR, .far_id = LATER_FAR_ID, .links_max = LATER_LINKS_MAX
+#define V2_FAR (1ull << 53)
+#define V2_FAR_ID (0x7full << 56)
+#define V2_FAR_MASK (V2_FAR | 3ull << 54 | V2_FAR_ID)
+#define V2_LIMIT (1ull << 63)
+#define V2_LINKS_MAX 8
+#define V2_FAR_WINDOWS .far = V2_FAR, .far_id = V2_FAR_ID, .links_max = V2_LINKS_MAX
 
 #endif

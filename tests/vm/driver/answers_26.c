@@ -206,7 +206,7 @@ static void queues(int fd)
 	chunk_free(fd, ring);
 }
 
-/* What a reset of the core leaves */
+/* Queues that are left after a reset of the core */
 static void reset(int fd)
 {
 	struct neuron_ioctl_h2t_dma_alloc_queues a = ask_queues(fd, "before a reset", 0, 1, 1);
@@ -466,7 +466,7 @@ static void places(int fd)
 	chunk_free(fd, h);
 }
 
-/* What the firmware of an emulated chip has been told last */
+/* The last word that the firmware of an emulated chip got */
 static void told(int fd, unsigned int word)
 {
 	uint64_t address = neuron_gen_address(chip, NEURON_BLOCK_MISC, 0) + word;
@@ -508,7 +508,7 @@ void answers_firmware(int fd)
 }
 
 /* Closes fd */
-void answers_later(int fd)
+void answers_26(int fd)
 {
 	uint64_t d, h;
 

@@ -290,7 +290,7 @@ static void seed(struct ref_core *c, uint32_t value)
 		c->xorshift[lane] = mixed(value, lane) ? mixed(value, lane) : 1;
 }
 
-void ref_later_reset(struct ref_core *c)
+void ref_v2_reset(struct ref_core *c)
 {
 	memset(c->vector_acc, 0, sizeof(c->vector_acc));
 	seed(c, 0);
@@ -447,7 +447,7 @@ static void nonzero(const struct row *r)
 	r->out[r->n] = found;
 }
 
-/* Of a group of 16 partitions, of which each has a row */
+/* Element i of a group of 16 partitions, each of which has every sixteenth */
 static uint32_t topk_raw(const struct row *r, uint32_t i)
 {
 	return ref_raw(r->c, &r->insn->src0, r->p / 16 * 16 + i % 16, i / 16);
@@ -629,7 +629,7 @@ static void row(const struct row *r, float *x, bool on_gpsimd)
 	}
 }
 
-void ref_later(struct ref_core *c, const struct neuron_insn *insn, bool on_gpsimd)
+void ref_v2(struct ref_core *c, const struct neuron_insn *insn, bool on_gpsimd)
 {
 	const bool one = insn->opcode == NEURON_OP_PARTITION_REDUCE;
 	const unsigned int rows = one ? 1 : insn->partitions;
