@@ -135,7 +135,7 @@ int hlo_set_size(struct hlo_inst *in, struct hlo_value *v)
 	hlo_merge_sizes(in, 0, 1, &s);
 	s.dim[d] = NULL;
 	if (!ncc_scalar_value(size, &number) || number < (double)bound) {
-		s.dim[d] = hlo_clamp_size(in, in->in[1].op[0], bound);
+		s.dim[d] = sizes_clamped(&in->b, in->in[1].op[0], bound);
 		if (!s.dim[d])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 	}

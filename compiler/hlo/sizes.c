@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "build/sizes.h"
 #include "complex.h"
 #include "operations.h"
 
@@ -31,14 +30,9 @@ struct ncc_op *hlo_size_or_bound(struct hlo_inst *in, unsigned int i, unsigned i
 	return hlo_size(in, i, d) ?: hlo_fixed_size(in, in->in[i].op[0]->shape.dim[d]);
 }
 
-struct ncc_op *hlo_clamp_size(struct hlo_inst *in, struct ncc_op *size, int64_t bound)
-{
-	return build_number(&in->b, NCC_MIN, build_number(&in->b, NCC_MAX, size, 0), (double)bound);
-}
-
 struct ncc_op *hlo_smaller(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b)
 {
-	return !b || a == b ? a : a ? build_binary(&in->b, NCC_MIN, a, b) : b;
+	return sizes_both(&(struct ncc_follow){ .bl = &in->b }, a, b);
 }
 
 void hlo_merge_sizes(struct hlo_inst *in, unsigned int first, unsigned int n, struct hlo_sizes *to)
@@ -69,52 +63,50 @@ int hlo_give_sizes(struct hlo_inst *in, struct hlo_value *v, const struct hlo_si
 	return 0;
 }
 
+int hlo_following(struct hlo_inst *in, const struct ncc_shape *shape, struct ncc_follow *f)
+{
+	struct ncc_op *op = ncc_op_new(in->imp->m, in->rule->kind, NULL, in->nin);
+	struct ncc_sizes *of = ncc_alloc(in->imp->m, (in->nin + 1) * sizeof(*of));
+
+	if (!op || !of)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	op->shape = *shape;
+	for (unsigned int i = 0; i < in->nin; i++) {
+		op->in[i] = in->in[i].op[0];
+		of[i] = sizes_of(&op->in[i]->shape, in->in[i].size ? in->in[i].size[0].dim : NULL);
+	}
+	*f = (struct ncc_follow){ .bl = &in->b, .op = op, .in = of, .clamped = true };
+	return in->rule->attrs ? in->rule->attrs(in, op) : 0;
+}
+
 int hlo_follow(struct hlo_inst *in, struct hlo_value *v)
 {
-	const enum ncc_kind kind = in->rule->kind;
-	const bool many =
-		kind == NCC_REDUCE || kind == NCC_REDUCE_WINDOW; /* each with an initial value */
-	const unsigned int alike = many ? in->nin / 2 : 1;
-	struct ncc_op *op = ncc_op_new(in->imp->m, kind, NULL, in->nin);
-	struct ncc_sizes of[2];
-	const struct ncc_follow f = { .bl = &in->b, .op = op, .in = of, .clamped = true };
-	struct hlo_sizes s = { 0 }, x;
-	int rc;
+	struct ncc_follow f;
+	struct hlo_sizes s = { 0 };
+	int rc = hlo_following(in, &v->op[0]->shape, &f);
 
-	if (!op)
-		return hlo_fail(in, -ENOMEM, "out of memory");
-	op->shape = v->op[0]->shape;
-	for (unsigned int i = 0; i < in->nin; i++)
-		op->in[i] = in->in[i].op[0];
-	for (unsigned int i = 0; i < 2 && i < in->nin; i++) {
-		hlo_merge_sizes(in, i, i ? 1 : alike, &x);
-		of[i] = sizes_of(&op->in[i]->shape, x.dim);
-	}
-	rc = in->rule->attrs(in, op);
-	if (rc)
-		return rc;
-	sizes_follow(&f, s.dim);
-	return hlo_give_sizes(in, v, &s);
+	if (!rc && !sizes_follow(&f, s.dim))
+		rc = hlo_fail(in, -ENOMEM, "out of memory");
+	return rc ? rc : hlo_give_sizes(in, v, &s);
 }
 
 struct ncc_op *hlo_inside(struct hlo_inst *in, const struct ncc_shape *shape, unsigned int d,
 			  struct ncc_op *size)
 {
-	const uint8_t map = (uint8_t)d;
-	struct ncc_op *p = sizes_within(&in->b, shape->dim[d], size);
-	struct ncc_shape s = *shape;
+	struct ncc_sizes s = sizes_of(shape, NULL);
 
-	s.dtype = NEURON_DT_INT8;
-	s.pred = true;
-	return p && s.ndim > 1 ? build_spread(&in->b, &s, p, &map) : p;
+	s.size[d] = size;
+	return sizes_there(&in->b, &s, 1u << d);
 }
 
 /* x with `with`, a scalar, beyond the size of dimension d */
 static struct ncc_op *filled(struct hlo_inst *in, struct ncc_op *x, unsigned int d,
 			     struct ncc_op *size, struct ncc_op *with)
 {
-	return build_select(&in->b, hlo_inside(in, &x->shape, d, size), x,
-			    build_spread(&in->b, &x->shape, with, NULL));
+	struct ncc_sizes s = sizes_of(&x->shape, NULL);
+
+	s.size[d] = size;
+	return sizes_filled(&in->b, x, &s, 1u << d, with);
 }
 
 int hlo_fill(struct hlo_inst *in, unsigned int i, unsigned int d, struct ncc_op *size,
@@ -286,7 +278,7 @@ int hlo_size_parameter(struct hlo_inst *in, unsigned int number, struct hlo_valu
 		op->index = m->nparams;
 		m->params[m->nparams++] = op;
 		ncc_op_append(m, op);
-		s.dim[d] = hlo_clamp_size(in, op, p->dimensions[d]);
+		s.dim[d] = sizes_clamped(&in->b, op, p->dimensions[d]);
 		if (!s.dim[d])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 		any = true;

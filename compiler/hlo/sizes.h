@@ -7,6 +7,7 @@
 #ifndef NCC_HLO_SIZES_H
 #define NCC_HLO_SIZES_H
 
+#include "build/sizes.h"
 #include "hlo.h"
 
 /* The sizes of one leaf; NULL: that dimension is static */
@@ -42,7 +43,6 @@ struct ncc_op *hlo_fixed_size(struct hlo_inst *in, int64_t n);
 struct ncc_op *hlo_size(const struct hlo_inst *in, unsigned int i, int64_t d);
 /* The size, or the number that it always is */
 struct ncc_op *hlo_size_or_bound(struct hlo_inst *in, unsigned int i, unsigned int d);
-struct ncc_op *hlo_clamp_size(struct hlo_inst *in, struct ncc_op *size, int64_t bound);
 /* The smaller one; either may be NULL */
 struct ncc_op *hlo_smaller(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b);
 /* The smaller ones of n operands from the given one on, whose dimensions are alike, or which are
@@ -55,6 +55,8 @@ int hlo_give_sizes(struct hlo_inst *in, struct hlo_value *v, const struct hlo_si
  * operands and attributes are as they have been imported
  */
 int hlo_follow(struct hlo_inst *in, struct hlo_value *v);
+/* What the rule is asked by; shape: the result's */
+int hlo_following(struct hlo_inst *in, const struct ncc_shape *shape, struct ncc_follow *f);
 /* Is there one? */
 bool hlo_is_sized(const struct hlo_value *v);
 /* Operand i with `with` (for each leaf, a scalar) beyond the size of dimension d */

@@ -5,10 +5,12 @@
 
 #include "sizes.h"
 
-/* The elements of dimension d of v at these places, s32 within it */
-static int take(struct hlo_inst *in, struct hlo_value *v, unsigned int d, struct ncc_op *place)
+/* What is there comes first along dimension d, where the operation has put it elsewhere. */
+static int close_up(const struct ncc_follow *f, struct hlo_inst *in, struct hlo_value *v,
+		    unsigned int d)
 {
 	struct ncc_op **op = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
+	struct ncc_op *place = sizes_places(f, d);
 
 	for (unsigned int k = 0; op && k < v->n; k++) {
 		op[k] = place ? expand_take_inside(&in->b, v->op[k], place, d) : NULL;
@@ -20,89 +22,31 @@ static int take(struct hlo_inst *in, struct hlo_value *v, unsigned int d, struct
 	return op ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
-static struct ncc_op *spread(struct hlo_inst *in, struct ncc_op *like, struct ncc_op *x)
-{
-	return like ? build_spread(&in->b, &like->shape, x, NULL) : NULL;
-}
-
-/*
- * Each place takes the element that is there when every operand but the last ends with its size
- * instead of its bound.
- */
-static int close_up(struct hlo_inst *in, struct hlo_value *v, unsigned int d, struct ncc_op **size)
-{
-	struct ncc_build *bl = &in->b;
-	const int64_t all = v->op[0]->shape.dim[d];
-	struct ncc_op *count = build_count(bl, all), *place = count, *at = NULL;
-	int64_t from = 0;
-	bool moved = false;
-
-	for (unsigned int i = 0; i < in->nin; i++) {
-		struct ncc_op *n = hlo_size_or_bound(in, i, d);
-
-		if (moved) { /* those from `at` on are `from`'s */
-			struct ncc_op *gap = build_binary(
-				bl, NCC_SUB, build_splat(bl, &at->shape, (double)from), at);
-
-			place = build_select(
-				bl, build_compare(bl, NCC_GE, count, spread(in, count, at)),
-				build_binary(bl, NCC_ADD, count, spread(in, count, gap)), place);
-		}
-		moved = moved || hlo_size(in, i, d);
-		from += in->in[i].op[0]->shape.dim[d];
-		at = at ? build_binary(bl, NCC_ADD, at, n) : n;
-		if (!at)
-			return hlo_fail(in, -ENOMEM, "out of memory");
-	}
-	*size = at;
-	if (place == count)
-		return 0;
-	return take(in, v, d, build_number(bl, NCC_MIN, place, (double)(all - 1)));
-}
-
 int sizes_concat(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
-	const int64_t d = in->p->n_dimensions == 1 ? in->p->dimensions[0] : -1;
-	struct hlo_sizes s;
-	bool along = false;
-	int rc = run(in, v);
+	struct hlo_sizes s = { 0 };
+	struct ncc_follow f;
+	int rc = run(in, v) ?: hlo_following(in, &v->op[0]->shape, &f);
 
-	if (rc)
-		return rc;
-	for (unsigned int i = 0; i < in->nin; i++)
-		along = along || hlo_size(in, i, d);
-	hlo_merge_sizes(in, 0, in->nin, &s);
-	rc = along ? close_up(in, v, (unsigned int)d, &s.dim[d]) : 0;
+	if (!rc && !sizes_follow(&f, s.dim))
+		rc = hlo_fail(in, -ENOMEM, "out of memory");
+	if (!rc && sizes_has_gaps(&f, f.op->axis))
+		rc = close_up(&f, in, v, f.op->axis);
 	return rc ? rc : hlo_give_sizes(in, v, &s);
 }
 
 /* A part of a dynamic dimension is dynamic if its shape says so, as XLA has it. */
 int sizes_slice(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
-	const Ncc__Hlo__Shape *p = in->p->shape;
-	struct hlo_sizes s;
-	int rc = run(in, v);
+	struct hlo_sizes s = { 0 };
+	struct ncc_follow f;
+	int rc = run(in, v) ?: hlo_following(in, &v->op[0]->shape, &f);
 
-	hlo_merge_sizes(in, 0, 1, &s);
-	for (unsigned int d = 0; !rc && d < in->p->n_slice_dimensions; d++) {
-		const Ncc__Hlo__SliceDimensions *r = in->p->slice_dimensions[d];
-		const int64_t bound = in->in[0].op[0]->shape.dim[d], n = v->op[0]->shape.dim[d];
-		struct ncc_op *size = s.dim[d];
-
-		if (!size || (!r->start && r->limit == bound && r->stride == 1))
-			continue;
-		s.dim[d] = NULL;
-		if (!hlo_is_dynamic_dim(p, d))
-			continue;
-		/* (min(size, limit) - start) / stride, rounded up */
-		size = build_number(&in->b, NCC_ADD, size, (double)(r->stride - 1 - r->start));
-		size = build_number(&in->b, NCC_MAX, size, 0);
-		if (r->stride > 1)
-			size = build_number(&in->b, NCC_DIV, size, (double)r->stride);
-		s.dim[d] = build_number(&in->b, NCC_MIN, size, (double)n);
-		if (!s.dim[d])
-			return hlo_fail(in, -ENOMEM, "out of memory");
-	}
+	if (!rc && !sizes_follow(&f, s.dim))
+		rc = hlo_fail(in, -ENOMEM, "out of memory");
+	for (unsigned int d = 0; !rc && d < f.in[0].ndim; d++)
+		if (s.dim[d] != f.in[0].size[d] && !hlo_is_dynamic_dim(in->p->shape, d))
+			s.dim[d] = NULL;
 	return rc ? rc : hlo_give_sizes(in, v, &s);
 }
 
@@ -130,25 +74,16 @@ int sizes_pad(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 	return rc ? rc : hlo_follow(in, v);
 }
 
-/* The bound's last elements, which are not there, have come first. */
 int sizes_reverse(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
-	struct ncc_build *bl = &in->b;
-	struct hlo_sizes s;
-	int rc = run(in, v);
+	struct hlo_sizes s = { 0 };
+	struct ncc_follow f;
+	int rc = run(in, v) ?: hlo_following(in, &v->op[0]->shape, &f);
 
-	hlo_merge_sizes(in, 0, 1, &s);
-	for (size_t i = 0; !rc && i < in->p->n_dimensions; i++) {
-		const unsigned int d = (unsigned int)in->p->dimensions[i];
-		const int64_t bound = v->op[0]->shape.dim[d];
-		struct ncc_op *count = build_count(bl, bound), *first = s.dim[d], *place;
-
-		if (!first)
-			continue;
-		first = build_binary(bl, NCC_SUB, build_splat(bl, &first->shape, (double)bound),
-				     first);
-		place = build_binary(bl, NCC_ADD, count, spread(in, count, first));
-		rc = take(in, v, d, build_number(bl, NCC_MIN, place, (double)(bound - 1)));
-	}
+	if (!rc && !sizes_follow(&f, s.dim))
+		rc = hlo_fail(in, -ENOMEM, "out of memory");
+	for (unsigned int d = 0; !rc && d < f.in[0].ndim; d++)
+		if (s.dim[d] && f.op->mask >> d & 1)
+			rc = close_up(&f, in, v, d);
 	return rc ? rc : hlo_give_sizes(in, v, &s);
 }

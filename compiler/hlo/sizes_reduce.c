@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "build/sizes.h"
 #include "call.h"
 #include "ir/range.h"
 #include "operations.h"

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "build/sizes.h"
 #include "operations.h"
 #include "sizes.h"
 
@@ -124,7 +123,7 @@ static int infer_size(struct reshaping *r, const struct ncc_group *g)
 	size = sizes_product(&in->b, &r->x, g->from, g->nfrom);
 	if (others > 1)
 		size = build_number(&in->b, NCC_DIV, size, (double)others);
-	r->y.size[at] = size ? hlo_clamp_size(in, size, r->y.bound[at]) : NULL;
+	r->y.size[at] = size ? sizes_clamped(&in->b, size, r->y.bound[at]) : NULL;
 	return r->y.size[at] ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
@@ -164,7 +163,7 @@ int hlo_dynamic_reshape(struct hlo_inst *in, struct hlo_value *v)
 			return hlo_fail(in, -EINVAL, "operand %u, a size, is no scalar of type s32",
 					d + 1);
 		if (hlo_is_dynamic_dim(in->p->shape, d))
-			r.y.size[d] = hlo_clamp_size(in, size->op[0], r.y.bound[d]);
+			r.y.size[d] = sizes_clamped(&in->b, size->op[0], r.y.bound[d]);
 	}
 	return rc ? rc : move(&r, &in->in[0], v);
 }

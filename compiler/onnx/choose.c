@@ -66,7 +66,7 @@ static struct onnx_places *places_of(struct onnx_node *n, onnx_op keep)
 	onnx_op x, s32;
 
 	for (p = n->imp->places; p; p = p->next)
-		if (onnx_same(p->keep, keep))
+		if (sizes_same(p->keep, keep))
 			return p;
 	p = ncc_alloc(n->imp->m, sizeof(*p));
 	if (!p) {

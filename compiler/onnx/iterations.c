@@ -90,7 +90,7 @@ static void merge_sizes(struct onnx_node *n, unsigned int i, onnx_op p, struct o
 			continue;
 		many = onnx_size_or_bound(n, yes, d);
 		few = onnx_size_or_bound(n, no, d);
-		size[d] = n->rc || onnx_same(many, few) ? many : choice(n, p, many, few);
+		size[d] = n->rc || sizes_same(many, few) ? many : choice(n, p, many, few);
 	}
 	if (n->rc)
 		return;

@@ -11,6 +11,7 @@
 
 #include "expand/expand.h"
 #include "build/obstacles.h"
+#include "build/sizes.h"
 #include "onnx/onnx.pb-c.h"
 
 #define ONNX_OPSET_MIN 6
@@ -101,7 +102,7 @@ struct onnx_import {
 	struct onnx_taken *taken; /* index.c */
 	struct onnx_multiple *multiples; /* bytes.c */
 	struct onnx_dynamic *dynamics; /* integer.c */
-	const struct onnx_size *sizes; /* sizes.c */
+	const struct ncc_noted *sizes; /* number.c */
 	bool narrowed; /* something of 64 bits is not constant */
 };
 
@@ -230,7 +231,7 @@ void onnx_give_some(struct onnx_node *n, unsigned int i, onnx_op op, int32_t typ
 void onnx_give_sizes(struct onnx_node *n, unsigned int i, onnx_op op, int32_t type,
 		     onnx_op const *size);
 
-/* sizes.c: whole numbers of which something is known when the model is read */
+/* number.c: whole numbers of which something is known when the model is read */
 struct onnx_number {
 	onnx_op op; /* s32, its value when the model runs; NULL: known now */
 	int64_t value; /* or the largest that it may be */
@@ -240,8 +241,6 @@ struct onnx_number {
 bool onnx_number(struct onnx_node *n, onnx_op list, int64_t i, struct onnx_number *v);
 void onnx_note_size(struct onnx_node *n, onnx_op op); /* It is not negative. */
 onnx_op onnx_number_op(struct onnx_node *n, const struct onnx_number *v);
-/* Do they have the same value? false: it may be another */
-bool onnx_same(const struct ncc_op *a, const struct ncc_op *b);
 
 /*
  * dynamic.c: operands of which the data say how many elements there are, or that have none. false:

@@ -57,29 +57,24 @@ bool onnx_sized_but(const struct onnx_value *v, unsigned int d)
 
 onnx_op onnx_there(struct onnx_node *n, const struct onnx_value *v, uint32_t mask)
 {
-	onnx_op all = NULL;
+	const struct ncc_sizes s =
+		v->op ? sizes_of(&v->op->shape, v->size) : (struct ncc_sizes){ 0 };
 
-	for (unsigned int d = 0; v->op && d < v->op->shape.ndim; d++) {
-		int64_t dim[NCC_MAX_DIMS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-		onnx_op p;
-
-		if (!v->size[d] || !(mask >> d & 1))
-			continue;
-		dim[d] = v->op->shape.dim[d];
-		p = sizes_within(onnx_now(n), dim[d], v->size[d]);
-		p = ox_reshape(n, p, v->op->shape.ndim, dim);
-		all = all ? ox_bin(n, NCC_AND, all, p) : p;
-	}
-	return n->rc ? NULL : all;
+	return n->rc ? NULL : sizes_there(onnx_now(n), &s, mask);
 }
 
 onnx_op onnx_filled(struct onnx_node *n, const struct onnx_value *v, uint32_t mask, double with)
 {
-	onnx_op there = onnx_there(n, v, mask);
+	struct ncc_sizes s;
 
 	if (!v->op || n->rc)
 		return NULL;
-	return there ? ox_select(n, there, v->op, ox_scalar(n, &v->op->shape, with)) : v->op;
+	s = sizes_of(&v->op->shape, v->size);
+	for (unsigned int d = 0; d < s.ndim; d++)
+		if (s.size[d] && mask >> d & 1)
+			return sizes_filled(onnx_now(n), v->op, &s, mask,
+					    ox_scalar(n, &v->op->shape, with));
+	return v->op;
 }
 
 void onnx_give_sizes(struct onnx_node *n, unsigned int i, onnx_op op, int32_t type,
@@ -164,22 +159,20 @@ void sized_follow(struct onnx_node *n, const struct ncc_op *op, const struct onn
 {
 	const struct ncc_sizes x = sizes_of(&v->op->shape, v->size);
 
-	sizes_follow(&(struct ncc_follow){ .bl = onnx_now(n), .op = op, .in = &x }, size);
+	sizes_follow(&(struct ncc_follow){ .bl = onnx_now(n), .op = op, .in = &x, .alike = true },
+		     size);
 }
 
 onnx_op sized_both(struct onnx_node *n, onnx_op a, onnx_op b)
 {
-	if (a && b && !onnx_same(a, b))
-		onnx_fail(n, -ENOTSUP,
-			  "operands whose sizes depend on the data and may be different");
-	return a ? a : b;
+	return sizes_both(&(struct ncc_follow){ .bl = onnx_now(n), .alike = true }, a, b);
 }
 
 onnx_op onnx_size_or_bound(struct onnx_node *n, const struct onnx_value *v, unsigned int d)
 {
-	const struct ncc_shape number = { .dtype = NEURON_DT_INT32 };
+	const struct ncc_sizes s = sizes_of(&v->op->shape, v->size);
 
-	return v->size[d] ? v->size[d] : ox_scalar(n, &number, (double)v->op->shape.dim[d]);
+	return sizes_at(onnx_now(n), &s, d);
 }
 
 onnx_op sized_mean(struct onnx_node *n, const struct onnx_value *v, uint32_t mask, onnx_op y)
@@ -196,23 +189,17 @@ onnx_op sized_mean(struct onnx_node *n, const struct onnx_value *v, uint32_t mas
 	return y;
 }
 
-/* Of the operands in the mask, dimension `back` from the last: the size, and the smallest bound */
-static onnx_op common_size(struct onnx_node *n, uint32_t mask, unsigned int back, int64_t *least)
+/* The sizes of the operands in the mask, of the others none; NULL: n->rc is set */
+static struct ncc_sizes *sizes_in(struct onnx_node *n, uint32_t mask)
 {
-	onnx_op size = NULL;
+	struct ncc_sizes *in = ncc_alloc(n->imp->m, (n->nin + 1) * sizeof(*in));
 
-	for (unsigned int i = 0; i < n->nin; i++) {
-		const struct onnx_value *x = &n->in[i];
-		unsigned int d = x->op ? x->op->shape.ndim - 1 - back : 0;
-
-		if (!(mask >> (i < 31 ? i : 31) & 1) || !x->op || x->op->shape.ndim <= back ||
-		    !x->size[d])
-			continue;
-		if (!size || x->op->shape.dim[d] < *least)
-			*least = x->op->shape.dim[d];
-		size = sized_both(n, size, x->size[d]);
-	}
-	return size;
+	for (unsigned int i = 0; in && i < n->nin; i++)
+		if (mask >> (i < 31 ? i : 31) & 1 && n->in[i].op)
+			in[i] = sizes_of(&n->in[i].op->shape, n->in[i].size);
+	if (!in)
+		onnx_fail(n, -ENOMEM, "out of memory");
+	return in;
 }
 
 /* Dimension d is not 1, that of another operand has a size. */
@@ -229,29 +216,41 @@ static void refuse_pair(struct onnx_node *n, unsigned int d, int64_t dim, const 
 			  d, (long long)dim);
 }
 
+/* Operand i's dimension, which has a common size: no more than the smallest bound, or 1 */
+static void fit(struct onnx_node *n, unsigned int i, unsigned int d, int64_t least, onnx_op common)
+{
+	struct onnx_value *x = &n->in[i];
+
+	if (x->size[d])
+		x->op = ox_slice(n, x->op, d, 0, least, 1);
+	else if (x->op->shape.dim[d] != 1)
+		refuse_pair(n, d, x->op->shape.dim[d], common);
+}
+
 void sized_broadcast(struct onnx_node *n, uint32_t mask, unsigned int but, onnx_op *size)
 {
+	struct ncc_sizes *in = sizes_in(n, mask);
 	unsigned int ndim = 0;
 
-	for (unsigned int i = 0; i < n->nin; i++)
-		if (mask >> (i < 31 ? i : 31) & 1 && n->in[i].op && n->in[i].op->shape.ndim > ndim)
-			ndim = n->in[i].op->shape.ndim;
-	for (unsigned int back = but; back < ndim && !n->rc; back++) {
-		int64_t least = 0;
-		onnx_op common = common_size(n, mask, back, &least);
+	for (unsigned int i = 0; in && i < n->nin; i++) {
+		ndim = in[i].ndim > ndim ? in[i].ndim : ndim;
+		for (unsigned int back = 0; back < but && back < in[i].ndim; back++)
+			in[i].size[in[i].ndim - 1 - back] = NULL;
+	}
+	if (in)
+		sizes_of_elements(
+			&(struct ncc_follow){ .bl = onnx_now(n), .in = in, .alike = true }, 0,
+			n->nin, ndim, size);
+	for (unsigned int back = but; in && back < ndim && !n->rc; back++) {
+		int64_t least = NCC_MAX_ELEMS;
 
-		for (unsigned int i = 0; common && i < n->nin && !n->rc; i++) {
-			struct onnx_value *x = &n->in[i];
-			unsigned int d = x->op ? x->op->shape.ndim - 1 - back : 0;
-
-			if (!(mask >> (i < 31 ? i : 31) & 1) || !x->op || x->op->shape.ndim <= back)
-				continue;
-			if (x->size[d])
-				x->op = ox_slice(n, x->op, d, 0, least, 1);
-			else if (x->op->shape.dim[d] != 1)
-				refuse_pair(n, d, x->op->shape.dim[d], common);
-		}
-		size[ndim - 1 - back] = common;
+		for (unsigned int i = 0; i < n->nin; i++)
+			if (back < in[i].ndim && in[i].size[in[i].ndim - 1 - back] &&
+			    in[i].bound[in[i].ndim - 1 - back] < least)
+				least = in[i].bound[in[i].ndim - 1 - back];
+		for (unsigned int i = 0; size[ndim - 1 - back] && i < n->nin && !n->rc; i++)
+			if (back < in[i].ndim)
+				fit(n, i, in[i].ndim - 1 - back, least, size[ndim - 1 - back]);
 	}
 }
 

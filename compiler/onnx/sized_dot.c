@@ -72,7 +72,7 @@ void sized_gemm(struct onnx_node *n)
 	for (unsigned int d = 0; c && c->op && d < c->op->shape.ndim && d < 2; d++) {
 		const onnx_op own = size[d + 2 - (c->op->shape.ndim > 1 ? 2 : 1)];
 
-		if (c->size[d] ? !own || !onnx_same(own, c->size[d])
+		if (c->size[d] ? !own || !sizes_same(own, c->size[d])
 			       : own && c->op->shape.dim[d] != 1)
 			sized_refuse_but(n, c->size[d] ? 2 : own == size[0] ? 0 : 1, NCC_MAX_DIMS);
 	}

@@ -165,7 +165,7 @@ void sized_scatter(struct onnx_node *n)
 	}
 	for (unsigned int d = 0; d < NCC_MAX_DIMS; d++)
 		if ((idx->size[d] || (u->size[d] && !nd)) &&
-		    !(idx->size[d] && u->size[d] && onnx_same(idx->size[d], u->size[d])))
+		    !(idx->size[d] && u->size[d] && sizes_same(idx->size[d], u->size[d])))
 			onnx_fail(n, -ENOTSUP,
 				  "operands whose sizes depend on the data and may be different");
 	if (nd && onnx_sized_but(x, NCC_MAX_DIMS) &&

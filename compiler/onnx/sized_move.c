@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Rules (sized.h) of operators that move, reshape and put together. Part of the ONNX front end. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sized.h"
@@ -136,85 +135,84 @@ static onnx_op there_along(struct onnx_node *n, const struct onnx_value *v, unsi
 }
 
 /*
- * Along d, where sizes are; size[d] becomes the result's. What is there of all parts moves
- * together, unless only the last one has elements that are not.
+ * Along d what is there of all parts moves together, unless only the last one has elements that are
+ * not. By predicates (choose.c): who needs the same choice again finds it.
  */
-static void concat_sizes(struct onnx_node *n, unsigned int d, onnx_op *size)
+static onnx_op close_up(struct onnx_node *n, const struct ncc_follow *f,
+			const struct onnx_value *const *v, unsigned int d, onnx_op x)
 {
-	onnx_op *part = calloc(2 * n->nin, sizeof(*part)), *there = part + n->nin, x, all,
-		sum = NULL;
-	unsigned int k = 0, last = 0;
-	bool gaps = false;
+	onnx_op *there = ncc_alloc(n->imp->m, f->op->nin * sizeof(onnx_op)), all;
 
-	for (unsigned int i = 0; part && i < n->nin && !n->rc; i++) {
-		const struct onnx_value *v = &n->in[i];
-
-		if (!v->op)
-			continue;
-		gaps = gaps || (sum && n->in[last].size[d]);
-		last = i;
-		there[k] = there_along(n, v, d);
-		part[k++] = v->op;
-		sum = sum ? ox_bin(n, NCC_ADD, sum, onnx_size_or_bound(n, v, d))
-			  : onnx_size_or_bound(n, v, d);
-	}
-	size[d] = sum;
-	if (part && !n->rc) {
-		x = ox_concat(n, part, k, d);
-		if (gaps) {
-			x = in_front(n, x, d);
-			x = x ? onnx_keep_rows(n, x, ox_concat(n, there, k, 0), x->shape.dim[0],
-					       &all)
-			      : NULL;
-			x = back_from_front(n, x, d);
-		}
-		onnx_give_sizes(n, 0, x, n->in[last].type, size);
-	}
-	if (!part)
+	if (!there)
 		onnx_fail(n, -ENOMEM, "out of memory");
-	free(part);
+	if (!x || !there)
+		return NULL;
+	for (unsigned int i = 0; i < f->op->nin; i++)
+		there[i] = there_along(n, v[i], d);
+	x = in_front(n, x, d);
+	x = x ? onnx_keep_rows(n, x, ox_concat(n, there, f->op->nin, 0), x->shape.dim[0], &all)
+	      : NULL;
+	return back_from_front(n, x, d);
+}
+
+/* Parts, with their sizes: those of the result */
+static void concat_sizes(struct onnx_node *n, const struct onnx_value *const *v, unsigned int count,
+			 unsigned int d)
+{
+	onnx_op *part = ncc_alloc(n->imp->m, count * sizeof(onnx_op)), size[NCC_MAX_DIMS] = { 0 },
+		x;
+	struct ncc_sizes *in = ncc_alloc(n->imp->m, count * sizeof(*in));
+	const struct ncc_op op = { .kind = NCC_CONCAT, .nin = count, .axis = d };
+	const struct ncc_follow f = { .bl = onnx_now(n), .op = &op, .in = in, .alike = true };
+
+	if (!part || !in) {
+		onnx_fail(n, -ENOMEM, "out of memory");
+		return;
+	}
+	for (unsigned int i = 0; i < count; i++) {
+		part[i] = v[i]->op;
+		in[i] = sizes_of(&v[i]->op->shape, v[i]->size);
+	}
+	sizes_follow(&f, size);
+	for (unsigned int e = 0; e < in[0].ndim; e++)
+		for (unsigned int i = 0; e != d && size[e] && i < count; i++)
+			if (!in[i].size[e])
+				onnx_fail(n, -ENOTSUP,
+					  "operands whose sizes depend on the data and may be "
+					  "different");
+	if (n->rc)
+		return;
+	if (!size[d]) {
+		sized_import(n, size);
+		return;
+	}
+	x = ox_concat(n, part, count, d);
+	if (sizes_has_gaps(&f, d))
+		x = close_up(n, &f, v, d, x);
+	onnx_give_sizes(n, 0, x, v[count - 1]->type, size);
 }
 
 void sized_concat(struct onnx_node *n)
 {
-	const struct onnx_value *v = NULL;
-	onnx_op size[NCC_MAX_DIMS] = { NULL };
-	unsigned int d = 0, present = 0;
-	bool along = false;
+	const struct onnx_value **v = ncc_alloc(n->imp->m, (n->nin + 1) * sizeof(*v));
+	unsigned int count = 0;
 
-	for (unsigned int i = 0; i < n->nin; i++) {
+	for (unsigned int i = 0; v && i < n->nin; i++) {
 		if (!n->in[i].op)
 			continue;
-		if (!v)
-			d = onnx_axis(n, onnx_int(n, "axis", 0), n->in[i].op->shape.ndim);
-		v = v ? v : &n->in[i];
-		present++;
-		along = along || n->in[i].size[d];
-		if (n->in[i].op->shape.ndim != v->op->shape.ndim)
+		v[count++] = &n->in[i];
+		if (v[0]->op->shape.ndim != n->in[i].op->shape.ndim)
 			sized_refuse(n, i);
 	}
-	if (n->rc)
+	if (!v)
+		onnx_fail(n, -ENOMEM, "out of memory");
+	if (n->rc || !count)
 		return;
-	if (present == 1) {
-		n->out[0] = *v;
-		return;
-	}
-	for (unsigned int e = 0; e < v->op->shape.ndim; e++) {
-		for (unsigned int i = 0; e != d && i < n->nin; i++)
-			if (n->in[i].op && n->in[i].size[e])
-				size[e] = sized_both(n, size[e], n->in[i].size[e]);
-		for (unsigned int i = 0; size[e] && i < n->nin; i++)
-			if (n->in[i].op && !n->in[i].size[e])
-				onnx_fail(n, -ENOTSUP,
-					  "operands whose sizes depend on the data and may be "
-					  "different");
-	}
-	if (n->rc)
-		return;
-	if (along)
-		concat_sizes(n, d, size);
+	if (count == 1)
+		n->out[0] = *v[0];
 	else
-		sized_import(n, size);
+		concat_sizes(n, v, count,
+			     onnx_axis(n, onnx_int(n, "axis", 0), v[0]->op->shape.ndim));
 }
 
 /* Cuts along other dimensions; parts of nothing are nothing */

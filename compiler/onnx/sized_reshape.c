@@ -97,8 +97,8 @@ static bool keeps_order(struct onnx_node *n, const struct onnx_value *v, struct 
 	else
 		size = ox_bin(n, NCC_DIV, size, number(n, rest / after));
 	for (unsigned int k = 0; t->s.size[first] && k < s->ndim; k++)
-		if (v->size[k] && k != g->from && onnx_same(v->size[k], t->s.size[first]) &&
-		    !onnx_same(size, t->s.size[first]))
+		if (v->size[k] && k != g->from && sizes_same(v->size[k], t->s.size[first]) &&
+		    !sizes_same(size, t->s.size[first]))
 			onnx_fail(n, -ENOTSUP,
 				  "dimension %u to one whose size is that of dimension %u", g->from,
 				  k);
@@ -161,7 +161,7 @@ static void take_target(struct onnx_node *n, const struct onnx_value *v, onnx_op
 	t->s.bound[i] = d.value;
 	t->s.size[i] = d.op;
 	for (unsigned int k = 0; d.op && k < v->op->shape.ndim; k++)
-		if (v->size[k] && onnx_same(v->size[k], d.op))
+		if (v->size[k] && sizes_same(v->size[k], d.op))
 			t->s.bound[i] = v->op->shape.dim[k];
 	if (!d.op && !d.value && copies) {
 		t->s.bound[i] = v->op->shape.dim[i];

@@ -130,7 +130,7 @@ void sized_roi_align(struct onnx_node *n)
 	const onnx_op size[NCC_MAX_DIMS] = { rois->size[0] };
 
 	if (!rois->size[0] || !image->size[0] || onnx_sized_but(rois, 0) ||
-	    onnx_sized_but(image, 0) || !onnx_same(rois->size[0], image->size[0])) {
+	    onnx_sized_but(image, 0) || !sizes_same(rois->size[0], image->size[0])) {
 		onnx_fail(n, -ENOTSUP,
 			  "operands whose sizes depend on the data and may be different");
 		return;

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Numbers that depend on data, as far as they are known when a model is read: a list that says how
- * to reshape has constants and, for a dimension whose size depends on the data (dynamic.c), that
- * size. Part of the ONNX front end.
+ * What is known of whole numbers that the data say, before the program runs (sizes.h): how large
+ * they may be, which are the same. It is found by following what they are made of.
  */
-#include <errno.h>
+#include "sizes.h"
+
 #include <string.h>
-
-#include "onnx.h"
-
-/* A number that is a size: not negative */
-struct onnx_size {
-	const struct ncc_op *op;
-	const struct onnx_size *next;
-};
 
 #define MOST_VISITS 4096 /* operations that are looked at to find one number */
 #define MOST_STEPS 64 /* moves and sums that lead to a number or from a constant */
-#define NO_LIMIT INT32_MAX
+#define NO_LIMIT NCC_NO_BOUND
 
 /* A conversion between integers that loses no bit */
 static bool keeps_values(const struct ncc_op *op)
@@ -66,33 +58,28 @@ static bool moved(const struct ncc_op **op, int64_t *i)
 	return true;
 }
 
-/* A number's bounds: it is not outside of these; both the same: it is known */
-struct bound {
-	int64_t least, most;
-};
-
 /* A walk through what a number is made of */
 struct walk {
-	const struct onnx_import *imp;
+	const struct ncc_noted *noted;
 	unsigned int visits; /* how many operations may still be looked at */
 };
 
-static struct bound bound_of(struct walk *w, const struct ncc_op *op, int64_t i);
+static struct ncc_bound bound_of(struct walk *w, const struct ncc_op *op, int64_t i);
 
 static int64_t limited(int64_t v)
 {
 	return v > NO_LIMIT ? NO_LIMIT : v < -NO_LIMIT ? -NO_LIMIT : v;
 }
 
-static bool has_limits(struct bound b)
+static bool has_limits(struct ncc_bound b)
 {
 	return b.least > -NO_LIMIT && b.most < NO_LIMIT;
 }
 
-static struct bound combined(enum ncc_kind kind, struct bound a, struct bound b)
+static struct ncc_bound combined(enum ncc_kind kind, struct ncc_bound a, struct ncc_bound b)
 {
 	const bool whole = has_limits(a) && has_limits(b);
-	struct bound r = { -NO_LIMIT, NO_LIMIT };
+	struct ncc_bound r = { -NO_LIMIT, NO_LIMIT };
 
 	if (kind == NCC_MIN) {
 		r.least = a.least < b.least ? a.least : b.least;
@@ -101,11 +88,11 @@ static struct bound combined(enum ncc_kind kind, struct bound a, struct bound b)
 		r.least = a.least > b.least ? a.least : b.least;
 		r.most = a.most > b.most ? a.most : b.most;
 	} else if (kind == NCC_ADD && whole) {
-		r = (struct bound){ limited(a.least + b.least), limited(a.most + b.most) };
+		r = (struct ncc_bound){ limited(a.least + b.least), limited(a.most + b.most) };
 	} else if (kind == NCC_SUB && whole) {
-		r = (struct bound){ limited(a.least - b.most), limited(a.most - b.least) };
+		r = (struct ncc_bound){ limited(a.least - b.most), limited(a.most - b.least) };
 	} else if (kind == NCC_MUL && whole && a.least >= 0 && b.least >= 0) {
-		r = (struct bound){ limited(a.least * b.least), limited(a.most * b.most) };
+		r = (struct ncc_bound){ limited(a.least * b.least), limited(a.most * b.most) };
 	}
 	return r;
 }
@@ -113,7 +100,7 @@ static struct bound combined(enum ncc_kind kind, struct bound a, struct bound b)
 /* Does a comparison hold? -1: that is not known */
 static int holds(struct walk *w, const struct ncc_op *p, int64_t i)
 {
-	struct bound a, b;
+	struct ncc_bound a, b;
 
 	while (w->visits && moved(&p, &i))
 		w->visits--;
@@ -196,10 +183,10 @@ static bool difference(const struct ncc_op *a, const struct ncc_op *b, int64_t *
 
 	*d = less_constant(&a, &i);
 	*d -= less_constant(&b, &k);
-	return i == k && onnx_same(a, b);
+	return i == k && sizes_same(a, b);
 }
 
-static bool is_number(struct bound b, int64_t v)
+static bool is_number(struct ncc_bound b, int64_t v)
 {
 	return b.least == v && b.most == v;
 }
@@ -207,7 +194,7 @@ static bool is_number(struct bound b, int64_t v)
 /* The operand whose value the result always has; -1: that is not known */
 static int decided(struct walk *w, const struct ncc_op *op, int64_t i)
 {
-	struct bound a, b;
+	struct ncc_bound a, b;
 	int64_t d;
 
 	if (!ncc_is_binary(op->kind) || ncc_is_compare(op->kind) || ncc_is_float(op->shape.dtype))
@@ -253,26 +240,26 @@ static void follow_all(struct walk *w, const struct ncc_op **op, int64_t *i)
 	}
 }
 
-static bool is_size(const struct onnx_import *imp, const struct ncc_op *op)
+bool sizes_is_noted(const struct ncc_noted *noted, const struct ncc_op *op)
 {
-	for (const struct onnx_size *s = imp->sizes; s; s = s->next)
-		if (s->op == op)
+	for (; noted; noted = noted->next)
+		if (noted->op == op)
 			return true;
 	return false;
 }
 
-static struct bound bound_of_all(struct walk *w, const struct ncc_op *op)
+static struct ncc_bound bound_of_all(struct walk *w, const struct ncc_op *op)
 {
-	struct bound r = bound_of(w, op->in[0], 0);
+	struct ncc_bound r = bound_of(w, op->in[0], 0);
 
 	for (int64_t k = 1; k < ncc_elems(&op->in[0]->shape) && w->visits; k++)
 		r = combined(op->func, r, bound_of(w, op->in[0], k));
 	return r;
 }
 
-static struct bound bound_of(struct walk *w, const struct ncc_op *op, int64_t i)
+static struct ncc_bound bound_of(struct walk *w, const struct ncc_op *op, int64_t i)
 {
-	struct bound r = { -NO_LIMIT, NO_LIMIT }, other;
+	struct ncc_bound r = { -NO_LIMIT, NO_LIMIT }, other;
 	int64_t v;
 
 	follow(w, &op, &i);
@@ -280,7 +267,7 @@ static struct bound bound_of(struct walk *w, const struct ncc_op *op, int64_t i)
 		return r;
 	if (op->kind == NCC_CONST) {
 		v = limited((int64_t)ncc_get(op->shape.dtype, op->data, i));
-		return (struct bound){ v, v };
+		return (struct ncc_bound){ v, v };
 	}
 	if (op->kind == NCC_SELECT) {
 		r = bound_of(w, op->in[1], i);
@@ -288,60 +275,31 @@ static struct bound bound_of(struct walk *w, const struct ncc_op *op, int64_t i)
 		r.least = other.least < r.least ? other.least : r.least;
 		r.most = other.most > r.most ? other.most : r.most;
 	} else if (op->kind == NCC_SUB && !op->shape.ndim && difference(op->in[0], op->in[1], &v)) {
-		return (struct bound){ v, v };
+		return (struct ncc_bound){ v, v };
 	} else if (ncc_is_binary(op->kind) && !ncc_is_compare(op->kind)) {
 		r = combined(op->kind, bound_of(w, op->in[0], i), bound_of(w, op->in[1], i));
 	} else if (op->kind == NCC_REDUCE && !op->shape.ndim) {
 		r = bound_of_all(w, op);
 	}
-	if (r.least < 0 && is_size(w->imp, op))
+	if (r.least < 0 && sizes_is_noted(w->noted, op))
 		r.least = 0;
 	return r;
 }
 
-bool onnx_number(struct onnx_node *n, onnx_op list, int64_t i, struct onnx_number *v)
+struct ncc_bound sizes_bound(const struct ncc_noted *noted, const struct ncc_op *op, int64_t i)
 {
-	struct walk w = { n->imp, MOST_VISITS };
-	const struct ncc_op *op = list;
-	struct bound b;
-	onnx_op x;
+	struct walk w = { noted, MOST_VISITS };
 
-	if (n->rc || !list)
-		return false;
-	if (i >= ncc_elems(&list->shape)) {
-		onnx_fail(n, -EINVAL, "a list of %lld numbers, more are expected",
-			  (long long)ncc_elems(&list->shape));
-		return false;
-	}
-	b = bound_of(&w, list, i);
-	*v = (struct onnx_number){ .value = b.most, .least = b.least };
-	if (b.least == b.most)
-		return true;
-	w.visits = MOST_VISITS;
-	follow_all(&w, &op, &i);
-	x = (onnx_op)op;
-	if (ncc_elems(&x->shape) > 1)
-		x = ox_slice(n, ox_reshape(n, x, 1, (int64_t[]){ ncc_elems(&x->shape) }), 0, i, 1,
-			     1);
-	v->op = ox_cast(n, ox_reshape(n, x, 0, NULL), NEURON_DT_INT32, false);
-	return v->op;
+	return bound_of(&w, op, i);
 }
 
-void onnx_note_size(struct onnx_node *n, onnx_op op)
+const struct ncc_op *sizes_source(const struct ncc_noted *noted, const struct ncc_op *op,
+				  int64_t *i)
 {
-	struct onnx_size *s = is_size(n->imp, op) ? NULL : ncc_alloc(n->imp->m, sizeof(*s));
+	struct walk w = { noted, MOST_VISITS };
 
-	if (!s)
-		return; /* then less is known of it */
-	*s = (struct onnx_size){ op, n->imp->sizes };
-	n->imp->sizes = s;
-}
-
-onnx_op onnx_number_op(struct onnx_node *n, const struct onnx_number *v)
-{
-	const struct ncc_shape s = { .dtype = NEURON_DT_INT32 };
-
-	return v->op ? v->op : ox_scalar(n, &s, (double)v->value);
+	follow_all(&w, &op, i);
+	return op;
 }
 
 static bool same_data(const struct ncc_op *a, const struct ncc_op *b)
@@ -397,7 +355,7 @@ static bool same(const struct ncc_op *a, const struct ncc_op *b, unsigned int *v
 	return true;
 }
 
-bool onnx_same(const struct ncc_op *a, const struct ncc_op *b)
+bool sizes_same(const struct ncc_op *a, const struct ncc_op *b)
 {
 	unsigned int visits = MOST_VISITS;
 
