@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * What each operation does with dynamic dimensions: the operation itself is done on the bounds, and
- * where it mixes elements, those beyond the sizes are filled before with what does not count. An
- * operation that the table lacks is refused if an operand is dynamic. Part of the HLO front end.
+ * What operations do with dynamic dimensions: the operation itself is done on the bounds, and where
+ * it mixes elements, those beyond the sizes are filled before with what does not count. The table
+ * of operations (operations.c) says how; one that has no rule is refused if an operand is dynamic.
+ * Part of the HLO front end.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "operations.h"
@@ -23,13 +23,13 @@ bool hlo_is_dynamic(const struct hlo_inst *in)
 }
 
 /* The importer takes care of the sizes itself. */
-static int own(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_own(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	return run(in, v);
 }
 
 /* Element by element: all operands that are not scalars have the result's dimensions. */
-static int by_element(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_elements(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	struct hlo_sizes s;
 	int rc = run(in, v);
@@ -48,21 +48,21 @@ static int batches(struct hlo_inst *in, struct hlo_value *v, hlo_run run, unsign
 			if (hlo_size(in, i, d))
 				return hlo_refuse_size(in, i, d);
 	}
-	return by_element(in, v, run);
+	return hlo_sizes_elements(in, v, run);
 }
 
-static int matrices(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_matrices(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	return batches(in, v, run, 2);
 }
 
-static int transform(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_transform(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	return batches(in, v, run, (unsigned int)in->p->n_fft_length);
 }
 
 /* Types of other sizes add a last dimension or take it away. */
-static int bitcast(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_bitcast(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	return batches(in, v, run,
 		       in->first && in->first->n_dimensions > in->p->shape->n_dimensions);
@@ -76,13 +76,13 @@ static int by_kind(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 	return rc ? rc : hlo_follow(in, v);
 }
 
-static int custom_call(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_custom(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	for (unsigned int i = 0; strcmp(in->p->custom_call_target, "Sharding") && i < in->nin; i++)
 		for (unsigned int d = 0; d < NCC_MAX_DIMS; d++)
 			if (hlo_size(in, i, d))
 				return hlo_refuse_size(in, i, d);
-	return by_element(in, v, run);
+	return hlo_sizes_elements(in, v, run);
 }
 
 /* The dimension that get- and set-dimension-size are of; -1: the message says why */
@@ -143,101 +143,6 @@ int hlo_set_size(struct hlo_inst *in, struct hlo_value *v)
 	return hlo_give_sizes(in, v, &s);
 }
 
-static const struct rule {
-	const char *opcode;
-	int (*fn)(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
-} rules[] = {
-	/* clang-format off */
-	{ "abs",                   by_element },
-	{ "add",                   by_element },
-	{ "and",                   by_element },
-	{ "atan2",                 by_element },
-	{ "bitcast-convert",       bitcast },
-	{ "broadcast",             by_kind },
-	{ "call",                  own },
-	{ "cbrt",                  by_element },
-	{ "ceil",                  by_element },
-	{ "cholesky",              matrices },
-	{ "clamp",                 by_element },
-	{ "compare",               by_element },
-	{ "complex",               by_element },
-	{ "concatenate",           sizes_concat },
-	{ "conditional",           own },
-	{ "convert",               by_element },
-	{ "convolution",           sizes_conv },
-	{ "copy",                  by_element },
-	{ "cosine",                by_element },
-	{ "count-leading-zeros",   by_element },
-	{ "custom-call",           custom_call },
-	{ "divide",                by_element },
-	{ "dot",                   sizes_dot },
-	{ "dynamic-reshape",       own },
-	{ "dynamic-slice",         sizes_dynamic_slice },
-	{ "dynamic-update-slice",  sizes_dynamic_update },
-	{ "erf",                   by_element },
-	{ "exponential",           by_element },
-	{ "exponential-minus-one", by_element },
-	{ "fft",                   transform },
-	{ "floor",                 by_element },
-	{ "fusion",                own },
-	{ "gather",                sizes_gather },
-	{ "get-dimension-size",    own },
-	{ "get-tuple-element",     own },
-	{ "imag",                  by_element },
-	{ "is-finite",             by_element },
-	{ "log",                   by_element },
-	{ "log-plus-one",          by_element },
-	{ "logistic",              by_element },
-	{ "map",                   by_element },
-	{ "maximum",               by_element },
-	{ "minimum",               by_element },
-	{ "multiply",              by_element },
-	{ "negate",                by_element },
-	{ "not",                   by_element },
-	{ "opt-barrier",           own },
-	{ "or",                    by_element },
-	{ "pad",                   sizes_pad },
-	{ "parameter",             own },
-	{ "popcnt",                by_element },
-	{ "power",                 by_element },
-	{ "real",                  by_element },
-	{ "reduce",                sizes_reduce },
-	{ "reduce-precision",      by_element },
-	{ "reduce-window",         sizes_window },
-	{ "remainder",             by_element },
-	{ "reshape",               sizes_reshape },
-	{ "reverse",               sizes_reverse },
-	{ "round-nearest-afz",     by_element },
-	{ "round-nearest-even",    by_element },
-	{ "rsqrt",                 by_element },
-	{ "scatter",               sizes_scatter },
-	{ "select",                by_element },
-	{ "set-dimension-size",    own },
-	{ "shift-left",            by_element },
-	{ "shift-right-arithmetic", by_element },
-	{ "shift-right-logical",   by_element },
-	{ "sign",                  by_element },
-	{ "sine",                  by_element },
-	{ "slice",                 sizes_slice },
-	{ "sort",                  by_element }, /* sort.c reads the size */
-	{ "sqrt",                  by_element },
-	{ "subtract",              by_element },
-	{ "tan",                   by_element },
-	{ "tanh",                  by_element },
-	{ "topk",                  sizes_top },
-	{ "transpose",             by_kind },
-	{ "triangular-solve",      matrices },
-	{ "tuple",                 own },
-	{ "while",                 own },
-	{ "xor",                   by_element },
-	/* clang-format on */
-};
-
-static int by_opcode(const void *opcode, const void *rule)
-{
-	return strcmp(opcode, ((const struct rule *)rule)->opcode);
-}
-
 /* Has every dynamic dimension of the shape its size? */
 static int check_sizes(struct hlo_inst *in, const struct hlo_value *v)
 {
@@ -252,16 +157,23 @@ static int check_sizes(struct hlo_inst *in, const struct hlo_value *v)
 	return 0;
 }
 
+/* By the kind of the operation of the IR that it is */
+static int (*by_rule(const struct hlo_rule *r))(struct hlo_inst *, struct hlo_value *, hlo_run)
+{
+	if (r->sizes || !r->kind)
+		return r->sizes;
+	return ncc_is_elementwise(r->kind) ? hlo_sizes_elements : by_kind;
+}
+
 int hlo_dynamic(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
-	const struct rule *r = bsearch(in->p->opcode, rules, sizeof(rules) / sizeof(rules[0]),
-				       sizeof(rules[0]), by_opcode);
+	int (*sizes)(struct hlo_inst *, struct hlo_value *, hlo_run) = by_rule(in->rule);
 	int rc;
 
-	for (unsigned int i = 0; !r && i < in->nin; i++)
+	for (unsigned int i = 0; !sizes && i < in->nin; i++)
 		for (unsigned int d = 0; d < NCC_MAX_DIMS; d++)
 			if (hlo_size(in, i, d))
 				return hlo_refuse_size(in, i, d);
-	rc = r ? r->fn(in, v, run) : run(in, v);
-	return rc || (r && r->fn == own) ? rc : check_sizes(in, v);
+	rc = sizes ? sizes(in, v, run) : run(in, v);
+	return rc || sizes == hlo_sizes_own ? rc : check_sizes(in, v);
 }

@@ -9,6 +9,8 @@
 
 #include "hlo.h"
 
+typedef int (*hlo_run)(struct hlo_inst *in, struct hlo_value *v);
+
 struct hlo_rule {
 	const char *opcode;
 	int nin; /* number of operands; -1: the importer checks it */
@@ -28,6 +30,11 @@ struct hlo_rule {
 	int (*complex)(struct hlo_inst *in, struct hlo_value *v);
 	expand_complex_unary of_pair;
 	expand_complex_binary of_pairs;
+	/*
+	 * With dynamic dimensions (sizes.h). NULL: as the operation's kind says (build/sizes.h); if
+	 * it has none, not at all
+	 */
+	int (*sizes)(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
 };
 
 /*

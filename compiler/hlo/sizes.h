@@ -2,13 +2,13 @@
 /*
  * Private to the HLO front end: bounded dynamic dimensions. A value has the bound's shape, and its
  * sizes beside it (hlo_value.size): s32 scalars from 0 to the bound. sizes.c carries and masks,
- * dynamic.c has the table of what each operation does with them, and its siblings the rules.
+ * dynamic.c does what the table of operations says of them, and its siblings have the rules.
  */
 #ifndef NCC_HLO_SIZES_H
 #define NCC_HLO_SIZES_H
 
 #include "build/sizes.h"
-#include "hlo.h"
+#include "operations.h"
 
 /* The sizes of one leaf; NULL: that dimension is static */
 struct hlo_sizes {
@@ -29,8 +29,6 @@ static inline bool hlo_has_dim(size_t n, const int64_t *list, int64_t d)
 			return true;
 	return false;
 }
-
-typedef int (*hlo_run)(struct hlo_inst *in, struct hlo_value *v);
 
 /* Is it of dynamic values, or does it make them? */
 bool hlo_is_dynamic(const struct hlo_inst *in);
@@ -92,20 +90,29 @@ unsigned int hlo_count_sizes(const Ncc__Hlo__Computation *c);
 int hlo_size_parameter(struct hlo_inst *in, unsigned int number, struct hlo_value *arg);
 int hlo_results(struct hlo_inst *in, struct hlo_value *v);
 
-/* dynamic.c and its siblings: what an operation does with sizes */
-int sizes_reshape(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
-int sizes_reduce(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
-int sizes_window(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
-int sizes_dot(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
-int sizes_conv(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
-int sizes_top(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
-int sizes_concat(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
-int sizes_slice(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
-int sizes_pad(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
-int sizes_reverse(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
-int sizes_gather(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
-int sizes_scatter(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
-int sizes_dynamic_slice(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
-int sizes_dynamic_update(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+/*
+ * dynamic.c and its siblings: what an operation does with sizes, for its row in the table; run
+ * imports it on the bounds. own: the importer takes care of them itself
+ */
+int hlo_sizes_own(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_elements(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_matrices(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_transform(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_bitcast(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_custom(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_reshape(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_reduce(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_window(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_dot(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_conv(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_top(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_concat(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_slice(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_pad(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_reverse(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_gather(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_scatter(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_dynamic_slice(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+int hlo_sizes_dynamic_update(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
 
 #endif

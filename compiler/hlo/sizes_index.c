@@ -10,7 +10,7 @@
 #include "operations.h"
 #include "sizes.h"
 
-int sizes_gather(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_gather(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	struct hlo_sizes s = { 0 }, x, idx;
 	struct ncc_gathered g;
@@ -63,7 +63,7 @@ static int check_slices(struct hlo_inst *in, const Ncc__Hlo__ScatterDimensionNum
 	return 0;
 }
 
-int sizes_scatter(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_scatter(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	const Ncc__Hlo__ScatterDimensionNumbers *g = in->p->scatter_dimension_numbers;
 	const unsigned int n = in->nin / 2;
@@ -90,7 +90,7 @@ int sizes_scatter(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 	return rc ? rc : hlo_give_sizes(in, v, &s);
 }
 
-int sizes_dynamic_slice(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_dynamic_slice(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	struct hlo_sizes s;
 	int rc = run(in, v);
@@ -125,7 +125,7 @@ static int keep_beyond(struct hlo_inst *in, unsigned int d, struct ncc_op *size)
 	return op[0] ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
-int sizes_dynamic_update(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_dynamic_update(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	struct hlo_sizes s;
 	int rc = 0;

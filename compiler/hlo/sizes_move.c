@@ -22,7 +22,7 @@ static int close_up(const struct ncc_follow *f, struct hlo_inst *in, struct hlo_
 	return op ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
-int sizes_concat(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_concat(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	struct hlo_sizes s = { 0 };
 	struct ncc_follow f;
@@ -36,7 +36,7 @@ int sizes_concat(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 }
 
 /* A part of a dynamic dimension is dynamic if its shape says so, as XLA has it. */
-int sizes_slice(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_slice(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	struct hlo_sizes s = { 0 };
 	struct ncc_follow f;
@@ -51,7 +51,7 @@ int sizes_slice(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 }
 
 /* Elements beyond the size become padding, so that high padding begins at the size. */
-int sizes_pad(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_pad(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	const Ncc__Hlo__PaddingConfig *c = in->p->padding_config;
 	const int64_t most = 1 << 20;
@@ -74,7 +74,7 @@ int sizes_pad(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 	return rc ? rc : hlo_follow(in, v);
 }
 
-int sizes_reverse(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_reverse(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	struct hlo_sizes s = { 0 };
 	struct ncc_follow f;

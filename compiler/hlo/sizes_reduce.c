@@ -31,7 +31,7 @@ static int fill_reduced(struct hlo_inst *in, unsigned int i, unsigned int n, uns
 	return hlo_fill(in, i, d, size, init->op);
 }
 
-int sizes_reduce(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_reduce(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	const unsigned int n = in->nin / 2,
 			   ndim = in->nin && in->in[0].n ? in->in[0].op[0]->shape.ndim : 0;
@@ -91,7 +91,7 @@ static bool is_sane(const Ncc__Hlo__WindowDimension *w)
 	       w->padding_high < most && w->window_dilation < most && w->base_dilation < most;
 }
 
-int sizes_window(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_window(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	const Ncc__Hlo__Window *w = in->p->window;
 	const unsigned int n = in->nin / 2;
@@ -123,7 +123,7 @@ static int fill_both(struct hlo_inst *in, int64_t a, int64_t b)
 		    : 0;
 }
 
-int sizes_dot(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_dot(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	const Ncc__Hlo__DotDimensionNumbers *d = in->p->dot_dimension_numbers;
 	int rc = 0;
@@ -161,7 +161,7 @@ static int fill_spatial(struct hlo_inst *in, const Ncc__Hlo__ConvolutionDimensio
 	return rc;
 }
 
-int sizes_conv(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_conv(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	const Ncc__Hlo__ConvolutionDimensionNumbers *c = in->p->convolution_dimension_numbers;
 	const bool groups = in->p->feature_group_count > 1, parts = in->p->batch_group_count > 1;
@@ -195,7 +195,7 @@ int sizes_conv(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 	return hlo_give_sizes(in, v, &s);
 }
 
-int sizes_top(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_top(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	unsigned int last = in->in[0].n == 1 ? in->in[0].op[0]->shape.ndim - 1 : NCC_MAX_DIMS;
 	struct ncc_op *size = hlo_size(in, 0, last);

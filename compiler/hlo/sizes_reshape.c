@@ -127,7 +127,7 @@ static int infer_size(struct reshaping *r, const struct ncc_group *g)
 	return r->y.size[at] ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
-int sizes_reshape(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
+int hlo_sizes_reshape(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
 	struct reshaping r;
 	struct ncc_group g = { 0 };
