@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "graph.h"
+#include "model.h"
 #include "kernel/kernel.h"
 #include "neff.h"
 #include "neuron/hw/ext.h"

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph.h"
+#include "model.h"
+#include "dynamic/dynamic.h"
 #include "proto/scan.h"
 
 static int take_inputs(struct onnx_node *n, struct onnx_scope *s)

@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "graph.h"
+#include "model.h"
+#include "values/ox.h"
 
 /* The --input-shape or --input-value of an input */
 static const struct ncc_input *asked(const struct onnx_import *imp, const char *name)

@@ -2,14 +2,24 @@
 /* The operators of ONNX: a list of the tables, one for each family. */
 #include <string.h>
 
-#include "onnx.h"
+#include "model.h"
+#include "attention/attention.h"
+#include "control/control.h"
+#include "elements/elements.h"
+#include "images/images.h"
+#include "ml/ml.h"
+#include "moves/moves.h"
+#include "products/products.h"
+#include "quantized/quantized.h"
+#include "recurrent/recurrent.h"
+#include "reductions/reductions.h"
 
 static const struct onnx_rule *const standard[] = {
-	onnx_math,    onnx_act,	     onnx_dot,	 onnx_einsum,  onnx_window,    onnx_reduce,
-	onnx_norm,    onnx_move,     onnx_slice, onnx_index,   onnx_quant,     onnx_rnn,
-	onnx_control, onnx_resize,   onnx_loss,	 onnx_scatter, onnx_sample,    onnx_signal,
-	onnx_matrix,  onnx_choose,   onnx_nms,	 onnx_random,  onnx_attention, onnx_rotary,
-	onnx_cache,   onnx_sequence, onnx_patch, onnx_grid,    NULL,
+	onnx_math,   onnx_act,	   onnx_dot,	  onnx_einsum, onnx_window,  onnx_reduce,
+	onnx_norm,   onnx_move,	   onnx_slice,	  onnx_index,  onnx_quant,   onnx_integers,
+	onnx_rnn,    onnx_control, onnx_resize,	  onnx_loss,   onnx_scatter, onnx_sample,
+	onnx_signal, onnx_matrix,  onnx_choose,	  onnx_nms,    onnx_random,  onnx_attention,
+	onnx_rotary, onnx_cache,   onnx_sequence, onnx_patch,  onnx_grid,    NULL,
 };
 
 static const struct onnx_rule *const ml[] = { onnx_ml, onnx_ml_svm, onnx_ml_tree, NULL };

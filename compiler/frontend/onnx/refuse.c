@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "graph.h"
+#include "model.h"
 
 bool onnx_is_unknown(const struct onnx_value *v)
 {

@@ -6,7 +6,7 @@
 #ifndef TEST_NCC_ONNX_CASE_H
 #define TEST_NCC_ONNX_CASE_H
 
-#include "frontend/onnx/onnx.h"
+#include "frontend/onnx/graph/onnx.h"
 
 #define ONNX_CASE_MAX 64 /* inputs, outputs */
 

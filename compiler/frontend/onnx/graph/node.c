@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+/* A node of an ONNX graph: its attributes, operands and results. Part of the ONNX front end. */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "onnx.h"
+
+int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)
+{
+	char text[300];
+	va_list ap;
+
+	if (n->rc)
+		return n->rc;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	n->rc = build_fail(&n->b, code, "%s", text);
+	return n->rc;
+}
+
+int onnx_check_steps(struct onnx_node *n)
+{
+	if (n->imp->steps <= NCC_MAX_STEPS)
+		return 0;
+	return onnx_fail(n, -EFBIG,
+			 "too large: what the nodes up to here refer to takes more than %llu steps "
+			 "to look at",
+			 NCC_MAX_STEPS);
+}
+
+void onnx_unsupported(struct onnx_node *n)
+{
+	onnx_fail(n, -ENOTSUP, "operator not supported%s%.60s%s", *n->p->domain ? " (domain '" : "",
+		  n->p->domain, *n->p->domain ? "')" : "");
+}
+
+int onnx_arg(const struct onnx_node *n)
+{
+	return n->rule->arg;
+}
+
+const Ncc__Onnx__Attribute *onnx_attr(const struct onnx_node *n, const char *name)
+{
+	const Ncc__Onnx__Attribute *a = NULL, *given;
+	const char *ref;
+
+	n->imp->steps += n->p->n_attribute;
+	for (size_t i = 0; i < n->p->n_attribute && !a; i++)
+		if (!strcmp(n->p->attribute[i]->name, name))
+			a = n->p->attribute[i];
+	ref = a ? a->ref_attr_name : "";
+	if (!*ref)
+		return a;
+	if (!n->caller || !n->function)
+		return NULL;
+	given = onnx_attr(n->caller, ref);
+	n->imp->steps += n->function->n_attribute_proto;
+	for (size_t i = 0; i < n->function->n_attribute_proto && !given; i++)
+		if (!strcmp(n->function->attribute_proto[i]->name, ref))
+			given = n->function->attribute_proto[i];
+	return given;
+}
+
+int64_t onnx_int(const struct onnx_node *n, const char *name, int64_t otherwise)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
+
+	return a ? a->i : otherwise;
+}
+
+double onnx_float(const struct onnx_node *n, const char *name, double otherwise)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
+
+	return a ? (double)a->f : otherwise;
+}
+
+bool onnx_string_is(const struct onnx_node *n, const char *name, const char *value,
+		    const char *otherwise)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
+
+	if (!a)
+		return !strcmp(value, otherwise);
+	return a->s.len == strlen(value) && !memcmp(a->s.data, value, a->s.len);
+}
+
+bool onnx_ints(struct onnx_node *n, const char *name, int64_t *v, unsigned int max,
+	       unsigned int *count)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
+
+	*count = 0;
+	if (!a)
+		return false;
+	if (a->n_ints > max) {
+		onnx_fail(n, -EINVAL, "%zu numbers in '%s', at most %u expected", a->n_ints, name,
+			  max);
+		return false;
+	}
+	*count = (unsigned int)a->n_ints;
+	if (a->n_ints)
+		memcpy(v, a->ints, a->n_ints * sizeof(*v));
+	return true;
+}
+
+void onnx_ints_each(struct onnx_node *n, const char *name, int64_t *v, unsigned int count,
+		    int64_t usual)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
+
+	for (unsigned int i = 0; i < count; i++)
+		v[i] = usual;
+	if (a && a->n_ints != count)
+		onnx_fail(n, -EINVAL, "%zu numbers in '%s', expected %u", a->n_ints, name, count);
+	else if (a && count)
+		memcpy(v, a->ints, count * sizeof(*v));
+}
+
+onnx_op onnx_in(const struct onnx_node *n, unsigned int i)
+{
+	return i < n->nin ? n->in[i].op : NULL;
+}
+
+bool onnx_is_const(onnx_op a)
+{
+	return build_is_const(a);
+}
+
+/* A constant operand whose elements are needed; it may be a broadcast of one number. */
+static onnx_op constant_in(struct onnx_node *n, unsigned int i)
+{
+	onnx_op op = onnx_in(n, i);
+
+	if (!op || n->rc)
+		return NULL;
+	if (!onnx_is_const(op)) {
+		onnx_fail(n, -ENOTSUP, "operand %u ('%.80s') must be a constant", i,
+			  n->p->input[i]);
+		return NULL;
+	}
+	return op;
+}
+
+static double element(onnx_op op, int64_t i)
+{
+	double v;
+
+	if (op->kind == NCC_BROADCAST && ncc_scalar_value(op, &v))
+		return v;
+	return ncc_get(op->shape.dtype, op->data, i);
+}
+
+bool onnx_in_ints(struct onnx_node *n, unsigned int i, int64_t *v, unsigned int max,
+		  unsigned int *count)
+{
+	onnx_op op = constant_in(n, i);
+	int64_t elems = op ? ncc_elems(&op->shape) : 0;
+
+	*count = 0;
+	if (!op)
+		return !n->rc && i < n->nin && n->in[i].type; /* an empty list */
+	if (ncc_is_float(op->shape.dtype) || op->shape.ndim > 1 || elems > max) {
+		onnx_fail(n, -EINVAL, "operand %u ('%.80s') must be a list of at most %u integers",
+			  i, n->p->input[i], max);
+		return false;
+	}
+	*count = (unsigned int)elems;
+	for (unsigned int k = 0; k < *count; k++)
+		v[k] = (int64_t)element(op, k);
+	return true;
+}
+
+bool onnx_in_scalar(struct onnx_node *n, unsigned int i, double *v)
+{
+	onnx_op op = constant_in(n, i);
+
+	if (!op)
+		return false;
+	if (ncc_elems(&op->shape) != 1) {
+		onnx_fail(n, -EINVAL, "operand %u ('%.80s') must be one number", i, n->p->input[i]);
+		return false;
+	}
+	*v = element(op, 0);
+	return true;
+}
+
+unsigned int onnx_axis(struct onnx_node *n, int64_t axis, unsigned int ndim)
+{
+	int64_t a = axis < 0 ? axis + ndim : axis;
+
+	if (a >= 0 && a < ndim)
+		return (unsigned int)a;
+	onnx_fail(n, -EINVAL, "axis %lld of rank %u", (long long)axis, ndim);
+	return 0;
+}
+
+void onnx_give_as(struct onnx_node *n, unsigned int i, onnx_op op, int32_t type)
+{
+	if (!op || i >= n->nout)
+		return;
+	n->out[i] = (struct onnx_value){ .op = op, .type = type };
+}
+
+void onnx_give_empty(struct onnx_node *n, unsigned int i, const struct ncc_shape *s, int32_t type)
+{
+	struct ncc_shape *kept = ncc_alloc(n->imp->m, sizeof(*kept));
+
+	if (!kept)
+		onnx_fail(n, -ENOMEM, "out of memory");
+	if (!kept || i >= n->nout || n->rc)
+		return;
+	*kept = *s;
+	n->out[i] = (struct onnx_value){ .type = type, .empty = kept };
+}
+
+void onnx_give(struct onnx_node *n, unsigned int i, onnx_op op)
+{
+	int32_t type = op ? onnx_type_of(&op->shape) : 0;
+	struct ncc_shape s;
+
+	for (unsigned int k = n->nin; op && k-- > 0;)
+		if (n->in[k].op && !onnx_dtype(n->in[k].type, &s) && s.dtype == op->shape.dtype &&
+		    s.pred == op->shape.pred)
+			type = n->in[k].type;
+	onnx_give_as(n, i, op, type);
+}
+
+bool onnx_takes_empty(const struct onnx_rule *rule, unsigned int i)
+{
+	return rule->empty == ONNX_EMPTY_ANY || (rule->empty == ONNX_EMPTY_REST && i > 0);
+}
+
+bool onnx_needs(const struct onnx_node *n, unsigned int i)
+{
+	return !onnx_takes_empty(n->rule, i) &&
+	       (n->rule->max < 0 || i < (unsigned int)n->rule->min);
+}
+
+void ox_standard(struct onnx_node *n, const char *op_type, struct onnx_value *in, unsigned int nin,
+		 struct onnx_value *out, unsigned int nout)
+{
+	struct onnx_node of = *n;
+
+	memset(out, 0, nout * sizeof(*out));
+	if (n->rc)
+		return;
+	of.rule = n->imp->find("", op_type);
+	of.in = in;
+	of.nin = nin;
+	of.out = out;
+	of.nout = nout;
+	if (!strcmp(op_type, "Softmax"))
+		of.opset = onnx_int(n, "opset", n->opset);
+	of.rule->import(&of);
+	n->rc = of.rc;
+}
+
+bool onnx_has(struct onnx_node *n, unsigned int from, unsigned int to)
+{
+	for (unsigned int i = from; i <= to; i++)
+		if (!onnx_in(n, i))
+			onnx_fail(n, -EINVAL, "operand %u is absent or empty", i);
+	return !n->rc;
+}
+
+bool onnx_without_operand(struct onnx_node *n, unsigned int i, const char *name)
+{
+	if (onnx_in(n, i))
+		onnx_fail(n, -ENOTSUP, "operand %u, %s, is not supported", i, name);
+	return !n->rc;
+}
+
+bool onnx_without(struct onnx_node *n, const char *name, int64_t usual)
+{
+	int64_t v = onnx_int(n, name, usual);
+
+	if (v != usual)
+		onnx_fail(n, -ENOTSUP, "%s of %lld is not supported", name, (long long)v);
+	return !n->rc;
+}
