@@ -113,4 +113,6 @@ static void import_custom(struct onnx_node *n)
 }
 
 /* The rule for every operator of the domain `neuron` */
-const struct onnx_rule onnx_custom = { "", 0, -1, .import = import_custom, .unchanged = true };
+const struct onnx_rule onnx_custom = {
+	"", 0, -1, .import = import_custom, .unchanged = true, .any_attrs = true
+};

@@ -98,6 +98,9 @@ static void import_rule(struct onnx_node *n)
 	if (n->opset < ONNX_OPSET_MIN && !rule->unchanged)
 		onnx_fail(n, -ENOTSUP, "of operator set %lld, at least %d is expected",
 			  (long long)n->opset, ONNX_OPSET_MIN);
+	if (n->opset < rule->since)
+		onnx_fail(n, -ENOTSUP, "of operator set %lld, %d has it first", (long long)n->opset,
+			  rule->since);
 
 	required = rule->max < 0 ? n->nin : (unsigned int)rule->min;
 	if (n->nin < (unsigned int)rule->min ||
@@ -113,7 +116,7 @@ static void import_rule(struct onnx_node *n)
 	for (unsigned int i = 0; i < n->nin && !rule->sequences; i++)
 		if (n->in[i].sequence)
 			onnx_fail(n, -ENOTSUP, "operand %u is a sequence", i);
-	if (n->rc || onnx_import_dynamic(n))
+	if (n->rc || !onnx_check_attributes(n) || onnx_import_dynamic(n))
 		return;
 	for (unsigned int i = 0; i < required; i++)
 		if (!n->in[i].op && onnx_needs(n, i))

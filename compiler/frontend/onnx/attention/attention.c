@@ -204,7 +204,7 @@ onnx_op ox_words(struct onnx_node *n, unsigned int i)
 
 double onnx_scale_of(const struct onnx_node *n, const char *name, double otherwise)
 {
-	double v = onnx_float(n, name, 0);
+	double v = onnx_float(n, name);
 
 	return v == 0 ? otherwise : v;
 }
@@ -214,7 +214,7 @@ static onnx_op heads_of(struct onnx_node *n, unsigned int i, const char *attribu
 {
 	onnx_op x = onnx_in(n, i);
 
-	return x && x->shape.ndim == 3 ? ox_split_heads(n, x, onnx_int(n, attribute, 0)) : x;
+	return x && x->shape.ndim == 3 ? ox_split_heads(n, x, onnx_int(n, attribute)) : x;
 }
 
 onnx_op ox_with_past(struct onnx_node *n, unsigned int i, onnx_op x)
@@ -256,15 +256,15 @@ static void take_mask(struct onnx_node *n, struct attention *a)
 static void take_places(struct onnx_node *n, struct attention *a, int64_t past)
 {
 	struct attention_places p = { .before = past,
-				      .left = onnx_int(n, "left_window_size", -1),
-				      .right = onnx_int(n, "right_window_size", -1) };
+				      .left = onnx_int(n, "left_window_size"),
+				      .right = onnx_int(n, "right_window_size") };
 	onnx_op count = onnx_in(n, 6) ? ox_words(n, 6) : NULL;
 
 	if (n->rc || !a->q || !a->k || a->q->shape.ndim != 4 || a->k->shape.ndim != 4)
 		return;
 	p.queries = a->q->shape.dim[2];
 	p.keys = a->k->shape.dim[2];
-	if (onnx_int(n, "is_causal", 0))
+	if (onnx_int(n, "is_causal"))
 		p.right = 0;
 	if (count && past) {
 		onnx_fail(n, -EINVAL, "nonpad_kv_seqlen beside past_key");
@@ -285,7 +285,7 @@ static void import_attention(struct onnx_node *n)
 			       .k = heads_of(n, 1, "kv_num_heads"),
 			       .v = heads_of(n, 2, "kv_num_heads") };
 	const int64_t past = onnx_in(n, 4) ? onnx_in(n, 4)->shape.dim[2] : 0;
-	const int64_t what = onnx_int(n, "qk_matmul_output_mode", 0);
+	const int64_t what = onnx_int(n, "qk_matmul_output_mode");
 	onnx_op r;
 
 	if (!onnx_has(n, 0, 2))
@@ -297,8 +297,8 @@ static void import_attention(struct onnx_node *n)
 	}
 	a.k = ox_with_past(n, 4, a.k);
 	a.v = ox_with_past(n, 5, a.v);
-	a.scale = onnx_float(n, "scale", 1 / sqrt((double)a.q->shape.dim[3]));
-	a.cap = onnx_float(n, "softcap", 0);
+	a.scale = onnx_float_or(n, "scale", 1 / sqrt((double)a.q->shape.dim[3]));
+	a.cap = onnx_float(n, "softcap");
 	a.what = n->nout > 3 ? (enum attention_shown)what : SHOWN_NONE;
 	take_mask(n, &a);
 	take_places(n, &a, past);
@@ -310,6 +310,12 @@ static void import_attention(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_attention[] = {
-	{ "Attention", 3, 7, .import = import_attention, .empty = ONNX_EMPTY_REST },
+	{ "Attention", 3, 7, .import = import_attention, .empty = ONNX_EMPTY_REST, .since = 23,
+	  .attrs = ONNX_ATTRS(ATTR("is_causal", INT), ATTR("kv_num_heads", INT),
+			      ATTR("left_window_size", INT, .i = -1, .from = 25),
+			      ATTR("q_num_heads", INT), ATTR("qk_matmul_output_mode", INT),
+			      ATTR("right_window_size", INT, .i = -1, .from = 25),
+			      ATTR("scale", FLOAT), ATTR("softcap", FLOAT),
+			      ATTR("softmax_precision", INT)) },
 	{ .op_type = NULL },
 };

@@ -92,12 +92,10 @@ static bool fits(struct onnx_node *n, unsigned int axis)
 static void import_tensor_scatter(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), at = onnx_in(n, 2) ? ox_words(n, 2) : NULL;
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -2), x->shape.ndim);
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), x->shape.ndim);
 	const struct ncc_shape one = { .dtype = NEURON_DT_INT32, .ndim = 1, .dim = { 1 } };
-	const bool circular = onnx_string_is(n, "mode", "circular", "linear");
+	const bool circular = onnx_string_is(n, "mode", "circular");
 
-	if (!circular && !onnx_string_is(n, "mode", "linear", "linear"))
-		onnx_fail(n, -ENOTSUP, "the mode is not supported");
 	if (n->rc || !fits(n, axis))
 		return;
 	at = at ? at : ox_data(n, &one);
@@ -108,6 +106,8 @@ static void import_tensor_scatter(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_cache[] = {
-	{ "TensorScatter", 2, 3, .import = import_tensor_scatter },
+	{ "TensorScatter", 2, 3, .import = import_tensor_scatter, .since = 24,
+	  .attrs = ONNX_ATTRS(ATTR("axis", INT, .i = -2),
+			      ATTR("mode", TEXT, .words = "linear|circular", .s = "linear")) },
 	{ .op_type = NULL },
 };

@@ -43,16 +43,15 @@ static bool supported(struct onnx_node *n)
 	for (unsigned int i = 0; i < sizeof(operands) / sizeof(operands[0]); i++)
 		onnx_without_operand(n, SINK + 1 + i, operands[i]);
 	for (unsigned int i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (!onnx_string_is(n, types[i], "NONE", "NONE"))
+		if (!onnx_string_is(n, types[i], "NONE"))
 			onnx_fail(n, -ENOTSUP, "%s is not supported", types[i]);
-	return onnx_without(n, "sliding_window_cache", 0) && onnx_without(n, "qk_output", 0) &&
-	       !n->rc;
+	return !n->rc;
 }
 
 /* Query, key and value, which may lie side by side in operand 0 */
 static void take_heads(struct onnx_node *n, struct attention *a)
 {
-	const int64_t heads = onnx_int(n, "num_heads", 0), shared = onnx_int(n, "kv_num_heads", 0);
+	const int64_t heads = onnx_int(n, "num_heads"), shared = onnx_int(n, "kv_num_heads");
 	onnx_op x = onnx_in(n, QUERY), k = onnx_in(n, KEY), v = onnx_in(n, VALUE);
 	const int64_t width = x->shape.ndim == 3 ? x->shape.dim[2] : 0;
 	int64_t size;
@@ -110,7 +109,7 @@ static onnx_op places(struct onnx_node *n, const struct group *g)
 
 static void turn(struct onnx_node *n, struct group *g)
 {
-	const bool interleaved = onnx_int(n, "rotary_interleaved", 0);
+	const bool interleaved = onnx_int(n, "rotary_interleaved");
 	onnx_op table[2] = { onnx_in(n, COSINES), onnx_in(n, SINES) }, at = places(n, g);
 
 	if (!table[0] || !table[1] || table[0]->shape.ndim != 2 || table[1]->shape.ndim != 2) {
@@ -149,8 +148,7 @@ static onnx_op cached(struct onnx_node *n, const struct group *g, unsigned int i
 
 static void take_seen(struct onnx_node *n, struct group *g)
 {
-	const int64_t causal = onnx_int(n, "causal", 1),
-		      window = onnx_int(n, "local_window_size", -1);
+	const int64_t causal = onnx_int(n, "causal"), window = onnx_int(n, "local_window_size");
 	struct attention_places p = { .queries = g->queries,
 				      .keys = g->a.k ? g->a.k->shape.dim[2] : 0,
 				      .offset = g->total == g->queries ? NULL : g->before,
@@ -185,12 +183,12 @@ static void take_bias(struct onnx_node *n, struct attention *a, int64_t total)
 
 static void take_sink(struct onnx_node *n, struct attention *a)
 {
-	const int64_t heads = onnx_int(n, "num_heads", 0);
+	const int64_t heads = onnx_int(n, "num_heads");
 
 	a->sink = onnx_in(n, SINK);
 	if (a->sink && (a->sink->shape.ndim != 1 || a->sink->shape.dim[0] != heads))
 		onnx_fail(n, -EINVAL, "head_sink does not have one number for each head");
-	if (!a->sink && onnx_int(n, "smooth_softmax", 0) > 0)
+	if (!a->sink && onnx_int(n, "smooth_softmax") > 0)
 		a->sink = ox_expand(n, ox_number(n, 0), 1, &heads);
 }
 
@@ -205,14 +203,14 @@ static void import_group_query(struct onnx_node *n)
 	take_lengths(n, &g);
 	if (n->rc)
 		return;
-	if (onnx_int(n, "do_rotary", 0))
+	if (onnx_int(n, "do_rotary"))
 		turn(n, &g);
 	g.a.k = cached(n, &g, PAST_KEY, g.a.k);
 	g.a.v = cached(n, &g, PAST_VALUE, g.a.v);
 	take_seen(n, &g);
 	take_bias(n, &g.a, g.total);
 	take_sink(n, &g.a);
-	g.a.cap = onnx_float(n, "softcap", 0);
+	g.a.cap = onnx_float(n, "softcap");
 	if (n->rc)
 		return;
 	g.a.scale = onnx_scale_of(n, "scale", 1 / sqrt((double)g.a.q->shape.dim[3]));
@@ -223,6 +221,16 @@ static void import_group_query(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_microsoft_group[] = {
-	{ "GroupQueryAttention", 7, 17, .import = import_group_query, .empty = ONNX_EMPTY_REST },
+	{ "GroupQueryAttention", 7, 17, .import = import_group_query, .empty = ONNX_EMPTY_REST,
+	  .attrs = ONNX_ATTRS(
+		  ATTR("causal", INT, .i = 1), ATTR("do_rotary", INT),
+		  ATTR("k_norm_epsilon", FLOAT), ATTR("k_quant_type", TEXT, .s = "NONE"),
+		  ATTR("kv_cache_bit_width", INT), ATTR("kv_num_heads", INT, .needed = true),
+		  ATTR("local_window_size", INT, .i = -1), ATTR("num_heads", INT, .needed = true),
+		  ATTR("q_norm_epsilon", FLOAT), ATTR("qk_norm_epsilon", FLOAT, .f = 1e-06),
+		  ATTR("qk_output", INT, .only = true), ATTR("rotary_interleaved", INT),
+		  ATTR("scale", FLOAT), ATTR("sliding_window_cache", INT, .only = true),
+		  ATTR("smooth_softmax", INT, .i = -1), ATTR("softcap", FLOAT),
+		  ATTR("v_quant_type", TEXT, .s = "NONE")) },
 	{ .op_type = NULL },
 };

@@ -66,7 +66,7 @@ static void take_mask(struct onnx_node *n, struct masked *m)
 
 	if (!kept || n->rc)
 		return;
-	number = ox_number(n, onnx_float(n, "mask_filter_value", -10000));
+	number = ox_number(n, onnx_float(n, "mask_filter_value"));
 	m->a.bias = ox_select(n, kept, ox_number(n, 0), number);
 }
 
@@ -88,7 +88,7 @@ static onnx_op masked_attention(struct onnx_node *n, struct masked *m)
 		return NULL;
 	p.queries = m->a.q->shape.dim[2];
 	p.keys = m->a.k->shape.dim[2];
-	p.right = onnx_int(n, "unidirectional", 0) ? 0 : -1;
+	p.right = onnx_int(n, "unidirectional") ? 0 : -1;
 	m->a.scale = onnx_scale_of(n, "scale", 1 / sqrt((double)m->a.q->shape.dim[3]));
 	m->a.allowed = ox_seen(n, &p);
 	take_mask(n, m);
@@ -118,7 +118,7 @@ static bool take_widths(struct onnx_node *n, int64_t width[3])
 static void project(struct onnx_node *n, struct attention *a)
 {
 	onnx_op x = onnx_in(n, 0), w = onnx_in(n, 1), *part[3] = { &a->q, &a->k, &a->v };
-	const int64_t heads = onnx_int(n, "num_heads", 0);
+	const int64_t heads = onnx_int(n, "num_heads");
 	int64_t width[3], from = 0;
 
 	if (x->shape.ndim != 3 || w->shape.ndim != 2) {
@@ -167,9 +167,7 @@ static void import_attention(struct onnx_node *n)
 	struct masked m = { .mask = 3, .bias = 5, .a.what = SHOWN_NONE };
 	onnx_op past = onnx_in(n, 4), r;
 
-	if (!onnx_has(n, 0, 1) || !onnx_without(n, "do_rotary", 0) ||
-	    !onnx_without(n, "past_present_share_buffer", 0) ||
-	    !onnx_without_operand(n, 6, "past_sequence_length"))
+	if (!onnx_has(n, 0, 1) || !onnx_without_operand(n, 6, "past_sequence_length"))
 		return;
 	project(n, &m.a);
 	m.a.k = with_stacked(n, past, 0, m.a.k);
@@ -183,7 +181,7 @@ static void import_attention(struct onnx_node *n)
 /* Operand i, side by side or in heads already, with its part of the bias of all three */
 static onnx_op heads_of(struct onnx_node *n, unsigned int i, int64_t from)
 {
-	const int64_t heads = onnx_int(n, "num_heads", 0);
+	const int64_t heads = onnx_int(n, "num_heads");
 	onnx_op x = onnx_in(n, i), bias = onnx_in(n, 3);
 
 	if (!x || n->rc)
@@ -229,8 +227,17 @@ static void import_multi_head(struct onnx_node *n)
 
 const struct onnx_rule onnx_microsoft_attention[] = {
 	/* clang-format off */
-	{ "Attention",           2,  7, .import = import_attention,  .empty = ONNX_EMPTY_REST },
-	{ "MultiHeadAttention",  1, 10, .import = import_multi_head, .empty = ONNX_EMPTY_REST },
+	{ "Attention",           2,  7, .import = import_attention,  .empty = ONNX_EMPTY_REST,
+	  .attrs = ONNX_ATTRS(
+		ATTR("do_rotary", INT, .only = true), ATTR("mask_filter_value", FLOAT, .f = -10000),
+		ATTR("num_heads", INT, .needed = true), ATTR("past_present_share_buffer", INT, .only = true),
+		ATTR("qkv_hidden_sizes", INTS), ATTR("rotary_embedding_dim", INT),
+		ATTR("scale", FLOAT), ATTR("unidirectional", INT)) },
+	{ "MultiHeadAttention",  1, 10, .import = import_multi_head, .empty = ONNX_EMPTY_REST,
+	  .attrs = ONNX_ATTRS(
+		ATTR("mask_filter_value", FLOAT, .f = -10000),
+		ATTR("num_heads", INT, .needed = true), ATTR("scale", FLOAT),
+		ATTR("unidirectional", INT)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -96,7 +96,7 @@ static onnx_op places_of(struct onnx_node *n, onnx_op at, int64_t sequence)
 
 static int64_t heads_in(struct onnx_node *n, onnx_op x, onnx_op cosine)
 {
-	int64_t heads = onnx_int(n, "num_heads", 0), pairs;
+	int64_t heads = onnx_int(n, "num_heads"), pairs;
 
 	if (heads || onnx_arg(n) == STANDARD || !cosine)
 		return heads;
@@ -106,18 +106,18 @@ static int64_t heads_in(struct onnx_node *n, onnx_op x, onnx_op cosine)
 
 static bool fits(struct onnx_node *n, onnx_op x, onnx_op cosine)
 {
-	const int64_t size = onnx_int(n, "rotary_embedding_dim", 0);
+	const int64_t size = onnx_int(n, "rotary_embedding_dim");
 	const unsigned int nd = cosine->shape.ndim;
 
-	if (onnx_arg(n) == MICROSOFT && onnx_float(n, "scale", 1) != 1)
-		onnx_fail(n, -ENOTSUP, "scale of %g is not supported", onnx_float(n, "scale", 1));
+	if (onnx_arg(n) == MICROSOFT && onnx_float(n, "scale") != 1)
+		onnx_fail(n, -ENOTSUP, "scale of %g is not supported", onnx_float(n, "scale"));
 	if ((x->shape.ndim != 3 && x->shape.ndim != 4) || nd < 2)
 		onnx_fail(n, -EINVAL, "rank %u, expected 3 or 4, and tables of rank %u",
 			  x->shape.ndim, nd);
 	else if (size && size != 2 * cosine->shape.dim[nd - 1])
 		onnx_fail(n, -EINVAL, "rotary_embedding_dim of %lld with tables of %lld columns",
 			  (long long)size, (long long)cosine->shape.dim[nd - 1]);
-	return onnx_without(n, "is_packed_batching", 0);
+	return !n->rc;
 }
 
 static void import_rotary(struct onnx_node *n)
@@ -131,17 +131,21 @@ static void import_rotary(struct onnx_node *n)
 		return;
 	at = standard ? at : places_of(n, at, x->shape.dim[flat ? 1 : 2]);
 	r = flat ? ox_split_heads(n, x, heads_in(n, x, cosine)) : x;
-	r = ox_turned(n, r, angles(n, cosine, at), angles(n, sine, at),
-		      onnx_int(n, "interleaved", 0));
+	r = ox_turned(n, r, angles(n, cosine, at), angles(n, sine, at), onnx_int(n, "interleaved"));
 	onnx_give_as(n, 0, flat ? ox_join_heads(n, r) : r, n->in[0].type);
 }
 
 const struct onnx_rule onnx_rotary[] = {
-	{ "RotaryEmbedding", 3, 4, .import = import_rotary, .arg = STANDARD },
+	{ "RotaryEmbedding", 3, 4, .import = import_rotary, .arg = STANDARD, .since = 23,
+	  .attrs = ONNX_ATTRS(ATTR("interleaved", INT), ATTR("num_heads", INT),
+			      ATTR("rotary_embedding_dim", INT)) },
 	{ .op_type = NULL },
 };
 
 const struct onnx_rule onnx_microsoft_rotary[] = {
-	{ "RotaryEmbedding", 4, 4, .import = import_rotary, .arg = MICROSOFT },
+	{ "RotaryEmbedding", 4, 4, .import = import_rotary, .arg = MICROSOFT,
+	  .attrs = ONNX_ATTRS(ATTR("interleaved", INT),
+			      ATTR("is_packed_batching", INT, .only = true), ATTR("num_heads", INT),
+			      ATTR("rotary_embedding_dim", INT), ATTR("scale", FLOAT, .f = 1)) },
 	{ .op_type = NULL },
 };

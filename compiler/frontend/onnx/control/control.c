@@ -318,7 +318,7 @@ static void scan_batch(struct onnx_node *n, struct scan *s, const struct onnx_va
 static bool take_scan(struct onnx_node *n, struct scan *s, unsigned int first)
 {
 	const Ncc__Onnx__Attribute *a = onnx_attr(n, "body");
-	int64_t scanned = onnx_int(n, "num_scan_inputs", 0);
+	int64_t scanned = onnx_int(n, "num_scan_inputs");
 
 	if (!a || !a->g || scanned < 1 || n->nin < first + scanned || a->g->n_output != n->nout ||
 	    n->nout < n->nin - first - scanned) {
@@ -366,9 +366,21 @@ static void import_scan(struct onnx_node *n)
 
 const struct onnx_rule onnx_control[] = {
 	/* clang-format off */
-	{ "If",   1,  1, .import = import_if },
-	{ "Loop", 2, -1, .import = import_loop, .empty = ONNX_EMPTY_ANY, .sequences = true },
-	{ "Scan", 0, -1, .import = import_scan, .empty = ONNX_EMPTY_ANY },
+	{ "If",   1,  1, .import = import_if,
+	  .attrs = ONNX_ATTRS(
+		ATTR("else_branch", GRAPH, .needed = true),
+		ATTR("then_branch", GRAPH, .needed = true)) },
+	{ "Loop", 2, -1, .import = import_loop, .empty = ONNX_EMPTY_ANY, .sequences = true,
+	  .attrs = ONNX_ATTRS(
+		ATTR("body", GRAPH, .needed = true)) },
+	{ "Scan", 0, -1, .import = import_scan, .empty = ONNX_EMPTY_ANY, .since = 8,
+	  .attrs = ONNX_ATTRS(
+		ATTR("body", GRAPH, .needed = true), ATTR("directions", INTS, .until = 8),
+		ATTR("num_scan_inputs", INT, .needed = true),
+		ATTR("scan_input_axes", INTS, .from = 9),
+		ATTR("scan_input_directions", INTS, .from = 9),
+		ATTR("scan_output_axes", INTS, .from = 9),
+		ATTR("scan_output_directions", INTS, .from = 9)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -203,8 +203,8 @@ static onnx_op without(struct onnx_node *n, onnx_op x, unsigned int axis)
 static void import_split(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->shape.ndim), count = 1;
-	const bool dropped = !onnx_in(n, 1) && !onnx_int(n, "keepdims", 1);
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), x->shape.ndim), count = 1;
+	const bool dropped = !onnx_in(n, 1) && !onnx_int(n, "keepdims");
 	int64_t part[MOST_ITEMS] = { 1 }, parts;
 	struct onnx_sequence *s;
 
@@ -226,7 +226,7 @@ static void import_split(struct onnx_node *n)
 static void import_concat(struct onnx_node *n)
 {
 	const struct onnx_sequence *s = sequence_in(n, 0);
-	const bool stacked = onnx_int(n, "new_axis", 0);
+	const bool stacked = onnx_int(n, "new_axis");
 	onnx_op part[MOST_ITEMS];
 	unsigned int axis = 0;
 
@@ -236,7 +236,7 @@ static void import_concat(struct onnx_node *n)
 			onnx_fail(n, -ENOTSUP,
 				  "tensor %u is empty, or its size depends on the data", i);
 		else if (!i)
-			axis = onnx_axis(n, onnx_int(n, "axis", 0), part[i]->shape.ndim + stacked);
+			axis = onnx_axis(n, onnx_int(n, "axis"), part[i]->shape.ndim + stacked);
 		part[i] = stacked && !n->rc ? ox_insert(n, part[i], axis) : part[i];
 	}
 	if (s && !s->n)
@@ -293,15 +293,19 @@ static void import_map(struct onnx_node *n)
 
 const struct onnx_rule onnx_sequence[] = {
 	/* clang-format off */
-	{ "ConcatFromSequence", 1,  1, .import = import_concat,    .sequences = true, .empty = ONNX_EMPTY_ANY },
-	{ "SequenceAt",         2,  2, .import = import_at,        .sequences = true, .empty = ONNX_EMPTY_ANY },
-	{ "SequenceConstruct",  1, -1, .import = import_construct, .empty = ONNX_EMPTY_ANY },
-	{ "SequenceEmpty",      0,  0, .import = import_empty },
-	{ "SequenceErase",      1,  2, .import = import_erase,     .sequences = true, .empty = ONNX_EMPTY_ANY },
-	{ "SequenceInsert",     2,  3, .import = import_insert,    .sequences = true, .empty = ONNX_EMPTY_ANY },
-	{ "SequenceLength",     1,  1, .import = import_length,    .sequences = true, .empty = ONNX_EMPTY_ANY },
-	{ "SequenceMap",        1, -1, .import = import_map,       .sequences = true, .empty = ONNX_EMPTY_ANY },
-	{ "SplitToSequence",    1,  2, .import = import_split },
+	{ "ConcatFromSequence", 1,  1, .import = import_concat,    .sequences = true, .empty = ONNX_EMPTY_ANY, .since = 11,
+	  .attrs = ONNX_ATTRS(
+		ATTR("axis", INT, .needed = true), ATTR("new_axis", INT)) },
+	{ "SequenceAt",         2,  2, .import = import_at,        .sequences = true, .empty = ONNX_EMPTY_ANY, .since = 11 },
+	{ "SequenceConstruct",  1, -1, .import = import_construct, .empty = ONNX_EMPTY_ANY, .since = 11 },
+	{ "SequenceEmpty",      0,  0, .import = import_empty, .since = 11, .attrs = ONNX_ATTRS(ATTR("dtype", INT)) },
+	{ "SequenceErase",      1,  2, .import = import_erase,     .sequences = true, .empty = ONNX_EMPTY_ANY, .since = 11 },
+	{ "SequenceInsert",     2,  3, .import = import_insert,    .sequences = true, .empty = ONNX_EMPTY_ANY, .since = 11 },
+	{ "SequenceLength",     1,  1, .import = import_length,    .sequences = true, .empty = ONNX_EMPTY_ANY, .since = 11 },
+	{ "SequenceMap",        1, -1, .import = import_map,       .sequences = true, .empty = ONNX_EMPTY_ANY, .since = 17,
+	  .attrs = ONNX_ATTRS(
+		ATTR("body", GRAPH, .needed = true)) },
+	{ "SplitToSequence",    1,  2, .import = import_split, .since = 11, .attrs = ONNX_ATTRS(ATTR("axis", INT), ATTR("keepdims", INT, .i = 1)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -38,7 +38,7 @@ static void taken(struct onnx_node *n, unsigned int first, unsigned int dropped,
 void sized_gather(struct onnx_node *n)
 {
 	struct onnx_value *x = &n->in[0], *idx = &n->in[1];
-	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->op->shape.ndim);
+	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), x->op->shape.ndim);
 	onnx_op size[2 * NCC_MAX_DIMS] = { NULL };
 
 	if (n->rc)
@@ -54,7 +54,7 @@ void sized_gather(struct onnx_node *n)
 void sized_gather_elements(struct onnx_node *n)
 {
 	struct onnx_value *x = &n->in[0], *idx = &n->in[1];
-	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->op->shape.ndim);
+	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), x->op->shape.ndim);
 
 	if (n->rc)
 		return;
@@ -71,7 +71,7 @@ void sized_gather_nd(struct onnx_node *n)
 	const int64_t k = idx->op->shape.ndim ? idx->op->shape.dim[last] : 0;
 	onnx_op size[2 * NCC_MAX_DIMS] = { NULL };
 
-	if (onnx_int(n, "batch_dims", 0) || !idx->op->shape.ndim || idx->size[last]) {
+	if (onnx_int(n, "batch_dims") || !idx->op->shape.ndim || idx->size[last]) {
 		sized_refuse(n, onnx_sized_but(idx, NCC_MAX_DIMS));
 		return;
 	}
@@ -97,7 +97,7 @@ void sized_one_hot(struct onnx_node *n)
 	const unsigned int nd = v->op->shape.ndim;
 	struct ncc_op op = { .kind = NCC_BROADCAST };
 	onnx_op size[NCC_MAX_DIMS + 1] = { NULL };
-	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), nd + 1);
+	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), nd + 1);
 
 	for (unsigned int d = 0; d < nd; d++)
 		op.map[d] = (uint8_t)(d + (d >= axis));
@@ -173,7 +173,7 @@ void sized_scatter(struct onnx_node *n)
 	    ncc_elems(&idx->op->shape) != idx->op->shape.dim[0])
 		sized_refuse(n, 0);
 	if (!n->rc && !nd)
-		axis = onnx_axis(n, onnx_int(n, "axis", 0), x->op->shape.ndim);
+		axis = onnx_axis(n, onnx_int(n, "axis"), x->op->shape.ndim);
 	if (n->rc)
 		return;
 	idx->op = hitting(n, idx, x->size[axis]);
@@ -212,7 +212,7 @@ static void sized_left(struct onnx_node *n, const struct onnx_value *v, uint32_t
 {
 	const struct ncc_op op = { .kind = NCC_REDUCE, .mask = mask };
 
-	if (!onnx_int(n, "keepdims", 1)) {
+	if (!onnx_int(n, "keepdims")) {
 		sized_follow(n, &op, v, size);
 		return;
 	}
@@ -230,7 +230,7 @@ void sized_reduce(struct onnx_node *n)
 
 	if (n->rc)
 		return;
-	if (all && onnx_int(n, "noop_with_empty_axes", 0)) {
+	if (all && onnx_int(n, "noop_with_empty_axes")) {
 		n->out[0] = *v;
 		return;
 	}
@@ -265,11 +265,11 @@ void sized_range_of(struct onnx_node *n)
 void sized_arg(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
-	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), v->op->shape.ndim);
+	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), v->op->shape.ndim);
 	onnx_op size[NCC_MAX_DIMS] = { NULL };
 
 	sized_left(n, v, 1u << axis, size);
-	if (v->size[axis] && onnx_int(n, "select_last_index", 0))
+	if (v->size[axis] && onnx_int(n, "select_last_index"))
 		sized_refuse_dim(n, 0, axis);
 	if (n->rc)
 		return;
@@ -283,7 +283,7 @@ void sized_softmax(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
 	const unsigned int nd = v->op->shape.ndim;
-	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", n->opset < 13 ? 1 : -1), nd);
+	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), nd);
 
 	for (unsigned int d = axis; n->opset < 13 && nd > axis + 1 && d < nd && !n->rc; d++)
 		if (v->size[d])
@@ -338,7 +338,7 @@ static bool top_of_list(struct onnx_node *n, double last, int64_t most, onnx_op 
 void sized_top_k(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0], *count = &n->in[1];
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), v->op->shape.ndim);
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), v->op->shape.ndim);
 	const struct ncc_shape number = { .dtype = NEURON_DT_INT32, .ndim = 1, .dim = { 1 } };
 	struct ncc_shape none = v->op->shape;
 	onnx_op size[NCC_MAX_DIMS];
@@ -350,7 +350,7 @@ void sized_top_k(struct onnx_node *n)
 		return;
 	memcpy(size, v->size, sizeof(size));
 	most = none.dim[axis];
-	last = onnx_int(n, "largest", 1) ? ox_least(&none) : ox_most(&none);
+	last = onnx_int(n, "largest") ? ox_least(&none) : ox_most(&none);
 	if (k.value < 1) {
 		none.dim[axis] = 0;
 		onnx_give_empty(n, 0, &none, v->type);

@@ -72,7 +72,7 @@ void sized_unsqueeze(struct onnx_node *n)
 void sized_shape(struct onnx_node *n)
 {
 	const struct onnx_value *v = &n->in[0];
-	int64_t nd = v->op->shape.ndim, from = onnx_int(n, "start", 0), to = onnx_int(n, "end", nd);
+	int64_t nd = v->op->shape.ndim, from = onnx_int(n, "start"), to = onnx_int_or(n, "end", nd);
 	onnx_op part[NCC_MAX_DIMS];
 	unsigned int k = 0;
 
@@ -212,15 +212,14 @@ void sized_concat(struct onnx_node *n)
 	if (count == 1)
 		n->out[0] = *v[0];
 	else
-		concat_sizes(n, v, count,
-			     onnx_axis(n, onnx_int(n, "axis", 0), v[0]->op->shape.ndim));
+		concat_sizes(n, v, count, onnx_axis(n, onnx_int(n, "axis"), v[0]->op->shape.ndim));
 }
 
 /* Cuts along other dimensions; parts of nothing are nothing */
 void sized_split(struct onnx_node *n)
 {
 	const struct onnx_value *v = &n->in[0];
-	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), v->op->shape.ndim);
+	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), v->op->shape.ndim);
 	struct ncc_shape none = v->op->shape;
 	double there;
 
@@ -280,7 +279,7 @@ void sized_pad(struct onnx_node *n)
 	struct ncc_op op = { .kind = NCC_PAD, .low = low, .high = high };
 	unsigned int count, listed = 0;
 	onnx_op size[NCC_MAX_DIMS] = { NULL };
-	double with = onnx_float(n, "value", 0);
+	double with = onnx_float(n, "value");
 	uint32_t mask = 0;
 
 	if (!(onnx_in(n, 1) ? onnx_in_ints(n, 1, pads, 2 * NCC_MAX_DIMS, &count)
@@ -301,9 +300,8 @@ void sized_pad(struct onnx_node *n)
 
 		if (!v->size[d] || (!pads[i] && !pads[i + listed]))
 			continue;
-		if (!onnx_string_is(n, "mode", "constant", "constant") || pads[i] < 0 ||
-		    pads[i + listed] < 0 || pads[i] > ONNX_MAX_DATA ||
-		    pads[i + listed] > ONNX_MAX_DATA)
+		if (!onnx_string_is(n, "mode", "constant") || pads[i] < 0 || pads[i + listed] < 0 ||
+		    pads[i] > ONNX_MAX_DATA || pads[i + listed] > ONNX_MAX_DATA)
 			sized_refuse_dim(n, 0, d);
 		mask |= 1u << d;
 		low[d] += pads[i];

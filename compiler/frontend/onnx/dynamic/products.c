@@ -59,7 +59,7 @@ void sized_mat_mul(struct onnx_node *n)
 void sized_gemm(struct onnx_node *n)
 {
 	const struct onnx_value *a = &n->in[0], *b = &n->in[1];
-	const bool ta = onnx_int(n, "transA", 0), tb = onnx_int(n, "transB", 0);
+	const bool ta = onnx_int(n, "transA"), tb = onnx_int(n, "transB");
 	const onnx_op size[NCC_MAX_DIMS] = { a->size[ta], b->size[!tb] };
 	const struct onnx_value *c = n->nin > 2 ? &n->in[2] : NULL;
 
@@ -155,7 +155,7 @@ void sized_einsum(struct onnx_node *n)
  */
 void sized_rnn(struct onnx_node *n)
 {
-	const bool first = onnx_int(n, "layout", 0);
+	const bool first = onnx_int(n, "layout");
 	const struct onnx_value *x = &n->in[0];
 	const unsigned int time = first, batch = !first;
 	onnx_op y[NCC_MAX_DIMS] = { NULL }, state[NCC_MAX_DIMS] = { NULL };
@@ -193,7 +193,7 @@ void sized_layer_norm(struct onnx_node *n)
 {
 	const struct onnx_value *v = &n->in[0];
 	const unsigned int nd = v->op->shape.ndim;
-	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), nd);
+	const unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), nd);
 
 	for (unsigned int d = axis; d < nd && !n->rc; d++)
 		if (v->size[d])

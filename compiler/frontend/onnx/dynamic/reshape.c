@@ -149,7 +149,7 @@ static void reshape_nothing(struct onnx_node *n, const struct onnx_value *v, con
 static void take_target(struct onnx_node *n, const struct onnx_value *v, onnx_op list,
 			unsigned int i, struct target *t)
 {
-	const bool copies = !onnx_int(n, "allowzero", 0) && i < v->op->shape.ndim;
+	const bool copies = !onnx_int(n, "allowzero") && i < v->op->shape.ndim;
 	struct onnx_number d;
 
 	if (!onnx_number(n, list, i, &d))
@@ -221,7 +221,7 @@ void sized_flatten(struct onnx_node *n)
 {
 	struct onnx_value *v = &n->in[0];
 	const struct ncc_shape *s = &v->op->shape;
-	int64_t axis = onnx_int(n, "axis", 1);
+	int64_t axis = onnx_int(n, "axis");
 	struct target t = { .s = { .ndim = 2 }, .open = -1 };
 	const unsigned int nd = s->ndim;
 

@@ -59,13 +59,13 @@ void sized_window(struct onnx_node *n)
 	}
 	for (unsigned int d = 2; d < nd && !n->rc; d++) {
 		const int64_t high = listed(n, "pads", d - 2 + nd - 2, 0);
-		const bool upper = !onnx_string_is(n, "auto_pad", "NOTSET", "NOTSET") &&
-				   !onnx_string_is(n, "auto_pad", "VALID", "NOTSET");
+		const bool upper = !onnx_string_is(n, "auto_pad", "NOTSET") &&
+				   !onnx_string_is(n, "auto_pad", "VALID");
 
 		if (!size[d])
 			continue;
-		if (upper || onnx_int(n, "ceil_mode", 0) || (n->nout > 1 && *n->p->output[1]) ||
-		    (mean && high && !onnx_int(n, "count_include_pad", 0)))
+		if (upper || onnx_int(n, "ceil_mode") || (n->nout > 1 && *n->p->output[1]) ||
+		    (mean && high && !onnx_int(n, "count_include_pad")))
 			sized_refuse_dim(n, 0, d);
 		size[d] = windows(n, size[d], d - 2,
 				  k ? k->shape.dim[d] : listed(n, "kernel_shape", d - 2, 1),
@@ -106,7 +106,7 @@ void sized_batch_norm(struct onnx_node *n)
 {
 	const struct onnx_value *v = &n->in[0];
 
-	if (v->size[1] || onnx_int(n, "training_mode", 0))
+	if (v->size[1] || onnx_int(n, "training_mode"))
 		sized_refuse(n, 0);
 	else
 		sized_import(n, v->size);

@@ -30,7 +30,7 @@ onnx_op ox_leaky(struct onnx_node *n, onnx_op x, double a)
 
 static onnx_op leaky_relu(struct onnx_node *n, onnx_op x)
 {
-	return ox_leaky(n, x, onnx_float(n, "alpha", 0.01));
+	return ox_leaky(n, x, onnx_float(n, "alpha"));
 }
 
 /* max(x, 0) + a expm1(min(x, 0) / c) */
@@ -49,22 +49,21 @@ onnx_op ox_elu(struct onnx_node *n, onnx_op x, double a)
 
 static onnx_op elu(struct onnx_node *n, onnx_op x)
 {
-	return ox_elu(n, x, onnx_float(n, "alpha", 1));
+	return ox_elu(n, x, onnx_float(n, "alpha"));
 }
 
 static onnx_op celu(struct onnx_node *n, onnx_op x)
 {
-	double a = onnx_float(n, "alpha", 1);
+	double a = onnx_float(n, "alpha");
 
 	return elu_of(n, x, a, a);
 }
 
 static onnx_op selu(struct onnx_node *n, onnx_op x)
 {
-	double a = onnx_float(n, "alpha", 1.67326319217681884765625);
+	double a = onnx_float(n, "alpha");
 
-	return ox_binc(n, NCC_MUL, elu_of(n, x, a, 1),
-		       onnx_float(n, "gamma", 1.05070102214813232421875));
+	return ox_binc(n, NCC_MUL, elu_of(n, x, a, 1), onnx_float(n, "gamma"));
 }
 
 onnx_op ox_hard_sigmoid(struct onnx_node *n, onnx_op x, double a, double b)
@@ -74,8 +73,7 @@ onnx_op ox_hard_sigmoid(struct onnx_node *n, onnx_op x, double a, double b)
 
 static onnx_op hard_sigmoid(struct onnx_node *n, onnx_op x)
 {
-	return ox_hard_sigmoid(n, x, onnx_float(n, "alpha", (double)0.2f),
-			       onnx_float(n, "beta", 0.5));
+	return ox_hard_sigmoid(n, x, onnx_float(n, "alpha"), onnx_float(n, "beta"));
 }
 
 static onnx_op hard_swish(struct onnx_node *n, onnx_op x)
@@ -85,7 +83,7 @@ static onnx_op hard_swish(struct onnx_node *n, onnx_op x)
 
 static onnx_op gelu(struct onnx_node *n, onnx_op x)
 {
-	bool tanh = onnx_string_is(n, "approximate", "tanh", "none");
+	bool tanh = onnx_string_is(n, "approximate", "tanh");
 
 	return ox_un(n, tanh ? NCC_GELU_TANH : NCC_GELU, x);
 }
@@ -102,7 +100,7 @@ static onnx_op mish(struct onnx_node *n, onnx_op x)
 
 static onnx_op swish(struct onnx_node *n, onnx_op x)
 {
-	double a = onnx_float(n, "alpha", 1);
+	double a = onnx_float(n, "alpha");
 	onnx_op t = a == 1 ? x : ox_binc(n, NCC_MUL, x, a);
 
 	return ox_bin(n, NCC_MUL, x, ox_un(n, NCC_LOGISTIC, t));
@@ -120,13 +118,13 @@ onnx_op ox_thresholded(struct onnx_node *n, onnx_op x, double a)
 
 static onnx_op thresholded(struct onnx_node *n, onnx_op x)
 {
-	return ox_thresholded(n, x, onnx_float(n, "alpha", 1));
+	return ox_thresholded(n, x, onnx_float(n, "alpha"));
 }
 
 /* x + bias where x < -lambd, x - bias where x > lambd, else 0 */
 static onnx_op shrink(struct onnx_node *n, onnx_op x)
 {
-	double bias = onnx_float(n, "bias", 0), lambd = onnx_float(n, "lambd", 0.5);
+	double bias = onnx_float(n, "bias"), lambd = onnx_float(n, "lambd");
 	onnx_op r = ox_select(n, ox_binc(n, NCC_GT, x, lambd), ox_binc(n, NCC_SUB, x, bias),
 			      ox_scalar(n, &x->shape, 0));
 
@@ -179,23 +177,47 @@ static void import_prelu(struct onnx_node *n)
 	onnx_give(n, 0, ox_select(n, ox_binc(n, NCC_LT, x, 0), low, x));
 }
 
+static const struct onnx_attribute like_celu[] = {
+	ATTR("alpha", FLOAT, .f = 1),
+	{ 0 },
+};
+
 const struct onnx_rule onnx_act[] = {
 	/* clang-format off */
-	{ "Celu",            1,  1, .import = import_act,   .formula = celu, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Elu",             1,  1, .import = import_act,   .formula = elu, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Gelu",            1,  1, .import = import_act,   .formula = gelu, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "HardSigmoid",     1,  1, .import = import_act,   .formula = hard_sigmoid, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "HardSwish",       1,  1, .import = import_act,   .formula = hard_swish, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "LeakyRelu",       1,  1, .import = import_act,   .formula = leaky_relu, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Mish",            1,  1, .import = import_act,   .formula = mish, .sized = sized_by_element, .takes = ONNX_ALL },
+	{ "Celu",            1,  1, .import = import_act,   .formula = celu, .sized = sized_by_element, .takes = ONNX_ALL, .since = 12, .attrs = like_celu },
+	{ "Elu",             1,  1, .import = import_act,   .formula = elu, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL,
+	  .attrs = ONNX_ATTRS(
+		ATTR("alpha", FLOAT, .f = 1), ATTR("consumed_inputs", INTS, .until = 5)) },
+	{ "Gelu",            1,  1, .import = import_act,   .formula = gelu, .sized = sized_by_element, .takes = ONNX_ALL, .since = 20,
+	  .attrs = ONNX_ATTRS(
+		ATTR("approximate", TEXT, .words = "none|tanh", .s = "none")) },
+	{ "HardSigmoid",     1,  1, .import = import_act,   .formula = hard_sigmoid, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL,
+	  .attrs = ONNX_ATTRS(
+		ATTR("alpha", FLOAT, .f = (double)0.2f), ATTR("beta", FLOAT, .f = 0.5),
+		ATTR("consumed_inputs", INTS, .until = 5)) },
+	{ "HardSwish",       1,  1, .import = import_act,   .formula = hard_swish, .sized = sized_by_element, .takes = ONNX_ALL, .since = 14 },
+	{ "LeakyRelu",       1,  1, .import = import_act,   .formula = leaky_relu, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL,
+	  .attrs = ONNX_ATTRS(
+		ATTR("alpha", FLOAT, .f = 0.01), ATTR("consumed_inputs", INTS, .until = 5)) },
+	{ "Mish",            1,  1, .import = import_act,   .formula = mish, .sized = sized_by_element, .takes = ONNX_ALL, .since = 18 },
 	{ "PRelu",           2,  2, .import = import_prelu, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Relu",            1,  1, .import = import_relu,  .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Selu",            1,  1, .import = import_act,   .formula = selu, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Shrink",          1,  1, .import = import_act,   .formula = shrink, .sized = sized_by_element, .takes = ONNX_ALL },
+	{ "Relu",            1,  1, .import = import_relu,  .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL,
+	  .attrs = ONNX_ATTRS(
+		ATTR("consumed_inputs", INTS, .until = 5)) },
+	{ "Selu",            1,  1, .import = import_act,   .formula = selu, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL,
+	  .attrs = ONNX_ATTRS(
+		ATTR("alpha", FLOAT, .f = 1.6732, .until = 5),
+		ATTR("alpha", FLOAT, .f = 1.67326319217681884765625, .from = 6),
+		ATTR("consumed_inputs", INTS, .until = 5),
+		ATTR("gamma", FLOAT, .f = 1.0507, .until = 5),
+		ATTR("gamma", FLOAT, .f = 1.05070102214813232421875, .from = 6)) },
+	{ "Shrink",          1,  1, .import = import_act,   .formula = shrink, .sized = sized_by_element, .takes = ONNX_ALL, .since = 9,
+	  .attrs = ONNX_ATTRS(
+		ATTR("bias", FLOAT), ATTR("lambd", FLOAT, .f = 0.5)) },
 	{ "Softplus",        1,  1, .import = import_act,   .formula = softplus, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
 	{ "Softsign",        1,  1, .import = import_act,   .formula = ox_softsign, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Swish",           1,  1, .import = import_act,   .formula = swish, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "ThresholdedRelu", 1,  1, .import = import_act,   .formula = thresholded, .sized = sized_by_element, .takes = ONNX_ALL },
+	{ "Swish",           1,  1, .import = import_act,   .formula = swish, .sized = sized_by_element, .takes = ONNX_ALL, .since = 24, .attrs = like_celu },
+	{ "ThresholdedRelu", 1,  1, .import = import_act,   .formula = thresholded, .sized = sized_by_element, .takes = ONNX_ALL, .since = 10, .attrs = like_celu },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

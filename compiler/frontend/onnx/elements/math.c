@@ -159,10 +159,10 @@ static void import_formula(struct onnx_node *n)
 static onnx_op second(struct onnx_node *n)
 {
 	onnx_op a = onnx_in(n, 0), b = onnx_in(n, 1);
-	int64_t axis = onnx_int(n, "axis", -1), dim[NCC_MAX_DIMS];
+	int64_t axis = onnx_int(n, "axis"), dim[NCC_MAX_DIMS];
 	unsigned int nd;
 
-	if (n->opset >= 7 || !onnx_int(n, "broadcast", 0) || axis < 0)
+	if (n->opset >= 7 || !onnx_int(n, "broadcast") || axis < 0)
 		return b;
 	nd = a->shape.ndim;
 	if (axis > nd || b->shape.ndim > nd - axis) {
@@ -196,7 +196,7 @@ static void import_mod(struct onnx_node *n)
 {
 	onnx_op a = onnx_in(n, 0), b = onnx_in(n, 1), x, y, r, other;
 
-	if (!onnx_int(n, "fmod", 0) && ncc_is_float(a->shape.dtype)) {
+	if (!onnx_int(n, "fmod") && ncc_is_float(a->shape.dtype)) {
 		onnx_fail(n, -EINVAL, "of %s needs fmod=1", ncc_dtype_name(&a->shape));
 		return;
 	}
@@ -210,7 +210,7 @@ static void import_mod(struct onnx_node *n)
 	else
 		r = expand_rest_whole(&n->b, x, y);
 	r = ox_cast_like(n, ox_expanded(n, r, onnx_is_const(x) ? y : x), a);
-	if (!onnx_int(n, "fmod", 0) && r) {
+	if (!onnx_int(n, "fmod") && r) {
 		other = ox_bin(n, NCC_XOR, ox_binc(n, NCC_LT, r, 0), ox_binc(n, NCC_LT, b, 0));
 		other = ox_bin(n, NCC_AND, other, ox_binc(n, NCC_NE, r, 0));
 		r = ox_select(n, other, ox_bin(n, NCC_ADD, r, b), r);
@@ -276,7 +276,7 @@ static void import_pow(struct onnx_node *n)
 
 static void import_shift(struct onnx_node *n)
 {
-	enum ncc_kind kind = onnx_string_is(n, "direction", "LEFT", "") ? NCC_SHL : NCC_SHR;
+	enum ncc_kind kind = onnx_string_is(n, "direction", "LEFT") ? NCC_SHL : NCC_SHR;
 	onnx_op x = onnx_in(n, 0), by = onnx_in(n, 1);
 
 	if (!check_type(n, kind))
@@ -311,9 +311,9 @@ static void import_clip(struct onnx_node *n)
 	onnx_op x = onnx_in(n, 0);
 
 	if (n->opset < 11 && onnx_attr(n, "min"))
-		x = ox_binc(n, NCC_MAX, x, onnx_float(n, "min", 0));
+		x = ox_binc(n, NCC_MAX, x, onnx_float(n, "min"));
 	if (n->opset < 11 && onnx_attr(n, "max"))
-		x = ox_binc(n, NCC_MIN, x, onnx_float(n, "max", 0));
+		x = ox_binc(n, NCC_MIN, x, onnx_float(n, "max"));
 	if (onnx_in(n, 1))
 		x = ox_bin(n, NCC_MAX, x, onnx_in(n, 1));
 	if (onnx_in(n, 2))
@@ -332,7 +332,7 @@ static void cast_to(struct onnx_node *n, int32_t type)
 	}
 	if (onnx_float8(type)) {
 		x = ox_f32(n, x);
-		x = ox_float8(n, x, x, type, onnx_int(n, "saturate", 1));
+		x = ox_float8(n, x, x, type, onnx_int(n, "saturate"));
 	} else {
 		x = ox_cast(n, x, s.dtype, s.pred);
 	}
@@ -341,7 +341,7 @@ static void cast_to(struct onnx_node *n, int32_t type)
 
 static void import_cast(struct onnx_node *n)
 {
-	cast_to(n, (int32_t)onnx_int(n, "to", 0));
+	cast_to(n, (int32_t)onnx_int(n, "to"));
 }
 
 static void import_cast_like(struct onnx_node *n)
@@ -358,7 +358,7 @@ static void import_is_nan(struct onnx_node *n)
 
 static void import_is_inf(struct onnx_node *n)
 {
-	bool plus = onnx_int(n, "detect_positive", 1), minus = onnx_int(n, "detect_negative", 1);
+	bool plus = onnx_int(n, "detect_positive"), minus = onnx_int(n, "detect_negative");
 	onnx_op x = onnx_in(n, 0);
 
 	if (plus && minus)
@@ -370,62 +370,86 @@ static void import_is_inf(struct onnx_node *n)
 	onnx_give_as(n, 0, x, ONNX_BOOL);
 }
 
+static const struct onnx_attribute consumed[] = {
+	ATTR("consumed_inputs", INTS, .until = 5),
+	{ 0 },
+};
+
+static const struct onnx_attribute like_add[] = {
+	ATTR("axis", INT, .i = -1, .until = 6),
+	ATTR("broadcast", INT, .until = 6),
+	{ 0 },
+};
+
 const struct onnx_rule onnx_math[] = {
 	/* clang-format off */
-	{ "Abs",            1,  1, .import = import_unary,      .arg = NCC_ABS, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Acos",           1,  1, .import = import_formula,    .formula = acos_of, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Acosh",          1,  1, .import = import_formula,    .formula = acosh_of, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Add",            2,  2, .import = import_binary,     .arg = NCC_ADD, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "And",            2,  2, .import = import_binary,     .arg = NCC_AND, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Asin",           1,  1, .import = import_formula,    .formula = asin_of, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Asinh",          1,  1, .import = import_formula,    .formula = asinh_of, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Atan",           1,  1, .import = import_float,      .arg = NCC_ATAN, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Atanh",          1,  1, .import = import_formula,    .formula = atanh_of, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "BitShift",       2,  2, .import = import_shift, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "BitwiseAnd",     2,  2, .import = import_binary,     .arg = NCC_AND, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "BitwiseNot",     1,  1, .import = import_unary,      .arg = NCC_NOT, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "BitwiseOr",      2,  2, .import = import_binary,     .arg = NCC_OR, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "BitwiseXor",     2,  2, .import = import_binary,     .arg = NCC_XOR, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Cast",           1,  1, .import = import_cast, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "CastLike",       2,  2, .import = import_cast_like, .sized = sized_like_first, .takes = ONNX_OPERAND(0) },
-	{ "Ceil",           1,  1, .import = import_expanded,   .expand = expand_ceil, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Clip",           1,  3, .import = import_clip, .sized = sized_like_first, .takes = ONNX_OPERAND(0) },
-	{ "Cos",            1,  1, .import = import_expanded,   .expand = expand_cos, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Cosh",           1,  1, .import = import_formula,    .formula = cosh_of, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Div",            2,  2, .import = import_binary,     .arg = NCC_DIV, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Equal",          2,  2, .import = import_compare,    .arg = NCC_EQ, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Erf",            1,  1, .import = import_float,      .arg = NCC_ERF, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Exp",            1,  1, .import = import_float,      .arg = NCC_EXP, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Floor",          1,  1, .import = import_expanded,   .expand = expand_floor, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Greater",        2,  2, .import = import_compare,    .arg = NCC_GT, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "GreaterOrEqual", 2,  2, .import = import_compare,    .arg = NCC_GE, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "IsInf",          1,  1, .import = import_is_inf, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "IsNaN",          1,  1, .import = import_is_nan, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Less",           2,  2, .import = import_compare,    .arg = NCC_LT, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "LessOrEqual",    2,  2, .import = import_compare,    .arg = NCC_LE, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Log",            1,  1, .import = import_float,      .arg = NCC_LOG, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
+	{ "Abs",            1,  1, .import = import_unary,      .arg = NCC_ABS, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = consumed },
+	{ "Acos",           1,  1, .import = import_formula,    .formula = acos_of, .sized = sized_by_element, .takes = ONNX_ALL, .since = 7 },
+	{ "Acosh",          1,  1, .import = import_formula,    .formula = acosh_of, .sized = sized_by_element, .takes = ONNX_ALL, .since = 9 },
+	{ "Add",            2,  2, .import = import_binary,     .arg = NCC_ADD, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = like_add },
+	{ "And",            2,  2, .import = import_binary,     .arg = NCC_AND, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = like_add },
+	{ "Asin",           1,  1, .import = import_formula,    .formula = asin_of, .sized = sized_by_element, .takes = ONNX_ALL, .since = 7 },
+	{ "Asinh",          1,  1, .import = import_formula,    .formula = asinh_of, .sized = sized_by_element, .takes = ONNX_ALL, .since = 9 },
+	{ "Atan",           1,  1, .import = import_float,      .arg = NCC_ATAN, .sized = sized_by_element, .takes = ONNX_ALL, .since = 7 },
+	{ "Atanh",          1,  1, .import = import_formula,    .formula = atanh_of, .sized = sized_by_element, .takes = ONNX_ALL, .since = 9 },
+	{ "BitShift",       2,  2, .import = import_shift, .sized = sized_by_element, .takes = ONNX_ALL, .since = 11,
+	  .attrs = ONNX_ATTRS(
+		ATTR("direction", TEXT, .words = "LEFT|RIGHT", .needed = true)) },
+	{ "BitwiseAnd",     2,  2, .import = import_binary,     .arg = NCC_AND, .sized = sized_by_element, .takes = ONNX_ALL, .since = 18 },
+	{ "BitwiseNot",     1,  1, .import = import_unary,      .arg = NCC_NOT, .sized = sized_by_element, .takes = ONNX_ALL, .since = 18 },
+	{ "BitwiseOr",      2,  2, .import = import_binary,     .arg = NCC_OR, .sized = sized_by_element, .takes = ONNX_ALL, .since = 18 },
+	{ "BitwiseXor",     2,  2, .import = import_binary,     .arg = NCC_XOR, .sized = sized_by_element, .takes = ONNX_ALL, .since = 18 },
+	{ "Cast",           1,  1, .import = import_cast, .sized = sized_by_element, .takes = ONNX_ALL,
+	  .attrs = ONNX_ATTRS(
+		ATTR("round_mode", TEXT, .s = "up", .from = 24),
+		ATTR("saturate", INT, .i = 1, .from = 19), ATTR("to", INT, .needed = true)) },
+	{ "CastLike",       2,  2, .import = import_cast_like, .sized = sized_like_first, .takes = ONNX_OPERAND(0), .since = 15,
+	  .attrs = ONNX_ATTRS(
+		ATTR("round_mode", TEXT, .s = "up", .from = 24),
+		ATTR("saturate", INT, .i = 1, .from = 19)) },
+	{ "Ceil",           1,  1, .import = import_expanded,   .expand = expand_ceil, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = consumed },
+	{ "Clip",           1,  3, .import = import_clip, .sized = sized_like_first, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("max", FLOAT, .f = 3.4028234663852886e+38, .until = 10),
+		ATTR("min", FLOAT, .f = -3.4028234663852886e+38, .until = 10)) },
+	{ "Cos",            1,  1, .import = import_expanded,   .expand = expand_cos, .sized = sized_by_element, .takes = ONNX_ALL, .since = 7 },
+	{ "Cosh",           1,  1, .import = import_formula,    .formula = cosh_of, .sized = sized_by_element, .takes = ONNX_ALL, .since = 9 },
+	{ "Div",            2,  2, .import = import_binary,     .arg = NCC_DIV, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = like_add },
+	{ "Equal",          2,  2, .import = import_compare,    .arg = NCC_EQ, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = like_add },
+	{ "Erf",            1,  1, .import = import_float,      .arg = NCC_ERF, .sized = sized_by_element, .takes = ONNX_ALL, .since = 9 },
+	{ "Exp",            1,  1, .import = import_float,      .arg = NCC_EXP, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = consumed },
+	{ "Floor",          1,  1, .import = import_expanded,   .expand = expand_floor, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = consumed },
+	{ "Greater",        2,  2, .import = import_compare,    .arg = NCC_GT, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = like_add },
+	{ "GreaterOrEqual", 2,  2, .import = import_compare,    .arg = NCC_GE, .sized = sized_by_element, .takes = ONNX_ALL, .since = 12 },
+	{ "IsInf",          1,  1, .import = import_is_inf, .sized = sized_by_element, .takes = ONNX_ALL, .since = 10,
+	  .attrs = ONNX_ATTRS(
+		ATTR("detect_negative", INT, .i = 1), ATTR("detect_positive", INT, .i = 1)) },
+	{ "IsNaN",          1,  1, .import = import_is_nan, .sized = sized_by_element, .takes = ONNX_ALL, .since = 9 },
+	{ "Less",           2,  2, .import = import_compare,    .arg = NCC_LT, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = like_add },
+	{ "LessOrEqual",    2,  2, .import = import_compare,    .arg = NCC_LE, .sized = sized_by_element, .takes = ONNX_ALL, .since = 12 },
+	{ "Log",            1,  1, .import = import_float,      .arg = NCC_LOG, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = consumed },
 	{ "Max",            1, -1, .import = import_many,       .arg = NCC_MAX, .sized = sized_by_element, .takes = ONNX_ALL },
 	{ "Mean",           1, -1, .import = import_many,       .arg = NCC_DIV, .sized = sized_by_element, .takes = ONNX_ALL },
 	{ "Min",            1, -1, .import = import_many,       .arg = NCC_MIN, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Mod",            2,  2, .import = import_mod, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Mul",            2,  2, .import = import_binary,     .arg = NCC_MUL, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Neg",            1,  1, .import = import_unary,      .arg = NCC_NEG, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
+	{ "Mod",            2,  2, .import = import_mod, .sized = sized_by_element, .takes = ONNX_ALL, .since = 10, .attrs = ONNX_ATTRS(ATTR("fmod", INT)) },
+	{ "Mul",            2,  2, .import = import_binary,     .arg = NCC_MUL, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = like_add },
+	{ "Neg",            1,  1, .import = import_unary,      .arg = NCC_NEG, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = consumed },
 	{ "Not",            1,  1, .import = import_unary,      .arg = NCC_NOT, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Or",             2,  2, .import = import_binary,     .arg = NCC_OR, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Pow",            2,  2, .import = import_pow, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Reciprocal",     1,  1, .import = import_reciprocal, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Round",          1,  1, .import = import_expanded,   .expand = expand_round_even, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Sigmoid",        1,  1, .import = import_float,      .arg = NCC_LOGISTIC, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Sign",           1,  1, .import = import_unary,      .arg = NCC_SIGN, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Sin",            1,  1, .import = import_expanded,   .expand = expand_sin, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Sinh",           1,  1, .import = import_formula,    .formula = sinh_of, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Sqrt",           1,  1, .import = import_float,      .arg = NCC_SQRT, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Sub",            2,  2, .import = import_binary,     .arg = NCC_SUB, .sized = sized_by_element, .takes = ONNX_ALL },
+	{ "Or",             2,  2, .import = import_binary,     .arg = NCC_OR, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = like_add },
+	{ "Pow",            2,  2, .import = import_pow, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = like_add },
+	{ "Reciprocal",     1,  1, .import = import_reciprocal, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = consumed },
+	{ "Round",          1,  1, .import = import_expanded,   .expand = expand_round_even, .sized = sized_by_element, .takes = ONNX_ALL, .since = 11 },
+	{ "Sigmoid",        1,  1, .import = import_float,      .arg = NCC_LOGISTIC, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = consumed },
+	{ "Sign",           1,  1, .import = import_unary,      .arg = NCC_SIGN, .sized = sized_by_element, .takes = ONNX_ALL, .since = 9 },
+	{ "Sin",            1,  1, .import = import_expanded,   .expand = expand_sin, .sized = sized_by_element, .takes = ONNX_ALL, .since = 7 },
+	{ "Sinh",           1,  1, .import = import_formula,    .formula = sinh_of, .sized = sized_by_element, .takes = ONNX_ALL, .since = 9 },
+	{ "Sqrt",           1,  1, .import = import_float,      .arg = NCC_SQRT, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = consumed },
+	{ "Sub",            2,  2, .import = import_binary,     .arg = NCC_SUB, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = like_add },
 	{ "Sum",            1, -1, .import = import_many,       .arg = NCC_ADD, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Tan",            1,  1, .import = import_expanded,   .expand = expand_tan, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Tanh",           1,  1, .import = import_float,      .arg = NCC_TANH, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Where",          3,  3, .import = import_where, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Xor",            2,  2, .import = import_binary,     .arg = NCC_XOR, .sized = sized_by_element, .takes = ONNX_ALL },
+	{ "Tan",            1,  1, .import = import_expanded,   .expand = expand_tan, .sized = sized_by_element, .takes = ONNX_ALL, .since = 7 },
+	{ "Tanh",           1,  1, .import = import_float,      .arg = NCC_TANH, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = consumed },
+	{ "Where",          3,  3, .import = import_where, .sized = sized_by_element, .takes = ONNX_ALL, .since = 9 },
+	{ "Xor",            2,  2, .import = import_binary,     .arg = NCC_XOR, .sized = sized_by_element, .takes = ONNX_ALL, .attrs = like_add },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -43,7 +43,7 @@ static struct ncc_random_key key_of(struct onnx_node *n)
 /* The result's type: the attribute, or what the operator has without it */
 static bool take_type(struct onnx_node *n, int32_t otherwise, struct ncc_shape *s, int32_t *type)
 {
-	*type = (int32_t)onnx_int(n, "dtype", otherwise);
+	*type = (int32_t)onnx_int_or(n, "dtype", otherwise);
 	if (onnx_dtype(*type, s))
 		onnx_fail(n, -ENOTSUP, "of type %s", onnx_type_name(*type));
 	return !n->rc;
@@ -60,12 +60,12 @@ static onnx_op draw(struct onnx_node *n, const struct ncc_shape *like)
 	s.pred = false;
 	if (onnx_arg(n)) {
 		x = expand_normal(&n->b, &key, &s);
-		x = ox_binc(n, NCC_MUL, x, onnx_float(n, "scale", 1));
-		return ox_binc(n, NCC_ADD, x, onnx_float(n, "mean", 0));
+		x = ox_binc(n, NCC_MUL, x, onnx_float(n, "scale"));
+		return ox_binc(n, NCC_ADD, x, onnx_float(n, "mean"));
 	}
 	x = expand_uniform(&n->b, &key, &s);
-	x = ox_binc(n, NCC_MUL, x, onnx_float(n, "high", 1) - onnx_float(n, "low", 0));
-	return ox_binc(n, NCC_ADD, x, onnx_float(n, "low", 0));
+	x = ox_binc(n, NCC_MUL, x, onnx_float(n, "high") - onnx_float(n, "low"));
+	return ox_binc(n, NCC_ADD, x, onnx_float(n, "low"));
 }
 
 static void give_drawn(struct onnx_node *n, const struct ncc_shape *like, int32_t otherwise)
@@ -133,7 +133,7 @@ static onnx_op sums(struct onnx_node *n, onnx_op x)
 static void import_multinomial(struct onnx_node *n)
 {
 	const struct ncc_random_key key = key_of(n);
-	int64_t count = onnx_int(n, "sample_size", 1);
+	int64_t count = onnx_int(n, "sample_size");
 	onnx_op x = ox_f32(n, onnx_in(n, 0)), u;
 	struct ncc_shape s;
 	int32_t type;
@@ -194,13 +194,31 @@ static void import_dropout(struct onnx_node *n)
 
 const struct onnx_rule onnx_random[] = {
 	/* clang-format off */
-	{ "Bernoulli",         1, 1, .import = import_bernoulli },
-	{ "Dropout",           1, 3, .import = import_dropout, .sized = sized_like_first, .takes = ONNX_OPERAND(0) },
-	{ "Multinomial",       1, 1, .import = import_multinomial },
-	{ "RandomNormal",      0, 0, .import = import_random,      .arg = true },
-	{ "RandomNormalLike",  1, 1, .import = import_random_like, .arg = true },
-	{ "RandomUniform",     0, 0, .import = import_random },
-	{ "RandomUniformLike", 1, 1, .import = import_random_like },
+	{ "Bernoulli",         1, 1, .import = import_bernoulli, .since = 15, .attrs = ONNX_ATTRS(ATTR("dtype", INT), ATTR("seed", FLOAT)) },
+	{ "Dropout",           1, 3, .import = import_dropout, .sized = sized_like_first, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("is_test", INT, .until = 6), ATTR("ratio", FLOAT, .f = 0.5, .until = 11),
+		ATTR("seed", INT, .from = 12)) },
+	{ "Multinomial",       1, 1, .import = import_multinomial, .since = 7,
+	  .attrs = ONNX_ATTRS(
+		ATTR("dtype", INT, .i = 6), ATTR("sample_size", INT, .i = 1),
+		ATTR("seed", FLOAT)) },
+	{ "RandomNormal",      0, 0, .import = import_random,      .arg = true,
+	  .attrs = ONNX_ATTRS(
+		ATTR("dtype", INT, .i = 1), ATTR("mean", FLOAT), ATTR("scale", FLOAT, .f = 1),
+		ATTR("seed", FLOAT), ATTR("shape", INTS, .needed = true)) },
+	{ "RandomNormalLike",  1, 1, .import = import_random_like, .arg = true,
+	  .attrs = ONNX_ATTRS(
+		ATTR("dtype", INT), ATTR("mean", FLOAT), ATTR("scale", FLOAT, .f = 1),
+		ATTR("seed", FLOAT)) },
+	{ "RandomUniform",     0, 0, .import = import_random,
+	  .attrs = ONNX_ATTRS(
+		ATTR("dtype", INT, .i = 1), ATTR("high", FLOAT, .f = 1), ATTR("low", FLOAT),
+		ATTR("seed", FLOAT), ATTR("shape", INTS, .needed = true)) },
+	{ "RandomUniformLike", 1, 1, .import = import_random_like,
+	  .attrs = ONNX_ATTRS(
+		ATTR("dtype", INT), ATTR("high", FLOAT, .f = 1), ATTR("low", FLOAT),
+		ATTR("seed", FLOAT)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

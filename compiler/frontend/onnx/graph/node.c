@@ -41,84 +41,6 @@ int onnx_arg(const struct onnx_node *n)
 	return n->rule->arg;
 }
 
-const Ncc__Onnx__Attribute *onnx_attr(const struct onnx_node *n, const char *name)
-{
-	const Ncc__Onnx__Attribute *a = NULL, *given;
-	const char *ref;
-
-	n->imp->steps += n->p->n_attribute;
-	for (size_t i = 0; i < n->p->n_attribute && !a; i++)
-		if (!strcmp(n->p->attribute[i]->name, name))
-			a = n->p->attribute[i];
-	ref = a ? a->ref_attr_name : "";
-	if (!*ref)
-		return a;
-	if (!n->caller || !n->function)
-		return NULL;
-	given = onnx_attr(n->caller, ref);
-	n->imp->steps += n->function->n_attribute_proto;
-	for (size_t i = 0; i < n->function->n_attribute_proto && !given; i++)
-		if (!strcmp(n->function->attribute_proto[i]->name, ref))
-			given = n->function->attribute_proto[i];
-	return given;
-}
-
-int64_t onnx_int(const struct onnx_node *n, const char *name, int64_t otherwise)
-{
-	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
-
-	return a ? a->i : otherwise;
-}
-
-double onnx_float(const struct onnx_node *n, const char *name, double otherwise)
-{
-	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
-
-	return a ? (double)a->f : otherwise;
-}
-
-bool onnx_string_is(const struct onnx_node *n, const char *name, const char *value,
-		    const char *otherwise)
-{
-	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
-
-	if (!a)
-		return !strcmp(value, otherwise);
-	return a->s.len == strlen(value) && !memcmp(a->s.data, value, a->s.len);
-}
-
-bool onnx_ints(struct onnx_node *n, const char *name, int64_t *v, unsigned int max,
-	       unsigned int *count)
-{
-	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
-
-	*count = 0;
-	if (!a)
-		return false;
-	if (a->n_ints > max) {
-		onnx_fail(n, -EINVAL, "%zu numbers in '%s', at most %u expected", a->n_ints, name,
-			  max);
-		return false;
-	}
-	*count = (unsigned int)a->n_ints;
-	if (a->n_ints)
-		memcpy(v, a->ints, a->n_ints * sizeof(*v));
-	return true;
-}
-
-void onnx_ints_each(struct onnx_node *n, const char *name, int64_t *v, unsigned int count,
-		    int64_t usual)
-{
-	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
-
-	for (unsigned int i = 0; i < count; i++)
-		v[i] = usual;
-	if (a && a->n_ints != count)
-		onnx_fail(n, -EINVAL, "%zu numbers in '%s', expected %u", a->n_ints, name, count);
-	else if (a && count)
-		memcpy(v, a->ints, count * sizeof(*v));
-}
-
 onnx_op onnx_in(const struct onnx_node *n, unsigned int i)
 {
 	return i < n->nin ? n->in[i].op : NULL;
@@ -239,25 +161,6 @@ bool onnx_needs(const struct onnx_node *n, unsigned int i)
 	       (n->rule->max < 0 || i < (unsigned int)n->rule->min);
 }
 
-void ox_standard(struct onnx_node *n, const char *op_type, struct onnx_value *in, unsigned int nin,
-		 struct onnx_value *out, unsigned int nout)
-{
-	struct onnx_node of = *n;
-
-	memset(out, 0, nout * sizeof(*out));
-	if (n->rc)
-		return;
-	of.rule = n->imp->find("", op_type);
-	of.in = in;
-	of.nin = nin;
-	of.out = out;
-	of.nout = nout;
-	if (!strcmp(op_type, "Softmax"))
-		of.opset = onnx_int(n, "opset", n->opset);
-	of.rule->import(&of);
-	n->rc = of.rc;
-}
-
 bool onnx_has(struct onnx_node *n, unsigned int from, unsigned int to)
 {
 	for (unsigned int i = from; i <= to; i++)
@@ -270,14 +173,5 @@ bool onnx_without_operand(struct onnx_node *n, unsigned int i, const char *name)
 {
 	if (onnx_in(n, i))
 		onnx_fail(n, -ENOTSUP, "operand %u, %s, is not supported", i, name);
-	return !n->rc;
-}
-
-bool onnx_without(struct onnx_node *n, const char *name, int64_t usual)
-{
-	int64_t v = onnx_int(n, name, usual);
-
-	if (v != usual)
-		onnx_fail(n, -ENOTSUP, "%s of %lld is not supported", name, (long long)v);
 	return !n->rc;
 }

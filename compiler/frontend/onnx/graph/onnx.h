@@ -133,6 +133,38 @@ struct onnx_node {
 
 typedef struct ncc_op *onnx_op; /* short, since calls of constructors nest */
 
+/* AttributeProto.AttributeType */
+enum onnx_attr_type {
+	ONNX_A_FLOAT = 1,
+	ONNX_A_INT,
+	ONNX_A_TEXT,
+	ONNX_A_TENSOR,
+	ONNX_A_GRAPH,
+	ONNX_A_FLOATS,
+	ONNX_A_INTS,
+	ONNX_A_TEXTS,
+	ONNX_A_SPARSE = 11,
+};
+
+/* An attribute of an operator; one that changed between operator sets has a row for each */
+struct onnx_attribute {
+	const char *name; /* NULL: the end of a list */
+	enum onnx_attr_type type;
+	/* What stands for it where it is absent; of lists, tensors and graphs: the importer's */
+	int64_t i;
+	double f;
+	const char *s;
+	bool needed;
+	bool only; /* another integer is not supported */
+	const char *words; /* what a text may be, with | between them; NULL: any */
+	int from, until; /* operator sets of ONNX; 0: since ever, until today */
+};
+#define ATTR(n, t, ...)                                        \
+	{                                                      \
+		.name = (n), .type = ONNX_A_##t, ##__VA_ARGS__ \
+	}
+#define ONNX_ATTRS(...) ((const struct onnx_attribute[]){ __VA_ARGS__, { 0 } })
+
 /* Operands of an operator that may be lists without elements */
 enum onnx_empty { ONNX_EMPTY_NONE, ONNX_EMPTY_ANY, ONNX_EMPTY_REST /* all but the first */ };
 
@@ -144,6 +176,9 @@ struct onnx_rule {
 	/* For import: what computes the result, in fp32 */
 	onnx_op (*formula)(struct onnx_node *n, onnx_op x);
 	onnx_op (*expand)(struct ncc_build *bl, onnx_op x);
+	const struct onnx_attribute *attrs; /* NULL: none */
+	bool any_attrs; /* whatever they are called */
+	int since; /* the operator set of ONNX that has it first, if ONNX_OPSET_MIN has it not */
 	bool unchanged; /* means the same in operator sets before ONNX_OPSET_MIN */
 	bool sequences; /* takes them as operands */
 	enum onnx_empty empty;
@@ -158,6 +193,27 @@ struct onnx_rule {
 /* tensor.c: the shape that the model tells of a result; false: it does not, or not all of it */
 bool onnx_told_shape(const struct onnx_import *imp, const char *name, struct ncc_shape *s,
 		     int32_t *type);
+/*
+ * attributes.c. Are those of the node what the row says? false: n->rc is set
+ */
+bool onnx_check_attributes(struct onnx_node *n);
+/* NULL: absent */
+const Ncc__Onnx__Attribute *onnx_attr(const struct onnx_node *n, const char *name);
+/* Its value; where it is absent what the row says, or what is given: the row has nothing */
+int64_t onnx_int(const struct onnx_node *n, const char *name);
+int64_t onnx_int_or(const struct onnx_node *n, const char *name, int64_t otherwise);
+double onnx_float(const struct onnx_node *n, const char *name);
+double onnx_float_or(const struct onnx_node *n, const char *name, double otherwise);
+bool onnx_string_is(const struct onnx_node *n, const char *name, const char *value);
+/* The number of the word, among those that the row has */
+int onnx_choice(const struct onnx_node *n, const char *name);
+/* false: the attribute is absent. More than max integers are an error. */
+bool onnx_ints(struct onnx_node *n, const char *name, int64_t *v, unsigned int max,
+	       unsigned int *count);
+/* As many as count, each of them usual if the attribute is absent; another number is an error. */
+void onnx_ints_each(struct onnx_node *n, const char *name, int64_t *v, unsigned int count,
+		    int64_t usual);
+
 /* node.c */
 int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -165,17 +221,6 @@ int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)
 int onnx_check_steps(struct onnx_node *n);
 void onnx_unsupported(struct onnx_node *n);
 int onnx_arg(const struct onnx_node *n); /* its rule's */
-const Ncc__Onnx__Attribute *onnx_attr(const struct onnx_node *n, const char *name);
-int64_t onnx_int(const struct onnx_node *n, const char *name, int64_t otherwise);
-double onnx_float(const struct onnx_node *n, const char *name, double otherwise);
-bool onnx_string_is(const struct onnx_node *n, const char *name, const char *value,
-		    const char *otherwise);
-/* false: the attribute is absent. More than max integers are an error. */
-bool onnx_ints(struct onnx_node *n, const char *name, int64_t *v, unsigned int max,
-	       unsigned int *count);
-/* As many as count, each of them usual if the attribute is absent; another number is an error. */
-void onnx_ints_each(struct onnx_node *n, const char *name, int64_t *v, unsigned int count,
-		    int64_t usual);
 onnx_op onnx_in(const struct onnx_node *n, unsigned int i); /* NULL: absent */
 bool onnx_is_const(onnx_op a);
 /* The integers of a constant operand; false: it is absent, or an error */
@@ -196,15 +241,8 @@ void onnx_give_as(struct onnx_node *n, unsigned int i, onnx_op op, int32_t type)
 void onnx_give_empty(struct onnx_node *n, unsigned int i, const struct ncc_shape *s, int32_t type);
 /* Are operands from..to there? false: n->rc is set */
 bool onnx_has(struct onnx_node *n, unsigned int from, unsigned int to);
-/* Refuses a node that has an operand or an attribute other than its default, by name. */
+/* Refuses a node that has an operand, by name. */
 bool onnx_without_operand(struct onnx_node *n, unsigned int i, const char *name);
-bool onnx_without(struct onnx_node *n, const char *name, int64_t usual);
-/*
- * What an operator of ONNX makes of these operands, with the node's attributes;
- * without results n->rc is set
- */
-void ox_standard(struct onnx_node *n, const char *op_type, struct onnx_value *in, unsigned int nin,
-		 struct onnx_value *out, unsigned int nout);
 
 /* tensor.c */
 const char *onnx_type_name(int32_t type);

@@ -21,7 +21,7 @@ static double evenly(int64_t i, int64_t count, bool align)
 /* Rows of x, y, z and 1 of each place, [places, nd + 1] */
 static onnx_op places_of(struct onnx_node *n, const int64_t *size, unsigned int nd)
 {
-	const bool align = onnx_int(n, "align_corners", 0);
+	const bool align = onnx_int(n, "align_corners");
 	struct ncc_shape s = { .dtype = NEURON_DT_FP32, .ndim = 2, .dim = { 1, nd + 1 } };
 	onnx_op op;
 
@@ -94,8 +94,8 @@ static bool take_deformed(struct onnx_node *n, struct deformed *c)
 		    at->ndim == x->ndim && at->dim[0] == x->dim[0];
 
 	c->nd = fits ? x->ndim - 2 : 0;
-	c->groups = onnx_int(n, "group", 1);
-	c->moved = onnx_int(n, "offset_group", 1);
+	c->groups = onnx_int(n, "group");
+	c->moved = onnx_int(n, "offset_group");
 	c->places = c->results = 1;
 	take_numbers(n, "strides", c->stride, c->nd, 1);
 	take_numbers(n, "dilations", c->dilation, c->nd, 1);
@@ -212,7 +212,11 @@ static void import_deform(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_grid[] = {
-	{ "AffineGrid", 2, 2, .import = import_affine_grid },
-	{ "DeformConv", 3, 5, .import = import_deform },
+	{ "AffineGrid", 2, 2, .import = import_affine_grid, .since = 20,
+	  .attrs = ONNX_ATTRS(ATTR("align_corners", INT)) },
+	{ "DeformConv", 3, 5, .import = import_deform, .since = 19,
+	  .attrs = ONNX_ATTRS(ATTR("dilations", INTS), ATTR("group", INT, .i = 1),
+			      ATTR("kernel_shape", INTS), ATTR("offset_group", INT, .i = 1),
+			      ATTR("pads", INTS), ATTR("strides", INTS)) },
 	{ .op_type = NULL },
 };

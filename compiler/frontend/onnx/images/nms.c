@@ -121,7 +121,7 @@ static onnx_op of_row(struct onnx_node *n, const struct nms *s, onnx_op x, enum 
  */
 static void take_corners(struct onnx_node *n, onnx_op column[COLUMNS])
 {
-	const bool center = onnx_int(n, "center_point_box", 0);
+	const bool center = onnx_int(n, "center_point_box");
 	onnx_op c[4], half;
 
 	memcpy(c, column, sizeof(c));
@@ -400,7 +400,9 @@ static void import_nms(struct onnx_node *n)
 
 const struct onnx_rule onnx_nms[] = {
 	/* clang-format off */
-	{ "NonMaxSuppression", 2, 5, .import = import_nms, .sized = sized_own, .takes = ONNX_OPERAND(0) | ONNX_OPERAND(1) },
+	{ "NonMaxSuppression", 2, 5, .import = import_nms, .sized = sized_own, .takes = ONNX_OPERAND(0) | ONNX_OPERAND(1), .since = 10,
+	  .attrs = ONNX_ATTRS(
+		ATTR("center_point_box", INT)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

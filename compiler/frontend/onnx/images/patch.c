@@ -163,7 +163,9 @@ static void import_center(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_patch[] = {
-	{ "CenterCropPad", 2, 2, .import = import_center },
-	{ "Col2Im", 3, 3, .import = import_col2im },
+	{ "CenterCropPad", 2, 2, .import = import_center, .since = 18,
+	  .attrs = ONNX_ATTRS(ATTR("axes", INTS)) },
+	{ "Col2Im", 3, 3, .import = import_col2im, .since = 18,
+	  .attrs = ONNX_ATTRS(ATTR("dilations", INTS), ATTR("pads", INTS), ATTR("strides", INTS)) },
 	{ .op_type = NULL },
 };

@@ -27,16 +27,6 @@ struct resize {
 	double from[NCC_MAX_DIMS], to[NCC_MAX_DIMS]; /* with CROP, as fractions of the dimension */
 };
 
-static int choice(struct onnx_node *n, const char *name, const char *const *words, int count,
-		  const char *otherwise)
-{
-	for (int i = 0; i < count; i++)
-		if (onnx_string_is(n, name, words[i], otherwise))
-			return i;
-	onnx_fail(n, -ENOTSUP, "%s has a value that is not supported", name);
-	return 0;
-}
-
 /* The place of result o among in elements */
 static double place(const struct resize *r, unsigned int d, int64_t in, int64_t o)
 {
@@ -405,7 +395,7 @@ static void take_sizes(struct onnx_node *n, struct resize *r, onnx_op x, unsigne
 /* One scale for all dimensions that have sizes: the smallest of theirs, or the largest */
 static void keep_aspect(struct onnx_node *n, struct resize *r, onnx_op x)
 {
-	const bool larger = onnx_string_is(n, "keep_aspect_ratio_policy", "not_smaller", "stretch");
+	const bool larger = onnx_string_is(n, "keep_aspect_ratio_policy", "not_smaller");
 	int64_t axes[NCC_MAX_DIMS];
 	unsigned int count;
 	double scale = 0;
@@ -452,29 +442,21 @@ static void run(struct onnx_node *n, struct resize *r)
 
 static void import_resize(struct onnx_node *n)
 {
-	static const char *const modes[] = { "nearest", "linear", "cubic" };
-	static const char *const places[] = { "half_pixel",	    "half_pixel_symmetric",
-					      "pytorch_half_pixel", "align_corners",
-					      "asymmetric",	    "tf_half_pixel_for_nn",
-					      "tf_crop_and_resize" };
-	static const char *const policies[] = { "stretch", "not_larger", "not_smaller" };
-	static const char *const roundings[] = { "round_prefer_floor", "round_prefer_ceil", "floor",
-						 "ceil" };
-	struct resize r = { 0 };
+	struct resize r = { .coordinates = ASYMMETRIC, .rounding = FLOOR };
 
-	r.mode = (enum mode)choice(n, "mode", modes, 3, "nearest");
-	r.coordinates = (enum coordinates)choice(n, "coordinate_transformation_mode", places, 7,
-						 n->opset < 11 ? "asymmetric" : "half_pixel");
-	r.rounding = (enum rounding)choice(n, "nearest_mode", roundings, 4,
-					   n->opset < 11 ? "floor" : "round_prefer_floor");
-	r.a = onnx_float(n, "cubic_coeff_a", -0.75);
-	r.exclude = onnx_int(n, "exclude_outside", 0);
-	r.outside = onnx_float(n, "extrapolation_value", 0);
-	r.antialias = r.mode != NEAREST && onnx_int(n, "antialias", 0);
+	r.mode = (enum mode)onnx_choice(n, "mode");
+	if (n->opset >= 11) {
+		r.coordinates = (enum coordinates)onnx_choice(n, "coordinate_transformation_mode");
+		r.rounding = (enum rounding)onnx_choice(n, "nearest_mode");
+	}
+	r.a = onnx_float(n, "cubic_coeff_a");
+	r.exclude = onnx_int(n, "exclude_outside");
+	r.outside = onnx_float(n, "extrapolation_value");
+	r.antialias = r.mode != NEAREST && onnx_int(n, "antialias");
 	if (r.antialias && r.coordinates == CROP)
 		onnx_fail(n, -ENOTSUP, "antialias with tf_crop_and_resize is not supported");
 	take_sizes(n, &r, onnx_in(n, 0), n->opset < 11 ? 1 : 2);
-	if (!n->rc && choice(n, "keep_aspect_ratio_policy", policies, 3, "stretch") != STRETCH)
+	if (!n->rc && onnx_choice(n, "keep_aspect_ratio_policy") != STRETCH)
 		keep_aspect(n, &r, onnx_in(n, 0));
 	if (!n->rc)
 		run(n, &r);
@@ -482,10 +464,9 @@ static void import_resize(struct onnx_node *n)
 
 static void import_upsample(struct onnx_node *n)
 {
-	static const char *const modes[] = { "nearest", "linear" };
 	struct resize r = { .coordinates = ASYMMETRIC, .rounding = FLOOR };
 
-	r.mode = (enum mode)choice(n, "mode", modes, 2, "nearest");
+	r.mode = (enum mode)onnx_choice(n, "mode");
 	take_sizes(n, &r, onnx_in(n, 0), 1);
 	if (!n->rc)
 		run(n, &r);
@@ -493,8 +474,22 @@ static void import_upsample(struct onnx_node *n)
 
 const struct onnx_rule onnx_resize[] = {
 	/* clang-format off */
-	{ "Resize",   1,  4, .import = import_resize, .sized = sized_batch, .takes = ONNX_OPERAND(0) },
-	{ "Upsample", 2,  2, .import = import_upsample },
+	{ "Resize",   1,  4, .import = import_resize, .sized = sized_batch, .takes = ONNX_OPERAND(0), .since = 10,
+	  .attrs = ONNX_ATTRS(
+		ATTR("antialias", INT, .from = 18), ATTR("axes", INTS, .from = 18),
+		ATTR("coordinate_transformation_mode", TEXT, .words = "half_pixel|half_pixel_symmetric|pytorch_half_pixel|align_corners|asymmetric|tf_half_pixel_for_nn|tf_crop_and_resize", .s = "half_pixel", .from = 11),
+		ATTR("cubic_coeff_a", FLOAT, .f = -0.75, .from = 11),
+		ATTR("exclude_outside", INT, .from = 11),
+		ATTR("extrapolation_value", FLOAT, .from = 11),
+		ATTR("keep_aspect_ratio_policy", TEXT, .words = "stretch|not_larger|not_smaller", .s = "stretch", .from = 18),
+		ATTR("mode", TEXT, .words = "nearest|linear|cubic", .s = "nearest"),
+		ATTR("nearest_mode", TEXT, .words = "round_prefer_floor|round_prefer_ceil|floor|ceil", .s = "round_prefer_floor", .from = 11)) },
+	{ "Upsample", 2,  2, .import = import_upsample,
+	  .attrs = ONNX_ATTRS(
+		ATTR("height_scale", FLOAT, .needed = true, .until = 6),
+		ATTR("mode", TEXT, .words = "nearest|linear", .s = "nearest"),
+		ATTR("scales", FLOATS, .needed = true, .from = 7, .until = 8),
+		ATTR("width_scale", FLOAT, .needed = true, .until = 6)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

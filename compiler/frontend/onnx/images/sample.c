@@ -222,32 +222,14 @@ static void grid_axis(struct onnx_node *n, const struct grid *g, onnx_op x, stru
 	place_axis(n, g, unnormalized(n, g, x, a->size), a);
 }
 
-static bool one_of(struct onnx_node *n, const char *name, const char *const *words, int count,
-		   const char *otherwise, int *chosen)
-{
-	for (int i = 0; i < count; i++) {
-		if (onnx_string_is(n, name, words[i], otherwise)) {
-			*chosen = i;
-			return true;
-		}
-	}
-	onnx_fail(n, -ENOTSUP, "%s has a value that is not supported", name);
-	return false;
-}
-
 static bool take_grid(struct onnx_node *n, struct grid *g, onnx_op x, onnx_op at)
 {
-	static const char *const modes[] = { "nearest", "bilinear", "bicubic", "linear", "cubic" };
-	static const char *const outsides[] = { "zeros", "border", "reflection" };
 	const unsigned int k = x->shape.ndim - 2;
-	int mode, outside;
+	const int mode = onnx_choice(n, "mode");
 
-	if (!one_of(n, "mode", modes, 5, "bilinear", &mode) ||
-	    !one_of(n, "padding_mode", outsides, 3, "zeros", &outside))
-		return false;
 	g->mode = (enum mode)(mode > 2 ? mode - 2 : mode);
-	g->outside = (enum outside)outside;
-	g->align = onnx_int(n, "align_corners", 0);
+	g->outside = (enum outside)onnx_choice(n, "padding_mode");
+	g->align = onnx_int(n, "align_corners");
 	if (x->shape.ndim < 3 || k > MAX_SPATIAL || at->shape.ndim != k + 2 ||
 	    at->shape.dim[0] != x->shape.dim[0] || at->shape.dim[k + 1] != k)
 		onnx_fail(n, -EINVAL,
@@ -364,7 +346,7 @@ static bool check_roi(struct onnx_node *n, onnx_op x, onnx_op rois, onnx_op batc
 	}
 
 	regions = rois->shape.dim[0];
-	if (!onnx_string_is(n, "mode", "avg", "avg"))
+	if (!onnx_string_is(n, "mode", "avg"))
 		onnx_fail(n, -ENOTSUP, "only the mode avg is supported");
 	if (b[0].samples < 1)
 		onnx_fail(n, -ENOTSUP,
@@ -382,17 +364,17 @@ static bool check_roi(struct onnx_node *n, onnx_op x, onnx_op rois, onnx_op batc
 static void import_roi_align(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), rois = onnx_in(n, 1), batch = onnx_in(n, 2), y;
-	const bool half = n->opset >= 16 && onnx_string_is(n, "coordinate_transformation_mode",
-							   "half_pixel", "half_pixel");
-	struct bins b[2] = { { .count = onnx_int(n, "output_height", 1),
-			       .samples = onnx_int(n, "sampling_ratio", 0),
-			       .scale = onnx_float(n, "spatial_scale", 1),
+	const bool half =
+		n->opset >= 16 && onnx_string_is(n, "coordinate_transformation_mode", "half_pixel");
+	struct bins b[2] = { { .count = onnx_int(n, "output_height"),
+			       .samples = onnx_int(n, "sampling_ratio"),
+			       .scale = onnx_float(n, "spatial_scale"),
 			       .offset = half ? 0.5 : 0 } };
 	struct axis axis[2] = { { 0 } };
 	int64_t regions;
 
 	b[1] = b[0];
-	b[1].count = onnx_int(n, "output_width", 1);
+	b[1].count = onnx_int(n, "output_width");
 	if (!check_roi(n, x, rois, batch, b))
 		return;
 	regions = rois->shape.dim[0];
@@ -419,8 +401,17 @@ static void import_roi_align(struct onnx_node *n)
 
 const struct onnx_rule onnx_sample[] = {
 	/* clang-format off */
-	{ "GridSample", 2,  2, .import = import_grid_sample },
-	{ "RoiAlign",   3,  3, .import = import_roi_align, .sized = sized_roi_align, .takes = ONNX_OPERAND(1) | ONNX_OPERAND(2) },
+	{ "GridSample", 2,  2, .import = import_grid_sample, .since = 16,
+	  .attrs = ONNX_ATTRS(
+		ATTR("align_corners", INT), ATTR("mode", TEXT, .words = "nearest|bilinear|bicubic|linear|cubic", .s = "bilinear", .until = 19),
+		ATTR("mode", TEXT, .words = "nearest|bilinear|bicubic|linear|cubic", .s = "linear", .from = 20),
+		ATTR("padding_mode", TEXT, .words = "zeros|border|reflection", .s = "zeros")) },
+	{ "RoiAlign",   3,  3, .import = import_roi_align, .sized = sized_roi_align, .takes = ONNX_OPERAND(1) | ONNX_OPERAND(2), .since = 10,
+	  .attrs = ONNX_ATTRS(
+		ATTR("coordinate_transformation_mode", TEXT, .words = "output_half_pixel|half_pixel", .s = "half_pixel", .from = 16),
+		ATTR("mode", TEXT, .words = "avg|max", .s = "avg"), ATTR("output_height", INT, .i = 1),
+		ATTR("output_width", INT, .i = 1), ATTR("sampling_ratio", INT),
+		ATTR("spatial_scale", FLOAT, .f = 1)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -109,11 +109,11 @@ onnx_op ml_matmul(struct onnx_node *n, onnx_op a, onnx_op b)
 
 onnx_op ml_post_transform(struct onnx_node *n, onnx_op scores)
 {
-	if (onnx_string_is(n, "post_transform", "NONE", "NONE"))
+	if (onnx_string_is(n, "post_transform", "NONE"))
 		return scores;
-	if (onnx_string_is(n, "post_transform", "LOGISTIC", "NONE"))
+	if (onnx_string_is(n, "post_transform", "LOGISTIC"))
 		return ox_un(n, NCC_LOGISTIC, scores);
-	if (onnx_string_is(n, "post_transform", "SOFTMAX", "NONE"))
+	if (onnx_string_is(n, "post_transform", "SOFTMAX"))
 		return scores ? ox_softmax(n, scores, scores->shape.ndim - 1, false) : NULL;
 	onnx_fail(n, -ENOTSUP,
 		  "this post_transform is not supported (NONE, LOGISTIC and SOFTMAX are)");
@@ -186,7 +186,7 @@ static onnx_op scores_of(struct onnx_node *n, onnx_op x, int64_t targets)
 
 static void import_linear_regressor(struct onnx_node *n)
 {
-	onnx_op r = scores_of(n, ml_rows(n), onnx_int(n, "targets", 1));
+	onnx_op r = scores_of(n, ml_rows(n), onnx_int(n, "targets"));
 
 	onnx_give(n, 0, ml_post_transform(n, r));
 }
@@ -207,10 +207,9 @@ static void import_linear_classifier(struct onnx_node *n)
 
 		number = ox_cast(n, ox_reshape(n, ox_binc(n, NCC_GT, s, 0), 1, &rows),
 				 NEURON_DT_INT32, false);
-		s = labels == 2 ? ml_two_scores(n, s,
-						!onnx_string_is(n, "post_transform", "LOGISTIC",
-								"NONE"))
-				: ml_post_transform(n, s);
+		s = labels == 2
+			    ? ml_two_scores(n, s, !onnx_string_is(n, "post_transform", "LOGISTIC"))
+			    : ml_post_transform(n, s);
 	}
 	ml_give_label(n, number, "classlabels_ints", "classlabels_strings");
 	onnx_give(n, 1, s);
@@ -257,17 +256,13 @@ static void import_normalizer(struct onnx_node *n)
 {
 	onnx_op x = ml_rows(n), norm;
 
-	if (onnx_string_is(n, "norm", "MAX", "MAX"))
+	if (onnx_string_is(n, "norm", "MAX"))
 		norm = ox_reduce(n, x, NCC_MAX, 1u << 1, true);
-	else if (onnx_string_is(n, "norm", "L1", "MAX"))
+	else if (onnx_string_is(n, "norm", "L1"))
 		norm = ox_reduce(n, ox_un(n, NCC_ABS, x), NCC_ADD, 1u << 1, true);
-	else if (onnx_string_is(n, "norm", "L2", "MAX"))
+	else
 		norm = ox_un(n, NCC_SQRT,
 			     ox_reduce(n, ox_bin(n, NCC_MUL, x, x), NCC_ADD, 1u << 1, true));
-	else {
-		onnx_fail(n, -EINVAL, "norm is not MAX, L1 or L2");
-		return;
-	}
 	norm = ox_select(n, ox_binc(n, NCC_EQ, norm, 0), /* such a row stays as it is */
 			 norm ? ox_scalar(n, &norm->shape, 1) : NULL, norm);
 	onnx_give(n, 0, ox_bin(n, NCC_DIV, x, norm));
@@ -276,7 +271,7 @@ static void import_normalizer(struct onnx_node *n)
 static void import_binarizer(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0),
-		over = ox_binc(n, NCC_GT, ox_f32(n, x), onnx_float(n, "threshold", 0));
+		over = ox_binc(n, NCC_GT, ox_f32(n, x), onnx_float(n, "threshold"));
 
 	n->exact = true;
 	onnx_give(n, 0, ox_cast(n, over, NEURON_DT_FP32, false));
@@ -284,7 +279,7 @@ static void import_binarizer(struct onnx_node *n)
 
 static void import_imputer(struct onnx_node *n)
 {
-	double missing = onnx_float(n, "replaced_value_float", 0);
+	double missing = onnx_float(n, "replaced_value_float");
 	onnx_op x = ml_rows(n), value = of_features(n, "imputed_value_floats", x), is;
 
 	if (n->rc || !value) {
@@ -368,8 +363,8 @@ static void import_label_encoder(struct onnx_node *n)
 			  keys, values, MOST_LABELS);
 		return;
 	}
-	r = vi.n ? ox_scalar(n, &s, (double)onnx_int(n, "default_int64", -1))
-		 : ox_scalar(n, &s, onnx_float(n, "default_float", -0.0));
+	r = vi.n ? ox_scalar(n, &s, (double)onnx_int(n, "default_int64"))
+		 : ox_scalar(n, &s, onnx_float(n, "default_float"));
 	for (size_t i = keys; i-- > 0;) /* the first key counts */
 		r = ox_select(n, ox_binc(n, NCC_EQ, x, label_at(ki, kf, i)),
 			      ox_scalar(n, &s, label_at(vi, vf, i)), r);
@@ -388,16 +383,46 @@ static void import_zip_map(struct onnx_node *n)
 const struct onnx_rule onnx_ml[] = {
 	/* clang-format off */
 	{ "ArrayFeatureExtractor", 2, 2,  .import = import_feature_extractor,  .unchanged = true, .sized = sized_picked, .takes = ONNX_ALL },
-	{ "Binarizer",             1, 1,  .import = import_binarizer,          .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "FeatureVectorizer",     1, -1, .import = import_feature_vectorizer, .unchanged = true },
-	{ "Imputer",               1, 1,  .import = import_imputer,            .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0) },
-	{ "LabelEncoder",          1, 1,  .import = import_label_encoder,      .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "LinearClassifier",      1, 1,  .import = import_linear_classifier,  .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0) },
-	{ "LinearRegressor",       1, 1,  .import = import_linear_regressor,   .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0) },
-	{ "Normalizer",            1, 1,  .import = import_normalizer,         .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0) },
-	{ "OneHotEncoder",         1, 1,  .import = import_one_hot_encoder,    .unchanged = true },
-	{ "Scaler",                1, 1,  .import = import_scaler,             .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0) },
-	{ "ZipMap",                1, 1,  .import = import_zip_map,            .unchanged = true },
+	{ "Binarizer",             1, 1,  .import = import_binarizer,          .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL,
+	  .attrs = ONNX_ATTRS(
+		ATTR("threshold", FLOAT)) },
+	{ "FeatureVectorizer",     1, -1, .import = import_feature_vectorizer, .unchanged = true,
+	  .attrs = ONNX_ATTRS(
+		ATTR("inputdimensions", INTS)) },
+	{ "Imputer",               1, 1,  .import = import_imputer,            .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("imputed_value_floats", FLOATS), ATTR("imputed_value_int64s", INTS),
+		ATTR("replaced_value_float", FLOAT), ATTR("replaced_value_int64", INT)) },
+	{ "LabelEncoder",          1, 1,  .import = import_label_encoder,      .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL,
+	  .attrs = ONNX_ATTRS(
+		ATTR("default_float", FLOAT), ATTR("default_int64", INT, .i = -1),
+		ATTR("default_string", TEXT, .s = "_Unused"), ATTR("default_tensor", TENSOR),
+		ATTR("keys_floats", FLOATS), ATTR("keys_int64s", INTS),
+		ATTR("keys_strings", TEXTS), ATTR("keys_tensor", TENSOR),
+		ATTR("values_floats", FLOATS), ATTR("values_int64s", INTS),
+		ATTR("values_strings", TEXTS), ATTR("values_tensor", TENSOR)) },
+	{ "LinearClassifier",      1, 1,  .import = import_linear_classifier,  .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("classlabels_ints", INTS), ATTR("classlabels_strings", TEXTS),
+		ATTR("coefficients", FLOATS, .needed = true), ATTR("intercepts", FLOATS),
+		ATTR("multi_class", INT), ATTR("post_transform", TEXT, .words = "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT", .s = "NONE")) },
+	{ "LinearRegressor",       1, 1,  .import = import_linear_regressor,   .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("coefficients", FLOATS), ATTR("intercepts", FLOATS),
+		ATTR("post_transform", TEXT, .words = "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT", .s = "NONE"), ATTR("targets", INT, .i = 1)) },
+	{ "Normalizer",            1, 1,  .import = import_normalizer,         .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("norm", TEXT, .words = "MAX|L1|L2", .s = "MAX")) },
+	{ "OneHotEncoder",         1, 1,  .import = import_one_hot_encoder,    .unchanged = true,
+	  .attrs = ONNX_ATTRS(
+		ATTR("cats_int64s", INTS), ATTR("cats_strings", TEXTS),
+		ATTR("zeros", INT, .i = 1)) },
+	{ "Scaler",                1, 1,  .import = import_scaler,             .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("offset", FLOATS), ATTR("scale", FLOATS)) },
+	{ "ZipMap",                1, 1,  .import = import_zip_map,            .unchanged = true,
+	  .attrs = ONNX_ATTRS(
+		ATTR("classlabels_int64s", INTS), ATTR("classlabels_strings", TEXTS)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

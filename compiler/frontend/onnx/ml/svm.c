@@ -68,18 +68,15 @@ static onnx_op kernels(struct onnx_node *n, onnx_op x, struct ml_floats v, int64
 	int64_t dim[2] = { vectors, (int64_t)v.n / vectors };
 	onnx_op d;
 
-	if (onnx_string_is(n, "kernel_type", "RBF", "LINEAR"))
+	if (onnx_string_is(n, "kernel_type", "RBF"))
 		return radial(n, x, v, vectors, gamma);
 	d = ml_matmul(n, x, ox_transpose(n, ml_constant(n, 2, dim, v.v), swap));
-	if (onnx_string_is(n, "kernel_type", "LINEAR", "LINEAR"))
+	if (onnx_string_is(n, "kernel_type", "LINEAR"))
 		return d;
 	d = ox_binc(n, NCC_ADD, ox_binc(n, NCC_MUL, d, gamma), coef0);
-	if (onnx_string_is(n, "kernel_type", "SIGMOID", "LINEAR"))
+	if (onnx_string_is(n, "kernel_type", "SIGMOID"))
 		return ox_un(n, NCC_TANH, d);
-	if (onnx_string_is(n, "kernel_type", "POLY", "LINEAR"))
-		return ox_binc(n, NCC_POW, d, degree);
-	onnx_fail(n, -EINVAL, "kernel_type is not LINEAR, POLY, RBF or SIGMOID");
-	return NULL;
+	return ox_binc(n, NCC_POW, d, degree);
 }
 
 /* x w' + rho[0]: w[targets, features] are the coefficients */
@@ -120,7 +117,7 @@ static int read_svm(struct onnx_node *n, struct svm *s)
 
 static void import_regressor(struct onnx_node *n)
 {
-	struct svm s = { .vectors = onnx_int(n, "n_supports", 0) };
+	struct svm s = { .vectors = onnx_int(n, "n_supports") };
 	int64_t dim[2] = { s.vectors, 1 };
 	onnx_op r;
 
@@ -136,7 +133,7 @@ static void import_regressor(struct onnx_node *n)
 		r = ml_matmul(n, s.k, ml_constant(n, 2, dim, s.coef.v));
 		r = ox_bin(n, NCC_ADD, r, ml_constant(n, 1, &dim[1], s.rho.v));
 	}
-	if (onnx_int(n, "one_class", 0) && r)
+	if (onnx_int(n, "one_class") && r)
 		r = ox_select(n, ox_binc(n, NCC_GT, r, 0), ox_scalar(n, &r->shape, 1),
 			      ox_scalar(n, &r->shape, -1));
 	onnx_give(n, 0, ml_post_transform(n, r));
@@ -337,8 +334,7 @@ static void classify(struct onnx_node *n, const struct svm *s, struct ml_ints pe
 	else if (s->classes > 2)
 		*score = ml_post_transform(n, *score);
 	else
-		*score = ml_two_scores(n, *score,
-				       !onnx_string_is(n, "post_transform", "NONE", "NONE"));
+		*score = ml_two_scores(n, *score, !onnx_string_is(n, "post_transform", "NONE"));
 }
 
 static void import_classifier(struct onnx_node *n)
@@ -375,8 +371,19 @@ static void import_classifier(struct onnx_node *n)
 
 const struct onnx_rule onnx_ml_svm[] = {
 	/* clang-format off */
-	{ "SVMClassifier", 1, 1, .import = import_classifier, .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0) },
-	{ "SVMRegressor",  1, 1, .import = import_regressor,  .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0) },
+	{ "SVMClassifier", 1, 1, .import = import_classifier, .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("classlabels_ints", INTS), ATTR("classlabels_strings", TEXTS),
+		ATTR("coefficients", FLOATS), ATTR("kernel_params", FLOATS),
+		ATTR("kernel_type", TEXT, .words = "LINEAR|POLY|RBF|SIGMOID", .s = "LINEAR"), ATTR("post_transform", TEXT, .words = "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT", .s = "NONE"),
+		ATTR("prob_a", FLOATS), ATTR("prob_b", FLOATS), ATTR("rho", FLOATS),
+		ATTR("support_vectors", FLOATS), ATTR("vectors_per_class", INTS)) },
+	{ "SVMRegressor",  1, 1, .import = import_regressor,  .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("coefficients", FLOATS), ATTR("kernel_params", FLOATS),
+		ATTR("kernel_type", TEXT, .words = "LINEAR|POLY|RBF|SIGMOID", .s = "LINEAR"), ATTR("n_supports", INT),
+		ATTR("one_class", INT), ATTR("post_transform", TEXT, .words = "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT", .s = "NONE"),
+		ATTR("rho", FLOATS), ATTR("support_vectors", FLOATS)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -290,7 +290,7 @@ static onnx_op with_base(struct onnx_node *n, onnx_op s, int64_t targets)
 static void import_regressor(struct onnx_node *n)
 {
 	onnx_op x = ml_rows(n), s;
-	int64_t targets = onnx_int(n, "n_targets", 1);
+	int64_t targets = onnx_int(n, "n_targets");
 	struct forest f = { .features = x ? x->shape.dim[1] : 0 };
 	struct given g;
 
@@ -298,9 +298,9 @@ static void import_regressor(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "%lld targets", (long long)targets);
 	if (!n->rc && !read_given(n, &g, false) && !read_forest(n, &f)) {
 		s = sums(n, &f, x, &g, targets, -1);
-		if (onnx_string_is(n, "aggregate_function", "AVERAGE", "SUM"))
+		if (onnx_string_is(n, "aggregate_function", "AVERAGE"))
 			s = ox_binc(n, NCC_MUL, s, 1.0 / f.ntrees);
-		else if (!onnx_string_is(n, "aggregate_function", "SUM", "SUM"))
+		else if (!onnx_string_is(n, "aggregate_function", "SUM"))
 			onnx_fail(n, -ENOTSUP, "aggregate_function is not SUM or AVERAGE");
 		onnx_give(n, 0, ml_post_transform(n, with_base(n, s, targets)));
 	}
@@ -357,8 +357,32 @@ static void import_classifier(struct onnx_node *n)
 
 const struct onnx_rule onnx_ml_tree[] = {
 	/* clang-format off */
-	{ "TreeEnsembleClassifier", 1, 1, .import = import_classifier, .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0) },
-	{ "TreeEnsembleRegressor",  1, 1, .import = import_regressor,  .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0) },
+	{ "TreeEnsembleClassifier", 1, 1, .import = import_classifier, .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("base_values", FLOATS), ATTR("base_values_as_tensor", TENSOR),
+		ATTR("class_ids", INTS), ATTR("class_nodeids", INTS),
+		ATTR("class_treeids", INTS), ATTR("class_weights", FLOATS),
+		ATTR("class_weights_as_tensor", TENSOR), ATTR("classlabels_int64s", INTS),
+		ATTR("classlabels_strings", TEXTS), ATTR("nodes_falsenodeids", INTS),
+		ATTR("nodes_featureids", INTS), ATTR("nodes_hitrates", FLOATS),
+		ATTR("nodes_hitrates_as_tensor", TENSOR),
+		ATTR("nodes_missing_value_tracks_true", INTS), ATTR("nodes_modes", TEXTS),
+		ATTR("nodes_nodeids", INTS), ATTR("nodes_treeids", INTS),
+		ATTR("nodes_truenodeids", INTS), ATTR("nodes_values", FLOATS),
+		ATTR("nodes_values_as_tensor", TENSOR), ATTR("post_transform", TEXT, .words = "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT", .s = "NONE")) },
+	{ "TreeEnsembleRegressor",  1, 1, .import = import_regressor,  .unchanged = true, .sized = sized_batch, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("aggregate_function", TEXT, .words = "SUM|AVERAGE|MIN|MAX", .s = "SUM"), ATTR("base_values", FLOATS),
+		ATTR("base_values_as_tensor", TENSOR), ATTR("n_targets", INT, .i = 1),
+		ATTR("nodes_falsenodeids", INTS), ATTR("nodes_featureids", INTS),
+		ATTR("nodes_hitrates", FLOATS), ATTR("nodes_hitrates_as_tensor", TENSOR),
+		ATTR("nodes_missing_value_tracks_true", INTS), ATTR("nodes_modes", TEXTS),
+		ATTR("nodes_nodeids", INTS), ATTR("nodes_treeids", INTS),
+		ATTR("nodes_truenodeids", INTS), ATTR("nodes_values", FLOATS),
+		ATTR("nodes_values_as_tensor", TENSOR), ATTR("post_transform", TEXT, .words = "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT", .s = "NONE"),
+		ATTR("target_ids", INTS), ATTR("target_nodeids", INTS),
+		ATTR("target_treeids", INTS), ATTR("target_weights", FLOATS),
+		ATTR("target_weights_as_tensor", TENSOR)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -275,7 +275,7 @@ static void give_unique(struct onnx_node *n, const struct unique *u, onnx_op x, 
 	struct ncc_shape s = x->shape;
 
 	/* a row's place: how many different ones are below it, or come first before it */
-	place = onnx_int(n, "sorted", 1)
+	place = onnx_int(n, "sorted")
 			? u->below
 			: ox_bin(n, NCC_GT, line(n, u->first, true), line(n, u->number, false));
 	place = count_of(n, ox_bin(n, NCC_AND, place, line(n, u->is_first, false)));
@@ -318,9 +318,11 @@ static void import_unique(struct onnx_node *n)
 
 const struct onnx_rule onnx_choose[] = {
 	/* clang-format off */
-	{ "Compress", 2, 2, .import = import_compress, .sized = sized_own, .takes = ONNX_ALL },
-	{ "NonZero",  1, 1, .import = import_non_zero, .sized = sized_own, .takes = ONNX_ALL },
-	{ "Unique",   1, 1, .import = import_unique, .sized = sized_own, .takes = ONNX_ALL },
+	{ "Compress", 2, 2, .import = import_compress, .sized = sized_own, .takes = ONNX_ALL, .since = 9, .attrs = ONNX_ATTRS(ATTR("axis", INT)) },
+	{ "NonZero",  1, 1, .import = import_non_zero, .sized = sized_own, .takes = ONNX_ALL, .since = 9 },
+	{ "Unique",   1, 1, .import = import_unique, .sized = sized_own, .takes = ONNX_ALL, .since = 11,
+	  .attrs = ONNX_ATTRS(
+		ATTR("axis", INT), ATTR("sorted", INT, .i = 1)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

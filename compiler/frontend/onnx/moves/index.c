@@ -14,7 +14,7 @@
 static void import_gather(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->shape.ndim);
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), x->shape.ndim);
 
 	if (!n->rc)
 		onnx_give(n, 0, ox_take(n, x, onnx_in(n, 1), axis));
@@ -80,7 +80,7 @@ static onnx_op take_elements(struct onnx_node *n, onnx_op x, onnx_op idx, unsign
 static void import_gather_elements(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->shape.ndim);
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), x->shape.ndim);
 
 	if (n->rc)
 		return;
@@ -90,7 +90,7 @@ static void import_gather_elements(struct onnx_node *n)
 static void import_gather_nd(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), idx = onnx_in(n, 1), flat, base;
-	int64_t b = onnx_int(n, "batch_dims", 0), k, dim[NCC_MAX_DIMS + 1], rows = 1, batch = 1;
+	int64_t b = onnx_int(n, "batch_dims"), k, dim[NCC_MAX_DIMS + 1], rows = 1, batch = 1;
 	unsigned int nd = 1;
 
 	k = idx->shape.ndim ? idx->shape.dim[idx->shape.ndim - 1] : 0;
@@ -127,7 +127,7 @@ static void import_gather_nd(struct onnx_node *n)
 static void import_one_hot(struct onnx_node *n)
 {
 	onnx_op idx = onnx_in(n, 0), values = onnx_in(n, 2), hot, on, off;
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), idx->shape.ndim + 1);
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), idx->shape.ndim + 1);
 	double depth;
 
 	if (!onnx_in_scalar(n, 1, &depth))
@@ -176,31 +176,41 @@ onnx_op ox_best_place(struct onnx_node *n, onnx_op x, unsigned int axis, enum nc
 static void import_arg(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), at;
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->shape.ndim), k = 0;
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), x->shape.ndim), k = 0;
 	int64_t dim[NCC_MAX_DIMS];
 
 	if (n->rc)
 		return;
-	at = ox_best_place(n, x, axis, (enum ncc_kind)onnx_arg(n),
-			   onnx_int(n, "select_last_index", 0), 0);
+	at = ox_best_place(n, x, axis, (enum ncc_kind)onnx_arg(n), onnx_int(n, "select_last_index"),
+			   0);
 	for (unsigned int i = 0; i < x->shape.ndim; i++)
 		if (i != axis)
 			dim[k++] = x->shape.dim[i];
-	if (!onnx_int(n, "keepdims", 1))
+	if (!onnx_int(n, "keepdims"))
 		at = ox_reshape(n, at, k, dim);
 	onnx_give_as(n, 0, at, ONNX_INT64);
 }
 
 static void import_hardmax(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0), at;
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim);
+	onnx_op given = onnx_in(n, 0), x = given, at;
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), x->shape.ndim);
+	int64_t dim[2] = { 1, 1 };
 
 	if (n->rc)
 		return;
+	for (unsigned int i = 0; i < x->shape.ndim; i++)
+		dim[i >= axis] *= x->shape.dim[i];
+	if (n->opset < 13) { /* as a matrix then */
+		x = ox_reshape(n, x, 2, dim);
+		axis = 1;
+	}
+	if (!x)
+		return;
 	at = ox_best_place(n, x, axis, NCC_MAX, false, -1);
 	at = ox_bin(n, NCC_EQ, numbers(n, x, axis), at);
-	onnx_give(n, 0, ox_cast_like(n, at, x));
+	at = ox_reshape(n, at, given->shape.ndim, given->shape.dim);
+	onnx_give(n, 0, ox_cast_like(n, at, given));
 }
 
 /* The best k, by their places in order. Zeros are equal, whatever their signs. */
@@ -227,7 +237,7 @@ static void top_by_place(struct onnx_node *n, onnx_op x, unsigned int axis, int6
 static void import_top_k(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim);
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), x->shape.ndim);
 	double k = 0;
 
 	if (n->rc || !onnx_in_scalar(n, 1, &k))
@@ -246,7 +256,7 @@ static void import_top_k(struct onnx_node *n)
 			  (long long)x->shape.dim[axis]);
 		return;
 	}
-	top_by_place(n, x, axis, (int64_t)k, onnx_int(n, "largest", 1));
+	top_by_place(n, x, axis, (int64_t)k, onnx_int(n, "largest"));
 }
 
 /* Sums 1, 2, 4, ... neighbours: each iteration adds the sums that lie so far before. */
@@ -254,7 +264,7 @@ static void import_cum_sum(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), moved, zero;
 	int64_t low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS] = { 0 };
-	bool exclusive = onnx_int(n, "exclusive", 0), reverse = onnx_int(n, "reverse", 0);
+	bool exclusive = onnx_int(n, "exclusive"), reverse = onnx_int(n, "reverse");
 	unsigned int axis;
 	double v;
 
@@ -279,17 +289,40 @@ static void import_cum_sum(struct onnx_node *n)
 	onnx_give(n, 0, x);
 }
 
+static const struct onnx_attribute like_arg_max[] = {
+	ATTR("axis", INT),
+	ATTR("keepdims", INT, .i = 1),
+	ATTR("select_last_index", INT, .from = 12),
+	{ 0 },
+};
+
+static const struct onnx_attribute like_gather[] = {
+	ATTR("axis", INT),
+	{ 0 },
+};
+
 const struct onnx_rule onnx_index[] = {
 	/* clang-format off */
-	{ "ArgMax",         1,  1, .import = import_arg,             .arg = NCC_MAX, .sized = sized_arg, .takes = ONNX_ALL },
-	{ "ArgMin",         1,  1, .import = import_arg,             .arg = NCC_MIN, .sized = sized_arg, .takes = ONNX_ALL },
-	{ "CumSum",         2,  2, .import = import_cum_sum, .sized = sized_cum_sum, .takes = ONNX_OPERAND(0) },
-	{ "Gather",         2,  2, .import = import_gather, .sized = sized_gather, .takes = ONNX_ALL },
-	{ "GatherElements", 2,  2, .import = import_gather_elements, .sized = sized_gather_elements, .takes = ONNX_ALL },
-	{ "GatherND",       2,  2, .import = import_gather_nd, .sized = sized_gather_nd, .takes = ONNX_ALL },
-	{ "Hardmax",        1,  1, .import = import_hardmax },
-	{ "OneHot",         3,  3, .import = import_one_hot, .sized = sized_one_hot, .takes = ONNX_OPERAND(0) },
-	{ "TopK",           2,  2, .import = import_top_k, .sized = sized_top_k, .takes = ONNX_OPERAND(0), .lists = ONNX_OPERAND(1) },
+	{ "ArgMax",         1,  1, .import = import_arg,             .arg = NCC_MAX, .sized = sized_arg, .takes = ONNX_ALL, .attrs = like_arg_max },
+	{ "ArgMin",         1,  1, .import = import_arg,             .arg = NCC_MIN, .sized = sized_arg, .takes = ONNX_ALL, .attrs = like_arg_max },
+	{ "CumSum",         2,  2, .import = import_cum_sum, .sized = sized_cum_sum, .takes = ONNX_OPERAND(0), .since = 11,
+	  .attrs = ONNX_ATTRS(
+		ATTR("exclusive", INT), ATTR("reverse", INT)) },
+	{ "Gather",         2,  2, .import = import_gather, .sized = sized_gather, .takes = ONNX_ALL, .attrs = like_gather },
+	{ "GatherElements", 2,  2, .import = import_gather_elements, .sized = sized_gather_elements, .takes = ONNX_ALL, .since = 11, .attrs = like_gather },
+	{ "GatherND",       2,  2, .import = import_gather_nd, .sized = sized_gather_nd, .takes = ONNX_ALL, .since = 11,
+	  .attrs = ONNX_ATTRS(
+		ATTR("batch_dims", INT, .from = 12)) },
+	{ "Hardmax",        1,  1, .import = import_hardmax,
+	  .attrs = ONNX_ATTRS(
+		ATTR("axis", INT, .i = 1, .until = 12), ATTR("axis", INT, .i = -1, .from = 13)) },
+	{ "OneHot",         3,  3, .import = import_one_hot, .sized = sized_one_hot, .takes = ONNX_OPERAND(0), .since = 9,
+	  .attrs = ONNX_ATTRS(
+		ATTR("axis", INT, .i = -1)) },
+	{ "TopK",           2,  2, .import = import_top_k, .sized = sized_top_k, .takes = ONNX_OPERAND(0), .lists = ONNX_OPERAND(1),
+	  .attrs = ONNX_ATTRS(
+		ATTR("axis", INT, .i = -1), ATTR("k", INT, .needed = true, .until = 9),
+		ATTR("largest", INT, .i = 1, .from = 11), ATTR("sorted", INT, .i = 1, .from = 11)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -23,7 +23,7 @@ static void import_reshape(struct onnx_node *n)
 	if (!onnx_in_ints(n, 1, dim, NCC_MAX_DIMS, &count))
 		return;
 	for (unsigned int i = 0; i < count; i++) {
-		if (!dim[i] && !onnx_int(n, "allowzero", 0) && i < x->shape.ndim)
+		if (!dim[i] && !onnx_int(n, "allowzero") && i < x->shape.ndim)
 			dim[i] = x->shape.dim[i];
 		if (dim[i] == -1 && open < 0)
 			open = (int)i;
@@ -44,7 +44,7 @@ static void import_reshape(struct onnx_node *n)
 static void import_flatten(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
-	int64_t axis = onnx_int(n, "axis", 1), dim[2] = { 1, 1 };
+	int64_t axis = onnx_int(n, "axis"), dim[2] = { 1, 1 };
 
 	axis = axis < 0 ? axis + x->shape.ndim : axis;
 	if (axis < 0 || axis > x->shape.ndim) {
@@ -164,7 +164,7 @@ static void import_expand(struct onnx_node *n)
 static void give_nothing(struct onnx_node *n)
 {
 	struct ncc_shape s = onnx_shape_of(&n->in[0]);
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), s.ndim);
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), s.ndim);
 
 	for (unsigned int i = 1; i < n->nin && !n->rc; i++) {
 		const struct ncc_shape other = onnx_shape_of(&n->in[i]);
@@ -191,7 +191,7 @@ static void import_concat(struct onnx_node *n)
 	} else if (!x) {
 		give_nothing(n);
 	} else {
-		axis = onnx_axis(n, onnx_int(n, "axis", 0), x->shape.ndim);
+		axis = onnx_axis(n, onnx_int(n, "axis"), x->shape.ndim);
 		onnx_give(n, 0, ox_concat(n, part, count, axis));
 	}
 	free(part);
@@ -221,7 +221,7 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high)
 static void import_shape(struct onnx_node *n)
 {
 	const struct ncc_shape s = onnx_shape_of(&n->in[0]);
-	int64_t nd = s.ndim, from = onnx_int(n, "start", 0), to = onnx_int(n, "end", nd);
+	int64_t nd = s.ndim, from = onnx_int(n, "start"), to = onnx_int_or(n, "end", nd);
 
 	from = clamp(from < 0 ? from + nd : from, 0, nd);
 	to = clamp(to < 0 ? to + nd : to, from, nd);
@@ -285,17 +285,38 @@ static void import_constant(struct onnx_node *n)
 
 const struct onnx_rule onnx_move[] = {
 	/* clang-format off */
-	{ "Concat",    1, -1, .import = import_concat,    .unchanged = true, .empty = ONNX_EMPTY_ANY, .sized = sized_concat, .takes = ONNX_ALL },
-	{ "Constant",  0,  0, .import = import_constant,  .unchanged = true },
-	{ "Expand",    2,  2, .import = import_expand,    .empty = ONNX_EMPTY_REST, .sized = sized_expand, .takes = ONNX_OPERAND(0), .lists = ONNX_OPERAND(1) },
-	{ "Flatten",   1,  1, .import = import_flatten,   .unchanged = true, .sized = sized_flatten, .takes = ONNX_ALL },
+	{ "Concat",    1, -1, .import = import_concat,    .unchanged = true, .empty = ONNX_EMPTY_ANY, .sized = sized_concat, .takes = ONNX_ALL,
+	  .attrs = ONNX_ATTRS(
+		ATTR("axis", INT, .until = 3), ATTR("axis", INT, .needed = true, .from = 4)) },
+	{ "Constant",  0,  0, .import = import_constant,  .unchanged = true,
+	  .attrs = ONNX_ATTRS(
+		ATTR("sparse_value", SPARSE, .from = 11),
+		ATTR("value", TENSOR, .needed = true, .until = 10),
+		ATTR("value", TENSOR, .from = 11), ATTR("value_float", FLOAT, .from = 12),
+		ATTR("value_floats", FLOATS, .from = 12), ATTR("value_int", INT, .from = 12),
+		ATTR("value_ints", INTS, .from = 12), ATTR("value_string", TEXT, .from = 12),
+		ATTR("value_strings", TEXTS, .from = 12)) },
+	{ "Expand",    2,  2, .import = import_expand,    .empty = ONNX_EMPTY_REST, .sized = sized_expand, .takes = ONNX_OPERAND(0), .lists = ONNX_OPERAND(1), .since = 8 },
+	{ "Flatten",   1,  1, .import = import_flatten,   .unchanged = true, .sized = sized_flatten, .takes = ONNX_ALL,
+	  .attrs = ONNX_ATTRS(
+		ATTR("axis", INT, .i = 1)) },
 	{ "Identity",  1,  1, .import = import_identity,  .unchanged = true, .empty = ONNX_EMPTY_ANY, .sized = sized_by_element, .takes = ONNX_ALL },
-	{ "Reshape",   2,  2, .import = import_reshape,   .empty = ONNX_EMPTY_REST, .sized = sized_reshape, .takes = ONNX_OPERAND(0), .lists = ONNX_OPERAND(1) },
-	{ "Shape",     1,  1, .import = import_shape,     .empty = ONNX_EMPTY_ANY, .sized = sized_shape, .takes = ONNX_ALL },
+	{ "Reshape",   2,  2, .import = import_reshape,   .empty = ONNX_EMPTY_REST, .sized = sized_reshape, .takes = ONNX_OPERAND(0), .lists = ONNX_OPERAND(1),
+	  .attrs = ONNX_ATTRS(
+		ATTR("allowzero", INT, .from = 14)) },
+	{ "Shape",     1,  1, .import = import_shape,     .empty = ONNX_EMPTY_ANY, .sized = sized_shape, .takes = ONNX_ALL,
+	  .attrs = ONNX_ATTRS(
+		ATTR("end", INT, .from = 15), ATTR("start", INT, .from = 15)) },
 	{ "Size",      1,  1, .import = import_size,      .empty = ONNX_EMPTY_ANY, .sized = sized_size, .takes = ONNX_ALL },
-	{ "Squeeze",   1,  2, .import = import_squeeze, .sized = sized_squeeze, .takes = ONNX_OPERAND(0) },
-	{ "Transpose", 1,  1, .import = import_transpose, .unchanged = true, .sized = sized_transpose, .takes = ONNX_ALL },
-	{ "Unsqueeze", 1,  2, .import = import_unsqueeze, .empty = ONNX_EMPTY_REST, .sized = sized_unsqueeze, .takes = ONNX_OPERAND(0) },
+	{ "Squeeze",   1,  2, .import = import_squeeze, .sized = sized_squeeze, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("axes", INTS, .until = 12)) },
+	{ "Transpose", 1,  1, .import = import_transpose, .unchanged = true, .sized = sized_transpose, .takes = ONNX_ALL,
+	  .attrs = ONNX_ATTRS(
+		ATTR("perm", INTS)) },
+	{ "Unsqueeze", 1,  2, .import = import_unsqueeze, .empty = ONNX_EMPTY_REST, .sized = sized_unsqueeze, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("axes", INTS, .needed = true, .until = 12)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -14,22 +14,14 @@
 /*
  * How several updates of one place are combined; without a reduction an update replaces the place.
  */
-static struct ncc_combine reduction(struct onnx_node *n)
+static struct ncc_combine reduction(const struct onnx_node *n)
 {
-	static const struct {
-		const char *name;
-		struct ncc_combine combine;
-	} known[] = { { "none", { .by = NCC_COMBINE_SECOND } },
-		      { "add", { .by = NCC_COMBINE_KIND, .kind = NCC_ADD } },
-		      { "mul", { .by = NCC_COMBINE_KIND, .kind = NCC_MUL } },
-		      { "max", { .by = NCC_COMBINE_KIND, .kind = NCC_MAX } },
-		      { "min", { .by = NCC_COMBINE_KIND, .kind = NCC_MIN } } };
+	static const enum ncc_kind kinds[] = { NCC_ADD, NCC_MUL, NCC_MAX, NCC_MIN };
+	const int i = onnx_choice(n, "reduction"); /* the first word is none */
 
-	for (unsigned int i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (onnx_string_is(n, "reduction", known[i].name, "none"))
-			return known[i].combine;
-	onnx_fail(n, -ENOTSUP, "the reduction is not supported");
-	return known[0].combine;
+	if (!i)
+		return (struct ncc_combine){ .by = NCC_COMBINE_SECOND };
+	return (struct ncc_combine){ .by = NCC_COMBINE_KIND, .kind = kinds[i - 1] };
 }
 
 /* hot with only the last update for each place, along dimension d */
@@ -175,7 +167,7 @@ static onnx_op scattered(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_op u,
 static void import_scatter_elements(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), idx = onnx_in(n, 1), u = onnx_in(n, 2), part;
-	unsigned int nd = x->shape.ndim, axis = onnx_axis(n, onnx_int(n, "axis", 0), nd);
+	unsigned int nd = x->shape.ndim, axis = onnx_axis(n, onnx_int(n, "axis"), nd);
 
 	if (n->rc)
 		return;
@@ -335,10 +327,10 @@ static void import_max_unpool(struct onnx_node *n)
 static void import_reverse_sequence(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), lens = onnx_in(n, 1), t, reversed, row;
-	int64_t time = onnx_int(n, "time_axis", 0), steps, batch, dim[NCC_MAX_DIMS];
+	int64_t time = onnx_int(n, "time_axis"), steps, batch, dim[NCC_MAX_DIMS];
 	static const uint8_t swap[NCC_MAX_DIMS] = { 1, 0, 2, 3, 4, 5, 6, 7 };
 
-	if (x->shape.ndim < 2 || time < 0 || time > 1 || onnx_int(n, "batch_axis", 1) != 1 - time) {
+	if (x->shape.ndim < 2 || time < 0 || time > 1 || onnx_int(n, "batch_axis") != 1 - time) {
 		onnx_fail(n, -EINVAL, "axes that are not 0 and 1");
 		return;
 	}
@@ -373,7 +365,7 @@ static void import_window(struct onnx_node *n)
 					    { 25.0 / 46, 21.0 / 46, 0 },
 					    { 0.42, 0.5, 0.08 } };
 	const double *k = terms[onnx_arg(n)];
-	int32_t type = (int32_t)onnx_int(n, "output_datatype", ONNX_FLOAT);
+	int32_t type = (int32_t)onnx_int(n, "output_datatype");
 	struct ncc_shape s = { .ndim = 1 };
 	double size, m;
 	onnx_op op;
@@ -385,7 +377,7 @@ static void import_window(struct onnx_node *n)
 		return;
 	}
 	s.dim[0] = (int64_t)size;
-	m = onnx_int(n, "periodic", 1) ? size : size - 1;
+	m = onnx_int(n, "periodic") ? size : size - 1;
 	op = ox_data(n, &s);
 	for (int64_t i = 0; op && i < s.dim[0]; i++) {
 		double w = 2 * M_PI * (double)i / (m > 0 ? m : 1);
@@ -395,16 +387,31 @@ static void import_window(struct onnx_node *n)
 	onnx_give_as(n, 0, op, type);
 }
 
+static const struct onnx_attribute like_blackman_window[] = {
+	ATTR("output_datatype", INT, .i = 1),
+	ATTR("periodic", INT, .i = 1),
+	{ 0 },
+};
+
 const struct onnx_rule onnx_scatter[] = {
 	/* clang-format off */
-	{ "BlackmanWindow",  1,  1, .import = import_window,           .arg = 2 },
-	{ "HammingWindow",   1,  1, .import = import_window,           .arg = 1 },
-	{ "HannWindow",      1,  1, .import = import_window },
-	{ "MaxUnpool",       2,  3, .import = import_max_unpool },
-	{ "ReverseSequence", 2,  2, .import = import_reverse_sequence },
-	{ "Scatter",         3,  3, .import = import_scatter_elements },
-	{ "ScatterElements", 3,  3, .import = import_scatter_elements, .sized = sized_scatter, .takes = ONNX_ALL },
-	{ "ScatterND",       3,  3, .import = import_scatter_nd, .sized = sized_scatter, .takes = ONNX_ALL },
+	{ "BlackmanWindow",  1,  1, .import = import_window,           .arg = 2, .since = 17, .attrs = like_blackman_window },
+	{ "HammingWindow",   1,  1, .import = import_window,           .arg = 1, .since = 17, .attrs = like_blackman_window },
+	{ "HannWindow",      1,  1, .import = import_window, .since = 17, .attrs = like_blackman_window },
+	{ "MaxUnpool",       2,  3, .import = import_max_unpool, .since = 9,
+	  .attrs = ONNX_ATTRS(
+		ATTR("kernel_shape", INTS, .needed = true), ATTR("pads", INTS),
+		ATTR("strides", INTS)) },
+	{ "ReverseSequence", 2,  2, .import = import_reverse_sequence, .since = 10,
+	  .attrs = ONNX_ATTRS(
+		ATTR("batch_axis", INT, .i = 1), ATTR("time_axis", INT)) },
+	{ "Scatter",         3,  3, .import = import_scatter_elements, .since = 9, .attrs = ONNX_ATTRS(ATTR("axis", INT)) },
+	{ "ScatterElements", 3,  3, .import = import_scatter_elements, .sized = sized_scatter, .takes = ONNX_ALL, .since = 11,
+	  .attrs = ONNX_ATTRS(
+		ATTR("axis", INT), ATTR("reduction", TEXT, .words = "none|add|mul|max|min", .s = "none", .from = 16)) },
+	{ "ScatterND",       3,  3, .import = import_scatter_nd, .sized = sized_scatter, .takes = ONNX_ALL, .since = 11,
+	  .attrs = ONNX_ATTRS(
+		ATTR("reduction", TEXT, .words = "none|add|mul|max|min", .s = "none", .from = 16)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

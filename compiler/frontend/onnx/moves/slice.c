@@ -104,7 +104,7 @@ static void import_split(struct onnx_node *n)
 	int64_t size[ONNX_MAX_OUTPUTS], at = 0, total, each;
 	onnx_op x = onnx_in(n, 0);
 	struct ncc_shape part = x->shape;
-	unsigned int count = 0, axis = onnx_axis(n, onnx_int(n, "axis", 0), x->shape.ndim);
+	unsigned int count = 0, axis = onnx_axis(n, onnx_int(n, "axis"), x->shape.ndim);
 	bool given = onnx_in(n, 1) ? onnx_in_ints(n, 1, size, ONNX_MAX_OUTPUTS, &count)
 				   : onnx_ints(n, "split", size, ONNX_MAX_OUTPUTS, &count);
 
@@ -203,24 +203,21 @@ static bool take_pads(struct onnx_node *n, onnx_op x, int64_t *low, int64_t *hig
 
 static void import_pad(struct onnx_node *n)
 {
-	static const char *const modes[] = { "edge", "reflect", "wrap" };
 	int64_t low[NCC_MAX_DIMS], high[NCC_MAX_DIMS], cut_low, cut_high;
 	onnx_op x = onnx_in(n, 0), value = onnx_in(n, 2);
-	int mode = -1;
+	const int mode = onnx_choice(n, "mode"); /* the first word is constant */
 
 	if (!take_pads(n, x, low, high))
 		return;
-	for (int i = 0; i < 3; i++)
-		mode = onnx_string_is(n, "mode", modes[i], "constant") ? i : mode;
-	if (mode < 0) {
+	if (!mode) {
 		value = value ? ox_reshape(n, value, 0, NULL)
-			      : ox_scalar(n, &x->shape, onnx_float(n, "value", 0));
+			      : ox_scalar(n, &x->shape, onnx_float(n, "value"));
 		onnx_give(n, 0, ox_pad(n, x, value, low, high));
 		return;
 	}
 
 	for (unsigned int i = 0; i < onnx_in(n, 0)->shape.ndim && x; i++) {
-		x = border(n, x, i, low[i], high[i], mode);
+		x = border(n, x, i, low[i], high[i], mode - 1);
 		cut_low = low[i] < 0 ? -low[i] : 0;
 		cut_high = high[i] < 0 ? -high[i] : 0;
 		if (x && cut_low + cut_high)
@@ -290,8 +287,8 @@ static void import_depth_to_space(struct onnx_node *n)
 {
 	static const uint8_t dcr[6] = { 0, 3, 4, 1, 5, 2 }, crd[6] = { 0, 1, 4, 2, 5, 3 };
 	onnx_op x = onnx_in(n, 0);
-	int64_t b = onnx_int(n, "blocksize", 0), c, h, w;
-	bool is_crd = onnx_string_is(n, "mode", "CRD", "DCR");
+	int64_t b = onnx_int(n, "blocksize"), c, h, w;
+	bool is_crd = onnx_string_is(n, "mode", "CRD");
 
 	if (x->shape.ndim != 4 || b < 1 || b > 65536 || x->shape.dim[1] % (b * b)) {
 		onnx_fail(n, -EINVAL, "a block of %lld does not fit the operand", (long long)b);
@@ -312,8 +309,8 @@ static void import_space_to_depth(struct onnx_node *n)
 {
 	static const uint8_t dcr[6] = { 0, 3, 5, 1, 2, 4 }, crd[6] = { 0, 1, 3, 5, 2, 4 };
 	onnx_op x = onnx_in(n, 0);
-	int64_t b = onnx_int(n, "blocksize", 0), c, h, w, batch;
-	bool is_crd = onnx_string_is(n, "mode", "CRD", "DCR");
+	int64_t b = onnx_int(n, "blocksize"), c, h, w, batch;
+	bool is_crd = onnx_string_is(n, "mode", "CRD");
 
 	if (x->shape.ndim != 4 || b < 1 || x->shape.dim[2] % b || x->shape.dim[3] % b) {
 		onnx_fail(n, -EINVAL, "a block of %lld does not fit the operand", (long long)b);
@@ -358,14 +355,14 @@ static void import_trilu(struct onnx_node *n)
 		return;
 	}
 	keep = triangle(n, x->shape.dim[nd - 2], x->shape.dim[nd - 1], (int64_t)k,
-			onnx_int(n, "upper", 1) ? NCC_GE : NCC_LE);
+			onnx_int(n, "upper") ? NCC_GE : NCC_LE);
 	onnx_give(n, 0, ox_select(n, keep, x, ox_scalar(n, &x->shape, 0)));
 }
 
 static void import_eye_like(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), eye;
-	int32_t type = (int32_t)onnx_int(n, "dtype", n->in[0].type);
+	int32_t type = (int32_t)onnx_int_or(n, "dtype", n->in[0].type);
 	struct ncc_shape s;
 
 	if (x->shape.ndim != 2 || onnx_dtype(type, &s)) {
@@ -373,7 +370,7 @@ static void import_eye_like(struct onnx_node *n)
 			  onnx_type_name(type));
 		return;
 	}
-	eye = triangle(n, x->shape.dim[0], x->shape.dim[1], onnx_int(n, "k", 0), NCC_EQ);
+	eye = triangle(n, x->shape.dim[0], x->shape.dim[1], onnx_int(n, "k"), NCC_EQ);
 	onnx_give_as(n, 0, ox_cast(n, eye, s.dtype, s.pred), type);
 }
 
@@ -437,16 +434,37 @@ static void import_range(struct onnx_node *n)
 
 const struct onnx_rule onnx_slice[] = {
 	/* clang-format off */
-	{ "ConstantOfShape", 1,  1, .import = import_constant_of_shape, .empty = ONNX_EMPTY_ANY, .sized = sized_constant_of_shape, .lists = ONNX_OPERAND(0) },
-	{ "DepthToSpace",    1,  1, .import = import_depth_to_space, .sized = sized_batch, .takes = ONNX_OPERAND(0) },
-	{ "EyeLike",         1,  1, .import = import_eye_like, .sized = sized_like_first, .takes = ONNX_OPERAND(0) },
-	{ "Pad",             1,  4, .import = import_pad, .sized = sized_pad, .takes = ONNX_OPERAND(0) },
-	{ "Range",           3,  3, .import = import_range, .sized = sized_range, .lists = ONNX_OPERAND(0) | ONNX_OPERAND(1) | ONNX_OPERAND(2) },
-	{ "Slice",           1,  5, .import = import_slice, .sized = sized_slice, .takes = ONNX_OPERAND(0), .lists = ONNX_OPERAND(1) | ONNX_OPERAND(2) },
-	{ "SpaceToDepth",    1,  1, .import = import_space_to_depth, .sized = sized_batch, .takes = ONNX_OPERAND(0) },
-	{ "Split",           1,  2, .import = import_split, .sized = sized_split, .takes = ONNX_OPERAND(0) },
+	{ "ConstantOfShape", 1,  1, .import = import_constant_of_shape, .empty = ONNX_EMPTY_ANY, .sized = sized_constant_of_shape, .lists = ONNX_OPERAND(0), .since = 9,
+	  .attrs = ONNX_ATTRS(
+		ATTR("value", TENSOR)) },
+	{ "DepthToSpace",    1,  1, .import = import_depth_to_space, .sized = sized_batch, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("blocksize", INT, .needed = true), ATTR("mode", TEXT, .words = "DCR|CRD", .s = "DCR", .from = 11)) },
+	{ "EyeLike",         1,  1, .import = import_eye_like, .sized = sized_like_first, .takes = ONNX_OPERAND(0), .since = 9,
+	  .attrs = ONNX_ATTRS(
+		ATTR("dtype", INT), ATTR("k", INT)) },
+	{ "Pad",             1,  4, .import = import_pad, .sized = sized_pad, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("mode", TEXT, .words = "constant|edge|reflect|wrap", .s = "constant"),
+		ATTR("pads", INTS, .needed = true, .until = 10), ATTR("value", FLOAT, .until = 10)) },
+	{ "Range",           3,  3, .import = import_range, .sized = sized_range, .lists = ONNX_OPERAND(0) | ONNX_OPERAND(1) | ONNX_OPERAND(2), .since = 11,
+	  .attrs = ONNX_ATTRS(
+		ATTR("stash_type", INT, .i = 1, .from = 27)) },
+	{ "Slice",           1,  5, .import = import_slice, .sized = sized_slice, .takes = ONNX_OPERAND(0), .lists = ONNX_OPERAND(1) | ONNX_OPERAND(2),
+	  .attrs = ONNX_ATTRS(
+		ATTR("axes", INTS, .until = 9), ATTR("ends", INTS, .needed = true, .until = 9),
+		ATTR("starts", INTS, .needed = true, .until = 9)) },
+	{ "SpaceToDepth",    1,  1, .import = import_space_to_depth, .sized = sized_batch, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("blocksize", INT, .needed = true), ATTR("mode", TEXT, .words = "DCR|CRD", .s = "DCR", .from = 28)) },
+	{ "Split",           1,  2, .import = import_split, .sized = sized_split, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("axis", INT), ATTR("num_outputs", INT, .from = 18),
+		ATTR("split", INTS, .until = 12)) },
 	{ "Tile",            2,  2, .import = import_tile, .sized = sized_tile, .takes = ONNX_OPERAND(0), .lists = ONNX_OPERAND(1) },
-	{ "Trilu",           1,  2, .import = import_trilu, .sized = sized_like_first, .takes = ONNX_OPERAND(0) },
+	{ "Trilu",           1,  2, .import = import_trilu, .sized = sized_like_first, .takes = ONNX_OPERAND(0), .since = 14,
+	  .attrs = ONNX_ATTRS(
+		ATTR("upper", INT, .i = 1)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -44,8 +44,8 @@ static void import_matmul(struct onnx_node *n)
 static void import_gemm(struct onnx_node *n)
 {
 	onnx_op a = onnx_in(n, 0), b = onnx_in(n, 1), c = onnx_in(n, 2), r;
-	double alpha = onnx_float(n, "alpha", 1), beta = onnx_float(n, "beta", 1);
-	bool ta = onnx_int(n, "transA", 0), tb = onnx_int(n, "transB", 0);
+	double alpha = onnx_float(n, "alpha"), beta = onnx_float(n, "beta");
+	bool ta = onnx_int(n, "transA"), tb = onnx_int(n, "transB");
 	struct ncc_dot d = { .ncontract = 1, .lhs_contract = { !ta }, .rhs_contract = { tb } };
 	struct onnx_bytes of;
 
@@ -76,7 +76,10 @@ static void import_gemm(struct onnx_node *n)
 
 const struct onnx_rule onnx_dot[] = {
 	/* clang-format off */
-	{ "Gemm",   2,  3, .import = import_gemm, .sized = sized_gemm, .takes = ONNX_ALL },
+	{ "Gemm",   2,  3, .import = import_gemm, .sized = sized_gemm, .takes = ONNX_ALL,
+	  .attrs = ONNX_ATTRS(
+		ATTR("alpha", FLOAT, .f = 1), ATTR("beta", FLOAT, .f = 1),
+		ATTR("broadcast", INT, .until = 6), ATTR("transA", INT), ATTR("transB", INT)) },
 	{ "MatMul", 2,  2, .import = import_matmul, .unchanged = true, .sized = sized_mat_mul, .takes = ONNX_ALL },
 	{ .op_type = NULL },
 	/* clang-format on */

@@ -247,7 +247,9 @@ static void import_einsum(struct onnx_node *n)
 
 const struct onnx_rule onnx_einsum[] = {
 	/* clang-format off */
-	{ "Einsum", 1, -1, .import = import_einsum, .sized = sized_einsum, .takes = ONNX_ALL },
+	{ "Einsum", 1, -1, .import = import_einsum, .sized = sized_einsum, .takes = ONNX_ALL, .since = 12,
+	  .attrs = ONNX_ATTRS(
+		ATTR("equation", TEXT, .needed = true)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -22,7 +22,7 @@ static onnx_op fast_gelu(struct onnx_node *n, onnx_op x)
 
 static onnx_op quick_gelu(struct onnx_node *n, onnx_op x)
 {
-	const double alpha = onnx_float(n, "alpha", (double)1.702f);
+	const double alpha = onnx_float(n, "alpha");
 
 	return ox_bin(n, NCC_MUL, x, ox_un(n, NCC_LOGISTIC, ox_binc(n, NCC_MUL, x, alpha)));
 }
@@ -86,7 +86,7 @@ static const struct activation *activation_of(struct onnx_node *n)
 	const Ncc__Onnx__Attribute *a = onnx_attr(n, "activation");
 
 	for (size_t i = 0; a && i < sizeof(activations) / sizeof(activations[0]); i++)
-		if (onnx_string_is(n, "activation", activations[i].name, ""))
+		if (onnx_string_is(n, "activation", activations[i].name))
 			return &activations[i];
 	if (a)
 		onnx_fail(n, -ENOTSUP, "activation '%.*s' is not supported",
@@ -103,8 +103,8 @@ static onnx_op activated(struct onnx_node *n, onnx_op x)
 
 	if (!a || n->rc)
 		return n->rc ? NULL : x;
-	v[0] = onnx_float(n, "activation_alpha", a->v[0]);
-	v[1] = onnx_float(n, "activation_beta", a->v[1]);
+	v[0] = onnx_float_or(n, "activation_alpha", a->v[0]);
+	v[1] = onnx_float_or(n, "activation_beta", a->v[1]);
 	for (size_t i = 0; list && i < 2 && i < list->n_floats; i++)
 		v[i] = (double)list->floats[i];
 	r = a->make ? a->make(n, r, v) : ox_un(n, a->kind, r);
@@ -146,13 +146,13 @@ static onnx_op arranged(struct onnx_node *n, onnx_op x, bool rows_first, bool tu
 
 static void import_fused_matmul(struct onnx_node *n)
 {
-	const double alpha = onnx_float(n, "alpha", 1);
+	const double alpha = onnx_float(n, "alpha");
 	onnx_op a, b, r;
 
 	if (!ox_multiplies(n))
 		return;
-	a = arranged(n, onnx_in(n, 0), onnx_int(n, "transBatchA", 0), onnx_int(n, "transA", 0));
-	b = arranged(n, onnx_in(n, 1), onnx_int(n, "transBatchB", 0), onnx_int(n, "transB", 0));
+	a = arranged(n, onnx_in(n, 0), onnx_int(n, "transBatchA"), onnx_int(n, "transA"));
+	b = arranged(n, onnx_in(n, 1), onnx_int(n, "transBatchB"), onnx_int(n, "transB"));
 	if (n->rc)
 		return;
 	if (!ncc_is_float(a->shape.dtype) && alpha != trunc(alpha))
@@ -165,11 +165,24 @@ const struct onnx_rule onnx_microsoft_fused[] = {
 	/* clang-format off */
 	{ "BiasGelu",    2, 2, .import = import_biased, .formula = gelu },
 	{ "FastGelu",    1, 2, .import = import_biased, .formula = fast_gelu },
-	{ "FusedConv",   2, 4, .import = import_activated },
-	{ "FusedGemm",   2, 3, .import = import_activated },
-	{ "FusedMatMul", 2, 2, .import = import_fused_matmul },
+	{ "FusedConv",   2, 4, .import = import_activated,
+	  .attrs = ONNX_ATTRS(
+		ATTR("activation", TEXT), ATTR("activation_params", FLOATS),
+		ATTR("auto_pad", TEXT, .words = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .s = "NOTSET"), ATTR("dilations", INTS),
+		ATTR("group", INT, .i = 1), ATTR("kernel_shape", INTS), ATTR("pads", INTS),
+		ATTR("strides", INTS)) },
+	{ "FusedGemm",   2, 3, .import = import_activated,
+	  .attrs = ONNX_ATTRS(
+		ATTR("activation", TEXT), ATTR("activation_alpha", FLOAT),
+		ATTR("activation_beta", FLOAT), ATTR("activation_gamma", FLOAT),
+		ATTR("alpha", FLOAT, .f = 1), ATTR("beta", FLOAT, .f = 1), ATTR("transA", INT),
+		ATTR("transB", INT)) },
+	{ "FusedMatMul", 2, 2, .import = import_fused_matmul,
+	  .attrs = ONNX_ATTRS(
+		ATTR("alpha", FLOAT, .f = 1), ATTR("transA", INT), ATTR("transB", INT),
+		ATTR("transBatchA", INT), ATTR("transBatchB", INT)) },
 	{ "Gelu",        1, 1, .import = import_biased, .formula = gelu },
-	{ "QuickGelu",   1, 1, .import = import_biased, .formula = quick_gelu },
+	{ "QuickGelu",   1, 1, .import = import_biased, .formula = quick_gelu, .attrs = ONNX_ATTRS(ATTR("alpha", FLOAT, .f = (double)1.702f)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -61,7 +61,7 @@ static void import_det(struct onnx_node *n)
 
 const struct onnx_rule onnx_matrix[] = {
 	/* clang-format off */
-	{ "Det", 1,  1, .import = import_det },
+	{ "Det", 1,  1, .import = import_det, .since = 11 },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -90,9 +90,9 @@ static onnx_op transformed(struct onnx_node *n, struct ncc_complex x, unsigned i
 static void import_dft(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
-	int64_t axis = n->opset < 20 ? onnx_int(n, "axis", 1) : -2, size = 0, there;
-	bool half = onnx_int(n, "onesided", 0);
-	struct transform t = { .inverse = onnx_int(n, "inverse", 0) };
+	int64_t axis = n->opset < 20 ? onnx_int(n, "axis") : -2, size = 0, there;
+	bool half = onnx_int(n, "onesided");
+	struct transform t = { .inverse = onnx_int(n, "inverse") };
 	struct ncc_complex v;
 	unsigned int a, one = 1;
 
@@ -187,7 +187,7 @@ static void import_stft(struct onnx_node *n)
 		return;
 
 	t.size = (int64_t)size;
-	t.bins = onnx_int(n, "onesided", 1) ? t.size / 2 + 1 : t.size;
+	t.bins = onnx_int(n, "onesided") ? t.size / 2 + 1 : t.size;
 	v.re = windowed(n, part_of(n, x, 0), window, (int64_t)step, t.size);
 	if (x->shape.dim[2] == 2)
 		v.im = windowed(n, part_of(n, x, 1), window, (int64_t)step, t.size);
@@ -226,7 +226,7 @@ static double filter(const double *at, double j)
 
 static void import_mel(struct onnx_node *n)
 {
-	int32_t type = (int32_t)onnx_int(n, "output_datatype", ONNX_FLOAT);
+	int32_t type = (int32_t)onnx_int(n, "output_datatype");
 	struct ncc_shape s = { .ndim = 2 };
 	struct bank b;
 	onnx_op op;
@@ -255,9 +255,12 @@ static void import_mel(struct onnx_node *n)
 
 const struct onnx_rule onnx_signal[] = {
 	/* clang-format off */
-	{ "DFT",             1,  3, .import = import_dft },
-	{ "MelWeightMatrix", 5,  5, .import = import_mel },
-	{ "STFT",            2,  4, .import = import_stft },
+	{ "DFT",             1,  3, .import = import_dft, .since = 17,
+	  .attrs = ONNX_ATTRS(
+		ATTR("axis", INT, .i = 1, .until = 19), ATTR("inverse", INT),
+		ATTR("onesided", INT)) },
+	{ "MelWeightMatrix", 5,  5, .import = import_mel, .since = 17, .attrs = ONNX_ATTRS(ATTR("output_datatype", INT, .i = 1)) },
+	{ "STFT",            2,  4, .import = import_stft, .since = 17, .attrs = ONNX_ATTRS(ATTR("onesided", INT, .i = 1)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

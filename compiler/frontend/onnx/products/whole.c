@@ -81,12 +81,12 @@ onnx_op quant_word(struct onnx_node *n, onnx_op sum)
 
 bool quant_has_blocks(const struct onnx_node *n)
 {
-	return onnx_int(n, "block_size", 0);
+	return onnx_int(n, "block_size");
 }
 
 onnx_op quant_of_blocks(struct onnx_node *n, onnx_op v, const struct ncc_shape *x, int64_t axis)
 {
-	int64_t size = onnx_int(n, "block_size", 0), flat[3] = { 1, 1, 1 };
+	int64_t size = onnx_int(n, "block_size"), flat[3] = { 1, 1, 1 };
 	struct ncc_shape all = v->shape;
 	unsigned int d;
 
@@ -106,7 +106,7 @@ onnx_op quant_of_blocks(struct onnx_node *n, onnx_op v, const struct ncc_shape *
 		onnx_fail(n, -EINVAL,
 			  "block_size %lld does not divide the operand as its scales or zero "
 			  "points are",
-			  (long long)onnx_int(n, "block_size", 0));
+			  (long long)onnx_int(n, "block_size"));
 		return NULL;
 	}
 	v = ox_reshape(n, v, 3, flat);

@@ -59,8 +59,8 @@ static int64_t span_of(const struct spatial *s, unsigned int i)
 
 static bool same_pads(struct onnx_node *n, bool *upper)
 {
-	*upper = onnx_string_is(n, "auto_pad", "SAME_UPPER", "NOTSET");
-	return *upper || onnx_string_is(n, "auto_pad", "SAME_LOWER", "NOTSET");
+	*upper = onnx_string_is(n, "auto_pad", "SAME_UPPER");
+	return *upper || onnx_string_is(n, "auto_pad", "SAME_LOWER");
 }
 
 static bool take_spatial(struct onnx_node *n, onnx_op x, const int64_t *kernel, struct spatial *s)
@@ -105,7 +105,7 @@ static bool take_spatial(struct onnx_node *n, onnx_op x, const int64_t *kernel, 
 /* Counts the windows; with ceil_mode the last one may end, but not begin, after the padding. */
 static bool take_out(struct onnx_node *n, struct spatial *s)
 {
-	bool ceil_mode = onnx_int(n, "ceil_mode", 0);
+	bool ceil_mode = onnx_int(n, "ceil_mode");
 
 	for (unsigned int i = 0; i < s->n; i++) {
 		int64_t room = s->size[i] + s->low[i] + s->high[i] - span_of(s, i);
@@ -238,7 +238,7 @@ static onnx_op filled(struct onnx_node *n, onnx_op x, onnx_op with, struct spati
 /* x and k have the types that are multiplied. */
 onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op padding, uint8_t dtype)
 {
-	int64_t groups = onnx_int(n, "group", 1);
+	int64_t groups = onnx_int(n, "group");
 	struct ncc_window w[NCC_MAX_DIMS];
 	struct ncc_conv c;
 	struct spatial s;
@@ -264,7 +264,7 @@ static bool of_floats(struct onnx_node *n)
 /* Has each channel a convolution of its own, with one filter? */
 static bool is_depthwise(const struct onnx_node *n, onnx_op x, onnx_op k)
 {
-	int64_t groups = onnx_int(n, "group", 1);
+	int64_t groups = onnx_int(n, "group");
 
 	return groups > 1 && x->shape.dim[1] == groups && k->shape.dim[0] == groups &&
 	       k->shape.dim[1] == 1;
@@ -278,7 +278,7 @@ onnx_op ox_quantized_conv(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bia
 
 	if (!x || !k || x->shape.ndim < 3 || k->shape.ndim != x->shape.ndim)
 		return NULL;
-	if (onnx_int(n, "group", 1) == 1)
+	if (onnx_int(n, "group") == 1)
 		known = ox_bytes(n, x, k, bias, 0, &b);
 	else
 		known = is_depthwise(n, x, k) && ox_wholes(n, x, k, bias, &b);
@@ -351,7 +351,7 @@ static bool take_cut(struct onnx_node *n, struct spatial *s, const int64_t *outp
 static void import_conv_transpose(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), k = onnx_in(n, 1);
-	int64_t groups = onnx_int(n, "group", 1), more[MAX_SPATIAL] = { 0 };
+	int64_t groups = onnx_int(n, "group"), more[MAX_SPATIAL] = { 0 };
 	struct ncc_window w[MAX_SPATIAL];
 	unsigned int have;
 	struct ncc_conv c;
@@ -387,7 +387,7 @@ static void import_conv_transpose(struct onnx_node *n)
  */
 static onnx_op numbers(struct onnx_node *n, onnx_op x)
 {
-	const bool columns = onnx_int(n, "storage_order", 0);
+	const bool columns = onnx_int(n, "storage_order");
 	const unsigned int nd = x->shape.ndim;
 	int64_t dim[NCC_MAX_DIMS];
 	uint8_t perm[NCC_MAX_DIMS];
@@ -498,7 +498,7 @@ static onnx_op weights(struct onnx_node *n, onnx_op like, const struct spatial *
 static void import_average_pool(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), r;
-	bool padding = onnx_int(n, "count_include_pad", 0);
+	bool padding = onnx_int(n, "count_include_pad");
 	struct ncc_window w[NCC_MAX_DIMS];
 	struct spatial s;
 
@@ -528,7 +528,7 @@ static onnx_op powered(struct onnx_node *n, onnx_op x, int64_t p)
 
 static void import_lp_pool(struct onnx_node *n)
 {
-	int64_t p = onnx_int(n, "p", 2);
+	int64_t p = onnx_int(n, "p");
 	onnx_op x = onnx_in(n, 0), r;
 	struct ncc_window w[NCC_MAX_DIMS];
 	struct spatial s;
@@ -545,7 +545,7 @@ enum { GLOBAL_AVERAGE, GLOBAL_MAX, GLOBAL_LP };
 static void import_global(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), f;
-	int64_t p = onnx_int(n, "p", 2), count = 1;
+	int64_t p = onnx_int(n, "p"), count = 1;
 	uint32_t mask;
 
 	if (!of_floats(n))
@@ -570,14 +570,37 @@ static void import_global(struct onnx_node *n)
 
 const struct onnx_rule onnx_window[] = {
 	/* clang-format off */
-	{ "AveragePool",       1,  1, .import = import_average_pool,   .unchanged = true, .sized = sized_window, .takes = ONNX_OPERAND(0) },
-	{ "Conv",              2,  3, .import = import_conv,           .unchanged = true, .sized = sized_window, .takes = ONNX_OPERAND(0) },
-	{ "ConvTranspose",     2,  3, .import = import_conv_transpose, .sized = sized_batch, .takes = ONNX_OPERAND(0) },
+	{ "AveragePool",       1,  1, .import = import_average_pool,   .unchanged = true, .sized = sized_window, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("auto_pad", TEXT, .words = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .s = "NOTSET"), ATTR("ceil_mode", INT, .from = 10),
+		ATTR("count_include_pad", INT, .from = 7), ATTR("dilations", INTS, .from = 19),
+		ATTR("kernel_shape", INTS, .needed = true), ATTR("pads", INTS),
+		ATTR("strides", INTS)) },
+	{ "Conv",              2,  3, .import = import_conv,           .unchanged = true, .sized = sized_window, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("auto_pad", TEXT, .words = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .s = "NOTSET"), ATTR("dilations", INTS),
+		ATTR("group", INT, .i = 1), ATTR("kernel_shape", INTS), ATTR("pads", INTS),
+		ATTR("strides", INTS)) },
+	{ "ConvTranspose",     2,  3, .import = import_conv_transpose, .sized = sized_batch, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("auto_pad", TEXT, .words = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .s = "NOTSET"), ATTR("dilations", INTS),
+		ATTR("group", INT, .i = 1), ATTR("kernel_shape", INTS),
+		ATTR("output_padding", INTS), ATTR("output_shape", INTS), ATTR("pads", INTS),
+		ATTR("strides", INTS)) },
 	{ "GlobalAveragePool", 1,  1, .import = import_global,         .arg = GLOBAL_AVERAGE, .unchanged = true, .sized = sized_global_pool, .takes = ONNX_OPERAND(0) },
-	{ "GlobalLpPool",      1,  1, .import = import_global,         .arg = GLOBAL_LP },
+	{ "GlobalLpPool",      1,  1, .import = import_global,         .arg = GLOBAL_LP, .attrs = ONNX_ATTRS(ATTR("p", INT, .i = 2)) },
 	{ "GlobalMaxPool",     1,  1, .import = import_global,         .arg = GLOBAL_MAX, .unchanged = true, .sized = sized_global_pool, .takes = ONNX_OPERAND(0) },
-	{ "LpPool",            1,  1, .import = import_lp_pool },
-	{ "MaxPool",           1,  1, .import = import_max_pool,       .unchanged = true, .sized = sized_window, .takes = ONNX_OPERAND(0) },
+	{ "LpPool",            1,  1, .import = import_lp_pool,
+	  .attrs = ONNX_ATTRS(
+		ATTR("auto_pad", TEXT, .words = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .s = "NOTSET"), ATTR("ceil_mode", INT, .from = 18),
+		ATTR("dilations", INTS, .from = 18), ATTR("kernel_shape", INTS, .needed = true),
+		ATTR("p", INT, .i = 2), ATTR("pads", INTS), ATTR("strides", INTS)) },
+	{ "MaxPool",           1,  1, .import = import_max_pool,       .unchanged = true, .sized = sized_window, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("auto_pad", TEXT, .words = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .s = "NOTSET"), ATTR("ceil_mode", INT, .from = 10),
+		ATTR("dilations", INTS, .from = 10), ATTR("kernel_shape", INTS, .needed = true),
+		ATTR("pads", INTS), ATTR("storage_order", INT, .from = 8),
+		ATTR("strides", INTS)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

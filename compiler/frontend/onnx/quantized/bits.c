@@ -68,7 +68,7 @@ static onnx_op zeros(struct onnx_node *n, unsigned int i, const struct packed *p
 
 static bool take_packed(struct onnx_node *n, struct packed *p, int64_t k)
 {
-	const int64_t bits = onnx_int(n, "bits", 4), block = onnx_int(n, "block_size", 0);
+	const int64_t bits = onnx_int(n, "bits"), block = onnx_int(n, "block_size");
 
 	if ((bits != 2 && bits != 4 && bits != 8) || block < 16 || block > 1 << 20 ||
 	    (block & (block - 1)) || p->rows < 1 || p->rows > NCC_MAX_ELEMS || k < 1 ||
@@ -100,8 +100,8 @@ static onnx_op weights(struct onnx_node *n, const struct packed *p, int64_t k)
 
 static void import_matmul_bits(struct onnx_node *n)
 {
-	const int64_t k = onnx_int(n, "K", 0), prepacked = onnx_int(n, "weight_prepacked", 0);
-	struct packed p = { .rows = onnx_int(n, "N", 0) };
+	const int64_t k = onnx_int(n, "K"), prepacked = onnx_int(n, "weight_prepacked");
+	struct packed p = { .rows = onnx_int(n, "N") };
 	struct ncc_dot d = { .ncontract = 1, .rhs_contract = { 1 } };
 	onnx_op x = onnx_in(n, 0), r;
 
@@ -126,8 +126,7 @@ static void import_matmul_bits(struct onnx_node *n)
 static bool take_table(struct onnx_node *n, struct packed *p, onnx_op *table, onnx_op *zero)
 {
 	const bool bytes = n->in[0].type == ONNX_UINT8;
-	const int64_t columns =
-		onnx_in(n, 0)->shape.dim[1] * (bytes ? 8 / onnx_int(n, "bits", 4) : 1);
+	const int64_t columns = onnx_in(n, 0)->shape.dim[1] * (bytes ? 8 / onnx_int(n, "bits") : 1);
 
 	p->rows = onnx_in(n, 0)->shape.dim[0];
 	if (!take_packed(n, p, columns))
@@ -173,11 +172,11 @@ static bool gathers_rows(struct onnx_node *n)
 	    ncc_dtype_size(x->shape.dtype) != 1)
 		onnx_fail(n, -ENOTSUP, "a table of rank %u and %s is not supported", x->shape.ndim,
 			  onnx_type_name(n->in[0].type));
-	else if (onnx_axis(n, onnx_int(n, "gather_axis", 0), 2) ||
-		 onnx_axis(n, onnx_int(n, "quantize_axis", 1), 2) != 1)
+	else if (onnx_axis(n, onnx_int(n, "gather_axis"), 2) ||
+		 onnx_axis(n, onnx_int(n, "quantize_axis"), 2) != 1)
 		onnx_fail(n, -ENOTSUP, "gather_axis other than 0, or quantize_axis than 1");
-	else if (onnx_int(n, "bits", 4) < 2 || onnx_int(n, "bits", 4) > 8)
-		onnx_fail(n, -EINVAL, "numbers of %lld bits", (long long)onnx_int(n, "bits", 4));
+	else if (onnx_int(n, "bits") < 2 || onnx_int(n, "bits") > 8)
+		onnx_fail(n, -EINVAL, "numbers of %lld bits", (long long)onnx_int(n, "bits"));
 	return !n->rc;
 }
 
@@ -202,7 +201,13 @@ static void import_gather_bits(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_microsoft_bits[] = {
-	{ "GatherBlockQuantized", 3, 4, .import = import_gather_bits },
-	{ "MatMulNBits", 3, 6, .import = import_matmul_bits },
+	{ "GatherBlockQuantized", 3, 4, .import = import_gather_bits,
+	  .attrs = ONNX_ATTRS(ATTR("bits", INT, .i = 4), ATTR("block_size", INT, .i = 128),
+			      ATTR("gather_axis", INT), ATTR("quantize_axis", INT, .i = 1)) },
+	{ "MatMulNBits", 3, 6, .import = import_matmul_bits,
+	  .attrs = ONNX_ATTRS(ATTR("K", INT, .needed = true), ATTR("N", INT, .needed = true),
+			      ATTR("accuracy_level", INT), ATTR("bits", INT, .i = 4),
+			      ATTR("block_size", INT, .needed = true),
+			      ATTR("weight_prepacked", INT)) },
 	{ .op_type = NULL },
 };

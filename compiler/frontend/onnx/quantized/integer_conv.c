@@ -58,7 +58,7 @@ onnx_op quant_convolution(struct onnx_node *n, unsigned int i, onnx_op za, unsig
 	int64_t channels, each;
 
 	if (!x || !kernel || x->shape.ndim < 3 || kernel->shape.ndim != x->shape.ndim ||
-	    onnx_int(n, "group", 1) != 1 || x->shape.dim[1] != kernel->shape.dim[1] ||
+	    onnx_int(n, "group") != 1 || x->shape.dim[1] != kernel->shape.dim[1] ||
 	    (za && ncc_elems(&za->shape) != 1) || (zb && ncc_elems(&zb->shape) != 1))
 		return NULL;
 	kernel = quant_constant(n, kernel, zb);

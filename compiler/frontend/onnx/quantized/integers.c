@@ -110,7 +110,7 @@ static onnx_op convolved(struct onnx_node *n, onnx_op x, onnx_op k, int64_t most
 	each = most / terms;
 	if (channels <= each)
 		return quant_word(n, ox_conv(n, x, k, NULL, NEURON_DT_FP32));
-	if (!each || onnx_int(n, "group", 1) != 1 || x->shape.dim[1] != channels) {
+	if (!each || onnx_int(n, "group") != 1 || x->shape.dim[1] != channels) {
 		onnx_fail(n, -ENOTSUP, "more than %lld terms in a sum", (long long)most);
 		return NULL;
 	}
@@ -190,12 +190,22 @@ static void import_qlinear_conv(struct onnx_node *n)
 			  n->in[7].type);
 }
 
+static const struct onnx_attribute like_conv_integer[] = {
+	ATTR("auto_pad", TEXT, .words = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .s = "NOTSET"),
+	ATTR("dilations", INTS),
+	ATTR("group", INT, .i = 1),
+	ATTR("kernel_shape", INTS),
+	ATTR("pads", INTS),
+	ATTR("strides", INTS),
+	{ 0 },
+};
+
 const struct onnx_rule onnx_integers[] = {
 	/* clang-format off */
-	{ "ConvInteger",           2,  4, .import = import_conv_integer },
-	{ "MatMulInteger",         2,  4, .import = import_matmul_integer },
-	{ "QLinearConv",           8,  9, .import = import_qlinear_conv },
-	{ "QLinearMatMul",         8,  8, .import = import_qlinear_matmul },
+	{ "ConvInteger",           2,  4, .import = import_conv_integer, .since = 10, .attrs = like_conv_integer },
+	{ "MatMulInteger",         2,  4, .import = import_matmul_integer, .since = 10 },
+	{ "QLinearConv",           8,  9, .import = import_qlinear_conv, .since = 10, .attrs = like_conv_integer },
+	{ "QLinearMatMul",         8,  8, .import = import_qlinear_matmul, .since = 10 },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -96,7 +96,7 @@ static void import_quantized(struct onnx_node *n)
 {
 	if (!whole_scales(n))
 		return;
-	if (onnx_int(n, "channels_last", 0))
+	if (onnx_int(n, "channels_last"))
 		with_channels_last(n, quantized);
 	else
 		quantized(n);
@@ -110,7 +110,7 @@ static void import_same(struct onnx_node *n)
 
 static void import_conv(struct onnx_node *n)
 {
-	if (onnx_int(n, "channels_last", 0))
+	if (onnx_int(n, "channels_last"))
 		with_channels_last(n, import_same);
 	else
 		import_same(n);
@@ -142,15 +142,15 @@ static void import_gemm(struct onnx_node *n)
 {
 	onnx_op zero = onnx_in(n, 8), c = onnx_in(n, 6), scale, sum;
 
-	if (onnx_int(n, "transA", 0))
+	if (onnx_int(n, "transA"))
 		n->in[0].op = turned(n, onnx_in(n, 0));
-	if (onnx_int(n, "transB", 0) && !n->rc)
+	if (onnx_int(n, "transB") && !n->rc)
 		n->in[3].op = turned(n, onnx_in(n, 3));
 	if (n->rc)
 		return;
 	n->exact = true;
 	scale = ox_bin(n, NCC_MUL, onnx_in(n, 1), onnx_in(n, 4));
-	scale = ox_binc(n, NCC_MUL, scale, onnx_float(n, "alpha", 1));
+	scale = ox_binc(n, NCC_MUL, scale, onnx_float(n, "alpha"));
 	sum = quant_integer_product(n, 0, onnx_in(n, 2), 3, onnx_in(n, 5));
 	sum = c ? ox_bin(n, NCC_ADD, sum, c) : sum;
 	if (onnx_in(n, 7) && zero)
@@ -198,26 +198,55 @@ static void import_dynamic_matmul(struct onnx_node *n)
 	give_product(n, in, q[1].op, onnx_in(n, 2), onnx_in(n, 4));
 }
 
+static const struct onnx_attribute like_dequantize_linear[] = {
+	ATTR("axis", INT),
+	{ 0 },
+};
+
 const struct onnx_rule onnx_microsoft[] = {
 	/* clang-format off */
-	{ "DequantizeLinear",         2,  3, .import = import_same },
-	{ "DynamicQuantizeLSTM",      3, 12, .import = onnx_dynamic_lstm },
+	{ "DequantizeLinear",         2,  3, .import = import_same, .attrs = like_dequantize_linear },
+	{ "DynamicQuantizeLSTM",      3, 12, .import = onnx_dynamic_lstm,
+	  .attrs = ONNX_ATTRS(
+		ATTR("activation_alpha", FLOATS), ATTR("activation_beta", FLOATS),
+		ATTR("activations", TEXTS), ATTR("clip", FLOAT),
+		ATTR("direction", TEXT, .words = "forward|reverse|bidirectional", .s = "forward"), ATTR("hidden_size", INT),
+		ATTR("input_forget", INT)) },
 	{ "DynamicQuantizeMatMul",    3,  5, .import = import_dynamic_matmul },
 	{ "MatMulIntegerToFloat",     4,  7, .import = import_to_float },
-	{ "NhwcMaxPool",              1,  1, .import = import_nhwc_max_pool },
-	{ "QGemm",                    6,  9, .import = import_gemm },
+	{ "NhwcMaxPool",              1,  1, .import = import_nhwc_max_pool,
+	  .attrs = ONNX_ATTRS(
+		ATTR("auto_pad", TEXT, .words = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .s = "NOTSET"), ATTR("ceil_mode", INT),
+		ATTR("dilations", INTS), ATTR("kernel_shape", INTS, .needed = true),
+		ATTR("pads", INTS), ATTR("strides", INTS)) },
+	{ "QGemm",                    6,  9, .import = import_gemm,
+	  .attrs = ONNX_ATTRS(
+		ATTR("alpha", FLOAT, .f = 1), ATTR("transA", INT), ATTR("transB", INT)) },
 	{ "QLinearAdd",               8,  8, .import = import_quantized, .arg = TWO },
-	{ "QLinearAveragePool",       5,  5, .import = import_quantized, .arg = ONE },
-	{ "QLinearConcat",            5, -1, .import = import_quantized, .arg = PARTS },
-	{ "QLinearConv",              8,  9, .import = import_conv },
-	{ "QLinearGlobalAveragePool", 5,  5, .import = import_quantized, .arg = ONE },
-	{ "QLinearLeakyRelu",         4,  5, .import = import_quantized, .arg = ONE },
+	{ "QLinearAveragePool",       5,  5, .import = import_quantized, .arg = ONE,
+	  .attrs = ONNX_ATTRS(
+		ATTR("auto_pad", TEXT, .words = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .s = "NOTSET"), ATTR("ceil_mode", INT),
+		ATTR("channels_last", INT), ATTR("count_include_pad", INT),
+		ATTR("kernel_shape", INTS, .needed = true), ATTR("pads", INTS),
+		ATTR("strides", INTS)) },
+	{ "QLinearConcat",            5, -1, .import = import_quantized, .arg = PARTS, .attrs = ONNX_ATTRS(ATTR("axis", INT, .needed = true)) },
+	{ "QLinearConv",              8,  9, .import = import_conv,
+	  .attrs = ONNX_ATTRS(
+		ATTR("auto_pad", TEXT, .words = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .s = "NOTSET"), ATTR("channels_last", INT),
+		ATTR("dilations", INTS), ATTR("group", INT, .i = 1),
+		ATTR("kernel_shape", INTS), ATTR("pads", INTS), ATTR("strides", INTS)) },
+	{ "QLinearGlobalAveragePool", 5,  5, .import = import_quantized, .arg = ONE, .attrs = ONNX_ATTRS(ATTR("channels_last", INT)) },
+	{ "QLinearLeakyRelu",         4,  5, .import = import_quantized, .arg = ONE, .attrs = ONNX_ATTRS(ATTR("alpha", FLOAT, .f = 0.01)) },
 	{ "QLinearMul",               7,  8, .import = import_quantized, .arg = TWO },
-	{ "QLinearReduceMean",        5,  5, .import = import_quantized, .arg = ONE },
+	{ "QLinearReduceMean",        5,  5, .import = import_quantized, .arg = ONE,
+	  .attrs = ONNX_ATTRS(
+		ATTR("axes", INTS, .needed = true), ATTR("keepdims", INT, .needed = true)) },
 	{ "QLinearSigmoid",           4,  5, .import = import_quantized, .arg = ONE },
-	{ "QLinearSoftmax",           5,  5, .import = import_quantized, .arg = ONE },
+	{ "QLinearSoftmax",           5,  5, .import = import_quantized, .arg = ONE,
+	  .attrs = ONNX_ATTRS(
+		ATTR("axis", INT, .i = -1), ATTR("opset", INT, .needed = true)) },
 	{ "QLinearWhere",             9,  9, .import = import_quantized, .arg = CHOICE },
-	{ "QuantizeLinear",           2,  3, .import = import_same },
+	{ "QuantizeLinear",           2,  3, .import = import_same, .attrs = like_dequantize_linear },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

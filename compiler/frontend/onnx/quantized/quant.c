@@ -282,7 +282,7 @@ static onnx_op quantized_float8(struct onnx_node *n, onnx_op x, onnx_op scale, i
 	onnx_op sign = ox_bin(n, NCC_MUL, x, scale);
 
 	x = quotient(n, clamped(n, x, ox_un(n, NCC_NEG, most), most), scale);
-	return ox_float8(n, x, sign, type, onnx_int(n, "saturate", 1));
+	return ox_float8(n, x, sign, type, onnx_int(n, "saturate"));
 }
 
 void quant_give(struct onnx_node *n, onnx_op x, unsigned int scale, unsigned int zero, int64_t axis,
@@ -312,10 +312,9 @@ void quant_give(struct onnx_node *n, onnx_op x, unsigned int scale, unsigned int
 
 static void import_quantize(struct onnx_node *n)
 {
-	int64_t type = onnx_int(n, "output_dtype", ONNX_UINT8);
+	int64_t type = onnx_int_or(n, "output_dtype", ONNX_UINT8);
 
-	quant_give(n, onnx_in(n, 0), 1, 2, onnx_int(n, "axis", 1),
-		   type ? (int32_t)type : ONNX_UINT8);
+	quant_give(n, onnx_in(n, 0), 1, 2, onnx_int(n, "axis"), type ? (int32_t)type : ONNX_UINT8);
 }
 
 /* Are they one number, or the same one computed? */
@@ -366,7 +365,7 @@ onnx_op quant_value(struct onnx_node *n, unsigned int i, unsigned int scale, uns
 
 static void import_dequantize(struct onnx_node *n)
 {
-	const int64_t axis = onnx_int(n, "axis", 1);
+	const int64_t axis = onnx_int(n, "axis");
 	onnx_op x = onnx_in(n, 0);
 
 	n->exact = true;
@@ -442,9 +441,16 @@ void quant_give_scaled(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op to
 
 const struct onnx_rule onnx_quant[] = {
 	/* clang-format off */
-	{ "DequantizeLinear",      2,  3, .import = import_dequantize, .sized = sized_like_first, .takes = ONNX_OPERAND(0) },
-	{ "DynamicQuantizeLinear", 1,  1, .import = import_dynamic, .sized = sized_range_of, .takes = ONNX_OPERAND(0) },
-	{ "QuantizeLinear",        2,  3, .import = import_quantize, .sized = sized_like_first, .takes = ONNX_OPERAND(0) },
+	{ "DequantizeLinear",      2,  3, .import = import_dequantize, .sized = sized_like_first, .takes = ONNX_OPERAND(0), .since = 10,
+	  .attrs = ONNX_ATTRS(
+		ATTR("axis", INT, .i = 1, .from = 13), ATTR("block_size", INT, .from = 21),
+		ATTR("output_dtype", INT, .from = 23)) },
+	{ "DynamicQuantizeLinear", 1,  1, .import = import_dynamic, .sized = sized_range_of, .takes = ONNX_OPERAND(0), .since = 11 },
+	{ "QuantizeLinear",        2,  3, .import = import_quantize, .sized = sized_like_first, .takes = ONNX_OPERAND(0), .since = 10,
+	  .attrs = ONNX_ATTRS(
+		ATTR("axis", INT, .i = 1, .from = 13), ATTR("block_size", INT, .from = 21),
+		ATTR("output_dtype", INT, .from = 21), ATTR("precision", INT, .from = 23),
+		ATTR("saturate", INT, .i = 1, .from = 19)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

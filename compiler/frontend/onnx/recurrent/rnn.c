@@ -110,7 +110,7 @@ static onnx_op activate(struct onnx_node *n, onnx_op x, unsigned int which, cons
 
 static onnx_op clipped(struct onnx_node *n, onnx_op x)
 {
-	double clip = onnx_float(n, "clip", 0);
+	double clip = onnx_float(n, "clip");
 
 	return clip > 0 ? ox_binc(n, NCC_MIN, ox_binc(n, NCC_MAX, x, -clip), clip) : x;
 }
@@ -206,7 +206,7 @@ static onnx_op step_rnn(struct rnn *l, onnx_op x)
 static onnx_op step_gru(struct rnn *l, onnx_op x)
 {
 	struct onnx_node *n = l->n;
-	bool linear = onnx_int(n, "linear_before_reset", 0);
+	bool linear = onnx_int(n, "linear_before_reset");
 	onnx_op s = ox_bin(n, NCC_ADD, times(l, l->h, l->r), l->rb), z, r, h, w, one;
 
 	z = activate(n, clipped(n, ox_bin(n, NCC_ADD, gate(l, x, 0), gate(l, s, 0))), 2 * l->dir,
@@ -245,7 +245,7 @@ static onnx_op step_lstm(struct rnn *l, onnx_op x, onnx_op *cell)
 	onnx_op s = ox_bin(n, NCC_ADD, x, ox_bin(n, NCC_ADD, times_state(l), l->rb));
 	onnx_op i = lstm_gate(l, s, 0, 0, l->c), f, c, o;
 
-	if (onnx_int(n, "input_forget", 0)) {
+	if (onnx_int(n, "input_forget")) {
 		f = i ? ox_bin(n, NCC_SUB, ox_scalar(n, &i->shape, 1), i) : NULL;
 	} else {
 		f = lstm_gate(l, s, 2, 2, l->c);
@@ -365,8 +365,8 @@ static bool take_sizes(struct rnn *l)
 	onnx_op x = onnx_in(n, 0), r = onnx_in(n, 2);
 	static const uint8_t swap[3] = { 1, 0, 2 };
 
-	l->batch_first = onnx_int(n, "layout", 0);
-	l->dirs = onnx_string_is(n, "direction", "bidirectional", "forward") ? 2 : 1;
+	l->batch_first = onnx_int(n, "layout");
+	l->dirs = onnx_string_is(n, "direction", "bidirectional") ? 2 : 1;
 	l->gates = l->cell == CELL_LSTM ? 4 : l->cell == CELL_GRU ? 3 : 1;
 	if (x->shape.ndim != 3 || r->shape.ndim != 3 || !ncc_is_float(x->shape.dtype)) {
 		onnx_fail(n, -EINVAL, "operands of rank %u and %u, expected 3", x->shape.ndim,
@@ -397,7 +397,7 @@ static void import_layer(struct onnx_node *n, enum cell cell, bool dynamic)
 	x = l.x;
 	for (l.dir = 0; l.dir < l.dirs && !n->rc; l.dir++) {
 		l.x = x;
-		l.reverse = l.dir || onnx_string_is(n, "direction", "reverse", "forward");
+		l.reverse = l.dir || onnx_string_is(n, "direction", "reverse");
 		if (take_direction(&l))
 			y[l.dir] = run_direction(&l);
 		h[l.dir] = l.h;
@@ -428,9 +428,26 @@ void onnx_dynamic_lstm(struct onnx_node *n)
 
 const struct onnx_rule onnx_rnn[] = {
 	/* clang-format off */
-	{ "GRU",  3,  6, .import = import_rnn, .arg = CELL_GRU, .sized = sized_rnn, .takes = ONNX_OPERAND(0) | ONNX_OPERAND(4) | ONNX_OPERAND(5) },
-	{ "LSTM", 3,  8, .import = import_rnn, .arg = CELL_LSTM, .sized = sized_rnn, .takes = ONNX_OPERAND(0) | ONNX_OPERAND(4) | ONNX_OPERAND(5) | ONNX_OPERAND(6) },
-	{ "RNN",  3,  6, .import = import_rnn, .arg = CELL_RNN, .sized = sized_rnn, .takes = ONNX_OPERAND(0) | ONNX_OPERAND(4) | ONNX_OPERAND(5) },
+	{ "GRU",  3,  6, .import = import_rnn, .arg = CELL_GRU, .sized = sized_rnn, .takes = ONNX_OPERAND(0) | ONNX_OPERAND(4) | ONNX_OPERAND(5),
+	  .attrs = ONNX_ATTRS(
+		ATTR("activation_alpha", FLOATS), ATTR("activation_beta", FLOATS),
+		ATTR("activations", TEXTS), ATTR("clip", FLOAT),
+		ATTR("direction", TEXT, .words = "forward|reverse|bidirectional", .s = "forward"), ATTR("hidden_size", INT),
+		ATTR("layout", INT, .from = 14), ATTR("linear_before_reset", INT),
+		ATTR("output_sequence", INT, .until = 6)) },
+	{ "LSTM", 3,  8, .import = import_rnn, .arg = CELL_LSTM, .sized = sized_rnn, .takes = ONNX_OPERAND(0) | ONNX_OPERAND(4) | ONNX_OPERAND(5) | ONNX_OPERAND(6),
+	  .attrs = ONNX_ATTRS(
+		ATTR("activation_alpha", FLOATS), ATTR("activation_beta", FLOATS),
+		ATTR("activations", TEXTS), ATTR("clip", FLOAT),
+		ATTR("direction", TEXT, .words = "forward|reverse|bidirectional", .s = "forward"), ATTR("hidden_size", INT),
+		ATTR("input_forget", INT), ATTR("layout", INT, .from = 14),
+		ATTR("output_sequence", INT, .until = 6)) },
+	{ "RNN",  3,  6, .import = import_rnn, .arg = CELL_RNN, .sized = sized_rnn, .takes = ONNX_OPERAND(0) | ONNX_OPERAND(4) | ONNX_OPERAND(5),
+	  .attrs = ONNX_ATTRS(
+		ATTR("activation_alpha", FLOATS), ATTR("activation_beta", FLOATS),
+		ATTR("activations", TEXTS), ATTR("clip", FLOAT),
+		ATTR("direction", TEXT, .words = "forward|reverse|bidirectional", .s = "forward"), ATTR("hidden_size", INT),
+		ATTR("layout", INT, .from = 14), ATTR("output_sequence", INT, .until = 6)) },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

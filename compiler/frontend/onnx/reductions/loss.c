@@ -7,7 +7,7 @@
 /* Compares [N, 1, d...] with the class numbers along dimension 1: is the target that class? */
 static onnx_op chosen(struct onnx_node *n, onnx_op target, onnx_op x)
 {
-	int64_t dim[NCC_MAX_DIMS], ignore = onnx_int(n, "ignore_index", 0);
+	int64_t dim[NCC_MAX_DIMS], ignore = onnx_int(n, "ignore_index");
 	const uint8_t map = 1;
 	onnx_op t, hot;
 
@@ -51,9 +51,9 @@ static onnx_op loss_of(struct onnx_node *n, onnx_op x, onnx_op target, onnx_op w
 	w = ox_select(n, hot, w, zero);
 	loss = ox_select(n, hot, ox_bin(n, NCC_MUL, x, w), zero);
 	loss = ox_un(n, NCC_NEG, ox_reduce(n, loss, NCC_ADD, 2, false));
-	if (onnx_string_is(n, "reduction", "none", "mean"))
+	if (onnx_string_is(n, "reduction", "none"))
 		return loss;
-	if (onnx_string_is(n, "reduction", "sum", "mean"))
+	if (onnx_string_is(n, "reduction", "sum"))
 		return sum_of(n, loss);
 	return ox_bin(n, NCC_DIV, sum_of(n, loss), sum_of(n, w));
 }
@@ -78,10 +78,16 @@ static void import_cross_entropy(struct onnx_node *n)
 	onnx_give(n, 1, x);
 }
 
+static const struct onnx_attribute like_negative_log_likelihood_loss[] = {
+	ATTR("ignore_index", INT),
+	ATTR("reduction", TEXT, .words = "none|mean|sum", .s = "mean"),
+	{ 0 },
+};
+
 const struct onnx_rule onnx_loss[] = {
 	/* clang-format off */
-	{ "NegativeLogLikelihoodLoss", 2,  3, .import = import_nll },
-	{ "SoftmaxCrossEntropyLoss",   2,  3, .import = import_cross_entropy },
+	{ "NegativeLogLikelihoodLoss", 2,  3, .import = import_nll, .since = 12, .attrs = like_negative_log_likelihood_loss },
+	{ "SoftmaxCrossEntropyLoss",   2,  3, .import = import_cross_entropy, .since = 12, .attrs = like_negative_log_likelihood_loss },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

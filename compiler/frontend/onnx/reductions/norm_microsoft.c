@@ -7,8 +7,6 @@
 
 #include "reductions.h"
 
-#define USUAL_EPSILON 1e-12
-
 /* Where an operator has its bias; a simplified one subtracts no mean and has no beta */
 enum form { WHOLE, SIMPLIFIED };
 
@@ -16,7 +14,7 @@ enum form { WHOLE, SIMPLIFIED };
 static void give_normalized(struct onnx_node *n, onnx_op sum, unsigned int like, onnx_op gamma,
 			    onnx_op beta)
 {
-	const double epsilon = onnx_float(n, "epsilon", USUAL_EPSILON);
+	const double epsilon = onnx_float(n, "epsilon");
 	onnx_op r, m = NULL, inv = NULL;
 	uint32_t last;
 
@@ -95,11 +93,18 @@ static void import_embed(struct onnx_node *n)
 	onnx_give_as(n, 2, ox_cast_like(n, sum, onnx_in(n, 2)), n->in[2].type);
 }
 
+static const struct onnx_attribute like_skip_layer_normalization[] = {
+	ATTR("epsilon", FLOAT, .f = 1e-12),
+	{ 0 },
+};
+
 const struct onnx_rule onnx_microsoft_norm[] = {
 	/* clang-format off */
-	{ "EmbedLayerNormalization",          7, 9, .import = import_embed, .empty = ONNX_EMPTY_REST },
-	{ "SkipLayerNormalization",           3, 5, .import = import_skip,  .arg = WHOLE },
-	{ "SkipSimplifiedLayerNormalization", 3, 4, .import = import_skip,  .arg = SIMPLIFIED },
+	{ "EmbedLayerNormalization",          7, 9, .import = import_embed, .empty = ONNX_EMPTY_REST,
+	  .attrs = ONNX_ATTRS(
+		ATTR("epsilon", FLOAT, .f = 1e-12), ATTR("mask_index_type", INT)) },
+	{ "SkipLayerNormalization",           3, 5, .import = import_skip,  .arg = WHOLE, .attrs = like_skip_layer_normalization },
+	{ "SkipSimplifiedLayerNormalization", 3, 4, .import = import_skip,  .arg = SIMPLIFIED, .attrs = like_skip_layer_normalization },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

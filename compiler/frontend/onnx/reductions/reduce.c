@@ -17,7 +17,7 @@ static uint32_t take_axes(struct onnx_node *n, onnx_op x, bool *noop)
 
 	*noop = false;
 	if (!given || !count) {
-		*noop = onnx_int(n, "noop_with_empty_axes", 0);
+		*noop = onnx_int(n, "noop_with_empty_axes");
 		return (1u << x->shape.ndim) - 1;
 	}
 	for (unsigned int i = 0; i < count && !n->rc; i++)
@@ -111,7 +111,7 @@ static onnx_op reduce_as(struct onnx_node *n, int what, onnx_op x, uint32_t mask
 
 static void import_reduce(struct onnx_node *n)
 {
-	bool noop, keep = onnx_int(n, "keepdims", 1);
+	bool noop, keep = onnx_int(n, "keepdims");
 	onnx_op x = onnx_in(n, 0);
 	uint32_t mask = take_axes(n, x, &noop);
 	int what = onnx_arg(n);
@@ -147,8 +147,8 @@ onnx_op ox_softmax(struct onnx_node *n, onnx_op x, unsigned int axis, bool log)
 static void import_softmax(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), r;
-	int64_t otherwise = n->opset < 13 ? 1 : -1, dim[2] = { 1, 1 };
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", otherwise), x->shape.ndim);
+	int64_t dim[2] = { 1, 1 };
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis"), x->shape.ndim);
 
 	if (!ncc_is_float(x->shape.dtype))
 		onnx_fail(n, -EINVAL, "of %s", ncc_dtype_name(&x->shape));
@@ -162,20 +162,36 @@ static void import_softmax(struct onnx_node *n)
 	onnx_give(n, 0, ox_reshape(n, r, x->shape.ndim, x->shape.dim));
 }
 
+static const struct onnx_attribute like_log_softmax[] = {
+	ATTR("axis", INT, .i = 1, .until = 12),
+	ATTR("axis", INT, .i = -1, .from = 13),
+	{ 0 },
+};
+
+static const struct onnx_attribute like_reduce_l1[] = {
+	ATTR("axes", INTS, .until = 17),
+	ATTR("keepdims", INT, .i = 1),
+	ATTR("noop_with_empty_axes", INT, .from = 18),
+	{ 0 },
+};
+
 const struct onnx_rule onnx_reduce[] = {
 	/* clang-format off */
-	{ "LogSoftmax",      1,  1, .import = import_softmax, .arg = true, .sized = sized_softmax, .takes = ONNX_ALL },
-	{ "ReduceL1",        1,  2, .import = import_reduce,  .arg = L1, .sized = sized_reduce, .takes = ONNX_OPERAND(0) },
-	{ "ReduceL2",        1,  2, .import = import_reduce,  .arg = L2, .sized = sized_reduce, .takes = ONNX_OPERAND(0) },
-	{ "ReduceLogSum",    1,  2, .import = import_reduce,  .arg = LOG_SUM, .unchanged = true, .sized = sized_reduce, .takes = ONNX_OPERAND(0) },
-	{ "ReduceLogSumExp", 1,  2, .import = import_reduce,  .arg = LOG_SUM_EXP, .sized = sized_reduce, .takes = ONNX_OPERAND(0) },
-	{ "ReduceMax",       1,  2, .import = import_reduce,  .arg = MAX, .unchanged = true, .sized = sized_reduce, .takes = ONNX_OPERAND(0) },
-	{ "ReduceMean",      1,  2, .import = import_reduce,  .arg = MEAN, .unchanged = true, .sized = sized_reduce, .takes = ONNX_OPERAND(0) },
-	{ "ReduceMin",       1,  2, .import = import_reduce,  .arg = MIN, .sized = sized_reduce, .takes = ONNX_OPERAND(0) },
-	{ "ReduceProd",      1,  2, .import = import_reduce,  .arg = PROD, .sized = sized_reduce, .takes = ONNX_OPERAND(0) },
-	{ "ReduceSum",       1,  2, .import = import_reduce,  .arg = SUM, .unchanged = true, .sized = sized_reduce, .takes = ONNX_OPERAND(0) },
-	{ "ReduceSumSquare", 1,  2, .import = import_reduce,  .arg = SUM_SQUARE, .sized = sized_reduce, .takes = ONNX_OPERAND(0) },
-	{ "Softmax",         1,  1, .import = import_softmax, .arg = false, .sized = sized_softmax, .takes = ONNX_ALL },
+	{ "LogSoftmax",      1,  1, .import = import_softmax, .arg = true, .sized = sized_softmax, .takes = ONNX_ALL, .attrs = like_log_softmax },
+	{ "ReduceL1",        1,  2, .import = import_reduce,  .arg = L1, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
+	{ "ReduceL2",        1,  2, .import = import_reduce,  .arg = L2, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
+	{ "ReduceLogSum",    1,  2, .import = import_reduce,  .arg = LOG_SUM, .unchanged = true, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
+	{ "ReduceLogSumExp", 1,  2, .import = import_reduce,  .arg = LOG_SUM_EXP, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
+	{ "ReduceMax",       1,  2, .import = import_reduce,  .arg = MAX, .unchanged = true, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
+	{ "ReduceMean",      1,  2, .import = import_reduce,  .arg = MEAN, .unchanged = true, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
+	{ "ReduceMin",       1,  2, .import = import_reduce,  .arg = MIN, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
+	{ "ReduceProd",      1,  2, .import = import_reduce,  .arg = PROD, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
+	{ "ReduceSum",       1,  2, .import = import_reduce,  .arg = SUM, .unchanged = true, .sized = sized_reduce, .takes = ONNX_OPERAND(0),
+	  .attrs = ONNX_ATTRS(
+		ATTR("axes", INTS, .until = 12), ATTR("keepdims", INT, .i = 1),
+		ATTR("noop_with_empty_axes", INT, .from = 13)) },
+	{ "ReduceSumSquare", 1,  2, .import = import_reduce,  .arg = SUM_SQUARE, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
+	{ "Softmax",         1,  1, .import = import_softmax, .arg = false, .sized = sized_softmax, .takes = ONNX_ALL, .attrs = like_log_softmax },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * How the ONNX front end makes operations: by the constructors of compiler/build, which check and
- * compute at once, as operators' shapes follow from what came before; and ONNX's conversion
+ * compute at once, as operators' shapes follow from what came before; ONNX's conversion; and what
+ * another operator makes
  */
+#include <string.h>
+
 #include "ox.h"
 
 struct ncc_build *onnx_now(struct onnx_node *n)
@@ -47,4 +50,23 @@ onnx_op ox_f32(struct onnx_node *n, onnx_op a)
 onnx_op ox_cast_like(struct onnx_node *n, onnx_op a, onnx_op like)
 {
 	return like ? ox_cast(n, a, like->shape.dtype, like->shape.pred) : NULL;
+}
+
+void ox_standard(struct onnx_node *n, const char *op_type, struct onnx_value *in, unsigned int nin,
+		 struct onnx_value *out, unsigned int nout)
+{
+	struct onnx_node of = *n;
+
+	memset(out, 0, nout * sizeof(*out));
+	if (n->rc)
+		return;
+	of.rule = n->imp->find("", op_type);
+	of.in = in;
+	of.nin = nin;
+	of.out = out;
+	of.nout = nout;
+	if (!strcmp(op_type, "Softmax"))
+		of.opset = onnx_int_or(n, "opset", n->opset);
+	of.rule->import(&of);
+	n->rc = of.rc;
 }

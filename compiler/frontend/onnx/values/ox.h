@@ -22,6 +22,12 @@ struct ncc_build *onnx_now(struct onnx_node *n);
 onnx_op ox_cast(struct onnx_node *n, onnx_op a, uint8_t dtype, bool pred);
 onnx_op ox_cast_like(struct onnx_node *n, onnx_op a, onnx_op like);
 onnx_op ox_f32(struct onnx_node *n, onnx_op a);
+/*
+ * What an operator of ONNX makes of these operands, with the node's attributes;
+ * without results n->rc is set
+ */
+void ox_standard(struct onnx_node *n, const char *op_type, struct onnx_value *in, unsigned int nin,
+		 struct onnx_value *out, unsigned int nout);
 /* float8.c: expand_float8 of it */
 onnx_op ox_float8(struct onnx_node *n, onnx_op x, onnx_op sign, int32_t type, bool saturate);
 

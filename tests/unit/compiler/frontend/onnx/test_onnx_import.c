@@ -340,6 +340,36 @@ static void last_axis(Ncc__Onnx__Model *m)
 	attribute(m, 0, "axis")->i = 3;
 }
 
+static void foreign_attribute(Ncc__Onnx__Model *m)
+{
+	set_text(&attribute(m, 0, "pads")->name, "padding");
+}
+
+/* Names of two underscores are free. */
+static void own_attribute(Ncc__Onnx__Model *m)
+{
+	set_text(&attribute(m, 0, "axis")->name, "__axis");
+}
+
+static void other_type(Ncc__Onnx__Model *m)
+{
+	attribute(m, 0, "pads")->type = 1;
+}
+
+static void no_shape(Ncc__Onnx__Model *m)
+{
+	Ncc__Onnx__Node *n = m->graph->node[3];
+
+	for (size_t i = 0; i < n->n_attribute; i++)
+		if (!strcmp(n->attribute[i]->name, "kernel_shape"))
+			set_text(&n->attribute[i]->name, "__shape");
+}
+
+static void before_it(Ncc__Onnx__Model *m)
+{
+	m->opset_import[0]->version = 8;
+}
+
 static void nine_rows(Ncc__Onnx__Model *m)
 {
 	for (unsigned int i = 2; i < 4; i++)
@@ -440,6 +470,12 @@ static const struct {
 	{ "gridsample_zeros_cubic", other_padding, "GridSample 'y': padding_mode has a value" },
 	{ "roialign", no_samples, "RoiAlign 'y': sampling_ratio 0 takes as many samples" },
 	{ "dft_shorter", last_axis, "DFT 'y': along the last dimension" },
+	{ "convolutional", foreign_attribute, "Conv 'a': attribute 'padding' is not known of it" },
+	{ "convolutional", other_type,
+	  "Conv 'a': attribute 'pads' is a number, expected integers" },
+	{ "convolutional", no_shape, "MaxPool 'd': attribute 'kernel_shape' is absent" },
+	{ "einsum_three", before_it, "of operator set 8, 12 has it first" },
+	{ "dft_shorter", own_attribute, NULL },
 	{ "det_5", nine_rows, "Det 'y': of more than 8 rows is not supported" },
 	{ "open_dimension", NULL, "input 'x': dimension 0 (batch) is not known" },
 	{ "gather_embedding", NULL, "input 'i' has type int64" },
