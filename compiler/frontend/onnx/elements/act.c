@@ -3,6 +3,7 @@
  * The activation functions, each a formula in fp32 that takes its attributes from the node. Part of
  * the ONNX front end.
  */
+#include <errno.h>
 #include <math.h>
 
 #include "elements.h"
@@ -159,6 +160,17 @@ static bool is_finite(onnx_op x)
  * The slope broadcasts to x, but not x to the slope; before version 7 it is one number for each
  * channel. One that may be an infinity or NaN counts for negative numbers only.
  */
+/* A gate, and what goes through it: both are of one shape. */
+static void import_swi_glu(struct onnx_node *n)
+{
+	onnx_op gate = onnx_in(n, 0), x = onnx_in(n, 1);
+
+	if (!ncc_same_dims(&gate->shape, &x->shape))
+		onnx_fail(n, -EINVAL, "operands of two shapes");
+	gate = swish(n, ox_f32(n, gate));
+	onnx_give(n, 0, ox_cast_like(n, ox_bin(n, NCC_MUL, gate, ox_f32(n, x)), x));
+}
+
 static void import_prelu(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), slope = onnx_in(n, 1), low;
@@ -216,6 +228,7 @@ const struct onnx_rule onnx_act[] = {
 		ATTR("bias", FLOAT), ATTR("lambd", FLOAT, .f = 0.5)) },
 	{ "Softplus",        1,  1, .import = import_act,   .formula = softplus, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
 	{ "Softsign",        1,  1, .import = import_act,   .formula = ox_softsign, .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL },
+	{ "SwiGLU",          2,  2, .import = import_swi_glu, .sized = sized_by_element, .takes = ONNX_ALL, .since = 28, .attrs = like_celu },
 	{ "Swish",           1,  1, .import = import_act,   .formula = swish, .sized = sized_by_element, .takes = ONNX_ALL, .since = 24, .attrs = like_celu },
 	{ "ThresholdedRelu", 1,  1, .import = import_act,   .formula = thresholded, .sized = sized_by_element, .takes = ONNX_ALL, .since = 10, .attrs = like_celu },
 	{ .op_type = NULL },

@@ -344,6 +344,23 @@ static void import_cast(struct onnx_node *n)
 	cast_to(n, (int32_t)onnx_int(n, "to"));
 }
 
+/* The same bits; what has not the type's in the IR is refused. */
+static void import_bit_cast(struct onnx_node *n)
+{
+	const int32_t from = n->in[0].type, to = (int32_t)onnx_int(n, "to");
+	onnx_op x = onnx_in(n, 0);
+	struct ncc_shape s, own;
+
+	if (onnx_dtype(from, &own) || onnx_dtype(to, &s) || onnx_is_wide(from) ||
+	    onnx_is_wide(to) || onnx_float8(from) || onnx_float8(to) || s.pred || x->shape.pred)
+		onnx_fail(n, -ENOTSUP, "of %s to %s", onnx_type_name(from), onnx_type_name(to));
+	else if (ncc_dtype_size(s.dtype) != ncc_dtype_size(x->shape.dtype))
+		onnx_fail(n, -EINVAL, "of %s to %s, which has not as many bits",
+			  onnx_type_name(from), onnx_type_name(to));
+	else
+		onnx_give_as(n, 0, build_bitcast(onnx_now(n), x, s.dtype), to);
+}
+
 static void import_cast_like(struct onnx_node *n)
 {
 	cast_to(n, n->in[1].type);
@@ -392,6 +409,8 @@ const struct onnx_rule onnx_math[] = {
 	{ "Asinh",          1,  1, .import = import_formula,    .formula = asinh_of, .sized = sized_by_element, .takes = ONNX_ALL, .since = 9 },
 	{ "Atan",           1,  1, .import = import_float,      .arg = NCC_ATAN, .sized = sized_by_element, .takes = ONNX_ALL, .since = 7 },
 	{ "Atanh",          1,  1, .import = import_formula,    .formula = atanh_of, .sized = sized_by_element, .takes = ONNX_ALL, .since = 9 },
+	{ "BitCast",        1,  1, .import = import_bit_cast, .sized = sized_by_element, .takes = ONNX_ALL, .since = 26,
+	  .attrs = ONNX_ATTRS(ATTR("to", INT, .needed = true)) },
 	{ "BitShift",       2,  2, .import = import_shift, .sized = sized_by_element, .takes = ONNX_ALL, .since = 11,
 	  .attrs = ONNX_ATTRS(
 		ATTR("direction", TEXT, .words = "LEFT|RIGHT", .needed = true)) },

@@ -395,7 +395,7 @@ const struct onnx_rule onnx_ml[] = {
 		ATTR("replaced_value_float", FLOAT), ATTR("replaced_value_int64", INT)) },
 	{ "LabelEncoder",          1, 1,  .import = import_label_encoder,      .unchanged = true, .sized = sized_by_element, .takes = ONNX_ALL,
 	  .attrs = ONNX_ATTRS(
-		ATTR("default_float", FLOAT), ATTR("default_int64", INT, .i = -1),
+		ATTR("classes_strings", TEXTS), ATTR("default_float", FLOAT, .f = -0.0), ATTR("default_int64", INT, .i = -1),
 		ATTR("default_string", TEXT, .s = "_Unused"), ATTR("default_tensor", TENSOR),
 		ATTR("keys_floats", FLOATS), ATTR("keys_int64s", INTS),
 		ATTR("keys_strings", TEXTS), ATTR("keys_tensor", TENSOR),
