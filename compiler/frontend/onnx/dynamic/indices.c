@@ -153,46 +153,59 @@ static onnx_op hitting(struct onnx_node *n, const struct onnx_value *idx, onnx_o
 	return rows && v.op ? ox_spread(n, v.op, &idx->op->shape, idx->op->map) : v.op;
 }
 
-/* Indices of updates that are not there hit nothing. */
-void sized_scatter(struct onnx_node *n)
+/* Are the sizes of indices those of their updates? */
+static void check_updates(struct onnx_node *n, bool slices)
 {
-	struct onnx_value *x = &n->in[0], *idx = &n->in[1], *u = &n->in[2];
-	const bool nd = !strcmp(n->p->op_type, "ScatterND");
-	unsigned int axis = 0;
+	const struct onnx_value *idx = &n->in[1], *u = &n->in[2];
 
-	if (sized_is_nothing(u)) {
-		n->out[0] = *x;
-		return;
-	}
 	for (unsigned int d = 0; d < NCC_MAX_DIMS; d++)
-		if ((idx->size[d] || (u->size[d] && !nd)) &&
+		if ((idx->size[d] || (u->size[d] && !slices)) &&
 		    !(idx->size[d] && u->size[d] && sizes_same(idx->size[d], u->size[d])))
 			onnx_fail(n, -ENOTSUP,
 				  "operands whose sizes depend on the data and may be different");
-	if (nd && onnx_sized_but(x, NCC_MAX_DIMS) &&
-	    ncc_elems(&idx->op->shape) != idx->op->shape.dim[0])
-		sized_refuse(n, 0);
-	if (!n->rc && !nd)
-		axis = onnx_axis(n, onnx_int(n, "axis"), x->op->shape.ndim);
+}
+
+/* Indices of updates that are not there hit nothing. */
+static void scatter(struct onnx_node *n, unsigned int axis)
+{
 	if (n->rc)
 		return;
-	idx->op = hitting(n, idx, x->size[axis]);
+	n->in[1].op = hitting(n, &n->in[1], n->in[0].size[axis]);
 	if (!n->rc)
-		sized_import(n, x->size);
+		sized_import(n, n->in[0].size);
+}
+
+void sized_scatter(struct onnx_node *n)
+{
+	if (sized_is_nothing(&n->in[2])) {
+		n->out[0] = n->in[0];
+		return;
+	}
+	check_updates(n, false);
+	if (!n->rc)
+		scatter(n, onnx_axis(n, onnx_int(n, "axis"), n->in[0].op->shape.ndim));
+}
+
+void sized_scatter_nd(struct onnx_node *n)
+{
+	const struct onnx_value *idx = &n->in[1];
+
+	if (sized_is_nothing(&n->in[2])) {
+		n->out[0] = n->in[0];
+		return;
+	}
+	check_updates(n, true);
+	if (onnx_sized_but(&n->in[0], NCC_MAX_DIMS) &&
+	    ncc_elems(&idx->op->shape) != idx->op->shape.dim[0])
+		sized_refuse(n, 0);
+	scatter(n, 0);
 }
 
 /* Rules: reductions and order */
 
-static double neutral_of(struct onnx_node *n, onnx_op x)
+static double neutral_of(const struct onnx_node *n, const struct ncc_op *x)
 {
-	const char *name = n->p->op_type;
-
-	if (!strcmp(name, "ReduceMax") || !strcmp(name, "ArgMax") ||
-	    !strcmp(name, "ReduceLogSumExp") || strstr(name, "oftmax"))
-		return ox_least(&x->shape);
-	if (!strcmp(name, "ReduceMin") || !strcmp(name, "ArgMin"))
-		return ox_most(&x->shape);
-	return !strcmp(name, "ReduceProd");
+	return ncc_neutral(n->rule->neutral, &x->shape);
 }
 
 /* The mean of integers: the sum, divided by how many there are */
@@ -220,34 +233,54 @@ static void sized_left(struct onnx_node *n, const struct onnx_value *v, uint32_t
 		size[d] = mask >> d & 1 ? NULL : v->size[d];
 }
 
-void sized_reduce(struct onnx_node *n)
+/* The reduced dimensions, whose elements that are not there become neutral; 0: nothing is reduced */
+static uint32_t reduced(struct onnx_node *n, onnx_op *size)
 {
 	struct onnx_value *v = &n->in[0];
 	const unsigned int nd = v->op->shape.ndim;
-	onnx_op size[NCC_MAX_DIMS] = { NULL };
 	uint32_t mask = 0;
 	bool all = !sized_axes(n, nd, &mask);
 
 	if (n->rc)
-		return;
+		return 0;
 	if (all && onnx_int(n, "noop_with_empty_axes")) {
 		n->out[0] = *v;
-		return;
+		return 0;
 	}
 	mask = all ? (1u << nd) - 1 : mask;
 	sized_left(n, v, mask, size);
 	v->op = onnx_filled(n, v, mask, neutral_of(n, v->op));
-	if (!v->op)
+	return n->rc ? 0 : mask;
+}
+
+void sized_reduce(struct onnx_node *n)
+{
+	onnx_op size[NCC_MAX_DIMS] = { NULL };
+
+	if (!reduced(n, size))
 		return;
-	if (!strcmp(n->p->op_type, "ReduceMean") && !ncc_is_float(v->op->shape.dtype))
+	n->rule->import(n);
+	if (!n->rc)
+		onnx_give_sizes(n, 0, n->out[0].op, n->out[0].type, size);
+}
+
+void sized_reduce_mean(struct onnx_node *n)
+{
+	const struct onnx_value *v = &n->in[0];
+	onnx_op size[NCC_MAX_DIMS] = { NULL };
+	const uint32_t mask = reduced(n, size);
+
+	if (!mask)
+		return;
+	if (!ncc_is_float(v->op->shape.dtype)) {
 		whole_mean(n, v, mask);
-	else
+	} else {
 		n->rule->import(n);
-	if (n->rc)
-		return;
-	if (!strcmp(n->p->op_type, "ReduceMean") && ncc_is_float(v->op->shape.dtype))
-		n->out[0].op = sized_mean(n, v, mask, n->out[0].op);
-	onnx_give_sizes(n, 0, n->out[0].op, n->out[0].type, size);
+		if (!n->rc)
+			n->out[0].op = sized_mean(n, v, mask, n->out[0].op);
+	}
+	if (!n->rc)
+		onnx_give_sizes(n, 0, n->out[0].op, n->out[0].type, size);
 }
 
 /* The range of numbers that has 0 in it: what is not there becomes 0 */

@@ -39,18 +39,27 @@ static onnx_op windows(struct onnx_node *n, onnx_op size, unsigned int i, int64_
 	return n->rc ? NULL : sizes_windows(&(struct ncc_follow){ .bl = onnx_now(n) }, size, &w, 0);
 }
 
+/* The padding at the end of spatial dimension d, if it is of a kind that may have a size */
+static int64_t end_padding(struct onnx_node *n, unsigned int d)
+{
+	const unsigned int nd = n->in[0].op->shape.ndim;
+	const bool upper =
+		!onnx_string_is(n, "auto_pad", "NOTSET") && !onnx_string_is(n, "auto_pad", "VALID");
+
+	if (upper || onnx_int(n, "ceil_mode") || (n->nout > 1 && *n->p->output[1]))
+		sized_refuse_dim(n, 0, d);
+	return listed(n, "pads", d - 2 + nd - 2, 0);
+}
+
 /*
  * Of a spatial dimension the elements that are there come first, and what follows them is as
- * padding is: 0, or below all for a maximum. A mean that does not count padding would count it.
+ * padding is: 0, or below all for a maximum. k: a convolution's kernel
  */
-void sized_window(struct onnx_node *n)
+static void window(struct onnx_node *n, onnx_op k, double padding)
 {
 	struct onnx_value *v = &n->in[0];
-	const bool conv = !strcmp(n->p->op_type, "Conv"), mean = n->p->op_type[0] == 'A';
-	const onnx_op k = conv ? onnx_in(n, 1) : NULL;
 	const unsigned int nd = v->op->shape.ndim;
 	onnx_op size[NCC_MAX_DIMS];
-	const uint32_t mask = ~3u;
 
 	memcpy(size, v->size, sizeof(size));
 	if (size[1] || (k && k->shape.ndim != nd)) {
@@ -58,44 +67,78 @@ void sized_window(struct onnx_node *n)
 		return;
 	}
 	for (unsigned int d = 2; d < nd && !n->rc; d++) {
-		const int64_t high = listed(n, "pads", d - 2 + nd - 2, 0);
-		const bool upper = !onnx_string_is(n, "auto_pad", "NOTSET") &&
-				   !onnx_string_is(n, "auto_pad", "VALID");
+		int64_t high;
 
 		if (!size[d])
 			continue;
-		if (upper || onnx_int(n, "ceil_mode") || (n->nout > 1 && *n->p->output[1]) ||
-		    (mean && high && !onnx_int(n, "count_include_pad")))
-			sized_refuse_dim(n, 0, d);
+		high = end_padding(n, d);
 		size[d] = windows(n, size[d], d - 2,
 				  k ? k->shape.dim[d] : listed(n, "kernel_shape", d - 2, 1),
 				  high + listed(n, "pads", d - 2, 0));
 	}
 	if (n->rc)
 		return;
-	v->op = onnx_filled(n, v, mask, conv || mean ? 0 : ox_least(&v->op->shape));
+	v->op = onnx_filled(n, v, ~3u, padding);
 	if (!n->rc)
 		sized_import(n, size);
 }
 
-/* Pools all spatial dimensions; a mean divides by their sizes */
-void sized_global_pool(struct onnx_node *n)
+void sized_conv(struct onnx_node *n)
+{
+	window(n, onnx_in(n, 1), 0);
+}
+
+void sized_max_pool(struct onnx_node *n)
+{
+	window(n, NULL, ox_least(&n->in[0].op->shape));
+}
+
+/* A mean that does not count padding would count what is not there. */
+void sized_average_pool(struct onnx_node *n)
+{
+	const struct onnx_value *v = &n->in[0];
+	const unsigned int nd = v->op->shape.ndim;
+
+	for (unsigned int d = 2; d < nd && !n->rc; d++)
+		if (v->size[d] && listed(n, "pads", d - 2 + nd - 2, 0) &&
+		    !onnx_int(n, "count_include_pad"))
+			sized_refuse_dim(n, 0, d);
+	if (!n->rc)
+		window(n, NULL, 0);
+}
+
+/* All spatial dimensions become one element; false: n->rc is set */
+static bool pool(struct onnx_node *n, double padding)
 {
 	struct onnx_value *v = &n->in[0];
-	const bool mean = !strcmp(n->p->op_type, "GlobalAveragePool");
-	onnx_op size[NCC_MAX_DIMS] = { v->size[0] }, y;
 
 	if (v->size[1]) {
 		sized_refuse_but(n, 0, 0);
-		return;
+		return false;
 	}
-	v->op = onnx_filled(n, v, ~3u, mean ? 0 : ox_least(&v->op->shape));
+	v->op = onnx_filled(n, v, ~3u, padding);
 	if (v->op)
 		n->rule->import(n);
-	if (n->rc)
+	return !n->rc;
+}
+
+void sized_global_max(struct onnx_node *n)
+{
+	const onnx_op size[NCC_MAX_DIMS] = { n->in[0].size[0] };
+
+	if (pool(n, ox_least(&n->in[0].op->shape)))
+		onnx_give_sizes(n, 0, n->out[0].op, n->out[0].type, size);
+}
+
+/* Divided by the sizes of the spatial dimensions */
+void sized_global_mean(struct onnx_node *n)
+{
+	const onnx_op size[NCC_MAX_DIMS] = { n->in[0].size[0] };
+	onnx_op y;
+
+	if (!pool(n, 0))
 		return;
-	y = n->out[0].op;
-	y = mean ? sized_mean(n, v, ~3u, y) : y;
+	y = sized_mean(n, &n->in[0], ~3u, n->out[0].op);
 	if (!n->rc)
 		onnx_give_sizes(n, 0, y, n->out[0].type, size);
 }

@@ -186,6 +186,7 @@ struct onnx_rule {
 	void (*sized)(struct onnx_node *n);
 	uint32_t takes; /* mask: the operands that may have such sizes */
 	uint32_t lists; /* mask: the lists of numbers that may depend on the data */
+	enum ncc_kind neutral; /* what is not there is what it does not change by; 0: 0 */
 };
 #define ONNX_ALL UINT32_MAX
 #define ONNX_OPERAND(i) (1u << (i))

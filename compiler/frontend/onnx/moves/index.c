@@ -303,8 +303,8 @@ static const struct onnx_attribute like_gather[] = {
 
 const struct onnx_rule onnx_index[] = {
 	/* clang-format off */
-	{ "ArgMax",         1,  1, .import = import_arg,             .arg = NCC_MAX, .sized = sized_arg, .takes = ONNX_ALL, .attrs = like_arg_max },
-	{ "ArgMin",         1,  1, .import = import_arg,             .arg = NCC_MIN, .sized = sized_arg, .takes = ONNX_ALL, .attrs = like_arg_max },
+	{ "ArgMax",         1,  1, .import = import_arg,             .arg = NCC_MAX, .sized = sized_arg, .neutral = NCC_MAX, .takes = ONNX_ALL, .attrs = like_arg_max },
+	{ "ArgMin",         1,  1, .import = import_arg,             .arg = NCC_MIN, .sized = sized_arg, .neutral = NCC_MIN, .takes = ONNX_ALL, .attrs = like_arg_max },
 	{ "CumSum",         2,  2, .import = import_cum_sum, .sized = sized_cum_sum, .takes = ONNX_OPERAND(0), .since = 11,
 	  .attrs = ONNX_ATTRS(
 		ATTR("exclusive", INT), ATTR("reverse", INT)) },

@@ -409,7 +409,7 @@ const struct onnx_rule onnx_scatter[] = {
 	{ "ScatterElements", 3,  3, .import = import_scatter_elements, .sized = sized_scatter, .takes = ONNX_ALL, .since = 11,
 	  .attrs = ONNX_ATTRS(
 		ATTR("axis", INT), ATTR("reduction", TEXT, .words = "none|add|mul|max|min", .s = "none", .from = 16)) },
-	{ "ScatterND",       3,  3, .import = import_scatter_nd, .sized = sized_scatter, .takes = ONNX_ALL, .since = 11,
+	{ "ScatterND",       3,  3, .import = import_scatter_nd, .sized = sized_scatter_nd, .takes = ONNX_ALL, .since = 11,
 	  .attrs = ONNX_ATTRS(
 		ATTR("reduction", TEXT, .words = "none|add|mul|max|min", .s = "none", .from = 16)) },
 	{ .op_type = NULL },

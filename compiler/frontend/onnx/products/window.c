@@ -570,13 +570,13 @@ static void import_global(struct onnx_node *n)
 
 const struct onnx_rule onnx_window[] = {
 	/* clang-format off */
-	{ "AveragePool",       1,  1, .import = import_average_pool,   .unchanged = true, .sized = sized_window, .takes = ONNX_OPERAND(0),
+	{ "AveragePool",       1,  1, .import = import_average_pool,   .unchanged = true, .sized = sized_average_pool, .takes = ONNX_OPERAND(0),
 	  .attrs = ONNX_ATTRS(
 		ATTR("auto_pad", TEXT, .words = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .s = "NOTSET"), ATTR("ceil_mode", INT, .from = 10),
 		ATTR("count_include_pad", INT, .from = 7), ATTR("dilations", INTS, .from = 19),
 		ATTR("kernel_shape", INTS, .needed = true), ATTR("pads", INTS),
 		ATTR("strides", INTS)) },
-	{ "Conv",              2,  3, .import = import_conv,           .unchanged = true, .sized = sized_window, .takes = ONNX_OPERAND(0),
+	{ "Conv",              2,  3, .import = import_conv,           .unchanged = true, .sized = sized_conv, .takes = ONNX_OPERAND(0),
 	  .attrs = ONNX_ATTRS(
 		ATTR("auto_pad", TEXT, .words = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .s = "NOTSET"), ATTR("dilations", INTS),
 		ATTR("group", INT, .i = 1), ATTR("kernel_shape", INTS), ATTR("pads", INTS),
@@ -587,15 +587,15 @@ const struct onnx_rule onnx_window[] = {
 		ATTR("group", INT, .i = 1), ATTR("kernel_shape", INTS),
 		ATTR("output_padding", INTS), ATTR("output_shape", INTS), ATTR("pads", INTS),
 		ATTR("strides", INTS)) },
-	{ "GlobalAveragePool", 1,  1, .import = import_global,         .arg = GLOBAL_AVERAGE, .unchanged = true, .sized = sized_global_pool, .takes = ONNX_OPERAND(0) },
+	{ "GlobalAveragePool", 1,  1, .import = import_global,         .arg = GLOBAL_AVERAGE, .unchanged = true, .sized = sized_global_mean, .takes = ONNX_OPERAND(0) },
 	{ "GlobalLpPool",      1,  1, .import = import_global,         .arg = GLOBAL_LP, .attrs = ONNX_ATTRS(ATTR("p", INT, .i = 2)) },
-	{ "GlobalMaxPool",     1,  1, .import = import_global,         .arg = GLOBAL_MAX, .unchanged = true, .sized = sized_global_pool, .takes = ONNX_OPERAND(0) },
+	{ "GlobalMaxPool",     1,  1, .import = import_global,         .arg = GLOBAL_MAX, .unchanged = true, .sized = sized_global_max, .takes = ONNX_OPERAND(0) },
 	{ "LpPool",            1,  1, .import = import_lp_pool,
 	  .attrs = ONNX_ATTRS(
 		ATTR("auto_pad", TEXT, .words = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .s = "NOTSET"), ATTR("ceil_mode", INT, .from = 18),
 		ATTR("dilations", INTS, .from = 18), ATTR("kernel_shape", INTS, .needed = true),
 		ATTR("p", INT, .i = 2), ATTR("pads", INTS), ATTR("strides", INTS)) },
-	{ "MaxPool",           1,  1, .import = import_max_pool,       .unchanged = true, .sized = sized_window, .takes = ONNX_OPERAND(0),
+	{ "MaxPool",           1,  1, .import = import_max_pool,       .unchanged = true, .sized = sized_max_pool, .takes = ONNX_OPERAND(0),
 	  .attrs = ONNX_ATTRS(
 		ATTR("auto_pad", TEXT, .words = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .s = "NOTSET"), ATTR("ceil_mode", INT, .from = 10),
 		ATTR("dilations", INTS, .from = 10), ATTR("kernel_shape", INTS, .needed = true),

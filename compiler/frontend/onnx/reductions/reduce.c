@@ -177,21 +177,21 @@ static const struct onnx_attribute like_reduce_l1[] = {
 
 const struct onnx_rule onnx_reduce[] = {
 	/* clang-format off */
-	{ "LogSoftmax",      1,  1, .import = import_softmax, .arg = true, .sized = sized_softmax, .takes = ONNX_ALL, .attrs = like_log_softmax },
+	{ "LogSoftmax",      1,  1, .import = import_softmax, .arg = true, .sized = sized_softmax, .neutral = NCC_MAX, .takes = ONNX_ALL, .attrs = like_log_softmax },
 	{ "ReduceL1",        1,  2, .import = import_reduce,  .arg = L1, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
 	{ "ReduceL2",        1,  2, .import = import_reduce,  .arg = L2, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
 	{ "ReduceLogSum",    1,  2, .import = import_reduce,  .arg = LOG_SUM, .unchanged = true, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
-	{ "ReduceLogSumExp", 1,  2, .import = import_reduce,  .arg = LOG_SUM_EXP, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
-	{ "ReduceMax",       1,  2, .import = import_reduce,  .arg = MAX, .unchanged = true, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
-	{ "ReduceMean",      1,  2, .import = import_reduce,  .arg = MEAN, .unchanged = true, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
-	{ "ReduceMin",       1,  2, .import = import_reduce,  .arg = MIN, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
-	{ "ReduceProd",      1,  2, .import = import_reduce,  .arg = PROD, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
+	{ "ReduceLogSumExp", 1,  2, .import = import_reduce,  .arg = LOG_SUM_EXP, .sized = sized_reduce, .neutral = NCC_MAX, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
+	{ "ReduceMax",       1,  2, .import = import_reduce,  .arg = MAX, .unchanged = true, .sized = sized_reduce, .neutral = NCC_MAX, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
+	{ "ReduceMean",      1,  2, .import = import_reduce,  .arg = MEAN, .unchanged = true, .sized = sized_reduce_mean, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
+	{ "ReduceMin",       1,  2, .import = import_reduce,  .arg = MIN, .sized = sized_reduce, .neutral = NCC_MIN, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
+	{ "ReduceProd",      1,  2, .import = import_reduce,  .arg = PROD, .sized = sized_reduce, .neutral = NCC_MUL, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
 	{ "ReduceSum",       1,  2, .import = import_reduce,  .arg = SUM, .unchanged = true, .sized = sized_reduce, .takes = ONNX_OPERAND(0),
 	  .attrs = ONNX_ATTRS(
 		ATTR("axes", INTS, .until = 12), ATTR("keepdims", INT, .i = 1),
 		ATTR("noop_with_empty_axes", INT, .from = 13)) },
 	{ "ReduceSumSquare", 1,  2, .import = import_reduce,  .arg = SUM_SQUARE, .sized = sized_reduce, .takes = ONNX_OPERAND(0), .attrs = like_reduce_l1 },
-	{ "Softmax",         1,  1, .import = import_softmax, .arg = false, .sized = sized_softmax, .takes = ONNX_ALL, .attrs = like_log_softmax },
+	{ "Softmax",         1,  1, .import = import_softmax, .arg = false, .sized = sized_softmax, .neutral = NCC_MAX, .takes = ONNX_ALL, .attrs = like_log_softmax },
 	{ .op_type = NULL },
 	/* clang-format on */
 };
