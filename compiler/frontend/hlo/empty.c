@@ -13,14 +13,6 @@
 #include "operations.h"
 #include "sizes.h"
 
-#define LEAVES (2 * HLO_MANY)
-
-/* An instruction's result: its arrays in order, a complex one twice */
-struct leaves {
-	unsigned int n, without; /* elements */
-	struct ncc_shape shape[LEAVES];
-};
-
 bool hlo_is_empty(const struct ncc_op *op)
 {
 	for (unsigned int d = 0; d < op->shape.ndim; d++)
@@ -50,30 +42,16 @@ static bool is_empty_shape(const Ncc__Hlo__Shape *p)
 	return false;
 }
 
-/* Instructions that pass values on, whatever they are */
-static bool passes_on(const char *opcode)
-{
-	static const char *const structure[] = { "call",	"conditional",
-						 "fusion",	"get-tuple-element",
-						 "opt-barrier", "parameter",
-						 "tuple",	"while" };
-
-	for (size_t i = 0; i < sizeof(structure) / sizeof(structure[0]); i++)
-		if (!strcmp(structure[i], opcode))
-			return true;
-	return false;
-}
-
 bool hlo_meets_empty(const struct hlo_inst *in)
 {
 	bool meets = is_empty_shape(in->p->shape);
 
 	for (unsigned int i = 0; !meets && i < in->nin; i++)
 		meets = is_empty(&in->in[i]);
-	return meets && !passes_on(in->p->opcode) && !hlo_is_host_call(in->p);
+	return meets && !in->rule->passes_on && !hlo_is_host_call(in->p);
 }
 
-static int take_shapes(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct leaves *l)
+static int take_shapes(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct hlo_leaves *l)
 {
 	const unsigned int n = hlo_leaves(p);
 	struct ncc_shape s;
@@ -92,9 +70,9 @@ static int take_shapes(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct lea
 					(long long)s.dim[d]);
 		without = without || !s.dim[d];
 	}
-	if (!rc && n > LEAVES - l->n)
+	if (!rc && n > HLO_LEAVES - l->n)
 		return hlo_fail(in, -ENOTSUP, "more than %d results, some without elements",
-				LEAVES);
+				HLO_LEAVES);
 	for (unsigned int i = 0; !rc && i < n; i++) {
 		l->without += without;
 		l->shape[l->n++] = s;
@@ -118,7 +96,7 @@ struct ncc_op *hlo_empty_token(struct hlo_inst *in)
 	return hlo_placeholder(in, &hlo_token_shape);
 }
 
-static int allocate(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v)
+static int allocate(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v)
 {
 	v->n = l->n;
 	v->op = ncc_alloc(in->imp->m, (l->n + 1) * sizeof(struct ncc_op *));
@@ -126,7 +104,7 @@ static int allocate(struct hlo_inst *in, const struct leaves *l, struct hlo_valu
 }
 
 /* Makes results that have one number throughout */
-static int spread(struct hlo_inst *in, const struct leaves *l, const struct hlo_value *from,
+static int spread(struct hlo_inst *in, const struct hlo_leaves *l, const struct hlo_value *from,
 		  struct hlo_value *v)
 {
 	for (unsigned int i = 0; i < l->n; i++) {
@@ -141,7 +119,7 @@ static int spread(struct hlo_inst *in, const struct leaves *l, const struct hlo_
 	return 0;
 }
 
-static int zeros(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v)
+static int zeros(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v)
 {
 	for (unsigned int i = 0; i < l->n; i++) {
 		v->op[i] = build_splat(&in->b, &l->shape[i], 0);
@@ -153,7 +131,7 @@ static int zeros(struct hlo_inst *in, const struct leaves *l, struct hlo_value *
 }
 
 /* Operands from the given one on, as many as there are results, are these. */
-static int pass(struct hlo_inst *in, const struct leaves *l, unsigned int first,
+static int pass(struct hlo_inst *in, const struct hlo_leaves *l, unsigned int first,
 		struct hlo_value *v)
 {
 	unsigned int n = 0;
@@ -172,7 +150,8 @@ static int pass(struct hlo_inst *in, const struct leaves *l, unsigned int first,
 }
 
 /* Operands without elements add nothing. */
-static int concat(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+int hlo_empty_concat(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		     hlo_run run)
 {
 	unsigned int n = 0;
 
@@ -184,14 +163,15 @@ static int concat(struct hlo_inst *in, const struct leaves *l, struct hlo_value 
 	return run(in, v);
 }
 
-static int pad(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+int hlo_empty_pad(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v, hlo_run run)
 {
 	(void)run;
 	return spread(in, l, &in->in[1], v);
 }
 
 /* A reduction, or a window, over no elements is the initial value. */
-static int reduce(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+int hlo_empty_reduce(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		     hlo_run run)
 {
 	struct ncc_op *init[HLO_MANY];
 	struct hlo_value from = { .op = init };
@@ -208,19 +188,22 @@ static int reduce(struct hlo_inst *in, const struct leaves *l, struct hlo_value 
 }
 
 /* Sums of no products */
-static int product(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+int hlo_empty_product(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		      hlo_run run)
 {
 	(void)run;
 	return zeros(in, l, v);
 }
 
 /* A scatter without updates gives its operands. Indices without a component are the importer's. */
-static int scatter(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+int hlo_empty_scatter(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		      hlo_run run)
 {
 	return is_empty(&in->in[in->nin - 1]) ? pass(in, l, 0, v) : run(in, v);
 }
 
-static int gather(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+int hlo_empty_gather(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		     hlo_run run)
 {
 	(void)l;
 	if (is_empty(&in->in[0]))
@@ -228,22 +211,23 @@ static int gather(struct hlo_inst *in, const struct leaves *l, struct hlo_value 
 	return run(in, v);
 }
 
-static int update(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+int hlo_empty_update(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		     hlo_run run)
 {
 	(void)run;
 	return pass(in, l, 0, v);
 }
 
-static int select_and_scatter(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v,
-			      hlo_run run)
+int hlo_empty_select_and_scatter(struct hlo_inst *in, const struct hlo_leaves *l,
+				 struct hlo_value *v, hlo_run run)
 {
 	(void)run;
 	return spread(in, l, &in->in[2], v);
 }
 
 /* A decomposition of nothing succeeds: the numbers that say so are 0. */
-static int custom_call(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v,
-		       hlo_run run)
+int hlo_empty_custom_call(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+			  hlo_run run)
 {
 	(void)run;
 	for (unsigned int i = 0; i < l->n; i++)
@@ -260,7 +244,8 @@ static int custom_call(struct hlo_inst *in, const struct leaves *l, struct hlo_v
 	return 0;
 }
 
-static int size(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run)
+int hlo_empty_size(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		   hlo_run run)
 {
 	const struct ncc_shape *s = &in->in[0].op[0]->shape;
 	int64_t d = in->p->n_dimensions == 1 ? in->p->dimensions[0] : -1;
@@ -273,8 +258,8 @@ static int size(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v
 }
 
 /* No bits leave the state as it is. */
-static int random_bits(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v,
-		       hlo_run run)
+int hlo_empty_random_bits(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+			  hlo_run run)
 {
 	(void)run;
 	if (l->n != 2 || !ncc_elems(&l->shape[0]) || in->in[0].n != 1)
@@ -284,31 +269,11 @@ static int random_bits(struct hlo_inst *in, const struct leaves *l, struct hlo_v
 			: hlo_fail(in, -ENOMEM, "out of memory");
 }
 
-static const struct {
-	const char *opcode;
-	unsigned int least; /* operands */
-	int (*fn)(struct hlo_inst *in, const struct leaves *l, struct hlo_value *v, hlo_run run);
-} rules[] = {
-	/* clang-format off */
-	{ "concatenate",          1, concat },
-	{ "convolution",          2, product },
-	{ "custom-call",          1, custom_call },
-	{ "dot",                  2, product },
-	{ "dynamic-update-slice", 2, update },
-	{ "gather",               2, gather },
-	{ "get-dimension-size",   1, size },
-	{ "pad",                  2, pad },
-	{ "reduce",               2, reduce },
-	{ "reduce-window",        2, reduce },
-	{ "rng-bit-generator",    1, random_bits },
-	{ "scatter",              3, scatter },
-	{ "select-and-scatter",   3, select_and_scatter },
-	/* clang-format on */
-};
-
 int hlo_of_empty(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 {
-	struct leaves l = { 0 };
+	const unsigned int least =
+		in->rule->nin < 0 ? in->rule->least : (unsigned int)in->rule->nin;
+	struct hlo_leaves l = { 0 };
 	int rc = take_shapes(in, in->p->shape, &l) ?: allocate(in, &l, v);
 
 	if (rc)
@@ -320,11 +285,9 @@ int hlo_of_empty(struct hlo_inst *in, struct hlo_value *v, hlo_run run)
 	}
 	if (l.without == l.n)
 		return 0;
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-		if (!strcmp(rules[i].opcode, in->p->opcode))
-			return in->nin < rules[i].least
-				       ? hlo_fail(in, -EINVAL, "%u operands", in->nin)
-				       : rules[i].fn(in, &l, v, run);
+	if (in->rule->empty)
+		return in->nin < least ? hlo_fail(in, -EINVAL, "%u operands", in->nin)
+				       : in->rule->empty(in, &l, v, run);
 	return hlo_fail(in, -ENOTSUP, "of an operand or a result without elements");
 }
 
@@ -352,7 +315,7 @@ bool hlo_is_empty_array(const Ncc__Hlo__Shape *p)
 
 int hlo_empty_parameter(struct hlo_inst *in, struct hlo_value *v)
 {
-	struct leaves l = { 0 };
+	struct hlo_leaves l = { 0 };
 	int rc;
 
 	for (unsigned int d = 0; d < in->p->shape->n_dimensions; d++)

@@ -3,7 +3,7 @@
 #ifndef NCC_HLO_EMPTY_H
 #define NCC_HLO_EMPTY_H
 
-#include "hlo.h"
+#include "operations.h"
 #include "sizes.h"
 
 /* Is it a placeholder for a value without elements? No operation may have one as an operand. */
@@ -13,6 +13,35 @@ bool hlo_meets_empty(const struct hlo_inst *in);
 /* A placeholder of that shape, and that of a token; NULL: out of memory */
 struct ncc_op *hlo_placeholder(struct hlo_inst *in, const struct ncc_shape *s);
 struct ncc_op *hlo_empty_token(struct hlo_inst *in);
+/* An instruction's result: its arrays in order, a complex one twice */
+#define HLO_LEAVES (2 * HLO_MANY)
+struct hlo_leaves {
+	unsigned int n, without; /* elements */
+	struct ncc_shape shape[HLO_LEAVES];
+};
+/* What an instruction gives then, for its row in the table */
+int hlo_empty_concat(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		     hlo_run run);
+int hlo_empty_custom_call(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+			  hlo_run run);
+int hlo_empty_gather(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		     hlo_run run);
+int hlo_empty_pad(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		  hlo_run run);
+int hlo_empty_product(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		      hlo_run run);
+int hlo_empty_random_bits(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+			  hlo_run run);
+int hlo_empty_reduce(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		     hlo_run run);
+int hlo_empty_scatter(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		      hlo_run run);
+int hlo_empty_select_and_scatter(struct hlo_inst *in, const struct hlo_leaves *l,
+				 struct hlo_value *v, hlo_run run);
+int hlo_empty_size(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		   hlo_run run);
+int hlo_empty_update(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		     hlo_run run);
 /* Imports such an instruction; run: as if all had some */
 int hlo_of_empty(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
 /*

@@ -11,6 +11,7 @@
 
 typedef int (*hlo_run)(struct hlo_inst *in, struct hlo_value *v);
 
+struct hlo_leaves;
 struct hlo_rule {
 	const char *opcode;
 	int nin; /* number of operands; -1: the importer checks it */
@@ -35,6 +36,11 @@ struct hlo_rule {
 	 * it has none, not at all
 	 */
 	int (*sizes)(struct hlo_inst *in, struct hlo_value *v, hlo_run run);
+	bool passes_on; /* values, whatever they are */
+	/* With values without elements, and a result that has some (empty.h); NULL: not at all */
+	int (*empty)(struct hlo_inst *in, const struct hlo_leaves *l, struct hlo_value *v,
+		     hlo_run run);
+	unsigned int least; /* operands that it needs there, if nin does not say it */
 };
 
 /*
