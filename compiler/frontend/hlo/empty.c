@@ -7,7 +7,6 @@
 #include "empty.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "host_calls.h"
 #include "operations.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Operations that choose by index: gather, dynamic-slice, dynamic-update-slice. */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "empty.h"

@@ -4,7 +4,6 @@
  * checks every result against its operands.
  */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "call.h"

@@ -4,7 +4,6 @@
  * scattered each by itself. Part of the HLO front end.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "call.h"
 #include "empty.h"

@@ -6,7 +6,6 @@
  * end.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "call.h"
 #include "operations.h"

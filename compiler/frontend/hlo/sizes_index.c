@@ -4,7 +4,6 @@
  * front end.
  */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "operations.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Moves of dynamic dimensions: concatenate, pad, reverse, slice. Part of the HLO front end. */
 #include <errno.h>
-#include <string.h>
 
 #include "sizes.h"
 

@@ -4,7 +4,6 @@
  * not count. Part of the HLO front end.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "call.h"
 #include "ir/range.h"

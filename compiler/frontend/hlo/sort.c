@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* sort by any comparison, which is run on whole tensors; and topk, which is a sort */
 #include <errno.h>
-#include <string.h>
 
 #include "call.h"
 #include "operations.h"

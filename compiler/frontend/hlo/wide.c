@@ -5,7 +5,6 @@
  * 64-bit constants. They are read with 32 bits without being asked to, since nothing is lost. Part
  * of the HLO front end.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

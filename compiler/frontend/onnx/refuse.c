@@ -6,7 +6,6 @@
  * end.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "model.h"
 

@@ -4,7 +4,6 @@
  * them in what belongs to no operation of StableHLO: discardable attributes, the module, locations.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "bytecode.h"
 

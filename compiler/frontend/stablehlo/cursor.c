@@ -2,9 +2,6 @@
 /* MLIR bytecode's numbers, lists, sections and references into the file's tables */
 #include "bytecode.h"
 
-#include <errno.h>
-#include <string.h>
-
 bool cursor_bad(const struct cursor *c)
 {
 	return c->r->rc;

@@ -6,8 +6,6 @@
  */
 #include "export.h"
 
-#include <string.h>
-
 #include "mlir.h"
 
 #define MLIR_MODULE 13 /* mlir_module_serialized, of the table Exported */

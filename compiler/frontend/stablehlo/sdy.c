@@ -3,8 +3,6 @@
  * The attributes of Shardy's dialect (sdy) in bytecode: how tensors are divided among devices. They
  * become dictionaries with the names that their text has.
  */
-#include <errno.h>
-
 #include "bytecode.h"
 
 enum code {

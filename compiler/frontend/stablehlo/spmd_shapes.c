@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Rules (spmd_rules.c) of operations that move elements without looking at them */
-#include <string.h>
-
 #include "spmd.h"
 
 int spmd_rule_broadcast(struct spmd *p, const struct mlir_op *op)

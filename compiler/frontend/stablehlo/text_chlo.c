@@ -5,7 +5,6 @@
  * which a function is made for each type that a program has it of. The rest keeps its name, by
  * which it is refused.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

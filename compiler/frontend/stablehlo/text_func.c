@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The forms of modules and functions, and of what is divided among devices: see text.h */
-#include <errno.h>
-#include <string.h>
-
 #include "text.h"
 
 static void set_symbol(struct text *x, struct draft *d)

@@ -4,7 +4,6 @@
  * mostly defined behind all that refers to them; until the end an operation has the alias's name
  * as its file, and LATER as its line.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "text.h"

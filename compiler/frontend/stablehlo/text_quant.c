@@ -3,7 +3,6 @@
  * The type of numbers that stand for others, in MLIR's text: !quant.uniform<i8<-127:127>:f32:1,
  * {0.5:3, 0.25}>, whose storage's bounds, dimension and zero points may be left out. See text.h
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

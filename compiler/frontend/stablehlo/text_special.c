@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The forms of operations of StableHLO that are like no other one's: see text.h */
 #include <errno.h>
-#include <string.h>
 
 #include "text.h"
 

@@ -2,7 +2,6 @@
 /* Tokens of MLIR's text, and what is done when it is not what was expected: see text.h */
 #include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "text.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Attributes and types that builtin, VHLO and sdy write in the same way */
-#include <errno.h>
 #include <string.h>
 
 #include "bytecode.h"

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "attention.h"
 

@@ -5,11 +5,6 @@
  * operator's row names its rule for such dimensions; without one it is refused. Part of the ONNX
  * front end.
  */
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "dynamic.h"
 
 /*

@@ -2,7 +2,6 @@
 /* A node of an ONNX graph: its attributes, operands and results. Part of the ONNX front end. */
 #include <errno.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "onnx.h"
 

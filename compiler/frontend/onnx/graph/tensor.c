@@ -4,7 +4,6 @@
  * types. Part of the ONNX front end.
  */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "onnx.h"

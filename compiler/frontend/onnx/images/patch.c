@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Images put together of patches, and cut or padded to a size. Part of the ONNX front end. */
 #include <errno.h>
-#include <string.h>
 
 #include "images.h"
 

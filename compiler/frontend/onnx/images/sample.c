@@ -4,7 +4,6 @@
  * row for each pixel; each result is a weighted sum of rows. Part of the ONNX front end.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "images.h"
 

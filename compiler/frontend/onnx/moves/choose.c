@@ -4,7 +4,6 @@
  * Part of the ONNX front end.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "moves.h"

@@ -4,8 +4,6 @@
  * find the index of the largest element. Part of the ONNX front end.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "moves.h"
 #include "frontend/onnx/values/kept.h"

@@ -2,7 +2,6 @@
 /* Operators that move, reshape or repeat data, or give its shape. Part of the ONNX front end. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "moves.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Operators that cut, pad, repeat and rearrange. Part of the ONNX front end. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "moves.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Normalization. Statistics are computed in fp32. Part of the ONNX front end. */
 #include <errno.h>
-#include <math.h>
 
 #include "reductions.h"
 

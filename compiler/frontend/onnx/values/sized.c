@@ -4,8 +4,6 @@
  * rules of what operators do with them (dynamic/). Part of the ONNX front end.
  */
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sizes.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Slices that indices choose, and what is known of such indices. Part of the ONNX front end. */
 #include <errno.h>
-#include <string.h>
 
 #include "kept.h"
 
