@@ -202,6 +202,13 @@ onnx_op ox_words(struct onnx_node *n, unsigned int i)
 	return ox_reshape(n, x, 1, &count);
 }
 
+bool onnx_without_operand(struct onnx_node *n, unsigned int i, const char *name)
+{
+	if (onnx_in(n, i))
+		onnx_fail(n, -ENOTSUP, "operand %u, %s, is not supported", i, name);
+	return !n->rc;
+}
+
 double onnx_scale_of(const struct onnx_node *n, const char *name, double otherwise)
 {
 	double v = onnx_float(n, name);

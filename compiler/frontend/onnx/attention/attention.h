@@ -52,6 +52,9 @@ onnx_op ox_both_hold(struct onnx_node *n, onnx_op a, onnx_op b);
 onnx_op ox_words(struct onnx_node *n, unsigned int i);
 /* An attribute that is absent where it is 0 */
 double onnx_scale_of(const struct onnx_node *n, const char *name, double otherwise);
+/* Refuses a node that has an operand, by name. */
+bool onnx_without_operand(struct onnx_node *n, unsigned int i, const char *name);
+
 /*
  * rotary.c: pairs of numbers of x, [batch, heads, sequence, size], turned by angles of which the
  * cosines and sines are [batch or 1, sequence, pairs]; numbers behind the pairs stay

@@ -167,10 +167,3 @@ bool onnx_has(struct onnx_node *n, unsigned int from, unsigned int to)
 			onnx_fail(n, -EINVAL, "operand %u is absent or empty", i);
 	return !n->rc;
 }
-
-bool onnx_without_operand(struct onnx_node *n, unsigned int i, const char *name)
-{
-	if (onnx_in(n, i))
-		onnx_fail(n, -ENOTSUP, "operand %u, %s, is not supported", i, name);
-	return !n->rc;
-}

@@ -242,8 +242,6 @@ void onnx_give_as(struct onnx_node *n, unsigned int i, onnx_op op, int32_t type)
 void onnx_give_empty(struct onnx_node *n, unsigned int i, const struct ncc_shape *s, int32_t type);
 /* Are operands from..to there? false: n->rc is set */
 bool onnx_has(struct onnx_node *n, unsigned int from, unsigned int to);
-/* Refuses a node that has an operand, by name. */
-bool onnx_without_operand(struct onnx_node *n, unsigned int i, const char *name);
 
 /* tensor.c */
 const char *onnx_type_name(int32_t type);

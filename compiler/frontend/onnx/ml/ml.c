@@ -72,37 +72,26 @@ static void split(struct onnx_node *n, onnx_op x, onnx_op part[3])
 	}
 }
 
-onnx_op ml_dot(struct onnx_node *n, onnx_op a, onnx_op b, const struct ncc_dot *d, bool a_is_01)
-{
-	onnx_op x[3] = { NULL }, y[3], sum = NULL;
-
-	if (a_is_01)
-		x[0] = ox_cast(n, a, NEURON_DT_BF16, false);
-	else
-		split(n, a, x);
-	split(n, b, y);
-	for (int total = 2; total >= 0 && !n->rc; total--) /* the smallest products first */
-		for (int i = 0; i <= total && !n->rc; i++) {
-			onnx_op r;
-
-			if (i && a_is_01)
-				break;
-			r = ox_dot(n, x[i], y[total - i], d, NEURON_DT_FP32);
-			sum = sum ? ox_bin(n, NCC_ADD, sum, ox_f32(n, r)) : ox_f32(n, r);
-		}
-	return sum;
-}
-
+/* A product of fp32: each side as the sum of three numbers of bf16 */
 onnx_op ml_matmul(struct onnx_node *n, onnx_op a, onnx_op b)
 {
 	const struct ncc_dot d = { .ncontract = 1, .lhs_contract = { 1 }, .rhs_contract = { 0 } };
+	onnx_op x[3] = { NULL }, y[3], sum = NULL;
 
 	if (a && b && a->shape.dim[1] != b->shape.dim[0]) {
 		onnx_fail(n, -EINVAL, "%lld features, the model has %lld",
 			  (long long)a->shape.dim[1], (long long)b->shape.dim[0]);
 		return NULL;
 	}
-	return ml_dot(n, a, b, &d, false);
+	split(n, a, x);
+	split(n, b, y);
+	for (int total = 2; total >= 0 && !n->rc; total--) /* the smallest products first */
+		for (int i = 0; i <= total && !n->rc; i++) {
+			onnx_op r = ox_dot(n, x[i], y[total - i], &d, NEURON_DT_FP32);
+
+			sum = sum ? ox_bin(n, NCC_ADD, sum, ox_f32(n, r)) : ox_f32(n, r);
+		}
+	return sum;
 }
 
 /* Labels and scores */

@@ -27,8 +27,6 @@ size_t ml_strings(const struct onnx_node *n, const char *name);
 onnx_op ml_constant(struct onnx_node *n, unsigned int ndim, const int64_t *dim, const float *v);
 /* Operand 0 as fp32[rows, columns]; NULL: it is neither that nor one row */
 onnx_op ml_rows(struct onnx_node *n);
-/* A product of fp32: each side as the sum of three numbers of bf16, or only b if a is 0 and 1 */
-onnx_op ml_dot(struct onnx_node *n, onnx_op a, onnx_op b, const struct ncc_dot *d, bool a_is_01);
 /* a[rows, k] b[k, columns] */
 onnx_op ml_matmul(struct onnx_node *n, onnx_op a, onnx_op b);
 

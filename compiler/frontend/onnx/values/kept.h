@@ -14,8 +14,6 @@ struct onnx_taken {
 };
 const struct onnx_taken *onnx_taken_before(const struct onnx_node *n, const struct ncc_op *rows);
 onnx_op onnx_remember(struct onnx_node *n, onnx_op rows, onnx_op from, onnx_op idx);
-/* Of indices that only lie otherwise, or might have counted from the end: those that they are */
-const struct ncc_op *onnx_plain_index(const struct ncc_op *idx);
 /* The destinations of the elements that keep holds, found once for all who ask */
 struct onnx_places {
 	onnx_op keep, to, size;

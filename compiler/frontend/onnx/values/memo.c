@@ -29,7 +29,8 @@ static const struct ncc_op *plainer(const struct ncc_op *idx)
 	return NULL;
 }
 
-const struct ncc_op *onnx_plain_index(const struct ncc_op *idx)
+/* Of indices that only lie otherwise, or might have counted from the end: those that they are */
+static const struct ncc_op *plain_index(const struct ncc_op *idx)
 {
 	for (const struct ncc_op *next = idx; next; next = plainer(idx))
 		idx = next;
@@ -40,8 +41,8 @@ onnx_op onnx_kept_places(const struct onnx_node *n, const struct ncc_op *idx, on
 {
 	const struct onnx_places *p = n->imp->places;
 
-	idx = onnx_plain_index(idx);
-	while (p && (!p->coordinates || p->of.ndim != 1 || onnx_plain_index(p->coordinates) != idx))
+	idx = plain_index(idx);
+	while (p && (!p->coordinates || p->of.ndim != 1 || plain_index(p->coordinates) != idx))
 		p = p->next;
 	if (p && keep)
 		*keep = p->keep;
