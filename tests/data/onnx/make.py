@@ -490,7 +490,7 @@ def scales_of_bytes(to: Path) -> None:
 
 
 def gates(to: Path) -> None:
-    """What operator sets 26 and 28 added"""
+    """What operator sets 26 and 28 added, and what 13 changed"""
     rnd = np.random.default_rng(28)
     x, z = (rnd.standard_normal((2, 3, 8)).astype(np.float32) for _ in range(2))
     save(to, "swiglu", [node("SwiGLU", "x,z")], {"x": x, "z": z}, opset=28)
@@ -500,6 +500,10 @@ def gates(to: Path) -> None:
     save(to, "bitcast_words", [node("BitCast", "x", to=TensorProto.INT32)], {"x": x}, opset=26, expected=[x.view(np.int32)])
     save(to, "bitcast_floats", [node("BitCast", "x", to=TensorProto.FLOAT)], {"x": x.view(np.uint32)}, opset=26, expected=[x])
     half = z.astype(np.float16)
+    x = rnd.standard_normal((2, 3, 4)).astype(np.float32)
+    for name, more in (("hardmax_matrix", {}), ("hardmax_matrix_last", {"axis": 2})):  # the evaluator takes it along the axis
+        hardmax = node("Hardmax", "x", **more)
+        save(to, name, [hardmax], {"x": x}, opset=11, expected=by_runtime(hardmax, {"x": x}, {}, 11))
     save(to, "bitcast_halves", [node("BitCast", "x", to=TensorProto.UINT16)], {"x": half}, opset=26, expected=[half.view(np.uint16)])
 
 
