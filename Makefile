@@ -99,7 +99,7 @@ check-sweep: test-programs ## operators on the ends of their types, against onnx
 	@set -e; for s in tests/sweep/onnx.py tests/sweep/hlo.py; do $$s --build $(REL) --target $(TARGET); done
 
 NEFF_HASHES = tests/conformance/neff_hashes.py
-NEFF_PROGRAMS = . $(REL)/tools/neuronx-cc/neuronx-cc $(REL)/tests/unit/compiler/onnx/test_onnx_nodes
+NEFF_PROGRAMS = . $(REL)/tools/neuronx-cc/neuronx-cc $(REL)/tests/unit/compiler/frontend/onnx/test_onnx_nodes
 .PHONY: check-neffs neff-hashes
 check-neffs: test-programs ## the compiler writes, bit by bit, the NEFFs that it wrote before, of every model in tests/data
 	@$(NEFF_HASHES) $(NEFF_PROGRAMS)

@@ -506,12 +506,9 @@ static int read_and_compile(const void *model, size_t size, const struct ncc_opt
 	return rc == -E2BIG ? -EFBIG : rc;
 }
 
-/* The time of the program with the products of s->dense dense, all for which it has a bit; *s says
- * what there are */
-static int time_with(const void *model, size_t size, const struct ncc_options *opt,
-		     struct ncc_sparse *s, uint64_t *ps, struct ncc_error *err)
+/* Options of a compilation of which only the time counts */
+static struct ncc_options quietly(const struct ncc_options *opt)
 {
-	struct ncc_output o = { .target = ncc_target(opt), .uuid = opt->uuid, .time = ps };
 	struct ncc_options quiet = *opt;
 
 	quiet.log = quiet.warn = NULL;
@@ -519,6 +516,16 @@ static int time_with(const void *model, size_t size, const struct ncc_options *o
 	quiet.progress = NULL;
 	quiet.model_read = NULL;
 	quiet.print_ir = quiet.dump = quiet.report = NULL;
+	return quiet;
+}
+
+/* The time of the program with the products of s->dense dense; *s says what there are. */
+static int time_with(const void *model, size_t size, const struct ncc_options *opt,
+		     struct ncc_sparse *s, uint64_t *ps, struct ncc_error *err)
+{
+	struct ncc_output o = { .target = ncc_target(opt), .uuid = opt->uuid, .time = ps };
+	struct ncc_options quiet = quietly(opt);
+
 	if (s->n && ncc_sparse_none(s)) {
 		quiet.structured_sparsity = NCC_SPARSE_NEVER;
 	} else {
@@ -528,40 +535,50 @@ static int time_with(const void *model, size_t size, const struct ncc_options *o
 	return read_and_compile(model, size, &quiet, &o, err);
 }
 
-#define ALONE 6 /* products that are decided on one by one, too */
+/* ncc_sparse.alone: its operands have their types already */
+static int time_of_product(struct ncc_module *m, const struct ncc_options *opt, bool sparse,
+			   uint64_t *ps, struct ncc_error *err)
+{
+	struct ncc_output o = { .target = ncc_target(opt), .time = ps, .requested = 1, .lnc = 1 };
+	struct ncc_options quiet = quietly(opt);
+
+	quiet.sparse = NULL;
+	quiet.structured_sparsity = sparse ? NCC_SPARSE_ALWAYS : NCC_SPARSE_NEVER;
+	quiet.auto_cast = NCC_CAST_NONE;
+	return compile_whole(m, &quiet, &o, err);
+}
 
 /*
- * Which products of sparse weights the program is fastest with, by its estimate: all or none, then
- * each of the first ones the other way
+ * Which products of sparse weights the program is fastest with, by its estimate: those that are
+ * faster by themselves, all or none
  */
 static int decide_sparse(const void *model, size_t size, const struct ncc_options *opt,
 			 struct ncc_sparse *s, struct ncc_error *err)
 {
-	uint64_t all, none, best, time;
-	int rc = time_with(model, size, opt, s, &all, err);
+	const uint64_t other[] = { 0, ~0ull };
+	uint64_t least, time, chosen, best, all;
+	int rc;
 
+	s->alone = time_of_product;
+	rc = time_with(model, size, opt, s, &least, err);
+	s->alone = NULL;
 	if (rc || !s->n)
 		return rc;
-	s->dense = ~0ull;
-	rc = time_with(model, size, opt, s, &none, err);
-	s->dense = all < none ? 0 : ~0ull;
-	best = all < none ? all : none;
-	for (unsigned int i = 0; i < s->n; i++) {
-		s->product[i].sparse = all;
-		s->product[i].as_dense = none;
-	}
-	for (unsigned int i = 0; !rc && i < s->n && s->n > 1 && i < ALONE; i++) {
-		const bool was_dense = s->dense >> i & 1;
-
-		s->dense ^= 1ull << i;
+	all = s->n == NCC_SPARSE_MAX ? ~0ull : (1ull << s->n) - 1;
+	chosen = best = s->dense & all;
+	if (chosen == all) /* convolutions were made products, as for none they are not */
+		least = UINT64_MAX;
+	for (unsigned int i = 0; !rc && i < 2; i++) {
+		if (chosen != all && chosen == (other[i] & all))
+			continue;
+		s->dense = other[i];
 		rc = time_with(model, size, opt, s, &time, err);
-		s->product[i].sparse = was_dense ? time : best;
-		s->product[i].as_dense = was_dense ? best : time;
-		if (time < best)
-			best = time;
-		else
-			s->dense ^= 1ull << i;
+		if (!rc && time < least) {
+			least = time;
+			best = other[i];
+		}
 	}
+	s->dense = best;
 	for (unsigned int i = 0; i < s->n; i++)
 		s->product[i].taken = !(s->dense >> i & 1);
 	return rc;

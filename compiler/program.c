@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hlo/import.h"
-#include "onnx/import.h"
+#include "frontend/hlo/import.h"
+#include "frontend/onnx/import.h"
 #include "proto/format.h"
 #include "read.h"
-#include "stablehlo/stablehlo.h"
+#include "frontend/stablehlo/stablehlo.h"
 
 int ncc_read_xla(const void *buf, size_t size, struct hlo_file *f, struct ncc_error *err)
 {

@@ -3,7 +3,7 @@
 #ifndef NCC_READ_H
 #define NCC_READ_H
 
-#include "hlo/file.h"
+#include "frontend/hlo/file.h"
 
 /* Reads StableHLO, an artifact or text, if it begins like one, else a protobuf: see hlo_read */
 int ncc_read_xla(const void *buf, size_t size, struct hlo_file *f, struct ncc_error *err);

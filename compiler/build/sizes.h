@@ -20,10 +20,25 @@ struct ncc_sizes {
 /* Those of a shape; size: of its dimensions, or NULL */
 struct ncc_sizes sizes_of(const struct ncc_shape *s, struct ncc_op *const *size);
 /* A size, or the number that it always is */
-struct ncc_op *sizes_at(struct ncc_build *bl, const struct ncc_sizes *s,
-			unsigned int d); /* A predicate, [bound]: is an element of a dimension of
-					    that size there? */
+struct ncc_op *sizes_at(struct ncc_build *bl, const struct ncc_sizes *s, unsigned int d);
+/* A number that the data say, as a size: from 0 to the bound */
+struct ncc_op *sizes_clamped(struct ncc_build *bl, struct ncc_op *size, int64_t bound);
+
+/*
+ * sizes_fill.c. What lies beyond the sizes is any, and nobody may read it: an operation that mixes
+ * elements along a dimension gets what does not count there. A predicate, [bound]: is an element of
+ * a dimension of that size there?
+ */
 struct ncc_op *sizes_within(struct ncc_build *bl, int64_t bound, struct ncc_op *size);
+/*
+ * The same of a value of these sizes, as far as those of the mask's dimensions say. It has the
+ * value's rank, and its dimensions or (where operands broadcast, ncc_build.now) 1. NULL: all are
+ * there, or it could not be made
+ */
+struct ncc_op *sizes_there(struct ncc_build *bl, const struct ncc_sizes *s, uint32_t mask);
+/* x, a value of these sizes, with a scalar of its type in place of what is not there */
+struct ncc_op *sizes_filled(struct ncc_build *bl, struct ncc_op *x, const struct ncc_sizes *s,
+			    uint32_t mask, struct ncc_op *with);
 
 /*
  * sizes.c: an operation whose result has sizes that follow from those of its operands. Of the
@@ -33,11 +48,37 @@ struct ncc_op *sizes_within(struct ncc_build *bl, int64_t bound, struct ncc_op *
 struct ncc_follow {
 	struct ncc_build *bl;
 	const struct ncc_op *op;
-	const struct ncc_sizes *in; /* of each operand that may have any */
+	const struct ncc_sizes *in; /* of each operand; of a scatter, operand 0's */
 	bool clamped; /* by operations, between 0 and the bound: nothing else shows that they are */
+	/*
+	 * Of two sizes of one dimension the smaller one holds, as in HLO; alike: they have to be
+	 * the same number, as in ONNX, which is an error if that is not known
+	 */
+	bool alike;
+	bool *lost; /* becomes true where a size could not be made; NULL: who asks finds NULL */
 };
-/* Those of the result's dimensions that have one, by the rule of the operation's kind */
-void sizes_follow(const struct ncc_follow *f, struct ncc_op **to);
+/*
+ * Those of the result's dimensions that have one, by the rule of the operation's kind. false: one
+ * could not be made
+ */
+bool sizes_follow(const struct ncc_follow *f, struct ncc_op **to);
+/*
+ * The same of n values from the given one on that are combined element by element, in a result of
+ * rank ndim: they broadcast, so that their last dimensions belong together
+ */
+void sizes_of_elements(const struct ncc_follow *f, unsigned int first, unsigned int n,
+		       unsigned int ndim, struct ncc_op **to);
+/* The one size of what is one dimension in two values; either may be NULL: then it is the other */
+struct ncc_op *sizes_both(const struct ncc_follow *f, struct ncc_op *a, struct ncc_op *b);
+/*
+ * The operation was done on the bounds, so that elements of dimension d which are there do not come
+ * first (a concatenation has gaps, a reversal begins with what is not there). s32[the result's
+ * bound]: the place there of the element that each place is to have. NULL: all are where they
+ * belong, or it could not be made
+ */
+struct ncc_op *sizes_places(const struct ncc_follow *f, unsigned int d);
+/* Does an operand of a concatenation along d end before its bound, and another one follow? */
+bool sizes_has_gaps(const struct ncc_follow *f, unsigned int d);
 /* How many windows of a dimension there are, at most `bound` */
 struct ncc_op *sizes_windows(const struct ncc_follow *f, struct ncc_op *size,
 			     const struct ncc_window *w, int64_t bound);
@@ -61,6 +102,27 @@ struct ncc_gathered {
 	unsigned int ndim;
 };
 void sizes_gathered(const struct ncc_gathered *g, struct ncc_op **to);
+
+/*
+ * sizes_known.c: what is known of a whole number before the program runs. It is not outside of
+ * these; both the same: it is known
+ */
+#define NCC_NO_BOUND INT32_MAX
+struct ncc_bound {
+	int64_t least, most;
+};
+/* Numbers that are sizes, so that they are not negative */
+struct ncc_noted {
+	const struct ncc_op *op;
+	const struct ncc_noted *next;
+};
+bool sizes_is_noted(const struct ncc_noted *noted, const struct ncc_op *op);
+struct ncc_bound sizes_bound(const struct ncc_noted *noted, const struct ncc_op *op, int64_t i);
+/* The operation, and *i its element, that element *i of op always is, moved as it may be */
+const struct ncc_op *sizes_source(const struct ncc_noted *noted, const struct ncc_op *op,
+				  int64_t *i);
+/* Do they have the same value? false: it may be another */
+bool sizes_same(const struct ncc_op *a, const struct ncc_op *b);
 
 /* The product of n of them; NULL: n is 0, or it could not be made */
 struct ncc_op *sizes_product(struct ncc_build *bl, const struct ncc_sizes *s, unsigned int first,

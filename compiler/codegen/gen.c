@@ -23,6 +23,7 @@
 #include "sbuf.h"
 #include "tile.h"
 #include "view.h"
+#include "passes/cores.h"
 
 #define SHORT_ROW 32 /* bytes of a gathered row that is not put into a partition by itself */
 
@@ -97,7 +98,7 @@ static int exchanged_var(struct ncc_gen *g, const struct ncc_op *x, const struct
 		     (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype));
 	if (id < 0)
 		return id;
-	g->prog.var[id].backing_off = g->m->exchanged[number];
+	g->prog.var[id].backing_off = g->m->half->exchanged[number];
 	view_row_major(v, NULL, &op->shape);
 	view_set_outermost(v, x->pdim);
 	v->buf = gen_dram_buf((uint32_t)id);
@@ -106,7 +107,7 @@ static int exchanged_var(struct ncc_gen *g, const struct ncc_op *x, const struct
 
 static int gen_exchange(struct ncc_gen *g, struct ncc_op *op)
 {
-	const unsigned int core = g->m->core;
+	const unsigned int core = g->m->half->core;
 	struct ncc_op *own = op->in[0];
 	struct ncc_view give, take;
 	int given, taken, rc;
@@ -508,7 +509,7 @@ static int gen_set_aside(struct ncc_gen *g, struct ncc_op *op, int64_t number)
 /* The variable of an output, and the view of as much of it as the module has */
 static int output_var(struct ncc_gen *g, unsigned int i, int64_t number, struct ncc_view *v)
 {
-	const struct ncc_shape *all = g->m->out_of ? g->m->out_of[i] : NULL;
+	const struct ncc_shape *all = g->m->half ? g->m->half->out_of[i] : NULL;
 	struct ncc_op *op = g->m->outs[i], whole = *op;
 	int id;
 
@@ -519,7 +520,7 @@ static int output_var(struct ncc_gen *g, unsigned int i, int64_t number, struct 
 	if (id < 0 || !all)
 		return id;
 	memcpy(v->dim, op->shape.dim, sizeof(v->dim));
-	v->off = g->m->out_start[i];
+	v->off = g->m->half->out_start[i];
 	return id;
 }
 
@@ -602,14 +603,14 @@ int ncc_generate(struct ncc_gen *g)
 	for (unsigned int i = 0; !rc && g->m->kept && i < g->m->nouts; i++)
 		rc = gen_set_aside(g, g->m->outs[i], g->m->out_number[i]);
 	/* what is kept is overwritten once both cores have read it ... */
-	if (!rc && g->m->written)
+	if (!rc && g->m->half && g->m->half->written)
 		rc = ncc_prog_meet(&g->prog, g->err);
 	for (unsigned int i = 0; !rc && i < g->m->nouts; i++) {
 		rc = gen_output(g, i);
 		release(g, g->m->outs[i]);
 	}
 	/* ... and what comes behind this part finds it whole */
-	if (!rc && g->m->written)
+	if (!rc && g->m->half && g->m->half->written)
 		rc = ncc_prog_meet(&g->prog, g->err);
 
 	if (!rc)

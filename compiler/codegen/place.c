@@ -12,6 +12,7 @@
 #include "buffer.h"
 #include "move.h"
 #include "view.h"
+#include "passes/cores.h"
 
 struct ncc_value *gen_value(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *view)
 {
@@ -92,14 +93,16 @@ bool gen_is_overwritten(const struct ncc_gen *g, uint32_t var)
 {
 	const struct ncc_module *m = g->m;
 
-	if (m->written)
-		return is_one_of(g, var, m->written, m->nwritten);
+	if (m->half && m->half->written)
+		return is_one_of(g, var, m->half->written, m->half->nwritten);
 	return m->kept && is_one_of(g, var, m->out_number, m->nouts);
 }
 
 bool gen_is_touched(const struct ncc_gen *g, uint32_t var)
 {
-	return is_one_of(g, var, g->m->touched, g->m->ntouched);
+	const struct ncc_half *half = g->m->half;
+
+	return half && is_one_of(g, var, half->touched, half->ntouched);
 }
 
 bool gen_is_lazy(const struct ncc_op *op)

@@ -296,18 +296,7 @@ struct ncc_module {
 	/* of a part: each number's place in the shared scratchpad, and the end of them */
 	const uint64_t *kept;
 	uint64_t kept_end;
-	/*
-	 * Of a module for one core of a logical one: which; where in the shared scratchpad what
-	 * exchange i passes lies, from the first core and from the second one; of outputs that it
-	 * writes a part of, the whole's shape (NULL: it writes all) and where the part begins
-	 */
-	unsigned int core;
-	uint64_t *exchanged;
-	const struct ncc_shape **out_of;
-	int64_t *out_start;
-	/* ... and of a part: the numbers that either core writes, and that the other one touches */
-	const int64_t *written, *touched;
-	unsigned int nwritten, ntouched;
+	struct ncc_half *half; /* of one core of a logical one (passes/cores.h); NULL: of both */
 	/* the devices that execute it together, and how many of them a replica has; 0: it is not
 	 * for several */
 	unsigned int ranks, partitions;

@@ -11,7 +11,17 @@
 
 #define NCC_SPARSE_MAX 64 /* products; more are as the last one is */
 
+struct ncc_error;
+struct ncc_module;
+struct ncc_options;
+
 struct ncc_sparse {
+	/*
+	 * Once: tells how long a product by itself takes, sparse or not; passes/sparse.c asks it of
+	 * each that it finds, and the faster of the two it is. NULL: dense says which
+	 */
+	int (*alone)(struct ncc_module *product, const struct ncc_options *opt, bool sparse,
+		     uint64_t *ps, struct ncc_error *err);
 	unsigned int n;
 	uint64_t dense; /* a bit for each */
 	struct ncc_sparse_product {
@@ -19,7 +29,7 @@ struct ncc_sparse {
 		int64_t rows, columns;
 		unsigned int neighbours, of;
 		bool taken;
-		uint64_t sparse, as_dense; /* picoseconds of the program with it so and so */
+		uint64_t sparse, as_dense; /* picoseconds that it takes by itself */
 	} product[NCC_SPARSE_MAX];
 };
 

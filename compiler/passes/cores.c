@@ -444,8 +444,8 @@ static int add_output(struct divide *s, unsigned int i)
 	if (!parts && s->core)
 		return 0;
 	if (parts) {
-		to->out_of[to->nouts] = &op->shape;
-		to->out_start[to->nouts] =
+		to->half->out_of[to->nouts] = &op->shape;
+		to->half->out_start[to->nouts] =
 			s->core ? p.at * (ncc_elems(&op->shape) / op->shape.dim[p.axis]) : 0;
 	}
 	to->out_number[to->nouts] = s->m->out_number ? s->m->out_number[i] : i;
@@ -464,9 +464,12 @@ static bool alloc_outputs(struct divide *s)
 	to->outs = ncc_alloc(to, n * sizeof(struct ncc_op *));
 	to->out_number = ncc_alloc(to, n * sizeof(*to->out_number));
 	to->out_dtype = s->m->out_dtype ? ncc_alloc(to, n) : NULL;
-	to->out_of = ncc_alloc(to, n * sizeof(struct ncc_shape *));
-	to->out_start = ncc_alloc(to, n * sizeof(*to->out_start));
-	return to->outs && to->out_number && to->out_of && to->out_start &&
+	to->half = ncc_alloc(to, sizeof(*to->half));
+	if (!to->half)
+		return false;
+	to->half->out_of = ncc_alloc(to, n * sizeof(struct ncc_shape *));
+	to->half->out_start = ncc_alloc(to, n * sizeof(*to->half->out_start));
+	return to->outs && to->out_number && to->half->out_of && to->half->out_start &&
 	       (to->out_dtype || !s->m->out_dtype);
 }
 
@@ -492,16 +495,20 @@ static void take_made(struct divide *s)
 static int make_module(struct divide *s)
 {
 	int rc = alloc_outputs(s) ? 0 : -ENOMEM;
+	struct ncc_half *half;
 
 	memset(s->have, 0, s->m->nops * sizeof(*s->have));
 	s->nmade = 0;
 	s->exchanges = 0;
 	s->scratch = s->m->kept_end;
-	s->to->core = s->core;
+	if (rc)
+		return rc;
+	half = s->to->half;
+	half->core = s->core;
 	s->to->kept = s->m->kept;
 	if (s->m->kept_end) {
-		s->to->written = s->m->out_number;
-		s->to->nwritten = s->m->nouts;
+		half->written = s->m->out_number;
+		half->nwritten = s->m->nouts;
 	}
 	for (struct ncc_op *op = s->m->first; op && !rc; op = op->next)
 		rc = make(s, op);
@@ -510,11 +517,11 @@ static int make_module(struct divide *s)
 	if (rc)
 		return rc;
 	take_made(s);
-	s->to->exchanged = ncc_alloc(s->to, (s->exchanges + 1) * NCC_CORES * sizeof(*s->place));
-	if (!s->to->exchanged)
+	half->exchanged = ncc_alloc(s->to, (s->exchanges + 1) * NCC_CORES * sizeof(*s->place));
+	if (!half->exchanged)
 		return -ENOMEM;
 	if (s->exchanges)
-		memcpy(s->to->exchanged, s->place, s->exchanges * NCC_CORES * sizeof(*s->place));
+		memcpy(half->exchanged, s->place, s->exchanges * NCC_CORES * sizeof(*s->place));
 	ncc_number(s->to);
 	ncc_count_users(s->to);
 	return s->to->nouts ? ncc_verify(s->to, s->err) : 0;
@@ -534,8 +541,8 @@ static int tell(const struct ncc_module *m, struct ncc_module *mate)
 	for (unsigned int i = 0; i < m->nouts; i++)
 		if (m->out_number[i] >= NCC_KEPT)
 			number[n++] = m->out_number[i];
-	mate->touched = number;
-	mate->ntouched = n;
+	mate->half->touched = number;
+	mate->half->ntouched = n;
 	return 0;
 }
 

@@ -7,6 +7,22 @@
 
 #define NCC_CORES 2
 
+/* What a core's module shares with the other one's */
+struct ncc_half {
+	unsigned int core;
+	/* where in the shared scratchpad what exchange i passes lies, from either core */
+	uint64_t *exchanged;
+	/*
+	 * Of outputs that it writes a part of, the whole's shape (NULL: it writes all) and where
+	 * the part begins
+	 */
+	const struct ncc_shape **out_of;
+	int64_t *out_start;
+	/* of a part: the numbers that either core writes, and that the other one touches */
+	const int64_t *written, *touched;
+	unsigned int nwritten, ntouched;
+};
+
 /*
  * Makes of m, after its passes, a module for each core, which borrow m's constants. Operations that
  * cost something are done in halves, along one dimension of the result; what then reads a value as

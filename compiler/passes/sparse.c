@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Products of structurally sparse weights (--structured-sparsity; ncc.c decides which, by the
- * program's time with and without them): of each group of N rows, every
- * column of a constant operand has at most M that are not 0. Where the target's tensor engine
+ * Products of structurally sparse weights (--structured-sparsity; which, the time says that each
+ * takes by itself, and ncc.c by the program's): of each group of N rows, every column of a constant
+ * operand has at most M that are not 0. Where the target's tensor engine
  * multiplies such weights (MATMUL_SPARSE, docs/isa.md), what is left of them, with tags, takes
  * their place: the weights have N / M times fewer rows, in whole pieces of 128. The rows of a group
  * are those that the engine finds without a move of the other operand, M neighbours in each of
@@ -376,18 +376,101 @@ static struct ncc_op *as_product(struct ncc_build *bl, const struct ncc_op *op)
 	return build_transpose(bl, r, map);
 }
 
-/* Writes down what was found; true: it stays dense */
-static bool is_left_dense(struct ncc_sparse *s, const struct product *p, const struct pattern *f)
+/* A value as a parameter of a module that has its product alone */
+static struct ncc_op *given(struct ncc_module *m, const struct ncc_op *op)
 {
-	const unsigned int i = s->n < NCC_SPARSE_MAX ? s->n++ : NCC_SPARSE_MAX - 1;
-	struct ncc_sparse_product *q = &s->product[i];
+	struct ncc_op *c = ncc_op_new(m, NCC_PARAM, op->name, 0);
 
-	snprintf(q->name, sizeof(q->name), "%s", p->op->name);
-	q->rows = p->rows;
-	q->columns = p->columns;
+	if (!c)
+		return NULL;
+	c->shape = op->shape;
+	c->index = m->nparams;
+	m->params[m->nparams++] = c;
+	ncc_op_append(m, c);
+	return c;
+}
+
+/* A value in such a module, with what it follows from along dimension d if its order is to change */
+static struct ncc_op *copied(struct ncc_module *m, const struct ncc_op *op, unsigned int d,
+			     bool follows)
+{
+	const uint32_t from = operands_with(op, d);
+	struct ncc_op *c;
+
+	if (op->kind != NCC_CONST && !follows)
+		return given(m, op);
+	c = ncc_op_clone(m, op, op->nin);
+	for (unsigned int i = 0; c && i < op->nin; i++) {
+		const bool on = from >> i & 1;
+
+		c->in[i] = copied(m, op->in[i], on ? operand_dim(op, i, d) : 0, on);
+		if (!c->in[i])
+			return NULL;
+	}
+	if (c)
+		ncc_op_append(m, c);
+	return c;
+}
+
+/* A module of the product alone, on the weights that it has; NULL: out of memory */
+static struct ncc_module *alone(const struct ncc_pass *p, const struct product *x,
+				const struct pattern *f)
+{
+	struct ncc_module *m = ncc_module_new(x->op->name);
+	struct ncc_op *r;
+
+	if (!m)
+		return NULL;
+	m->params = ncc_alloc(m, (p->m->nops + 1) * sizeof(struct ncc_op *));
+	m->outs = ncc_alloc(m, sizeof(struct ncc_op *));
+	r = m->params && m->outs ? ncc_op_clone(m, x->op, 2) : NULL;
+	if (r) {
+		r->in[x->left] = copied(m, x->x, x->xdim, !f->spread);
+		r->in[!x->left] = copied(m, x->w, 0, false);
+		m->outs[m->nouts++] = r;
+		ncc_op_append(m, r);
+	}
+	if (r && r->in[0] && r->in[1])
+		return m;
+	ncc_module_free(m);
+	return NULL;
+}
+
+/* How long the product takes by itself */
+static int time_alone(const struct ncc_pass *p, const struct product *x, const struct pattern *f,
+		      bool sparse, uint64_t *ps)
+{
+	struct ncc_module *m = alone(p, x, f);
+	int rc = m ? p->opt->sparse->alone(m, p->opt, sparse, ps, p->err) : ncc_no_memory(p->err);
+
+	if (m)
+		ncc_module_free(m);
+	return rc;
+}
+
+/* Writes down what was found, and decides if that is still to do. */
+static int note(const struct ncc_pass *p, const struct product *x, const struct pattern *f,
+		bool *dense)
+{
+	struct ncc_sparse *s = p->opt->sparse;
+	const bool first = s->n < NCC_SPARSE_MAX;
+	const unsigned int i = first ? s->n++ : NCC_SPARSE_MAX - 1;
+	struct ncc_sparse_product *q = &s->product[i];
+	int rc = 0;
+
+	snprintf(q->name, sizeof(q->name), "%s", x->op->name);
+	q->rows = x->rows;
+	q->columns = x->columns;
 	q->neighbours = f->neighbours;
 	q->of = f->neighbours * f->slots;
-	return s->dense >> i & 1;
+	if (s->alone && first) {
+		rc = time_alone(p, x, f, true, &q->sparse)
+			     ?: time_alone(p, x, f, false, &q->as_dense);
+		if (q->as_dense <= q->sparse)
+			s->dense |= 1ull << i;
+	}
+	*dense = s->dense >> i & 1;
+	return rc;
 }
 
 static int make_sparse(struct ncc_pass *p, struct ncc_op *op, int64_t *const_bytes)
@@ -395,10 +478,14 @@ static int make_sparse(struct ncc_pass *p, struct ncc_op *op, int64_t *const_byt
 	struct ncc_build bl = pass_build(p, op, const_bytes);
 	struct product x;
 	struct pattern f;
+	bool dense = false;
+	int rc;
 
-	if (!find_product(op, &x) || !choose(&x, &f) ||
-	    (p->opt->sparse && is_left_dense(p->opt->sparse, &x, &f)))
+	if (!find_product(op, &x) || !choose(&x, &f))
 		return 0;
+	rc = p->opt->sparse ? note(p, &x, &f, &dense) : 0;
+	if (rc || dense)
+		return rc;
 	p->err->text[0] = 0;
 	op->replaced = sparse(&bl, &x, &f);
 	if (!op->replaced)

@@ -199,7 +199,7 @@ graph {{ name: "g" {" ".join(nodes)} initializer {{ data_type: 1 name: "half" fl
 input {{ {told("x")} }} output {{ {told("y")} }} value_info {{ {told("sums")} }} value_info {{ {told("swish")} }} }}"""
 
     def compile_text(text: str, *words: object) -> subprocess.CompletedProcess[str]:
-        encode = ["protoc", f"--proto_path={ROOT / 'compiler' / 'onnx'}", "--encode=ncc.onnx.Model", "onnx.proto"]
+        encode = ["protoc", f"--proto_path={ROOT / 'compiler/frontend/onnx'}", "--encode=ncc.onnx.Model", "onnx.proto"]
         (work / "m.onnx").write_bytes(subprocess.run(encode, input=text.encode(), capture_output=True, check=True).stdout)
         return run(NEURONX_CC, "compile", "--framework", "ONNX", work / "m.onnx", "--target", "trn1", *words, "-o", work / "o.neff", check=False)
 
@@ -231,7 +231,7 @@ def check_fault(tap: Tap, work: Path) -> None:
     text = (ROOT / "examples" / "custom_op" / "model.txt").read_text().replace("neuron:cumulative", "neuron:hardswish")
     (work / "swish.txt").write_text(text)
     with open(work / "swish.txt") as stdin, open(work / "swish.hlo.pb", "wb") as stdout:
-        subprocess.run(["protoc", f"--proto_path={ROOT / 'compiler' / 'hlo'}", "--encode=ncc.hlo.Module", "hlo.proto"], stdin=stdin, stdout=stdout, check=True)
+        subprocess.run(["protoc", f"--proto_path={ROOT / 'compiler/frontend/hlo'}", "--encode=ncc.hlo.Module", "hlo.proto"], stdin=stdin, stdout=stdout, check=True)
     done = execute("swish.hlo.pb")
     tap.ok(done.returncode and "failed: bad 7 in neuron_op_hardswish fault.c:9" in done.stderr, "an operator's own message", done.stderr)
 

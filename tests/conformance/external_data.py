@@ -25,7 +25,7 @@ EXTERNAL = 1
 
 WORK = tempfile.TemporaryDirectory(prefix="external-data.")
 TOP = Path(WORK.name)
-subprocess.run(["protoc", f"-I{ROOT / 'compiler'}", f"--python_out={TOP}", "onnx/onnx.proto"], check=True)
+subprocess.run(["protoc", f"-I{ROOT / 'compiler/frontend'}", f"--python_out={TOP}", "onnx/onnx.proto"], check=True)
 sys.path.insert(0, str(TOP))
 from onnx.onnx_pb2 import Model  # noqa: E402
 

@@ -5,8 +5,8 @@
 usage: hlo_fields.py [--write] TREE
 
 tests/data/hlo_versions/jaxlib-VERSION.txt are the fields of XLA's messages in the oldest and the newest
-jaxlib. Each of a message that the importer reads is in compiler/hlo/hlo.proto, with its name and type,
-or in the table of compiler/hlo/fields.c. --write makes the document's list of them.
+jaxlib. Each of a message that the importer reads is in compiler/frontend/hlo/hlo.proto, with its name and type,
+or in the table of compiler/frontend/hlo/fields.c. --write makes the document's list of them.
 """
 
 import re
@@ -21,7 +21,7 @@ Fields = dict[tuple[str, int], tuple[str, str]]
 
 def of_table(tree: Path) -> tuple[Fields, dict[str, str], dict[str, list[str]], dict[str, range]]:
     """The table's rows; XLA's names of hlo.proto's messages; words and ranges of values"""
-    source = (tree / "compiler/hlo/fields.c").read_text()
+    source = (tree / "compiler/frontend/hlo/fields.c").read_text()
     rows = re.findall(r'{ "([\w.]+)", (\d+), "(\w+)", (IGNORED|REFUSED) }', source)
     names = re.findall(r"&ncc__hlo__(\w+?)__descriptor,\s+\"([\w.]+)\"", source)
     words = re.findall(r'{ \d+, "(\w+)", { ((?:"\w*"(?:, )?)+) } }', source)
@@ -35,7 +35,7 @@ def of_table(tree: Path) -> tuple[Fields, dict[str, str], dict[str, list[str]], 
 
 def of_proto(tree: Path, names: dict[str, str]) -> Fields:
     fields: Fields = {}
-    source = re.sub(r"//.*", "", (tree / "compiler/hlo/hlo.proto").read_text())
+    source = re.sub(r"//.*", "", (tree / "compiler/frontend/hlo/hlo.proto").read_text())
     for message, body in re.findall(r"message (\w+) {(.*?)}", source, re.S):
         for kind, name, number in re.findall(r"((?:repeated )?\w+) (\w+) = (\d+);", body):
             fields[names.get(message.lower(), message), int(number)] = (name, kind)
@@ -89,7 +89,7 @@ def nothing_else(tree: Path) -> Iterator[str]:
 
 def values_of(tree: Path) -> Iterator[str]:
     _, _, _, ranges = of_table(tree)
-    header = (tree / "compiler/hlo/hlo.h").read_text()
+    header = (tree / "compiler/frontend/hlo/hlo.h").read_text()
     body = re.sub(r"/\*.*?\*/", "", header.partition("enum hlo_type {")[2].partition("}")[0], flags=re.S)
     number = 0
     types = {}

@@ -53,7 +53,7 @@ def value(kind: str, name: str, *shape: int | str) -> str:
 
 def write(to: Path, *parts: str) -> None:
     text = f'ir_version: 8 opset_import {{ version: 17 }} opset_import {{ domain: "ai.onnx.ml" version: 3 }} graph {{ name: "g" {" ".join(parts)} }}'
-    encode = ["protoc", f"--proto_path={ROOT / 'compiler' / 'onnx'}", "--encode=ncc.onnx.Model", "onnx.proto"]
+    encode = ["protoc", f"--proto_path={ROOT / 'compiler/frontend/onnx'}", "--encode=ncc.onnx.Model", "onnx.proto"]
     to.write_bytes(subprocess.run(encode, input=text.encode(), capture_output=True, check=True).stdout)
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The compiler: any bytes as an HLO module (model.h). */
-#include "hlo/hlo.pb-c.h"
+#include "frontend/hlo/hlo.pb-c.h"
 #include "model.h"
 #include "proto.h"
 

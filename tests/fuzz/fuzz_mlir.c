@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "model.h"
-#include "stablehlo/mlir.h"
+#include "frontend/stablehlo/mlir.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

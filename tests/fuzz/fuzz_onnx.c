@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The compiler: any bytes as an ONNX model (model.h). */
 #include "model.h"
-#include "onnx/onnx.pb-c.h"
+#include "frontend/onnx/onnx.pb-c.h"
 #include "proto.h"
 #include "proto/scan.h"
 

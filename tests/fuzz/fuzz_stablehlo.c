@@ -5,7 +5,7 @@
  */
 #include "model.h"
 #include "ncc_program.h"
-#include "stablehlo/stablehlo.h"
+#include "frontend/stablehlo/stablehlo.h"
 
 #ifdef FUZZ_LIBFUZZER
 #define MAGIC "ML\xefR"

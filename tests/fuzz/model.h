@@ -10,7 +10,7 @@
 
 #include "fuzz.h"
 #include "read.h"
-#include "onnx/import.h"
+#include "frontend/onnx/import.h"
 
 void fuzz_model(const uint8_t *data, size_t size, const struct ncc_options *opt);
 

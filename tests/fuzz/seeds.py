@@ -61,7 +61,7 @@ def dynamic() -> dict[str, bytes]:
             instructions {{ name: 'n' opcode: 'parameter' id: 2 parameter_number: 1 shape {{ element_type: {size_type} }} }}
             instructions {{ name: 's' opcode: 'set-dimension-size' id: 3 operand_ids: [1, 2] dimensions: 0
                             shape {{ {x.replace("[false", "[true")} }} }} }}"""
-        return b"\1" + subprocess.run(["protoc", "--encode=ncc.hlo.Module", "hlo/hlo.proto"], cwd=TOP / "compiler", check=True,
+        return b"\1" + subprocess.run(["protoc", "--encode=ncc.hlo.Module", "hlo/hlo.proto"], cwd=TOP / "compiler/frontend", check=True,
                                       input=text.encode(), capture_output=True).stdout
 
     return {"dynamic": encode(), "dynamic_unbounded": encode(-2**63), "dynamic_negative": encode(-9),
@@ -164,7 +164,7 @@ def onnx() -> dict[str, bytes]:
     texts["function"] = f"graph {{{call} output {{name: 'y'}}}} {function}"
     out = {}
     for name, model in texts.items():
-        done = subprocess.run(["protoc", "--encode=ncc.onnx.Model", "onnx/onnx.proto"], cwd=TOP / "compiler", check=True,
+        done = subprocess.run(["protoc", "--encode=ncc.onnx.Model", "onnx/onnx.proto"], cwd=TOP / "compiler/frontend", check=True,
                               input=f"ir_version: 8 opset_import {{version: 17}} {model}".encode(), capture_output=True)
         out[name] = b"\x09" + done.stdout
     return out

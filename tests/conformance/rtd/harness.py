@@ -75,7 +75,7 @@ def make_stubs() -> None:
     out.mkdir()
     rtd = ROOT / "runtime" / "rtd"
     subprocess.run(["protoc", f"-I{rtd}", f"--python_out={out}", *rtd.glob("*.proto")], check=True)
-    subprocess.run(["protoc", f"-I{ROOT / 'compiler/hlo'}", f"--python_out={out}", ROOT / "compiler/hlo/hlo.proto"],
+    subprocess.run(["protoc", f"-I{ROOT / 'compiler/frontend/hlo'}", f"--python_out={out}", ROOT / "compiler/frontend/hlo/hlo.proto"],
                    check=True)
     sys.path.insert(0, str(out))
 

@@ -489,6 +489,24 @@ def scales_of_bytes(to: Path) -> None:
     save(to, "bytes_relu_input", nodes, {"x": x}, c, expected=result(np.maximum(x.astype(np.int64) - 77, 0)))
 
 
+def gates(to: Path) -> None:
+    """What operator sets 26 and 28 added, and what 13 changed"""
+    rnd = np.random.default_rng(28)
+    x, z = (rnd.standard_normal((2, 3, 8)).astype(np.float32) for _ in range(2))
+    save(to, "swiglu", [node("SwiGLU", "x,z")], {"x": x, "z": z}, opset=28)
+    save(to, "swiglu_alpha", [node("SwiGLU", "x,z", alpha=1.702)], {"x": x, "z": z}, opset=28)
+    save(to, "swiglu_float16", [node("SwiGLU", "x,z")], {"x": x.astype(np.float16), "z": z.astype(np.float16)}, opset=28)
+    x[0, 0, :4] = np.nan, -np.inf, -0.0, 1e-40
+    save(to, "bitcast_words", [node("BitCast", "x", to=TensorProto.INT32)], {"x": x}, opset=26, expected=[x.view(np.int32)])
+    save(to, "bitcast_floats", [node("BitCast", "x", to=TensorProto.FLOAT)], {"x": x.view(np.uint32)}, opset=26, expected=[x])
+    half = z.astype(np.float16)
+    x = rnd.standard_normal((2, 3, 4)).astype(np.float32)
+    for name, more in (("hardmax_matrix", {}), ("hardmax_matrix_last", {"axis": 2})):  # the evaluator takes it along the axis
+        hardmax = node("Hardmax", "x", **more)
+        save(to, name, [hardmax], {"x": x}, opset=11, expected=by_runtime(hardmax, {"x": x}, {}, 11))
+    save(to, "bitcast_halves", [node("BitCast", "x", to=TensorProto.UINT16)], {"x": half}, opset=26, expected=[half.view(np.uint16)])
+
+
 def main() -> None:
     to = Path(sys.argv[1])
     operators(to)
@@ -508,6 +526,7 @@ def main() -> None:
     frames(to)
     scales_of_bytes(to)
     spectrograms(to, ("dense_steps", 200, 2, 70, 1))
+    gates(to)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
 #define TEST_NCC_FILES_H
 
 #include "neff.h"
-#include "hlo/import.h"
-#include "onnx/import.h"
+#include "frontend/hlo/import.h"
+#include "frontend/onnx/import.h"
 #include "passes/passes.h"
 
 void *read_data(const char *path, size_t *size); /* under tests/data; free() it */

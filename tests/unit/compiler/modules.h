@@ -3,7 +3,7 @@
 #ifndef TEST_NCC_MODULES_H
 #define TEST_NCC_MODULES_H
 
-#include "hlo/hlo.h"
+#include "frontend/hlo/hlo.h"
 
 Ncc__Hlo__Module *unpack(const char *path); /* under tests/data */
 Ncc__Hlo__Computation *entry(const Ncc__Hlo__Module *m);

@@ -5,7 +5,7 @@
 
 #include "nrt/nrt.h"
 #include "nrt/nrt_experimental.h"
-#include "hlo/import.h"
+#include "frontend/hlo/import.h"
 
 #define MAX_TENSORS 64
 

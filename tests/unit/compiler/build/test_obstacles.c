@@ -10,8 +10,8 @@
 
 #include "../../check_main.h"
 #include "files.h"
-#include "hlo/hlo.h"
-#include "onnx/onnx.pb-c.h"
+#include "frontend/hlo/hlo.h"
+#include "frontend/onnx/onnx.pb-c.h"
 
 static struct {
 	char line[32][600];

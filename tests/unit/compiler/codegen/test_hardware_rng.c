@@ -13,7 +13,7 @@
 #include "../../check_main.h"
 #include "chip.h"
 #include "files.h"
-#include "hlo/hlo.pb-c.h"
+#include "frontend/hlo/hlo.pb-c.h"
 #include "npy.h"
 #include "nrt/nrtx.h"
 #include "running.h"
