@@ -52,11 +52,9 @@ int gen_mm_add(struct ncc_gen *g, const struct mm *mm, const struct mm_term *ter
 int gen_mm_end(struct ncc_gen *g, const struct mm *mm, const struct ncc_view *dst);
 
 /*
- * fuse.c. gen_find_fusions marks the operations that are fused with a product: an epilogue, all of
- * which is generated with its last operation. gen_epilogue takes a box out of PSUM through it.
+ * fuse.c: the epilogue of a product (plan/plan.h). gen_epilogue_begin fetches what it reads besides
+ * the product, whose result is dst; gen_epilogue takes a box out of PSUM through it.
  */
-void gen_find_fusions(struct ncc_module *m);
-const struct ncc_op *gen_last_of(const struct ncc_op *product);
 int gen_epilogue_begin(struct ncc_gen *g, const struct ncc_op *product, const struct ncc_view *dst);
 int gen_epilogue(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *psum);
 

@@ -53,8 +53,9 @@ static int operands(struct ncc_gen *g, struct ncc_op *op, struct neff_custom *ar
 	return 0;
 }
 
-int gen_custom(struct ncc_gen *g, struct ncc_op *op)
+int gen_custom(struct ncc_gen *g, const struct plan_op *p)
 {
+	struct ncc_op *op = p->op;
 	const struct neff_library *lib = g->opt->library;
 	struct neuron_insn insn = { .opcode = NEURON_OP_CUSTOM_OP };
 	struct neff_custom args = { 0 };

@@ -175,8 +175,7 @@ static int terms_alloc(struct ncc_gen *g, struct dot *d)
 		n *= (int)i == d->kp ? k_chunks(dim[i]) : dim[i];
 		if (n > 65536) {
 			g->no_room = true;
-			return ncc_fail_op(g->err, -EFBIG, g->op,
-					   "too large: more than 65536 matrix products");
+			return gen_fail(g, -EFBIG, "too large: more than 65536 matrix products");
 		}
 	}
 	d->term = calloc((size_t)n, sizeof(*d->term));
@@ -297,7 +296,7 @@ static int fetch_tags(struct ncc_gen *g, struct dot *d)
 {
 	if (slot_step(d) > INT16_MAX) {
 		g->no_room = true;
-		return ncc_fail_op(g->err, -EFBIG, g->op, "too large: slots far apart");
+		return gen_fail(g, -EFBIG, "too large: slots far apart");
 	}
 	return gen_fetch_op(g, d->op->in[2], d->st.contract[0], 0, &d->tags);
 }

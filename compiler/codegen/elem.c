@@ -18,17 +18,6 @@
 #include "view.h"
 #include "walk.h"
 
-static const uint8_t act_func[NCC_KINDS] = {
-	[NCC_SIGN] = NEURON_ACT_SIGN,	     [NCC_EXP] = NEURON_ACT_EXP,
-	[NCC_LOG] = NEURON_ACT_LOG,	     [NCC_TANH] = NEURON_ACT_TANH,
-	[NCC_LOGISTIC] = NEURON_ACT_SIGMOID, [NCC_SQRT] = NEURON_ACT_SQRT,
-	[NCC_RSQRT] = NEURON_ACT_RSQRT,	     [NCC_ERF] = NEURON_ACT_ERF,
-	[NCC_ABS] = NEURON_ACT_ABS,	     [NCC_SIN] = NEURON_ACT_SIN,
-	[NCC_ATAN] = NEURON_ACT_ARCTAN,	     [NCC_SOFTPLUS] = NEURON_ACT_SOFTPLUS,
-	[NCC_GELU] = NEURON_ACT_GELU,	     [NCC_GELU_TANH] = NEURON_ACT_GELU_TANH,
-	[NCC_MISH] = NEURON_ACT_MISH,
-};
-
 static const uint8_t alu_of[NCC_KINDS] = {
 	[NCC_ADD] = NEURON_ALU_ADD,  [NCC_SUB] = NEURON_ALU_SUB, [NCC_MUL] = NEURON_ALU_MULT,
 	[NCC_DIV] = NEURON_ALU_MULT, /* times the reciprocal */
@@ -38,11 +27,6 @@ static const uint8_t alu_of[NCC_KINDS] = {
 	[NCC_AND] = NEURON_ALU_AND,  [NCC_OR] = NEURON_ALU_OR,	 [NCC_XOR] = NEURON_ALU_XOR,
 	[NCC_SHL] = NEURON_ALU_SHL,  [NCC_SHR] = NEURON_ALU_SHR,
 };
-
-uint8_t gen_act_func(enum ncc_kind kind)
-{
-	return act_func[kind];
-}
 
 static uint8_t alu_for(const struct ncc_op *op)
 {
@@ -120,7 +104,7 @@ static int tensor_scalar(struct ncc_gen *g, const struct ncc_view *dst, const st
 static int gen_unary(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_ACTIVATE,
-				    .func = act_func[op->kind],
+				    .func = ncc_act_func(op->kind),
 				    .scalar0 = { .f = 1.0f },
 				    .scalar1 = { .f = -0.0f } }; /* x + -0 is x, also for x = -0 */
 	struct ncc_view a;

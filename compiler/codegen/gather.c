@@ -202,8 +202,9 @@ static int scatter_table(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *
 }
 
 /* Columns are cut into what one descriptor takes. */
-int gen_scatter(struct ncc_gen *g, struct ncc_op *op)
+int gen_scatter(struct ncc_gen *g, const struct plan_op *p)
 {
+	struct ncc_op *op = p->op;
 	int64_t row = op->shape.dim[1] * ncc_dtype_size(op->shape.dtype);
 	unsigned int n = (unsigned int)((row + NEFF_MAX_ROW - 1) / NEFF_MAX_ROW);
 	struct ncc_view from, index, whole;

@@ -132,8 +132,9 @@ static int transfer(struct ncc_gen *g, const struct ncc_kernel_step *s, const st
 	return gen_dma_desc(g, d);
 }
 
-int gen_kernel(struct ncc_gen *g, struct ncc_op *op)
+int gen_kernel(struct ncc_gen *g, const struct plan_op *p)
 {
+	struct ncc_op *op = p->op;
 	const struct ncc_kernel *k = ncc_kernel_of(g->opt->kernels, op);
 	struct places *at;
 	int rc;

@@ -102,11 +102,6 @@ bool gen_is_touched(const struct ncc_gen *g, uint32_t var)
 	return is_one_of(g, var, g->m->touched, g->m->ntouched);
 }
 
-bool gen_is_lazy(const struct ncc_op *op)
-{
-	return op->kind == NCC_CONST || (op->kind == NCC_BROADCAST && op->in[0]->kind == NCC_CONST);
-}
-
 int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim)
 {
 	return gen_place_inner(g, op, pdim, -1);
@@ -124,7 +119,7 @@ int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner)
 	if (op->gen->value)
 		return 0;
 	if (op->kind == NCC_BROADCAST)
-		return gen_view(g, op);
+		return gen_view(g, op->plan);
 	view_row_major(&v, NULL, &op->shape);
 	lent = constant_strides(&op->shape, pdim, inner, v.stride);
 	data = lent ? op->data : reorder(op, v.stride);
@@ -181,8 +176,7 @@ static int through_dram(struct ncc_gen *g, const struct ncc_view *src,
 		return rc;
 	rc = gen_copy(g, &dst, src);
 	if (!rc && !view_reshape(&dst, shape, out))
-		rc = ncc_fail_op(g->err, -EINVAL, g->op,
-				 "internal: a row-major reshape is not a view");
+		rc = gen_fail(g, -EINVAL, "internal: a row-major reshape is not a view");
 	if (rc)
 		gen_unref(g, dst.buf);
 	return rc;
@@ -190,8 +184,9 @@ static int through_dram(struct ncc_gen *g, const struct ncc_view *src,
 
 /* Broadcast, transpose, slice, reverse, bitcast, reshape: a view of the operand where it can be one
  */
-int gen_view(struct ncc_gen *g, struct ncc_op *op)
+int gen_view(struct ncc_gen *g, const struct plan_op *p)
 {
+	struct ncc_op *op = p->op;
 	struct ncc_view v, x;
 	int rc = gen_place(g, op->in[0], -1);
 

@@ -54,68 +54,29 @@ static bool sees_to_places(const struct ncc_op *op)
 	       op->kind == NCC_ORDER || op->kind == NCC_RANDOM;
 }
 
+static const gen_fn pieces[NCC_KINDS] = {
+	[NCC_CONCAT] = tile_concat, [NCC_PAD] = gen_pad,	 [NCC_GATHER] = gen_gather,
+	[NCC_TAKE] = gen_take,	    [NCC_COMBINE] = gen_combine, [NCC_ORDER] = gen_order,
+	[NCC_RANDOM] = gen_random,  [NCC_REDUCE] = tile_reduce,	 [NCC_REDUCE_WINDOW] = tile_window,
+	[NCC_DOT] = tile_dot,	    [NCC_CONV] = tile_conv,
+};
+
 static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 {
-	const struct ncc_view *dst;
 	int rc;
 
 	g->nepilogue = 0;
-	if (ncc_is_elementwise(op->kind))
+	if (!pieces[op->kind])
 		return tile_elementwise(g, op);
 	rc = sees_to_places(op) ? 0 : place_operands(g, op);
 	rc = rc ? rc : tile_result(g, op);
-	if (rc)
-		return rc;
-	dst = &op->gen->value->view;
-	switch (op->kind) {
-	case NCC_CONCAT:
-		return tile_concat(g, op, dst);
-	case NCC_PAD:
-		return gen_pad(g, op, dst);
-	case NCC_GATHER:
-		return gen_gather(g, op, dst);
-	case NCC_TAKE:
-		return gen_take(g, op, dst);
-	case NCC_COMBINE:
-		return gen_combine(g, op, dst);
-	case NCC_ORDER:
-		return gen_order(g, op, dst);
-	case NCC_RANDOM:
-		return gen_random(g, op, dst);
-	case NCC_REDUCE:
-		return tile_reduce(g, op, dst);
-	case NCC_REDUCE_WINDOW:
-		return tile_window(g, op, dst);
-	case NCC_DOT:
-		return tile_dot(g, op, dst);
-	default:
-		return tile_conv(g, op, dst);
-	}
+	return rc ? rc : pieces[op->kind](g, op, &op->gen->value->view);
 }
 
-/* Generates the epilogue of a product that has been computed, as a group. */
-static int tile_epilogue(struct ncc_gen *g, struct ncc_op *last)
+/* The epilogue of a product that has been computed is done as a group. */
+int gen_tiled(struct ncc_gen *g, const struct plan_op *p)
 {
-	struct ncc_op *product = last->gen->fused;
-	int rc;
+	int rc = tile_one(g, p->first ? p->first : p->op);
 
-	g->nepilogue = 0;
-	for (unsigned int i = 0; product->gen->nepilogue > 1 && i < product->gen->nepilogue; i++) {
-		struct ncc_op *x = product->gen->epilogue[i];
-
-		x->gen->group = last;
-		x->gen->group_next = x == last ? NULL : product->gen->epilogue[i + 1];
-	}
-	last->gen->group_first = product->gen->epilogue[0];
-	rc = tile_elementwise(g, last);
-	for (unsigned int i = 0; i < product->gen->nepilogue; i++)
-		product->gen->epilogue[i]->gen->group = NULL;
-	return rc;
-}
-
-int gen_tiled(struct ncc_gen *g, struct ncc_op *op)
-{
-	int rc = tile_one(g, op->gen->fused ? op->gen->fused : op);
-
-	return rc || !op->gen->fused ? rc : tile_epilogue(g, op);
+	return rc || !p->first ? rc : tile_elementwise(g, p->first->plan->next);
 }

@@ -201,6 +201,15 @@ bool view_on_engine(const struct ncc_view *v)
 	return !start;
 }
 
+int64_t view_elems(const struct ncc_view *v)
+{
+	int64_t n = 1;
+
+	for (unsigned int d = 0; d < v->ndim; d++)
+		n *= v->dim[d];
+	return n;
+}
+
 void view_shape(const struct ncc_view *v, struct ncc_shape *s)
 {
 	memset(s, 0, sizeof(*s));

@@ -37,7 +37,7 @@ FLOORS = [
     ["runtime/nrt", *(f"runtime/nrt/{room}" for room in (
         "requests", "ndl", "transport", "load", "execution", "profile", "queue", "model", "memory", "process"))],
     ["compiler", *(f"compiler/{room}" for room in (
-        "codegen", "machine", "passes", "onnx", "stablehlo", "hlo", "kernel", "asm", "expand", "build", "proto", "ir", "include"))],
+        "codegen", "plan", "machine", "passes", "onnx", "stablehlo", "hlo", "kernel", "asm", "expand", "build", "proto", "ir", "include"))],
 ]
 # The public headers of a directory, which lie apart from it
 HEADERS = {"include/neuron/hw": "gen", "include/neuron/isa": "isa", "include/neuron": "timing",

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/* What becomes of each operation (plan.h). */
+#include "plan.h"
+
+#include <errno.h>
+
+#include "find.h"
+
+#define SHORT_ROW 32 /* bytes of a gathered row that is not put into a partition by itself */
+
+static bool is_lazy(const struct ncc_op *op)
+{
+	return op->kind == NCC_CONST || (op->kind == NCC_BROADCAST && op->in[0]->kind == NCC_CONST);
+}
+
+/*
+ * Short rows are gathered in DRAM, where they lie one behind the other: users take them in longer
+ * pieces.
+ */
+static bool gathers_short_rows(const struct ncc_op *op)
+{
+	return op->kind == NCC_GATHER && op->shape.dim[0] > NEURON_PARTITIONS &&
+	       op->shape.dim[1] * ncc_dtype_size(op->shape.dtype) < SHORT_ROW;
+}
+
+int64_t plan_chunk_bytes(const struct ncc_shape *s, int pdim, int64_t *chunks)
+{
+	const int64_t rows = pdim < 0 ? 1 : s->dim[pdim];
+
+	*chunks = (rows + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS;
+	return (ncc_elems(s) / rows * ncc_dtype_size(s->dtype) + NCC_SBUF_ALIGN - 1) /
+	       NCC_SBUF_ALIGN * NCC_SBUF_ALIGN;
+}
+
+bool plan_has_room(const struct ncc_shape *s, int pdim, int64_t partition)
+{
+	int64_t chunks, bytes = plan_chunk_bytes(s, pdim, &chunks);
+
+	return bytes <= partition && chunks <= partition / bytes;
+}
+
+/* A result is computed in its own place, or in that of the pad that alone reads it. */
+static enum plan_how at_once_or_not(const struct ncc_op *op, const struct neuron_target *target)
+{
+	const struct ncc_op *place = op->plan->pad ? op->plan->pad : op;
+	struct ncc_shape s = place->shape;
+
+	s.dtype = op->plan->dtype;
+	return !gathers_short_rows(op) && plan_has_room(&s, place->pdim, target->sbuf_part_size)
+		       ? PLAN_WHOLE
+		       : PLAN_PIECES;
+}
+
+static enum plan_how how_of(const struct ncc_op *op, const struct neuron_target *target)
+{
+	if (is_lazy(op))
+		return PLAN_LAZY;
+	switch (op->kind) {
+	case NCC_PARAM:
+		return PLAN_INPUT;
+	case NCC_BROADCAST:
+	case NCC_TRANSPOSE:
+	case NCC_SLICE:
+	case NCC_REVERSE:
+	case NCC_BITCAST:
+	case NCC_RESHAPE:
+		return PLAN_VIEW;
+	case NCC_SCATTER:
+		return PLAN_SCATTER;
+	case NCC_CUSTOM:
+		return op->index < NCC_KERNEL_FIRST ? PLAN_CUSTOM : PLAN_KERNEL;
+	case NCC_EXCHANGE:
+		return PLAN_EXCHANGE;
+	case NCC_CONVERT:
+		if (op->plan->cast != PLAN_CAST_SELF)
+			return PLAN_CAST;
+		break;
+	default:
+		break;
+	}
+	return at_once_or_not(op, target);
+}
+
+/* Part of an epilogue is done in the place of its last operation. */
+static void decide_how(struct plan_op *p, const struct neuron_target *target)
+{
+	const struct ncc_op *product = p->first ? p->first : p->op;
+
+	if (p->how)
+		return;
+	if (product->plan->n && product->plan->with != p->op) {
+		p->how = PLAN_LATER;
+		p->with = product->plan->with;
+		return;
+	}
+	p->how = (uint8_t)how_of(p->op, target);
+	if (p->how == PLAN_PIECES && p->pad) {
+		p->pad->plan->how = 0; /* it comes behind and is decided on then */
+		p->pad = NULL;
+	}
+}
+
+/* Is the result's dimension along the partitions alone one of the product's dimensions? */
+static bool is_whole_side(const struct ncc_op *dot)
+{
+	unsigned int first = dot->dot->nbatch, end = dot->shape.ndim;
+	unsigned int rhs = dot->in[0]->shape.ndim - dot->dot->ncontract;
+
+	if (dot->pdim >= (int)rhs)
+		first = rhs;
+	else
+		end = rhs;
+	for (unsigned int d = first; d < end; d++)
+		if ((int)d != dot->pdim && dot->shape.dim[d] > 1)
+			return false;
+	return true;
+}
+
+static int dram_pdim(const struct ncc_op *op)
+{
+	if (op->kind == NCC_REDUCE || op->kind == NCC_CONCAT || op->kind == NCC_PAD)
+		return -1;
+	return op->kind != NCC_DOT || is_whole_side(op) ? op->pdim : -1;
+}
+
+/* How many operands must have places? Some operations see to constants and kernels themselves. */
+static unsigned int placed(const struct ncc_op *op)
+{
+	if (op->kind == NCC_SELECT || op->kind == NCC_CONCAT)
+		return op->nin;
+	if (ncc_is_binary(op->kind) || op->kind == NCC_DOT || op->kind == NCC_GATHER ||
+	    op->kind == NCC_TAKE || op->kind == NCC_COMBINE || op->kind == NCC_ORDER ||
+	    op->kind == NCC_RANDOM)
+		return 0;
+	return op->nin > 0;
+}
+
+static void decide_places(struct plan_op *p)
+{
+	const struct ncc_op *op = p->op;
+	const bool same = op->nin && op->kind != NCC_REDUCE && op->kind != NCC_CONV &&
+			  op->pdim < (int)op->in[0]->shape.ndim;
+
+	p->placed = placed(op);
+	p->operand_pdim = (int8_t)(same ? op->pdim : -1);
+	p->dram_pdim = (int8_t)dram_pdim(op);
+	p->turned = op->users >= 2 && p->contracting >= op->users;
+}
+
+static int begin(struct ncc_module *m, struct plan *plan)
+{
+	struct plan_op *p = ncc_alloc(m, (m->nops + 1) * sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	*plan = (struct plan){ .name = m->name, .op = p };
+	for (struct ncc_op *op = m->first; op; op = op->next, p++) {
+		op->plan = p;
+		p->op = op;
+		p->dtype = op->shape.dtype;
+		plan->n++;
+	}
+	return 0;
+}
+
+int ncc_plan(struct ncc_module *m, const struct neuron_target *target, bool fused,
+	     struct plan *plan)
+{
+	int rc = begin(m, plan);
+
+	if (rc)
+		return rc;
+	plan_find_casts(m);
+	if (fused) {
+		plan_find_epilogues(m);
+		plan_find_groups(m);
+		plan_find_places(m);
+	}
+	for (unsigned int i = 0; i < plan->n; i++) {
+		decide_how(&plan->op[i], target);
+		decide_places(&plan->op[i]);
+	}
+	return 0;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The plan: how each operation is done, decided from the IR and the target alone before the first
+ * instruction is there. The code generator goes over it once and does what it says. What depends
+ * on how full SBUF is at that point (whether a result has room there, what is spilled, which
+ * operands stay) is no part of it; a plan says what is tried first.
+ */
+#ifndef NCC_PLAN_H
+#define NCC_PLAN_H
+
+#include "ir/ir.h"
+#include "neuron/hw/ext.h"
+#include "neuron/hw/target.h"
+
+enum plan_how {
+	/* A constant, or a broadcast of one: placed when a reader needs more than its value */
+	PLAN_LAZY,
+	PLAN_LATER, /* done with a later operation, plan_op.with */
+	PLAN_INPUT,
+	PLAN_VIEW, /* of its operand, or a copy where no view of it has that shape */
+	PLAN_CAST, /* nothing is done if its operand has that type, or its user casts as it reads */
+	PLAN_AROUND, /* a pad: its operand is computed in its result */
+	PLAN_SCATTER,
+	PLAN_CUSTOM,
+	PLAN_KERNEL,
+	PLAN_EXCHANGE,
+	PLAN_GROUP, /* this and earlier ones, element by element, together and in pieces */
+	PLAN_WHOLE, /* in SBUF at once; in pieces if that has no room for it */
+	PLAN_PIECES, /* in pieces with the result in DRAM: SBUF could never hold it */
+	PLAN_HOWS,
+};
+
+/* Who casts what a convert makes */
+enum plan_cast {
+	PLAN_CAST_SELF,
+	PLAN_CAST_SAME, /* nobody: its operand has that type */
+	PLAN_CAST_BEFORE, /* the operation before it, which writes that type */
+	PLAN_CAST_FROM_DRAM, /* its user, if it reads from DRAM */
+	PLAN_CAST_COPIED, /* its user, a copy, wherever it reads from */
+};
+
+/*
+ * What an operation of a product's epilogue does: alu with a constant, with one number for each
+ * partition or with a tensor; or a function of ACT
+ */
+enum plan_step_form { PLAN_STEP_CONSTANT, PLAN_STEP_SCALAR, PLAN_STEP_TENSOR, PLAN_STEP_FUNCTION };
+struct plan_step {
+	enum plan_step_form form;
+	uint8_t alu, func;
+	bool reverse; /* the other operand is the first one */
+	double value;
+	struct ncc_op *other; /* SCALAR, TENSOR */
+};
+
+#define PLAN_MAX_EPILOGUE 6 /* operations fused with a product */
+#define PLAN_MAX_GROUP 128 /* members of a group */
+#define NCC_SBUF_ALIGN 64 /* bytes: of what lies in SBUF */
+
+struct plan_op {
+	struct ncc_op *op;
+	uint8_t how; /* enum plan_how */
+	uint8_t cast; /* enum plan_cast, of a convert */
+	uint8_t dtype; /* that its result is written in: its only user's, a convert, or its own */
+	bool turned; /* a convert whose users, several, all want it along other partitions */
+	int8_t dram_pdim; /* the outermost dimension of a result in DRAM; -1: it is row-major */
+	int8_t operand_pdim; /* of the operands that are placed before it is computed */
+	unsigned int placed; /* so many of them, from the first one on */
+	struct ncc_op *with; /* LATER: the operation in whose place it is done */
+	/*
+	 * What is done in this one's place, in this order: a group, which ends here, or a product
+	 * and its epilogue. NULL: itself alone. next: the one behind it there
+	 */
+	struct ncc_op *first, *next;
+	unsigned int n; /* of a group: its members; of a product: the length of its epilogue */
+	unsigned int contracting; /* users that contract the dimension along its partitions */
+	struct plan_step step; /* of a part of an epilogue */
+	struct ncc_op *pad; /* its only user, in whose result it is computed */
+	struct ncc_op *joined; /* its only user, a concatenation in whose result it is computed */
+};
+
+struct plan {
+	const char *name; /* the module's */
+	unsigned int n;
+	struct plan_op *op; /* in the module's order; ncc_op.plan */
+};
+
+/*
+ * Plans a module after its passes; fused: with epilogues and groups. The plan lives as long as the
+ * module. 0 or -ENOMEM
+ */
+int ncc_plan(struct ncc_module *m, const struct neuron_target *target, bool fused,
+	     struct plan *plan);
+
+/* ACT's function for it; 0: none */
+uint8_t ncc_act_func(enum ncc_kind kind);
+/*
+ * The bytes of a partition that a chunk of 128 partitions of a value takes in SBUF; *chunks: how
+ * many there are
+ */
+int64_t plan_chunk_bytes(const struct ncc_shape *s, int pdim, int64_t *chunks);
+/* Does it have room in a partition of so many bytes? */
+bool plan_has_room(const struct ncc_shape *s, int pdim, int64_t partition);
+
+#endif
