@@ -175,8 +175,8 @@ static int gen_binary(struct ncc_gen *g, const struct ncc_op *op, const struct n
 	int rc;
 
 	if (op->kind == NCC_DIV && is_int(op->shape.dtype))
-		return ncc_fail_op(g->err, -ENOTSUP, op, "division of integers is not supported");
-	if (ncc_scalar_value(op->in[1], &c) &&
+		return gen_fail(g, -ENOTSUP, "division of integers is not supported");
+	if (plan_number(op->in[1], &c) &&
 	    (op->kind != NCC_DIV || fabs(frexp(c, &(int){ 0 })) == 0.5)) {
 		rc = gen_fetch_op(g, op->in[0], dst->pdim, 0, &a);
 		if (op->kind == NCC_DIV)
@@ -189,7 +189,7 @@ static int gen_binary(struct ncc_gen *g, const struct ncc_op *op, const struct n
 		rc = gen_reciprocal(g, &b);
 	if (rc)
 		return rc;
-	if (ncc_scalar_value(op->in[0], &c))
+	if (plan_number(op->in[0], &c))
 		return tensor_scalar(g, dst, &b, insn.op0, c, true);
 	rc = gen_fetch_op(g, op->in[0], dst->pdim, 0, &a);
 	if (rc)
@@ -255,7 +255,7 @@ static int gen_select(struct ncc_gen *g, const struct ncc_op *op, const struct n
 	rc = rc ? rc : gen_fetch_op(g, op->in[in_place ? 2 : 1], dst->pdim, 0, &t);
 	if (rc || in_place || is_place_of(dst, op->in[2]))
 		return rc ? rc : over(g, NEURON_ENG_POOL, insn, dst, &t, &p, NULL, NULL);
-	if (op->shape.dtype != NEURON_DT_INT32 && ncc_scalar_value(op->in[2], &c) && !isnan(c))
+	if (op->shape.dtype != NEURON_DT_INT32 && plan_number(op->in[2], &c) && !isnan(c))
 		rc = gen_memset(g, dst, c);
 	else
 		rc = gen_copy(g, dst, &op->in[2]->gen->value->view);

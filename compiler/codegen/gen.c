@@ -169,8 +169,8 @@ static int place_operands(struct ncc_gen *g, const struct plan_op *p)
 {
 	int rc = 0;
 
-	for (unsigned int i = 0; !rc && i < p->placed; i++)
-		rc = gen_place(g, p->op->in[i], p->operand_pdim);
+	for (unsigned int i = 0; !rc && i < p->whole.n; i++)
+		rc = gen_place(g, p->op->in[i], i ? p->whole.rest : p->whole.pdim);
 	return rc;
 }
 
@@ -187,16 +187,15 @@ static unsigned int reads(const struct ncc_op *op, const struct ncc_op *in)
  * The result's place: in that of a concatenation, that of an operand with no later user, or a new
  * one
  */
-static int result_place(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_shape *s,
+static int result_place(struct ncc_gen *g, const struct plan_op *p, const struct ncc_shape *s,
 			struct ncc_view *dst)
 {
-	bool each = !op->plan->first && ncc_is_elementwise(op->kind);
-	unsigned int n = each ? op->nin : gen_combines_in_place(op); /* operands that have places */
+	const struct ncc_op *op = p->op;
 
-	if (gen_join_result(g, op, dst) || (each && gen_join_place(g, op, s->dtype, dst)))
+	if (gen_join_result(g, op, dst) || gen_join_place(g, op, s->dtype, dst))
 		return 0;
-	for (unsigned int i = op->kind == NCC_SELECT; i < n; i++) {
-		if (!view_can_take(op->in[i], reads(op, op->in[i]), s, op->pdim))
+	for (unsigned int i = p->takes[0]; i < p->takes[1]; i++) {
+		if (!view_can_take(op->in[i]->gen->value, reads(op, op->in[i]), s, op->pdim))
 			continue;
 		*dst = op->in[i]->gen->value->view;
 		dst->buf->refs++;
@@ -206,29 +205,31 @@ static int result_place(struct ncc_gen *g, const struct ncc_op *op, const struct
 	return gen_sbuf_view(g, s, op->pdim, dst);
 }
 
-/* Computes the whole result in SBUF at once; what: p's operation, or the product that it follows */
-static int compute_whole(struct ncc_gen *g, const struct plan_op *p, struct ncc_op *what)
+/* Computes the whole result in SBUF at once. */
+static int compute_whole(struct ncc_gen *g, const struct plan_op *p)
 {
-	gen_fn fn = lower[what->kind] ? lower[what->kind] : gen_elementwise;
-	struct ncc_op *op = p->op;
+	struct ncc_op *op = p->op, *what = plan_computed(p);
 	struct ncc_shape shape = op->shape;
 	struct ncc_view dst;
 	int rc;
 
 	shape.dtype = p->dtype;
-	rc = p->pad ? gen_pad_place(g, op, shape.dtype, &dst) : result_place(g, op, &shape, &dst);
+	rc = p->pad ? gen_pad_place(g, op, shape.dtype, &dst) : result_place(g, p, &shape, &dst);
 	if (rc)
 		return rc;
 	if (!gen_value(g, op, &dst))
 		return ncc_no_memory(g->err);
 	op->gen->value->padded = p->pad;
 	rc = gen_epilogue_begin(g, what, &dst);
-	return rc ? rc : fn(g, what, &dst);
+	if (rc)
+		return rc;
+	return lower[what->kind] ? lower[what->kind](g, what, &dst)
+				 : gen_elementwise(g, what, &dst);
 }
 
 static int gen_pieces(struct ncc_gen *g, const struct plan_op *p)
 {
-	int rc = place_operands(g, p->first ? p->first->plan : p);
+	int rc = place_operands(g, plan_computed(p)->plan);
 
 	gen_release_temps(g, 0);
 	return rc ? rc : gen_tiled(g, p);
@@ -236,18 +237,17 @@ static int gen_pieces(struct ncc_gen *g, const struct plan_op *p)
 
 static int gen_whole(struct ncc_gen *g, const struct plan_op *p)
 {
-	struct ncc_op *what = p->first ? p->first : p->op;
 	struct ncc_value **value = &p->op->gen->value;
 	struct ncc_prog_mark mark;
 	unsigned int nspills;
-	int rc = place_operands(g, what->plan);
+	int rc = place_operands(g, plan_computed(p)->plan);
 
 	if (rc)
 		return rc;
 	mark = ncc_prog_mark(&g->prog);
 	nspills = g->nspills;
 	g->no_room = false;
-	rc = compute_whole(g, p, what);
+	rc = compute_whole(g, p);
 	if (!rc || !g->no_room)
 		return rc;
 

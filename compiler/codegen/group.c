@@ -24,13 +24,13 @@
 #define RESULT_BYTES 32768 /* of a partition: larger results go to DRAM */
 
 /* Is the operand of a binary operation an immediate? Then it needs no place. */
-bool tile_is_immediate(const struct ncc_op *op, unsigned int i)
+static bool is_immediate(const struct ncc_op *op, unsigned int i)
 {
 	double v;
 
-	if (!ncc_is_binary(op->kind) || op->kind == NCC_DIV || !ncc_scalar_value(op->in[i], &v))
+	if (!ncc_is_binary(op->kind) || op->kind == NCC_DIV || !plan_number(op->in[i], &v))
 		return false;
-	return i == 1 || !ncc_scalar_value(op->in[1], &v);
+	return i == 1 || !plan_number(op->in[1], &v);
 }
 
 static void add_slot(struct group *x, const struct slot *slot)
@@ -59,7 +59,7 @@ static int add_operand(struct group *x, unsigned int m, unsigned int i)
 	int s;
 
 	x->in[m][i] = NO_SLOT;
-	if (tile_is_immediate(op, i))
+	if (is_immediate(op, i))
 		return 0;
 
 	for (unsigned int k = 0; k < m; k++) {
@@ -97,7 +97,7 @@ static int collect(struct ncc_gen *g, struct group *x, struct ncc_op *first)
 		x->out[x->n] = NO_SLOT;
 		for (unsigned int i = 0; i < op->nin; i++)
 			if (add_operand(x, x->n, i))
-				return ncc_fail_op(g->err, -EFBIG, op, "too many operands");
+				return gen_fail(g, -EFBIG, "too many operands");
 		x->n++;
 	}
 
@@ -105,7 +105,7 @@ static int collect(struct ncc_gen *g, struct group *x, struct ncc_op *first)
 		if (m + 1 < x->n && !is_result(x, m))
 			continue;
 		if (x->nslots == GROUP_VIEWS)
-			return ncc_fail_op(g->err, -EFBIG, first, "too many operands");
+			return gen_fail(g, -EFBIG, "too many operands");
 		x->out[m] = (int)x->nslots;
 		add_slot(x, &(struct slot){ .op = x->op[m], .result = true });
 	}
@@ -191,7 +191,7 @@ static struct elem_step step_of(const struct group *x, unsigned int m, unsigned 
 		step.kind = NCC_MUL;
 		step.value = -1;
 	} else if (x->in[m][!i] == NO_SLOT) {
-		ncc_scalar_value(op->in[!i], &step.value);
+		plan_number(op->in[!i], &step.value);
 	} else {
 		step.view = operand(x, m, !i);
 	}
@@ -507,7 +507,7 @@ static bool take_place(struct ncc_gen *g, struct group *x, unsigned int m,
 
 		if (t->result || t->last > m || reads_late(x->op[m], t->op) ||
 		    (t->dtype && t->dtype != s->dtype) ||
-		    !view_can_take(t->op, reads(x, t->op), s, x->op[m]->pdim))
+		    !view_can_take(t->op->gen->value, reads(x, t->op), s, x->op[m]->pdim))
 			continue;
 		*v = t->op->gen->value->view;
 		v->buf->refs++; /* so that no other result takes it */

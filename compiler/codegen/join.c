@@ -86,7 +86,7 @@ static int fill(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_vie
 	double v;
 	int rc;
 
-	if (ncc_scalar_value(op->in[1], &v))
+	if (plan_number(op->in[1], &v))
 		return gen_fill(g, dst, v);
 	rc = gen_place(g, op->in[1], -1);
 	if (rc)
@@ -136,7 +136,7 @@ int gen_pad_place(struct ncc_gen *g, const struct ncc_op *op, uint8_t dtype, str
 
 	s.dtype = dtype;
 	rc = gen_sbuf_view(g, &s, pad->pdim, &all);
-	ncc_scalar_value(pad->in[1], &v);
+	plan_number(pad->in[1], &v);
 	for (unsigned int d = 0; !rc && d < s.ndim; d++) {
 		struct ncc_view low = view_slice(&all, d, 0, pad->low[d], 1),
 				high = view_slice(&all, d, s.dim[d] - pad->high[d], pad->high[d],

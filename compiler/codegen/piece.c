@@ -68,13 +68,10 @@ void tile_op_init(struct tile_op *t, const struct ncc_op *op, const struct ncc_s
 void tile_op_operand(struct tile_op *t, unsigned int i, const struct ncc_view *v)
 {
 	struct ncc_op *real = t->in[i], *x = &t->operand[i];
-	double one;
 
 	*x = *real;
 	t->note[1 + i] = *real->gen;
 	x->gen = &t->note[1 + i];
-	if (!ncc_scalar_value(real, &one)) /* a piece of a constant may look like one number */
-		x->kind = NCC_PARAM;
 	x->shape.ndim = v->ndim;
 	memcpy(x->shape.dim, v->dim, sizeof(x->shape.dim));
 	t->value[i] = (struct ncc_value){ .view = *v };

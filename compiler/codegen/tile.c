@@ -17,41 +17,27 @@
 #include "place.h"
 #include "sbuf.h"
 
-/* Gives everything that an operation reads a place, nothing large of it in SBUF. */
-static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
-{
-	for (unsigned int i = 0; i < op->nin; i++) {
-		struct ncc_op *in = op->in[i];
-		bool same = in->shape.ndim == op->shape.ndim && op->kind != NCC_DOT;
-		double v;
-		int rc;
+#define LARGE 4096 /* bytes of a partition: pieces want the room */
 
-		if (tile_is_immediate(op, i) ||
-		    (i == 1 &&
-		     (op->kind == NCC_REDUCE || op->kind == NCC_REDUCE_WINDOW ||
-		      op->kind == NCC_PAD) &&
-		     ncc_scalar_value(in, &v)))
-			continue;
-		if (op->kind == NCC_CONV && i == 1)
-			rc = gen_place_inner(g, in, op->conv->k_in, op->conv->k_out);
-		else
-			rc = gen_place(g, in, same ? op->pdim : -1);
-		if (rc)
-			return rc;
-		if (in->gen->value->view.buf->space == NCC_SBUF &&
-		    in->gen->value->view.buf->bytes > 4096)
-			rc = gen_spill_buf(g, in->gen->value->view.buf);
-		if (rc)
-			return rc;
-	}
-	return 0;
+static int leave_sbuf(struct ncc_gen *g, struct ncc_buf *buf)
+{
+	return buf->space == NCC_SBUF && buf->bytes > LARGE ? gen_spill_buf(g, buf) : 0;
 }
 
-/* Does it give its operands their places itself? */
-static bool sees_to_places(const struct ncc_op *op)
+/* Gives what an operation reads a place, nothing large of it in SBUF. */
+static int place_operands(struct ncc_gen *g, const struct plan_op *p)
 {
-	return op->kind == NCC_GATHER || op->kind == NCC_TAKE || op->kind == NCC_COMBINE ||
-	       op->kind == NCC_ORDER || op->kind == NCC_RANDOM;
+	const struct ncc_op *op = p->op;
+	int rc = 0;
+
+	for (unsigned int i = 0; !rc && i < p->pieces.n; i++) {
+		if (op->kind == NCC_CONV && i == 1)
+			rc = gen_place_inner(g, op->in[i], op->conv->k_in, op->conv->k_out);
+		else
+			rc = gen_place(g, op->in[i], i ? p->pieces.rest : p->pieces.pdim);
+		rc = rc ? rc : leave_sbuf(g, op->in[i]->gen->value->view.buf);
+	}
+	return rc;
 }
 
 static const gen_fn pieces[NCC_KINDS] = {
@@ -68,7 +54,7 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 	g->nepilogue = 0;
 	if (!pieces[op->kind])
 		return tile_elementwise(g, op);
-	rc = sees_to_places(op) ? 0 : place_operands(g, op);
+	rc = place_operands(g, op->plan);
 	rc = rc ? rc : tile_result(g, op);
 	return rc ? rc : pieces[op->kind](g, op, &op->gen->value->view);
 }
@@ -76,7 +62,7 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 /* The epilogue of a product that has been computed is done as a group. */
 int gen_tiled(struct ncc_gen *g, const struct plan_op *p)
 {
-	int rc = tile_one(g, p->first ? p->first : p->op);
+	int rc = tile_one(g, plan_computed(p));
 
 	return rc || !p->first ? rc : tile_elementwise(g, p->first->plan->next);
 }

@@ -33,8 +33,6 @@ struct tile_op {
 void tile_op_init(struct tile_op *t, const struct ncc_op *op, const struct ncc_shape *s, int pdim);
 void tile_op_operand(struct tile_op *t, unsigned int i, const struct ncc_view *v);
 
-/* group.c: is the operand an immediate, which needs no place? */
-bool tile_is_immediate(const struct ncc_op *op, unsigned int i);
 /* group.c: first, and what is done with it (plan_op.next) */
 int tile_elementwise(struct ncc_gen *g, struct ncc_op *first);
 

@@ -95,7 +95,7 @@ static int dot_side(struct ncc_gen *g, const struct ncc_op *op, unsigned int i, 
 	if (view_reshape(&src, &s, v))
 		return 0;
 	gen_unref(g, src.buf);
-	return ncc_fail_op(g->err, -EINVAL, op, "internal: an operand in order is not in order");
+	return gen_fail(g, -EINVAL, "internal: an operand in order is not in order");
 }
 
 #define MOST_CHUNKS 16 /* of 128 contracted elements each, in a group */
@@ -311,7 +311,7 @@ int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 	}
 
 	if (!view_reshape(dst, &s, &d))
-		rc = ncc_fail_op(g->err, -EINVAL, op, "internal: a result is not row-major");
+		rc = gen_fail(g, -EINVAL, "internal: a result is not row-major");
 	d = view_permute(&d, map, 3);
 	most = most_batches(op, &side[st], &side[!st]);
 	for (int64_t i = 0, n; !rc && i < s.dim[0]; i += n) {

@@ -232,11 +232,12 @@ bool view_fills_variable(const struct ncc_view *v, const struct ncc_shape *s)
 	return true;
 }
 
-bool view_can_take(const struct ncc_op *in, unsigned int reads, const struct ncc_shape *s, int pdim)
+bool view_can_take(const struct ncc_value *in, unsigned int reads, const struct ncc_shape *s,
+		   int pdim)
 {
-	const struct ncc_view *v = in->gen->value ? &in->gen->value->view : NULL;
+	const struct ncc_view *v = in ? &in->view : NULL;
 
-	if (!v || in->gen->value->uses != reads || v->buf->space != NCC_SBUF || v->buf->refs != 1 ||
+	if (!v || in->uses != reads || v->buf->space != NCC_SBUF || v->buf->refs != 1 ||
 	    v->dtype != s->dtype || v->pdim != pdim || v->pstart || v->pstep != 1 ||
 	    v->ndim != s->ndim)
 		return false;

@@ -60,6 +60,7 @@ void plan_find_casts(struct ncc_module *m)
 	for (struct ncc_op *op = m->first; op; op = op->next) {
 		if (op->kind != NCC_CONVERT)
 			continue;
+		op->plan->turned = op->users >= 2 && op->plan->contracting >= op->users;
 		if (!op->shape.pred && writes_as(op->in[0], op->shape.dtype)) {
 			op->in[0]->plan->dtype = op->shape.dtype;
 			op->plan->cast = PLAN_CAST_BEFORE;

@@ -46,7 +46,7 @@ static bool is_scalar(const struct ncc_op *op, int pdim)
 {
 	double v;
 
-	if (ncc_scalar_value(op, &v))
+	if (plan_number(op, &v))
 		return true;
 	for (unsigned int i = 0; op->kind == NCC_BROADCAST && i < op->in[0]->shape.ndim; i++)
 		if (op->in[0]->shape.dim[i] > 1 && op->map[i] != pdim)
@@ -83,7 +83,7 @@ static bool can_follow(const struct ncc_op *op, unsigned int k, const struct ncc
 	if (!alu_of[op->kind] || other == op->in[k])
 		return false;
 	if (op->kind == NCC_DIV)
-		return !k && ncc_scalar_value(other, &c) && fabs(frexp(c, &(int){ 0 })) == 0.5;
+		return !k && plan_number(other, &c) && fabs(frexp(c, &(int){ 0 })) == 0.5;
 	return is_scalar(other, op->pdim) || fits_beside(product);
 }
 
@@ -99,7 +99,7 @@ static struct plan_step step_of(const struct ncc_op *op, const struct ncc_op *x)
 		return s;
 	}
 	s.other = op->in[!s.reverse];
-	if (ncc_scalar_value(s.other, &s.value)) {
+	if (plan_number(s.other, &s.value)) {
 		s.form = PLAN_STEP_CONSTANT;
 		if (op->kind == NCC_DIV)
 			s.value = 1 / s.value;

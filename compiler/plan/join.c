@@ -14,7 +14,7 @@ static bool is_border(const struct ncc_op *pad)
 		if (pad->low[d] < 0 || pad->high[d] < 0 || pad->interior[d] ||
 		    ((int)d == pad->pdim && pad->low[d] + pad->high[d]))
 			return false;
-	return pad->pdim >= 0 && ncc_scalar_value(pad->in[1], &v);
+	return pad->pdim >= 0 && plan_number(pad->in[1], &v);
 }
 
 static void pad(struct ncc_op *op)
@@ -44,6 +44,11 @@ static bool is_small(const struct ncc_op *op)
 	       JOIN_BYTES;
 }
 
+static bool ends_epilogue(const struct ncc_op *op)
+{
+	return op->plan->first && !ncc_is_elementwise(op->plan->first->kind);
+}
+
 static void join(struct ncc_op *op)
 {
 	if (op->pdim < 0 || op->pdim == (int)op->axis || !is_small(op))
@@ -51,7 +56,8 @@ static void join(struct ncc_op *op)
 	for (unsigned int i = 0; i < op->nin; i++) {
 		struct ncc_op *x = op->in[i];
 
-		if (x->users == 1 && x->pdim == op->pdim && ncc_is_elementwise(x->kind))
+		if (x->users == 1 && x->pdim == op->pdim && ncc_is_elementwise(x->kind) &&
+		    !ends_epilogue(x))
 			x->plan->joined = op;
 	}
 }

@@ -5,7 +5,9 @@
 #include <errno.h>
 
 #include "find.h"
+#include "ir/range.h"
 
+#define LOOK_BACK 8 /* operations */
 #define SHORT_ROW 32 /* bytes of a gathered row that is not put into a partition by itself */
 
 static bool is_lazy(const struct ncc_op *op)
@@ -81,6 +83,14 @@ static enum plan_how how_of(const struct ncc_op *op, const struct neuron_target 
 	return at_once_or_not(op, target);
 }
 
+/* Is each index the number of a row? */
+static bool hits_rows(const struct ncc_op *op)
+{
+	const struct ncc_range r = ncc_bounds(op->in[1], LOOK_BACK);
+
+	return ncc_range_within(&r, 0, op->shape.dim[0] - 1);
+}
+
 /* Part of an epilogue is done in the place of its last operation. */
 static void decide_how(struct plan_op *p, const struct neuron_target *target)
 {
@@ -135,16 +145,67 @@ static unsigned int placed(const struct ncc_op *op)
 	return op->nin > 0;
 }
 
-static void decide_places(struct plan_op *p)
+/* The same before it is computed in pieces: a number needs no place. */
+static unsigned int placed_in_pieces(const struct ncc_op *op)
+{
+	switch (op->kind) {
+	case NCC_CONCAT:
+	case NCC_DOT:
+	case NCC_CONV:
+		return op->nin;
+	case NCC_PAD:
+	case NCC_REDUCE:
+	case NCC_REDUCE_WINDOW:
+		return 1 + !op->in[1]->plan->is_number;
+	default:
+		return 0;
+	}
+}
+
+static int8_t pdim_if(const struct ncc_op *op, bool same)
+{
+	return (int8_t)(same ? op->pdim : -1);
+}
+
+static void decide_operands(struct plan_op *p)
 {
 	const struct ncc_op *op = p->op;
-	const bool same = op->nin && op->kind != NCC_REDUCE && op->kind != NCC_CONV &&
-			  op->pdim < (int)op->in[0]->shape.ndim;
+	const unsigned int ndim = op->nin ? op->in[0]->shape.ndim : 0;
 
-	p->placed = placed(op);
-	p->operand_pdim = (int8_t)(same ? op->pdim : -1);
-	p->dram_pdim = (int8_t)dram_pdim(op);
-	p->turned = op->users >= 2 && p->contracting >= op->users;
+	p->whole.n = placed(op);
+	p->whole.pdim =
+		pdim_if(op, op->kind != NCC_REDUCE && op->kind != NCC_CONV && op->pdim < (int)ndim);
+	p->whole.rest = p->whole.pdim;
+	p->pieces.n = placed_in_pieces(op);
+	p->pieces.pdim = pdim_if(op, op->kind != NCC_DOT && ndim == op->shape.ndim);
+	p->pieces.rest = pdim_if(op, op->kind == NCC_CONCAT);
+}
+
+/* Which operands' places the result may take: what is left of a row is combined where it lies. */
+static void decide_takes(struct plan_op *p)
+{
+	const struct ncc_op *op = p->op;
+
+	p->takes[0] = op->kind == NCC_SELECT;
+	p->hits = op->kind == NCC_SCATTER && hits_rows(op);
+	if (op->kind == NCC_COMBINE)
+		p->takes[1] = op->shape.dim[0] <= NEURON_PARTITIONS &&
+			      op->in[1]->shape.dim[1] <= PLAN_MOST_PLACES;
+	else if (ncc_is_elementwise(op->kind) && !p->first)
+		p->takes[1] = (uint8_t)op->nin;
+}
+
+/* Operands come before their readers. */
+static void find_number(struct plan_op *p)
+{
+	const struct ncc_op *op = p->op;
+
+	if (op->kind == NCC_CONST) {
+		p->is_number = ncc_scalar_value(op, &p->number);
+	} else if (op->kind == NCC_BROADCAST || op->kind == NCC_RESHAPE) {
+		p->is_number = op->in[0]->plan->is_number;
+		p->number = op->in[0]->plan->number;
+	}
 }
 
 static int begin(struct ncc_module *m, struct plan *plan)
@@ -158,6 +219,7 @@ static int begin(struct ncc_module *m, struct plan *plan)
 		op->plan = p;
 		p->op = op;
 		p->dtype = op->shape.dtype;
+		find_number(p);
 		plan->n++;
 	}
 	return 0;
@@ -171,6 +233,7 @@ int ncc_plan(struct ncc_module *m, const struct neuron_target *target, bool fuse
 	if (rc)
 		return rc;
 	plan_find_casts(m);
+	plan_find_reductions(m);
 	if (fused) {
 		plan_find_epilogues(m);
 		plan_find_groups(m);
@@ -178,7 +241,9 @@ int ncc_plan(struct ncc_module *m, const struct neuron_target *target, bool fuse
 	}
 	for (unsigned int i = 0; i < plan->n; i++) {
 		decide_how(&plan->op[i], target);
-		decide_places(&plan->op[i]);
+		decide_operands(&plan->op[i]);
+		decide_takes(&plan->op[i]);
+		plan->op[i].dram_pdim = (int8_t)dram_pdim(plan->op[i].op);
 	}
 	return 0;
 }

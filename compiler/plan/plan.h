@@ -41,9 +41,16 @@ enum plan_cast {
 
 /*
  * What an operation of a product's epilogue does: alu with a constant, with one number for each
- * partition or with a tensor; or a function of ACT
+ * partition or with a tensor; or a function of ACT. Of a reduction: its alu, and what that does
+ * with the initial value, a constant or a scalar; NONE: nothing, it is neutral
  */
-enum plan_step_form { PLAN_STEP_CONSTANT, PLAN_STEP_SCALAR, PLAN_STEP_TENSOR, PLAN_STEP_FUNCTION };
+enum plan_step_form {
+	PLAN_STEP_NONE,
+	PLAN_STEP_CONSTANT,
+	PLAN_STEP_SCALAR,
+	PLAN_STEP_TENSOR,
+	PLAN_STEP_FUNCTION,
+};
 struct plan_step {
 	enum plan_step_form form;
 	uint8_t alu, func;
@@ -56,15 +63,24 @@ struct plan_step {
 #define PLAN_MAX_GROUP 128 /* members of a group */
 #define NCC_SBUF_ALIGN 64 /* bytes: of what lies in SBUF */
 
+struct plan_operands {
+	unsigned int n; /* the first so many */
+	int8_t pdim, rest; /* along the partitions: of the first one, of the others */
+};
+
 struct plan_op {
 	struct ncc_op *op;
 	uint8_t how; /* enum plan_how */
 	uint8_t cast; /* enum plan_cast, of a convert */
 	uint8_t dtype; /* that its result is written in: its only user's, a convert, or its own */
+	bool hits; /* a scatter, each of whose indices is the number of a row */
 	bool turned; /* a convert whose users, several, all want it along other partitions */
 	int8_t dram_pdim; /* the outermost dimension of a result in DRAM; -1: it is row-major */
-	int8_t operand_pdim; /* of the operands that are placed before it is computed */
-	unsigned int placed; /* so many of them, from the first one on */
+	uint8_t takes[2]; /* operands from the one to before the other, whose place it may take */
+	/* Operands that have places before it is computed, or before it is computed in pieces */
+	struct plan_operands whole, pieces;
+	bool is_number; /* a constant, the same throughout: number */
+	double number;
 	struct ncc_op *with; /* LATER: the operation in whose place it is done */
 	/*
 	 * What is done in this one's place, in this order: a group, which ends here, or a product
@@ -73,7 +89,7 @@ struct plan_op {
 	struct ncc_op *first, *next;
 	unsigned int n; /* of a group: its members; of a product: the length of its epilogue */
 	unsigned int contracting; /* users that contract the dimension along its partitions */
-	struct plan_step step; /* of a part of an epilogue */
+	struct plan_step step; /* of a part of an epilogue, of a reduction */
 	struct ncc_op *pad; /* its only user, in whose result it is computed */
 	struct ncc_op *joined; /* its only user, a concatenation in whose result it is computed */
 };
@@ -90,6 +106,21 @@ struct plan {
  */
 int ncc_plan(struct ncc_module *m, const struct neuron_target *target, bool fused,
 	     struct plan *plan);
+
+/* Is it a constant that is one number throughout? *v: which */
+static inline bool plan_number(const struct ncc_op *op, double *v)
+{
+	*v = op->plan->number;
+	return op->plan->is_number;
+}
+
+/* What is computed before its epilogue: the operation itself, or a product that it ends */
+static inline struct ncc_op *plan_computed(const struct plan_op *p)
+{
+	return p->first ? p->first : p->op;
+}
+
+#define PLAN_MOST_PLACES (1 << 15) /* by which one instruction takes or combines */
 
 /* ACT's function for it; 0: none */
 uint8_t ncc_act_func(enum ncc_kind kind);
