@@ -186,7 +186,7 @@ int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct
 
 	view_row_major(v, NULL, s);
 	view_set_pdim(v, pdim);
-	if (plan_has_room(s, pdim, part)) {
+	if (plan_has_room(bytes, chunks, part)) {
 		do {
 			v->buf = gen_sbuf_alloc(g, (uint64_t)(bytes * chunks));
 			rc = v->buf ? 0 : make_room(g, (uint64_t)(bytes * chunks));

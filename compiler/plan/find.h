@@ -7,8 +7,8 @@
 
 /* cast.c: who casts what converts make, and what type other operations write */
 void plan_find_casts(struct ncc_module *m);
-/* reduce.c: what reductions do with two elements */
-void plan_find_reductions(struct ncc_module *m);
+/* reduce.c: what a reduction does with two elements, and with its initial value */
+void plan_reduction(struct plan_op *p);
 /* fuse.c: the element-wise operations after a product, its epilogue */
 void plan_find_epilogues(struct ncc_module *m);
 /* group.c: element-wise operations of one shape that are done together, in the last one's place */

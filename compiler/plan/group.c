@@ -14,8 +14,7 @@
 
 static bool can_join(const struct ncc_op *op)
 {
-	return ncc_is_elementwise(op->kind) && !op->plan->first &&
-	       ncc_elems(&op->shape) >= GROUP_ELEMS;
+	return op->plan->elementwise && !op->plan->first && ncc_elems(&op->shape) >= GROUP_ELEMS;
 }
 
 static bool reads_group(const struct ncc_op *op, const struct ncc_op *first)

@@ -26,7 +26,7 @@ static void pad(struct ncc_op *op)
 	if (x->plan->cast == PLAN_CAST_BEFORE)
 		x = x->in[0]; /* its only user is the pad */
 	if (x->pdim != op->pdim || x->plan->how == PLAN_GROUP || x->plan->how == PLAN_LATER ||
-	    !(ncc_is_elementwise(x->kind) || x->kind == NCC_DOT || x->kind == NCC_CONV))
+	    !(x->plan->elementwise || x->kind == NCC_DOT || x->kind == NCC_CONV))
 		return;
 	x->plan->pad = op;
 	op->plan->how = PLAN_AROUND;
@@ -46,7 +46,7 @@ static bool is_small(const struct ncc_op *op)
 
 static bool ends_epilogue(const struct ncc_op *op)
 {
-	return op->plan->first && !ncc_is_elementwise(op->plan->first->kind);
+	return op->plan->first && !op->plan->first->plan->elementwise;
 }
 
 static void join(struct ncc_op *op)
@@ -56,7 +56,7 @@ static void join(struct ncc_op *op)
 	for (unsigned int i = 0; i < op->nin; i++) {
 		struct ncc_op *x = op->in[i];
 
-		if (x->users == 1 && x->pdim == op->pdim && ncc_is_elementwise(x->kind) &&
+		if (x->users == 1 && x->pdim == op->pdim && x->plan->elementwise &&
 		    !ends_epilogue(x))
 			x->plan->joined = op;
 	}

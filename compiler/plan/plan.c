@@ -34,21 +34,16 @@ int64_t plan_chunk_bytes(const struct ncc_shape *s, int pdim, int64_t *chunks)
 	       NCC_SBUF_ALIGN * NCC_SBUF_ALIGN;
 }
 
-bool plan_has_room(const struct ncc_shape *s, int pdim, int64_t partition)
-{
-	int64_t chunks, bytes = plan_chunk_bytes(s, pdim, &chunks);
-
-	return bytes <= partition && chunks <= partition / bytes;
-}
-
 /* A result is computed in its own place, or in that of the pad that alone reads it. */
 static enum plan_how at_once_or_not(const struct ncc_op *op, const struct neuron_target *target)
 {
 	const struct ncc_op *place = op->plan->pad ? op->plan->pad : op;
 	struct ncc_shape s = place->shape;
+	int64_t chunks, bytes;
 
 	s.dtype = op->plan->dtype;
-	return !gathers_short_rows(op) && plan_has_room(&s, place->pdim, target->sbuf_part_size)
+	bytes = plan_chunk_bytes(&s, place->pdim, &chunks);
+	return !gathers_short_rows(op) && plan_has_room(bytes, chunks, target->sbuf_part_size)
 		       ? PLAN_WHOLE
 		       : PLAN_PIECES;
 }
@@ -133,30 +128,34 @@ static int dram_pdim(const struct ncc_op *op)
 	return op->kind != NCC_DOT || is_whole_side(op) ? op->pdim : -1;
 }
 
-/* How many operands must have places? Some operations see to constants and kernels themselves. */
-static unsigned int placed(const struct ncc_op *op)
-{
-	if (op->kind == NCC_SELECT || op->kind == NCC_CONCAT)
-		return op->nin;
-	if (ncc_is_binary(op->kind) || op->kind == NCC_DOT || op->kind == NCC_GATHER ||
-	    op->kind == NCC_TAKE || op->kind == NCC_COMBINE || op->kind == NCC_ORDER ||
-	    op->kind == NCC_RANDOM)
-		return 0;
-	return op->nin > 0;
-}
+/* What of an operation's operands must have places before it is computed, at once or in pieces */
+enum operands {
+	NO_OPERANDS, /* it sees to constants and kernels itself */
+	FIRST, /* operand 0 */
+	FIRST_AND_VALUE, /* and in pieces operand 1, unless it is a number */
+	ALL,
+};
+static const struct {
+	uint8_t whole, pieces; /* enum operands */
+} operands_of[NCC_KINDS] = {
+	[NCC_SELECT] = { ALL, NO_OPERANDS },
+	[NCC_CONCAT] = { ALL, ALL },
+	[NCC_PAD] = { FIRST, FIRST_AND_VALUE },
+	[NCC_DOT] = { NO_OPERANDS, ALL },
+	[NCC_CONV] = { FIRST, ALL },
+	[NCC_REDUCE] = { FIRST, FIRST_AND_VALUE },
+	[NCC_REDUCE_WINDOW] = { FIRST, FIRST_AND_VALUE },
+};
 
-/* The same before it is computed in pieces: a number needs no place. */
-static unsigned int placed_in_pieces(const struct ncc_op *op)
+static unsigned int number_of(const struct ncc_op *op, enum operands which)
 {
-	switch (op->kind) {
-	case NCC_CONCAT:
-	case NCC_DOT:
-	case NCC_CONV:
-		return op->nin;
-	case NCC_PAD:
-	case NCC_REDUCE:
-	case NCC_REDUCE_WINDOW:
+	switch (which) {
+	case FIRST:
+		return 1;
+	case FIRST_AND_VALUE:
 		return 1 + !op->in[1]->plan->is_number;
+	case ALL:
+		return op->nin;
 	default:
 		return 0;
 	}
@@ -170,13 +169,13 @@ static int8_t pdim_if(const struct ncc_op *op, bool same)
 static void decide_operands(struct plan_op *p)
 {
 	const struct ncc_op *op = p->op;
-	const unsigned int ndim = op->nin ? op->in[0]->shape.ndim : 0;
+	const unsigned int ndim = op->in[0]->shape.ndim;
 
-	p->whole.n = placed(op);
+	p->whole.n = number_of(op, ncc_is_unary(op->kind) ? FIRST : operands_of[op->kind].whole);
 	p->whole.pdim =
 		pdim_if(op, op->kind != NCC_REDUCE && op->kind != NCC_CONV && op->pdim < (int)ndim);
 	p->whole.rest = p->whole.pdim;
-	p->pieces.n = placed_in_pieces(op);
+	p->pieces.n = number_of(op, operands_of[op->kind].pieces);
 	p->pieces.pdim = pdim_if(op, op->kind != NCC_DOT && ndim == op->shape.ndim);
 	p->pieces.rest = pdim_if(op, op->kind == NCC_CONCAT);
 }
@@ -187,12 +186,39 @@ static void decide_takes(struct plan_op *p)
 	const struct ncc_op *op = p->op;
 
 	p->takes[0] = op->kind == NCC_SELECT;
-	p->hits = op->kind == NCC_SCATTER && hits_rows(op);
 	if (op->kind == NCC_COMBINE)
 		p->takes[1] = op->shape.dim[0] <= NEURON_PARTITIONS &&
 			      op->in[1]->shape.dim[1] <= PLAN_MOST_PLACES;
-	else if (ncc_is_elementwise(op->kind) && !p->first)
+	else if (!p->first && p->elementwise)
 		p->takes[1] = (uint8_t)op->nin;
+}
+
+/* What follows from how it is done */
+static void decide_rest(struct plan_op *p)
+{
+	switch (p->how) {
+	case PLAN_LATER:
+		if (p->n) /* a product */
+			decide_operands(p);
+		break;
+	case PLAN_CAST:
+	case PLAN_AROUND:
+	case PLAN_WHOLE:
+	case PLAN_PIECES:
+		decide_operands(p);
+		decide_takes(p);
+		break;
+	case PLAN_SCATTER:
+		p->hits = hits_rows(p->op);
+		return;
+	case PLAN_GROUP:
+		break;
+	default:
+		return;
+	}
+	p->dram_pdim = (int8_t)dram_pdim(p->op);
+	if (p->op->kind == NCC_REDUCE || p->op->kind == NCC_REDUCE_WINDOW)
+		plan_reduction(p);
 }
 
 /* Operands come before their readers. */
@@ -219,6 +245,7 @@ static int begin(struct ncc_module *m, struct plan *plan)
 		op->plan = p;
 		p->op = op;
 		p->dtype = op->shape.dtype;
+		p->elementwise = ncc_is_elementwise(op->kind);
 		find_number(p);
 		plan->n++;
 	}
@@ -233,7 +260,6 @@ int ncc_plan(struct ncc_module *m, const struct neuron_target *target, bool fuse
 	if (rc)
 		return rc;
 	plan_find_casts(m);
-	plan_find_reductions(m);
 	if (fused) {
 		plan_find_epilogues(m);
 		plan_find_groups(m);
@@ -241,9 +267,7 @@ int ncc_plan(struct ncc_module *m, const struct neuron_target *target, bool fuse
 	}
 	for (unsigned int i = 0; i < plan->n; i++) {
 		decide_how(&plan->op[i], target);
-		decide_operands(&plan->op[i]);
-		decide_takes(&plan->op[i]);
-		plan->op[i].dram_pdim = (int8_t)dram_pdim(plan->op[i].op);
+		decide_rest(&plan->op[i]);
 	}
 	return 0;
 }

@@ -73,6 +73,7 @@ struct plan_op {
 	uint8_t how; /* enum plan_how */
 	uint8_t cast; /* enum plan_cast, of a convert */
 	uint8_t dtype; /* that its result is written in: its only user's, a convert, or its own */
+	bool elementwise;
 	bool hits; /* a scatter, each of whose indices is the number of a row */
 	bool turned; /* a convert whose users, several, all want it along other partitions */
 	int8_t dram_pdim; /* the outermost dimension of a result in DRAM; -1: it is row-major */
@@ -129,7 +130,10 @@ uint8_t ncc_act_func(enum ncc_kind kind);
  * many there are
  */
 int64_t plan_chunk_bytes(const struct ncc_shape *s, int pdim, int64_t *chunks);
-/* Does it have room in a partition of so many bytes? */
-bool plan_has_room(const struct ncc_shape *s, int pdim, int64_t partition);
+/* Do so many chunks of so many bytes have room in a partition? */
+static inline bool plan_has_room(int64_t bytes, int64_t chunks, int64_t partition)
+{
+	return bytes <= partition && chunks <= partition / bytes;
+}
 
 #endif

@@ -27,20 +27,14 @@ static bool is_neutral(const struct ncc_op *op, double init)
 	return init == ncc_neutral(op->func, &op->shape);
 }
 
-static struct plan_step step_of(const struct ncc_op *op)
+void plan_reduction(struct plan_op *p)
 {
-	struct plan_step s = { .form = PLAN_STEP_SCALAR,
-			       .alu = reduce_alu(op),
-			       .other = op->in[1] };
+	const struct ncc_op *op = p->op;
+	struct plan_step *s = &p->step;
 
-	if (plan_number(op->in[1], &s.value))
-		s.form = is_neutral(op, s.value) ? PLAN_STEP_NONE : PLAN_STEP_CONSTANT;
-	return s;
-}
-
-void plan_find_reductions(struct ncc_module *m)
-{
-	for (struct ncc_op *op = m->first; op; op = op->next)
-		if (op->kind == NCC_REDUCE || op->kind == NCC_REDUCE_WINDOW)
-			op->plan->step = step_of(op);
+	*s = (struct plan_step){ .form = PLAN_STEP_SCALAR,
+				 .alu = reduce_alu(op),
+				 .other = op->in[1] };
+	if (plan_number(op->in[1], &s->value))
+		s->form = is_neutral(op, s->value) ? PLAN_STEP_NONE : PLAN_STEP_CONSTANT;
 }
