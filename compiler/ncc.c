@@ -518,7 +518,7 @@ static int time_with(const void *model, size_t size, const struct ncc_options *o
 	quiet.obstacle = NULL;
 	quiet.progress = NULL;
 	quiet.model_read = NULL;
-	quiet.print_ir = quiet.dump = quiet.report = NULL;
+	quiet.print_ir = quiet.print_plan = quiet.dump = quiet.report = NULL;
 	if (s->n && ncc_sparse_none(s)) {
 		quiet.structured_sparsity = NCC_SPARSE_NEVER;
 	} else {

@@ -338,14 +338,8 @@ int gen_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *d
 	side_init(&l, op, 0, op->dot->nbatch);
 	nlhs = l.nfree;
 	side_init(&r, op, 1, op->dot->nbatch + nlhs);
-	if (pd >= op->dot->nbatch && pd < op->dot->nbatch + nlhs) {
-		d.st = l;
-		d.mv = r;
-	} else {
-		d.st = r;
-		d.mv = l;
-	}
-
+	d.st = op->plan->stationary ? r : l;
+	d.mv = op->plan->stationary ? l : r;
 	d.sdim = pd - d.st.result;
 	d.kp = choose_k(&d);
 	rc = terms_alloc(g, &d);

@@ -486,6 +486,8 @@ static int plan(struct ncc_gen *g)
 {
 	if (ncc_plan(g->m, g->prog.target, g->opt->level != 1, &g->plan))
 		return ncc_no_memory(g->err);
+	if (g->opt->print_plan)
+		ncc_print_plan(&g->plan, g->opt->print_plan);
 	return 0;
 }
 

@@ -121,6 +121,14 @@ static bool is_whole_side(const struct ncc_op *dot)
 	return true;
 }
 
+/* The operand whose free dimensions have the one along the result's partitions is stationary. */
+static unsigned int stationary(const struct ncc_op *dot)
+{
+	const unsigned int rhs = dot->in[0]->shape.ndim - dot->dot->ncontract;
+
+	return dot->pdim < (int)dot->dot->nbatch || dot->pdim >= (int)rhs;
+}
+
 static int dram_pdim(const struct ncc_op *op)
 {
 	if (op->kind == NCC_REDUCE || op->kind == NCC_CONCAT || op->kind == NCC_PAD)
@@ -217,6 +225,8 @@ static void decide_rest(struct plan_op *p)
 		return;
 	}
 	p->dram_pdim = (int8_t)dram_pdim(p->op);
+	if (p->op->kind == NCC_DOT)
+		p->stationary = (uint8_t)stationary(p->op);
 	if (p->op->kind == NCC_REDUCE || p->op->kind == NCC_REDUCE_WINDOW)
 		plan_reduction(p);
 }

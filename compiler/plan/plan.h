@@ -3,10 +3,13 @@
  * The plan: how each operation is done, decided from the IR and the target alone before the first
  * instruction is there. The code generator goes over it once and does what it says. What depends
  * on how full SBUF is at that point (whether a result has room there, what is spilled, which
- * operands stay) is no part of it; a plan says what is tried first.
+ * operands stay) is no part of it; a plan says what is tried first. neuronx-cc --print-plan prints
+ * it.
  */
 #ifndef NCC_PLAN_H
 #define NCC_PLAN_H
+
+#include <stdio.h>
 
 #include "ir/ir.h"
 #include "neuron/hw/ext.h"
@@ -74,6 +77,7 @@ struct plan_op {
 	uint8_t cast; /* enum plan_cast, of a convert */
 	uint8_t dtype; /* that its result is written in: its only user's, a convert, or its own */
 	bool elementwise;
+	uint8_t stationary; /* of a product: the operand that stays in PE as the other one goes by */
 	bool hits; /* a scatter, each of whose indices is the number of a row */
 	bool turned; /* a convert whose users, several, all want it along other partitions */
 	int8_t dram_pdim; /* the outermost dimension of a result in DRAM; -1: it is row-major */
@@ -107,6 +111,8 @@ struct plan {
  */
 int ncc_plan(struct ncc_module *m, const struct neuron_target *target, bool fused,
 	     struct plan *plan);
+/* An operation a line (docs/compiler.md, "The plan") */
+void ncc_print_plan(const struct plan *plan, FILE *f);
 
 /* Is it a constant that is one number throughout? *v: which */
 static inline bool plan_number(const struct ncc_op *op, double *v)
