@@ -28,7 +28,7 @@ int gen_matmul(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_te
  * The same in steps: boxes of dst are opened in PSUM, terms are added to all of them, and the boxes
  * are taken out.
  */
-#define MM_BOXES 4 /* in flight: half of the banks, so the next ones need not wait */
+#define MM_BOXES PLAN_BOXES
 struct mm_box {
 	int64_t lo[NCC_MAX_DIMS], size[NCC_MAX_DIMS];
 	struct ncc_view psum; /* its dimensions are those of dst's box */

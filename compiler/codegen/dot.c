@@ -286,7 +286,7 @@ static int fetch_piece(struct ncc_gen *g, struct dot *d, int st_k, int64_t s0, i
 	if (rc)
 		return rc;
 	part = view_slice(&d->st.op->gen->value->view, d->st.free[d->sdim], s0, sn, 1);
-	if (d->st.op->users > 1)
+	if (d->st.op->plan->kept)
 		return gen_fetch_kept(g, &part, st_k, d->st.op->shape.dtype, &d->st.view);
 	return gen_fetch(g, &part, st_k, d->st.op->shape.dtype, &d->st.view);
 }

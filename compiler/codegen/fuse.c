@@ -68,41 +68,32 @@ static struct ncc_view beside(const struct ncc_view *whole, const struct gen_epi
 
 /* One instruction's part of the epilogue: the operations that are its scalars and its tensor */
 struct step {
-	unsigned int engine, n;
+	unsigned int engine;
 	struct neuron_insn insn;
 	const struct gen_epilogue *scalar[2], *tensor;
 };
 
-static bool is_scale(const struct gen_epilogue *t, uint8_t alu)
-{
-	return t->step->form <= PLAN_STEP_SCALAR && t->step->alu == alu;
-}
-
 /* func(a * scale + bias) */
-static bool try_function(const struct gen_epilogue *t, unsigned int left, struct step *s)
+static void function_of(const struct gen_epilogue *t, unsigned int n, struct step *s)
 {
-	unsigned int k = 0;
-
 	*s = (struct step){ .engine = NEURON_ENG_ACT,
 			    .insn = { .opcode = NEURON_OP_ACTIVATE,
+				      .func = t[n - 1].step->func,
 				      .scalar0 = { .f = 1 },
 				      .scalar1 = { .f = -0.0f } } };
-	if (is_scale(&t[k], NEURON_ALU_MULT))
-		s->scalar[0] = &t[k++];
-	if (k < left && is_scale(&t[k], NEURON_ALU_ADD))
-		s->scalar[1] = &t[k++];
-	if (k == left || t[k].step->form != PLAN_STEP_FUNCTION)
-		return false;
-	s->insn.func = t[k].step->func;
-	s->n = k + 1;
-	return true;
+	for (unsigned int k = 0; k + 1 < n; k++)
+		s->scalar[t[k].step->alu == NEURON_ALU_ADD] = &t[k];
 }
 
-static void next_step(const struct gen_epilogue *t, unsigned int left, struct step *s)
+static void step_of(const struct gen_epilogue *t, struct step *s)
 {
-	if (try_function(t, left, s))
+	const unsigned int n = t[0].step->together;
+
+	if (t[n - 1].step->form == PLAN_STEP_FUNCTION) {
+		function_of(t, n, s);
 		return;
-	*s = (struct step){ .engine = NEURON_ENG_POOL, .n = 1 };
+	}
+	*s = (struct step){ .engine = NEURON_ENG_POOL };
 	s->insn.op0 = t[0].step->alu;
 	s->insn.reverse0 = t[0].step->reverse;
 	if (t[0].step->form == PLAN_STEP_TENSOR) {
@@ -114,9 +105,8 @@ static void next_step(const struct gen_epilogue *t, unsigned int left, struct st
 	s->insn.opcode = NEURON_OP_TENSOR_SCALAR;
 	s->insn.op1 = NEURON_ALU_BYPASS;
 	s->scalar[0] = &t[0];
-	if (left == 1 || t[1].step->form == PLAN_STEP_FUNCTION)
+	if (n == 1)
 		return;
-	s->n = 2;
 	s->insn.op1 = t[1].step->alu;
 	s->insn.reverse1 = t[1].step->reverse;
 	if (t[1].step->form == PLAN_STEP_TENSOR) {
@@ -200,14 +190,16 @@ static int between(struct ncc_gen *g, const struct ncc_view *dst, struct ncc_vie
 int gen_epilogue(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *psum)
 {
 	struct ncc_view mid, src = *psum;
+	unsigned int together;
 	struct step s;
 	int rc = 0;
 
 	mid.buf = NULL;
 	g->box = *dst;
-	for (unsigned int i = 0; !rc && i < g->nepilogue; i += s.n) {
-		next_step(&g->epilogue[i], g->nepilogue - i, &s);
-		if (i + s.n == g->nepilogue)
+	for (unsigned int i = 0; !rc && i < g->nepilogue; i += together) {
+		together = g->epilogue[i].step->together;
+		step_of(&g->epilogue[i], &s);
+		if (i + together == g->nepilogue)
 			return run_step(g, &s, dst, &src);
 		if (!mid.buf)
 			rc = between(g, dst, &mid);

@@ -71,8 +71,8 @@ static int tile_for(struct ncc_gen *g, const struct ncc_view *v, int pdim, struc
 static int fetch(struct ncc_gen *g, struct ncc_op *op, int pdim, struct ncc_view *v)
 {
 	struct ncc_view from = *v;
-	int rc = op->users > 1 ? gen_fetch_kept(g, &from, pdim, 0, v)
-			       : gen_fetch(g, &from, pdim, 0, v);
+	int rc = op->plan->kept ? gen_fetch_kept(g, &from, pdim, 0, v)
+				: gen_fetch(g, &from, pdim, 0, v);
 
 	if (rc || is_one_pattern(v))
 		return rc;

@@ -152,7 +152,7 @@ int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
 	int rc = gen_place(g, op, pdim);
 
 	dtype = dtype ? dtype : op->shape.dtype;
-	if (!rc && op->users > 1)
+	if (!rc && op->plan->kept)
 		return gen_fetch_kept(g, &op->gen->value->view, pdim, dtype, out);
 	return rc ? rc : gen_fetch(g, &op->gen->value->view, pdim, dtype, out);
 }

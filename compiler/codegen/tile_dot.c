@@ -166,11 +166,6 @@ static int dot_box(struct ncc_gen *g, const struct dot_operands *o, const struct
 	return rc ? rc : gen_mm_end(g, &mm, tile);
 }
 
-static int64_t pieces(int64_t n, int64_t size)
-{
-	return (n + size - 1) / size;
-}
-
 /* Computes dst[S, N] of one batch index in boxes. */
 static int dot_matrix(struct ncc_gen *g, struct tile_store *store, const struct ncc_view *dst,
 		      const struct dot_operands *all)
@@ -282,14 +277,13 @@ static int dot_batches(struct ncc_gen *g, struct tile_store *store, const struct
 
 int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
-	const int64_t boxes = (int64_t)MM_BOXES * NEURON_ISA_MAX_MOVING;
 	struct ncc_view side[2], to, d;
 	struct tile_store store = { 0 };
 	struct ncc_shape s = { .ndim = 3 };
 	uint8_t map[3] = { 0, 1, 2 };
 	int64_t most;
+	const unsigned int st = op->plan->stationary_in_pieces;
 	int rc = dot_side(g, op, 0, &side[0]);
-	unsigned int st;
 
 	if (rc)
 		return rc;
@@ -302,9 +296,6 @@ int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 	s.dim[0] = side[0].dim[0];
 	s.dim[1] = side[0].dim[2];
 	s.dim[2] = side[1].dim[2];
-	st = op->dot->neighbours ||
-	     pieces(s.dim[1], NEURON_PARTITIONS) * pieces(s.dim[2], boxes) >
-		     pieces(s.dim[2], NEURON_PARTITIONS) * pieces(s.dim[1], boxes);
 	if (st) {
 		map[1] = 2;
 		map[2] = 1;

@@ -139,6 +139,42 @@ static void fuse(struct ncc_op *op)
 	}
 }
 
+static bool is_scale(const struct plan_step *s, uint8_t alu)
+{
+	return s->form <= PLAN_STEP_SCALAR && s->alu == alu;
+}
+
+/* So many of the steps left are func(a * scale + bias), one instruction of ACT; 0: they are not */
+static unsigned int in_function(struct plan_step *const *s, unsigned int left)
+{
+	unsigned int k = is_scale(s[0], NEURON_ALU_MULT);
+
+	k += k < left && is_scale(s[k], NEURON_ALU_ADD);
+	return k < left && s[k]->form == PLAN_STEP_FUNCTION ? k + 1 : 0;
+}
+
+/* POOL's instruction takes two of them, if the first is no tensor. */
+static unsigned int in_instruction(struct plan_step *const *s, unsigned int left)
+{
+	const unsigned int n = in_function(s, left);
+
+	if (n)
+		return n;
+	return s[0]->form == PLAN_STEP_TENSOR || left == 1 || s[1]->form == PLAN_STEP_FUNCTION ? 1
+											       : 2;
+}
+
+void plan_epilogue(const struct plan_op *product)
+{
+	struct plan_step *s[PLAN_MAX_EPILOGUE];
+	unsigned int n = 0;
+
+	for (struct ncc_op *x = product->next; x; x = x->plan->next)
+		s[n++] = &x->plan->step;
+	for (unsigned int i = 0; i < n; i += s[i]->together)
+		s[i]->together = (uint8_t)in_instruction(&s[i], n - i);
+}
+
 void plan_find_epilogues(struct ncc_module *m)
 {
 	for (struct ncc_op *op = m->first; op; op = op->next)

@@ -6,6 +6,7 @@
 
 #include "find.h"
 #include "ir/range.h"
+#include "neuron/isa/check.h"
 
 #define LOOK_BACK 8 /* operations */
 #define SHORT_ROW 32 /* bytes of a gathered row that is not put into a partition by itself */
@@ -129,6 +130,26 @@ static unsigned int stationary(const struct ncc_op *dot)
 	return dot->pdim < (int)dot->dot->nbatch || dot->pdim >= (int)rhs;
 }
 
+static int64_t boxes(int64_t rows, int64_t columns)
+{
+	const int64_t most = (int64_t)PLAN_BOXES * NEURON_ISA_MAX_MOVING;
+
+	return (rows + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS * ((columns + most - 1) / most);
+}
+
+/* In pieces the one is with which there are fewer boxes; sparse weights always are. */
+static unsigned int stationary_in_pieces(const struct ncc_op *dot)
+{
+	const unsigned int rhs = dot->in[0]->shape.ndim - dot->dot->ncontract;
+	int64_t rows = 1, columns = 1;
+
+	for (unsigned int d = dot->dot->nbatch; d < rhs; d++)
+		rows *= dot->shape.dim[d];
+	for (unsigned int d = rhs; d < dot->shape.ndim; d++)
+		columns *= dot->shape.dim[d];
+	return dot->dot->neighbours || boxes(rows, columns) > boxes(columns, rows);
+}
+
 static int dram_pdim(const struct ncc_op *op)
 {
 	if (op->kind == NCC_REDUCE || op->kind == NCC_CONCAT || op->kind == NCC_PAD)
@@ -201,13 +222,35 @@ static void decide_takes(struct plan_op *p)
 		p->takes[1] = (uint8_t)op->nin;
 }
 
+/*
+ * Does it lie where no instruction changes it: an input, a constant, what came from another core or
+ * lies in a table, or a view of one?
+ */
+static bool is_unchanged(const struct plan_op *p)
+{
+	switch (p->how) {
+	case PLAN_LAZY:
+	case PLAN_INPUT:
+	case PLAN_SCATTER:
+	case PLAN_EXCHANGE:
+		return true;
+	case PLAN_VIEW:
+	case PLAN_CAST:
+		return p->op->in[0]->plan->unchanged;
+	default:
+		return false;
+	}
+}
+
 /* What follows from how it is done */
 static void decide_rest(struct plan_op *p)
 {
 	switch (p->how) {
 	case PLAN_LATER:
-		if (p->n) /* a product */
+		if (p->n) { /* a product */
 			decide_operands(p);
+			plan_epilogue(p);
+		}
 		break;
 	case PLAN_CAST:
 	case PLAN_AROUND:
@@ -225,8 +268,10 @@ static void decide_rest(struct plan_op *p)
 		return;
 	}
 	p->dram_pdim = (int8_t)dram_pdim(p->op);
-	if (p->op->kind == NCC_DOT)
+	if (p->op->kind == NCC_DOT) {
 		p->stationary = (uint8_t)stationary(p->op);
+		p->stationary_in_pieces = (uint8_t)stationary_in_pieces(p->op);
+	}
 	if (p->op->kind == NCC_REDUCE || p->op->kind == NCC_REDUCE_WINDOW)
 		plan_reduction(p);
 }
@@ -277,6 +322,8 @@ int ncc_plan(struct ncc_module *m, const struct neuron_target *target, bool fuse
 	}
 	for (unsigned int i = 0; i < plan->n; i++) {
 		decide_how(&plan->op[i], target);
+		plan->op[i].unchanged = is_unchanged(&plan->op[i]);
+		plan->op[i].kept = plan->op[i].unchanged && plan->op[i].op->users > 1;
 		decide_rest(&plan->op[i]);
 	}
 	return 0;

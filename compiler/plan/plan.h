@@ -58,12 +58,14 @@ struct plan_step {
 	enum plan_step_form form;
 	uint8_t alu, func;
 	bool reverse; /* the other operand is the first one */
+	uint8_t together; /* so many are one instruction, which begins here; 0: an earlier one's */
 	double value;
 	struct ncc_op *other; /* SCALAR, TENSOR */
 };
 
 #define PLAN_MAX_EPILOGUE 6 /* operations fused with a product */
 #define PLAN_MAX_GROUP 128 /* members of a group */
+#define PLAN_BOXES 4 /* of a product, in flight: half of PSUM's banks, so the next need not wait */
 #define NCC_SBUF_ALIGN 64 /* bytes: of what lies in SBUF */
 
 struct plan_operands {
@@ -77,7 +79,11 @@ struct plan_op {
 	uint8_t cast; /* enum plan_cast, of a convert */
 	uint8_t dtype; /* that its result is written in: its only user's, a convert, or its own */
 	bool elementwise;
-	uint8_t stationary; /* of a product: the operand that stays in PE as the other one goes by */
+	bool unchanged; /* it lies in DRAM, where no instruction changes it, or is a view of that */
+	bool kept; /* several read it, so that it may stay where the first one fetched it to */
+	/* Of a product: the operand that stays in PE as the other one goes by, at once or in pieces
+	 */
+	uint8_t stationary, stationary_in_pieces;
 	bool hits; /* a scatter, each of whose indices is the number of a row */
 	bool turned; /* a convert whose users, several, all want it along other partitions */
 	int8_t dram_pdim; /* the outermost dimension of a result in DRAM; -1: it is row-major */

@@ -17,15 +17,18 @@ static const char *const form_name[] = {
 	[PLAN_STEP_FUNCTION] = "function",
 };
 
-/* What is done in p's place */
+/* What is done in p's place; of an epilogue, what one instruction does is joined by + */
 static void print_done(const struct plan_op *p, FILE *f)
 {
 	const char *sep = " of {";
 
 	for (const struct ncc_op *x = p->first; x; x = x->plan->next) {
-		fprintf(f, "%s%%%u", sep, x->id);
-		if (p->how != PLAN_GROUP && x != p->first)
-			fprintf(f, " %s", form_name[x->plan->step.form]);
+		const struct plan_step *s = &x->plan->step;
+		const bool step = p->how != PLAN_GROUP && x != p->first;
+
+		fprintf(f, "%s%%%u", step && !s->together ? " + " : sep, x->id);
+		if (step)
+			fprintf(f, " %s", form_name[s->form]);
 		sep = ", ";
 	}
 	if (p->first)
@@ -45,6 +48,11 @@ static void print_cast(const struct plan_op *p, FILE *f)
 		fputs(" turned", f);
 }
 
+static unsigned int stays(const struct plan_op *product, enum plan_how how)
+{
+	return how == PLAN_PIECES ? product->stationary_in_pieces : product->stationary;
+}
+
 /* Where the result lies, and the type in which it is written, if not its own */
 static void print_place(const struct plan_op *p, FILE *f)
 {
@@ -53,7 +61,7 @@ static void print_place(const struct plan_op *p, FILE *f)
 	const struct ncc_op *what = plan_computed(p);
 
 	if (what->kind == NCC_DOT)
-		fprintf(f, " stationary=%%%u", what->in[what->plan->stationary]->id);
+		fprintf(f, " stationary=%%%u", what->in[stays(what->plan, p->how)]->id);
 	if (place)
 		fprintf(f, " in %%%u", place->id);
 	if (p->op->pdim >= 0)
@@ -75,7 +83,7 @@ static void print_op(const struct plan_op *p, FILE *f)
 		print_done(p, f);
 		print_place(p, f);
 	}
-	fputc('\n', f);
+	fputs(p->kept && !p->is_number ? " kept\n" : "\n", f);
 }
 
 void ncc_print_plan(const struct plan *plan, FILE *f)

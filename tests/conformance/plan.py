@@ -35,7 +35,7 @@ def sum_of(rows: int, columns: int) -> list[str]:
     return [f"f32[{rows},{columns}] parameter index={i}" for i in range(2)] + [f"f32[{rows},{columns}] add %0, %1"]
 
 
-# Operations, of which the last is the result; options; the plan of those that are no parameter; instructions that
+# Operations, of which the last is the result; options; the plan, but for parameters of which it says no more; instructions that
 # compute; bytes of variables for what SBUF has no room for
 MODELS = {
     # A scale and a bias go into the one instruction of ACT that takes the product out of PSUM ...
@@ -44,7 +44,7 @@ MODELS = {
          "f32[] constant {3}", "f32[64,48] broadcast %6 map={}", "f32[64,48] add %5, %7", "f32[64,48] tanh %8"], [],
         ["dot: later in the place of %9", "constant: lazy 0.5", "broadcast: lazy 0.5", "multiply: later in the place of %9",
          "constant: lazy 3", "broadcast: lazy 3", "add: later in the place of %9",
-         "tanh: whole of {%2, %5 constant, %8 constant, %9 function} stationary=%0 p=0"],
+         "tanh: whole of {%2, %5 constant + %8 constant + %9 function} stationary=%0 p=0"],
         {"matmul": 1, "activate": 1}, 0),
     # ... a tensor does not, but POOL reads it beside the product
     "a tensor in an epilogue": (
@@ -52,6 +52,14 @@ MODELS = {
         ["dot: later in the place of %6", "broadcast: view", "add: later in the place of %6",
          "tanh: whole of {%3, %5 tensor, %6 function} stationary=%0 p=0"],
         {"matmul": 1, "tensor_tensor": 1, "activate": 1}, 0),
+    # two operations are one instruction of POOL, the function is none of ACT's before them
+    "two steps of an epilogue": (
+        [*INPUTS, f"f32[64,48] {DOT}", "f32[64,48] tanh %2", "f32[] constant {0.5}", "f32[64,48] broadcast %4 map={}",
+         "f32[64,48] subtract %3, %5", "f32[64,48] maximum %6, %5"], [],
+        ["dot: later in the place of %7", "tanh: later in the place of %7", "constant: lazy 0.5", "broadcast: lazy 0.5",
+         "subtract: later in the place of %7",
+         "maximum: whole of {%2, %3 function, %6 constant + %7 constant} stationary=%0 p=0"],
+        {"matmul": 1, "activate": 1, "tensor_scalar": 1}, 0),
     # each by itself, the product copied out of PSUM
     "-O1: no epilogue": (
         BIASED, ["-O1"],
@@ -67,6 +75,12 @@ MODELS = {
         PAIR, ["-O1"],
         ["constant: lazy 2", "broadcast: lazy 2", "multiply: whole p=0", "add: whole p=0", "tanh: whole p=0"],
         {"tensor_scalar": 1, "tensor_tensor": 1, "activate": 1}, 0),
+    # weights that two products read, each of its own input, are fetched once
+    "weights that are kept": (
+        [*INPUTS, "f32[64,32] parameter index=2", f"f32[64,48] {DOT}", f"f32[64,48] {DOT.replace('%0', '%2')}",
+         "f32[64,48] add %3, %4"], ["-O1"],
+        ["parameter: input kept", "dot: whole stationary=%0 p=0", "dot: whole stationary=%2 p=0", "add: whole p=0"],
+        {"matmul": 2, "tensor_copy": 2, "tensor_tensor": 1}, 0),
     # 192 KiB of a partition are all that there is: 64 KiB are a result in SBUF, 256 KiB one in DRAM
     "at once": (sum_of(128, 64), [], ["add: whole p=0"], {"tensor_tensor": 1}, 0),
     "in pieces": (sum_of(128, 65536), [], ["add: pieces p=0"], {"tensor_tensor": None}, 128 * 65536 * 4),
@@ -118,7 +132,7 @@ def small(tap: Tap, scratch: Path) -> None:
         model.write_text(ir(operations), encoding="utf-8")
         done = compiled(scratch, "IR", model, "--print-plan", "--report", str(report), *options)
         printed = [OPERATION.fullmatch(line) for line in done.stdout.splitlines()[1:]]
-        got = [f"{m.group(2)}: {m.group(3)}{m.group(4)}" for m in printed if m and m.group(2) != "parameter"]
+        got = [f"{m.group(2)}: {m.group(3)}{m.group(4)}" for m in printed if m and m.group(0)[-5:] != "input"]
         tap.same("\n".join([*got, done.stderr]), "\n".join([*plan, ""]), f"{name}: the plan")
         if done.returncode:
             continue
@@ -129,6 +143,9 @@ def small(tap: Tap, scratch: Path) -> None:
                 if opcode not in ELSEWHERE:
                     opcodes[opcode] = None if instructions.get(opcode, 0) is None else (opcodes.get(opcode) or 0) + n
         tap.same((opcodes, found["dram"]["scratch"]), (instructions, memory), f"{name}: the instructions, and memory")
+        if "matmul" in instructions:
+            inputs = sum("parameter" in operation for operation in operations)
+            tap.same(found["queues"]["in"]["transfers"], inputs, f"{name}: each input is fetched once")
 
 
 def faults(text: str) -> list[str]:
