@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "buffer.h"
 #include "emit.h"

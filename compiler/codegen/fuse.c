@@ -6,12 +6,10 @@
  * operations, and so does the place between two instructions, so that no bit changes. Part of the
  * code generator.
  */
-#include <math.h>
 #include <string.h>
 
 #include "buffer.h"
 #include "contract.h"
-#include "elem.h"
 #include "emit.h"
 #include "place.h"
 #include "sbuf.h"

@@ -4,7 +4,6 @@
  * Table and indices lie in DRAM; gathered rows go wherever the result lies, scattered ones come
  * from DRAM. Part of the code generator.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "buffer.h"

@@ -7,7 +7,6 @@
 
 #include "box.h"
 #include "buffer.h"
-#include "elem.h"
 #include "emit.h"
 #include "move.h"
 #include "place.h"

@@ -3,7 +3,6 @@
  * What the tiled forms of operations share: a piece in SBUF, its place in DRAM, and an operation on
  * pieces. Part of the code generator.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "buffer.h"

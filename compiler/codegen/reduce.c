@@ -8,12 +8,10 @@
 #include "reduce.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "buffer.h"
 #include "emit.h"
-#include "ir/range.h"
 #include "move.h"
 #include "place.h"
 #include "sbuf.h"

@@ -7,11 +7,6 @@
  */
 #include "tile.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "elem.h"
 #include "join.h"
 #include "line.h"
 #include "place.h"

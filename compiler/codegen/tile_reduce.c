@@ -5,7 +5,6 @@
  * order (in fp32 for the 16-bit types). How it is chunked depends on shapes and types only
  * (docs/compiler-design.md). Part of the code generator.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "box.h"
