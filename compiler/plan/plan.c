@@ -137,7 +137,7 @@ static int64_t boxes(int64_t rows, int64_t columns)
 	return (rows + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS * ((columns + most - 1) / most);
 }
 
-/* In pieces the one is with which there are fewer boxes; sparse weights always are. */
+/* In pieces it is the one with which there are fewer boxes; sparse weights always are. */
 static unsigned int stationary_in_pieces(const struct ncc_op *dot)
 {
 	const unsigned int rhs = dot->in[0]->shape.ndim - dot->dot->ncontract;
@@ -209,7 +209,7 @@ static void decide_operands(struct plan_op *p)
 	p->pieces.rest = pdim_if(op, op->kind == NCC_CONCAT);
 }
 
-/* Which operands' places the result may take: what is left of a row is combined where it lies. */
+/* Which operands' places the result may take: rows that one instruction combines change in theirs. */
 static void decide_takes(struct plan_op *p)
 {
 	const struct ncc_op *op = p->op;
@@ -245,6 +245,8 @@ static bool is_unchanged(const struct plan_op *p)
 /* What follows from how it is done */
 static void decide_rest(struct plan_op *p)
 {
+	p->unchanged = is_unchanged(p);
+	p->kept = p->unchanged && p->op->users > 1;
 	switch (p->how) {
 	case PLAN_LATER:
 		if (p->n) { /* a product */
@@ -322,8 +324,6 @@ int ncc_plan(struct ncc_module *m, const struct neuron_target *target, bool fuse
 	}
 	for (unsigned int i = 0; i < plan->n; i++) {
 		decide_how(&plan->op[i], target);
-		plan->op[i].unchanged = is_unchanged(&plan->op[i]);
-		plan->op[i].kept = plan->op[i].unchanged && plan->op[i].op->users > 1;
 		decide_rest(&plan->op[i]);
 	}
 	return 0;
