@@ -43,7 +43,7 @@ static unsigned int threads_for(unsigned int n, const struct ncc_options *opt)
 	unsigned int most = opt->jobs;
 	cpu_set_t set;
 
-	if (opt->log || opt->print_ir || opt->dump || opt->sparse)
+	if (opt->log || opt->print_ir || opt->print_plan || opt->dump || opt->sparse)
 		return 1;
 	if (!most && !sched_getaffinity(0, sizeof(set), &set))
 		most = (unsigned int)CPU_COUNT(&set);

@@ -515,7 +515,7 @@ static struct ncc_options quietly(const struct ncc_options *opt)
 	quiet.obstacle = NULL;
 	quiet.progress = NULL;
 	quiet.model_read = NULL;
-	quiet.print_ir = quiet.dump = quiet.report = NULL;
+	quiet.print_ir = quiet.print_plan = quiet.dump = quiet.report = NULL;
 	return quiet;
 }
 

@@ -28,15 +28,6 @@ struct across {
 	int tile; /* LOADED, STORED: the dimension along the tile's partitions; -1: none */
 };
 
-static int64_t elements(const struct ncc_view *v)
-{
-	int64_t n = 1;
-
-	for (unsigned int d = 0; d < v->ndim; d++)
-		n *= v->dim[d];
-	return n;
-}
-
 static int64_t length(const struct ncc_view *v, int d)
 {
 	return d < 0 ? 1 : v->dim[d];
@@ -52,7 +43,7 @@ static int64_t instructions(const struct ncc_view *v, int a, int b)
 {
 	int64_t na = length(v, a), nb = length(v, b);
 
-	return elements(v) / (na * nb) * blocks(na) * blocks(nb);
+	return view_elems(v) / (na * nb) * blocks(na) * blocks(nb);
 }
 
 /* Pieces of a DMA: as many as there are elements, unless both sides step through some alike. */
@@ -67,7 +58,7 @@ static int64_t pieces(const struct ncc_view *x, const struct ncc_view *y)
 			    x->stride[d] == run && y->stride[d] == run)
 				run *= x->dim[d];
 	} while (run != before);
-	return elements(x) / run;
+	return view_elems(x) / run;
 }
 
 static bool is_step(const struct ncc_view *v, int d)
@@ -166,7 +157,7 @@ static bool has_chunks(const struct ncc_view *line, const struct ncc_view *chunk
 	return d >= 0 && chunks->buf->space == NCC_SBUF && !chunks->pstart && chunks->pstep == 1 &&
 	       chunks->dim[d] >= 2 * NEURON_PARTITIONS &&
 	       chunks->dim[d] <= NEURON_PARTITIONS * NEURON_PARTITIONS &&
-	       elements(chunks) == chunks->dim[d] && chunks->buf->chunk / esz <= INT16_MAX &&
+	       view_elems(chunks) == chunks->dim[d] && chunks->buf->chunk / esz <= INT16_MAX &&
 	       line->pdim < 0 && !line->buf->row && line->stride[d] == 1 &&
 	       line->buf->space != NCC_PSUM;
 }

@@ -96,14 +96,13 @@ int gen_var(struct ncc_gen *g, enum neff_var_type type, const char *name, uint64
 	int id;
 
 	if (size > region)
-		return ncc_fail_op(g->err, -EFBIG, g->op,
-				   "too large: %llu bytes, a region of DRAM has %llu",
-				   (unsigned long long)size, (unsigned long long)region);
+		return gen_fail(g, -EFBIG, "too large: %llu bytes, a region of DRAM has %llu",
+				(unsigned long long)size, (unsigned long long)region);
 	if (size > all - g->dram)
-		return ncc_fail_op(g->err, -EFBIG, g->op,
-				   "too large: with it the model needs %llu bytes of DRAM, a chip "
-				   "has %llu",
-				   (unsigned long long)(g->dram + size), (unsigned long long)all);
+		return gen_fail(g, -EFBIG,
+				"too large: with it the model needs %llu bytes of DRAM, a chip "
+				"has %llu",
+				(unsigned long long)(g->dram + size), (unsigned long long)all);
 	id = ncc_prog_var(&g->prog, type, name, size);
 	if (id < 0)
 		return ncc_fail(g->err, id, "out of memory");

@@ -31,7 +31,7 @@ static bool can_begin(const struct group *x, const struct form *f, unsigned int 
 {
 	const struct ncc_op *op = x->op[m];
 
-	if (x->out[m] != NO_SLOT || op->users != 1 || group_dtype(op) != NEURON_DT_FP32 ||
+	if (x->out[m] != NO_SLOT || op->users != 1 || op->plan->dtype != NEURON_DT_FP32 ||
 	    chain_begin(x, m) != NO_MEMBER)
 		return false;
 	if (op->kind == NCC_NEG)
@@ -94,7 +94,7 @@ unsigned int chain_place(const struct group *x, unsigned int m)
 		unsigned int k = group_operand(x, m, i);
 
 		if (k != NO_MEMBER && x->into[k] == NO_MEMBER && x->last[k] == m &&
-		    x->out[k] == NO_SLOT && group_dtype(x->op[k]) == group_dtype(op))
+		    x->out[k] == NO_SLOT && x->op[k]->plan->dtype == op->plan->dtype)
 			return k;
 	}
 	return NO_MEMBER;
@@ -133,7 +133,7 @@ int64_t chain_live_bytes(const struct group *x, const struct form *f, const int6
 			continue;
 		any.dtype = NEURON_DT_FP32;
 		extra = x->op[m]->kind == NCC_DIV ? tile_bytes(&any, size, pdim, 0) : 0;
-		any.dtype = group_dtype(x->op[m]);
+		any.dtype = x->op[m]->plan->dtype;
 		if (place == NO_MEMBER)
 			live += tile_bytes(&any, size, pdim, 0);
 		else
@@ -143,7 +143,7 @@ int64_t chain_live_bytes(const struct group *x, const struct form *f, const int6
 			if (here[s] && x->slot[s].last == m)
 				live -= tile_bytes(&f->v[s], size, pdim, x->slot[s].dtype);
 		for (unsigned int k = 0; k <= m; k++) {
-			any.dtype = group_dtype(x->op[k]);
+			any.dtype = x->op[k]->plan->dtype;
 			if (x->last[k] == m && x->out[k] == NO_SLOT && !gone[k])
 				live -= tile_bytes(&any, size, pdim, 0);
 		}

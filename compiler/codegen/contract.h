@@ -28,7 +28,7 @@ int gen_matmul(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_te
  * The same in steps: boxes of dst are opened in PSUM, terms are added to all of them, and the boxes
  * are taken out.
  */
-#define MM_BOXES 4 /* in flight: half of the banks, so the next ones need not wait */
+#define MM_BOXES PLAN_BOXES
 struct mm_box {
 	int64_t lo[NCC_MAX_DIMS], size[NCC_MAX_DIMS];
 	struct ncc_view psum; /* its dimensions are those of dst's box */
@@ -52,11 +52,9 @@ int gen_mm_add(struct ncc_gen *g, const struct mm *mm, const struct mm_term *ter
 int gen_mm_end(struct ncc_gen *g, const struct mm *mm, const struct ncc_view *dst);
 
 /*
- * fuse.c. gen_find_fusions marks the operations that are fused with a product: an epilogue, all of
- * which is generated with its last operation. gen_epilogue takes a box out of PSUM through it.
+ * fuse.c: the epilogue of a product (plan/plan.h). gen_epilogue_begin fetches what it reads besides
+ * the product, whose result is dst; gen_epilogue takes a box out of PSUM through it.
  */
-void gen_find_fusions(struct ncc_module *m);
-const struct ncc_op *gen_last_of(const struct ncc_op *product);
 int gen_epilogue_begin(struct ncc_gen *g, const struct ncc_op *product, const struct ncc_view *dst);
 int gen_epilogue(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *psum);
 

@@ -95,8 +95,7 @@ static int terms_alloc(struct ncc_gen *g, struct conv *c)
 		n *= c->op->window[i].size; /* at most 2^31 each, and the loop ends early */
 		if (n > 65536) {
 			g->no_room = true;
-			return ncc_fail_op(g->err, -EFBIG, g->op,
-					   "too large: more than 65536 matrix products");
+			return gen_fail(g, -EFBIG, "too large: more than 65536 matrix products");
 		}
 	}
 	c->term = calloc((size_t)n, sizeof(*c->term));

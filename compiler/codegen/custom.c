@@ -40,7 +40,7 @@ static int operands(struct ncc_gen *g, struct ncc_op *op, struct neff_custom *ar
 		struct ncc_view v;
 		int rc;
 
-		if (!op->in[i]->shape.ndim && ncc_scalar_value(op->in[i], &a->value)) {
+		if (!op->in[i]->shape.ndim && plan_number(op->in[i], &a->value)) {
 			a->scalar = true;
 			continue;
 		}
@@ -53,8 +53,9 @@ static int operands(struct ncc_gen *g, struct ncc_op *op, struct neff_custom *ar
 	return 0;
 }
 
-int gen_custom(struct ncc_gen *g, struct ncc_op *op)
+int gen_custom(struct ncc_gen *g, const struct plan_op *p)
 {
+	struct ncc_op *op = p->op;
 	const struct neff_library *lib = g->opt->library;
 	struct neuron_insn insn = { .opcode = NEURON_OP_CUSTOM_OP };
 	struct neff_custom args = { 0 };
@@ -63,23 +64,23 @@ int gen_custom(struct ncc_gen *g, struct ncc_op *op)
 	int rc;
 
 	if (!lib || op->index >= lib->nfunctions)
-		return ncc_fail_op(g->err, -EINVAL, op,
-				   "no library of custom operators has function "
-				   "%lld",
-				   (long long)op->index);
+		return gen_fail(g, -EINVAL,
+				"no library of custom operators has function "
+				"%lld",
+				(long long)op->index);
 	args.arg = calloc(op->nin + 1, sizeof(*args.arg));
 	if (!args.arg)
 		return ncc_no_memory(g->err);
 	rc = operands(g, op, &args, &tensors);
 	for (unsigned int i = 0; !rc && i < op->nin; i++)
 		if (op->in[i]->shape.ndim > NEURON_GPS_DIMS || op->shape.ndim > NEURON_GPS_DIMS)
-			rc = ncc_fail_op(g->err, -ENOTSUP, op,
-					 "a rank of more than %d, which tensors of custom "
-					 "operators have at most",
-					 NEURON_GPS_DIMS);
+			rc = gen_fail(g, -ENOTSUP,
+				      "a rank of more than %d, which tensors of custom "
+				      "operators have at most",
+				      NEURON_GPS_DIMS);
 	if (!rc && tensors > NCC_MAX_ACCESS)
-		rc = ncc_fail_op(g->err, -ENOTSUP, op, "%u tensors, a custom operator has up to %d",
-				 tensors, NCC_MAX_ACCESS);
+		rc = gen_fail(g, -ENOTSUP, "%u tensors, a custom operator has up to %d", tensors,
+			      NCC_MAX_ACCESS);
 	rc = rc ? rc : gen_scratch(g, &op->shape, -1, &result);
 	if (!rc && !gen_value(g, op, &result))
 		rc = ncc_no_memory(g->err);

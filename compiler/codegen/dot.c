@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "buffer.h"
 #include "contract.h"
@@ -175,8 +174,7 @@ static int terms_alloc(struct ncc_gen *g, struct dot *d)
 		n *= (int)i == d->kp ? k_chunks(dim[i]) : dim[i];
 		if (n > 65536) {
 			g->no_room = true;
-			return ncc_fail_op(g->err, -EFBIG, g->op,
-					   "too large: more than 65536 matrix products");
+			return gen_fail(g, -EFBIG, "too large: more than 65536 matrix products");
 		}
 	}
 	d->term = calloc((size_t)n, sizeof(*d->term));
@@ -287,7 +285,7 @@ static int fetch_piece(struct ncc_gen *g, struct dot *d, int st_k, int64_t s0, i
 	if (rc)
 		return rc;
 	part = view_slice(&d->st.op->gen->value->view, d->st.free[d->sdim], s0, sn, 1);
-	if (d->st.op->users > 1)
+	if (d->st.op->plan->kept)
 		return gen_fetch_kept(g, &part, st_k, d->st.op->shape.dtype, &d->st.view);
 	return gen_fetch(g, &part, st_k, d->st.op->shape.dtype, &d->st.view);
 }
@@ -297,7 +295,7 @@ static int fetch_tags(struct ncc_gen *g, struct dot *d)
 {
 	if (slot_step(d) > INT16_MAX) {
 		g->no_room = true;
-		return ncc_fail_op(g->err, -EFBIG, g->op, "too large: slots far apart");
+		return gen_fail(g, -EFBIG, "too large: slots far apart");
 	}
 	return gen_fetch_op(g, d->op->in[2], d->st.contract[0], 0, &d->tags);
 }
@@ -339,14 +337,8 @@ int gen_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *d
 	side_init(&l, op, 0, op->dot->nbatch);
 	nlhs = l.nfree;
 	side_init(&r, op, 1, op->dot->nbatch + nlhs);
-	if (pd >= op->dot->nbatch && pd < op->dot->nbatch + nlhs) {
-		d.st = l;
-		d.mv = r;
-	} else {
-		d.st = r;
-		d.mv = l;
-	}
-
+	d.st = op->plan->stationary ? r : l;
+	d.mv = op->plan->stationary ? l : r;
 	d.sdim = pd - d.st.result;
 	d.kp = choose_k(&d);
 	rc = terms_alloc(g, &d);

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "buffer.h"
 #include "emit.h"
@@ -17,17 +16,6 @@
 #include "sbuf.h"
 #include "view.h"
 #include "walk.h"
-
-static const uint8_t act_func[NCC_KINDS] = {
-	[NCC_SIGN] = NEURON_ACT_SIGN,	     [NCC_EXP] = NEURON_ACT_EXP,
-	[NCC_LOG] = NEURON_ACT_LOG,	     [NCC_TANH] = NEURON_ACT_TANH,
-	[NCC_LOGISTIC] = NEURON_ACT_SIGMOID, [NCC_SQRT] = NEURON_ACT_SQRT,
-	[NCC_RSQRT] = NEURON_ACT_RSQRT,	     [NCC_ERF] = NEURON_ACT_ERF,
-	[NCC_ABS] = NEURON_ACT_ABS,	     [NCC_SIN] = NEURON_ACT_SIN,
-	[NCC_ATAN] = NEURON_ACT_ARCTAN,	     [NCC_SOFTPLUS] = NEURON_ACT_SOFTPLUS,
-	[NCC_GELU] = NEURON_ACT_GELU,	     [NCC_GELU_TANH] = NEURON_ACT_GELU_TANH,
-	[NCC_MISH] = NEURON_ACT_MISH,
-};
 
 static const uint8_t alu_of[NCC_KINDS] = {
 	[NCC_ADD] = NEURON_ALU_ADD,  [NCC_SUB] = NEURON_ALU_SUB, [NCC_MUL] = NEURON_ALU_MULT,
@@ -38,11 +26,6 @@ static const uint8_t alu_of[NCC_KINDS] = {
 	[NCC_AND] = NEURON_ALU_AND,  [NCC_OR] = NEURON_ALU_OR,	 [NCC_XOR] = NEURON_ALU_XOR,
 	[NCC_SHL] = NEURON_ALU_SHL,  [NCC_SHR] = NEURON_ALU_SHR,
 };
-
-uint8_t gen_act_func(enum ncc_kind kind)
-{
-	return act_func[kind];
-}
 
 static uint8_t alu_for(const struct ncc_op *op)
 {
@@ -120,7 +103,7 @@ static int tensor_scalar(struct ncc_gen *g, const struct ncc_view *dst, const st
 static int gen_unary(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_ACTIVATE,
-				    .func = act_func[op->kind],
+				    .func = ncc_act_func(op->kind),
 				    .scalar0 = { .f = 1.0f },
 				    .scalar1 = { .f = -0.0f } }; /* x + -0 is x, also for x = -0 */
 	struct ncc_view a;
@@ -191,8 +174,8 @@ static int gen_binary(struct ncc_gen *g, const struct ncc_op *op, const struct n
 	int rc;
 
 	if (op->kind == NCC_DIV && is_int(op->shape.dtype))
-		return ncc_fail_op(g->err, -ENOTSUP, op, "division of integers is not supported");
-	if (ncc_scalar_value(op->in[1], &c) &&
+		return gen_fail(g, -ENOTSUP, "division of integers is not supported");
+	if (plan_number(op->in[1], &c) &&
 	    (op->kind != NCC_DIV || fabs(frexp(c, &(int){ 0 })) == 0.5)) {
 		rc = gen_fetch_op(g, op->in[0], dst->pdim, 0, &a);
 		if (op->kind == NCC_DIV)
@@ -205,7 +188,7 @@ static int gen_binary(struct ncc_gen *g, const struct ncc_op *op, const struct n
 		rc = gen_reciprocal(g, &b);
 	if (rc)
 		return rc;
-	if (ncc_scalar_value(op->in[0], &c))
+	if (plan_number(op->in[0], &c))
 		return tensor_scalar(g, dst, &b, insn.op0, c, true);
 	rc = gen_fetch_op(g, op->in[0], dst->pdim, 0, &a);
 	if (rc)
@@ -271,7 +254,7 @@ static int gen_select(struct ncc_gen *g, const struct ncc_op *op, const struct n
 	rc = rc ? rc : gen_fetch_op(g, op->in[in_place ? 2 : 1], dst->pdim, 0, &t);
 	if (rc || in_place || is_place_of(dst, op->in[2]))
 		return rc ? rc : over(g, NEURON_ENG_POOL, insn, dst, &t, &p, NULL, NULL);
-	if (op->shape.dtype != NEURON_DT_INT32 && ncc_scalar_value(op->in[2], &c) && !isnan(c))
+	if (op->shape.dtype != NEURON_DT_INT32 && plan_number(op->in[2], &c) && !isnan(c))
 		rc = gen_memset(g, dst, c);
 	else
 		rc = gen_copy(g, dst, &op->in[2]->gen->value->view);

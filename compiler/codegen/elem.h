@@ -5,7 +5,6 @@
 
 #include "gen.h"
 
-uint8_t gen_act_func(enum ncc_kind kind); /* ACT's function for it; 0: none */
 /* Is it one element for each partition, whatever the free index? */
 bool elem_per_partition(const struct ncc_view *v);
 int gen_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);

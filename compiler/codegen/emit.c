@@ -17,7 +17,7 @@ int gen_insn(struct ncc_gen *g, unsigned int engine, const struct neuron_insn *i
 	struct ncc_error e;
 	int rc = ncc_prog_insn(&g->prog, engine, insn, &e);
 
-	return rc ? ncc_fail_op(g->err, rc, g->op, "%s", e.text) : 0;
+	return rc ? gen_fail(g, rc, "%s", e.text) : 0;
 }
 
 /* One side of a DMA: byte steps within one chunk of partitions */
@@ -69,8 +69,7 @@ static int dma_add(struct ncc_gen *g, struct dma *x, const struct side *to, cons
 		unsigned int cap = x->cap ? x->cap * 2 : 4;
 
 		if (cap > NCC_MAX_DESCS)
-			return ncc_fail_op(g->err, -EFBIG, g->op,
-					   "too large: a copy of too many pieces");
+			return gen_fail(g, -EFBIG, "too large: a copy of too many pieces");
 		d = realloc(x->desc, cap * sizeof(*d));
 		if (!d)
 			return ncc_no_memory(g->err);

@@ -4,18 +4,14 @@
  * Table and indices lie in DRAM; gathered rows go wherever the result lies, scattered ones come
  * from DRAM. Part of the code generator.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "buffer.h"
-#include "ir/range.h"
 #include "join.h"
 #include "keep.h"
 #include "move.h"
 #include "place.h"
 #include "view.h"
-
-#define LOOK_BACK 8 /* operations */
 
 /* The operand in DRAM with its last dimension contiguous: as it lies, or a copy */
 static int in_dram(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *out)
@@ -140,14 +136,6 @@ int gen_gather(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view
 	return rc ? rc : gen_copy(g, dst, &rows);
 }
 
-/* Is each index the number of a row? */
-static bool hits_rows(const struct ncc_op *op)
-{
-	const struct ncc_range r = ncc_bounds(op->in[1], LOOK_BACK);
-
-	return ncc_range_within(&r, 0, op->shape.dim[0] - 1);
-}
-
 /* Has the table's variable room for one row more? */
 static bool has_spare_row(const struct ncc_gen *g, const struct ncc_view *table)
 {
@@ -170,7 +158,7 @@ static bool takes_table(const struct ncc_gen *g, const struct ncc_op *op)
 	if (b->scratch && has_spare_row(g, &x->view))
 		return true;
 	return (b->scratch || (gen_is_overwritten(g, b->var) && !gen_is_touched(g, b->var))) &&
-	       hits_rows(op);
+	       op->plan->hits;
 }
 
 /*
@@ -180,7 +168,7 @@ static int scatter_table(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *
 {
 	struct ncc_shape shape = op->shape;
 	double v;
-	bool filled = ncc_scalar_value(op->in[0], &v);
+	bool filled = plan_number(op->in[0], &v);
 	int rc = filled ? 0 : gen_place(g, op->in[0], -1);
 
 	if (rc)
@@ -202,8 +190,9 @@ static int scatter_table(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *
 }
 
 /* Columns are cut into what one descriptor takes. */
-int gen_scatter(struct ncc_gen *g, struct ncc_op *op)
+int gen_scatter(struct ncc_gen *g, const struct plan_op *p)
 {
+	struct ncc_op *op = p->op;
 	int64_t row = op->shape.dim[1] * ncc_dtype_size(op->shape.dtype);
 	unsigned int n = (unsigned int)((row + NEFF_MAX_ROW - 1) / NEFF_MAX_ROW);
 	struct ncc_view from, index, whole;

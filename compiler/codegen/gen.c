@@ -25,10 +25,6 @@
 #include "view.h"
 #include "passes/cores.h"
 
-#define SHORT_ROW 32 /* bytes of a gathered row that is not put into a partition by itself */
-
-typedef int (*gen_fn)(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
-
 /* The variable of a value that is kept between parts; it is row-major. */
 static int kept_var(struct ncc_gen *g, int64_t number, const struct ncc_op *op, struct ncc_view *v)
 {
@@ -105,10 +101,10 @@ static int exchanged_var(struct ncc_gen *g, const struct ncc_op *x, const struct
 	return v->buf ? id : ncc_no_memory(g->err);
 }
 
-static int gen_exchange(struct ncc_gen *g, struct ncc_op *op)
+static int gen_exchange(struct ncc_gen *g, const struct plan_op *p)
 {
 	const unsigned int core = g->m->half->core;
-	struct ncc_op *own = op->in[0];
+	struct ncc_op *op = p->op, *own = op->in[0];
 	struct ncc_view give, take;
 	int given, taken, rc;
 
@@ -141,8 +137,9 @@ static int set_source(struct ncc_gen *g, int id, const char *source)
 	return g->prog.var[id].source ? 0 : -ENOMEM;
 }
 
-static int gen_param(struct ncc_gen *g, struct ncc_op *op)
+static int gen_param(struct ncc_gen *g, const struct plan_op *p)
 {
+	struct ncc_op *op = p->op;
 	struct ncc_view v;
 	int id = io_var(g, NEFF_VAR_INPUT, op->index, op, op->io_dtype, &v);
 
@@ -169,28 +166,13 @@ static const gen_fn lower[NCC_KINDS] = {
 	[NCC_REDUCE_WINDOW] = gen_reduce_window,
 };
 
-/* Must the operand have a place? Some operations see to constants and kernels themselves. */
-static bool needs_place(const struct ncc_op *op, unsigned int i)
+static int place_operands(struct ncc_gen *g, const struct plan_op *p)
 {
-	if (ncc_is_binary(op->kind) || op->kind == NCC_DOT || op->kind == NCC_GATHER ||
-	    op->kind == NCC_TAKE || op->kind == NCC_COMBINE || op->kind == NCC_ORDER ||
-	    op->kind == NCC_RANDOM)
-		return false;
-	return !i || op->kind == NCC_SELECT || op->kind == NCC_CONCAT;
-}
+	int rc = 0;
 
-static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
-{
-	for (unsigned int i = 0; i < op->nin; i++) {
-		struct ncc_op *in = op->in[i];
-		bool same = op->kind != NCC_REDUCE && op->kind != NCC_CONV &&
-			    op->pdim < (int)in->shape.ndim;
-		int rc = needs_place(op, i) ? gen_place(g, in, same ? op->pdim : -1) : 0;
-
-		if (rc)
-			return rc;
-	}
-	return 0;
+	for (unsigned int i = 0; !rc && i < p->whole.n; i++)
+		rc = gen_place(g, p->op->in[i], i ? p->whole.rest : p->whole.pdim);
+	return rc;
 }
 
 static unsigned int reads(const struct ncc_op *op, const struct ncc_op *in)
@@ -206,16 +188,15 @@ static unsigned int reads(const struct ncc_op *op, const struct ncc_op *in)
  * The result's place: in that of a concatenation, that of an operand with no later user, or a new
  * one
  */
-static int result_place(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_shape *s,
+static int result_place(struct ncc_gen *g, const struct plan_op *p, const struct ncc_shape *s,
 			struct ncc_view *dst)
 {
-	bool each = !op->gen->fused && ncc_is_elementwise(op->kind);
-	unsigned int n = each ? op->nin : gen_combines_in_place(op); /* operands that have places */
+	const struct ncc_op *op = p->op;
 
-	if (gen_join_result(g, op, dst) || (each && gen_join_place(g, op, s->dtype, dst)))
+	if (gen_join_result(g, op, dst) || gen_join_place(g, op, s->dtype, dst))
 		return 0;
-	for (unsigned int i = op->kind == NCC_SELECT; i < n; i++) {
-		if (!view_can_take(op->in[i], reads(op, op->in[i]), s, op->pdim))
+	for (unsigned int i = p->takes[0]; i < p->takes[1]; i++) {
+		if (!view_can_take(op->in[i]->gen->value, reads(op, op->in[i]), s, op->pdim))
 			continue;
 		*dst = op->in[i]->gen->value->view;
 		dst->buf->refs++;
@@ -226,40 +207,48 @@ static int result_place(struct ncc_gen *g, const struct ncc_op *op, const struct
 }
 
 /* Computes the whole result in SBUF at once. */
-static int compute_whole(struct ncc_gen *g, struct ncc_op *op, struct ncc_op *what)
+static int compute_whole(struct ncc_gen *g, const struct plan_op *p)
 {
-	gen_fn fn = lower[what->kind] ? lower[what->kind] : gen_elementwise;
+	struct ncc_op *op = p->op, *what = plan_computed(p);
 	struct ncc_shape shape = op->shape;
 	struct ncc_view dst;
 	int rc;
 
-	if (op->gen->write_dtype)
-		shape.dtype = op->gen->write_dtype;
-	rc = op->gen->pad ? gen_pad_place(g, op, shape.dtype, &dst)
-			  : result_place(g, op, &shape, &dst);
+	shape.dtype = p->dtype;
+	rc = p->pad ? gen_pad_place(g, op, shape.dtype, &dst) : result_place(g, p, &shape, &dst);
 	if (rc)
 		return rc;
 	if (!gen_value(g, op, &dst))
 		return ncc_no_memory(g->err);
-	op->gen->value->padded = op->gen->pad;
+	op->gen->value->padded = p->pad;
 	rc = gen_epilogue_begin(g, what, &dst);
-	return rc ? rc : fn(g, what, &dst);
+	if (rc)
+		return rc;
+	return lower[what->kind] ? lower[what->kind](g, what, &dst)
+				 : gen_elementwise(g, what, &dst);
 }
 
-static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
+static int gen_pieces(struct ncc_gen *g, const struct plan_op *p)
 {
-	/* This is op itself, or the product whose epilogue it ends. */
-	struct ncc_op *what = op->gen->fused ? op->gen->fused : op;
+	int rc = place_operands(g, plan_computed(p)->plan);
+
+	gen_release_temps(g, 0);
+	return rc ? rc : gen_tiled(g, p);
+}
+
+static int gen_whole(struct ncc_gen *g, const struct plan_op *p)
+{
+	struct ncc_value **value = &p->op->gen->value;
 	struct ncc_prog_mark mark;
 	unsigned int nspills;
-	int rc = place_operands(g, what);
+	int rc = place_operands(g, plan_computed(p)->plan);
 
 	if (rc)
 		return rc;
 	mark = ncc_prog_mark(&g->prog);
 	nspills = g->nspills;
 	g->no_room = false;
-	rc = compute_whole(g, op, what);
+	rc = compute_whole(g, p);
 	if (!rc || !g->no_room)
 		return rc;
 
@@ -268,126 +257,21 @@ static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 	 * so all stay.
 	 */
 	gen_release_temps(g, 0);
-	if (op->gen->value)
-		gen_unref(g, op->gen->value->view.buf);
-	op->gen->value = NULL;
+	if (*value)
+		gen_unref(g, (*value)->view.buf);
+	*value = NULL;
 	if (g->nspills == nspills)
 		ncc_prog_rewind(&g->prog, &mark);
 	gen_pool_rewind(g);
 	gen_keep_rewind(g);
 	g->no_room = false;
-	return gen_tiled(g, op);
+	return gen_tiled(g, p);
 }
 
-/* Is it generated together with a later operation? */
-static bool is_deferred(const struct ncc_op *op)
+static int gen_group(struct ncc_gen *g, const struct plan_op *p)
 {
-	if (op->gen->group)
-		return op->gen->group != op;
-	const struct ncc_op *product = op->gen->fused ? op->gen->fused : op;
-
-	return product->gen->nepilogue && gen_last_of(product) != op;
-}
-
-/*
- * Can the result be written as this type at once? One instruction writes each element, from fp32.
- */
-static bool writes_as(const struct ncc_op *op, uint8_t dtype)
-{
-	if (op->users != 1 || op->kind == NCC_CONVERT ||
-	    !(ncc_is_float(dtype) || dtype == NEURON_DT_INT8))
-		return false;
-	if (dtype == NEURON_DT_FP32)
-		return ncc_is_compare(op->kind);
-	return (op->shape.dtype == NEURON_DT_FP32 || ncc_is_compare(op->kind)) &&
-	       (ncc_is_unary(op->kind) || ncc_is_binary(op->kind) || op->kind == NCC_DOT ||
-		op->kind == NCC_CONV);
-}
-
-static bool casts_when_reading(const struct ncc_op *user, unsigned int i)
-{
-	return user->kind == NCC_DOT || user->kind == NCC_CONV || (user->kind == NCC_PAD && !i);
-}
-
-/*
- * Marks the converts that cost nothing: the operation before writes the narrow type at once, or the
- * only user casts as it reads. Products do when the operand comes from DRAM, piece by piece; a
- * pad's copy always does.
- */
-static void mark_casts(struct ncc_module *m)
-{
-	for (struct ncc_op *op = m->first; op; op = op->next) {
-		op->gen->late_cast = op->kind == NCC_CONVERT && op->users == 1;
-		op->gen->write_dtype = 0;
-	}
-
-	for (struct ncc_op *op = m->first; op; op = op->next) {
-		for (unsigned int i = 0; i < op->nin; i++)
-			if (!casts_when_reading(op, i))
-				op->in[i]->gen->late_cast = false;
-		if (op->kind == NCC_CONVERT && !op->shape.pred &&
-		    writes_as(op->in[0], op->shape.dtype))
-			op->in[0]->gen->write_dtype = op->shape.dtype;
-	}
-
-	for (unsigned int i = 0; i < m->nouts; i++)
-		m->outs[i]->gen->late_cast = false;
-	for (struct ncc_op *op = m->first; op; op = op->next)
-		if (op->kind == NCC_PAD && op->in[0]->gen->late_cast)
-			op->in[0]->gen->read_by_copy = true;
-}
-
-/* Is this one of those converts? Then its value is its operand's. */
-static bool cast_is_free(const struct ncc_op *op)
-{
-	const struct ncc_value *v;
-
-	if (op->kind != NCC_CONVERT || !op->in[0]->gen->value)
-		return false;
-	v = op->in[0]->gen->value;
-	return v->view.dtype == op->shape.dtype ||
-	       (op->gen->late_cast && (op->gen->read_by_copy || v->view.buf->space == NCC_DRAM));
-}
-
-/* Does the product contract operand i along the dimension that the operand has in the partitions? */
-static bool contracts_partitions(const struct ncc_op *op, unsigned int i)
-{
-	const uint8_t *d;
-
-	if (op->kind != NCC_DOT || op->dot->ncontract != 1)
-		return false;
-	d = i ? op->dot->rhs_contract : op->dot->lhs_contract;
-	return op->in[i]->pdim == *d;
-}
-
-static void count_contracting(struct ncc_module *m)
-{
-	for (struct ncc_op *op = m->first; op; op = op->next)
-		op->gen->contracting = 0;
-	for (struct ncc_op *op = m->first; op; op = op->next)
-		for (unsigned int i = 0; i < op->nin; i++)
-			op->in[i]->gen->contracting += contracts_partitions(op, i);
-}
-
-/*
- * Of such a convert that lies in other partitions than all its users want, which are several: turns
- * it for all of them. false: it stays, or there is no room
- */
-static bool turn_cast(struct ncc_gen *g, struct ncc_op *op, int *rc)
-{
-	const struct ncc_view *v = &op->in[0]->gen->value->view;
-	struct ncc_view dst;
-
-	*rc = 0;
-	if (op->users < 2 || op->gen->contracting < op->users || v->buf->space != NCC_SBUF ||
-	    v->dtype != op->shape.dtype || v->pdim < 0 || v->pdim == op->pdim ||
-	    gen_sbuf_view(g, &op->shape, op->pdim, &dst))
-		return false;
-	if (!gen_value(g, op, &dst))
-		*rc = ncc_no_memory(g->err);
-	else
-		*rc = gen_copy(g, &dst, v);
-	return true;
+	g->nepilogue = 0;
+	return tile_elementwise(g, p->first);
 }
 
 static int gen_alias(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *v)
@@ -399,55 +283,82 @@ static int gen_alias(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view
 	return 0;
 }
 
-/*
- * Short rows are gathered in DRAM, where they lie one behind the other: users take them in longer
- * pieces.
- */
-static bool gathers_short_rows(const struct ncc_op *op)
+/* Is there nothing to do for a convert? Then its value is its operand's. */
+static bool is_free(const struct plan_op *p, const struct ncc_view *v)
 {
-	return op->kind == NCC_GATHER && op->shape.dim[0] > NEURON_PARTITIONS &&
-	       op->shape.dim[1] * ncc_dtype_size(op->shape.dtype) < SHORT_ROW;
+	return p->cast != PLAN_CAST_FROM_DRAM || v->buf->space == NCC_DRAM;
 }
 
-static int gen_op(struct ncc_gen *g, struct ncc_op *op)
+/*
+ * Of a convert that lies in other partitions than all its users want, which are several: turns it
+ * for all of them. false: it stays, or there is no room
+ */
+static bool turn_cast(struct ncc_gen *g, struct ncc_op *op, int *rc)
 {
+	const struct ncc_view *v = &op->in[0]->gen->value->view;
+	struct ncc_view dst;
+
+	*rc = 0;
+	if (v->buf->space != NCC_SBUF || v->dtype != op->shape.dtype || v->pdim < 0 ||
+	    v->pdim == op->pdim || gen_sbuf_view(g, &op->shape, op->pdim, &dst))
+		return false;
+	if (!gen_value(g, op, &dst))
+		*rc = ncc_no_memory(g->err);
+	else
+		*rc = gen_copy(g, &dst, v);
+	return true;
+}
+
+static int gen_cast(struct ncc_gen *g, const struct plan_op *p)
+{
+	const struct ncc_value *x = p->op->in[0]->gen->value;
 	int rc;
 
-	g->op = op;
-	g->stamp++;
-	if (gen_is_lazy(op) || is_deferred(op))
-		return 0;
-	if (op->gen->group || gathers_short_rows(op))
-		return gen_tiled(g, op);
-	if (cast_is_free(op) && turn_cast(g, op, &rc))
+	if (!x || !is_free(p, &x->view))
+		return gen_whole(g, p);
+	if (p->turned && turn_cast(g, p->op, &rc))
 		return rc;
-	if (cast_is_free(op))
-		return gen_alias(g, op, &op->in[0]->gen->value->view);
-	if (op->kind == NCC_PAD && op->in[0]->gen->value && op->in[0]->gen->value->padded &&
-	    op->in[0]->gen->value->view.dtype == op->shape.dtype) {
-		struct ncc_view v = gen_padded(op);
+	return gen_alias(g, p->op, &x->view);
+}
 
-		return gen_alias(g, op, &v);
-	}
-	switch (op->kind) {
-	case NCC_PARAM:
-		return gen_param(g, op);
-	case NCC_BROADCAST:
-	case NCC_TRANSPOSE:
-	case NCC_SLICE:
-	case NCC_REVERSE:
-	case NCC_BITCAST:
-	case NCC_RESHAPE:
-		return gen_view(g, op);
-	case NCC_SCATTER:
-		return gen_scatter(g, op);
-	case NCC_CUSTOM:
-		return op->index < NCC_KERNEL_FIRST ? gen_custom(g, op) : gen_kernel(g, op);
-	case NCC_EXCHANGE:
-		return gen_exchange(g, op);
-	default:
-		return gen_compute(g, op);
-	}
+/* A pad whose operand went to DRAM, or lies elsewhere, copies it. */
+static int gen_around(struct ncc_gen *g, const struct plan_op *p)
+{
+	const struct ncc_value *x = p->op->in[0]->gen->value;
+	struct ncc_view v;
+
+	if (!x || !x->padded || x->view.dtype != p->op->shape.dtype)
+		return gen_whole(g, p);
+	v = gen_padded(p->op);
+	return gen_alias(g, p->op, &v);
+}
+
+static int gen_nothing(struct ncc_gen *g, const struct plan_op *p)
+{
+	(void)g;
+	(void)p;
+	return 0;
+}
+
+/* How the plan has operations done */
+static int (*const emit[PLAN_HOWS])(struct ncc_gen *g, const struct plan_op *p) = {
+	[PLAN_LAZY] = gen_nothing,	[PLAN_LATER] = gen_nothing, [PLAN_INPUT] = gen_param,
+	[PLAN_VIEW] = gen_view,		[PLAN_CAST] = gen_cast,	    [PLAN_AROUND] = gen_around,
+	[PLAN_SCATTER] = gen_scatter,	[PLAN_CUSTOM] = gen_custom, [PLAN_KERNEL] = gen_kernel,
+	[PLAN_EXCHANGE] = gen_exchange, [PLAN_GROUP] = gen_group,   [PLAN_WHOLE] = gen_whole,
+	[PLAN_PIECES] = gen_pieces,
+};
+
+/* From here on an operation is the current one. */
+static void begin(struct ncc_gen *g, const struct plan_op *p)
+{
+	g->at = (unsigned int)(p - g->plan.op);
+	g->stamp++;
+}
+
+static int gen_op(struct ncc_gen *g, const struct plan_op *op)
+{
+	return emit[op->how](g, op);
 }
 
 static void release(struct ncc_gen *g, struct ncc_op *op)
@@ -460,19 +371,22 @@ static void release(struct ncc_gen *g, struct ncc_op *op)
 
 static void release_operands(struct ncc_gen *g, struct ncc_op *op)
 {
-	if (is_deferred(op) || gen_is_lazy(op)) /* a lazy one reads its operand later, if at all */
+	for (unsigned int i = 0; i < op->nin; i++)
+		release(g, op->in[i]);
+}
+
+/* Releases what an operation read, and what those did that were done in its place. */
+static void release_read(struct ncc_gen *g, const struct plan_op *p)
+{
+	if (p->how == PLAN_LATER ||
+	    p->how == PLAN_LAZY) /* which reads its operand later, if at all */
 		return;
-	for (struct ncc_op *x = op->gen->group ? op->gen->group_first : op; x;
-	     x = x->gen->group_next)
-		for (unsigned int i = 0; i < x->nin; i++)
-			release(g, x->in[i]);
-	if (!op->gen->fused)
-		return;
-	for (unsigned int i = 0; i < op->gen->fused->nin; i++)
-		release(g, op->gen->fused->in[i]);
-	for (unsigned int t = 0; t + 1 < op->gen->fused->gen->nepilogue; t++)
-		for (unsigned int i = 0; i < op->gen->fused->gen->epilogue[t]->nin; i++)
-			release(g, op->gen->fused->gen->epilogue[t]->in[i]);
+	if (p->how != PLAN_GROUP)
+		release_operands(g, p->op);
+	for (struct ncc_op *x = p->first; x && x != p->op; x = x->plan->next)
+		release_operands(g, x);
+	if (p->how == PLAN_GROUP)
+		release_operands(g, p->op);
 }
 
 /* Is the value where the parts keep that of this number, row-major? */
@@ -494,8 +408,7 @@ static int gen_set_aside(struct ncc_gen *g, struct ncc_op *op, int64_t number)
 	v = &op->gen->value->view;
 	if (v->buf->space != NCC_DRAM || !gen_is_overwritten(g, v->buf->var))
 		return 0;
-	g->op = op;
-	g->stamp++;
+	begin(g, op->plan);
 	rc = gen_scratch(g, &op->shape, -1, &aside);
 	if (rc)
 		return rc;
@@ -532,8 +445,7 @@ static int gen_output(struct ncc_gen *g, unsigned int i)
 	struct ncc_view dst;
 	int id, rc;
 
-	g->op = op;
-	g->stamp++;
+	begin(g, op->plan);
 	rc = gen_place(g, op, -1);
 	if (rc || lies_there(g, op, number))
 		return rc;
@@ -571,6 +483,15 @@ static int take_notes(struct ncc_gen *g)
 	return 0;
 }
 
+static int plan(struct ncc_gen *g)
+{
+	if (ncc_plan(g->m, g->prog.target, g->opt->level != 1, &g->plan))
+		return ncc_no_memory(g->err);
+	if (g->opt->print_plan)
+		ncc_print_plan(&g->plan, g->opt->print_plan);
+	return 0;
+}
+
 int ncc_generate(struct ncc_gen *g)
 {
 	int rc = ncc_prog_var(&g->prog, NEFF_VAR_STATE_BUFFER, "state_buffer",
@@ -579,25 +500,17 @@ int ncc_generate(struct ncc_gen *g)
 	if (rc < 0)
 		return ncc_no_memory(g->err);
 	rc = take_notes(g);
-	if (rc)
-		return rc;
-	mark_casts(g->m);
-	count_contracting(g->m);
-	if (g->opt->level != 1) {
-		gen_find_fusions(g->m);
-		gen_find_groups(g->m);
-		gen_find_pads(g->m);
-		gen_find_joins(g->m);
-	}
-	rc = gen_pool_begin(g);
+	rc = rc ? rc : plan(g);
+	rc = rc ? rc : gen_pool_begin(g);
 
-	for (struct ncc_op *op = g->m->first; !rc && op; op = op->next) {
+	for (unsigned int i = 0; !rc && i < g->plan.n; i++) {
 		if (g->opt->progress)
-			g->opt->progress(g->opt->opaque, "generating", op->id, g->m->nops);
-		rc = ncc_wanted(g->opt, g->err) ?: gen_op(g, op);
+			g->opt->progress(g->opt->opaque, "generating", i, g->plan.n);
+		begin(g, &g->plan.op[i]);
+		rc = ncc_wanted(g->opt, g->err) ?: gen_op(g, &g->plan.op[i]);
 		gen_release_temps(g, 0);
 		if (!rc)
-			release_operands(g, op);
+			release_read(g, &g->plan.op[i]);
 	}
 
 	for (unsigned int i = 0; !rc && g->m->kept && i < g->m->nouts; i++)

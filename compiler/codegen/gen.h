@@ -20,6 +20,7 @@
 #define NCC_GEN_H
 
 #include "machine/prog.h"
+#include "plan/plan.h"
 
 struct ncc_buf {
 	uint8_t space; /* enum ncc_space */
@@ -47,8 +48,6 @@ struct ncc_view {
 	int64_t pstart, pstep; /* partition of index i: pstart + i * pstep, over all chunks */
 };
 
-#define NCC_MAX_EPILOGUE 6 /* operations fused with a product */
-
 #define NCC_PIN_TEMP UINT32_MAX /* a temporary: never spilled */
 
 struct ncc_value {
@@ -60,29 +59,12 @@ struct ncc_value {
 /* The generator's notes on an operation (ncc_op.gen) */
 struct gen_note {
 	struct ncc_value *value; /* where it lies */
-	bool late_cast; /* a convert that its users do as they read */
-	bool read_by_copy; /* that user is a copy, which casts from anywhere */
-	uint8_t write_dtype; /* that of its only user, a convert; 0: its own */
-	unsigned int contracting; /* users that contract the dimension along its partitions */
-	struct ncc_op *pad; /* its only user, in whose result it is computed */
-	struct ncc_op *joined; /* its only user, a concatenation in whose result it is computed */
 	struct ncc_view *join; /* of a concatenation: its result, once a part of it has its place */
-	struct ncc_op *fused; /* the product whose epilogue this is part of */
-	unsigned int nepilogue; /* of a product: the length of its epilogue */
-	struct ncc_op *epilogue[NCC_MAX_EPILOGUE];
-	struct ncc_op *group, *group_first, *group_next; /* a group's last, first, next */
 };
 
-/*
- * An operation of a product's epilogue: alu with a constant, with one number for each partition or
- * with a tensor; or a function of ACT
- */
-enum gen_epilogue_form { EPILOGUE_CONSTANT, EPILOGUE_SCALAR, EPILOGUE_TENSOR, EPILOGUE_FUNCTION };
+/* A part of the current product's epilogue, and its other operand, fetched */
 struct gen_epilogue {
-	enum gen_epilogue_form form;
-	uint8_t alu, func;
-	bool reverse;
-	double value;
+	const struct plan_step *step;
 	struct ncc_view view;
 };
 
@@ -137,16 +119,21 @@ struct ncc_gen {
 	uint32_t *idle; /* scratch variables that are free for reuse */
 	unsigned int nidle;
 	unsigned int nepilogue; /* of the current product */
-	struct gen_epilogue epilogue[NCC_MAX_EPILOGUE];
+	struct gen_epilogue epilogue[PLAN_MAX_EPILOGUE];
 	struct ncc_view whole, box; /* its result, and the box of it that leaves PSUM */
 	unsigned int nfiles, ntmp;
 	struct ncc_buf state; /* the buffer of PSUM views */
-	const struct ncc_op *op;
+	struct plan plan;
+	unsigned int at; /* the current operation's place in it */
 	struct ncc_error *err;
 };
 
-#define NCC_SBUF_ALIGN 64
+/* Computes an operation, without its epilogue, to dst: a place of its own */
+typedef int (*gen_fn)(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 
+/* Fails for the current operation, which the message begins with. */
+int gen_fail(const struct ncc_gen *g, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /* Turns the tensor IR into a machine program. The caller frees g->prog. */
 int ncc_generate(struct ncc_gen *g);
 

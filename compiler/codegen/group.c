@@ -2,10 +2,7 @@
 /*
  * Groups: element-wise operations of one shape that follow from each other are done together, piece
  * by piece, so that what only they read never leaves SBUF. This file generates them, and the pieces
- * of a single operation whose result and operands do not fit SBUF; group_find.c finds them.
- *
- * A group is generated at the place of its last member. Nothing before that place reads a member
- * without being one, so whatever a member reads exists by then, and nobody misses it before.
+ * of a single operation whose result and operands do not fit SBUF; the plan says what they are.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -27,13 +24,13 @@
 #define RESULT_BYTES 32768 /* of a partition: larger results go to DRAM */
 
 /* Is the operand of a binary operation an immediate? Then it needs no place. */
-bool tile_is_immediate(const struct ncc_op *op, unsigned int i)
+static bool is_immediate(const struct ncc_op *op, unsigned int i)
 {
 	double v;
 
-	if (!ncc_is_binary(op->kind) || op->kind == NCC_DIV || !ncc_scalar_value(op->in[i], &v))
+	if (!ncc_is_binary(op->kind) || op->kind == NCC_DIV || !plan_number(op->in[i], &v))
 		return false;
-	return i == 1 || !ncc_scalar_value(op->in[1], &v);
+	return i == 1 || !plan_number(op->in[1], &v);
 }
 
 static void add_slot(struct group *x, const struct slot *slot)
@@ -62,7 +59,7 @@ static int add_operand(struct group *x, unsigned int m, unsigned int i)
 	int s;
 
 	x->in[m][i] = NO_SLOT;
-	if (tile_is_immediate(op, i))
+	if (is_immediate(op, i))
 		return 0;
 
 	for (unsigned int k = 0; k < m; k++) {
@@ -92,17 +89,15 @@ static bool is_result(const struct group *x, unsigned int m)
 	return inside < x->op[m]->users;
 }
 
-static int collect(struct ncc_gen *g, struct group *x, struct ncc_op *last)
+static int collect(struct ncc_gen *g, struct group *x, struct ncc_op *first)
 {
-	struct ncc_op *op = last->gen->group ? last->gen->group_first : last;
-
-	for (; op; op = last->gen->group ? op->gen->group_next : NULL) {
+	for (struct ncc_op *op = first; op; op = op->plan->next) {
 		x->op[x->n] = op;
 		x->last[x->n] = x->n;
 		x->out[x->n] = NO_SLOT;
 		for (unsigned int i = 0; i < op->nin; i++)
 			if (add_operand(x, x->n, i))
-				return ncc_fail_op(g->err, -EFBIG, op, "too many operands");
+				return gen_fail(g, -EFBIG, "too many operands");
 		x->n++;
 	}
 
@@ -110,7 +105,7 @@ static int collect(struct ncc_gen *g, struct group *x, struct ncc_op *last)
 		if (m + 1 < x->n && !is_result(x, m))
 			continue;
 		if (x->nslots == GROUP_VIEWS)
-			return ncc_fail_op(g->err, -EFBIG, last, "too many operands");
+			return gen_fail(g, -EFBIG, "too many operands");
 		x->out[m] = (int)x->nslots;
 		add_slot(x, &(struct slot){ .op = x->op[m], .result = true });
 	}
@@ -196,7 +191,7 @@ static struct elem_step step_of(const struct group *x, unsigned int m, unsigned 
 		step.kind = NCC_MUL;
 		step.value = -1;
 	} else if (x->in[m][!i] == NO_SLOT) {
-		ncc_scalar_value(op->in[!i], &step.value);
+		plan_number(op->in[!i], &step.value);
 	} else {
 		step.view = operand(x, m, !i);
 	}
@@ -285,14 +280,14 @@ static int compute(struct ncc_gen *g, struct group *x, const struct form *f, uns
 	struct tile_op t;
 	int rc = 0;
 
-	if (op->kind == NCC_CONVERT && operand(x, m, 0)->dtype == group_dtype(op) &&
+	if (op->kind == NCC_CONVERT && operand(x, m, 0)->dtype == op->plan->dtype &&
 	    (x->out[m] == NO_SLOT || f->v[x->out[m]].buf->space == NCC_DRAM)) {
 		x->tile[m] = *operand(x, m, 0);
 		x->tile[m].buf->refs++;
 		return 0;
 	}
 
-	s.dtype = group_dtype(op);
+	s.dtype = op->plan->dtype;
 	if (x->out[m] != NO_SLOT && f->v[x->out[m]].buf->space == NCC_SBUF) {
 		x->tile[m] = f->v[x->out[m]];
 		x->tile[m].buf->refs++;
@@ -512,7 +507,7 @@ static bool take_place(struct ncc_gen *g, struct group *x, unsigned int m,
 
 		if (t->result || t->last > m || reads_late(x->op[m], t->op) ||
 		    (t->dtype && t->dtype != s->dtype) ||
-		    !view_can_take(t->op, reads(x, t->op), s, x->op[m]->pdim))
+		    !view_can_take(t->op->gen->value, reads(x, t->op), s, x->op[m]->pdim))
 			continue;
 		*v = t->op->gen->value->view;
 		v->buf->refs++; /* so that no other result takes it */
@@ -532,7 +527,7 @@ static int place_result(struct ncc_gen *g, struct group *x, unsigned int m)
 	struct ncc_view v = { .ndim = 0 };
 	struct ncc_shape s = op->shape;
 
-	s.dtype = group_dtype(op);
+	s.dtype = op->plan->dtype;
 	view_row_major(&v, NULL, &s);
 	if ((x->n == 1 || op->pdim < 0 || !gen_join_place(g, op, s.dtype, &v)) &&
 	    !take_place(g, x, m, &s, &v) &&
@@ -605,16 +600,16 @@ static int place(struct ncc_gen *g, struct group *x, struct form *f, int pdim)
 	return rc;
 }
 
-int tile_elementwise(struct ncc_gen *g, struct ncc_op *last)
+int tile_elementwise(struct ncc_gen *g, struct ncc_op *first)
 {
 	struct group *x = malloc(sizeof(*x));
 	struct form f;
-	int rc, pdim = last->pdim;
+	int rc, pdim = first->pdim;
 
 	if (!x)
 		return ncc_no_memory(g->err);
 	memset(x, 0, offsetof(struct group, slot));
-	rc = collect(g, x, last);
+	rc = collect(g, x, first);
 	rc = rc ? rc : place(g, x, &f, pdim);
 	if (!rc) {
 		pdim = in_order(x, &f, pdim);

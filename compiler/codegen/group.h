@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to groups (group_find.c, group.c) and chains (chain.c): element-wise operations of one
+ * Private to groups (group.c) and chains (chain.c): element-wise operations of one
  * shape, or one of them alone, that are generated piece by piece.
  */
 #ifndef NCC_GEN_GROUP_H
@@ -8,9 +8,8 @@
 
 #include "tile.h"
 
-#define GROUP_MEMBERS 128
+#define GROUP_MEMBERS PLAN_MAX_GROUP
 #define GROUP_VIEWS (GROUP_MEMBERS * 4) /* three operands and a result each */
-#define GROUP_ELEMS 1024 /* fewer are not worth a group */
 
 /* A value that comes from outside the group or goes there; all slots are cut into pieces alike. */
 struct slot {
@@ -44,12 +43,6 @@ struct form {
 	struct ncc_view v[GROUP_VIEWS];
 	unsigned int lead; /* a result: it has every element once */
 };
-
-/* The type that an operation's result is written in */
-static inline uint8_t group_dtype(const struct ncc_op *op)
-{
-	return op->gen->write_dtype ? op->gen->write_dtype : op->shape.dtype;
-}
 
 /* The member that operand i of member m is; NO_MEMBER: it comes from outside */
 static inline unsigned int group_operand(const struct group *x, unsigned int m, unsigned int i)

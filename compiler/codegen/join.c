@@ -7,7 +7,6 @@
 
 #include "box.h"
 #include "buffer.h"
-#include "elem.h"
 #include "emit.h"
 #include "move.h"
 #include "place.h"
@@ -38,14 +37,14 @@ int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view
 static int fill_dram(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *spread,
 		     double v)
 {
-	int64_t n = ncc_elems(&g->op->shape), columns = TILE_BYTES / ncc_dtype_size(dst->dtype);
+	int64_t n = view_elems(dst), columns = TILE_BYTES / ncc_dtype_size(dst->dtype);
 	int64_t rows = n < NEURON_PARTITIONS ? n : NEURON_PARTITIONS;
 	struct ncc_shape s = { .dtype = dst->dtype, .ndim = 2, .dim = { rows, columns } };
 	struct ncc_view flat = *dst, tile, src;
 	int rc;
 
 	if (!tile_flatten(&flat))
-		return ncc_fail_op(g->err, -EINVAL, g->op, "internal: scratch is not row-major");
+		return gen_fail(g, -EINVAL, "internal: scratch is not row-major");
 	if (columns > n / rows)
 		s.dim[1] = columns = n / rows;
 	rc = gen_sbuf_view(g, &s, 0, &tile);
@@ -86,7 +85,7 @@ static int fill(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_vie
 	double v;
 	int rc;
 
-	if (ncc_scalar_value(op->in[1], &v))
+	if (plan_number(op->in[1], &v))
 		return gen_fill(g, dst, v);
 	rc = gen_place(g, op->in[1], -1);
 	if (rc)
@@ -126,38 +125,9 @@ int gen_pad(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *d
 	return rc ? rc : gen_copy(g, &to, &from);
 }
 
-/* Does the pad only add borders of one number along free dimensions? */
-static bool is_border(const struct ncc_op *pad)
-{
-	double v;
-
-	for (unsigned int d = 0; d < pad->shape.ndim; d++)
-		if (pad->low[d] < 0 || pad->high[d] < 0 || pad->interior[d] ||
-		    ((int)d == pad->pdim && pad->low[d] + pad->high[d]))
-			return false;
-	return pad->pdim >= 0 && ncc_scalar_value(pad->in[1], &v);
-}
-
-void gen_find_pads(struct ncc_module *m)
-{
-	for (struct ncc_op *op = m->first; op; op = op->next)
-		op->gen->pad = NULL;
-	for (struct ncc_op *op = m->first; op; op = op->next) {
-		struct ncc_op *x = op->kind == NCC_PAD ? op->in[0] : NULL;
-
-		if (!x || x->users != 1 || !is_border(op))
-			continue;
-		if (x->kind == NCC_CONVERT && x->in[0]->gen->write_dtype == x->shape.dtype)
-			x = x->in[0]; /* its only user is the pad */
-		if (x->pdim == op->pdim &&
-		    (ncc_is_elementwise(x->kind) || x->kind == NCC_DOT || x->kind == NCC_CONV))
-			x->gen->pad = op;
-	}
-}
-
 int gen_pad_place(struct ncc_gen *g, const struct ncc_op *op, uint8_t dtype, struct ncc_view *dst)
 {
-	const struct ncc_op *pad = op->gen->pad;
+	const struct ncc_op *pad = op->plan->pad;
 	struct ncc_shape s = pad->shape;
 	struct ncc_view all;
 	double v = 0;
@@ -165,7 +135,7 @@ int gen_pad_place(struct ncc_gen *g, const struct ncc_op *op, uint8_t dtype, str
 
 	s.dtype = dtype;
 	rc = gen_sbuf_view(g, &s, pad->pdim, &all);
-	ncc_scalar_value(pad->in[1], &v);
+	plan_number(pad->in[1], &v);
 	for (unsigned int d = 0; !rc && d < s.ndim; d++) {
 		struct ncc_view low = view_slice(&all, d, 0, pad->low[d], 1),
 				high = view_slice(&all, d, s.dim[d] - pad->high[d], pad->high[d],
@@ -192,40 +162,9 @@ struct ncc_view gen_padded(const struct ncc_op *pad)
 	return v;
 }
 
-/* Bytes of a partition: a larger result is not kept for what is still to be computed */
-#define JOIN_BYTES 32768
-
-static bool is_small(const struct ncc_op *op)
-{
-	int64_t chunks = (op->shape.dim[op->pdim] + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS;
-
-	return ncc_elems(&op->shape) / op->shape.dim[op->pdim] * chunks *
-		       ncc_dtype_size(op->shape.dtype) <=
-	       JOIN_BYTES;
-}
-
-void gen_find_joins(struct ncc_module *m)
-{
-	for (struct ncc_op *op = m->first; op; op = op->next) {
-		op->gen->joined = NULL;
-		op->gen->join = NULL;
-	}
-	for (struct ncc_op *op = m->first; op; op = op->next) {
-		if (op->kind != NCC_CONCAT || op->pdim < 0 || op->pdim == (int)op->axis ||
-		    !is_small(op))
-			continue;
-		for (unsigned int i = 0; i < op->nin; i++) {
-			struct ncc_op *x = op->in[i];
-
-			if (x->users == 1 && x->pdim == op->pdim && ncc_is_elementwise(x->kind))
-				x->gen->joined = op;
-		}
-	}
-}
-
 bool gen_join_place(struct ncc_gen *g, const struct ncc_op *op, uint8_t dtype, struct ncc_view *dst)
 {
-	struct ncc_op *join = op->gen->joined;
+	struct ncc_op *join = op->plan->joined;
 	int64_t at = 0;
 
 	if (!join || dtype != join->shape.dtype)

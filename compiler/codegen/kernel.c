@@ -132,15 +132,16 @@ static int transfer(struct ncc_gen *g, const struct ncc_kernel_step *s, const st
 	return gen_dma_desc(g, d);
 }
 
-int gen_kernel(struct ncc_gen *g, struct ncc_op *op)
+int gen_kernel(struct ncc_gen *g, const struct plan_op *p)
 {
+	struct ncc_op *op = p->op;
 	const struct ncc_kernel *k = ncc_kernel_of(g->opt->kernels, op);
 	struct places *at;
 	int rc;
 
 	if (!k)
-		return ncc_fail_op(g->err, -EINVAL, op, "no kernel %lld is given",
-				   (long long)op->index - NCC_KERNEL_FIRST);
+		return gen_fail(g, -EINVAL, "no kernel %lld is given",
+				(long long)op->index - NCC_KERNEL_FIRST);
 	rc = ncc_kernel_fits(k, op, g->err);
 	rc = rc ? rc : ncc_kernel_check(k, g->prog.target, g->err);
 	if (rc)

@@ -16,7 +16,6 @@
 #include "view.h"
 #include "walk.h"
 
-#define MOST_PLACES (1 << 15) /* in one instruction */
 #define PIECE 4 /* places and elements of a piece take one part in so many beside the row */
 
 /* A part of the rows and of their places: rows lo to lo + n, places at to at + m */
@@ -52,7 +51,7 @@ static int64_t most_places(const struct ncc_gen *g, const struct ncc_op *op,
 	int64_t size = ncc_dtype_size(op->shape.dtype), row = op->in[0]->shape.dim[1] * size;
 
 	if (dst->buf->space != NCC_DRAM)
-		return MOST_PLACES;
+		return PLAN_MOST_PLACES;
 	return ((int64_t)g->prog.target->sbuf_part_size - row) / PIECE /
 	       (size + (int64_t)sizeof(int32_t));
 }
@@ -72,8 +71,8 @@ static int tile_for(struct ncc_gen *g, const struct ncc_view *v, int pdim, struc
 static int fetch(struct ncc_gen *g, struct ncc_op *op, int pdim, struct ncc_view *v)
 {
 	struct ncc_view from = *v;
-	int rc = op->users > 1 ? gen_fetch_kept(g, &from, pdim, 0, v)
-			       : gen_fetch(g, &from, pdim, 0, v);
+	int rc = op->plan->kept ? gen_fetch_kept(g, &from, pdim, 0, v)
+				: gen_fetch(g, &from, pdim, 0, v);
 
 	if (rc || is_one_pattern(v))
 		return rc;
@@ -278,7 +277,7 @@ static int begin_row(struct ncc_gen *g, const struct lines *l)
 
 	if (x->buf == l->line.buf)
 		return 0;
-	if (ncc_scalar_value(l->op->in[0], &v) && v == v)
+	if (plan_number(l->op->in[0], &v) && v == v)
 		return gen_memset(g, &l->line, v);
 	return gen_copy(g, &l->line, &from);
 }
@@ -321,12 +320,6 @@ int gen_order(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view 
 int gen_take(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	return each_rows(g, op, dst, take_rows);
-}
-
-bool gen_combines_in_place(const struct ncc_op *op)
-{
-	return op->kind == NCC_COMBINE && op->shape.dim[0] <= NEURON_PARTITIONS &&
-	       op->in[1]->shape.dim[1] <= MOST_PLACES;
 }
 
 int gen_combine(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)

@@ -13,8 +13,6 @@
 int gen_order(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_random(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_take(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
-/* Is it one instruction, so that it may change operand 0? */
-bool gen_combines_in_place(const struct ncc_op *op);
 int gen_combine(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 
 #endif

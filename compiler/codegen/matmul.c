@@ -65,9 +65,7 @@ static int one_ap_of(struct ncc_gen *g, const struct ncc_view *v, bool slots, st
 	walk_next(&w);
 	*ap = w.ap[0];
 	*partitions = w.partitions;
-	return w.done ? 0
-		      : ncc_fail_op(g->err, -EINVAL, g->op,
-				    "internal: operand of a matmul is in pieces");
+	return w.done ? 0 : gen_fail(g, -EINVAL, "internal: operand of a matmul is in pieces");
 }
 
 static int one_ap(struct ncc_gen *g, const struct ncc_view *v, struct neuron_ap *ap,

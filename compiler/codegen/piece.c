@@ -3,7 +3,6 @@
  * What the tiled forms of operations share: a piece in SBUF, its place in DRAM, and an operation on
  * pieces. Part of the code generator.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "buffer.h"
@@ -68,13 +67,10 @@ void tile_op_init(struct tile_op *t, const struct ncc_op *op, const struct ncc_s
 void tile_op_operand(struct tile_op *t, unsigned int i, const struct ncc_view *v)
 {
 	struct ncc_op *real = t->in[i], *x = &t->operand[i];
-	double one;
 
 	*x = *real;
 	t->note[1 + i] = *real->gen;
 	x->gen = &t->note[1 + i];
-	if (!ncc_scalar_value(real, &one)) /* a piece of a constant may look like one number */
-		x->kind = NCC_PARAM;
 	x->shape.ndim = v->ndim;
 	memcpy(x->shape.dim, v->dim, sizeof(x->shape.dim));
 	t->value[i] = (struct ncc_value){ .view = *v };
@@ -82,34 +78,15 @@ void tile_op_operand(struct tile_op *t, unsigned int i, const struct ncc_view *v
 	t->in[i] = x;
 }
 
-/* Is the result's dimension along the partitions alone one of the product's dimensions? */
-static bool is_whole_side(const struct ncc_op *dot)
-{
-	unsigned int first = dot->dot->nbatch, end = dot->shape.ndim;
-	unsigned int rhs = dot->in[0]->shape.ndim - dot->dot->ncontract;
-
-	if (dot->pdim >= (int)rhs)
-		first = rhs;
-	else
-		end = rhs;
-	for (unsigned int d = first; d < end; d++)
-		if ((int)d != dot->pdim && dot->shape.dim[d] > 1)
-			return false;
-	return true;
-}
-
 /* Gives op's result its place in DRAM. */
 int tile_result(struct ncc_gen *g, struct ncc_op *op)
 {
-	bool by_pdim = op->kind != NCC_REDUCE && op->kind != NCC_CONCAT && op->kind != NCC_PAD &&
-		       (op->kind != NCC_DOT || is_whole_side(op));
 	struct ncc_shape s = op->shape;
 	struct ncc_view dst;
 	int rc;
 
-	if (op->gen->write_dtype)
-		s.dtype = op->gen->write_dtype;
-	rc = gen_scratch(g, &s, by_pdim ? op->pdim : -1, &dst);
+	s.dtype = op->plan->dtype;
+	rc = gen_scratch(g, &s, op->plan->dram_pdim, &dst);
 	if (rc)
 		return rc;
 	op->gen->value = ncc_alloc(g->m, sizeof(*op->gen->value));

@@ -105,11 +105,6 @@ bool gen_is_touched(const struct ncc_gen *g, uint32_t var)
 	return half && is_one_of(g, var, half->touched, half->ntouched);
 }
 
-bool gen_is_lazy(const struct ncc_op *op)
-{
-	return op->kind == NCC_CONST || (op->kind == NCC_BROADCAST && op->in[0]->kind == NCC_CONST);
-}
-
 int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim)
 {
 	return gen_place_inner(g, op, pdim, -1);
@@ -127,7 +122,7 @@ int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner)
 	if (op->gen->value)
 		return 0;
 	if (op->kind == NCC_BROADCAST)
-		return gen_view(g, op);
+		return gen_view(g, op->plan);
 	view_row_major(&v, NULL, &op->shape);
 	lent = constant_strides(&op->shape, pdim, inner, v.stride);
 	data = lent ? op->data : reorder(op, v.stride);
@@ -160,7 +155,7 @@ int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
 	int rc = gen_place(g, op, pdim);
 
 	dtype = dtype ? dtype : op->shape.dtype;
-	if (!rc && op->users > 1)
+	if (!rc && op->plan->kept)
 		return gen_fetch_kept(g, &op->gen->value->view, pdim, dtype, out);
 	return rc ? rc : gen_fetch(g, &op->gen->value->view, pdim, dtype, out);
 }
@@ -184,8 +179,7 @@ static int through_dram(struct ncc_gen *g, const struct ncc_view *src,
 		return rc;
 	rc = gen_copy(g, &dst, src);
 	if (!rc && !view_reshape(&dst, shape, out))
-		rc = ncc_fail_op(g->err, -EINVAL, g->op,
-				 "internal: a row-major reshape is not a view");
+		rc = gen_fail(g, -EINVAL, "internal: a row-major reshape is not a view");
 	if (rc)
 		gen_unref(g, dst.buf);
 	return rc;
@@ -193,8 +187,9 @@ static int through_dram(struct ncc_gen *g, const struct ncc_view *src,
 
 /* Broadcast, transpose, slice, reverse, bitcast, reshape: a view of the operand where it can be one
  */
-int gen_view(struct ncc_gen *g, struct ncc_op *op)
+int gen_view(struct ncc_gen *g, const struct plan_op *p)
 {
+	struct ncc_op *op = p->op;
 	struct ncc_view v, x;
 	int rc = gen_place(g, op->in[0], -1);
 

@@ -13,11 +13,6 @@ bool gen_is_kept(const struct ncc_gen *g, uint32_t var, int64_t number);
 bool gen_is_overwritten(const struct ncc_gen *g, uint32_t var);
 /* Does a logical core's other core read or write it? */
 bool gen_is_touched(const struct ncc_gen *g, uint32_t var);
-/*
- * Is op placed only when a user needs more than its value? This is a constant, or a broadcast of
- * one.
- */
-bool gen_is_lazy(const struct ncc_op *op);
 /* Places a constant in DRAM, laid out for pdim along the partitions, unless it has been placed. */
 int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim);
 /* The same, contiguous along inner */
@@ -29,6 +24,6 @@ int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
 /*
  * Broadcast, transpose, slice, reverse, bitcast, reshape: a view of the operand where it can be one
  */
-int gen_view(struct ncc_gen *g, struct ncc_op *op);
+int gen_view(struct ncc_gen *g, const struct plan_op *p);
 
 #endif

@@ -8,35 +8,15 @@
 #include "reduce.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "buffer.h"
 #include "emit.h"
-#include "ir/range.h"
 #include "move.h"
 #include "place.h"
 #include "sbuf.h"
 #include "view.h"
 #include "walk.h"
-
-static uint8_t reduce_alu(const struct ncc_op *op)
-{
-	switch (op->func) {
-	case NCC_ADD:
-		return NEURON_ALU_ADD;
-	case NCC_MUL:
-		return NEURON_ALU_MULT;
-	case NCC_MAX:
-		return NEURON_ALU_MAX;
-	case NCC_MIN:
-		return NEURON_ALU_MIN;
-	case NCC_AND:
-		return op->shape.pred ? NEURON_ALU_LOGICAL_AND : NEURON_ALU_AND;
-	default:
-		return op->shape.pred ? NEURON_ALU_LOGICAL_OR : NEURON_ALU_OR;
-	}
-}
 
 /* The reduced dimensions, innermost last */
 struct inner {
@@ -61,12 +41,12 @@ static void inner_add(struct inner *in, int64_t dim, int64_t stride)
  * Reduces src into dst, which has the same outer dimensions; the inner ones follow in src's
  * pattern.
  */
-static int reduce_over(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst,
+static int reduce_over(struct ncc_gen *g, uint8_t alu, const struct ncc_view *dst,
 		       const struct ncc_view *src, const struct inner *in)
 {
 	const struct ncc_view *v[2] = { dst, src };
 	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_REDUCE,
-				    .op0 = reduce_alu(op),
+				    .op0 = alu,
 				    .reduce_dims = (uint8_t)in->n };
 	int64_t inner = 1;
 	struct walk w;
@@ -76,15 +56,14 @@ static int reduce_over(struct ncc_gen *g, const struct ncc_op *op, const struct 
 		if (in->stride[i] <= INT16_MAX && in->stride[i] >= INT16_MIN)
 			continue;
 		g->no_room = true;
-		return ncc_fail_op(g->err, -EFBIG, op, "too large: reduced elements %lld apart",
-				   (long long)in->stride[i]);
+		return gen_fail(g, -EFBIG, "too large: reduced elements %lld apart",
+				(long long)in->stride[i]);
 	}
 
 	if (in->n > NEURON_AP_DIMS || inner > 65535) {
 		g->no_room = true;
-		return ncc_fail_op(g->err, -ENOTSUP, op,
-				   "reduces %lld elements in %u separate dimensions",
-				   (long long)inner, in->n);
+		return gen_fail(g, -ENOTSUP, "reduces %lld elements in %u separate dimensions",
+				(long long)inner, in->n);
 	}
 
 	walk_begin_chunks(&w, v, 2, in->n, WALK_MAX / inner > 0 ? WALK_MAX / inner : 1);
@@ -109,30 +88,26 @@ static int reduce_over(struct ncc_gen *g, const struct ncc_op *op, const struct 
 	return 0;
 }
 
-/* Computes dst = func(dst, initial value), unless that changes nothing. */
-int gen_reduce_init(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+int gen_reduce_init(struct ncc_gen *g, const struct plan_step *step, const struct ncc_view *dst)
 {
-	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_SCALAR, .op0 = reduce_alu(op) };
+	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_SCALAR, .op0 = step->alu };
 	const struct ncc_view *v[2] = { dst, NULL };
 	struct ncc_view init;
-	bool constant;
 	struct walk w;
-	double c;
 
-	constant = ncc_scalar_value(op->in[1], &c);
-	if (constant && c == ncc_neutral(op->func, &op->shape))
+	if (step->form == PLAN_STEP_NONE)
 		return 0;
-	if (constant) {
-		insn.scalar0.f = (float)c;
+	if (step->form == PLAN_STEP_CONSTANT) {
+		insn.scalar0.f = (float)step->value;
 		if (insn.op0 >= NEURON_ALU_AND)
-			insn.scalar0.bits = (uint32_t)(int32_t)c;
+			insn.scalar0.bits = (uint32_t)(int32_t)step->value;
 	} else {
 		struct ncc_view spread;
-		int rc = gen_place(g, op->in[1], -1);
+		int rc = gen_place(g, step->other, -1);
 
 		if (rc)
 			return rc;
-		spread = op->in[1]->gen->value->view;
+		spread = step->other->gen->value->view;
 		spread.ndim = dst->ndim;
 		for (unsigned int d = 0; d < dst->ndim; d++) {
 			spread.dim[d] = dst->dim[d];
@@ -187,20 +162,20 @@ static void split(const struct ncc_view *src, uint32_t mask, struct ncc_view *ou
 	*outer = view_permute(src, map, n);
 }
 
-int gen_reduce_part(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst,
+int gen_reduce_part(struct ncc_gen *g, uint8_t alu, const struct ncc_view *dst,
 		    const struct ncc_view *src, uint32_t mask)
 {
 	struct ncc_view outer;
 	struct inner in;
 
 	split(src, mask, &outer, &in);
-	return reduce_over(g, op, dst, &outer, &in);
+	return reduce_over(g, alu, dst, &outer, &in);
 }
 
-int gen_reduce_combine(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *acc,
+int gen_reduce_combine(struct ncc_gen *g, uint8_t alu, const struct ncc_view *acc,
 		       const struct ncc_view *part)
 {
-	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_TENSOR, .op0 = reduce_alu(op) };
+	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_TENSOR, .op0 = alu };
 	const struct ncc_view *v[2] = { acc, part };
 	struct walk w;
 	int rc = 0;
@@ -230,7 +205,7 @@ static int reduce_all(struct ncc_gen *g, const struct ncc_op *op, const struct n
 		if (rc)
 			return rc;
 		split(&src, op->mask, &outer, &in);
-		return reduce_over(g, op, dst, &outer, &in);
+		return reduce_over(g, op->plan->step.alu, dst, &outer, &in);
 	}
 
 	rc = gen_fetch(g, x, pd, 0, &src);
@@ -242,12 +217,12 @@ static int reduce_all(struct ncc_gen *g, const struct ncc_op *op, const struct n
 		s.dtype = NEURON_DT_FP32; /* rounded once, at the end */
 	rc = gen_sbuf_view(g, &s, 0, &part);
 	rc = rc ? rc : gen_temp(g, part.buf);
-	rc = rc ? rc : reduce_over(g, op, &part, &outer, &in);
+	rc = rc ? rc : reduce_over(g, op->plan->step.alu, &part, &outer, &in);
 	rc = rc ? rc : gen_fetch(g, &part, -1, 0, &one);
 	if (rc)
 		return rc;
 	split(&one, 1, &outer, &in);
-	return reduce_over(g, op, dst, &outer, &in);
+	return reduce_over(g, op->plan->step.alu, dst, &outer, &in);
 }
 
 /* The operand's dimension that result dimension d is */
@@ -272,9 +247,9 @@ int gen_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view
 		if (rc)
 			return rc;
 		split(&src, op->mask, &outer, &in);
-		rc = reduce_over(g, op, dst, &outer, &in);
+		rc = reduce_over(g, op->plan->step.alu, dst, &outer, &in);
 	}
-	return rc ? rc : gen_reduce_init(g, op, dst);
+	return rc ? rc : gen_reduce_init(g, &op->plan->step, dst);
 }
 
 int gen_window_part(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
@@ -298,7 +273,7 @@ int gen_window_part(struct ncc_gen *g, const struct ncc_op *op, const struct ncc
 		in.n = 1;
 		in.dim[0] = 1;
 	}
-	return reduce_over(g, op, dst, &src, &in);
+	return reduce_over(g, op->plan->step.alu, dst, &src, &in);
 }
 
 /*
@@ -308,5 +283,5 @@ int gen_reduce_window(struct ncc_gen *g, const struct ncc_op *op, const struct n
 {
 	int rc = gen_window_part(g, op, dst);
 
-	return rc ? rc : gen_reduce_init(g, op, dst);
+	return rc ? rc : gen_reduce_init(g, &op->plan->step, dst);
 }

@@ -22,7 +22,9 @@ static void find_next_uses(struct ncc_gen *g)
 
 	for (struct ncc_buf *b = g->sbuf; b; b = b->next)
 		b->next_use = 0;
-	for (const struct ncc_op *op = g->op; op; op = op->next) {
+	for (unsigned int at = g->at; at < g->plan.n; at++) {
+		const struct ncc_op *op = g->plan.op[at].op;
+
 		n++;
 		for (unsigned int i = 0; i < op->nin; i++) {
 			struct ncc_buf *b =
@@ -179,16 +181,12 @@ int gen_spill_buf(struct ncc_gen *g, struct ncc_buf *b)
 int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct ncc_view *v)
 {
 	const int64_t part = g->prog.target->sbuf_part_size;
-	int64_t chunks = pdim < 0 ? 1 : (s->dim[pdim] + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS;
-	int64_t bytes = ncc_elems(s) / (pdim < 0 ? 1 : s->dim[pdim]) * ncc_dtype_size(s->dtype);
-
-	if (bytes <= part)
-		bytes = (bytes + NCC_SBUF_ALIGN - 1) / NCC_SBUF_ALIGN * NCC_SBUF_ALIGN;
+	int64_t chunks, bytes = plan_chunk_bytes(s, pdim, &chunks);
 	int rc;
 
 	view_row_major(v, NULL, s);
 	view_set_pdim(v, pdim);
-	if (bytes <= part && chunks <= part / bytes) {
+	if (plan_has_room(bytes, chunks, part)) {
 		do {
 			v->buf = gen_sbuf_alloc(g, (uint64_t)(bytes * chunks));
 			rc = v->buf ? 0 : make_room(g, (uint64_t)(bytes * chunks));
@@ -199,11 +197,11 @@ int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct
 
 	g->no_room = g->no_room || !v->buf;
 	if (!v->buf)
-		return ncc_fail_op(g->err, -EFBIG, g->op,
-				   "too large: needs %lld bytes in each of the %d partitions of "
-				   "SBUF, %lld of %lld are in use",
-				   (long long)(bytes * chunks), NEURON_PARTITIONS,
-				   (long long)g->sbuf_live, (long long)part);
+		return gen_fail(g, -EFBIG,
+				"too large: needs %lld bytes in each of the %d partitions of "
+				"SBUF, %lld of %lld are in use",
+				(long long)(bytes * chunks), NEURON_PARTITIONS,
+				(long long)g->sbuf_live, (long long)part);
 	v->buf->chunk = bytes;
 	v->buf->partitions = 1;
 	if (pdim >= 0)

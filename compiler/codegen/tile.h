@@ -33,9 +33,8 @@ struct tile_op {
 void tile_op_init(struct tile_op *t, const struct ncc_op *op, const struct ncc_shape *s, int pdim);
 void tile_op_operand(struct tile_op *t, unsigned int i, const struct ncc_view *v);
 
-/* group.c: is the operand an immediate, which needs no place? */
-bool tile_is_immediate(const struct ncc_op *op, unsigned int i);
-int tile_elementwise(struct ncc_gen *g, struct ncc_op *last); /* and its group, if it has one */
+/* group.c: first, and what is done with it (plan_op.next) */
+int tile_elementwise(struct ncc_gen *g, struct ncc_op *first);
 
 int tile_result(struct ncc_gen *g, struct ncc_op *op); /* places it in DRAM */
 /* Compute op, without its epilogue, in pieces to dst, in DRAM. */
@@ -45,13 +44,7 @@ int tile_window(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_vie
 int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int tile_conv(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 
-/*
- * group.c: marks the element-wise operations that are done together, piece by piece, at the place
- * of the last one.
- */
-void gen_find_groups(struct ncc_module *m);
-
-/* tile.c: computes op, or a product and its epilogue, in pieces with the result in DRAM. */
-int gen_tiled(struct ncc_gen *g, struct ncc_op *op);
+/* tile.c: computes an operation, or a product and its epilogue, in pieces with the result in DRAM. */
+int gen_tiled(struct ncc_gen *g, const struct plan_op *p);
 
 #endif

@@ -95,7 +95,7 @@ static int dot_side(struct ncc_gen *g, const struct ncc_op *op, unsigned int i, 
 	if (view_reshape(&src, &s, v))
 		return 0;
 	gen_unref(g, src.buf);
-	return ncc_fail_op(g->err, -EINVAL, op, "internal: an operand in order is not in order");
+	return gen_fail(g, -EINVAL, "internal: an operand in order is not in order");
 }
 
 #define MOST_CHUNKS 16 /* of 128 contracted elements each, in a group */
@@ -164,11 +164,6 @@ static int dot_box(struct ncc_gen *g, const struct dot_operands *o, const struct
 		gen_release_temps(g, mark);
 	}
 	return rc ? rc : gen_mm_end(g, &mm, tile);
-}
-
-static int64_t pieces(int64_t n, int64_t size)
-{
-	return (n + size - 1) / size;
 }
 
 /* Computes dst[S, N] of one batch index in boxes. */
@@ -282,14 +277,13 @@ static int dot_batches(struct ncc_gen *g, struct tile_store *store, const struct
 
 int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
-	const int64_t boxes = (int64_t)MM_BOXES * NEURON_ISA_MAX_MOVING;
 	struct ncc_view side[2], to, d;
 	struct tile_store store = { 0 };
 	struct ncc_shape s = { .ndim = 3 };
 	uint8_t map[3] = { 0, 1, 2 };
 	int64_t most;
+	const unsigned int st = op->plan->stationary_in_pieces;
 	int rc = dot_side(g, op, 0, &side[0]);
-	unsigned int st;
 
 	if (rc)
 		return rc;
@@ -302,16 +296,13 @@ int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 	s.dim[0] = side[0].dim[0];
 	s.dim[1] = side[0].dim[2];
 	s.dim[2] = side[1].dim[2];
-	st = op->dot->neighbours ||
-	     pieces(s.dim[1], NEURON_PARTITIONS) * pieces(s.dim[2], boxes) >
-		     pieces(s.dim[2], NEURON_PARTITIONS) * pieces(s.dim[1], boxes);
 	if (st) {
 		map[1] = 2;
 		map[2] = 1;
 	}
 
 	if (!view_reshape(dst, &s, &d))
-		rc = ncc_fail_op(g->err, -EINVAL, op, "internal: a result is not row-major");
+		rc = gen_fail(g, -EINVAL, "internal: a result is not row-major");
 	d = view_permute(&d, map, 3);
 	most = most_batches(op, &side[st], &side[!st]);
 	for (int64_t i = 0, n; !rc && i < s.dim[0]; i += n) {

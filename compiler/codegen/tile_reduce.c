@@ -5,7 +5,6 @@
  * order (in fp32 for the 16-bit types). How it is chunked depends on shapes and types only
  * (docs/compiler-design.md). Part of the code generator.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "box.h"
@@ -44,13 +43,25 @@ static int kept_shape(const struct ncc_view *x, const int64_t *size, uint32_t ma
 }
 
 struct reduction {
-	const struct ncc_op *op;
+	const struct plan_step *init; /* what is done with the initial value */
+	uint8_t alu, dtype; /* dtype: the operand's */
+	uint8_t sum; /* the type that chunks are added in */
 	const struct ncc_view *acc;
 	uint32_t mask; /* the dimensions that are reduced within a chunk */
 	int pdim; /* of the operand */
 	bool fold; /* chunks along pdim share partitions */
 	bool begun; /* acc holds something */
 };
+
+static struct reduction reduction_of(const struct ncc_op *op)
+{
+	return (struct reduction){ .init = &op->plan->step,
+				   .alu = op->plan->step.alu,
+				   .dtype = op->in[0]->shape.dtype,
+				   .sum = acc_dtype(op),
+				   .mask = op->mask,
+				   .fold = !op->shape.ndim };
+}
 
 static int reduce_chunk(struct ncc_gen *g, struct reduction *r, const struct ncc_view *x)
 {
@@ -60,17 +71,17 @@ static int reduce_chunk(struct ncc_gen *g, struct reduction *r, const struct ncc
 	int rc;
 
 	g->stamp++;
-	rc = gen_fetch(g, x, r->pdim, r->op->in[0]->shape.dtype, &src);
+	rc = gen_fetch(g, x, r->pdim, r->dtype, &src);
 	if (!rc && r->fold && acc.dim[0] > x->dim[r->pdim])
 		acc = view_slice(&acc, 0, 0, x->dim[r->pdim], 1);
 	if (!rc && r->begun) {
 		view_shape(&acc, &s);
 		rc = gen_sbuf_view(g, &s, acc.pdim, &part);
 		rc = rc ? rc : gen_temp(g, part.buf);
-		rc = rc ? rc : gen_reduce_part(g, r->op, &part, &src, r->mask);
-		rc = rc ? rc : gen_reduce_combine(g, r->op, &acc, &part);
+		rc = rc ? rc : gen_reduce_part(g, r->alu, &part, &src, r->mask);
+		rc = rc ? rc : gen_reduce_combine(g, r->alu, &acc, &part);
 	} else if (!rc) {
-		rc = gen_reduce_part(g, r->op, &acc, &src, r->mask);
+		rc = gen_reduce_part(g, r->alu, &acc, &src, r->mask);
 	}
 
 	r->begun = true;
@@ -106,24 +117,25 @@ static int64_t product(const int64_t *size, unsigned int ndim, uint32_t mask)
 /*
  * The bytes in SBUF at once: a chunk, and up to three results (the sum, the chunk's, the narrowed)
  */
-static int64_t reduce_bytes(const struct ncc_op *op, const struct ncc_view *x, const int64_t *size,
-			    uint32_t mask, int pdim)
+static int64_t reduce_bytes(const struct reduction *r, const struct ncc_view *x,
+			    const int64_t *size)
 {
 	int64_t kept[NCC_MAX_DIMS];
 
 	for (unsigned int d = 0; d < x->ndim; d++)
-		kept[d] = mask >> d & 1 ? 1 : size[d];
-	return tile_bytes(x, size, pdim, op->in[0]->shape.dtype) +
-	       3 * tile_bytes(x, kept, pdim, 0) * 4 / ncc_dtype_size(x->dtype);
+		kept[d] = r->mask >> d & 1 ? 1 : size[d];
+	return tile_bytes(x, size, r->pdim, r->dtype) +
+	       3 * tile_bytes(x, kept, r->pdim, 0) * 4 / ncc_dtype_size(x->dtype);
 }
 
 /*
  * Chooses the box of a chunk: first fewer kept elements, but whole runs of neighbours; then fewer
  * reduced ones; shorter runs only when nothing else is left.
  */
-static void chunk_step(const struct ncc_op *op, const struct ncc_view *x, uint32_t mask, int pdim,
-		       int64_t *step)
+static void chunk_step(const struct reduction *r, const struct ncc_view *x, int64_t *step)
 {
+	const uint32_t mask = r->mask;
+	const int pdim = r->pdim;
 	uint32_t run = 0;
 
 	memcpy(step, x->dim, sizeof(x->dim));
@@ -131,21 +143,19 @@ static void chunk_step(const struct ncc_op *op, const struct ncc_view *x, uint32
 		if (x->stride[d] == 1 && (int)d != pdim && !(mask >> d & 1) && x->dim[d] > 1)
 			run |= 1u << d;
 
-	while (reduce_bytes(op, x, step, mask, pdim) > TILE_BYTES &&
+	while (reduce_bytes(r, x, step) > TILE_BYTES &&
 	       tile_halve(step, x->ndim, pdim, ~(mask | run)))
 		;
 
-	while (reduce_bytes(op, x, step, mask, pdim) > TILE_BYTES && run &&
-	       step[__builtin_ctz(run)] >= LONG_RUN)
+	while (reduce_bytes(r, x, step) > TILE_BYTES && run && step[__builtin_ctz(run)] >= LONG_RUN)
 		tile_halve(step, x->ndim, pdim, run);
 
-	while ((reduce_bytes(op, x, step, mask, pdim) > TILE_BYTES ||
+	while ((reduce_bytes(r, x, step) > TILE_BYTES ||
 		product(step, x->ndim, mask) > MOST_REDUCED) &&
 	       tile_halve(step, x->ndim, -1, mask))
 		;
 
-	while (reduce_bytes(op, x, step, mask, pdim) > TILE_BYTES &&
-	       tile_halve(step, x->ndim, pdim, run))
+	while (reduce_bytes(r, x, step) > TILE_BYTES && tile_halve(step, x->ndim, pdim, run))
 		;
 }
 
@@ -153,13 +163,13 @@ static void chunk_step(const struct ncc_op *op, const struct ncc_view *x, uint32
  * Stores the sum of a box in its type and releases acc, also when rc says that a step before
  * failed.
  */
-static int finish(struct ncc_gen *g, const struct ncc_op *op, struct tile_store *st,
+static int finish(struct ncc_gen *g, const struct plan_step *init, struct tile_store *st,
 		  const struct ncc_view *acc, const struct ncc_view *to, int rc)
 {
 	struct ncc_view tile;
 	struct ncc_shape s;
 
-	rc = rc ? rc : gen_reduce_init(g, op, acc);
+	rc = rc ? rc : gen_reduce_init(g, init, acc);
 	if (!rc && acc->dtype == to->dtype)
 		return tile_put(g, st, acc, to);
 	view_shape(to, &s);
@@ -176,7 +186,7 @@ static int finish(struct ncc_gen *g, const struct ncc_op *op, struct tile_store 
 static int reduce_to_one(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *x,
 			 const struct ncc_view *dst)
 {
-	struct reduction r = { .op = op, .fold = true };
+	struct reduction r = reduction_of(op);
 	struct ncc_shape s = { .dtype = acc_dtype(op), .ndim = 1 };
 	int64_t n = ncc_elems(&op->in[0]->shape), rows = NEURON_PARTITIONS, step[NCC_MAX_DIMS];
 	struct ncc_view v = *x, rest = *x, acc, tile, one;
@@ -193,7 +203,7 @@ static int reduce_to_one(struct ncc_gen *g, const struct ncc_op *op, const struc
 
 	r.pdim = flat ? 0 : tile_pdim(x, op->in[0]->pdim, 0);
 	r.mask = ((1u << v.ndim) - 1) & ~(1u << r.pdim);
-	chunk_step(op, &v, r.mask, r.pdim, step);
+	chunk_step(&r, &v, step);
 	if (step[r.pdim] > rows)
 		step[r.pdim] = rows;
 	s.dim[0] = step[r.pdim];
@@ -207,8 +217,8 @@ static int reduce_to_one(struct ncc_gen *g, const struct ncc_op *op, const struc
 	s.ndim = 0;
 	rc = rc ? rc : tile_alloc(g, &s, -1, &tile);
 	if (!rc) {
-		rc = gen_reduce_part(g, op, &tile, &one, 1);
-		rc = finish(g, op, &st, &tile, dst, rc);
+		rc = gen_reduce_part(g, r.alu, &tile, &one, 1);
+		rc = finish(g, &op->plan->step, &st, &tile, dst, rc);
 	}
 	return tile_flush(g, &st, rc);
 }
@@ -217,7 +227,7 @@ static int reduce_box(struct ncc_gen *g, struct reduction *r, struct tile_store 
 		      const struct ncc_view *x, const struct ncc_view *to, const int64_t *step)
 {
 	struct ncc_view acc;
-	struct ncc_shape s = { .dtype = acc_dtype(r->op) };
+	struct ncc_shape s = { .dtype = r->sum };
 	int rc = tile_alloc(g, &s, kept_shape(x, x->dim, r->mask, r->pdim, &s), &acc);
 
 	if (rc)
@@ -225,7 +235,7 @@ static int reduce_box(struct ncc_gen *g, struct reduction *r, struct tile_store 
 	r->acc = &acc;
 	r->begun = false;
 	rc = reduce_chunks(g, r, x, step);
-	return finish(g, r->op, st, &acc, to, rc);
+	return finish(g, r->init, st, &acc, to, rc);
 }
 
 static int reduce_boxes(struct ncc_gen *g, struct reduction *r, const struct ncc_view *x,
@@ -236,7 +246,7 @@ static int reduce_boxes(struct ncc_gen *g, struct reduction *r, const struct ncc
 	struct tile_box b;
 	int rc;
 
-	chunk_step(r->op, x, r->mask, r->pdim, chunk);
+	chunk_step(r, x, chunk);
 	for (unsigned int d = 0; d < x->ndim; d++)
 		step[d] = r->mask >> d & 1 ? x->dim[d] : chunk[d];
 	tile_first(&b, x->ndim, x->dim, step);
@@ -257,7 +267,7 @@ static int reduce_boxes(struct ncc_gen *g, struct reduction *r, const struct ncc
 int tile_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	const struct ncc_view *x = &op->in[0]->gen->value->view;
-	struct reduction r = { .op = op, .mask = op->mask };
+	struct reduction r = reduction_of(op);
 	struct ncc_view from, to;
 	int wish = -1, k = 0, rc;
 
@@ -342,7 +352,7 @@ static int window_chunk(struct ncc_gen *g, const struct windows *w, const struct
 	tile_op_operand(&t, 0, &x);
 	rc = rc ? rc : gen_window_part(g, &t.op, &part);
 	if (!rc && w0)
-		rc = gen_reduce_combine(g, w->op, acc, &part);
+		rc = gen_reduce_combine(g, w->op->plan->step.alu, acc, &part);
 	gen_release_temps(g, mark);
 	return rc;
 }
@@ -382,7 +392,7 @@ int tile_window(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_vie
 			break;
 		for (int64_t w0 = 0; !rc && w0 < op->window[w.dim].size; w0 += w.positions)
 			rc = window_chunk(g, &w, &b, w0, &acc);
-		rc = finish(g, op, &st, &acc, &to, rc);
+		rc = finish(g, &op->plan->step, &st, &acc, &to, rc);
 	} while (!rc && tile_next(&b));
 	return tile_flush(g, &st, rc);
 }

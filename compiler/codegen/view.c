@@ -201,6 +201,15 @@ bool view_on_engine(const struct ncc_view *v)
 	return !start;
 }
 
+int64_t view_elems(const struct ncc_view *v)
+{
+	int64_t n = 1;
+
+	for (unsigned int d = 0; d < v->ndim; d++)
+		n *= v->dim[d];
+	return n;
+}
+
 void view_shape(const struct ncc_view *v, struct ncc_shape *s)
 {
 	memset(s, 0, sizeof(*s));
@@ -223,11 +232,12 @@ bool view_fills_variable(const struct ncc_view *v, const struct ncc_shape *s)
 	return true;
 }
 
-bool view_can_take(const struct ncc_op *in, unsigned int reads, const struct ncc_shape *s, int pdim)
+bool view_can_take(const struct ncc_value *in, unsigned int reads, const struct ncc_shape *s,
+		   int pdim)
 {
-	const struct ncc_view *v = in->gen->value ? &in->gen->value->view : NULL;
+	const struct ncc_view *v = in ? &in->view : NULL;
 
-	if (!v || in->gen->value->uses != reads || v->buf->space != NCC_SBUF || v->buf->refs != 1 ||
+	if (!v || in->uses != reads || v->buf->space != NCC_SBUF || v->buf->refs != 1 ||
 	    v->dtype != s->dtype || v->pdim != pdim || v->pstart || v->pstep != 1 ||
 	    v->ndim != s->ndim)
 		return false;

@@ -22,9 +22,10 @@ bool view_fills_variable(const struct ncc_view *v, const struct ncc_shape *s);
  * May a result of that shape take the place of in? It may if no operation but this one, which reads
  * it that often, still needs it.
  */
-bool view_can_take(const struct ncc_op *in, unsigned int reads, const struct ncc_shape *s,
+bool view_can_take(const struct ncc_value *in, unsigned int reads, const struct ncc_shape *s,
 		   int pdim);
 bool view_on_engine(const struct ncc_view *v); /* can an engine access it? */
+int64_t view_elems(const struct ncc_view *v);
 void view_shape(const struct ncc_view *v, struct ncc_shape *s);
 
 #endif

@@ -75,6 +75,7 @@ struct ncc_options {
 	uint8_t uuid[16]; /* the NEFF's */
 	unsigned int level; /* 1: nothing is fused; else everything is */
 	FILE *print_ir; /* the IR after the passes; NULL: no */
+	FILE *print_plan; /* how each operation is done; NULL: it is not printed */
 	const char *dump_after; /* the IR after every pass of this name, or all */
 	FILE *dump;
 	int64_t print_elements; /* elements of a constant that both print */

@@ -219,6 +219,7 @@ struct ncc_op *ncc_op_clone(struct ncc_module *m, const struct ncc_op *op, unsig
 	c->nin = own.nin;
 	c->in = own.in;
 	c->next = c->replaced = NULL;
+	c->plan = NULL;
 	c->gen = NULL;
 	point_to_attrs(c, c + 1);
 	ncc_copy_attrs(c, op);

@@ -271,8 +271,9 @@ struct ncc_op {
 	struct ncc_op *replaced; /* the operation that a pass put in its place */
 	union { /* of the current pass only */
 		struct ncc_op *cast; /* passes/autocast.c: the last convert of it */
-		struct gen_note *gen; /* the code generator's */
+		struct plan_op *plan; /* how it is done (plan/plan.h) */
 	};
+	struct gen_note *gen; /* the code generator's */
 	struct ncc_op *next;
 };
 

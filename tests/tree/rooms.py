@@ -37,7 +37,7 @@ FLOORS = [
     ["runtime/nrt", *(f"runtime/nrt/{room}" for room in (
         "requests", "ndl", "transport", "load", "execution", "profile", "queue", "model", "memory", "process"))],
     ["compiler", *(f"compiler/{room}" for room in (
-        "codegen", "machine", "passes", "frontend/onnx", *(f"frontend/onnx/{subject}" for subject in (
+        "codegen", "plan", "machine", "passes", "frontend/onnx", *(f"frontend/onnx/{subject}" for subject in (
             "control", "attention", "ml", "images", "quantized", "recurrent", "products", "elements", "reductions", "moves",
             "dynamic", "values", "graph")),
         "frontend/stablehlo", "frontend/hlo", "kernel", "asm", "expand", "build", "proto", "ir", "include"))],

@@ -9,6 +9,9 @@ A stay is a run of calls within one file: a value that is decided on in one plac
 is handed to and fro has many. Each function is followed once, in the order of its text; a name that is given an
 expression with the value in it is the value, too. It reads C as text: calls through pointers and macros are not
 followed.
+
+Of a value in HANDED only what still is it counts: a parameter whose structure is one of those named, or may hold one. A
+number, a shape or a view that was taken from it is another value. Calls through tables of functions are followed there.
 """
 
 import re
@@ -18,14 +21,21 @@ from pathlib import Path
 
 # file, function, parameter: the most stays that it may have
 VALUES = {
-    ("compiler/codegen/gen.c", "gen_op", "op"): 152,
-    ("compiler/ncc.c", "compile", "m"): 235,
+    ("compiler/codegen/gen.c", "gen_op", "op"): 35,
+    ("compiler/plan/plan.c", "ncc_plan", "m"): 14,
+    ("compiler/ncc.c", "compile", "m"): 99,
     ("runtime/nrt/requests/execute.c", "nrt_execute", "model"): 20,
 }
+HANDED = {("compiler/codegen/gen.c", "gen_op", "op"): ["ncc_op", "plan_op"]}
 ROOMS = ["asm", "compiler", "driver", "hal", "isa", "neff", "qemu-device", "runtime", "tools"]
 IGNORED = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.DOTALL | re.MULTILINE)
 HEAD = re.compile(r"^(static\s)?[A-Za-z_][\w\s*]*?\b(\w+)\(([^;{}]*)\)\s*\n\{", re.MULTILINE)
 STEP = re.compile(r"(\w+)\s*\(|(?<![\w.>])(\w+)(?:(?:->|\.)\w+|\[[^\]]*\])*\s*=(?!=)\s*([^;]*)")
+TYPE = re.compile(r"struct (\w+)[ *]+(?:const )?(\w+)")
+STRUCT = re.compile(r"^struct (\w+) \{(.*?)^\}", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"(\w+)\s*\[[^\]]*\]\)?(?:\([^()]*\))?\s*=\s*\{([^;{}]*)\};")
+HANDED_STEP = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)?\(|(?<![\w.>])(\w+)((?:(?:->|\.)\w+|\[[^\]]*\])*)\s*=(?!=)")
+ITSELF = re.compile(r"\s*&?(\w+)(?:(?:->|\.)\w+)*\s*")
 KEYWORDS = {"if", "while", "for", "switch", "return", "sizeof", "defined"}
 
 
@@ -35,6 +45,7 @@ class Function:
     path: Path
     private: bool
     params: list[str]
+    types: dict[str, str]  # of parameters that are structures
     body: str
 
 
@@ -66,6 +77,7 @@ def parameter(text: str) -> str:
 def functions(path: Path, text: str) -> list[Function]:
     text = IGNORED.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), text)
     return [Function(m.group(2), path, bool(m.group(1)), [parameter(p) for p in parts(m.group(3))],
+                     {name: tag for tag, name in TYPE.findall(m.group(3))},
                      text[m.end():closing(text, m.end() - 1, "{}")]) for m in HEAD.finditer(text)]
 
 
@@ -73,12 +85,29 @@ class Code:
     def __init__(self, root: Path) -> None:
         self.public: dict[str, list[Function]] = {}
         self.own: dict[tuple[Path, str], Function] = {}
-        for room in ROOMS:
-            for path in sorted((root / room).rglob("*.c")):
-                for f in functions(path.relative_to(root), path.read_text(encoding="utf-8")):
-                    self.own[f.path, f.name] = f
-                    if not f.private:
-                        self.public.setdefault(f.name, []).append(f)
+        self.tables: dict[tuple[Path, str], list[str]] = {}
+        self.structs: dict[str, str] = {}
+        for path in sorted(p for room in ROOMS for p in (root / room).rglob("*.[ch]")):
+            text = path.read_text(encoding="utf-8")
+            self.structs |= dict(STRUCT.findall(text))
+            if path.suffix == ".c":
+                self.read(path.relative_to(root), text)
+
+    def read(self, path: Path, text: str) -> None:
+        for m in TABLE.finditer(text):
+            self.tables[path, m.group(1)] = re.findall(r"=\s*(\w+)", m.group(2))
+        for f in functions(path, text):
+            self.own[f.path, f.name] = f
+            if not f.private:
+                self.public.setdefault(f.name, []).append(f)
+
+    def holders(self, types: list[str]) -> set[str]:
+        """Those structures, and what may have one of them as a part, or point to it"""
+        found, before = set(types), 0
+        while len(found) > before:
+            before = len(found)
+            found |= {name for name, body in self.structs.items() if found & set(re.findall(r"struct (\w+)", body))}
+        return found
 
     def meant(self, caller: Function, name: str) -> Function | None:
         if (caller.path, name) in self.own:
@@ -96,15 +125,21 @@ class Walk:
     here: Path | None = None
     known: set[tuple[Path, str]] = field(default_factory=set)
 
-    def enter(self, f: Function, param: str) -> None:
+    def stay(self, f: Function, param: str) -> bool:
+        """False: the function was followed before"""
         if (f.path, f.name) in self.known:
-            return
+            return False
         self.known.add((f.path, f.name))
         if f.path != self.here:
             self.returns += f.path in self.files
             self.files.add(f.path)
             self.stays.append(f"{f.path}: {f.name} has it as {param}")
         self.here = f.path
+        return True
+
+    def enter(self, f: Function, param: str) -> None:
+        if not self.stay(f, param):
+            return
         names = {param}
         for m in STEP.finditer(f.body):
             call, given, value = m.groups()
@@ -124,14 +159,45 @@ class Walk:
                 self.enter(other, param)
 
 
+class Handed(Walk):
+    """Of a value that is one of some structures: only what is one, or holds one"""
+
+    def __init__(self, code: Code, types: list[str]) -> None:
+        super().__init__(code)
+        self.holders = code.holders(types)
+
+    def follow(self, f: Function, given: set[str]) -> None:
+        names = {p for p in given if f.types.get(p) in self.holders}
+        if not names or not self.stay(f, min(names)):
+            return
+        for m in HANDED_STEP.finditer(f.body):
+            call, name, member = m.groups()
+            if name:
+                value = parts(f.body[m.end():f.body.find(";", m.end())])[0]
+                itself = ITSELF.fullmatch(value)
+                if itself.group(1) in names if member and itself else not member and has(value, names):
+                    names.add(name)
+            elif call not in KEYWORDS:
+                start = m.end() - 1
+                arguments = parts(f.body[start + 1:closing(f.body, start, "()")])
+                for other in self.code.tables.get((f.path, call), [call]):
+                    if meant := self.code.meant(f, other):
+                        self.follow(meant, {p for a, p in zip(arguments, meant.params) if p and has(a, names)})
+
+
 def has(text: str, names: set[str]) -> bool:
     """Is one of the names in it, as a variable and not as a member?"""
     return any(m.group(1) in names for m in re.finditer(r"(?<![\w.>])(\w+)", text))
 
 
 def walk(code: Code, path: str, function: str, param: str) -> Walk:
+    start = code.own[Path(path), function]
+    if types := HANDED.get((path, function, param)):
+        handed = Handed(code, types)
+        handed.follow(start, {param})
+        return handed
     w = Walk(code)
-    w.enter(code.own[Path(path), function], param)
+    w.enter(start, param)
     return w
 
 

@@ -42,6 +42,7 @@ static const char help_text[] =
 	"  --lnc N, --logical-nc-config N  on trn2, divide the model among the N cores of a logical\n"
 	"                             one, 1 (default) or 2\n"
 	"  --print-ir                 print the tensor IR after the passes to standard output\n"
+	"  --print-plan               print how each operation is done to standard output\n"
 	"  --dump-ir-after PASS       print it after a pass: read, loops, simplify, ..., or all\n"
 	"  --ir-constants             print constants in full, so that --framework IR reads them\n"
 	"  --report FILE              write what the program consists of, as JSON\n"
@@ -84,6 +85,7 @@ enum {
 	OPT_CORES,
 	OPT_LNC,
 	OPT_PRINT_IR,
+	OPT_PRINT_PLAN,
 	OPT_DUMP_IR,
 	OPT_CONSTANTS,
 	OPT_REPORT,
@@ -111,6 +113,7 @@ static const struct option options[] = {
 	{ "native-int64", required_argument, NULL, OPT_INT64 },
 	{ "implicit-integer-downcast", required_argument, NULL, OPT_DOWNCAST },
 	{ "print-ir", no_argument, NULL, OPT_PRINT_IR },
+	{ "print-plan", no_argument, NULL, OPT_PRINT_PLAN },
 	{ "dump-ir-after", required_argument, NULL, OPT_DUMP_IR },
 	{ "ir-constants", no_argument, NULL, OPT_CONSTANTS },
 	{ "report", required_argument, NULL, OPT_REPORT },
@@ -434,6 +437,9 @@ static int take_option(struct args *a, int c, char **argv)
 		return take(&sparsities, optarg, &a->opt.structured_sparsity);
 	case OPT_PRINT_IR:
 		a->opt.print_ir = stdout;
+		return 0;
+	case OPT_PRINT_PLAN:
+		a->opt.print_plan = stdout;
 		return 0;
 	case OPT_DUMP_IR:
 		return take_pass(a, optarg);

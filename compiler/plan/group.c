@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: MIT
 /*
- * Finds groups: element-wise operations of one shape that follow from each other, which group.c
- * generates together. Part of the code generator.
+ * Finds groups: element-wise operations of one shape that follow from each other, which are done
+ * together, piece by piece (codegen/group.c). Part of the plan.
+ *
+ * A group is done in the place of its last member. Nothing before that place reads a member without
+ * being one, so whatever a member reads exists by then, and nobody misses it before.
  */
-#include "group.h"
+#include "find.h"
 
+#define GROUP_ELEMS 1024 /* fewer are not worth a group */
 #define GROUP_AHEAD 1024 /* operations that are searched for one group */
 #define GROUP_DEPTH 8 /* operations that a member's operand is the last of */
 
 static bool can_join(const struct ncc_op *op)
 {
-	return ncc_is_elementwise(op->kind) && !op->gen->fused && !op->gen->group &&
-	       ncc_elems(&op->shape) >= GROUP_ELEMS;
+	return op->plan->elementwise && !op->plan->first && ncc_elems(&op->shape) >= GROUP_ELEMS;
 }
 
-static bool reads_group(const struct ncc_op *op, const struct ncc_op *last)
+static bool reads_group(const struct ncc_op *op, const struct ncc_op *first)
 {
 	for (unsigned int i = 0; i < op->nin; i++)
-		if (op->in[i]->gen->group == last)
+		if (op->in[i]->plan->first == first)
 			return true;
 	return false;
 }
@@ -30,14 +33,14 @@ struct growth {
 
 static bool fits(const struct growth *w, const struct ncc_op *op)
 {
-	return w->n < GROUP_MEMBERS && can_join(op) && op->pdim == w->first->pdim &&
+	return w->n < PLAN_MAX_GROUP && can_join(op) && op->pdim == w->first->pdim &&
 	       ncc_same_dims(&op->shape, &w->first->shape);
 }
 
 static void add_member(struct growth *w, struct ncc_op *op)
 {
-	op->gen->group = w->first;
-	w->last->gen->group_next = op;
+	op->plan->first = w->first;
+	w->last->plan->next = op;
 	w->last = op;
 	w->n++;
 }
@@ -56,30 +59,38 @@ static void join(struct growth *w, struct ncc_op *op, unsigned int depth)
 	add_member(w, op);
 }
 
-/* The members of a group are linked from its first one; all name the last one as their group */
+static void end(const struct growth *w)
+{
+	if (w->n == 1) {
+		w->first->plan->first = NULL;
+		return;
+	}
+	for (struct ncc_op *x = w->first; x; x = x->plan->next) {
+		x->plan->how = PLAN_LATER;
+		x->plan->with = w->last;
+	}
+	w->last->plan->how = PLAN_GROUP;
+	w->last->plan->n = w->n;
+}
+
 static void grow(struct ncc_op *first)
 {
 	struct growth w = { .first = first, .last = first, .n = 1 };
 	unsigned int ahead = 0;
 
-	first->gen->group = first;
+	first->plan->first = first;
 	for (struct ncc_op *x = first->next; x && ahead < GROUP_AHEAD; x = x->next, ahead++) {
-		if (x->gen->group == first || !reads_group(x, first))
+		if (x->plan->first == first || !reads_group(x, first))
 			continue;
 		if (!fits(&w, x))
 			break;
 		join(&w, x, 0);
 	}
-
-	for (struct ncc_op *x = first; x; x = x->gen->group_next)
-		x->gen->group = w.n > 1 ? w.last : NULL;
-	w.last->gen->group_first = first;
+	end(&w);
 }
 
-void gen_find_groups(struct ncc_module *m)
+void plan_find_groups(struct ncc_module *m)
 {
-	for (struct ncc_op *op = m->first; op; op = op->next)
-		op->gen->group = op->gen->group_next = op->gen->group_first = NULL;
 	for (struct ncc_op *op = m->first; op; op = op->next)
 		if (can_join(op))
 			grow(op);
