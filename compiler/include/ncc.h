@@ -22,6 +22,7 @@ extern "C" {
 #define NCC_MAX_DIMS 16
 
 struct neff_library;
+struct neff_model;
 struct ncc_kernels;
 
 enum ncc_cast { NCC_CAST_NONE, NCC_CAST_MATMULT, NCC_CAST_ALL };
@@ -121,6 +122,13 @@ struct ncc_options {
 	/* The model's bytes are not needed any more, if that is known before the end; may be NULL
 	 */
 	void (*model_read)(void *opaque);
+	/*
+	 * Called with what is to be written, of a small program (neff_is_small), by another thread
+	 * maybe, while it is checked; the model is the compiler's, and only to be read. If it
+	 * returns true, somebody has it whose checks are a reader's, and no file is needed: *out
+	 * is NULL then. What it did is to be undone if ncc_compile() fails. May be NULL
+	 */
+	bool (*emitted)(void *opaque, const struct neff_model *model);
 	void *opaque;
 	/*
 	 * Threads for parts of the program that do not need each other; 0: as many as there are
