@@ -24,7 +24,7 @@
 #include "rt_subgraph.h"
 
 #define PLACE 256 /* bytes from one place of a list to the next */
-#define PART 1024 /* places that are written at once: a shorter list is written whole */
+#define PART 4096 /* places that are written at once: a shorter list is written whole */
 #define LIST_TABLES (PLACE / (int)sizeof(uint64_t))
 #define MAX_LISTS 32 /* of up to 16 MiB each */
 #define MAX_TABLES (MAX_LISTS * LIST_TABLES)
