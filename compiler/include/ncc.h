@@ -24,6 +24,7 @@ extern "C" {
 struct neff_library;
 struct neff_model;
 struct ncc_kernels;
+struct ncc_program;
 
 enum ncc_cast { NCC_CAST_NONE, NCC_CAST_MATMULT, NCC_CAST_ALL };
 
@@ -82,6 +83,8 @@ struct ncc_options {
 	FILE *report; /* JSON about the result (docs/compiler.md); NULL: no */
 	const struct neff_library *library; /* of custom operators (neff.h); NULL: none */
 	const struct ncc_kernels *kernels; /* hand-written ones; NULL: none */
+	/* NCC_XLA: what ncc_program_read() made of this model, which is not read again; NULL */
+	const struct ncc_program *program;
 	enum ncc_compress compress_constants; /* neuronx-cc's default: NCC_COMPRESS_AUTO */
 	/* random numbers whose generator the model leaves open are the chip's; not for inf1 */
 	bool hardware_rng;

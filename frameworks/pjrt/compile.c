@@ -71,6 +71,14 @@ static bool emitted(void *opaque, const struct neff_model *model)
 	return npj_load_emitted(o->loaded, model) && !npj_cache_wants(o->x, now_ms() - o->start);
 }
 
+/* What was read of the program is not needed behind its import: it may be as large again. */
+static void model_read(void *opaque)
+{
+	const struct obstacles *o = opaque;
+
+	ncc_program_forget(o->x->program);
+}
+
 /* A hexadecimal digit, as fingerprints have them */
 static unsigned int digit(char c)
 {
@@ -93,6 +101,8 @@ static struct ncc_options compiler_options(const PJRT_Executable *x, struct obst
 		.obstacle = obstacle,
 		.progress = tell,
 		.cancelled = cancelled,
+		.program = x->program,
+		.model_read = model_read,
 		.emitted = o->loaded ? emitted : NULL,
 		.opaque = o,
 	};

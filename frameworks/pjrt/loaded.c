@@ -323,6 +323,7 @@ static PJRT_Error *make(PJRT_Client *c, PJRT_Executable *x, bool compiled,
 	}
 	if (!e)
 		e = load(l);
+	ncc_program_forget(x->program);
 	if (e) {
 		npj_loaded_unref(l);
 		return e;

@@ -44,6 +44,8 @@ PJRT_Error *npj_Compile(PJRT_Compile_Args *a)
 		 npj_blob(a->compile_options, a->compile_options_size), &x);
 	if (!e)
 		e = npj_compile(x, false, NULL);
+	if (x)
+		ncc_program_forget(x->program);
 	if (e)
 		npj_executable_unref(x);
 	else
