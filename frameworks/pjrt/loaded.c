@@ -100,6 +100,7 @@ static PJRT_Error *bind(const nrt_tensor_info_array_t *all, nrt_tensor_usage_t u
 {
 	const char *base = usage == NRT_TENSOR_USAGE_INPUT ? "input" : "output";
 	unsigned int number = 0;
+	uint64_t next = 0; /* they are in order, mostly */
 
 	for (unsigned int i = 0; i < n; i++) {
 		size_t bytes = npj_device_bytes(&shape[i]), size = 0;
@@ -108,10 +109,12 @@ static PJRT_Error *bind(const nrt_tensor_info_array_t *all, nrt_tensor_usage_t u
 		if (!bytes)
 			continue;
 		snprintf(name, sizeof(name), "%s%u", base, number++);
-		for (uint64_t k = 0; k < all->tensor_count; k++)
-			if (all->tensor_array[k].usage == usage &&
-			    !strcmp(all->tensor_array[k].name, name))
-				size = all->tensor_array[k].size;
+		for (uint64_t k = 0; k < all->tensor_count && !size; k++, next++) {
+			const nrt_tensor_info_t *t = &all->tensor_array[next % all->tensor_count];
+
+			if (t->usage == usage && !strcmp(t->name, name))
+				size = t->size;
+		}
 		if (size != bytes)
 			return npj_error(PJRT_Error_Code_INTERNAL,
 					 "the compiled program's %s has %zu bytes, the program's "
