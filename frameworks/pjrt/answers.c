@@ -52,6 +52,19 @@ PJRT_Error *npj_Executable_GetCostAnalysis(PJRT_Executable_GetCostAnalysis_Args 
 	return NULL;
 }
 
+PJRT_Error *
+npj_Executable_SizeOfGeneratedCodeInBytes(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args *a)
+{
+	struct npj_blob neff;
+	PJRT_Error *e;
+
+	NPJ_NEED(a->executable, "executable");
+	e = npj_executable_neff(a->executable, &neff);
+	if (!e)
+		a->size_in_bytes = (int64_t)neff.size;
+	return e;
+}
+
 /* The scratch memory that a NEFF's programs have beside arguments, results and constants */
 static PJRT_Error *scratch(const PJRT_Executable *x, const struct npj_blob *neff, int64_t *bytes)
 {

@@ -34,7 +34,8 @@ struct obstacles {
 	size_t n;
 	struct npj_progress *progress;
 	const PJRT_Executable *x;
-	PJRT_LoadedExecutable *loaded; /* NULL: it is not to be loaded */
+	npj_emitted_t *emitted; /* NULL: it is not to be loaded */
+	PJRT_LoadedExecutable *loaded;
 	int64_t start; /* ms */
 };
 
@@ -68,7 +69,7 @@ static bool emitted(void *opaque, const struct neff_model *model)
 {
 	const struct obstacles *o = opaque;
 
-	return npj_load_emitted(o->loaded, model) && !npj_cache_wants(o->x, now_ms() - o->start);
+	return o->emitted(o->loaded, model) && !npj_cache_wants(o->x, now_ms() - o->start);
 }
 
 /* What was read of the program is not needed behind its import: it may be as large again. */
@@ -103,7 +104,7 @@ static struct ncc_options compiler_options(const PJRT_Executable *x, struct obst
 		.cancelled = cancelled,
 		.program = x->program,
 		.model_read = model_read,
-		.emitted = o->loaded ? emitted : NULL,
+		.emitted = o->emitted ? emitted : NULL,
 		.opaque = o,
 	};
 
@@ -142,10 +143,13 @@ static PJRT_Error *refusal(const PJRT_Executable *x, const struct obstacles *o, 
 	return e;
 }
 
-PJRT_Error *npj_compile(PJRT_Executable *x, bool anew, PJRT_LoadedExecutable *loaded)
+PJRT_Error *npj_compile(PJRT_Executable *x, bool anew, npj_emitted_t *emit,
+			PJRT_LoadedExecutable *l)
 {
 	struct npj_progress progress;
-	struct obstacles o = { .progress = &progress, .x = x, .loaded = loaded, .start = now_ms() };
+	struct obstacles o = {
+		.progress = &progress, .x = x, .emitted = emit, .loaded = l, .start = now_ms()
+	};
 	struct ncc_error err;
 	int64_t began;
 	int r;
@@ -177,7 +181,7 @@ PJRT_Error *npj_executable_neff(PJRT_Executable *x, struct npj_blob *neff)
 
 	pthread_mutex_lock(&x->lock);
 	if (!x->neff.size)
-		e = npj_compile(x, true, NULL);
+		e = npj_compile(x, true, NULL, NULL);
 	*neff = x->neff;
 	pthread_mutex_unlock(&x->lock);
 	return e;

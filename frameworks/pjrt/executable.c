@@ -274,19 +274,6 @@ PJRT_Error *npj_Executable_NumOutputs(PJRT_Executable_NumOutputs_Args *a)
 	return NULL;
 }
 
-PJRT_Error *
-npj_Executable_SizeOfGeneratedCodeInBytes(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args *a)
-{
-	struct npj_blob neff;
-	PJRT_Error *e;
-
-	NPJ_NEED(a->executable, "executable");
-	e = npj_executable_neff(a->executable, &neff);
-	if (!e)
-		a->size_in_bytes = (int64_t)neff.size;
-	return e;
-}
-
 PJRT_Error *npj_Executable_OutputElementTypes(PJRT_Executable_OutputElementTypes_Args *a)
 {
 	NPJ_NEED(a->executable, "executable");

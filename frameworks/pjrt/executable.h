@@ -64,10 +64,13 @@ PJRT_Error *npj_executable_new(PJRT_TopologyDescription *t, bool narrow_64bit, s
 PJRT_Executable *npj_executable_ref(PJRT_Executable *x);
 void npj_executable_unref(PJRT_Executable *x); /* NULL: nothing */
 /*
- * Compiles it, or takes what was compiled before from the cache; anew: not from there. If `loaded`
- * is not NULL, that may be loaded already, and the executable is without its NEFF.
+ * Compiles it, or takes what was compiled before from the cache; anew: not from there. What is
+ * compiled goes to emitted, if that is not NULL, and may then be without its NEFF.
  */
-PJRT_Error *npj_compile(PJRT_Executable *x, bool anew, PJRT_LoadedExecutable *loaded);
+struct neff_model;
+typedef bool npj_emitted_t(PJRT_LoadedExecutable *l, const struct neff_model *model);
+PJRT_Error *npj_compile(PJRT_Executable *x, bool anew, npj_emitted_t *emitted,
+			PJRT_LoadedExecutable *l);
 /* Its NEFF, which is the executable's; none of a trivial one */
 PJRT_Error *npj_executable_neff(PJRT_Executable *x, struct npj_blob *neff);
 PJRT_Error *npj_program_check(const PJRT_Program *p, struct npj_blob *code);
@@ -99,9 +102,6 @@ PJRT_Error *npj_load(PJRT_Client *c, PJRT_Executable *x, PJRT_LoadedExecutable *
 /* The same of one that is compiled for it */
 PJRT_Error *npj_compile_and_load(PJRT_Client *c, PJRT_Executable *x,
 				 PJRT_LoadedExecutable **result);
-/* Loads the compiler's model; false: it cannot be */
-struct neff_model;
-bool npj_load_emitted(PJRT_LoadedExecutable *l, const struct neff_model *model);
 
 /* sharding.c: how an array lies, as a serialized OpSharding that the caller frees; NULL: no memory */
 char *npj_sharding(const struct ncc_tiling *t, unsigned int partitions, size_t *size);

@@ -224,7 +224,8 @@ static bool unloaded(PJRT_LoadedExecutable *l)
 	return l->model;
 }
 
-bool npj_load_emitted(PJRT_LoadedExecutable *l, const struct neff_model *model)
+/* Loads the compiler's model; false: it cannot be */
+static bool load_emitted(PJRT_LoadedExecutable *l, const struct neff_model *model)
 {
 	struct nrtx_load_params params = { .core_count = 1 };
 	PJRT_Error *e;
@@ -294,7 +295,7 @@ static PJRT_Error *load(PJRT_LoadedExecutable *l)
 	npj_cache_drop(x);
 	free(x->neff.data);
 	x->neff = npj_blob(NULL, 0);
-	e = unloaded(l) ? npj_compile(x, true, NULL) : npj_no_memory();
+	e = unloaded(l) ? npj_compile(x, true, NULL, NULL) : npj_no_memory();
 	e = e ? e : load_neff(l);
 	return e ? e : bind_arrays(l);
 }
@@ -322,7 +323,7 @@ static PJRT_Error *make(PJRT_Client *c, PJRT_Executable *x, bool compiled,
 	if (!e) {
 		npj_calls_hold(x->program, true);
 		l->held = true;
-		e = compiled ? NULL : npj_compile(x, false, l);
+		e = compiled ? NULL : npj_compile(x, false, load_emitted, l);
 	}
 	if (!e)
 		e = load(l);

@@ -43,7 +43,7 @@ PJRT_Error *npj_Compile(PJRT_Compile_Args *a)
 	e = read(t, a->client && a->client->narrow_64bit, a->program,
 		 npj_blob(a->compile_options, a->compile_options_size), &x);
 	if (!e)
-		e = npj_compile(x, false, NULL);
+		e = npj_compile(x, false, NULL, NULL);
 	if (x)
 		ncc_program_forget(x->program);
 	if (e)
