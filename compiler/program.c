@@ -25,8 +25,11 @@ int ncc_import_xla(const void *buf, size_t size, const struct ncc_options *opt,
 		   struct ncc_module **m, struct ncc_error *err)
 {
 	struct hlo_file f;
-	int rc = ncc_read_xla(buf, size, &f, err);
+	int rc;
 
+	if (opt->program && opt->program->file)
+		return hlo_import_file(opt->program->file, opt, m, err);
+	rc = ncc_read_xla(buf, size, &f, err);
 	rc = rc ? rc : hlo_import_file(&f, opt, m, err);
 	hlo_file_free(&f);
 	return rc;
@@ -59,19 +62,35 @@ int ncc_import(const void *model, size_t size, const struct ncc_options *opt, st
 
 int ncc_program_read(const void *model, size_t size, struct ncc_program **p, struct ncc_error *err)
 {
-	struct hlo_file f;
+	struct hlo_file *f = calloc(1, sizeof(*f));
 	int rc;
 
 	err->text[0] = 0;
 	*p = NULL;
-	rc = ncc_read_xla(model, size, &f, err);
-	rc = rc ? rc : hlo_program(&f, p, err);
-	hlo_file_free(&f);
+	rc = f ? ncc_read_xla(model, size, f, err) : ncc_no_memory(err);
+	rc = rc ? rc : hlo_program(f, p, err);
+	if (!rc) {
+		(*p)->file = f;
+		return 0;
+	}
+	if (f)
+		hlo_file_free(f);
+	free(f);
 	return rc;
+}
+
+void ncc_program_forget(struct ncc_program *p)
+{
+	if (p->file)
+		hlo_file_free(p->file);
+	free(p->file);
+	p->file = NULL;
 }
 
 void ncc_program_free(struct ncc_program *p)
 {
+	if (p)
+		ncc_program_forget(p);
 	hlo_program_free(p);
 }
 

@@ -9,6 +9,7 @@
 /* A model that is checked and written at the same time: neither changes it */
 struct emitted {
 	const struct neff_model *model;
+	const struct ncc_options *given;
 	void **out;
 	size_t *size;
 };
@@ -22,6 +23,9 @@ static int check_or_write(void *arg, unsigned int write, const struct ncc_option
 
 	if (!write)
 		return ncc_check_model(e->model, err);
+	if (e->given->emitted && neff_is_small(e->model) &&
+	    e->given->emitted(e->given->opaque, e->model))
+		return 0;
 	rc = neff_write(e->model, e->out, e->size, &ne);
 	if (rc == -EINVAL)
 		rc = ncc_fail(err, -E2BIG, "too large: no loader would take the file: %.200s",
@@ -50,7 +54,7 @@ static struct ncc_options write_options(const struct neff_model *model,
 
 int ncc_write_neff(struct ncc_output *o, const struct ncc_options *opt, struct ncc_error *err)
 {
-	struct emitted e = { .out = &o->file, .size = &o->size };
+	struct emitted e = { .given = opt, .out = &o->file, .size = &o->size };
 	struct ncc_options some;
 	struct neff_model *model;
 	int rc = ncc_out_model(o, &model, err);

@@ -364,6 +364,12 @@ int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
  */
 int neff_read_file(int fd, size_t size, const struct neff_limits *limits, struct neff_model **model,
 		   struct neff_error *err);
+/*
+ * A model that is in memory, as a reader would have it of the file that neff_write makes of it: the
+ * same checks, and of the limits the target, the account and whether to go on. *copy is of its own.
+ */
+int neff_copy(const struct neff_model *model, const struct neff_limits *limits,
+	      struct neff_model **copy, struct neff_error *err);
 void neff_free(struct neff_model *model);
 
 /*
@@ -386,6 +392,8 @@ int neff_read_header(const void *buf, size_t size, struct neff_header *header,
  * which the caller sets. hash, data_size and header_size are computed. The caller frees *buf.
  */
 int neff_write(const struct neff_model *model, void **buf, size_t *size, struct neff_error *err);
+/* Is there no doubt that a reader's default limits let the file in, if its checks do? */
+bool neff_is_small(const struct neff_model *model);
 
 /* A contiguous part of one side of a packet: one descriptor */
 struct neff_piece {

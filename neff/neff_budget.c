@@ -124,6 +124,34 @@ int neff_json_fits(const char *name, const void *text, size_t size, uint64_t *co
 	return 0;
 }
 
+/*
+ * The text of a descriptor is two names, two offsets, sixteen sizes and steps, and keys; of a
+ * variable its name, its source, of which a byte may become six, and sixteen sizes.
+ */
+#define DESC_TEXT 1280
+#define VAR_TEXT 4096
+
+bool neff_is_small(const struct neff_model *model)
+{
+	uint64_t descs = 0, vars = 0, bytes = 0;
+
+	for (unsigned int k = 0; k < model->nsubgraphs; k++) {
+		const struct neff_subgraph *sg = &model->subgraphs[k];
+
+		vars += sg->nvars;
+		for (unsigned int i = 0; i < sg->nvars; i++)
+			bytes += sg->vars[i].data ? sg->vars[i].size : 0;
+		for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++) {
+			bytes += sg->engine[e].instr_size;
+			for (unsigned int i = 0; i < sg->engine[e].ndma; i++)
+				descs += 1 + sg->engine[e].dma[i].ndesc;
+		}
+	}
+	return !model->library && !model->ncalls && !model->ranks &&
+	       descs <= JSON_MEMBER_MAX / DESC_TEXT && vars <= JSON_MEMBER_MAX / VAR_TEXT &&
+	       bytes <= PAYLOAD_BASE / 2;
+}
+
 int neff_json_take(struct neff_reader *r, const char *name, const uint8_t *text, size_t size,
 		   uint64_t *cost)
 {

@@ -183,16 +183,22 @@ static int tensor_read(const json_t *attrs, size_t i, struct neff_var *v, const 
 	return 0;
 }
 
-/* The name is for people: one that has none, or one that a terminal would act on, is left out. */
+bool neff_source_ok(const char *source)
+{
+	if (!source || !*source || strlen(source) > NEFF_MAX_SOURCE)
+		return false;
+	for (const char *c = source; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return false;
+	return true;
+}
+
 static int source_read(const json_t *attrs, size_t i, struct neff_var *v, struct neff_error *err)
 {
 	const char *source = json_string_value(json_array_get(attr_list(attrs, "source_name"), i));
 
-	if (!source || !*source || strlen(source) > NEFF_MAX_SOURCE)
+	if (!neff_source_ok(source))
 		return 0;
-	for (const char *c = source; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			return 0;
 	free(v->source);
 	v->source = strdup(source);
 	return v->source ? 0 : neff_nomem(err);

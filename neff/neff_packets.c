@@ -103,6 +103,49 @@ static void packet_step(struct neff_packet *p, struct walk *from, struct walk *t
 	walk_take(to, n);
 }
 
+/* Of the innermost dimension that is walked, the runs from this one on; 0: it is not a whole one,
+ * or the first */
+static uint64_t row_left(const struct walk *w)
+{
+	if (w->dim == w->pattern->ndim || w->left != w->run || !w->index[w->dim])
+		return 0;
+	return w->pattern->size[w->dim] - w->index[w->dim];
+}
+
+static void walk_skip(struct walk *w, uint64_t runs)
+{
+	w->index[w->dim] += runs - 1;
+	w->addr += (runs - 1) * (uint64_t)w->pattern->step[w->dim];
+	walk_take(w, w->run);
+}
+
+/*
+ * Takes runs behind the first one of a dimension, of equal length on both sides: none of them goes
+ * on where the one before it ends, or both were one run.
+ */
+static void packet_row(const struct neuron_target *target, struct neff_packet *p, struct walk *from,
+		       struct walk *to)
+{
+	const unsigned int fuller = p->ntx > p->nrx ? p->ntx : p->nrx;
+	uint64_t n = row_left(from), other = row_left(to);
+	int64_t from_step, to_step;
+
+	n = n < other ? n : other;
+	n = n < target->packet_max - fuller ? n : target->packet_max - fuller;
+	if (!n || from->run != to->run || from->run > NEURON_UDMA_DESC_LEN_MAX)
+		return;
+	from_step = from->pattern->step[from->dim];
+	to_step = to->pattern->step[to->dim];
+	for (uint64_t i = 0; i < n; i++) {
+		p->tx[p->ntx++] = (struct neff_piece){ from->addr + i * (uint64_t)from_step,
+						       (uint32_t)from->run };
+		p->rx[p->nrx++] =
+			(struct neff_piece){ to->addr + i * (uint64_t)to_step, (uint32_t)to->run };
+	}
+	walk_skip(from, n);
+	walk_skip(to, n);
+}
+
 bool neff_computes(const struct neff_desc *d)
 {
 	return d->op >= NEFF_CAST;
@@ -137,9 +180,11 @@ int neff_packets(const struct neuron_target *target, const struct neff_pattern *
 		 uint64_t from_base, const struct neff_pattern *to_pattern, uint64_t to_base,
 		 int (*take)(void *arg, const struct neff_packet *packet), void *arg)
 {
-	struct neff_packet packet = { .ntx = 0 };
 	struct walk from = walk_new(from_pattern, from_base), to = walk_new(to_pattern, to_base);
+	struct neff_packet packet; /* pieces that are there alone are written */
 
+	packet.ntx = packet.nrx = 0;
+	packet.compute = 0;
 	while (!from.done && !to.done) {
 		if (packet_full(target, &packet, &from, &to)) {
 			int err = take(arg, &packet);
@@ -149,6 +194,8 @@ int neff_packets(const struct neuron_target *target, const struct neff_pattern *
 			packet.ntx = packet.nrx = 0;
 		}
 		packet_step(&packet, &from, &to);
+		if (!from.done && !to.done)
+			packet_row(target, &packet, &from, &to);
 	}
 	return take(arg, &packet);
 }

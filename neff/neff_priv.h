@@ -44,6 +44,8 @@ static inline bool neff_has_list(const struct neff_desc *d)
  */
 bool neff_file_name_ok(const char *name);
 bool neff_name_ok(const char *name);
+/* A tensor's source is for people: none, or one that a terminal would act on, is left out. */
+bool neff_source_ok(const char *source);
 
 /*
  * The digest of [at, end) of a source: MD5 in the first 16 bytes for package version 2, SHA-256 for

@@ -22,7 +22,9 @@ extern "C" {
 #define NCC_MAX_DIMS 16
 
 struct neff_library;
+struct neff_model;
 struct ncc_kernels;
+struct ncc_program;
 
 enum ncc_cast { NCC_CAST_NONE, NCC_CAST_MATMULT, NCC_CAST_ALL };
 
@@ -82,6 +84,8 @@ struct ncc_options {
 	FILE *report; /* JSON about the result (docs/compiler.md); NULL: no */
 	const struct neff_library *library; /* of custom operators (neff.h); NULL: none */
 	const struct ncc_kernels *kernels; /* hand-written ones; NULL: none */
+	/* NCC_XLA: what ncc_program_read() made of this model, which is not read again; NULL */
+	const struct ncc_program *program;
 	enum ncc_compress compress_constants; /* neuronx-cc's default: NCC_COMPRESS_AUTO */
 	/* random numbers whose generator the model leaves open are the chip's; not for inf1 */
 	bool hardware_rng;
@@ -122,6 +126,13 @@ struct ncc_options {
 	/* The model's bytes are not needed any more, if that is known before the end; may be NULL
 	 */
 	void (*model_read)(void *opaque);
+	/*
+	 * Called with what is to be written, of a small program (neff_is_small), by another thread
+	 * maybe, while it is checked; the model is the compiler's, and only to be read. If it
+	 * returns true, somebody has it whose checks are a reader's, and no file is needed: *out
+	 * is NULL then. What it did is to be undone if ncc_compile() fails. May be NULL
+	 */
+	bool (*emitted)(void *opaque, const struct neff_model *model);
 	void *opaque;
 	/*
 	 * Threads for parts of the program that do not need each other; 0: as many as there are

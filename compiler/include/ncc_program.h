@@ -57,6 +57,7 @@ struct ncc_program {
 	 * every partition has it whole
 	 */
 	struct ncc_tiling **in_tiling, **out_tiling;
+	struct hlo_file *file; /* libncc's: what was read, for ncc_options.program */
 };
 
 /*
@@ -65,6 +66,8 @@ struct ncc_program {
  * with an operation that has no HLO; -EFBIG; -ENOMEM. The caller frees *p.
  */
 int ncc_program_read(const void *model, size_t size, struct ncc_program **p, struct ncc_error *err);
+/* It is not compiled any more: what that needs alone is freed. */
+void ncc_program_forget(struct ncc_program *p);
 void ncc_program_free(struct ncc_program *p); /* NULL: nothing */
 
 /*

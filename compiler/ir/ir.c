@@ -13,10 +13,14 @@
 
 #include "neuron/hw/ext.h"
 
+#define FIRST (4u << 10) /* bytes of a module's first block */
+#define BLOCK (64u << 10)
+#define ALIGN 16u
+
 struct ncc_mem {
 	struct ncc_mem *next;
-	size_t size;
-	_Alignas(16) unsigned char data[];
+	size_t size, used;
+	_Alignas(ALIGN) unsigned char data[];
 };
 
 int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
@@ -92,15 +96,33 @@ static void *alloc_block(struct ncc_mem **list, size_t size)
 	b = calloc(1, sizeof(*b) + size);
 	if (!b)
 		return NULL;
-	b->size = size;
+	b->size = b->used = size;
 	b->next = *list;
 	*list = b;
 	return b->data;
 }
 
+/*
+ * A program has tens of thousands of them, which are walked again and again in their order: small
+ * ones lie in the first block, a large one has its own.
+ */
 void *ncc_alloc(struct ncc_module *m, size_t size)
 {
-	return alloc_block(&m->mem, size);
+	struct ncc_mem *b = m->mem;
+	void *p;
+
+	if (size > FIRST / 4)
+		return alloc_block(b ? &b->next : &m->mem, size);
+	size = (size + ALIGN - 1) / ALIGN * ALIGN;
+	if (!b || size > b->size - b->used) {
+		if (!alloc_block(&m->mem, b ? BLOCK : FIRST))
+			return NULL;
+		b = m->mem;
+		b->used = 0;
+	}
+	p = b->data + b->used;
+	b->used += size;
+	return p;
 }
 
 void *ncc_alloc_data(struct ncc_module *m, size_t size)
@@ -324,35 +346,6 @@ static void visit(struct ncc_module *m, struct ncc_op *root, struct ncc_op **sta
 	}
 }
 
-/* An upper bound of the number of reachable operations: all that were made so far */
-static size_t count_blocks(const struct ncc_module *m)
-{
-	size_t n = 0;
-
-	for (const struct ncc_mem *b = m->mem; b; b = b->next)
-		n++;
-	return n;
-}
-
-static void clear_marks(struct ncc_op *op, struct ncc_op **stack)
-{
-	size_t n = 0;
-
-	op->mark = 0;
-	stack[n++] = op;
-	while (n) {
-		op = stack[--n];
-		for (unsigned int i = 0; i < op->nin; i++) {
-			struct ncc_op *in = resolve(op->in[i]);
-
-			if (in->mark) {
-				in->mark = 0;
-				stack[n++] = in;
-			}
-		}
-	}
-}
-
 static int by_address(const void *a, const void *b)
 {
 	uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
@@ -402,7 +395,7 @@ static void sweep_data(struct ncc_module *m)
 
 void ncc_sweep(struct ncc_module *m)
 {
-	struct ncc_op **stack = malloc((count_blocks(m) + 1) * sizeof(struct ncc_op *));
+	struct ncc_op **stack = malloc((m->made + 1) * sizeof(struct ncc_op *));
 
 	m->garbage = 0;
 	if (!stack)
@@ -423,12 +416,8 @@ void ncc_sweep(struct ncc_module *m)
 		visit(m, m->effect, stack);
 	}
 
-	for (unsigned int i = 0; i < m->nparams; i++)
-		m->params[i]->mark = 0;
-	for (unsigned int i = 0; i < m->nouts; i++)
-		clear_marks(m->outs[i], stack);
-	if (m->effect)
-		clear_marks(m->effect, stack);
+	for (struct ncc_op *op = m->first; op; op = op->next)
+		op->mark = 0;
 	free(stack);
 	ncc_count_users(m);
 	sweep_data(m);

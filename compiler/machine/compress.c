@@ -365,10 +365,10 @@ static void add(struct ncc_before_after *sum, const struct ncc_before_after *x)
 
 int ncc_compress_constants(struct ncc_prog *p, enum ncc_compress when, struct ncc_error *err)
 {
-	struct packer *k = calloc(1, sizeof(*k));
 	struct neff_desc **list = calloc(p->ndma + 1, sizeof(*list));
 	unsigned int *n = calloc(p->ndma + 1, sizeof(*n));
-	bool memory = k && list && n;
+	struct packer *k = NULL; /* its half a megabyte is made for the first constant */
+	bool memory = list && n;
 
 	for (uint32_t i = 0; i < p->nvars && memory; i++) {
 		struct ncc_before_after bytes = { p->var[i].size, 0 };
@@ -377,6 +377,10 @@ int ncc_compress_constants(struct ncc_prog *p, enum ncc_compress when, struct nc
 		if (p->var[i].type != NEFF_VAR_FILE || !p->var[i].data || bytes.before < LEAST ||
 		    !only_copied(p, i, &width))
 			continue;
+		k = k ? k : calloc(1, sizeof(*k));
+		memory = k;
+		if (!memory)
+			break;
 		k->p = p;
 		k->when = when;
 		k->codes = when != NCC_COMPRESS_AUTO;

@@ -7,6 +7,7 @@
  * stack and gives the value a name, ? is select(predicate, on true, on false).
  */
 #include <ctype.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +49,7 @@
 static const struct {
 	enum ncc_kind kind;
 	const char *text;
-} idioms[] = {
+} texts[] = {
 	{ NCC_LOGISTIC, "1 x neg exp 1 + /" },
 	HALF(NCC_GELU, "x neg 0.707106769 * =t " ERFC),
 	HALF(NCC_GELU, ERF_1),
@@ -81,6 +82,8 @@ static const struct {
 #define MOST_NODES 128
 #define MOST_STEPS 2048 /* of one comparison; the longest idiom takes some 150 */
 
+#define IDIOMS (sizeof(texts) / sizeof(texts[0]))
+
 enum form { ARGUMENT, NUMBER, OPERATION };
 
 struct idiom {
@@ -92,8 +95,17 @@ struct idiom {
 		unsigned int nin;
 		unsigned char in[3];
 	} node[MOST_NODES];
-	/* The state of one comparison: */
+};
+
+/* Read once a process: that takes longer than all else of the passes for one operation. */
+static struct idiom idioms[IDIOMS];
+static pthread_once_t idioms_read = PTHREAD_ONCE_INIT;
+
+/* One comparison of an idiom */
+struct comparison {
+	const struct idiom *id;
 	const struct ncc_op *is[MOST_NODES]; /* the operation that a node has matched */
+	bool any; /* of these is there */
 	struct ncc_op *x;
 	unsigned int steps;
 };
@@ -136,11 +148,16 @@ static void read_idiom(struct idiom *id, const char *text)
 	char word[24];
 	int n;
 
-	memset(id, 0, sizeof(*id));
 	/* Node 0 is the argument: every name, x among them, refers to it until it is given. */
 	id->node[id->n++].form = ARGUMENT;
 	for (; sscanf(text, "%23s%n", word, &n) == 1; text += n)
 		read_word(id, word, stack, &depth, name);
+}
+
+static void read_idioms(void)
+{
+	for (unsigned int i = 0; i < IDIOMS; i++)
+		read_idiom(&idioms[i], texts[i].text);
 }
 
 static struct ncc_op *made(struct ncc_op *op)
@@ -150,72 +167,80 @@ static struct ncc_op *made(struct ncc_op *op)
 	return op;
 }
 
-static bool matches(struct idiom *id, unsigned int node, struct ncc_op *op);
+static bool matches(struct comparison *c, unsigned int node, struct ncc_op *op);
 
 /* The last operand is compared first: an idiom's numbers stand there, and they fail soonest. */
-static bool operands_match(struct idiom *id, unsigned int node, struct ncc_op *op, bool swap)
+static bool operands_match(struct comparison *c, unsigned int node, struct ncc_op *op, bool swap)
 {
-	for (unsigned int i = id->node[node].nin; i-- > 0;)
-		if (!matches(id, id->node[node].in[i], made(op->in[swap ? 1 - i : i])))
+	for (unsigned int i = c->id->node[node].nin; i-- > 0;)
+		if (!matches(c, c->id->node[node].in[i], made(op->in[swap ? 1 - i : i])))
 			return false;
 	return true;
 }
 
-static bool matches(struct idiom *id, unsigned int node, struct ncc_op *op)
+static void forget(struct comparison *c)
 {
-	const enum form form = id->node[node].form;
-	const enum ncc_kind kind = id->node[node].kind;
-	struct ncc_op *x = id->x;
+	if (c->any)
+		memset(c->is, 0, sizeof(c->is));
+	c->any = false;
+}
+
+static bool matches(struct comparison *c, unsigned int node, struct ncc_op *op)
+{
+	const enum form form = c->id->node[node].form;
+	const enum ncc_kind kind = c->id->node[node].kind;
+	struct ncc_op *x = c->x;
 	double v;
 
-	if (id->is[node] == op)
+	if (c->is[node] == op)
 		return true;
-	if (++id->steps > MOST_STEPS)
+	if (++c->steps > MOST_STEPS)
 		return false;
 	if (form == NUMBER)
-		return ncc_scalar_value(op, &v) && (float)v == id->node[node].value;
+		return ncc_scalar_value(op, &v) && (float)v == c->id->node[node].value;
 	if (form == ARGUMENT) {
-		id->x = x ? x : op;
-		return id->x == op;
+		c->x = x ? x : op;
+		return c->x == op;
 	}
 	if (op->kind != kind)
 		return false;
 
 	for (unsigned int swap = 0; swap < (kind == NCC_ADD || kind == NCC_MUL ? 2 : 1); swap++) {
-		if (operands_match(id, node, op, swap)) {
-			id->is[node] = op;
+		if (operands_match(c, node, op, swap)) {
+			c->is[node] = op;
+			c->any = true;
 			return true;
 		}
-		id->x = x;
+		c->x = x;
 		if (!x) /* the matches so far were made with another argument */
-			memset(id->is, 0, sizeof(id->is));
+			forget(c);
 	}
 	return false;
 }
 
-static int replace(struct ncc_pass *p, struct ncc_op *op, struct idiom *id, enum ncc_kind kind)
+static int replace(struct ncc_pass *p, struct ncc_op *op, struct comparison *c, enum ncc_kind kind)
 {
-	memset(id->is, 0, sizeof(id->is));
-	id->x = NULL;
-	id->steps = 0;
-	if (!matches(id, id->n - 1, op) || id->x->shape.dtype != NEURON_DT_FP32 ||
-	    !ncc_same_dims(&id->x->shape, &op->shape))
+	forget(c);
+	c->x = NULL;
+	c->steps = 0;
+	if (!matches(c, c->id->n - 1, op) || c->x->shape.dtype != NEURON_DT_FP32 ||
+	    !ncc_same_dims(&c->x->shape, &op->shape))
 		return 0;
-	op->replaced = pass_new(p, kind, op, &op->shape, id->x, NULL);
+	op->replaced = pass_new(p, kind, op, &op->shape, c->x, NULL);
 	return op->replaced ? 0 : ncc_no_memory(p->err);
 }
 
 int pass_idioms(struct ncc_pass *p)
 {
-	struct idiom *id = malloc(sizeof(*id));
-	int rc = id ? 0 : ncc_no_memory(p->err);
+	struct comparison c = { .any = false };
+	int rc = 0;
 
-	for (unsigned int i = 0; !rc && i < sizeof(idioms) / sizeof(idioms[0]); i++) {
-		read_idiom(id, idioms[i].text);
+	pthread_once(&idioms_read, read_idioms);
+	for (unsigned int i = 0; !rc && i < IDIOMS; i++) {
+		c.id = &idioms[i];
 		for (struct ncc_op *op = p->m->first; !rc && op; op = op->next)
-			if (op->kind == id->node[id->n - 1].kind && !op->replaced)
-				rc = replace(p, op, id, idioms[i].kind);
+			if (op->kind == c.id->node[c.id->n - 1].kind && !op->replaced)
+				rc = replace(p, op, &c, texts[i].kind);
 	}
-	free(id);
 	return rc;
 }

@@ -52,8 +52,21 @@ PJRT_Error *npj_Executable_GetCostAnalysis(PJRT_Executable_GetCostAnalysis_Args 
 	return NULL;
 }
 
+PJRT_Error *
+npj_Executable_SizeOfGeneratedCodeInBytes(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args *a)
+{
+	struct npj_blob neff;
+	PJRT_Error *e;
+
+	NPJ_NEED(a->executable, "executable");
+	e = npj_executable_neff(a->executable, &neff);
+	if (!e)
+		a->size_in_bytes = (int64_t)neff.size;
+	return e;
+}
+
 /* The scratch memory that a NEFF's programs have beside arguments, results and constants */
-static PJRT_Error *scratch(const PJRT_Executable *x, int64_t *bytes)
+static PJRT_Error *scratch(const PJRT_Executable *x, const struct npj_blob *neff, int64_t *bytes)
 {
 	struct neff_limits limits = { .target = x->topology->target };
 	struct neff_model *model;
@@ -61,9 +74,9 @@ static PJRT_Error *scratch(const PJRT_Executable *x, int64_t *bytes)
 	uint64_t shared = 0;
 
 	*bytes = 0;
-	if (!x->neff.size)
+	if (!neff->size)
 		return NULL;
-	if (neff_read(x->neff.data, x->neff.size, &limits, &model, &err))
+	if (neff_read(neff->data, neff->size, &limits, &model, &err))
 		return npj_error(PJRT_Error_Code_INTERNAL, "the compiled program: %s", err.text);
 	for (unsigned int g = 0; g < model->nsubgraphs; g++)
 		for (unsigned int i = 0; i < model->subgraphs[g].nvars; i++) {
@@ -82,16 +95,19 @@ static PJRT_Error *scratch(const PJRT_Executable *x, int64_t *bytes)
 PJRT_Error *npj_Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMemoryStats_Args *a)
 {
 	PJRT_Executable *x = a->executable;
+	struct npj_blob neff;
 	PJRT_Error *e;
 
 	NPJ_NEED(x, "executable");
 	*a = (PJRT_Executable_GetCompiledMemoryStats_Args){ .struct_size = a->struct_size,
 							    .extension_start = a->extension_start,
 							    .executable = x };
-	e = scratch(x, &a->temp_size_in_bytes);
+	e = npj_executable_neff(x, &neff);
+	if (!e)
+		e = scratch(x, &neff, &a->temp_size_in_bytes);
 	if (e)
 		return e;
-	a->generated_code_size_in_bytes = (int64_t)x->neff.size;
+	a->generated_code_size_in_bytes = (int64_t)neff.size;
 	a->argument_size_in_bytes = (int64_t)bytes_of(x->in, x->program->nin);
 	a->output_size_in_bytes = (int64_t)bytes_of(x->out, x->program->nout);
 	for (unsigned int k = 0; k < x->program->nout; k++)

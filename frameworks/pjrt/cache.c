@@ -209,14 +209,28 @@ static bool write_whole(int fd, const struct npj_blob *b)
 	return true;
 }
 
+/* Its name, if one that took so long to compile is kept */
+static bool wanted(const PJRT_Executable *x, int64_t took_ms, char name[ROOM])
+{
+	bool by_default;
+
+	return path(x, "/model.neff", name, &by_default) && (!by_default || took_ms >= WORTH_MS);
+}
+
+bool npj_cache_wants(const PJRT_Executable *x, int64_t took_ms)
+{
+	char name[ROOM];
+
+	return wanted(x, took_ms, name);
+}
+
 void npj_cache_write(const PJRT_Executable *x, int64_t took_ms)
 {
 	char name[ROOM], temporary[ROOM + 16];
-	bool by_default, ok;
+	bool ok;
 	int fd;
 
-	if (!path(x, "/model.neff", name, &by_default) || (by_default && took_ms < WORTH_MS) ||
-	    !make_directories(name))
+	if (!x->neff.size || !wanted(x, took_ms, name) || !make_directories(name))
 		return;
 	snprintf(temporary, sizeof(temporary), "%s.XXXXXX", name);
 	fd = mkostemp(temporary, O_CLOEXEC);

@@ -2,6 +2,10 @@
 /*
  * Compilation in this process, by the thread that asks. What is compiled is kept on disk (cache.c).
  * A program that only hands on its arguments is not compiled at all.
+ *
+ * A small program goes from the compiler to the runtime without a file between them, if none is
+ * kept: to write one and to read it again takes as long as all else. Who asks for the NEFF later
+ * has it of another compilation, whose bytes are the same.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,6 +33,10 @@ struct obstacles {
 	char text[4096];
 	size_t n;
 	struct npj_progress *progress;
+	const PJRT_Executable *x;
+	npj_emitted_t *emitted; /* NULL: it is not to be loaded */
+	PJRT_LoadedExecutable *loaded;
+	int64_t start; /* ms */
 };
 
 static void tell(void *opaque, const char *phase, unsigned int done, unsigned int total)
@@ -56,6 +64,22 @@ static void obstacle(void *opaque, const char *line)
 		o->text[o->n] = 0;
 }
 
+/* The program comes while it is checked: it is loaded, and written only if it is kept. */
+static bool emitted(void *opaque, const struct neff_model *model)
+{
+	const struct obstacles *o = opaque;
+
+	return o->emitted(o->loaded, model) && !npj_cache_wants(o->x, now_ms() - o->start);
+}
+
+/* What was read of the program is not needed behind its import: it may be as large again. */
+static void model_read(void *opaque)
+{
+	const struct obstacles *o = opaque;
+
+	ncc_program_forget(o->x->program);
+}
+
 /* A hexadecimal digit, as fingerprints have them */
 static unsigned int digit(char c)
 {
@@ -78,6 +102,9 @@ static struct ncc_options compiler_options(const PJRT_Executable *x, struct obst
 		.obstacle = obstacle,
 		.progress = tell,
 		.cancelled = cancelled,
+		.program = x->program,
+		.model_read = model_read,
+		.emitted = o->emitted ? emitted : NULL,
 		.opaque = o,
 	};
 
@@ -116,16 +143,19 @@ static PJRT_Error *refusal(const PJRT_Executable *x, const struct obstacles *o, 
 	return e;
 }
 
-PJRT_Error *npj_compile(PJRT_Executable *x, bool anew)
+PJRT_Error *npj_compile(PJRT_Executable *x, bool anew, npj_emitted_t *emit,
+			PJRT_LoadedExecutable *l)
 {
 	struct npj_progress progress;
-	struct obstacles o = { .progress = &progress };
+	struct obstacles o = {
+		.progress = &progress, .x = x, .emitted = emit, .loaded = l, .start = now_ms()
+	};
 	struct ncc_error err;
-	int64_t start = now_ms(), began;
+	int64_t began;
 	int r;
 
 	x->cached = false;
-	if (npj_executable_trivial(x))
+	if (x->trivial)
 		return NULL;
 	if (!anew && !x->program->ncalls && npj_cache_read(x, &x->neff)) {
 		x->cached = true;
@@ -139,8 +169,20 @@ PJRT_Error *npj_compile(PJRT_Executable *x, bool anew)
 	if (!r && x->program->ncalls)
 		return NULL; /* its functions have numbers of this process */
 	if (!r) {
-		npj_cache_write(x, now_ms() - start);
+		npj_cache_write(x, now_ms() - o.start);
 		return NULL;
 	}
 	return refusal(x, &o, r, &err);
+}
+
+PJRT_Error *npj_executable_neff(PJRT_Executable *x, struct npj_blob *neff)
+{
+	PJRT_Error *e = NULL;
+
+	pthread_mutex_lock(&x->lock);
+	if (!x->neff.size)
+		e = npj_compile(x, true, NULL, NULL);
+	*neff = x->neff;
+	pthread_mutex_unlock(&x->lock);
+	return e;
 }

@@ -177,6 +177,16 @@ static bool answers(PJRT_Executable *x)
 	return true;
 }
 
+static bool is_trivial(const PJRT_Executable *x)
+{
+	if (x->program->effects)
+		return false;
+	for (unsigned int k = 0; k < x->program->nout; k++)
+		if (x->program->same[k] < 0 && npj_device_bytes(&x->out[k]))
+			return false;
+	return true;
+}
+
 static PJRT_Error *about(PJRT_Executable *x)
 {
 	struct ncc_error err;
@@ -196,6 +206,7 @@ static PJRT_Error *about(PJRT_Executable *x)
 		e = shapes(x, x->program->out, x->program->nout, "result", x->out);
 	if (e)
 		return e;
+	x->trivial = is_trivial(x);
 	donations(x);
 	return answers(x) ? npj_fingerprint(x) : npj_no_memory();
 }
@@ -226,16 +237,6 @@ PJRT_Error *npj_executable_new(PJRT_TopologyDescription *t, bool narrow_64bit, s
 	}
 	*result = x;
 	return NULL;
-}
-
-bool npj_executable_trivial(const PJRT_Executable *x)
-{
-	if (x->program->effects)
-		return false;
-	for (unsigned int k = 0; k < x->program->nout; k++)
-		if (x->program->same[k] < 0 && npj_device_bytes(&x->out[k]))
-			return false;
-	return true;
 }
 
 PJRT_Error *npj_Executable_Destroy(PJRT_Executable_Destroy_Args *a)
@@ -270,14 +271,6 @@ PJRT_Error *npj_Executable_NumOutputs(PJRT_Executable_NumOutputs_Args *a)
 {
 	NPJ_NEED(a->executable, "executable");
 	a->num_outputs = a->executable->program->nout;
-	return NULL;
-}
-
-PJRT_Error *
-npj_Executable_SizeOfGeneratedCodeInBytes(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args *a)
-{
-	NPJ_NEED(a->executable, "executable");
-	a->size_in_bytes = (int64_t)a->executable->neff.size;
 	return NULL;
 }
 

@@ -28,7 +28,8 @@ struct PJRT_Executable {
 	struct npj_options options;
 	struct npj_blob code; /* as the framework gave it */
 	struct npj_blob options_bytes;
-	struct npj_blob neff; /* none of a program that only hands on what it gets */
+	bool trivial; /* it only hands on what it gets, so that there is no NEFF */
+	struct npj_blob neff; /* on the first question, if it was loaded without (compile.c) */
 	bool cached; /* the NEFF is one that was found on disk */
 	bool narrow_64bit; /* its client takes 64-bit types */
 	char fingerprint[65];
@@ -47,7 +48,7 @@ struct PJRT_Executable {
 	size_t *sharding_sizes;
 	PJRT_Layouts_MemoryLayout **layouts; /* of the inputs, then of the outputs */
 	/* on the first question */
-	pthread_mutex_t lock; /* of both */
+	pthread_mutex_t lock; /* of these, and of neff */
 	struct npj_blob hlo;
 	PJRT_NamedValue cost[NPJ_COSTS];
 	uint64_t macs; /* of one execution, known once it is loaded */
@@ -62,10 +63,16 @@ PJRT_Error *npj_executable_new(PJRT_TopologyDescription *t, bool narrow_64bit, s
 			       PJRT_Executable **result);
 PJRT_Executable *npj_executable_ref(PJRT_Executable *x);
 void npj_executable_unref(PJRT_Executable *x); /* NULL: nothing */
-/* Does it compute nothing, so that there is no NEFF? */
-bool npj_executable_trivial(const PJRT_Executable *x);
-/* Compiles it, or takes what was compiled before from the cache; anew: not from there */
-PJRT_Error *npj_compile(PJRT_Executable *x, bool anew);
+/*
+ * Compiles it, or takes what was compiled before from the cache; anew: not from there. What is
+ * compiled goes to emitted, if that is not NULL, and may then be without its NEFF.
+ */
+struct neff_model;
+typedef bool npj_emitted_t(PJRT_LoadedExecutable *l, const struct neff_model *model);
+PJRT_Error *npj_compile(PJRT_Executable *x, bool anew, npj_emitted_t *emitted,
+			PJRT_LoadedExecutable *l);
+/* Its NEFF, which is the executable's; none of a trivial one */
+PJRT_Error *npj_executable_neff(PJRT_Executable *x, struct npj_blob *neff);
 PJRT_Error *npj_program_check(const PJRT_Program *p, struct npj_blob *code);
 
 /* An input or output of a model that is loaded */
@@ -84,6 +91,7 @@ struct PJRT_LoadedExecutable {
 	PJRT_LogicalDeviceIds *logical;
 	nrt_model_t **model; /* n of them; none of a trivial program */
 	struct npj_binding *in, *out;
+	bool loaded; /* model is there */
 	bool together; /* its models pass something to each other, and execute at the same time */
 	atomic_llong duration; /* of the last execution, ns; 0: none was */
 };
@@ -91,6 +99,9 @@ PJRT_LoadedExecutable *npj_loaded_ref(PJRT_LoadedExecutable *l);
 void npj_loaded_unref(PJRT_LoadedExecutable *l);
 /* Loads it on the devices that its options name; takes the reference to x */
 PJRT_Error *npj_load(PJRT_Client *c, PJRT_Executable *x, PJRT_LoadedExecutable **result);
+/* The same of one that is compiled for it */
+PJRT_Error *npj_compile_and_load(PJRT_Client *c, PJRT_Executable *x,
+				 PJRT_LoadedExecutable **result);
 
 /* sharding.c: how an array lies, as a serialized OpSharding that the caller frees; NULL: no memory */
 char *npj_sharding(const struct ncc_tiling *t, unsigned int partitions, size_t *size);

@@ -70,7 +70,7 @@ static PJRT_Error *arguments(struct run *r)
 		if (failed)
 			return npj_error(failed->code, "argument %u of %s: %s", i, p->name,
 					 failed->message);
-		if (r->program->executable->neff.size && r->in[i]->memory->kind != NPJ_DEVICE)
+		if (!r->program->executable->trivial && r->in[i]->memory->kind != NPJ_DEVICE)
 			e = bring(r, i);
 		if (e)
 			return e;
@@ -188,7 +188,7 @@ static void run_now(void *arg)
 
 	r->reached = false;
 	if (!e)
-		e = r->program->executable->neff.size ? run_model(r) : hand_on(r);
+		e = r->program->executable->trivial ? hand_on(r) : run_model(r);
 	/* the other devices of a program that passes something among them need not wait */
 	if (e && r->program->together && !r->reached)
 		nrtx_execute_failed(r->program->model[r->at]);
@@ -283,7 +283,7 @@ static bool is_given(const struct run *r, const PJRT_ExecuteOptions *o, unsigned
 	const PJRT_Executable *x = l->executable;
 	int same = x->program->same[k];
 
-	return !x->neff.size && same >= 0 && x->takes[k] == same && x->donated[same] &&
+	return x->trivial && same >= 0 && x->takes[k] == same && x->donated[same] &&
 	       donatable(o, (unsigned int)same) &&
 	       r->in[same]->memory == &l->device[r->at]->memory[NPJ_DEVICE];
 }
@@ -362,7 +362,7 @@ static bool at_once(const struct run *r)
 	const struct ncc_program *p = r->program->executable->program;
 	long long last = atomic_load(&r->program->duration);
 
-	if (r->program->executable->neff.size &&
+	if (!r->program->executable->trivial &&
 	    (!last || last > SHORT_NS || p->ncalls || r->program->together))
 		return false;
 	for (unsigned int i = 0; i < p->nin; i++)
@@ -400,7 +400,7 @@ static PJRT_Error *submit(struct run *r)
 		return run_within(r);
 
 	/* neither a program that computes nothing nor what it waits for needs the device */
-	if (!r->program->executable->neff.size && at_once(r)) {
+	if (r->program->executable->trivial && at_once(r)) {
 		run_now(r);
 		return NULL;
 	}

@@ -28,6 +28,7 @@ static void unload(PJRT_LoadedExecutable *l)
 			nrt_unload(l->model[i]);
 	free(l->model);
 	l->model = NULL;
+	l->loaded = false;
 }
 
 void npj_loaded_unref(PJRT_LoadedExecutable *l)
@@ -99,6 +100,7 @@ static PJRT_Error *bind(const nrt_tensor_info_array_t *all, nrt_tensor_usage_t u
 {
 	const char *base = usage == NRT_TENSOR_USAGE_INPUT ? "input" : "output";
 	unsigned int number = 0;
+	uint64_t next = 0; /* they are in order, mostly */
 
 	for (unsigned int i = 0; i < n; i++) {
 		size_t bytes = npj_device_bytes(&shape[i]), size = 0;
@@ -107,10 +109,12 @@ static PJRT_Error *bind(const nrt_tensor_info_array_t *all, nrt_tensor_usage_t u
 		if (!bytes)
 			continue;
 		snprintf(name, sizeof(name), "%s%u", base, number++);
-		for (uint64_t k = 0; k < all->tensor_count; k++)
-			if (all->tensor_array[k].usage == usage &&
-			    !strcmp(all->tensor_array[k].name, name))
-				size = all->tensor_array[k].size;
+		for (uint64_t k = 0; k < all->tensor_count && !size; k++, next++) {
+			const nrt_tensor_info_t *t = &all->tensor_array[next % all->tensor_count];
+
+			if (t->usage == usage && !strcmp(t->name, name))
+				size = t->size;
+		}
 		if (size != bytes)
 			return npj_error(PJRT_Error_Code_INTERNAL,
 					 "the compiled program's %s has %zu bytes, the program's "
@@ -200,25 +204,65 @@ static PJRT_Error *load_each(PJRT_LoadedExecutable *l, struct nrtx_load_params *
 	return npj_runtime_error(status, "loading the program");
 }
 
-static PJRT_Error *load_models(PJRT_LoadedExecutable *l)
+/* Loads a program that the runtime has read, which is let go. */
+static PJRT_Error *load_models(PJRT_LoadedExecutable *l, nrtx_neff_t *neff)
 {
-	PJRT_Executable *x = l->executable;
-	struct nrtx_load_params params = { .core_count = 1 };
-	nrt_tensor_info_array_t *all = NULL;
-	struct nrtx_model_counters counters;
-	NRT_STATUS status;
+	struct nrtx_load_params params = { .core_count = 1, .neff = neff };
 	PJRT_Error *e;
 
-	status = nrtx_neff_read(x->neff.data, x->neff.size, &params, &params.neff);
-	e = npj_runtime_error(status, "loading the program");
-	l->together = !e && nrtx_neff_ranks(params.neff) > 1;
+	l->together = nrtx_neff_ranks(neff) > 1;
+	e = l->together ? load_ranks(l, &params) : load_each(l, &params);
+	nrtx_neff_free(neff);
+	l->loaded = !e;
+	return e;
+}
+
+static bool unloaded(PJRT_LoadedExecutable *l)
+{
+	unload(l);
+	l->model = calloc(l->n, sizeof(nrt_model_t *));
+	return l->model;
+}
+
+/* Loads the compiler's model; false: it cannot be */
+static bool load_emitted(PJRT_LoadedExecutable *l, const struct neff_model *model)
+{
+	struct nrtx_load_params params = { .core_count = 1 };
+	PJRT_Error *e;
+
+	if (nrtx_neff_copy(model, &params, &params.neff))
+		return false;
+	e = load_models(l, params.neff);
 	if (!e)
-		e = l->together ? load_ranks(l, &params) : load_each(l, &params);
-	if (params.neff)
-		nrtx_neff_free(params.neff);
+		return true;
+	npj_error_free(e); /* of the NEFF it comes again, or another one */
+	unloaded(l);
+	return false;
+}
+
+static PJRT_Error *load_neff(PJRT_LoadedExecutable *l)
+{
+	struct nrtx_load_params params = { .core_count = 1 };
+	struct npj_blob neff;
+	NRT_STATUS status;
+	PJRT_Error *e = npj_executable_neff(l->executable, &neff);
+
 	if (e)
 		return e;
-	status = nrt_get_model_tensor_info(l->model[0], &all);
+	status = nrtx_neff_read(neff.data, neff.size, &params, &params.neff);
+	e = npj_runtime_error(status, "loading the program");
+	return e ? e : load_models(l, params.neff);
+}
+
+/* Binds the arrays of what is loaded. */
+static PJRT_Error *bind_arrays(PJRT_LoadedExecutable *l)
+{
+	PJRT_Executable *x = l->executable;
+	nrt_tensor_info_array_t *all = NULL;
+	struct nrtx_model_counters counters;
+	NRT_STATUS status = nrt_get_model_tensor_info(l->model[0], &all);
+	PJRT_Error *e;
+
 	if (status)
 		return npj_runtime_error(status, "the program's tensors");
 	e = bind(all, NRT_TENSOR_USAGE_INPUT, x->in, x->program->nin, l->in);
@@ -234,24 +278,30 @@ static PJRT_Error *load_models(PJRT_LoadedExecutable *l)
  * there. */
 static PJRT_Error *load(PJRT_LoadedExecutable *l)
 {
-	PJRT_Error *e;
+	PJRT_Executable *x = l->executable;
+	PJRT_Error *e = NULL;
 
-	if (!l->executable->neff.size)
+	if (x->trivial)
 		return NULL;
-	e = load_models(l);
-	if (!e || !l->executable->cached)
+	if (!l->model)
+		return npj_no_memory();
+	if (!l->loaded)
+		e = load_neff(l);
+	if (!e)
+		e = bind_arrays(l);
+	if (!e || !x->cached)
 		return e;
 	npj_error_free(e);
-	npj_cache_drop(l->executable);
-	unload(l);
-	l->model = calloc(l->n, sizeof(nrt_model_t *));
-	free(l->executable->neff.data);
-	l->executable->neff = npj_blob(NULL, 0);
-	e = l->model ? npj_compile(l->executable, true) : npj_no_memory();
-	return e ? e : load_models(l);
+	npj_cache_drop(x);
+	free(x->neff.data);
+	x->neff = npj_blob(NULL, 0);
+	e = unloaded(l) ? npj_compile(x, true, NULL, NULL) : npj_no_memory();
+	e = e ? e : load_neff(l);
+	return e ? e : bind_arrays(l);
 }
 
-PJRT_Error *npj_load(PJRT_Client *c, PJRT_Executable *x, PJRT_LoadedExecutable **result)
+static PJRT_Error *make(PJRT_Client *c, PJRT_Executable *x, bool compiled,
+			PJRT_LoadedExecutable **result)
 {
 	PJRT_LoadedExecutable *l;
 	PJRT_Error *e = npj_client_open(c);
@@ -273,14 +323,27 @@ PJRT_Error *npj_load(PJRT_Client *c, PJRT_Executable *x, PJRT_LoadedExecutable *
 	if (!e) {
 		npj_calls_hold(x->program, true);
 		l->held = true;
-		e = load(l);
+		e = compiled ? NULL : npj_compile(x, false, load_emitted, l);
 	}
+	if (!e)
+		e = load(l);
+	ncc_program_forget(x->program);
 	if (e) {
 		npj_loaded_unref(l);
 		return e;
 	}
 	*result = l;
 	return NULL;
+}
+
+PJRT_Error *npj_load(PJRT_Client *c, PJRT_Executable *x, PJRT_LoadedExecutable **result)
+{
+	return make(c, x, true, result);
+}
+
+PJRT_Error *npj_compile_and_load(PJRT_Client *c, PJRT_Executable *x, PJRT_LoadedExecutable **result)
+{
+	return make(c, x, false, result);
 }
 
 PJRT_Error *npj_LoadedExecutable_Destroy(PJRT_LoadedExecutable_Destroy_Args *a)

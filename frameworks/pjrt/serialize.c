@@ -29,6 +29,8 @@ PJRT_Error *npj_Executable_Serialize(PJRT_Executable_Serialize_Args *a)
 	PJRT_Executable *x = a->executable;
 	struct head head = { .narrow_64bit = 0 };
 	size_t total = sizeof(head), at = sizeof(head);
+	struct npj_blob neff;
+	PJRT_Error *e;
 	char *bytes;
 
 	NPJ_NEED(x, "executable");
@@ -37,12 +39,15 @@ PJRT_Error *npj_Executable_Serialize(PJRT_Executable_Serialize_Args *a)
 				 "%s calls functions of this process (callbacks), of which another "
 				 "one has others: it cannot be serialized",
 				 x->program->name);
+	e = npj_executable_neff(x, &neff);
+	if (e)
+		return e;
 	const struct npj_blob part[PARTS] = {
 		[VERSION] = npj_blob(NEURON_EMULATOR_BUILD, strlen(NEURON_EMULATOR_BUILD)),
 		[CHIP] = npj_blob(x->topology->arch, strlen(x->topology->arch)),
 		[OPTIONS] = x->options_bytes,
 		[CODE] = x->code,
-		[NEFF] = x->neff,
+		[NEFF] = neff,
 	};
 	memcpy(head.magic, magic, sizeof(magic));
 	head.lnc = x->options.lnc;
@@ -137,7 +142,7 @@ PJRT_Error *npj_Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad
 	e = npj_executable_new(t, head.narrow_64bit, part[CODE], options, &o, &x);
 	if (e)
 		return e;
-	if (!npj_executable_trivial(x) && !npj_blob_copy(&x->neff, part[NEFF])) {
+	if (!x->trivial && !npj_blob_copy(&x->neff, part[NEFF])) {
 		npj_executable_unref(x);
 		return npj_no_memory();
 	}

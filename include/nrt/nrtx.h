@@ -109,6 +109,13 @@ NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,
  */
 NRT_STATUS nrtx_neff_read_file(int fd, size_t size, const struct nrtx_load_params *params,
 			       nrtx_neff_t **neff);
+/*
+ * The same of a model in memory (neff.h), as if neff_write had made a file of it. It is only read,
+ * until this returns; whoever made it has libneff of the same version.
+ */
+struct neff_model;
+NRT_STATUS nrtx_neff_copy(const struct neff_model *model, const struct nrtx_load_params *params,
+			  nrtx_neff_t **neff);
 /* The number of ranks that execute it together; 0: it is for one core alone */
 uint32_t nrtx_neff_ranks(const nrtx_neff_t *neff);
 /* No load of it may begin any more. Loads in progress go on, and models loaded from it stay. */

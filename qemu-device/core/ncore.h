@@ -94,6 +94,11 @@ struct ncore_host_ops {
  * that nobody has touched, reading takes no page and storing zeros does.
  */
 void ncore_copy_sparse(void *dst, const void *src, uint64_t len);
+/*
+ * The same of a part of far more than caches hold: what is stored goes past them, which saves
+ * reading the lines that are stored to.
+ */
+void ncore_copy_past(void *dst, const void *src, uint64_t len);
 
 /* A pool of worker threads; threads 0: the host's CPUs. Outlives its chips. */
 struct ncore_pool_config {

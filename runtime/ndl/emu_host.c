@@ -335,6 +335,8 @@ int emu_host_rw(struct emu_host *host, uint64_t addr, void *buf, uint64_t len, b
 	p = host_ptr(host, addr, len);
 	if (p && write)
 		host_write(p, buf, len);
+	else if (p && pinned)
+		ncore_copy_past(buf, p, len);
 	else if (p)
 		ncore_copy_sparse(buf, p, len);
 	if (pinned)

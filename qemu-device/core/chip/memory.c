@@ -7,11 +7,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <immintrin.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define PAGE 4096
+#define LINE 64
+#define PAST_MIN (16u << 10) /* bytes: less is soon needed again, or not worth its fence */
 
 int ncore_mem_alloc(struct ncore_chip *chip, const char *name, uint64_t size, struct ncore_mem *mem)
 {
@@ -84,12 +87,38 @@ static bool is_zero(const uint8_t *p, const uint8_t *zeros, uint64_t n)
 	return !first && !memcmp(p, zeros, n);
 }
 
+/* What others see stored later was stored behind this. */
+__attribute__((target("avx"))) static void store_past(uint8_t *to, const uint8_t *from, uint64_t n)
+{
+	const uint64_t head = -(uintptr_t)to % LINE;
+	uint64_t at;
+
+	memcpy(to, from, head);
+	for (at = head; n - at >= LINE; at += LINE) {
+		const __m256i a = _mm256_loadu_si256((const void *)(from + at));
+		const __m256i b = _mm256_loadu_si256((const void *)(from + at + LINE / 2));
+
+		_mm256_stream_si256((void *)(to + at), a);
+		_mm256_stream_si256((void *)(to + at + LINE / 2), b);
+	}
+	_mm_sfence();
+	memcpy(to + at, from + at, n - at);
+}
+
+static void store(uint8_t *to, const uint8_t *from, uint64_t n, bool past)
+{
+	if (past && n >= PAST_MIN)
+		store_past(to, from, n);
+	else
+		memcpy(to, from, n);
+}
+
 /*
  * What another thread stores at the same time comes behind our zeros, as if they had been stored
  * when they were found there. Not longer than a page: a buffer of the core's that nobody has filled
  * yet.
  */
-void ncore_copy_sparse(void *dst, const void *src, uint64_t len)
+static inline void copy(void *dst, const void *src, uint64_t len, bool past)
 {
 	static const uint8_t zeros[PAGE];
 	const uint8_t *from = src;
@@ -101,10 +130,20 @@ void ncore_copy_sparse(void *dst, const void *src, uint64_t len)
 		n = n < len - at ? n : len - at;
 		if (!is_zero(from + at, zeros, n) || !is_zero(to + at, zeros, n))
 			continue;
-		memcpy(to + done, from + done, at - done);
+		store(to + done, from + done, at - done, past);
 		done = at + n;
 	}
-	memcpy(to + done, from + done, len - done);
+	store(to + done, from + done, len - done, past);
+}
+
+void ncore_copy_sparse(void *dst, const void *src, uint64_t len)
+{
+	copy(dst, src, len, false);
+}
+
+void ncore_copy_past(void *dst, const void *src, uint64_t len)
+{
+	copy(dst, src, len, __builtin_cpu_supports("avx"));
 }
 
 void ncore_mem_copy(void *dst, const void *src, uint64_t len)

@@ -49,7 +49,9 @@ static NRT_STATUS read_neff(struct nrt_model *model, const void *bytes, size_t s
 		rt_neff_get(place->file);
 		model->file = place->file;
 	} else {
-		status = rt_neff_read(bytes, -1, size, &place->asked, &model->file);
+		status = rt_neff_read(
+			&(struct rt_neff_source){ .bytes = bytes, .fd = -1, .size = size },
+			&place->asked, &model->file);
 		if (status)
 			return status;
 	}

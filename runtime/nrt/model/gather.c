@@ -24,6 +24,7 @@
 #include "rt_subgraph.h"
 
 #define PLACE 256 /* bytes from one place of a list to the next */
+#define PART 4096 /* places that are written at once: a shorter list is written whole */
 #define LIST_TABLES (PLACE / (int)sizeof(uint64_t))
 #define MAX_LISTS 32 /* of up to 16 MiB each */
 #define MAX_TABLES (MAX_LISTS * LIST_TABLES)
@@ -115,40 +116,56 @@ static NRT_STATUS find_tables(struct rt_gathers *g, const struct neff_engine *e)
 	return NRT_SUCCESS;
 }
 
-static void fill_list(const struct rt_subgraph *sg, const struct table *t, unsigned int slot,
-		      uint8_t *list, uint64_t size)
+/* Places [from, from + n) of a list, which a buffer has */
+static void fill_part(const struct rt_subgraph *sg, const struct table *t, unsigned int slot,
+		      uint64_t from, uint64_t n, uint8_t *part)
 {
-	uint64_t first = sg->vars[t->var].pa + t->offset, row = 0;
+	uint64_t first = sg->vars[t->var].pa + t->offset, row = from % t->rows;
 
-	for (uint64_t at = slot * sizeof(uint64_t); at < size; at += PLACE) {
+	part += (size_t)slot * sizeof(uint64_t);
+	for (uint64_t i = 0; i < n; i++, part += PLACE) {
 		uint64_t addr = first + row * (uint64_t)t->pitch;
 
-		memcpy(list + at, &addr, sizeof(addr)); /* little-endian, as the host is */
+		memcpy(part, &addr, sizeof(addr)); /* little-endian, as the host is */
 		row = row + 1 < t->rows ? row + 1 : 0;
 	}
+}
+
+/* The list part by part: most of it is zeros, which would be cleared for it, and copied */
+static int fill_list(const struct rt_subgraph *sg, unsigned int n, uint8_t *part, uint64_t places)
+{
+	const struct rt_gathers *g = sg->gathers;
+	const unsigned int first = n * LIST_TABLES, last = first + LIST_TABLES;
+	uint64_t now = places < PART ? places : PART;
+	int err = 0;
+
+	for (uint64_t at = 0; at < places && !err; at += now) {
+		for (unsigned int i = first; i < last && i < g->ntables; i++)
+			fill_part(sg, &g->table[i], i - first, at, now, part);
+		err = ndlx_memory_buf_copyin(sg->core->dev, g->list[n].handle, part, at * PLACE,
+					     now * PLACE);
+	}
+	return err;
 }
 
 static NRT_STATUS make_list(struct rt_subgraph *sg, unsigned int n)
 {
 	struct rt_gathers *g = sg->gathers;
-	uint64_t size = (uint64_t)PLACE << (8 * g->width);
-	unsigned int last = (n + 1) * LIST_TABLES;
+	const uint64_t places = 1ull << (8 * g->width), size = places * PLACE;
 	NRT_STATUS status = rt_chunk_alloc(sg->core, size, size,
 					   NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, &g->list[n]);
-	uint8_t *list;
+	uint8_t *part;
 	int err;
 
 	if (status)
 		return status;
 	if (g->list[n].pa % size)
 		return rt_fail(NRT_FAILURE, "TDRV", "a list's memory is not aligned");
-	list = calloc(1, size);
-	if (!list)
+	part = calloc(PART, PLACE);
+	if (!part)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
-	for (unsigned int i = n * LIST_TABLES; i < last && i < g->ntables; i++)
-		fill_list(sg, &g->table[i], i % LIST_TABLES, list, size);
-	err = ndlx_memory_buf_copyin(sg->core->dev, g->list[n].handle, list, 0, size);
-	free(list);
+	err = fill_list(sg, n, part, places);
+	free(part);
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "a list: %s", rt_errno_text(err))
 		   : NRT_SUCCESS;
 }

@@ -18,8 +18,8 @@ struct nrtx_neff {
 
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
 
-NRT_STATUS rt_neff_read(const void *bytes, int fd, size_t size,
-			const struct nrtx_load_params *params, struct nrtx_neff **file)
+NRT_STATUS rt_neff_read(const struct rt_neff_source *from, const struct nrtx_load_params *params,
+			struct nrtx_neff **file)
 {
 	struct neff_limits limits = {
 		.target = rt.gen->target,
@@ -33,13 +33,17 @@ NRT_STATUS rt_neff_read(const void *bytes, int fd, size_t size,
 	struct neff_error error = { 0 };
 	int err;
 
-	if ((!bytes && fd < 0) || !size)
+	if (!from->model && ((!from->bytes && from->fd < 0) || !from->size))
 		return rt_fail(NRT_INVALID, "NMGR", "no NEFF");
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
-	err = bytes ? neff_read(bytes, size, &limits, &f->model, &error)
-		    : neff_read_file(fd, size, &limits, &f->model, &error);
+	if (from->model)
+		err = neff_copy(from->model, &limits, &f->model, &error);
+	else if (from->bytes)
+		err = neff_read(from->bytes, from->size, &limits, &f->model, &error);
+	else
+		err = neff_read_file(from->fd, from->size, &limits, &f->model, &error);
 	if (err) {
 		free(f);
 		return rt_fail(error.version ? NRT_UNSUPPORTED_NEFF_VERSION
@@ -106,7 +110,7 @@ struct neff_model *rt_neff_model(const struct nrtx_neff *file)
 	return file->model;
 }
 
-static NRT_STATUS read_for_loads(const void *bytes, int fd, size_t size,
+static NRT_STATUS read_for_loads(const struct rt_neff_source *from,
 				 const struct nrtx_load_params *params, nrtx_neff_t **neff)
 {
 	RT_ENTER(status);
@@ -115,19 +119,29 @@ static NRT_STATUS read_for_loads(const void *bytes, int fd, size_t size,
 		return status;
 	if (!params || !neff)
 		return rt_fail(NRT_INVALID, "NRT", "no parameters");
-	return rt_neff_read(bytes, fd, size, params, neff);
+	return rt_neff_read(from, params, neff);
 }
 
 EXPORT NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,
 				 const struct nrtx_load_params *params, nrtx_neff_t **neff)
 {
-	return read_for_loads(neff_bytes, -1, size, params, neff);
+	return read_for_loads(
+		&(struct rt_neff_source){ .bytes = neff_bytes, .fd = -1, .size = size }, params,
+		neff);
 }
 
 EXPORT NRT_STATUS nrtx_neff_read_file(int fd, size_t size, const struct nrtx_load_params *params,
 				      nrtx_neff_t **neff)
 {
-	return read_for_loads(NULL, fd, size, params, neff);
+	return read_for_loads(&(struct rt_neff_source){ .fd = fd, .size = size }, params, neff);
+}
+
+EXPORT NRT_STATUS nrtx_neff_copy(const struct neff_model *model,
+				 const struct nrtx_load_params *params, nrtx_neff_t **neff)
+{
+	if (!model)
+		return rt_fail(NRT_INVALID, "NRT", "no model");
+	return read_for_loads(&(struct rt_neff_source){ .model = model }, params, neff);
 }
 
 EXPORT uint32_t nrtx_neff_ranks(const nrtx_neff_t *neff)

@@ -32,28 +32,29 @@ unsigned int rt_data_queues(const struct rt_core *core)
 	       core->dev->gen->target->engines;
 }
 
-static int grow(uint8_t **descs, uint32_t n, uint32_t *cap)
+/* Makes room for some descriptors more, at most those of a packet. */
+static int grow(struct rt_half *h, uint32_t more)
 {
-	uint32_t twice = *cap ? *cap * 2 : 64;
+	uint32_t twice = h->cap ? h->cap * 2 : 2 * NEURON_PACKET_MAX;
 	uint32_t wanted = twice < NEFF_MAX_QUEUE_DESCS ? twice : NEFF_MAX_QUEUE_DESCS;
 	uint8_t *p;
 
-	if (n < *cap)
+	if (more <= h->cap - h->n)
 		return 0;
-	if (n >= NEFF_MAX_QUEUE_DESCS)
+	if (more > NEFF_MAX_QUEUE_DESCS - h->n)
 		return -ENOMEM;
-	p = reallocarray(*descs, wanted, NEURON_UDMA_DESC_SIZE);
+	p = reallocarray(h->desc, wanted, NEURON_UDMA_DESC_SIZE);
 	if (!p)
 		return -ENOMEM;
-	*descs = p;
-	*cap = wanted;
+	h->desc = p;
+	h->cap = wanted;
 	return 0;
 }
 
 int rt_ring_add_tx(struct rt_ring *ring, uint64_t addr, uint32_t len, uint32_t flags)
 {
 	struct rt_half *h = &ring->tx;
-	int err = grow(&h->desc, h->n, &h->cap);
+	int err = grow(h, 1);
 
 	if (err)
 		return err;
@@ -65,33 +66,38 @@ int rt_ring_add_tx(struct rt_ring *ring, uint64_t addr, uint32_t len, uint32_t f
 int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len)
 {
 	struct rt_half *h = &ring->rx;
-	int err = grow(&h->desc, h->n, &h->cap);
+	int err = grow(h, 1);
 
 	if (!err)
 		nhal_desc_rx(h->desc + (size_t)h->n++ * NEURON_UDMA_DESC_SIZE, addr, len, RING_ID);
 	return err;
 }
 
-static void set_compute(struct rt_ring *ring, uint32_t word)
-{
-	nhal_put32(ring->rx.desc + (size_t)(ring->rx.n - 1) * NEURON_UDMA_DESC_SIZE + 4, word);
-}
-
 static int add_packet(void *arg, const struct neff_packet *p)
 {
 	struct rt_ring *ring = arg;
-	int err = 0;
+	struct rt_half *tx = &ring->tx, *rx = &ring->rx;
+	int err = grow(tx, p->ntx) ?: grow(rx, p->nrx);
+	uint8_t *at;
 
-	for (unsigned int i = 0; i < p->ntx && !err; i++)
-		err = rt_ring_add_tx(ring, p->tx[i].addr, p->tx[i].len,
-				     (i ? 0 : NEURON_UDMA_DESC_FIRST) |
-					     (i + 1 < p->ntx ? 0 : NEURON_UDMA_DESC_LAST));
-	for (unsigned int i = 0; i < p->nrx && !err; i++) {
-		err = rt_ring_add_rx(ring, p->rx[i].addr, p->rx[i].len);
-		if (!err && p->compute)
-			set_compute(ring, p->compute);
+	if (err)
+		return err;
+	at = tx->desc + (size_t)tx->n * NEURON_UDMA_DESC_SIZE;
+	for (unsigned int i = 0; i < p->ntx; i++, at += NEURON_UDMA_DESC_SIZE) {
+		nhal_desc_tx(at, p->tx[i].addr, p->tx[i].len, RING_ID,
+			     (i ? 0 : NEURON_UDMA_DESC_FIRST) |
+				     (i + 1 < p->ntx ? 0 : NEURON_UDMA_DESC_LAST));
+		tx->bytes += p->tx[i].len;
 	}
-	return err;
+	at = rx->desc + (size_t)rx->n * NEURON_UDMA_DESC_SIZE;
+	for (unsigned int i = 0; i < p->nrx; i++, at += NEURON_UDMA_DESC_SIZE) {
+		nhal_desc_rx(at, p->rx[i].addr, p->rx[i].len, RING_ID);
+		if (p->compute)
+			nhal_put32(at + 4, p->compute);
+	}
+	tx->n += p->ntx;
+	rx->n += p->nrx;
+	return 0;
 }
 
 int rt_ring_add_copy(const struct neuron_target *target, struct rt_ring *ring,

@@ -72,9 +72,15 @@ struct nrt_model {
  * A NEFF in memory (neff_file.c): whoever made it and each model loaded from it has a reference;
  * whoever made it, and each load in progress, needs the bulk: constants and programs.
  */
-NRT_STATUS rt_neff_read(const void *bytes, int fd, size_t size,
+struct rt_neff_source {
+	const struct neff_model *model; /* which is copied; NULL: it is to be read */
+	const void *bytes; /* or NULL and an open file */
+	int fd;
+	size_t size;
+};
+NRT_STATUS rt_neff_read(const struct rt_neff_source *from,
 			const struct nrtx_load_params *params, /* who is asked */
-			struct nrtx_neff **file); /* bytes, or NULL and an open file */
+			struct nrtx_neff **file);
 /* Takes a reference for a load, and the bulk until rt_neff_loaded */
 void rt_neff_get(struct nrtx_neff *file);
 void rt_neff_loaded(struct nrtx_neff *file);

@@ -678,6 +678,62 @@ START_TEST(ahead_of_time)
 }
 END_TEST
 
+static char *serialize(PJRT_Executable *x, size_t *n)
+{
+	PJRT_Executable_Serialize_Args *s = ARGS(Executable_Serialize, .executable = x);
+	char *bytes;
+
+	CALL(Executable_Serialize, s);
+	*n = s->serialized_bytes_size;
+	bytes = malloc(*n);
+	ck_assert_ptr_nonnull(bytes);
+	memcpy(bytes, s->serialized_bytes, *n);
+	s->serialized_executable_deleter(s->serialized_executable);
+	return bytes;
+}
+
+/* What was loaded without a file between compiler and runtime has the same one as what was not */
+START_TEST(loaded_without_a_file)
+{
+	PJRT_TopologyDescription_Create_Args *t =
+		ARGS(TopologyDescription_Create, .topology_name = "trn1", .topology_name_size = 4);
+	PJRT_Program program = { .struct_size = PJRT_Program_SIZE,
+				 .format = formats[_i],
+				 .format_size = strlen(formats[_i]) };
+	PJRT_Compile_Args *c = ARGS(Compile, .program = &program);
+	PJRT_LoadedExecutable *x = compile("add1", formats[_i]);
+	PJRT_Executable *e = executable(x);
+	PJRT_Executable_SizeOfGeneratedCodeInBytes_Args *size =
+		ARGS(Executable_SizeOfGeneratedCodeInBytes, .executable = e);
+	PJRT_Executable_SizeOfGeneratedCodeInBytes_Args *other =
+		ARGS(Executable_SizeOfGeneratedCodeInBytes);
+	size_t n, m;
+	char *a, *b;
+
+	CALL(TopologyDescription_Create, t);
+	program.code = program_bytes("add1", formats[_i], &program.code_size);
+	c->topology = t->topology;
+	CALL(Compile, c);
+	free(program.code);
+	other->executable = c->executable;
+	CALL(Executable_SizeOfGeneratedCodeInBytes, size);
+	CALL(Executable_SizeOfGeneratedCodeInBytes, other);
+	ck_assert_int_gt(size->size_in_bytes, 1024); /* a header, and something */
+	ck_assert_int_eq(size->size_in_bytes, other->size_in_bytes);
+	a = serialize(e, &n);
+	b = serialize(c->executable, &m);
+	ck_assert_uint_eq(n, m);
+	ck_assert_mem_eq(a, b, n);
+	free(a);
+	free(b);
+	executable_destroy(e);
+	executable_destroy(c->executable);
+	CALL(TopologyDescription_Destroy,
+	     ARGS(TopologyDescription_Destroy, .topology = t->topology));
+	add1_is_right(x);
+}
+END_TEST
+
 /* All that the tests made is gone. */
 START_TEST(no_leaks)
 {
@@ -708,6 +764,7 @@ int main(void)
 	tcase_add_test(tc, flags);
 	tcase_add_test(tc, cache);
 	tcase_add_test(tc, ahead_of_time);
+	tcase_add_loop_test(tc, loaded_without_a_file, 0, 2);
 	tcase_add_test(tc, no_leaks);
 	suite_add_tcase(suite, tc);
 	return check_run_here(suite);
