@@ -3,10 +3,12 @@
 #include "moving.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "../thread_state.h"
 
 #define MOVED (1 << 20)
 
@@ -99,14 +101,14 @@ static bool gate_wait(struct fixture *f)
 
 struct pauser {
 	struct ncore_chip *chip;
-	_Atomic bool started;
+	_Atomic pid_t tid;
 };
 
 static void *pause_thread(void *arg)
 {
 	struct pauser *p = arg;
 
-	p->started = true;
+	p->tid = gettid();
 	ncore_chip_pause(p->chip);
 	return NULL;
 }
@@ -118,10 +120,8 @@ static bool pause_at_gate(struct fixture *f)
 	pthread_t t;
 
 	ck_assert_int_eq(pthread_create(&t, NULL, pause_thread, &p), 0);
-	while (!p.started)
-		sched_yield();
-	for (int i = 0; i < 1000; i++)
-		sched_yield();
+	while (!p.tid || !thread_rests(p.tid))
+		usleep(50);
 	gate_set(-1);
 	pthread_join(t, NULL);
 	return !ncore_chip_idle(f->chip);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../check_main.h"
+#include "../thread_state.h"
 #include "ncc.h"
 #include "ncc_program.h"
 #include "nrt/nrt_experimental.h"
@@ -695,20 +696,6 @@ START_TEST(failed_before)
 }
 END_TEST
 
-static bool sleeps(pid_t tid)
-{
-	char path[64], line[256], state = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	file = fopen(path, "r");
-	if (file && fgets(line, sizeof(line), file) && strrchr(line, ')'))
-		state = strrchr(line, ')')[2];
-	if (file)
-		fclose(file);
-	return state == 'S';
-}
-
 /* A rank that waits for the others learns that one of them goes, and so does one that comes then. */
 START_TEST(unloaded)
 {
@@ -717,7 +704,7 @@ START_TEST(unloaded)
 	load_all(r, every, 20000);
 	every_tensors(r);
 	ck_assert_int_eq(pthread_create(&r[0].thread, NULL, run_one, &r[0]), 0);
-	while (!r[0].tid || !sleeps(r[0].tid))
+	while (!r[0].tid || !thread_rests(r[0].tid))
 		sched_yield();
 	nrt_unload(r[1].model);
 	r[1].model = NULL;
