@@ -313,7 +313,6 @@ static const struct rule {
 	struct ncc_op *(*places)(const struct ncc_follow *f, unsigned int d);
 } rules[NCC_KINDS] = {
 	[NCC_BROADCAST] = { of_broadcast },
-	[NCC_BITCAST] = { of_first },
 	[NCC_TRANSPOSE] = { of_transpose },
 	[NCC_SLICE] = { of_slice },
 	[NCC_REVERSE] = { of_first, reverse_places },

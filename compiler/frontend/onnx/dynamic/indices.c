@@ -168,11 +168,15 @@ static void check_updates(struct onnx_node *n, bool slices)
 /* Indices of updates that are not there hit nothing. */
 static void scatter(struct onnx_node *n, unsigned int axis)
 {
+	const struct ncc_op op = { .kind = NCC_SCATTER };
+	onnx_op size[NCC_MAX_DIMS] = { NULL };
+
 	if (n->rc)
 		return;
 	n->in[1].op = hitting(n, &n->in[1], n->in[0].size[axis]);
+	sized_follow(n, &op, &n->in[0], size);
 	if (!n->rc)
-		sized_import(n, n->in[0].size);
+		sized_import(n, size);
 }
 
 void sized_scatter(struct onnx_node *n)
