@@ -3,6 +3,7 @@
 #include "moving.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -121,7 +122,7 @@ static bool pause_at_gate(struct fixture *f)
 
 	ck_assert_int_eq(pthread_create(&t, NULL, pause_thread, &p), 0);
 	while (!p.tid || !thread_rests(p.tid))
-		usleep(50);
+		sched_yield();
 	gate_set(-1);
 	pthread_join(t, NULL);
 	return !ncore_chip_idle(f->chip);
