@@ -34,7 +34,7 @@ def run(*words: object, check: bool = True) -> subprocess.CompletedProcess[str]:
 
 def encode(work: Path, text: str, kind: str = "hlo.Module") -> Path:
     proto = kind.split(".")[0]
-    words = ["protoc", f"--proto_path={ROOT / 'compiler' / proto}", f"--encode=ncc.{kind}", f"{proto}.proto"]
+    words = ["protoc", f"--proto_path={ROOT / 'compiler/frontend' / proto}", f"--encode=ncc.{kind}", f"{proto}.proto"]
     file = work / f"model.{proto}"
     file.write_bytes(subprocess.run(words, input=text.encode(), capture_output=True, check=True).stdout)
     return file
