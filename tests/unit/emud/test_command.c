@@ -25,6 +25,9 @@ static pid_t start(const char *const *args, int *out)
 	ck_assert_int_ge(pid, 0);
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* a shell cannot trap what it inherits as ignored, of nohup for example */
+		signal(SIGHUP, SIG_DFL);
+		signal(SIGINT, SIG_DFL);
 		dup2(fd[1], 1);
 		dup2(fd[1], 2);
 		execv(peers_server, (char **)(uintptr_t)argv);
