@@ -16,15 +16,19 @@
 
 uint64_t rt_retained_most;
 
-static pthread_mutex_t lock =
-	PTHREAD_MUTEX_INITIALIZER; /* protects all lists and the sum; nothing is locked below it */
+/* Protects all lists and the sum */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t retained;
 
+/* With the lock; the host is asked once, as this is done after each execution. */
 static uint64_t most(void)
 {
-	return rt_retained_most ? rt_retained_most
-				: (uint64_t)sysconf(_SC_PHYS_PAGES) *
-					  (uint64_t)sysconf(_SC_PAGESIZE) / HOST_PART;
+	static uint64_t of_host;
+
+	if (!of_host)
+		of_host = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) /
+			  HOST_PART;
+	return rt_retained_most ? rt_retained_most : of_host;
 }
 
 static bool is_dead(const struct rt_chunk *chunk)
