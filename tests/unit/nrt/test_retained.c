@@ -142,6 +142,35 @@ START_TEST(large)
 }
 END_TEST
 
+/* Stages on two cores write into each other's memory at any time, so that a pipeline keeps its own.
+ */
+START_TEST(pipeline)
+{
+	const struct nrtx_load_params params = { .core_count = 2 };
+	struct client pipe, cl[2];
+	size_t size;
+	void *neff = testmodel_stages(2, COLS, &size);
+	uint64_t pages;
+
+	rt_retained_most = BYTES;
+	client_load_on(&pipe, neff, size, &params, NRT_TENSOR_PLACEMENT_VIRTUAL);
+	for (int i = 0; i < 2; i++)
+		load(&cl[i], i, 0);
+	client_write(&pipe, "a", a, sizeof(a));
+	client_write(&pipe, "b", b, sizeof(b));
+	ck_assert_int_eq(client_run(&pipe), NRT_SUCCESS);
+	pages = resident(&pipe);
+	ck_assert_uint_gt(pages, 0);
+	for (int i = 0; i < 2; i++)
+		runs(&cl[i], i);
+	ck_assert_uint_eq(resident(&cl[0]), 0);
+	ck_assert_uint_eq(resident(&pipe), pages);
+	client_free(&pipe);
+	for (int i = 0; i < 2; i++)
+		client_free(&cl[i]);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("nrt-retained");
@@ -152,6 +181,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, bounded);
 	tcase_add_test(tc, large);
+	tcase_add_test(tc, pipeline);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
