@@ -378,14 +378,6 @@ static bool has_transfers(const struct ncc_module *m)
 	return has(m, NCC_TRANSFER) || has(m, NCC_RANK);
 }
 
-static bool calls_library(const struct ncc_module *m)
-{
-	for (const struct ncc_op *op = m->first; op; op = op->next)
-		if (op->kind == NCC_CUSTOM && op->index < NCC_KERNEL_FIRST)
-			return true;
-	return false;
-}
-
 /* Compiles the module as it was read. */
 static int compile(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
 		   struct ncc_error *err)
@@ -414,7 +406,7 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 				"random numbers cannot be the chip's own: the target '%s' has no "
 				"generator",
 				o->target->name);
-	if (calls_library(m))
+	if (has(m, NCC_CUSTOM))
 		o->library = opt->library;
 	if (!ncc_has_parts(m))
 		return compile_whole(m, opt, o, err);

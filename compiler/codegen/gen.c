@@ -26,20 +26,21 @@
 #include "passes/cores.h"
 
 /* The variable of a value that is kept between parts; it is row-major. */
-static int kept_var(struct ncc_gen *g, int64_t number, const struct ncc_op *op, struct ncc_view *v)
+static int kept_var(struct ncc_gen *g, struct ncc_port port, const struct ncc_op *op,
+		    struct ncc_view *v)
 {
 	char name[NCC_KEPT_NAME];
 	int id;
 
 	view_row_major(v, NULL, &op->shape);
 	for (uint32_t i = 0; i < g->prog.nvars; i++)
-		if (gen_is_kept(g, i, number))
+		if (gen_is_kept(g, i, port))
 			return (int)i;
-	ncc_kept_name(number, name);
+	ncc_kept_name(port.number, name);
 	id = gen_var(g, NEFF_VAR_VIRTUAL, name,
 		     (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype));
 	if (id >= 0)
-		g->prog.var[id].backing_off = g->m->kept[number - NCC_KEPT];
+		g->prog.var[id].backing_off = ncc_kept_of(g->m)[port.number];
 	return id;
 }
 
@@ -47,22 +48,22 @@ static int kept_var(struct ncc_gen *g, int64_t number, const struct ncc_op *op, 
  * The variable of an input, an output or a value that passes between stages. The caller's are
  * row-major; the others lie in one way on both sides. v: its view
  */
-static int io_var(struct ncc_gen *g, enum neff_var_type type, int64_t number,
+static int io_var(struct ncc_gen *g, enum neff_var_type type, struct ncc_port port,
 		  const struct ncc_op *op, uint8_t dtype, struct ncc_view *v)
 {
 	uint64_t size = (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype);
-	bool edge = number >= NCC_EDGE;
+	bool edge = port.passage == NCC_BETWEEN_STAGES;
 	struct neff_var *var;
 	char name[32];
 	int id;
 
-	if (number >= NCC_KEPT)
-		return kept_var(g, number, op, v);
+	if (port.passage == NCC_BETWEEN_PARTS)
+		return kept_var(g, port, op, v);
 	snprintf(name, sizeof(name), "%s%lld",
 		 edge			  ? "stage"
 		 : type == NEFF_VAR_INPUT ? "input"
 					  : "output",
-		 (long long)(edge ? number - NCC_EDGE : number));
+		 (long long)port.number);
 	id = gen_var(g, type, name, size);
 	if (id < 0)
 		return id;
@@ -94,7 +95,7 @@ static int exchanged_var(struct ncc_gen *g, const struct ncc_op *x, const struct
 		     (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype));
 	if (id < 0)
 		return id;
-	g->prog.var[id].backing_off = g->m->half->exchanged[number];
+	g->prog.var[id].backing_off = ncc_half_of(g->m)->exchanged[number];
 	view_row_major(v, NULL, &op->shape);
 	view_set_outermost(v, x->pdim);
 	v->buf = gen_dram_buf((uint32_t)id);
@@ -103,7 +104,7 @@ static int exchanged_var(struct ncc_gen *g, const struct ncc_op *x, const struct
 
 static int gen_exchange(struct ncc_gen *g, const struct plan_op *p)
 {
-	const unsigned int core = g->m->half->core;
+	const unsigned int core = ncc_half_of(g->m)->core;
 	struct ncc_op *op = p->op, *own = op->in[0];
 	struct ncc_view give, take;
 	int given, taken, rc;
@@ -140,12 +141,13 @@ static int set_source(struct ncc_gen *g, int id, const char *source)
 static int gen_param(struct ncc_gen *g, const struct plan_op *p)
 {
 	struct ncc_op *op = p->op;
+	const struct ncc_port port = { op->passage, op->index };
 	struct ncc_view v;
-	int id = io_var(g, NEFF_VAR_INPUT, op->index, op, op->io_dtype, &v);
+	int id = io_var(g, NEFF_VAR_INPUT, port, op, op->io_dtype, &v);
 
 	if (id < 0)
 		return id;
-	if (op->index < NCC_EDGE && set_source(g, id, op->name))
+	if (port.passage == NCC_OF_MODEL && set_source(g, id, op->name))
 		return ncc_no_memory(g->err);
 	v.buf = gen_dram_buf((uint32_t)id);
 	return v.buf && gen_value(g, op, &v) ? 0 : ncc_no_memory(g->err);
@@ -389,21 +391,21 @@ static void release_read(struct ncc_gen *g, const struct plan_op *p)
 		release_operands(g, p->op);
 }
 
-/* Is the value where the parts keep that of this number, row-major? */
-static bool lies_there(const struct ncc_gen *g, const struct ncc_op *op, int64_t number)
+/* Is the value where the parts keep this one, row-major? */
+static bool lies_there(const struct ncc_gen *g, const struct ncc_op *op, struct ncc_port port)
 {
 	const struct ncc_view *v = &op->gen->value->view;
 
-	return view_fills_variable(v, &op->shape) && gen_is_kept(g, v->buf->var, number);
+	return view_fills_variable(v, &op->shape) && gen_is_kept(g, v->buf->var, port);
 }
 
 /* Moves a result out of a variable that another result is about to overwrite. */
-static int gen_set_aside(struct ncc_gen *g, struct ncc_op *op, int64_t number)
+static int gen_set_aside(struct ncc_gen *g, struct ncc_op *op, struct ncc_port port)
 {
 	struct ncc_view aside, *v;
 	int rc;
 
-	if (!op->gen->value || lies_there(g, op, number))
+	if (!op->gen->value || lies_there(g, op, port))
 		return 0;
 	v = &op->gen->value->view;
 	if (v->buf->space != NCC_DRAM || !gen_is_overwritten(g, v->buf->var))
@@ -420,20 +422,20 @@ static int gen_set_aside(struct ncc_gen *g, struct ncc_op *op, int64_t number)
 }
 
 /* The variable of an output, and the view of as much of it as the module has */
-static int output_var(struct ncc_gen *g, unsigned int i, int64_t number, struct ncc_view *v)
+static int output_var(struct ncc_gen *g, unsigned int i, struct ncc_port port, struct ncc_view *v)
 {
-	const struct ncc_shape *all = g->m->half ? g->m->half->out_of[i] : NULL;
+	const struct ncc_half *half = ncc_half_of(g->m);
+	const struct ncc_shape *all = half ? half->out_of[i] : NULL;
 	struct ncc_op *op = g->m->outs[i], whole = *op;
 	int id;
 
 	if (all)
 		whole.shape = *all;
-	id = io_var(g, NEFF_VAR_OUTPUT, number, &whole, g->m->out_dtype ? g->m->out_dtype[i] : 0,
-		    v);
+	id = io_var(g, NEFF_VAR_OUTPUT, port, &whole, g->m->out_dtype ? g->m->out_dtype[i] : 0, v);
 	if (id < 0 || !all)
 		return id;
 	memcpy(v->dim, op->shape.dim, sizeof(v->dim));
-	v->off = g->m->half->out_start[i];
+	v->off = half->out_start[i];
 	return id;
 }
 
@@ -441,18 +443,19 @@ static int gen_output(struct ncc_gen *g, unsigned int i)
 {
 	struct ncc_buf b = { .space = NCC_DRAM, .refs = 1 };
 	struct ncc_op *op = g->m->outs[i];
-	const int64_t number = g->m->out_number ? g->m->out_number[i] : i;
+	const struct ncc_port port = ncc_port_of(g->m, i);
 	struct ncc_view dst;
 	int id, rc;
 
 	begin(g, op->plan);
 	rc = gen_place(g, op, -1);
-	if (rc || lies_there(g, op, number))
+	if (rc || lies_there(g, op, port))
 		return rc;
-	id = output_var(g, i, number, &dst);
+	id = output_var(g, i, port, &dst);
 	if (id < 0)
 		return id;
-	if (number < NCC_EDGE && g->m->out_source && set_source(g, id, g->m->out_source[number]))
+	if (port.passage == NCC_OF_MODEL && g->m->out_source &&
+	    set_source(g, id, g->m->out_source[port.number]))
 		return ncc_no_memory(g->err);
 	b.var = (uint32_t)id;
 	dst.buf = &b;
@@ -494,6 +497,7 @@ static int plan(struct ncc_gen *g)
 
 int ncc_generate(struct ncc_gen *g)
 {
+	const struct ncc_half *half = ncc_half_of(g->m);
 	int rc = ncc_prog_var(&g->prog, NEFF_VAR_STATE_BUFFER, "state_buffer",
 			      (uint64_t)NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE);
 
@@ -513,17 +517,17 @@ int ncc_generate(struct ncc_gen *g)
 			release_read(g, &g->plan.op[i]);
 	}
 
-	for (unsigned int i = 0; !rc && g->m->kept && i < g->m->nouts; i++)
-		rc = gen_set_aside(g, g->m->outs[i], g->m->out_number[i]);
+	for (unsigned int i = 0; !rc && ncc_kept_of(g->m) && i < g->m->nouts; i++)
+		rc = gen_set_aside(g, g->m->outs[i], ncc_port_of(g->m, i));
 	/* what is kept is overwritten once both cores have read it ... */
-	if (!rc && g->m->half && g->m->half->written)
+	if (!rc && half && half->written)
 		rc = ncc_prog_meet(&g->prog, g->err);
 	for (unsigned int i = 0; !rc && i < g->m->nouts; i++) {
 		rc = gen_output(g, i);
 		release(g, g->m->outs[i]);
 	}
 	/* ... and what comes behind this part finds it whole */
-	if (!rc && g->m->half && g->m->half->written)
+	if (!rc && half && half->written)
 		rc = ncc_prog_meet(&g->prog, g->err);
 
 	if (!rc)

@@ -140,8 +140,7 @@ int gen_kernel(struct ncc_gen *g, const struct plan_op *p)
 	int rc;
 
 	if (!k)
-		return gen_fail(g, -EINVAL, "no kernel %lld is given",
-				(long long)op->index - NCC_KERNEL_FIRST);
+		return gen_fail(g, -EINVAL, "no kernel %lld is given", (long long)op->index);
 	rc = ncc_kernel_fits(k, op, g->err);
 	rc = rc ? rc : ncc_kernel_check(k, g->prog.target, g->err);
 	if (rc)

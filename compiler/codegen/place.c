@@ -75,16 +75,17 @@ static void *reorder(const struct ncc_op *op, const int64_t *stride)
 	return to;
 }
 
-bool gen_is_kept(const struct ncc_gen *g, uint32_t var, int64_t number)
+bool gen_is_kept(const struct ncc_gen *g, uint32_t var, struct ncc_port port)
 {
-	return number >= NCC_KEPT && g->prog.var[var].type == NEFF_VAR_VIRTUAL &&
-	       g->prog.var[var].backing_off == g->m->kept[number - NCC_KEPT];
+	return port.passage == NCC_BETWEEN_PARTS && g->prog.var[var].type == NEFF_VAR_VIRTUAL &&
+	       g->prog.var[var].backing_off == ncc_kept_of(g->m)[port.number];
 }
 
-static bool is_one_of(const struct ncc_gen *g, uint32_t var, const int64_t *number, unsigned int n)
+static bool is_one_of(const struct ncc_gen *g, uint32_t var, const struct ncc_port *port,
+		      unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
-		if (gen_is_kept(g, var, number[i]))
+		if (gen_is_kept(g, var, port[i]))
 			return true;
 	return false;
 }
@@ -92,15 +93,16 @@ static bool is_one_of(const struct ncc_gen *g, uint32_t var, const int64_t *numb
 bool gen_is_overwritten(const struct ncc_gen *g, uint32_t var)
 {
 	const struct ncc_module *m = g->m;
+	const struct ncc_half *half = ncc_half_of(m);
 
-	if (m->half && m->half->written)
-		return is_one_of(g, var, m->half->written, m->half->nwritten);
-	return m->kept && is_one_of(g, var, m->out_number, m->nouts);
+	if (half && half->written)
+		return is_one_of(g, var, half->written, half->nwritten);
+	return ncc_kept_of(m) && is_one_of(g, var, m->piece->out, m->nouts);
 }
 
 bool gen_is_touched(const struct ncc_gen *g, uint32_t var)
 {
-	const struct ncc_half *half = g->m->half;
+	const struct ncc_half *half = ncc_half_of(g->m);
 
 	return half && is_one_of(g, var, half->touched, half->ntouched);
 }

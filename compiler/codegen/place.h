@@ -4,11 +4,12 @@
 #define NCC_GEN_PLACE_H
 
 #include "gen.h"
+#include "passes/piece.h"
 
 /* Makes op's value, with as many uses as op has; NULL: out of memory. */
 struct ncc_value *gen_value(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *view);
-/* Is this variable where all parts keep the value of that number? */
-bool gen_is_kept(const struct ncc_gen *g, uint32_t var, int64_t number);
+/* Is this variable where all parts keep that value? */
+bool gen_is_kept(const struct ncc_gen *g, uint32_t var, struct ncc_port port);
 /* Is one of the module's results, once all is computed, written to this variable? */
 bool gen_is_overwritten(const struct ncc_gen *g, uint32_t var);
 /* Does a logical core's other core read or write it? */

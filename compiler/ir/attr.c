@@ -3,8 +3,8 @@
 #include "text.h"
 
 static const uint8_t param[] = { NCC_PARAM, NCC_KINDS },
-		     numbered[] = { NCC_PARAM,	  NCC_CUSTOM, NCC_EXCHANGE, NCC_HOST_RESULT,
-				    NCC_TRANSFER, NCC_RANK,   NCC_KINDS },
+		     numbered[] = { NCC_PARAM,	     NCC_CUSTOM,   NCC_KERNEL, NCC_EXCHANGE,
+				    NCC_HOST_RESULT, NCC_TRANSFER, NCC_RANK,   NCC_KINDS },
 		     concat[] = { NCC_CONCAT, NCC_KINDS },
 		     reduces[] = { NCC_REDUCE, NCC_REDUCE_WINDOW, NCC_COMBINE, NCC_ORDER,
 				   NCC_KINDS },

@@ -21,15 +21,12 @@
 #define NCC_MAX_MADE (1 << 20) /* operations made for a module, swept ones too */
 #define NCC_MAX_OPERANDS 4096
 #define NCC_MAX_STEPS (1ull << 30) /* of an importer's searches, in the whole file */
-#define NCC_EDGE (1ll << 32) /* parameters and outputs from here on pass between stages */
-#define NCC_KEPT (1ll << 33) /* and from here on between the parts of a program with loops */
 #define NCC_MAX_TABLE 65536 /* rows to gather from, as in the NEFF's gather */
 #define NCC_MAX_LINE 8192 /* elements of a row to take from: it lies in a partition as a whole */
 
 #define NCC_MAX_ORDER 12288 /* elements of a row to be ordered: their places are there besides */
 #define NCC_MAX_DRAWN 8192 /* words of the generator in a partition */
 #define NCC_MAX_CUSTOM_OPERANDS 31u /* the instruction's arguments but for the result */
-#define NCC_KERNEL_FIRST 65536 /* indices of NCC_CUSTOM that are kernels */
 
 enum ncc_kind {
 	NCC_PARAM, /* index: its number */
@@ -124,9 +121,9 @@ enum ncc_kind {
 	/*
 	 * A function of the user's library of custom operators (index: its number there);
 	 * operands and the result of any shape. Constants of no dimension are passed as numbers.
-	 * From NCC_KERNEL_FIRST on: a kernel (kernel/kernel.h) of that number behind it
 	 */
 	NCC_CUSTOM,
+	NCC_KERNEL, /* the same of a kernel (kernel/kernel.h); index: its number */
 	/*
 	 * Of a module for one core of a logical one (passes/cores.c). index: the exchange. The
 	 * operand goes to the other core, and the value is what comes from there.
@@ -177,6 +174,13 @@ struct ncc_transfer {
 	uint32_t *rank; /* n of them: groups, or pairs, one behind the other */
 };
 #define NCC_MAX_RANKS 256u
+
+/* Between what a parameter or an output passes; each has numbers of its own. */
+enum ncc_passage {
+	NCC_OF_MODEL, /* from or to the model's user */
+	NCC_BETWEEN_STAGES, /* of a pipeline (passes/pipeline.c) */
+	NCC_BETWEEN_PARTS, /* of a program with loops (passes/loops.c) */
+};
 
 struct ncc_window {
 	int64_t size, stride, low, high, window_dilation, base_dilation;
@@ -262,6 +266,7 @@ struct ncc_op {
 	bool upright; /* its first dimension is along the partitions, whatever its operand has */
 	bool narrowed; /* from fp32, by --auto-cast */
 	uint8_t io_dtype; /* a parameter's for the model's user; 0: shape's (passes/integers.c) */
+	uint8_t passage; /* enum ncc_passage: a parameter's */
 	int pdim; /* dimension along the partitions (passes/layout.c); -1: none */
 	/* Bookkeeping: */
 	/* position in the order of operations (ncc_number); before: how many were made before it */
@@ -293,11 +298,7 @@ struct ncc_module {
 	 * stages and parts; NULL: nothing is said
 	 */
 	char **out_source;
-	int64_t *out_number; /* of a stage or a part: each output's number; NULL: its index */
-	/* of a part: each number's place in the shared scratchpad, and the end of them */
-	const uint64_t *kept;
-	uint64_t kept_end;
-	struct ncc_half *half; /* of one core of a logical one (passes/cores.h); NULL: of both */
+	struct ncc_piece *piece; /* of another module (passes/piece.h); NULL: it is whole */
 	/* the devices that execute it together, and how many of them a replica has; 0: it is not
 	 * for several */
 	unsigned int ranks, partitions;

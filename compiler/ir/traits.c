@@ -263,6 +263,7 @@ static const struct ncc_traits traits[NCC_KINDS] = {
 	[NCC_REDUCE] = { "reduce", NCC_CLASS_REDUCTION, .nin = 2 },
 	[NCC_REDUCE_WINDOW] = { "reduce-window", NCC_CLASS_REDUCTION, 2, .attrs = NCC_ATTRS_WINDOW },
 	[NCC_CUSTOM] = { "custom", .nin = NCC_ANY_NUMBER },
+	[NCC_KERNEL] = { "kernel", .nin = NCC_ANY_NUMBER },
 	[NCC_EXCHANGE] = { "exchange", .nin = 1 },
 	[NCC_TRANSFER] = { "transfer", .nin = 1 },
 	[NCC_RANK] = { "rank", .nin = 0 },

@@ -579,6 +579,7 @@ static const check_fn rules[NCC_KINDS] = {
 	[NCC_REDUCE] = check_reduce,
 	[NCC_REDUCE_WINDOW] = check_reduce_window,
 	[NCC_CUSTOM] = ncc_check_custom,
+	[NCC_KERNEL] = ncc_check_custom,
 	[NCC_EXCHANGE] = check_exchange,
 	[NCC_TRANSFER] = check_transfer,
 	[NCC_RANK] = check_rank,
@@ -634,7 +635,7 @@ int ncc_verify(const struct ncc_module *m, struct ncc_error *err)
 				return ncc_fail_op(err, -EINVAL, op, "operand %u is not before it",
 						   i);
 	}
-	if (!m->nouts && !m->effect && !m->kept)
+	if (!m->nouts && !m->effect && !m->piece)
 		return ncc_fail(err, -EINVAL, "module '%.100s' has no result", m->name);
 	return 0;
 }

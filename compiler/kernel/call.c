@@ -155,14 +155,13 @@ int ncc_kernel_call(struct ncc_build *bl, const struct ncc_kernels *kernels,
 		rc = check_shape(k, true, i, &shape[i], bl->err);
 	if (rc)
 		return rc;
-	op = ncc_op_new(bl->m, NCC_CUSTOM, bl->name, nin);
+	op = ncc_op_new(bl->m, NCC_KERNEL, bl->name, nin);
 	if (!op)
 		return ncc_no_memory(bl->err);
 	op->where = bl->where;
 	op->shape = result_shape(k);
 	op->exact = true;
-	op->index = NCC_KERNEL_FIRST;
-	while (kernels->kernel[op->index - NCC_KERNEL_FIRST] != k)
+	while (kernels->kernel[op->index] != k)
 		op->index++;
 	for (unsigned int i = 0; i < nin; i++)
 		op->in[i] = in[i];

@@ -17,7 +17,7 @@ const struct ncc_kernel *ncc_kernel_find(const struct ncc_kernels *kernels, cons
 
 const struct ncc_kernel *ncc_kernel_of(const struct ncc_kernels *kernels, const struct ncc_op *op)
 {
-	const int64_t i = op->index - NCC_KERNEL_FIRST;
+	const int64_t i = op->index;
 
 	return kernels && i >= 0 && i < kernels->n ? kernels->kernel[i] : NULL;
 }

@@ -59,7 +59,7 @@ struct ncc_kernels {
 };
 
 const struct ncc_kernel *ncc_kernel_find(const struct ncc_kernels *kernels, const char *name);
-/* The kernel that an operation NCC_CUSTOM calls; NULL: it calls a custom operator */
+/* The kernel that an operation NCC_KERNEL calls; NULL: there is none of its number */
 const struct ncc_kernel *ncc_kernel_of(const struct ncc_kernels *kernels, const struct ncc_op *op);
 /* Reports one line with the kernel, its file and a line of it; returns code. */
 int ncc_kernel_fail(const struct ncc_kernel *k, unsigned int line, struct ncc_error *err, int code,

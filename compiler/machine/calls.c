@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "prog.h"
+#include "passes/piece.h"
 
 static int out_array(const struct ncc_parts *parts, const struct ncc_host_array *from,
 		     const int64_t *number, struct neff_call_array *to)
 {
 	const char *type = from->complex ? "c64" : ncc_dtype_name(&from->shape);
-	const uint64_t *place = parts->part[0]->kept;
+	const uint64_t *place = ncc_kept_of(parts->part[0]);
 
 	if (strlen(type) >= sizeof(to->type))
 		return -ENOTSUP;
@@ -20,8 +21,7 @@ static int out_array(const struct ncc_parts *parts, const struct ncc_host_array 
 		to->shape[d] = (uint64_t)from->shape.dim[d];
 	to->noff = ncc_host_parts(from);
 	for (unsigned int i = 0; i < to->noff; i++)
-		to->off[i] =
-			number[i] == NCC_NOWHERE ? NEFF_CALL_NOWHERE : place[number[i] - NCC_KEPT];
+		to->off[i] = number[i] == NCC_NOWHERE ? NEFF_CALL_NOWHERE : place[number[i]];
 	return 0;
 }
 
@@ -36,7 +36,7 @@ static int out_call(const struct ncc_parts *parts, const struct ncc_part_call *f
 	to->index = call->index;
 	to->target = strdup(call->target);
 	to->guarded = call->guarded;
-	to->guard = call->guarded ? parts->part[0]->kept[from->guard - NCC_KEPT] : 0;
+	to->guard = call->guarded ? ncc_kept_of(parts->part[0])[from->guard] : 0;
 	to->nin = call->nin;
 	to->nout = call->nout;
 	to->array = calloc(call->nin + call->nout + 1, sizeof(*to->array));

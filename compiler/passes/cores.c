@@ -434,6 +434,7 @@ static int make(struct divide *s, struct ncc_op *op)
 static int add_output(struct divide *s, unsigned int i)
 {
 	struct ncc_module *to = s->to;
+	struct ncc_half *half = to->piece->half;
 	struct ncc_op *op = s->m->outs[i], *value;
 	struct part p = s->part[op->id];
 	const bool parts = p.axis != WHOLE && outer_of(&op->shape, (unsigned int)p.axis) == 1;
@@ -444,11 +445,11 @@ static int add_output(struct divide *s, unsigned int i)
 	if (!parts && s->core)
 		return 0;
 	if (parts) {
-		to->half->out_of[to->nouts] = &op->shape;
-		to->half->out_start[to->nouts] =
+		half->out_of[to->nouts] = &op->shape;
+		half->out_start[to->nouts] =
 			s->core ? p.at * (ncc_elems(&op->shape) / op->shape.dim[p.axis]) : 0;
 	}
-	to->out_number[to->nouts] = s->m->out_number ? s->m->out_number[i] : i;
+	to->piece->out[to->nouts] = ncc_port_of(s->m, i);
 	if (s->m->out_dtype)
 		to->out_dtype[to->nouts] = s->m->out_dtype[i];
 	to->outs[to->nouts++] = value;
@@ -459,17 +460,20 @@ static bool alloc_outputs(struct divide *s)
 {
 	struct ncc_module *to = s->to;
 	const unsigned int n = s->m->nouts + 1;
+	struct ncc_half *half;
 
 	to->out_source = s->m->out_source;
 	to->outs = ncc_alloc(to, n * sizeof(struct ncc_op *));
-	to->out_number = ncc_alloc(to, n * sizeof(*to->out_number));
 	to->out_dtype = s->m->out_dtype ? ncc_alloc(to, n) : NULL;
-	to->half = ncc_alloc(to, sizeof(*to->half));
-	if (!to->half)
+	to->piece = ncc_alloc(to, sizeof(*to->piece));
+	half = ncc_alloc(to, sizeof(*half));
+	if (!to->piece || !half)
 		return false;
-	to->half->out_of = ncc_alloc(to, n * sizeof(struct ncc_shape *));
-	to->half->out_start = ncc_alloc(to, n * sizeof(*to->half->out_start));
-	return to->outs && to->out_number && to->half->out_of && to->half->out_start &&
+	to->piece->half = half;
+	to->piece->out = ncc_alloc(to, n * sizeof(*to->piece->out));
+	half->out_of = ncc_alloc(to, n * sizeof(struct ncc_shape *));
+	half->out_start = ncc_alloc(to, n * sizeof(*half->out_start));
+	return to->outs && to->piece->out && half->out_of && half->out_start &&
 	       (to->out_dtype || !s->m->out_dtype);
 }
 
@@ -477,9 +481,9 @@ static bool alloc_outputs(struct divide *s)
 static void take_made(struct divide *s)
 {
 	for (unsigned int i = 0; i < s->nmade; i++)
-		s->made[i]->mark =
-			s->made[i]->kind == NCC_EXCHANGE ||
-			(s->made[i]->kind == NCC_PARAM && !s->core && s->made[i]->index < NCC_KEPT);
+		s->made[i]->mark = s->made[i]->kind == NCC_EXCHANGE ||
+				   (s->made[i]->kind == NCC_PARAM && !s->core &&
+				    s->made[i]->passage != NCC_BETWEEN_PARTS);
 	for (unsigned int i = 0; i < s->to->nouts; i++)
 		s->to->outs[i]->mark = 1;
 	for (unsigned int i = s->nmade; i-- > 0;)
@@ -494,20 +498,21 @@ static void take_made(struct divide *s)
 
 static int make_module(struct divide *s)
 {
+	const struct ncc_piece *of = s->m->piece;
 	int rc = alloc_outputs(s) ? 0 : -ENOMEM;
 	struct ncc_half *half;
 
 	memset(s->have, 0, s->m->nops * sizeof(*s->have));
 	s->nmade = 0;
 	s->exchanges = 0;
-	s->scratch = s->m->kept_end;
+	s->scratch = of ? of->kept_end : 0;
 	if (rc)
 		return rc;
-	half = s->to->half;
+	half = s->to->piece->half;
 	half->core = s->core;
-	s->to->kept = s->m->kept;
-	if (s->m->kept_end) {
-		half->written = s->m->out_number;
+	s->to->piece->kept = ncc_kept_of(s->m);
+	if (s->scratch) {
+		half->written = of->out;
 		half->nwritten = s->m->nouts;
 	}
 	for (struct ncc_op *op = s->m->first; op && !rc; op = op->next)
@@ -530,19 +535,19 @@ static int make_module(struct divide *s)
 /* Tells the other core's module which values between parts this core's module reads or writes. */
 static int tell(const struct ncc_module *m, struct ncc_module *mate)
 {
-	int64_t *number = ncc_alloc(mate, (m->nops + m->nouts + 1) * sizeof(*number));
+	struct ncc_port *port = ncc_alloc(mate, (m->nops + m->nouts + 1) * sizeof(*port));
 	unsigned int n = 0;
 
-	if (!number)
+	if (!port)
 		return -ENOMEM;
 	for (const struct ncc_op *op = m->first; op; op = op->next)
-		if (op->kind == NCC_PARAM && op->index >= NCC_KEPT)
-			number[n++] = op->index;
+		if (op->kind == NCC_PARAM && op->passage == NCC_BETWEEN_PARTS)
+			port[n++] = (struct ncc_port){ op->passage, op->index };
 	for (unsigned int i = 0; i < m->nouts; i++)
-		if (m->out_number[i] >= NCC_KEPT)
-			number[n++] = m->out_number[i];
-	mate->half->touched = number;
-	mate->half->ntouched = n;
+		if (m->piece->out[i].passage == NCC_BETWEEN_PARTS)
+			port[n++] = m->piece->out[i];
+	mate->piece->half->touched = port;
+	mate->piece->half->ntouched = n;
 	return 0;
 }
 
@@ -564,7 +569,7 @@ int ncc_divide(struct ncc_module *m, uint64_t least, struct ncc_module *core[NCC
 		s.to = core[s.core] = ncc_module_new(m->name);
 		rc = s.to ? make_module(&s) : -ENOMEM;
 	}
-	for (unsigned int i = 0; i < NCC_CORES && !rc && m->kept_end; i++)
+	for (unsigned int i = 0; i < NCC_CORES && !rc && ncc_kept_of(m); i++)
 		rc = tell(core[i], core[!i]);
 	free(s.part);
 	free(s.have);

@@ -3,7 +3,7 @@
 #ifndef NCC_CORES_H
 #define NCC_CORES_H
 
-#include "ir/ir.h"
+#include "piece.h"
 
 #define NCC_CORES 2
 
@@ -18,8 +18,8 @@ struct ncc_half {
 	 */
 	const struct ncc_shape **out_of;
 	int64_t *out_start;
-	/* of a part: the numbers that either core writes, and that the other one touches */
-	const int64_t *written, *touched;
+	/* of a part: what either core writes, and what the other one reads or writes */
+	const struct ncc_port *written, *touched;
 	unsigned int nwritten, ntouched;
 };
 

@@ -163,10 +163,13 @@ static int one(struct float8s *x, struct ncc_op *op)
 	}
 	if (!from && !to)
 		return 0;
-	if (op->kind == NCC_CUSTOM || op->kind == NCC_HOST_CALL || op->kind == NCC_HOST_RESULT)
+	if (op->kind == NCC_CUSTOM || op->kind == NCC_KERNEL || op->kind == NCC_HOST_CALL ||
+	    op->kind == NCC_HOST_RESULT)
 		return ncc_fail_op(
 			x->p.err, -ENOTSUP, op, "%s take and give no %s",
-			op->kind == NCC_CUSTOM ? "custom operators" : "calls of the host",
+			op->kind == NCC_CUSTOM	 ? "custom operators"
+			: op->kind == NCC_KERNEL ? "kernels"
+						 : "calls of the host",
 			to ? ncc_dtype_name(&op->shape)
 			   : ncc_dtype_name(&(struct ncc_shape){ .dtype = from->dtype }));
 

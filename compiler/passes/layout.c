@@ -200,12 +200,19 @@ static void wishes_of_custom(int *want, const struct ncc_op *op)
 static void wishes_of(int *want, const struct ncc_op *op)
 {
 	static void (*const by_kind[NCC_KINDS])(int *want, const struct ncc_op *op) = {
-		[NCC_DOT] = wishes_of_dot,	   [NCC_CONV] = wishes_of_conv,
-		[NCC_REDUCE] = wishes_of_reduce,   [NCC_GATHER] = wishes_of_gather,
-		[NCC_SCATTER] = wishes_of_scatter, [NCC_TAKE] = wishes_of_lines,
-		[NCC_COMBINE] = wishes_of_lines,   [NCC_ORDER] = wishes_of_lines,
-		[NCC_CUSTOM] = wishes_of_custom,   [NCC_RANDOM] = wishes_of_custom,
-		[NCC_PAD] = wishes_of_window,	   [NCC_REDUCE_WINDOW] = wishes_of_window,
+		[NCC_DOT] = wishes_of_dot,
+		[NCC_CONV] = wishes_of_conv,
+		[NCC_REDUCE] = wishes_of_reduce,
+		[NCC_GATHER] = wishes_of_gather,
+		[NCC_SCATTER] = wishes_of_scatter,
+		[NCC_TAKE] = wishes_of_lines,
+		[NCC_COMBINE] = wishes_of_lines,
+		[NCC_ORDER] = wishes_of_lines,
+		[NCC_CUSTOM] = wishes_of_custom,
+		[NCC_KERNEL] = wishes_of_custom,
+		[NCC_RANDOM] = wishes_of_custom,
+		[NCC_PAD] = wishes_of_window,
+		[NCC_REDUCE_WINDOW] = wishes_of_window,
 	};
 
 	if (by_kind[op->kind]) {
@@ -339,7 +346,8 @@ static int give(const struct layout *l, const struct ncc_op *op, int d)
 	static int (*const by_kind[NCC_KINDS])(const struct ncc_op *op, int d) = {
 		[NCC_CONV] = give_conv,	     [NCC_DOT] = give_dot,	 [NCC_GATHER] = give_gather,
 		[NCC_SCATTER] = give_gather, [NCC_TAKE] = give_lines,	 [NCC_COMBINE] = give_lines,
-		[NCC_ORDER] = give_lines,    [NCC_CUSTOM] = give_custom, [NCC_RANDOM] = give_lines,
+		[NCC_ORDER] = give_lines,    [NCC_CUSTOM] = give_custom, [NCC_KERNEL] = give_custom,
+		[NCC_RANDOM] = give_lines,
 	};
 	uint32_t mask = windowed(op) & ~rolled(l, op);
 

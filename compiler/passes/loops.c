@@ -12,13 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "piece.h"
 #include "unroll.h"
 
 #define KEPT_ALIGN 64 /* bytes */
 
 void ncc_kept_name(int64_t number, char *name)
 {
-	snprintf(name, NCC_KEPT_NAME, "kept%lld", (long long)(number - NCC_KEPT));
+	snprintf(name, NCC_KEPT_NAME, "kept%lld", (long long)number);
 }
 
 bool ncc_has_parts(const struct ncc_module *m)
@@ -138,9 +139,9 @@ static bool more_outs(struct ncc_module *to)
 	const unsigned int n = to->nouts;
 
 	to->outs = more(to, to->outs, n, sizeof(struct ncc_op *));
-	to->out_number = more(to, to->out_number, n, sizeof(*to->out_number));
+	to->piece->out = more(to, to->piece->out, n, sizeof(*to->piece->out));
 	to->out_dtype = more(to, to->out_dtype, n, sizeof(*to->out_dtype));
-	return to->outs && to->out_number && to->out_dtype;
+	return to->outs && to->piece->out && to->out_dtype;
 }
 
 /* The stand-in for a value where one has to be: in a loop's state */
@@ -171,7 +172,8 @@ static struct ncc_op *get(struct cut *c, struct ncc_module *to, struct ncc_op *o
 	kept = kept && op->kind != NCC_HOST_CALL;
 	if (kept) {
 		x->kind = NCC_PARAM;
-		x->index = NCC_KEPT + c->number[op->id];
+		x->passage = NCC_BETWEEN_PARTS;
+		x->index = c->number[op->id];
 		x->bounds = c->bounds[op->id];
 	}
 
@@ -192,22 +194,30 @@ static struct ncc_op *get(struct cut *c, struct ncc_module *to, struct ncc_op *o
 }
 
 static int add_out(struct cut *c, struct ncc_module *to, struct ncc_op *op, unsigned int part,
-		   int64_t number)
+		   struct ncc_port port)
 {
 	struct ncc_op *x = get(c, to, op, part);
 
 	if (!x)
 		return ncc_no_memory(c->err);
-	if (x->kind == NCC_PARAM && number >= NCC_KEPT && x->index == number)
+	if (x->kind == NCC_PARAM && port.passage == NCC_BETWEEN_PARTS &&
+	    x->passage == NCC_BETWEEN_PARTS && x->index == port.number)
 		return 0; /* its value is there already */
 	if (!more_outs(to))
 		return ncc_no_memory(c->err);
-	to->out_number[to->nouts] = number;
+	to->piece->out[to->nouts] = port;
 	to->out_dtype[to->nouts] = op->shape.dtype;
-	if (number < c->m->nouts && c->m->out_dtype)
-		to->out_dtype[to->nouts] = c->m->out_dtype[number];
+	if (port.passage == NCC_OF_MODEL && c->m->out_dtype)
+		to->out_dtype[to->nouts] = c->m->out_dtype[port.number];
 	to->outs[to->nouts++] = x;
 	return 0;
+}
+
+/* Adds a value that is kept, of that number. */
+static int add_kept(struct cut *c, struct ncc_module *to, struct ncc_op *op, unsigned int part,
+		    int64_t number)
+{
+	return add_out(c, to, op, part, (struct ncc_port){ NCC_BETWEEN_PARTS, number });
 }
 
 /* Adds what a loop is given before its first iteration, or after each one. */
@@ -215,14 +225,13 @@ static int add_iteration(struct cut *c, struct ncc_module *to, const struct loop
 			 unsigned int part)
 {
 	bool first = part == l->before;
-	int rc =
-		add_out(c, to, first ? l->op->in[0] : l->end->in[1], part, NCC_KEPT + l->condition);
+	int rc = add_kept(c, to, first ? l->op->in[0] : l->end->in[1], part, l->condition);
 
 	for (unsigned int k = 2; !rc && k < l->end->nin; k += 2) {
 		struct ncc_op *state = l->end->in[k];
 
-		rc = add_out(c, to, first ? state->in[1] : l->end->in[k + 1], part,
-			     NCC_KEPT + c->number[state->id]);
+		rc = add_kept(c, to, first ? state->in[1] : l->end->in[k + 1], part,
+			      c->number[state->id]);
 	}
 	return rc;
 }
@@ -235,13 +244,13 @@ static int add_outs(struct cut *c, struct ncc_module *to, unsigned int part)
 		struct ncc_op *op = c->line[c->of_part[k]];
 
 		if (c->number[op->id] != NOWHERE && !is_of_loop(op) && !is_given(op))
-			rc = add_out(c, to, op, part, NCC_KEPT + c->number[op->id]);
+			rc = add_kept(c, to, op, part, c->number[op->id]);
 	}
 	for (unsigned int k = 0; !rc && k < c->ntransfers; k++) {
 		const struct ncc_op *op = c->transfer[k];
 
 		if (c->loop[c->stage[op->id]].before == part)
-			rc = add_out(c, to, op->in[0], part, NCC_KEPT + c->given[op->id]);
+			rc = add_kept(c, to, op->in[0], part, c->given[op->id]);
 	}
 	for (unsigned int l = 0; !rc && l < c->nloops; l++)
 		if (has_condition(&c->loop[l]) &&
@@ -249,7 +258,8 @@ static int add_outs(struct cut *c, struct ncc_module *to, unsigned int part)
 			rc = add_iteration(c, to, &c->loop[l], part);
 	for (unsigned int i = 0; !rc && i < c->m->nouts; i++)
 		if (c->part[c->m->outs[i]->id] == part)
-			rc = add_out(c, to, c->m->outs[i], part, i);
+			rc = add_out(c, to, c->m->outs[i], part,
+				     (struct ncc_port){ NCC_OF_MODEL, i });
 	return rc;
 }
 
@@ -257,8 +267,11 @@ static int fill_part(struct cut *c, struct ncc_module *to, unsigned int part)
 {
 	while (c->ncloned)
 		c->clone[c->cloned[--c->ncloned]] = NULL;
-	to->kept = c->place;
-	to->kept_end = c->bytes;
+	to->piece = ncc_alloc(to, sizeof(*to->piece));
+	if (!to->piece)
+		return ncc_no_memory(c->err);
+	to->piece->kept = c->place;
+	to->piece->kept_end = c->bytes;
 	to->out_source = c->m->out_source;
 	to->params = more(to, NULL, 0, sizeof(struct ncc_op *));
 	if (!to->params || !more_outs(to))
@@ -301,9 +314,9 @@ static int take_call(struct cut *c, const struct loop *l, struct ncc_parts *part
 	if (!to->number)
 		return ncc_no_memory(c->err);
 	if (call->guarded)
-		to->guard = NCC_KEPT + c->number[l->op->in[first - 1]->id];
+		to->guard = c->number[l->op->in[first - 1]->id];
 	for (unsigned int i = 0; i < nin; i++)
-		to->number[i] = NCC_KEPT + c->number[l->op->in[first + i]->id];
+		to->number[i] = c->number[l->op->in[first + i]->id];
 	for (unsigned int i = 0; i < nout; i++)
 		to->number[nin + i] = NOWHERE;
 	return 0;
@@ -326,7 +339,7 @@ static int take_results(struct cut *c, struct ncc_parts *parts)
 		if (op->kind != NCC_HOST_RESULT)
 			continue;
 		call = of[ncc_cut_loop_of(c, op)];
-		call->number[ncc_host_operands(call->call) + op->index] = NCC_KEPT + c->number[i];
+		call->number[ncc_host_operands(call->call) + op->index] = c->number[i];
 	}
 	free(of);
 	return 0;
@@ -351,13 +364,13 @@ static int list_transfers(struct cut *c, struct ncc_parts *parts)
 		if (!is_given(op))
 			continue;
 		parts->ntransfers++;
-		t->to = NCC_KEPT + c->number[i];
+		t->to = c->number[i];
 		t->replica = op->kind == NCC_RANK && op->index;
 		if (op->kind == NCC_RANK)
 			continue;
 		t->transfer = &c->m->transfer[op->index];
 		t->behind = c->loop[c->stage[i]].before;
-		t->from = NCC_KEPT + c->given[i];
+		t->from = c->given[i];
 		t->bytes = (uint64_t)ncc_elems(&op->in[0]->shape) *
 			   ncc_dtype_size(op->in[0]->shape.dtype);
 	}
@@ -399,7 +412,7 @@ static int list_between(struct cut *c, struct ncc_parts *parts)
 		parts->loop[parts->nloops++] = (struct ncc_part_loop){
 			c->loop[l].first,
 			c->loop[l].last,
-			NCC_KEPT + c->loop[l].condition,
+			c->loop[l].condition,
 			ncc_iterations(c->loop[l].end),
 		};
 	}

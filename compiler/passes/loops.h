@@ -13,7 +13,7 @@
 /* Parts first to last are executed again while the number's value is not 0. */
 struct ncc_part_loop {
 	unsigned int first, last;
-	int64_t condition; /* from NCC_KEPT on; written by last and the part before first */
+	int64_t condition; /* between parts; written by last and the part before first */
 	int64_t iterations; /* 0: not known */
 };
 
@@ -32,7 +32,7 @@ struct ncc_part_transfer {
 	unsigned int behind;
 	const struct ncc_transfer *transfer; /* NULL: the number */
 	bool replica; /* it is the replica's */
-	int64_t from, to; /* numbers from NCC_KEPT on */
+	int64_t from, to; /* numbers between parts */
 	uint64_t bytes; /* of from */
 };
 
@@ -53,7 +53,7 @@ void ncc_kept_name(int64_t number, char *name);
 bool ncc_has_parts(const struct ncc_module *m);
 /*
  * What passes from part to part, or from iteration to iteration, is an output of one and a
- * parameter of the other, of one number from NCC_KEPT on, in one place of the shared scratchpad. 0,
+ * parameter of the other, of one number between parts, in one place of the shared scratchpad. 0,
  * -EINVAL (malformed loops, values of a loop used outside it), -EFBIG or -ENOMEM; the caller calls
  * ncc_free_parts() in any case.
  */

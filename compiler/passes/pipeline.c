@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "ir/traits.h"
+#include "piece.h"
 
 #define VIEW_DEPTH 16 /* depth of views that are cloned; deeper ones are values */
 #define SLACK 8 /* a cut may be off by 1 / SLACK of a stage to cross less */
@@ -181,7 +182,8 @@ static struct ncc_op *get(struct split *s, struct ncc_module *to, struct ncc_op 
 		c->kind = NCC_PARAM;
 		c->nin = 0;
 		c->io_dtype = 0;
-		c->index = NCC_EDGE + s->edge[op->id] + (stage - 1 - s->home[op->id]);
+		c->passage = NCC_BETWEEN_STAGES;
+		c->index = s->edge[op->id] + (stage - 1 - s->home[op->id]);
 	}
 
 	for (unsigned int i = 0; i < c->nin; i++) {
@@ -202,13 +204,13 @@ static unsigned int home_of_output(const struct split *s, const struct ncc_op *o
 }
 
 static int add_out(struct split *s, struct ncc_module *to, struct ncc_op *op, unsigned int stage,
-		   int64_t number, uint8_t dtype)
+		   struct ncc_port port, uint8_t dtype)
 {
 	struct ncc_op *c = get(s, to, op, stage);
 
 	if (!c)
 		return -ENOMEM;
-	to->out_number[to->nouts] = number;
+	to->piece->out[to->nouts] = port;
 	to->out_dtype[to->nouts] = dtype;
 	to->outs[to->nouts++] = c;
 	return 0;
@@ -233,20 +235,26 @@ static int fill_stage(struct split *s, struct ncc_module *to, unsigned int stage
 	}
 
 	to->outs = ncc_alloc(to, (nouts + 1) * sizeof(struct ncc_op *));
-	to->out_number = ncc_alloc(to, (nouts + 1) * sizeof(*to->out_number));
 	to->out_dtype = ncc_alloc(to, nouts + 1);
-	if (!to->outs || !to->out_number || !to->out_dtype)
+	to->piece = ncc_alloc(to, sizeof(*to->piece));
+	if (!to->outs || !to->out_dtype || !to->piece)
+		return -ENOMEM;
+	to->piece->out = ncc_alloc(to, (nouts + 1) * sizeof(*to->piece->out));
+	if (!to->piece->out)
 		return -ENOMEM;
 
-	for (unsigned int i = 0; i < s->n; i++)
+	for (unsigned int i = 0; i < s->n; i++) {
+		const struct ncc_port port = { NCC_BETWEEN_STAGES,
+					       s->edge[i] + (stage - s->home[i]) };
+
 		if (is_value(s, s->line[i]) && s->home[i] <= stage && s->reach[i] > stage &&
-		    add_out(s, to, s->line[i], stage, NCC_EDGE + s->edge[i] + (stage - s->home[i]),
-			    0))
+		    add_out(s, to, s->line[i], stage, port, 0))
 			return -ENOMEM;
+	}
 
 	for (unsigned int i = 0; i < s->m->nouts; i++)
 		if (home_of_output(s, s->m->outs[i]) == stage &&
-		    add_out(s, to, s->m->outs[i], stage, i,
+		    add_out(s, to, s->m->outs[i], stage, (struct ncc_port){ NCC_OF_MODEL, i },
 			    s->m->out_dtype ? s->m->out_dtype[i] : 0))
 			return -ENOMEM;
 

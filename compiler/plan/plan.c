@@ -66,7 +66,9 @@ static enum plan_how how_of(const struct ncc_op *op, const struct neuron_target 
 	case NCC_SCATTER:
 		return PLAN_SCATTER;
 	case NCC_CUSTOM:
-		return op->index < NCC_KERNEL_FIRST ? PLAN_CUSTOM : PLAN_KERNEL;
+		return PLAN_CUSTOM;
+	case NCC_KERNEL:
+		return PLAN_KERNEL;
 	case NCC_EXCHANGE:
 		return PLAN_EXCHANGE;
 	case NCC_CONVERT:

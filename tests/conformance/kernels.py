@@ -376,7 +376,7 @@ input {{ {told("x", 1, 128, 512)} }} output {{ {told("v", 1, 128, 8)} }} output 
 
 def check_ir(tap: Tap, work: Path) -> None:
     """A text of the IR may call anything"""
-    text = 'module "m"\n  %0 = f32[16,8] parameter index=0 "x"\n  %1 = f32[16,8] custom %0 index=65536 exact "k"\n  return %1\n'
+    text = 'module "m"\n  %0 = f32[16,8] parameter index=0 "x"\n  %1 = f32[16,8] kernel %0 index=0 exact "k"\n  return %1\n'
 
     def compile_text(text: str, *words: object) -> subprocess.CompletedProcess[str]:
         (work / "m.ir").write_text(text)

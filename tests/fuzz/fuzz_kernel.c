@@ -45,10 +45,10 @@ static char *module_of(const struct ncc_kernel *k, unsigned int number, size_t *
 		n++;
 	}
 	put_shape(f, n, ncc_kernel_result(k, 0));
-	fputs("custom", f);
+	fputs("kernel", f);
 	for (unsigned int i = 0; i < n; i++)
 		fprintf(f, "%s %%%u", i ? "," : "", i);
-	fprintf(f, " index=%u exact \"k\"\n  return %%%u\n", NCC_KERNEL_FIRST + number, n);
+	fprintf(f, " index=%u exact \"k\"\n  return %%%u\n", number, n);
 	fclose(f);
 	fuzz_assert(text);
 	return text;
