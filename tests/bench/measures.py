@@ -237,6 +237,7 @@ def frameworks() -> list[Measure]:
     for name, text, goal in COMPILED:
         rows.append(M(f"frameworks/compile/{name}", f"compiling {text}", "ms", goal, "XLA for CPUs"))
         rows.append(M(f"frameworks/compile/{name}/processor", f"compiling {text}, of the processors", "ms", "", "XLA for CPUs"))
+        rows.append(M(f"frameworks/compile/{name}/own", f"compiling {text}, without jaxlib's making of the artifact", "ms", "", "XLA for CPUs"))
     return [
         *rows,
         M("frameworks/bert", "compiling BERT-base's training step", "s"),
