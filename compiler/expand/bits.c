@@ -176,15 +176,39 @@ struct ncc_op *expand_atan2(struct ncc_build *bl, struct ncc_op *y, struct ncc_o
 	return build_bitcast(bl, r, NEURON_DT_FP32);
 }
 
-/* Without the sign bit floats are ordered as integers are; negative ones the other way round. */
-struct ncc_op *expand_total_order(struct ncc_build *bl, struct ncc_op *x)
+/* The bits of a float, the highest of them being its sign, if it has one */
+static struct ncc_op *signed_bits(struct ncc_build *bl, struct ncc_op *x, unsigned int bits)
 {
-	const unsigned int bits = x ? 8 * ncc_dtype_size(x->shape.dtype) : 32;
 	struct ncc_op *k = build_cast(bl, build_bits(bl, x), NEURON_DT_INT32);
 
-	return k ? build_select(bl, build_compare(bl, NCC_LT, k, build_splat(bl, &k->shape, 0)),
-				build_number(bl, NCC_XOR, k, (1u << (bits - 1)) - 1), k)
-		 : NULL;
+	if (bits == 8 || bits == 16 || bits == 32)
+		return k;
+	k = build_number(bl, NCC_AND, k, (1u << bits) - 1);
+	k = build_number(bl, NCC_XOR, k, 1u << (bits - 1));
+	return build_number(bl, NCC_SUB, k, 1u << (bits - 1));
+}
+
+/*
+ * Without the sign bit floats are ordered as integers are; negative ones the other way round. A NaN
+ * that has a sign comes before all numbers.
+ */
+struct ncc_op *expand_total_order(struct ncc_build *bl, struct ncc_op *x)
+{
+	const struct ncc_float8 *f = x ? ncc_float8(x->shape.dtype) : NULL;
+	const unsigned int bits = f ? f->bits : x ? 8 * ncc_dtype_size(x->shape.dtype) : 32;
+	struct ncc_op *k, *key;
+
+	if (f && f->end == NCC_FLOAT8_POWERS)
+		return build_cast(bl, build_bitcast(bl, x, NEURON_DT_UINT8), NEURON_DT_INT32);
+	k = signed_bits(bl, x, bits);
+	if (!k)
+		return NULL;
+	key = build_select(bl, build_compare(bl, NCC_LT, k, build_splat(bl, &k->shape, 0)),
+			   build_number(bl, NCC_XOR, k, (1u << (bits - 1)) - 1), k);
+	if (!f || f->end != NCC_FLOAT8_UNSIGNED_ZERO)
+		return key;
+	return build_select(bl, build_compare(bl, NCC_EQ, k, build_splat(bl, &k->shape, -0x80)),
+			    build_splat(bl, &k->shape, -0x81), key);
 }
 
 static uint8_t unsigned_sized(unsigned int size)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * 8-bit floats by operations of wider ones: their values are kept in bf16, which has each of them.
+ * Floats of 8 and 4 bits by operations of wider ones: their values are kept in bf16, which has each
+ * of them.
  * Called by the front ends and the passes.
  */
 #include <math.h>
@@ -42,27 +43,92 @@ static struct ncc_op *rounded(struct ncc_build *bl, struct ncc_op *x, const stru
 	return build_binary(bl, NCC_SUB, build_binary(bl, NCC_ADD, x, power), power);
 }
 
+static struct ncc_op *is_nan(struct ncc_build *bl, struct ncc_op *x)
+{
+	return x ? build_compare(bl, NCC_NE, x, x) : NULL;
+}
+
+/* -0 becomes 0 where there is no other */
+static struct ncc_op *without_signed_zero(struct ncc_build *bl, struct ncc_op *x,
+					  const struct ncc_float8 *f)
+{
+	return f->end == NCC_FLOAT8_UNSIGNED_ZERO ? number_if(bl, compared(bl, NCC_EQ, x, 0), 0, x)
+						  : x;
+}
+
+/* NCC_FLOAT8_POWERS: the codes' values, in fp32 */
+static struct ncc_op *powers(struct ncc_build *bl, struct ncc_op *code)
+{
+	struct ncc_op *x = build_number(bl, NCC_SHL, code, 23);
+
+	x = number_if(bl, compared(bl, NCC_EQ, code, 0), 1 << 22, x); /* 2^-127, a subnormal */
+	x = number_if(bl, compared(bl, NCC_EQ, code, 0xff), 0x7fc00000, x);
+	return build_bitcast(bl, x, NEURON_DT_FP32);
+}
+
+/*
+ * The next power of two from halfway on; what is below the least one but for zero is the least. Of
+ * zero, what is negative and what would be 2^128: NaN
+ */
+static struct ncc_op *nearest_power(struct ncc_build *bl, struct ncc_op *x)
+{
+	struct ncc_op *bits = build_bitcast(bl, x, NEURON_DT_INT32), *code;
+
+	code = build_number(bl, NCC_SHR, build_number(bl, NCC_ADD, bits, 1 << 22), 23);
+	code = number_if(bl, compared(bl, NCC_EQ, bits, 1 << 22), 0, code);
+	code = number_if(bl, compared(bl, NCC_GE, bits, 0x7f400000), 0xff, code);
+	code = number_if(bl, compared(bl, NCC_LE, bits, 0), 0xff, code);
+	return powers(bl, code);
+}
+
 struct ncc_op *expand_float8(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *sign,
 			     const struct ncc_float8 *f, bool saturate)
 {
-	const double limit = saturate ? (double)f->most : 2 * exp2(floor(log2((double)f->most)));
+	const bool ends = saturate || f->end == NCC_FLOAT8_FINITE;
+	const double limit = ends ? (double)f->most : 2 * exp2(floor(log2((double)f->most)));
 	struct ncc_op *y = build_number(bl, NCC_MIN, build_number(bl, NCC_MAX, x, -limit), limit);
 	struct ncc_op *over;
 
-	y = with_sign(bl, rounded(bl, y, f), sign);
+	if (f->end == NCC_FLOAT8_POWERS)
+		return build_cast(bl, nearest_power(bl, x), NEURON_DT_BF16);
+	y = without_signed_zero(bl, with_sign(bl, rounded(bl, y, f), sign), f);
 	over = compared(bl, NCC_GT, build_unary(bl, NCC_ABS, y), (double)f->most);
-	if (!saturate && f->infinite)
+	if (!ends && f->end == NCC_FLOAT8_INFINITE)
 		y = build_select(bl, over, build_number(bl, NCC_MUL, y, INFINITY), y);
-	else if (!saturate)
+	else if (!ends)
 		y = number_if(bl, over, NAN, y);
-	y = build_select(bl, x ? build_compare(bl, NCC_NE, x, x) : NULL, x, y);
+	if (f->end == NCC_FLOAT8_FINITE)
+		y = number_if(bl, is_nan(bl, x), -0.0, y);
+	else
+		y = build_select(bl, is_nan(bl, x), x, y);
 	return build_cast(bl, y, NEURON_DT_BF16);
+}
+
+/* All bits of a code but its sign */
+static int32_t ones_of(const struct ncc_float8 *f)
+{
+	return (1 << (f->bits - 1)) - 1;
 }
 
 /* The code, without a sign, above the greatest number's: infinity, or NaN where there is none */
 static int32_t code_above(const struct ncc_float8 *f)
 {
-	return f->infinite ? 0x7f >> f->fraction << f->fraction : 0x7f;
+	const int32_t ones = ones_of(f);
+
+	return f->end == NCC_FLOAT8_INFINITE ? ones >> f->fraction << f->fraction : ones;
+}
+
+/* The code of NaN, of those that there are the one without a sign and with the highest bit */
+static int32_t code_of_nan(const struct ncc_float8 *f)
+{
+	switch (f->end) {
+	case NCC_FLOAT8_INFINITE:
+		return code_above(f) | 1 << (f->fraction - 1);
+	case NCC_FLOAT8_NAN:
+		return ones_of(f);
+	default:
+		return ones_of(f) + 1;
+	}
 }
 
 /* The factor of a code, as fp32's upper bits: the biases differ */
@@ -75,14 +141,19 @@ struct ncc_op *expand_float8_values(struct ncc_build *bl, struct ncc_op *bytes,
 				    const struct ncc_float8 *f)
 {
 	struct ncc_op *u = build_cast(bl, bytes, NEURON_DT_INT32);
-	struct ncc_op *code = build_number(bl, NCC_AND, u, 0x7f);
+	struct ncc_op *code = build_number(bl, NCC_AND, u, ones_of(f));
 	struct ncc_op *x = build_number(bl, NCC_SHL, code, 23 - f->fraction);
 
+	if (f->end == NCC_FLOAT8_POWERS)
+		return build_cast(bl, powers(bl, u), NEURON_DT_BF16);
 	x = build_number(bl, NCC_MUL, build_bitcast(bl, x, NEURON_DT_FP32), scale_of(f));
-	x = number_if(bl, compared(bl, NCC_GE, code, code_above(f)), NAN, x);
-	if (f->infinite)
+	if (f->end == NCC_FLOAT8_INFINITE || f->end == NCC_FLOAT8_NAN)
+		x = number_if(bl, compared(bl, NCC_GE, code, code_above(f)), NAN, x);
+	if (f->end == NCC_FLOAT8_INFINITE)
 		x = number_if(bl, compared(bl, NCC_EQ, code, code_above(f)), INFINITY, x);
-	x = with_sign(bl, x, build_number(bl, NCC_SHL, u, 24));
+	x = with_sign(bl, x, build_number(bl, NCC_SHL, u, 32 - f->bits));
+	if (f->end == NCC_FLOAT8_UNSIGNED_ZERO)
+		x = number_if(bl, compared(bl, NCC_EQ, u, code_of_nan(f)), NAN, x);
 	return build_cast(bl, x, NEURON_DT_BF16);
 }
 
@@ -91,17 +162,20 @@ struct ncc_op *expand_float8_bytes(struct ncc_build *bl, struct ncc_op *values,
 {
 	struct ncc_op *x = build_cast(bl, values, NEURON_DT_FP32),
 		      *size = build_unary(bl, NCC_ABS, x);
-	struct ncc_op *code = build_number(bl, NCC_MUL, size, 1 / scale_of(f)), *sign;
+	struct ncc_op *code, *sign = build_bitcast(bl, x, NEURON_DT_INT32);
 
+	if (f->end == NCC_FLOAT8_POWERS)
+		return build_cast(bl, build_number(bl, NCC_SHR, sign, 23), NEURON_DT_UINT8);
+	code = build_number(bl, NCC_MUL, size, 1 / scale_of(f));
 	code = build_bitcast(bl, code, NEURON_DT_INT32);
 	code = build_number(bl, NCC_SHR, code, 23 - f->fraction);
-	if (f->infinite)
+	if (f->end == NCC_FLOAT8_INFINITE)
 		code = number_if(bl, compared(bl, NCC_EQ, size, INFINITY), code_above(f), code);
-	sign = build_number(bl, NCC_AND,
-			    build_number(bl, NCC_SHR, build_bitcast(bl, x, NEURON_DT_INT32), 24),
-			    0x80);
+	sign = build_number(bl, NCC_SHR, sign, 32 - f->bits);
+	sign = build_number(bl, NCC_AND, sign, ones_of(f) + 1);
 	code = build_binary(bl, NCC_OR, code, sign);
-	code = number_if(bl, x ? build_compare(bl, NCC_NE, x, x) : NULL,
-			 f->infinite ? code_above(f) | 1 << (f->fraction - 1) : 0x7f, code);
+	if (f->end == NCC_FLOAT8_UNSIGNED_ZERO)
+		code = number_if(bl, compared(bl, NCC_EQ, size, 0), 0, code);
+	code = number_if(bl, is_nan(bl, x), code_of_nan(f), code);
 	return build_cast(bl, code, NEURON_DT_UINT8);
 }

@@ -31,8 +31,13 @@ static struct ncc_op *keys_of(const struct order *o, struct ncc_op *x)
 /* The bits of an element, as a number of their type, that comes after all others or with them */
 static double last_bits(const struct order *o)
 {
-	const double half = (double)(1ll << (8 * ncc_dtype_size(o->dtype) - 1));
+	const struct ncc_float8 *f = ncc_float8(o->dtype);
+	const double half = (double)(1ll << ((f ? f->bits : 8 * ncc_dtype_size(o->dtype)) - 1));
 
+	if (f && f->end == NCC_FLOAT8_POWERS)
+		return o->descending ? 0 : 2 * half - 1;
+	if (f && f->end == NCC_FLOAT8_UNSIGNED_ZERO && o->descending)
+		return -half;
 	if (ncc_is_float(o->dtype))
 		return o->descending ? -1 : half - 1;
 	if (!ncc_is_unsigned(o->dtype))

@@ -71,32 +71,54 @@ static unsigned int to_narrow(float f, int ebits, int fbits)
 	return sign | (r < infinity ? r : infinity);
 }
 
-/* The code of ones, which is NaN there, would be the next number above the greatest. */
-static float from_e4m3fn(unsigned int raw)
+/* A format that no chip has */
+static double from_float8(const struct ncc_float8 *f, unsigned int raw)
 {
-	const int e = (int)(raw >> 3) & 15, m = (int)(raw & 7);
-	const float v = ldexpf((float)(e ? m + 8 : m), (e ? e : 1) - 10);
+	const unsigned int sign = 1u << (f->bits - 1), ones = sign - 1, code = raw & ones;
+	const int e = (int)(code >> f->fraction), m = (int)(code & ((1u << f->fraction) - 1));
+	double v;
 
-	if ((raw & 0x7f) == 0x7f)
+	if (f->end == NCC_FLOAT8_POWERS)
+		return raw == 0xff ? NAN : ldexp(1, (int)raw + f->least);
+	if ((f->end == NCC_FLOAT8_NAN && code == ones) ||
+	    (f->end == NCC_FLOAT8_UNSIGNED_ZERO && raw == sign))
 		return NAN;
-	return raw & 0x80 ? -v : v;
+	v = ldexp(e ? m + (1 << f->fraction) : m, (e ? e - 1 : 0) + f->least - (int)f->fraction);
+	return raw & sign ? -v : v;
 }
 
-static unsigned int to_e4m3fn(float f)
+/* The next power of two from halfway on; what is below the least one but for zero is the least */
+static unsigned int to_power(float f)
 {
-	const unsigned int sign = f32_bits(f) >> 24 & 0x80;
-	const float a = fabsf(f);
-	unsigned int r;
+	const uint32_t bits = f32_bits(f), half = 1u << 22;
+
+	if (!(f > 0) || bits >= 0x7f400000)
+		return 0xff;
+	return bits <= half ? 0 : (bits + half) >> 23;
+}
+
+static unsigned int to_float8(const struct ncc_float8 *f, float v)
+{
+	const unsigned int top = 1u << (f->bits - 1);
+	const unsigned int nan = f->end == NCC_FLOAT8_NAN ? top - 1 : top;
+	const unsigned int sign = f32_bits(v) >> 31 ? top : 0;
+	const float a = fminf(fabsf(v), 2 * f->most);
+	double least;
 	int e;
 
-	if (isnan(f) || a >= 512)
-		return 0x7f;
+	if (f->end == NCC_FLOAT8_POWERS)
+		return to_power(v);
+	if (isnan(v))
+		return nan;
 	(void)frexpf(a, &e); /* a in [2^(e-1), 2^e) */
-	if (a == 0 || e < -5)
-		r = (unsigned int)nearbyintf(ldexpf(a, 9));
-	else
-		r = (unsigned int)(((e + 5) << 3) + (int)nearbyintf(ldexpf(a, 4 - e)));
-	return r < 0x7f ? sign | r : 0x7f;
+	e = a == 0 || e - 1 < f->least ? f->least : e - 1;
+	least = nearbyint(ldexp((double)a, (int)f->fraction - e));
+	if (ldexp(least, e - (int)f->fraction) > (double)f->most)
+		return f->end == NCC_FLOAT8_FINITE ? sign | (top - 1) : nan;
+	if (least == 0 && f->end == NCC_FLOAT8_UNSIGNED_ZERO)
+		return 0;
+	/* with the bit above the fraction, which subnormal numbers have not, the exponent is right */
+	return sign | ((unsigned int)least + ((unsigned int)(e - f->least) << f->fraction));
 }
 
 double ncc_get(uint8_t dtype, const void *data, int64_t i)
@@ -127,8 +149,8 @@ double ncc_get(uint8_t dtype, const void *data, int64_t i)
 		return (double)from_narrow(*p, ebits, fbits);
 		NEURON_ISA_FP8S(FP8)
 #undef FP8
-	case NCC_DT_F8E4M3FN:
-		return (double)from_e4m3fn(*p);
+	case NCC_DT_F4E2M1FN ... NCC_DT_F8E4M3FN:
+		return from_float8(ncc_float8(dtype), *p);
 	case NEURON_DT_TF32:
 		memcpy(&w, p, 4);
 		return (double)bits_f32(w & ~NEURON_ISA_TF32_UNUSED);
@@ -187,8 +209,8 @@ void ncc_set(uint8_t dtype, void *data, int64_t i, double v)
 		return;
 		NEURON_ISA_FP8S(FP8)
 #undef FP8
-	case NCC_DT_F8E4M3FN:
-		*p = (uint8_t)to_e4m3fn((float)v);
+	case NCC_DT_F4E2M1FN ... NCC_DT_F8E4M3FN:
+		*p = (uint8_t)to_float8(ncc_float8(dtype), (float)v);
 		return;
 	case NEURON_DT_TF32:
 		w = isnan(v) ? 0x7fc00000 : f32_bits((float)v);

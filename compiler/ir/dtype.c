@@ -12,11 +12,26 @@ static const struct neuron_isa_dtype *operand(uint8_t dtype)
 }
 
 static const struct ncc_float8 float8s[] = {
-	/* the public types of tensors have no name for it */
-	{ NCC_DT_F8E4M3FN, NEURON_DT_UINT8, 3, -6, 448, false },
-	{ NEURON_DT_FP8_E3, NEURON_DT_FP8_E3, 4, -2, 15.5, true },
-	{ NEURON_DT_FP8_E4, NEURON_DT_FP8_E4, 3, -6, 240, true },
-	{ NEURON_DT_FP8_E5, NEURON_DT_FP8_E5, 2, -14, 57344, true },
+#define CHIPS(name, type, fraction, least, most)                                    \
+	{                                                                           \
+		name, NEURON_DT_##type, NEURON_DT_##type, 8, fraction, least, most, \
+			NCC_FLOAT8_INFINITE                                         \
+	}
+/* the public types of tensors have no names for them */
+#define OTHER(name, type, bits, fraction, least, most, end)                        \
+	{                                                                          \
+		name, NCC_DT_##type, NEURON_DT_UINT8, bits, fraction, least, most, \
+			NCC_FLOAT8_##end                                           \
+	}
+	CHIPS("f8e3m4", FP8_E3, 4, -2, 15.5),
+	CHIPS("f8e4m3", FP8_E4, 3, -6, 240),
+	CHIPS("f8e5m2", FP8_E5, 2, -14, 57344),
+	OTHER("f8e4m3fn", F8E4M3FN, 8, 3, -6, 448, NAN),
+	OTHER("f8e4m3fnuz", F8E4M3FNUZ, 8, 3, -7, 240, UNSIGNED_ZERO),
+	OTHER("f8e4m3b11fnuz", F8E4M3B11FNUZ, 8, 3, -10, 30, UNSIGNED_ZERO),
+	OTHER("f8e5m2fnuz", F8E5M2FNUZ, 8, 2, -15, 57344, UNSIGNED_ZERO),
+	OTHER("f8e8m0fnu", F8E8M0FNU, 8, 0, -127, 0x1p127f, POWERS),
+	OTHER("f4e2m1fn", F4E2M1FN, 4, 1, 0, 6, FINITE),
 };
 
 const struct ncc_float8 *ncc_float8(uint8_t dtype)
@@ -31,7 +46,7 @@ bool ncc_is_float(uint8_t dtype)
 {
 	const struct neuron_isa_dtype *t = operand(dtype);
 
-	return t ? !t->integer : dtype == NCC_DT_F8E4M3FN;
+	return t ? !t->integer : ncc_float8(dtype) != NULL;
 }
 
 bool ncc_is_unsigned(uint8_t dtype)
@@ -43,7 +58,7 @@ unsigned int ncc_dtype_size(uint8_t dtype)
 {
 	const struct neuron_isa_dtype *t = operand(dtype);
 
-	return t ? t->size : dtype == NCC_DT_F8E4M3FN ? 1 : 4;
+	return t ? t->size : ncc_float8(dtype) ? 1 : 4;
 }
 
 const char *ncc_dtype_name(const struct ncc_shape *s)
@@ -71,15 +86,7 @@ const char *ncc_dtype_name(const struct ncc_shape *s)
 		return "f32";
 	case NEURON_DT_TF32:
 		return "tf32";
-	case NEURON_DT_FP8_E3:
-		return "f8e3m4";
-	case NEURON_DT_FP8_E4:
-		return "f8e4m3";
-	case NEURON_DT_FP8_E5:
-		return "f8e5m2";
-	case NCC_DT_F8E4M3FN:
-		return "f8e4m3fn";
 	default:
-		return "?";
+		return ncc_float8(s->dtype) ? ncc_float8(s->dtype)->name : "?";
 	}
 }

@@ -156,10 +156,17 @@ enum ncc_kind {
 };
 
 /*
- * float8e4m3fn, a type of values which no chip has (their e4m3 ends at 240, this one at 448,
- * without infinities). passes/float8.c makes others of it
+ * Types of values which no chip has (their e4m3 ends at 240, f8e4m3fn at 448, without infinities).
+ * passes/float8.c makes others of them
  */
-#define NCC_DT_F8E4M3FN 0x3f
+enum ncc_dtype {
+	NCC_DT_F4E2M1FN = 0x3a,
+	NCC_DT_F8E8M0FNU,
+	NCC_DT_F8E4M3B11FNUZ,
+	NCC_DT_F8E5M2FNUZ,
+	NCC_DT_F8E4M3FNUZ,
+	NCC_DT_F8E4M3FN,
+};
 
 /*
  * What passes among devices, elements in their order: the operand of all members of a group one
@@ -370,14 +377,24 @@ bool ncc_is_unsigned(uint8_t dtype);
 unsigned int ncc_dtype_size(uint8_t dtype);
 const char *ncc_dtype_name(const struct ncc_shape *s);
 
-/* dtype.c: 8-bit floats, the chips' and others. NULL: it is another type */
+/* What a format of small floats has behind its greatest number */
+enum ncc_float8_end {
+	NCC_FLOAT8_INFINITE, /* infinities, and NaNs behind them */
+	NCC_FLOAT8_NAN, /* NaN, whose code is all ones (fn) */
+	NCC_FLOAT8_UNSIGNED_ZERO, /* nothing: NaN has the code of -0, which is not there (fnuz) */
+	NCC_FLOAT8_FINITE, /* nothing: all that is greater becomes the greatest, and NaN -0 */
+	NCC_FLOAT8_POWERS, /* NaN, all ones; all others are powers of two, without a sign */
+};
+
+/* dtype.c: floats of 8 and 4 bits, the chips' and others. NULL: it is another type */
 struct ncc_float8 {
+	const char *name;
 	uint8_t dtype;
-	uint8_t io_dtype; /* what the model's user has its bytes as */
-	unsigned int fraction; /* bits */
+	uint8_t io_dtype; /* what the model's user has its bytes as, one for each */
+	unsigned int bits, fraction; /* with the sign; of the fraction */
 	int least; /* the exponent of the smallest normal number */
 	float most;
-	bool infinite; /* it has infinities; else what would be one is NaN */
+	enum ncc_float8_end end;
 };
 const struct ncc_float8 *ncc_float8(uint8_t dtype);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * 8-bit floats that the target has not: f8e4m3fn on every one, all of them on the first. Their
- * values are kept in bf16, which has each of them; what is computed is so in fp32, and rounded
- * once; the model's user has their bytes. Products take them as they are: bf16's are exact.
+ * Floats of 8 and 4 bits that the target has not: f8e4m3fn and others (dtype.c) on every one, all
+ * of them on the first. Their values are kept in bf16, which has each of them; what is computed is
+ * so in fp32, and rounded once; the model's user has their bytes. Products take them as they are:
+ * bf16's are exact.
  */
 #include <errno.h>
 
@@ -20,7 +21,7 @@ struct float8s {
 /* The format of a type that the target has not; NULL: it has it, or it is another type */
 static const struct ncc_float8 *missing(const struct float8s *x, uint8_t dtype)
 {
-	const bool has = dtype != NCC_DT_F8E4M3FN && ncc_target(x->p.opt)->dtypes >> dtype & 1;
+	const bool has = dtype < NCC_DT_F4E2M1FN && ncc_target(x->p.opt)->dtypes >> dtype & 1;
 
 	return has ? NULL : ncc_float8(dtype);
 }
@@ -65,13 +66,20 @@ static struct ncc_op *bitcast(struct float8s *x, const struct ncc_op *op,
 	return to ? expand_float8_values(&x->bl, bytes, to) : bytes;
 }
 
-/* Is the result another number than those of the operands, their negatives, magnitudes and signs? */
-static bool is_computed(const struct ncc_op *op)
+/* Has the format the negative, the magnitude and the sign of each of its numbers? */
+static bool has_signs(const struct ncc_float8 *f)
+{
+	return f->end != NCC_FLOAT8_UNSIGNED_ZERO && f->end != NCC_FLOAT8_POWERS;
+}
+
+/* Is the result another number of the format than those of the operands and their relatives? */
+static bool is_computed(const struct ncc_op *op, const struct ncc_float8 *to)
 {
 	switch (op->kind) {
 	case NCC_NEG:
 	case NCC_ABS:
 	case NCC_SIGN:
+		return !has_signs(to);
 	case NCC_MAX:
 	case NCC_MIN:
 		return false;
@@ -183,7 +191,7 @@ static int one(struct float8s *x, struct ncc_op *op)
 	if (rc)
 		return rc;
 	if (op->kind == NCC_PARAM || op->kind == NCC_BITCAST || op->kind == NCC_CONVERT ||
-	    (to && is_computed(op))) {
+	    (to && is_computed(op, to))) {
 		op->replaced = rewrite(x, op, from, to);
 		return op->replaced ? 0 : ncc_no_memory(x->p.err);
 	}

@@ -77,6 +77,19 @@ def arrays_there_and_back() -> None:
 
 
 @case
+def scaled_products_of_four_bits() -> None:
+    """MXFP4: exact, as NumPy has it"""
+    if not hasattr(jax.nn, "scaled_matmul"):
+        raise Skipped("JAX before 0.6")
+    shape, blocks = (2, 48, 64), (2, 48, 2)
+    a, b = (RNG.integers(0, 16, shape).astype(np.uint8).view(ml_dtypes.float4_e2m1fn) for _ in range(2))
+    scales = [np.exp2(RNG.integers(-3, 4, blocks)).astype(ml_dtypes.float8_e8m0fnu) for _ in range(2)]
+    wide = [x.astype(np.float32) * np.repeat(s.astype(np.float32), 32, 2) for x, s in zip((a, b), scales)]
+    ours = jax.nn.scaled_matmul(*map(jnp.asarray, (a, b, *scales)), preferred_element_type=jnp.float32)
+    np.testing.assert_array_equal(np.asarray(ours), np.einsum("bmk,bnk->bmn", *wide))
+
+
+@case
 def eager_operations() -> None:
     both(lambda: (jnp.ones(3), jnp.zeros((2, 3)) + 1, jnp.full((2,), 7), jnp.arange(5), jnp.float32(3) * 2, jnp.eye(3)))
     both(lambda x: (x[2], x[::-1], x[1:4, ::2], x.sum(), x.mean(0), x.max(1), x.T @ x, x > 0, x.astype(jnp.int32)), A)

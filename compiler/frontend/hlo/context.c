@@ -49,17 +49,17 @@ static const struct element_type {
 	[HLO_F8E4M3FN] = { "f8e4m3fn", .dtype = NCC_DT_F8E4M3FN },
 	[HLO_S4] = { "s4", .dtype = NEURON_DT_INT8 },
 	[HLO_U4] = { "u4", .dtype = NEURON_DT_UINT8 },
-	[HLO_F8E4M3B11FNUZ] = { .name = "f8e4m3b11fnuz" },
-	[HLO_F8E5M2FNUZ] = { .name = "f8e5m2fnuz" },
-	[HLO_F8E4M3FNUZ] = { .name = "f8e4m3fnuz" },
+	[HLO_F8E4M3B11FNUZ] = { "f8e4m3b11fnuz", .dtype = NCC_DT_F8E4M3B11FNUZ },
+	[HLO_F8E5M2FNUZ] = { "f8e5m2fnuz", .dtype = NCC_DT_F8E5M2FNUZ },
+	[HLO_F8E4M3FNUZ] = { "f8e4m3fnuz", .dtype = NCC_DT_F8E4M3FNUZ },
 	[HLO_S2] = { "s2", .dtype = NEURON_DT_INT8 },
 	[HLO_U2] = { "u2", .dtype = NEURON_DT_UINT8 },
 	[HLO_F8E4M3] = { "f8e4m3", .dtype = NEURON_DT_FP8_E4 },
 	[HLO_F8E3M4] = { "f8e3m4", .dtype = NEURON_DT_FP8_E3 },
 	[HLO_S1] = { .name = "s1" },
 	[HLO_U1] = { .name = "u1" },
-	[HLO_F4E2M1FN] = { .name = "f4e2m1fn" },
-	[HLO_F8E8M0FNU] = { .name = "f8e8m0fnu" },
+	[HLO_F4E2M1FN] = { "f4e2m1fn", .dtype = NCC_DT_F4E2M1FN },
+	[HLO_F8E8M0FNU] = { "f8e8m0fnu", .dtype = NCC_DT_F8E8M0FNU },
 	[HLO_BUFFER] = { .name = "buffer" },
 	[HLO_F6E3M2FN] = { .name = "f6e3m2fn" },
 	[HLO_F6E2M3FN] = { .name = "f6e2m3fn" },
@@ -106,8 +106,9 @@ int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_sh
 	if (!type->dtype)
 		return hlo_fail(in, -ENOTSUP,
 				"element type %s is not supported (pred, s2, s4, s8, s16, s32, "
-				"u2, u4, u8, u16, u32, f16, bf16, f32, c64, f8e3m4, f8e4m3, "
-				"f8e4m3fn, f8e5m2 are%s)",
+				"u2, u4, u8, u16, u32, f16, bf16, f32, c64, f4e2m1fn, f8e3m4, "
+				"f8e4m3, f8e4m3b11fnuz, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, "
+				"f8e8m0fnu are%s)",
 				type->name,
 				type->narrow ? "; --narrow-64bit makes 32 bits of it" : "");
 	s->dtype = type->dtype;

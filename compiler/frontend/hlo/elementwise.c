@@ -143,7 +143,7 @@ int hlo_bitcast(struct hlo_inst *in, struct ncc_op **out)
 {
 	struct ncc_op *x = in->in[0].op[0];
 
-	if (hlo_small_bits(in->first->element_type) != hlo_small_bits(in->p->shape->element_type))
+	if (hlo_is_small_bitcast(in))
 		return hlo_small_bitcast(in, out);
 	if (x->shape.pred != in->shape.pred)
 		return hlo_fail(in, -ENOTSUP, "from %s to %s is not supported",

@@ -159,6 +159,16 @@ static int fill_literal(struct hlo_inst *in, struct ncc_op *op)
 		return from_bytes(in, op, &l->f8e4m3s);
 	case NCC_DT_F8E4M3FN:
 		return from_bytes(in, op, &l->f8e4m3fns);
+	case NCC_DT_F8E4M3FNUZ:
+		return from_bytes(in, op, &l->f8e4m3fnuzs);
+	case NCC_DT_F8E4M3B11FNUZ:
+		return from_bytes(in, op, &l->f8e4m3b11fnuzs);
+	case NCC_DT_F8E5M2FNUZ:
+		return from_bytes(in, op, &l->f8e5m2fnuzs);
+	case NCC_DT_F8E8M0FNU:
+		return from_bytes(in, op, &l->f8e8m0fnus);
+	case NCC_DT_F4E2M1FN:
+		return from_bytes(in, op, &l->f4e2m1fns);
 	case NEURON_DT_FP8_E3:
 		return from_bytes(in, op, &l->f8e3m4s);
 	case NEURON_DT_INT32:

@@ -82,7 +82,9 @@ int hlo_whole(struct hlo_inst *in, struct ncc_op **out);
 int hlo_count_bits(struct hlo_inst *in, struct ncc_op **out);
 int hlo_is_finite(struct hlo_inst *in, struct ncc_op **out);
 int hlo_bitcast(struct hlo_inst *in, struct ncc_op **out);
-int hlo_small_bitcast(struct hlo_inst *in, struct ncc_op **out); /* small.c: of other bits */
+/* small.c: between numbers of less than a byte, and others or floats */
+bool hlo_is_small_bitcast(const struct hlo_inst *in);
+int hlo_small_bitcast(struct hlo_inst *in, struct ncc_op **out);
 int hlo_reduce_precision(struct hlo_inst *in, struct ncc_op **out);
 int hlo_real(struct hlo_inst *in, struct ncc_op **out);
 int hlo_imag(struct hlo_inst *in, struct ncc_op **out);

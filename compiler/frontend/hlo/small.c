@@ -2,7 +2,8 @@
 /*
  * Integers of 4 and 2 bits, which the chips have not: they are 8-bit ones that are kept within
  * their range. What comes from outside and what may have left the range is brought back into it; a
- * result of the module has the other bits zero, as hosts have them. Part of the HLO front end.
+ * result of the module has the other bits zero, as hosts have them. And the bits of 4-bit floats.
+ * Part of the HLO front end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,11 +41,11 @@ static struct ncc_op *extend(struct ncc_build *bl, struct ncc_op *x, unsigned in
 	return x ? expand_shift_arithmetic(bl, x, build_splat(bl, &x->shape, rest)) : NULL;
 }
 
-/* The low bits as a number of that type */
+/* The low bits as a number of that type; a float has no others */
 static struct ncc_op *wrap(struct ncc_build *bl, struct ncc_op *x, unsigned int bits)
 {
-	if (!x)
-		return NULL;
+	if (!x || ncc_is_float(x->shape.dtype))
+		return x;
 	return ncc_is_unsigned(x->shape.dtype) ? mask(bl, x, bits) : extend(bl, x, bits);
 }
 
@@ -249,14 +250,38 @@ static struct ncc_op *together(struct hlo_inst *in, struct ncc_op *x, unsigned i
 			     : build_bitcast(&in->b, x, in->shape.dtype);
 }
 
+static struct ncc_op *as_small(struct hlo_inst *in, struct ncc_op *x, unsigned int bits)
+{
+	x = mask(&in->b, build_bitcast(&in->b, x, NEURON_DT_UINT8), bits);
+	return wrap(&in->b, build_bitcast(&in->b, x, in->shape.dtype), bits);
+}
+
+/* Of a number of less than a byte; 0: it has one or more */
+static unsigned int bits_below_byte(int32_t type)
+{
+	return type == HLO_F4E2M1FN ? 4 : hlo_small_bits(type);
+}
+
+bool hlo_is_small_bitcast(const struct hlo_inst *in)
+{
+	const int32_t from = in->first->element_type, to = in->p->shape->element_type;
+
+	return bits_below_byte(from) != bits_below_byte(to) ||
+	       (from == HLO_F4E2M1FN) != (to == HLO_F4E2M1FN);
+}
+
 int hlo_small_bitcast(struct hlo_inst *in, struct ncc_op **out)
 {
-	const unsigned int from = hlo_small_bits(in->first->element_type),
-			   to = hlo_small_bits(in->p->shape->element_type);
+	const unsigned int from = bits_below_byte(in->first->element_type),
+			   to = bits_below_byte(in->p->shape->element_type);
 	struct ncc_op *x = in->in[0].op[0];
 	struct ncc_shape large = from ? in->shape : x->shape, parts = from ? x->shape : in->shape;
 	const unsigned int n = BYTE / (from + to) * ncc_dtype_size(large.dtype);
 
+	if (from == to && ncc_same_dims(&x->shape, &in->shape)) {
+		*out = as_small(in, x, from);
+		return hlo_done(in, *out);
+	}
 	if ((from && to) || x->shape.pred || in->shape.pred)
 		return hlo_fail(in, -ENOTSUP, "from %u bits to %u is not supported", from, to);
 	if (parts.ndim != large.ndim + 1 || parts.dim[large.ndim] != n)

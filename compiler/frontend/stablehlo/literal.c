@@ -64,6 +64,11 @@ int literal_fill(struct scope *s, const struct mlir_attr *a, Ncc__Hlo__Literal *
 		BYTES(HLO_BF16, bf16s);
 		BYTES(HLO_F8E5M2, f8e5m2s);
 		BYTES(HLO_F8E4M3FN, f8e4m3fns);
+		BYTES(HLO_F8E4M3FNUZ, f8e4m3fnuzs);
+		BYTES(HLO_F8E4M3B11FNUZ, f8e4m3b11fnuzs);
+		BYTES(HLO_F8E5M2FNUZ, f8e5m2fnuzs);
+		BYTES(HLO_F8E8M0FNU, f8e8m0fnus);
+		BYTES(HLO_F4E2M1FN, f4e2m1fns);
 		BYTES(HLO_F8E4M3, f8e4m3s);
 		BYTES(HLO_F8E3M4, f8e3m4s);
 		BYTES(HLO_S4, s4s);

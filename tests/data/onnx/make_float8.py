@@ -19,7 +19,9 @@ from onnx.reference import ReferenceEvaluator
 
 RND = np.random.default_rng(88)
 FORMATS = {"e4m3fn": (TensorProto.FLOAT8E4M3FN, ml_dtypes.float8_e4m3fn),
-           "e5m2": (TensorProto.FLOAT8E5M2, ml_dtypes.float8_e5m2)}
+           "e5m2": (TensorProto.FLOAT8E5M2, ml_dtypes.float8_e5m2),
+           "e4m3fnuz": (TensorProto.FLOAT8E4M3FNUZ, ml_dtypes.float8_e4m3fnuz),
+           "e5m2fnuz": (TensorProto.FLOAT8E5M2FNUZ, ml_dtypes.float8_e5m2fnuz)}
 CODES = np.arange(256, dtype=np.uint8)
 
 
@@ -78,7 +80,8 @@ def main() -> None:
         # of zeros their signs
         nodes = [node("Cast", "x", "q", to=kind), node("Cast", "q", "f", to=TensorProto.FLOAT), node("Reciprocal", "f")]
         zeros = np.array([0, -0.0, 1e-9, -1e-9], np.float32)
-        save(to, f"zeros_{name}", nodes, zeros, [], np.array([np.inf, -np.inf] * 2, np.float32))
+        ends = [np.inf, np.inf if name.endswith("uz") else -np.inf]
+        save(to, f"zeros_{name}", nodes, zeros, [], np.array(ends * 2, np.float32))
         nodes = [node("Identity", "k", "q"), node("Cast", "q", "f", to=TensorProto.FLOAT), node("Mul", "f,x")]
         one = np.ones(1, np.float32)
         save(to, f"raw_{name}", nodes, one, [bits("k", kind, CODES)], values)
@@ -105,10 +108,10 @@ def main() -> None:
         save(to, f"matmul_{name}", nodes, x, [bits("k", kind, k.view(np.uint8)), half], x @ (k.astype(np.float32) / 2))
         nodes = [node("CastLike", "x,k", "q"), node("Transpose", "q", "t", perm=[1, 0]), node("Cast", "t", "y", to=TensorProto.FLOAT)]
         save(to, f"moved_{name}", nodes, x, [bits("k", kind, k.view(np.uint8))], rounded(x, dtype, 1).T)
-    x, kind = np.zeros(4, np.float32), TensorProto.FLOAT8E4M3FNUZ
+    x, kind = np.zeros(4, np.float32), TensorProto.COMPLEX64
     save(to, "refused_cast", [node("Cast", "x", "q", to=kind), cast], x, [], None)
     nodes = [node("Cast", "k", "f", to=TensorProto.FLOAT), node("Add", "f,x")]
-    save(to, "refused_constant", nodes, x, [bits("k", TensorProto.FLOAT8E5M2FNUZ, CODES[:4])], None)
+    save(to, "refused_constant", nodes, x, [bits("k", kind, CODES[:32].view(np.complex64))], None)
     zero = [numpy_helper.from_array(np.array(1, np.float32), "s"), bits("z", TensorProto.FLOAT8E5M2, np.array(60, np.uint8))]
     save(to, "refused_zero", [node("QuantizeLinear", "x,s,z", "q"), cast], x, zero, None)
     for name, (kind, dtype) in FORMATS.items():  # as inputs and outputs

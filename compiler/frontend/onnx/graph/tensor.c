@@ -31,9 +31,9 @@ static const struct {
 	[15] = { "complex128", 0, 16, false },
 	[ONNX_BFLOAT16] = { "bfloat16", NEURON_DT_BF16, 2, false },
 	[ONNX_FLOAT8E4M3FN] = { "float8e4m3fn", NEURON_DT_BF16, 1, false },
-	[ONNX_FLOAT8E4M3FNUZ] = { "float8e4m3fnuz", 0, 1, false },
+	[ONNX_FLOAT8E4M3FNUZ] = { "float8e4m3fnuz", NEURON_DT_BF16, 1, false },
 	[ONNX_FLOAT8E5M2] = { "float8e5m2", NEURON_DT_BF16, 1, false },
-	[ONNX_FLOAT8E5M2FNUZ] = { "float8e5m2fnuz", 0, 1, false },
+	[ONNX_FLOAT8E5M2FNUZ] = { "float8e5m2fnuz", NEURON_DT_BF16, 1, false },
 	/* Those of a part of a byte, and a scale: their names only; but constants may be of two */
 	[ONNX_UINT4] = { "uint4", 0, 0, false },
 	[ONNX_INT4] = { "int4", 0, 0, false },
@@ -59,9 +59,18 @@ const char *onnx_type_name(int32_t type)
 
 const struct ncc_float8 *onnx_float8(int32_t type)
 {
-	return type == ONNX_FLOAT8E4M3FN ? ncc_float8(NCC_DT_F8E4M3FN)
-	       : type == ONNX_FLOAT8E5M2 ? ncc_float8(NEURON_DT_FP8_E5)
-					 : NULL;
+	switch (type) {
+	case ONNX_FLOAT8E4M3FN:
+		return ncc_float8(NCC_DT_F8E4M3FN);
+	case ONNX_FLOAT8E4M3FNUZ:
+		return ncc_float8(NCC_DT_F8E4M3FNUZ);
+	case ONNX_FLOAT8E5M2:
+		return ncc_float8(NEURON_DT_FP8_E5);
+	case ONNX_FLOAT8E5M2FNUZ:
+		return ncc_float8(NCC_DT_F8E5M2FNUZ);
+	default:
+		return NULL;
+	}
 }
 
 /* Two numbers in a byte, the first one in its low bits; in the IR each has a byte of its own */

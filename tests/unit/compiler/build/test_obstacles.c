@@ -64,7 +64,7 @@ enum { OF_F32, OF_S64, OF_F8 };
 
 static void begin(void)
 {
-	static const int32_t types[] = { HLO_F32, HLO_S64, HLO_F8E4M3FNUZ };
+	static const int32_t types[] = { HLO_F32, HLO_S64, HLO_F6E2M3FN };
 
 	memset(&hlo, 0, sizeof(hlo));
 	hlo.dim[0] = 4;
@@ -183,10 +183,9 @@ START_TEST(hlo_constants)
 }
 END_TEST
 
-#define TYPES                                                                                      \
-	"(pred, s2, s4, s8, s16, s32, u2, u4, u8, u16, u32, f16, bf16, f32, c64, f8e3m4, f8e4m3, " \
-	"f8e4m3fn, "                                                                               \
-	"f8e5m2 are)"
+#define TYPES                                                                                \
+	"(pred, s2, s4, s8, s16, s32, u2, u4, u8, u16, u32, f16, bf16, f32, c64, f4e2m1fn, " \
+	"f8e3m4, f8e4m3, f8e4m3b11fnuz, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0fnu are)"
 #define MORE " (and 2 more like it)"
 
 /* Operations are looked up even if the type of their result cannot be replaced */
@@ -201,7 +200,7 @@ START_TEST(hlo_types)
 	add("while", OF_F32);
 	end_computation(0, 0);
 	ck_assert_int_eq(compile_hlo(1), -ENOTSUP);
-	expect_line(0, "parameter 'i1': element type f8e4m3fnuz is not supported " TYPES MORE);
+	expect_line(0, "parameter 'i1': element type f6e2m3fn is not supported " TYPES MORE);
 	expect_line(1, "infeed 'i3': operation not supported");
 	ck_assert_uint_eq(got.n, 2);
 }

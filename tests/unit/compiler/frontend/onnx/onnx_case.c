@@ -105,7 +105,9 @@ static size_t raw_size(int32_t type)
 	case ONNX_INT8:
 	case ONNX_BOOL:
 	case ONNX_FLOAT8E4M3FN:
+	case ONNX_FLOAT8E4M3FNUZ:
 	case ONNX_FLOAT8E5M2:
+	case ONNX_FLOAT8E5M2FNUZ:
 		return 1;
 	default:
 		return 2;
@@ -507,7 +509,8 @@ static bool is_nan_code(int32_t type, double code)
 	const unsigned int low = (unsigned int)code & 0x7f;
 
 	return (type == ONNX_FLOAT8E5M2 && low > 0x7c) ||
-	       (type == ONNX_FLOAT8E4M3FN && low == 0x7f);
+	       (type == ONNX_FLOAT8E4M3FN && low == 0x7f) ||
+	       ((type == ONNX_FLOAT8E4M3FNUZ || type == ONNX_FLOAT8E5M2FNUZ) && code == 0x80);
 }
 
 /* Integers, predicates and fp8 have the same bits; any NaN is the same, and infinities are */

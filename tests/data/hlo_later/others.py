@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Make the golden modules of the small floats that no chip has, f8e4m3fn (make.py) aside.
+
+Each is cast from every number of bf16 and to fp32, moved, added, multiplied, compared, sorted, negated and bitcast; all
+has the bits of JAX's CPU. What that gets wrong is left out: it takes the 2^-127 of f8e8m0fnu for zero, orders small
+negative numbers of f8e5m2fnuz the wrong way round, and has no products of f4e2m1fn.
+
+Run it behind make.py, whose cases.txt it adds to, in the same environment: python others.py. Everything is seeded.
+"""
+
+import shutil
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from make import HERE, f32
+
+rng = np.random.default_rng(1)
+TYPES = {
+    "f4e2m1fn": jnp.float4_e2m1fn, "f8e8m0fnu": jnp.float8_e8m0fnu, "f8e4m3fnuz": jnp.float8_e4m3fnuz,
+    "f8e5m2fnuz": jnp.float8_e5m2fnuz, "f8e4m3b11fnuz": jnp.float8_e4m3b11fnuz,
+}  # fmt: skip
+bits_of = jax.lax.bitcast_convert_type
+
+
+def codes(t):
+    """Every code but NaN's"""
+    x = np.arange(16 if t == jnp.float4_e2m1fn else 256, dtype=np.uint8).view(t)
+    return x[~np.isnan(x.astype(np.float32))]
+
+
+def some(t, condition=lambda v: True):
+    """An array of such numbers for which something holds"""
+    x = codes(t)
+    return rng.choice(x[[bool(condition(float(v))) for v in x]], (20, 40))
+
+
+def cases(name, t):
+    powers, odd = name == "f8e8m0fnu", name == "f8e5m2fnuz"
+    bf16 = np.arange(65536, dtype=np.uint16).view(jnp.bfloat16)
+    normal = (lambda v: v > 2**-127) if powers else lambda v: True
+    ordered = (lambda v: v == 0 or abs(v) >= 2**-14) if odd else normal
+    factors = (lambda v: 2**-40 < v < 2**40) if powers else normal
+    constant = some(t, normal)[0]
+    yield "cast", lambda x: x.astype(t), [bf16[~np.isnan(bf16)]]
+    yield "cast_fp32", lambda x: x.astype(t), [f32(2048) * np.exp2(rng.integers(-20, 20, 2048)).astype(np.float32)]
+    yield "widen", lambda x: x.astype(jnp.float32), [codes(t)]
+    yield "same", lambda x: x, [codes(t)]
+    yield "turn", lambda x: jnp.concatenate([x.T, x.T[::-1]]), [some(t)]
+    yield "add", lambda x: x + constant, [some(t, normal)]
+    yield "multiply", lambda x, y: x * y, [some(t, factors), some(t, factors)]
+    yield "less", lambda x, y: jnp.where(x < y, x, y), [some(t, normal), some(t, normal)]
+    yield "sort", lambda x: jnp.sort(x, axis=1), [some(t, ordered)]
+    yield "large", lambda x: jax.lax.top_k(x, 5)[0], [some(t, ordered)]
+    if not powers:
+        yield "negate", lambda x: -x, [codes(t)]
+        yield "sign", lambda x: jnp.sign(x), [codes(t)]
+    if name == "f4e2m1fn":
+        yield "of_bits", lambda x: bits_of(x, t), [np.arange(256, dtype=np.uint8)]
+        yield "bits", lambda x: bits_of(x, jnp.uint8), [some(t).reshape(400, 2)]
+        yield "of_s4", lambda x: bits_of(x.astype(jnp.int4), t), [np.arange(-8, 8, dtype=np.int8)]
+        yield "s4", lambda x: bits_of(x, jnp.int4).astype(jnp.int8), [codes(t)]
+    else:
+        yield "bits", lambda x: bits_of(x, jnp.uint8), [codes(t)]
+        yield "of_bits", lambda x: bits_of(x, t), [codes(t).view(np.uint8)]
+        yield "over", lambda x: bits_of(x.astype(t), jnp.uint8), [np.asarray([3e38, 1e6, 1e-9, 0], np.float32)]
+
+
+def save(path, x):
+    """Their codes; bf16, of which NumPy has no type, as two bytes"""
+    x = np.asarray(x)
+    kind = np.uint8 if x.dtype in TYPES.values() else "V2" if x.dtype == jnp.bfloat16 else x.dtype
+    np.save(path, x.view(kind))
+
+
+def main():
+    lines = []
+    for name, t in TYPES.items():
+        for what, function, inputs in cases(name, t):
+            to = HERE / f"{what}_{name}"
+            shutil.rmtree(to, ignore_errors=True)
+            to.mkdir()
+            lowered = jax.jit(function).lower(*inputs)
+            (to / "module.hlo.pb").write_bytes(lowered.compiler_ir("hlo").as_serialized_hlo_module_proto())
+            for i, x in enumerate(inputs):
+                save(to / f"in{i}.npy", x)
+            save(to / "out0.npy", jax.jit(function)(*inputs))
+            lines.append(f"{to.name} {len(inputs)} 1 0\n")
+    kept = (HERE / "cases.txt").read_text().splitlines(keepends=True)
+    (HERE / "cases.txt").write_text("".join([line for line in kept if line not in lines] + lines))
+
+
+if __name__ == "__main__":
+    main()
