@@ -14,6 +14,7 @@ is a row of docs/testing.md (tests/tree/mutations.py writes it there), and
     old: what stands there; any white space matches any other
     new: what takes its place; nothing may
     tests: which of them has to fail: names of `meson test --list`, or vm/NAME for a test in a guest
+    needs: what the processor must have for it, of /proc/cpuinfo's flags; may be left out
 
 a mutation. The comment at the head of a file is its area's title.
 
@@ -30,7 +31,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 C_FILES = (".c", ".h", ".cc", ".cpp")
 COMMENT_OR_TEXT = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
-KEYS = ("file", "in", "old", "new", "tests")
+KEYS = ("file", "in", "old", "new", "tests", "needs")
 GUARANTEE_KEYS = ("guarantee", "test", "oracle", "mutations")
 
 
@@ -46,6 +47,7 @@ class Mutation:
     old: str
     new: str
     tests: tuple[str, ...]
+    needs: str = ""
 
     @property
     def area(self) -> str:
@@ -108,7 +110,7 @@ def _entry(path: Path, name: str, fields: dict[str, str]) -> Mutation:
         if key not in fields or (not fields[key] and key != "new"):
             raise Stale(f"{path.name}: [{name}] has no {key}:")
     tests = tuple(test.strip() for test in fields["tests"].split(","))
-    return Mutation(f"{path.stem}/{name}", fields["file"], fields.get("in", ""), fields["old"], fields["new"], tests)
+    return Mutation(f"{path.stem}/{name}", fields["file"], fields.get("in", ""), fields["old"], fields["new"], tests, fields.get("needs", ""))
 
 
 def _paragraph(path: Path, name: str, fields: dict[str, str]) -> Mutation | Guarantee:

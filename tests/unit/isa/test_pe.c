@@ -4,6 +4,7 @@
  * that move bits, and parts of the array from v2 on, against the scalar reference in each set of
  * kernels; and what is refused.
  */
+#include <float.h>
 #include <math.h>
 
 #include "fixture.h"
@@ -233,6 +234,18 @@ static void fill_ends(struct bench *b, uint8_t dtype, uint32_t at, unsigned int 
 }
 
 /* Products of every code of an 8-bit type, as the moving operand and as weights, with each bias */
+/* Pairs are multiplied where no sum of products can be subnormal, be it of any last places */
+START_TEST(test_pairs)
+{
+	for (unsigned int w = 0; w < 255; w++)
+		for (unsigned int x = 0; x < 255; x++) {
+			const double last = ldexp(1, (int)(w + x) - 2 * (127 + 7));
+
+			ck_assert_int_eq(exec_pairs_exact(w, x), w && x && last >= (double)FLT_MIN);
+		}
+}
+END_TEST
+
 START_TEST(test_codes)
 {
 	const uint8_t dtype = fp8[_i % 3], other = floats[_i / 3];
@@ -710,6 +723,7 @@ int main(void)
 
 	LOOP(tc, test_double, fp8);
 	LOOP(tc, test_bias, fp8);
+	tcase_add_test(tc, test_pairs);
 	tcase_add_loop_test(tc, test_codes, 0, 3 * 5); /* fp32 has no products with them */
 	tcase_add_loop_test(tc, test_tiles, 0, 2);
 	LOOP(tc, test_sparse, patterns);
