@@ -46,7 +46,7 @@ struct semaphore {
 };
 
 struct check {
-	struct check *mate; /* the other core of a logical one, or NULL */
+	struct check *sibling; /* the other core of a logical one, or NULL */
 	bool second; /* it is the second core */
 	bool meets; /* behind it both cores go on by themselves (docs/neff.md, Loops) */
 	unsigned int base; /* the first of its actors */
@@ -107,7 +107,7 @@ static bool is_shared(const struct neff_var *v)
 /* The number of a variable among those of both cores: what they share is the first one's */
 static uint32_t variable(const struct check *c, uint32_t var)
 {
-	const struct neff_subgraph *first = c->second ? c->mate->sg : NULL;
+	const struct neff_subgraph *first = c->second ? c->sibling->sg : NULL;
 
 	for (uint32_t i = 0; first && is_shared(&c->sg->vars[var]) && i < first->nvars; i++)
 		if (is_shared(&first->vars[i]) &&
@@ -156,7 +156,7 @@ static int remember(struct check *c, unsigned int actor, uint32_t event,
 }
 
 /* Do the other core's barriers raise it? */
-static bool is_mates(const struct check *c, const struct semaphore *s)
+static bool is_siblings(const struct check *c, const struct semaphore *s)
 {
 	return s->n && (unsigned int)s->producer / ACTORS != c->second;
 }
@@ -326,10 +326,10 @@ static int barrier(struct check *c, unsigned int e, uint32_t semaphore)
 {
 	struct stream *s = &c->s[e];
 
-	if (!c->mate)
+	if (!c->sibling)
 		return bad(c, e, "a barrier in a program for one core");
 	s->now.n[c->base + e] = ++s->events;
-	return increment(c->mate, e, semaphore, c->base + e, &s->now);
+	return increment(c->sibling, e, semaphore, c->base + e, &s->now);
 }
 
 /*
@@ -341,7 +341,7 @@ static int take_back(struct check *c, unsigned int e, const struct neuron_insn *
 	struct semaphore *s =
 		insn->update_index < c->semaphores ? &c->sem[insn->update_index] : NULL;
 
-	if (!c->meets || e != NEURON_ENG_SP || !s || !is_mates(c, s) || s->taken)
+	if (!c->meets || e != NEURON_ENG_SP || !s || !is_siblings(c, s) || s->taken)
 		return bad(c, e,
 			   "subtracts from a semaphore that is not the other core's to raise");
 	if (insn->update_value != s->n)
@@ -353,13 +353,13 @@ static int take_back(struct check *c, unsigned int e, const struct neuron_insn *
 /* Does a core know at its end all that the other one did in the memory of both? */
 static int check_met(struct check *c)
 {
-	const struct check *mate = c->mate;
+	const struct check *sibling = c->sibling;
 
 	for (unsigned int e = 0; e < c->target->engines; e++)
-		if (c->last.n[mate->base + e] < mate->s[e].used)
+		if (c->last.n[sibling->base + e] < sibling->s[e].used)
 			return bad(c, NEURON_ENG_SP, "ends before an engine of the other core");
 	for (unsigned int q = 0; q < MAX_QUEUES; q++)
-		if (c->last.n[mate->base + QUEUE(q)] < mate->queue_events[q])
+		if (c->last.n[sibling->base + QUEUE(q)] < sibling->queue_events[q])
 			return bad(c, NEURON_ENG_SP, "ends before a DMA of the other core");
 	return 0;
 }
@@ -371,7 +371,7 @@ static int check_barriers(struct check *c)
 		const struct semaphore *s = &c->sem[i];
 		unsigned int by = (unsigned int)s->producer;
 
-		if (!is_mates(c, s))
+		if (!is_siblings(c, s))
 			continue;
 		if (c->last.n[by] < s->after[s->n - 1].n[by])
 			return bad(c, NEURON_ENG_SP, "ends before a barrier of the other core");
@@ -525,7 +525,7 @@ static int check_programs(const struct neff_model *model, unsigned int k, struct
 	int rc = rec && c ? 0 : ncc_no_memory(err);
 
 	for (unsigned int i = 0; !rc && i < n; i++) {
-		c[i].mate = n > 1 ? &c[!i] : NULL;
+		c[i].sibling = n > 1 ? &c[!i] : NULL;
 		c[i].second = i;
 		c[i].base = i * ACTORS;
 		c[i].rec = rec;

@@ -152,7 +152,7 @@ static bool walk(struct nan_walk *w)
 	while (w->next) {
 		struct ncc_node *n = &p->node[--w->next];
 
-		if (n->proc == NCC_PROC_MATE)
+		if (n->proc == NCC_PROC_SIBLING)
 			return true;
 		if (n->dma < 0) {
 			walk_insn(w, n);
@@ -166,25 +166,25 @@ static bool walk(struct nan_walk *w)
 
 /* At a barrier of both cores: if outputs are made of what w receives there, the other core's walk
  * follows that. */
-static void follow(struct nan_walk *w, struct nan_walk *mate)
+static void follow(struct nan_walk *w, struct nan_walk *sibling)
 {
 	const struct ncc_node *n = &w->p->node[w->next];
 	const struct ncc_access *taken = &n->acc[0];
 
 	if (n->nacc &&
 	    take(w, taken, area(taken))) /* the barrier's instruction is before its node */
-		add(mate, &mate->p->node[mate->next - 1].acc[0]);
+		add(sibling, &sibling->p->node[sibling->next - 1].acc[0]);
 }
 
-void ncc_check_outputs_for_nan(struct ncc_prog *p, struct ncc_prog *mate)
+void ncc_check_outputs_for_nan(struct ncc_prog *p, struct ncc_prog *sibling)
 {
 	struct nan_walk w = { .p = p, .next = p->nnodes };
-	struct nan_walk other = { .p = mate, .next = mate ? mate->nnodes : 0 };
+	struct nan_walk other = { .p = sibling, .next = sibling ? sibling->nnodes : 0 };
 
 	for (;;) {
 		const bool more = walk(&w);
 
-		if (!mate || !walk(&other) || !more)
+		if (!sibling || !walk(&other) || !more)
 			return;
 		follow(&w, &other);
 		follow(&other, &w);

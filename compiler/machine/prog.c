@@ -160,7 +160,7 @@ static void access_variable(struct ncc_node *n, const struct ncc_prog *p, uint32
 static int add_barrier(struct ncc_prog *p, struct ncc_error *err)
 {
 	const struct neuron_insn insn = { .opcode = NEURON_OP_PSEUDO_CORE_BARRIER,
-					  .id = ncc_semaphore_of(p->target, NCC_PROC_MATE) };
+					  .id = ncc_semaphore_of(p->target, NCC_PROC_SIBLING) };
 	int rc = ncc_prog_insn(p, NEURON_ENG_SP, &insn, err);
 	struct ncc_node *n;
 
@@ -169,7 +169,7 @@ static int add_barrier(struct ncc_prog *p, struct ncc_error *err)
 	n = node_new(p, err, &rc);
 	if (!n)
 		return rc;
-	n->proc = NCC_PROC_MATE;
+	n->proc = NCC_PROC_SIBLING;
 	p->nbarriers++;
 	return 0;
 }

@@ -19,8 +19,8 @@
 enum ncc_queue { NCC_Q_IN, NCC_Q_DATA, NCC_Q_OUT, NCC_Q_GATHER, NCC_QUEUES };
 #define NCC_PROC_QUEUE(q) (NEURON_ENGINES_MAX + (q))
 /* The logical core's other core, whose barriers are past */
-#define NCC_PROC_MATE (NEURON_ENGINES_MAX + NCC_QUEUES)
-#define NCC_PROCS (NCC_PROC_MATE + 1)
+#define NCC_PROC_SIBLING (NEURON_ENGINES_MAX + NCC_QUEUES)
+#define NCC_PROCS (NCC_PROC_SIBLING + 1)
 
 #define NCC_MAX_NODES (1 << 20)
 #define NCC_MAX_DESCS (1 << 20)
@@ -38,7 +38,7 @@ struct ncc_access {
 _Static_assert(NCC_MAX_ACCESS >= NEURON_ISA_MAX_ACCESS, "any instruction's");
 
 struct ncc_node {
-	uint8_t proc; /* an engine, NCC_PROC_QUEUE(), or NCC_PROC_MATE: the other core's barrier */
+	uint8_t proc; /* an engine, NCC_PROC_QUEUE(), or NCC_PROC_SIBLING: the other core's barrier */
 	uint8_t nacc;
 	bool signals; /* adds 1 to its proc's semaphore when complete */
 	bool meets; /* comes after all before it, and all behind it after it */
@@ -126,10 +126,10 @@ static inline bool ncc_access_overlap(const struct ncc_access *a, const struct n
 }
 
 /*
- * nan.c: has the instructions that write what outputs are copied from look for NaN. mate: the
+ * nan.c: has the instructions that write what outputs are copied from look for NaN. sibling: the
  * program of a logical core's other core, or NULL
  */
-void ncc_check_outputs_for_nan(struct ncc_prog *p, struct ncc_prog *mate);
+void ncc_check_outputs_for_nan(struct ncc_prog *p, struct ncc_prog *sibling);
 
 /* compress.c: constants that are only copied from, and where it pays; what instructions do stays */
 int ncc_compress_constants(struct ncc_prog *p, enum ncc_compress when, struct ncc_error *err);

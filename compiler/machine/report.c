@@ -97,7 +97,7 @@ static bool step(struct sim *s, unsigned int e)
 	uint64_t time;
 
 	if (i->wait == NEURON_WAIT_SEM_GE && i->wait_index < SEMAPHORES && i->wait_value &&
-	    i->wait_index != ncc_semaphore_of(target, NCC_PROC_MATE)) {
+	    i->wait_index != ncc_semaphore_of(target, NCC_PROC_SIBLING)) {
 		const struct signals *g = &s->sem[i->wait_index];
 
 		if (g->n < i->wait_value)

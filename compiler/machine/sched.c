@@ -55,7 +55,7 @@ static void find_needs(struct sched *s, uint32_t index, uint32_t need[NCC_PROCS]
 	const struct ncc_node *n = &s->p->node[index];
 
 	memset(need, 0, NCC_PROCS * sizeof(*need));
-	need[NCC_PROC_MATE] = s->met;
+	need[NCC_PROC_SIBLING] = s->met;
 	if (n->meets)
 		memcpy(need, s->last, sizeof(s->last));
 	for (unsigned int i = 0; i < n->nacc; i++)
@@ -115,7 +115,7 @@ static int record(struct sched *s, uint32_t index)
 {
 	const struct ncc_node *n = &s->p->node[index];
 
-	for (unsigned int i = 0; i < n->nacc && n->proc == NCC_PROC_MATE; i++)
+	for (unsigned int i = 0; i < n->nacc && n->proc == NCC_PROC_SIBLING; i++)
 		ncc_records_drop(&s->rec, &n->acc[i], n->proc);
 	for (unsigned int i = 0; i < n->nacc; i++)
 		if (ncc_records_add(&s->rec, &n->acc[i], n->proc, index))
@@ -139,7 +139,7 @@ static int find_waits(struct sched *s)
 		uint32_t need[NCC_PROCS];
 		int rc = 0;
 
-		if (n->proc != NCC_PROC_MATE) {
+		if (n->proc != NCC_PROC_SIBLING) {
 			find_needs(s, i, need);
 			rc = wait_for_needs(s, &s->now[issuer(n)], i, need);
 			s->at[i] = s->now[issuer(n)];
@@ -147,7 +147,7 @@ static int find_waits(struct sched *s)
 		if (rc)
 			return rc;
 		s->at[i].seen[n->proc] = s->last[n->proc] = i + 1;
-		if (n->meets && n->proc == NCC_PROC_MATE)
+		if (n->meets && n->proc == NCC_PROC_SIBLING)
 			s->met = i + 1;
 		if (n->proc < NCC_PROC_QUEUE(0))
 			s->now[n->proc].seen[n->proc] = i + 1;
@@ -181,7 +181,7 @@ static void count_signals(struct ncc_prog *p)
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		struct ncc_node *n = &p->node[i];
 
-		n->signals = n->signals || n->dma >= 0 || n->proc == NCC_PROC_MATE;
+		n->signals = n->signals || n->dma >= 0 || n->proc == NCC_PROC_SIBLING;
 		count[n->proc] += n->signals;
 		n->count = count[n->proc];
 		if (n->dma >= 0)
@@ -236,12 +236,13 @@ static int emit_all(struct sched *s, struct ncc_stream *stream)
 	const bool cleared = s->p->nbarriers && !s->p->meets;
 	struct neuron_insn clear = { .opcode = NEURON_OP_SEM_RANGE_CLEAR,
 				     .last = (uint8_t)ncc_semaphore_of(
-					     target, cleared ? NCC_PROC_MATE : NCC_PROC_MATE - 1) };
+					     target,
+					     cleared ? NCC_PROC_SIBLING : NCC_PROC_SIBLING - 1) };
 	unsigned int w = 0;
 	struct neuron_insn take_back = { .opcode = NEURON_OP_NOP,
 					 .update = NEURON_UPD_SEM_SUB_IMM,
-					 .update_index =
-						 (uint8_t)ncc_semaphore_of(target, NCC_PROC_MATE),
+					 .update_index = (uint8_t)ncc_semaphore_of(
+						 target, NCC_PROC_SIBLING),
 					 .update_value = s->p->nbarriers };
 	int rc = 0;
 
@@ -253,7 +254,7 @@ static int emit_all(struct sched *s, struct ncc_stream *stream)
 
 		while (w < s->nwait && s->wait[w].node == i)
 			w++;
-		if (s->p->node[i].proc == NCC_PROC_MATE)
+		if (s->p->node[i].proc == NCC_PROC_SIBLING)
 			continue;
 		rc = emit(s, i, first, w, &stream[issuer(&s->p->node[i])]);
 	}

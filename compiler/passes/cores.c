@@ -533,9 +533,9 @@ static int make_module(struct divide *s)
 }
 
 /* Tells the other core's module which values between parts this core's module reads or writes. */
-static int tell(const struct ncc_module *m, struct ncc_module *mate)
+static int tell(const struct ncc_module *m, struct ncc_module *sibling)
 {
-	struct ncc_port *port = ncc_alloc(mate, (m->nops + m->nouts + 1) * sizeof(*port));
+	struct ncc_port *port = ncc_alloc(sibling, (m->nops + m->nouts + 1) * sizeof(*port));
 	unsigned int n = 0;
 
 	if (!port)
@@ -546,8 +546,8 @@ static int tell(const struct ncc_module *m, struct ncc_module *mate)
 	for (unsigned int i = 0; i < m->nouts; i++)
 		if (m->piece->out[i].passage == NCC_BETWEEN_PARTS)
 			port[n++] = m->piece->out[i];
-	mate->piece->half->touched = port;
-	mate->piece->half->ntouched = n;
+	sibling->piece->half->touched = port;
+	sibling->piece->half->ntouched = n;
 	return 0;
 }
 
