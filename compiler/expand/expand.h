@@ -53,8 +53,8 @@ struct ncc_op *expand_remainder(struct ncc_build *bl, struct ncc_op *x, struct n
 
 /*
  * float8.c, all exact. expand_float8: x, in fp32, rounded to the nearest of the format, as bf16,
- * with the sign of another number, which a zero may have lost. What is too large becomes the
- * largest (saturate) or, as the format has it, an infinity or NaN. The others: of a format's bytes,
+ * with the sign of another number, which a zero may have lost. What is too large becomes what the
+ * format has behind its largest number, or that number (saturate). The others: of a format's bytes,
  * in u8, their values in bf16, and the reverse, of values that the format has
  */
 struct ncc_op *expand_float8(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *sign,

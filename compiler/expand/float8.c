@@ -86,11 +86,11 @@ struct ncc_op *expand_float8(struct ncc_build *bl, struct ncc_op *x, struct ncc_
 {
 	const bool ends = saturate || f->end == NCC_FLOAT8_FINITE;
 	const double limit = ends ? (double)f->most : 2 * exp2(floor(log2((double)f->most)));
-	struct ncc_op *y = build_number(bl, NCC_MIN, build_number(bl, NCC_MAX, x, -limit), limit);
-	struct ncc_op *over;
+	struct ncc_op *y, *over;
 
 	if (f->end == NCC_FLOAT8_POWERS)
 		return build_cast(bl, nearest_power(bl, x), NEURON_DT_BF16);
+	y = build_number(bl, NCC_MIN, build_number(bl, NCC_MAX, x, -limit), limit);
 	y = without_signed_zero(bl, with_sign(bl, rounded(bl, y, f), sign), f);
 	over = compared(bl, NCC_GT, build_unary(bl, NCC_ABS, y), (double)f->most);
 	if (!ends && f->end == NCC_FLOAT8_INFINITE)
