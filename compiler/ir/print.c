@@ -155,6 +155,9 @@ static void print_op(const struct ncc_op *op, int64_t most, FILE *f)
 		fprintf(f, "%s%%%u", i ? ", " : " ", op->in[i]->id);
 	if (op->kind == NCC_CONST)
 		print_const(op, most, f);
+	/* which the text of a module does not say: it is whole */
+	if (op->kind == NCC_PARAM && op->passage)
+		fprintf(f, " between=%s", op->passage == NCC_BETWEEN_PARTS ? "parts" : "stages");
 
 	for (const struct ir_attr *a = ir_attrs; a->name; a++)
 		if (ir_attr_of(a, op->kind))

@@ -23,7 +23,6 @@ from pathlib import Path
 import numpy as np
 
 COMMUTE = {"add", "multiply", "maximum", "minimum", "and", "or", "xor", "compare-eq", "compare-ne"}
-PASSED = 1 << 32
 LINE = re.compile(r"%(\d+) = (\S+) (\S+)(.*)")
 PARAMETER = re.compile(r"= (\w+)\[([\d,]*)\] parameter index=(\d+)(?: io=(\w+))?")
 TYPES = {"f32": np.float32, "f16": np.float16, "bf16": "bf16", "pred": "pred", "s8": np.int8, "u8": np.uint8, "s16": np.int16,
@@ -61,8 +60,6 @@ def inputs_of(ir: str, work: Path, name: str) -> list[str]:
     options = []
     parameters = {int(index): (dims, io or kind) for kind, dims, index, io in PARAMETER.findall(ir)}
     for index, (dims, kind) in parameters.items():
-        if index >= PASSED:  # between the parts of a program with loops
-            continue
         shape = [int(d) for d in dims.split(",") if d]
         if TYPES[kind] == "pred":
             x = rng.integers(0, 2, shape, dtype=np.int8)
