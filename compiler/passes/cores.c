@@ -569,7 +569,7 @@ int ncc_divide(struct ncc_module *m, uint64_t least, struct ncc_module *core[NCC
 		s.to = core[s.core] = ncc_module_new(m->name);
 		rc = s.to ? make_module(&s) : -ENOMEM;
 	}
-	for (unsigned int i = 0; i < NCC_CORES && !rc && ncc_kept_of(m); i++)
+	for (unsigned int i = 0; i < NCC_CORES && !rc && core[0]->piece->half->written; i++)
 		rc = tell(core[i], core[!i]);
 	free(s.part);
 	free(s.have);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "pass.h"
-#include "piece.h"
 
 static const struct {
 	const char *name;
@@ -55,7 +54,7 @@ int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct n
 	int rc = ncc_verify(m, err);
 
 	if (!rc)
-		ncc_dump_ir(m, opt, ncc_kept_of(m) ? NCC_PASS_LOOPS : NCC_PASS_READ);
+		ncc_dump_ir(m, opt, m->piece ? NCC_PASS_LOOPS : NCC_PASS_READ);
 	for (size_t i = 0; !rc && i < sizeof(passes) / sizeof(passes[0]); i++) {
 		char text[320];
 
