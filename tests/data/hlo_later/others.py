@@ -52,6 +52,9 @@ def cases(name, t):
     yield "multiply", lambda x, y: x * y, [some(t, factors), some(t, factors)]
     yield "less", lambda x, y: jnp.where(x < y, x, y), [some(t, normal), some(t, normal)]
     yield "sort", lambda x: jnp.sort(x, axis=1), [some(t, ordered)]
+    if name.endswith("uz"):  # with NaN, which comes first
+        every = np.arange(256, dtype=np.uint8)
+        yield "order", lambda x: bits_of(jnp.sort(bits_of(x, t)), jnp.uint8), [every if not odd else every % 2 * 128]
     yield "large", lambda x: jax.lax.top_k(x, 5)[0], [some(t, ordered)]
     if not powers:
         yield "negate", lambda x: -x, [codes(t)]
