@@ -181,7 +181,7 @@ static struct ncc_op *signed_bits(struct ncc_build *bl, struct ncc_op *x, unsign
 {
 	struct ncc_op *k = build_cast(bl, build_bits(bl, x), NEURON_DT_INT32);
 
-	if (bits == 8 || bits == 16 || bits == 32)
+	if (bits % 8 == 0)
 		return k;
 	k = build_number(bl, NCC_AND, k, (1u << bits) - 1);
 	k = build_number(bl, NCC_XOR, k, 1u << (bits - 1));

@@ -49,26 +49,30 @@ static float from_narrow(unsigned int raw, int ebits, int fbits)
 	return raw >> (ebits + fbits) & 1 ? -v : v;
 }
 
+int64_t ncc_round_small(double v, unsigned int fraction, int least)
+{
+	int64_t n;
+	int e;
+
+	(void)frexp(v, &e); /* v in [2^(e-1), 2^e) */
+	e = v == 0 || e - 1 < least ? least : e - 1;
+	n = (int64_t)nearbyint(ldexp(v, (int)fraction - e));
+	/* with the bit above the fraction, which subnormal numbers have not, the exponent is right */
+	return n + ((int64_t)(e - least) << fraction);
+}
+
 static unsigned int to_narrow(float f, int ebits, int fbits)
 {
-	const int bias = (1 << (ebits - 1)) - 1;
+	const int least = 2 - (1 << (ebits - 1));
 	const unsigned int infinity = ((1u << ebits) - 1) << fbits;
-	unsigned int sign = (f32_bits(f) >> 31) << (ebits + fbits), r;
-	float a = fabsf(f);
-	int e;
+	unsigned int sign = (f32_bits(f) >> 31) << (ebits + fbits);
+	int64_t r = infinity;
 
 	if (isnan(f))
 		return infinity | 1u << (fbits - 1);
-	if (isinf(f))
-		return sign | infinity;
-	(void)frexpf(a, &e); /* a in [2^(e-1), 2^e) */
-	if (a == 0 || e < 2 - bias) /* subnormal: multiples of the last place */
-		return sign | (unsigned int)nearbyintf(ldexpf(a, bias + fbits - 1));
-	if (e > bias + 2)
-		return sign | infinity;
-	/* A significand that rounds up to the next power of two carries into the exponent */
-	r = (unsigned int)(((e + bias - 2) << fbits) + (int)nearbyintf(ldexpf(a, fbits + 1 - e)));
-	return sign | (r < infinity ? r : infinity);
+	if (!isinf(f))
+		r = ncc_round_small((double)fabsf(f), (unsigned int)fbits, least);
+	return sign | (r < infinity ? (unsigned int)r : infinity);
 }
 
 /* A format that no chip has */
@@ -102,23 +106,19 @@ static unsigned int to_float8(const struct ncc_float8 *f, float v)
 	const unsigned int top = 1u << (f->bits - 1);
 	const unsigned int nan = f->end == NCC_FLOAT8_NAN ? top - 1 : top;
 	const unsigned int sign = f32_bits(v) >> 31 ? top : 0;
-	const float a = fminf(fabsf(v), 2 * f->most);
-	double least;
-	int e;
+	const double most = (double)f->most;
+	int64_t code;
 
 	if (f->end == NCC_FLOAT8_POWERS)
 		return to_power(v);
 	if (isnan(v))
 		return nan;
-	(void)frexpf(a, &e); /* a in [2^(e-1), 2^e) */
-	e = a == 0 || e - 1 < f->least ? f->least : e - 1;
-	least = nearbyint(ldexp((double)a, (int)f->fraction - e));
-	if (ldexp(least, e - (int)f->fraction) > (double)f->most)
+	code = ncc_round_small(fmin((double)fabsf(v), 2 * most), f->fraction, f->least);
+	if (code > ncc_round_small(most, f->fraction, f->least))
 		return f->end == NCC_FLOAT8_FINITE ? sign | (top - 1) : nan;
-	if (least == 0 && f->end == NCC_FLOAT8_UNSIGNED_ZERO)
+	if (!code && f->end == NCC_FLOAT8_UNSIGNED_ZERO)
 		return 0;
-	/* with the bit above the fraction, which subnormal numbers have not, the exponent is right */
-	return sign | ((unsigned int)least + ((unsigned int)(e - f->least) << f->fraction));
+	return sign | (unsigned int)code;
 }
 
 double ncc_get(uint8_t dtype, const void *data, int64_t i)

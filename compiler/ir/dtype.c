@@ -3,6 +3,8 @@
 #include "ir.h"
 #include "neuron/isa/table.h"
 
+#include <strings.h>
+
 /* A type that operands can have; NULL: they cannot have this one */
 static const struct neuron_isa_dtype *operand(uint8_t dtype)
 {
@@ -38,6 +40,14 @@ const struct ncc_float8 *ncc_float8(uint8_t dtype)
 {
 	for (unsigned int i = 0; i < sizeof(float8s) / sizeof(float8s[0]); i++)
 		if (float8s[i].dtype == dtype)
+			return &float8s[i];
+	return NULL;
+}
+
+const struct ncc_float8 *ncc_float8_named(const char *name)
+{
+	for (unsigned int i = 0; i < sizeof(float8s) / sizeof(float8s[0]); i++)
+		if (!strcasecmp(float8s[i].name, name))
 			return &float8s[i];
 	return NULL;
 }

@@ -397,6 +397,12 @@ struct ncc_float8 {
 	enum ncc_float8_end end;
 };
 const struct ncc_float8 *ncc_float8(uint8_t dtype);
+const struct ncc_float8 *ncc_float8_named(const char *name); /* in any case */
+/*
+ * constant.c: the code of a finite number, not negative, in a format with so many bits of fraction
+ * and no greatest number, whose smallest normal one is 2^least: the nearest, ties to even
+ */
+int64_t ncc_round_small(double v, unsigned int fraction, int least);
 
 void ncc_number(struct ncc_module *m);
 void ncc_count_users(struct ncc_module *m);

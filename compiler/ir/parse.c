@@ -332,12 +332,15 @@ static int kind(struct parser *p, enum ncc_kind *k)
 
 static int io_dtype(struct parser *p, uint8_t *to)
 {
+	const struct ncc_float8 *f;
 	struct ncc_shape s;
 	int rc = dtype(p, &s);
 
 	*to = rc ? 0 : s.dtype;
-	if (!rc && s.dtype >= NCC_DT_F4E2M1FN)
-		return fail(p, "no type of the model's user, who has its bytes as u8");
+	f = ncc_float8(*to);
+	if (f && f->io_dtype != *to)
+		return ncc_fail(p->err, -EINVAL, "line %u: the model's user has %s as u8", p->line,
+				f->name);
 	return rc;
 }
 

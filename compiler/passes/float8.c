@@ -21,9 +21,10 @@ struct float8s {
 /* The format of a type that the target has not; NULL: it has it, or it is another type */
 static const struct ncc_float8 *missing(const struct float8s *x, uint8_t dtype)
 {
-	const bool has = dtype < NCC_DT_F4E2M1FN && ncc_target(x->p.opt)->dtypes >> dtype & 1;
+	const struct ncc_float8 *f = ncc_float8(dtype);
+	const bool has = f && f->io_dtype == dtype && ncc_target(x->p.opt)->dtypes >> dtype & 1;
 
-	return has ? NULL : ncc_float8(dtype);
+	return has ? NULL : f;
 }
 
 /* Makes a constant of bf16, in place */

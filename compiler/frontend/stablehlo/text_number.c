@@ -7,56 +7,59 @@
 #include <string.h>
 
 #include "text.h"
+#include "ir/ir.h"
 
 #define MOST_DIGITS 400 /* the longest double that is written in full has 327 */
 
-/* Floats of less than 32 bits: with an exponent of how many bits, whose bias is, and a fraction of */
-static const struct small {
+/* Floats of less than 32 bits: with their sign, and of them the fraction */
+struct small {
 	const char *name;
-	int exponent, fraction, bias;
+	unsigned int bits, fraction;
+	int least; /* the exponent of the smallest normal number */
 	/* the largest number; one above it is infinity, or where there is none refused */
 	double largest;
 	bool infinity, negative_zero;
-} smalls[] = {
-	{ "f16", 5, 10, 15, 65504.0, true, true },
-	{ "bf16", 8, 7, 127, 0x1.fep127, true, true },
-	{ "f8E5M2", 5, 2, 15, 57344.0, true, true },
-	{ "f8E4M3", 4, 3, 7, 240.0, true, true },
-	{ "f8E3M4", 3, 4, 3, 15.5, true, true },
-	{ "f8E4M3FN", 4, 3, 7, 448.0, false, true },
-	{ "f8E4M3FNUZ", 4, 3, 8, 240.0, false, false },
-	{ "f8E5M2FNUZ", 5, 2, 16, 57344.0, false, false },
-	{ "f8E4M3B11FNUZ", 4, 3, 11, 30.0, false, false },
-	{ "f4E2M1FN", 2, 1, 1, 6.0, false, true },
-	{ "f6E2M3FN", 2, 3, 1, 7.5, false, true },
-	{ "f6E3M2FN", 3, 2, 3, 28.0, false, true },
 };
 
-static const struct small *small_of(const char *name)
+/* Those that ncc_float8_named() has not */
+static const struct small smalls[] = {
+	{ "f16", 16, 10, -14, 65504.0, true, true },
+	{ "bf16", 16, 7, -126, 0x1.fep127, true, true },
+	{ "f6E2M3FN", 6, 3, 0, 7.5, false, true },
+	{ "f6E3M2FN", 6, 2, -2, 28.0, false, true },
+};
+
+static bool small_of(const char *name, struct small *s)
 {
+	const struct ncc_float8 *f = ncc_float8_named(name);
+
 	for (size_t i = 0; i < sizeof(smalls) / sizeof(smalls[0]); i++)
-		if (!strcmp(smalls[i].name, name))
-			return &smalls[i];
-	return NULL;
+		if (!strcmp(smalls[i].name, name)) {
+			*s = smalls[i];
+			return true;
+		}
+	if (!f || f->end == NCC_FLOAT8_POWERS)
+		return false;
+	*s = (struct small){ name,
+			     f->bits,
+			     f->fraction,
+			     f->least,
+			     (double)f->most,
+			     f->end == NCC_FLOAT8_INFINITE,
+			     f->end != NCC_FLOAT8_UNSIGNED_ZERO };
+	return true;
 }
 
 /* Nearest, ties to even. -1: there is none so large */
 static int64_t small_bits(const struct small *s, double v)
 {
-	const int64_t sign = signbit(v) ? 1ll << (s->exponent + s->fraction) : 0;
-	const double a = fabs(v);
-	int e;
-	int64_t n;
+	const int64_t sign = signbit(v) ? 1ll << (s->bits - 1) : 0;
+	const int64_t most = ncc_round_small(s->largest, s->fraction, s->least);
+	const int64_t code = ncc_round_small(fabs(v), s->fraction, s->least);
 
-	(void)frexp(a, &e);
-	e = e - 1 < 1 - s->bias ? 1 - s->bias : e - 1;
-	n = (int64_t)nearbyint(ldexp(a, s->fraction - e));
-	if (ldexp((double)n, e - s->fraction) > s->largest)
-		return s->infinity ? sign | ((1ll << s->exponent) - 1) << s->fraction : -1;
-	if (!n)
-		return s->negative_zero ? sign : 0;
-	/* with the bit above the fraction, which subnormal numbers have not, the exponent is right */
-	return sign | (n + ((int64_t)(e + s->bias - 1) << s->fraction));
+	if (code > most)
+		return s->infinity ? sign | (most + 1) : -1;
+	return code || s->negative_zero ? sign | code : 0;
 }
 
 /* An unsigned number's digits with a NUL behind them; false: there is none */
@@ -140,7 +143,6 @@ static int take_bits(struct text *x, unsigned int bits, uint8_t *out)
 
 static int take_float(struct text *x, const char *name, uint8_t *out)
 {
-	const struct small *s = small_of(name);
 	const unsigned int bits = bits_of(name);
 	const char *at = x->t.p;
 	char digits[MOST_DIGITS + 1];
@@ -149,6 +151,7 @@ static int take_float(struct text *x, const char *name, uint8_t *out)
 		float f;
 		uint64_t u;
 	} v = { .u = 0 };
+	struct small s;
 	bool negative;
 	int64_t b;
 
@@ -157,8 +160,8 @@ static int take_float(struct text *x, const char *name, uint8_t *out)
 	negative = text_take(x, '-');
 	if (!take_digits(x, digits))
 		return x->r.rc;
-	if (s) {
-		b = small_bits(s, negative ? -rounded_to_odd(digits) : rounded_to_odd(digits));
+	if (small_of(name, &s)) {
+		b = small_bits(&s, negative ? -rounded_to_odd(digits) : rounded_to_odd(digits));
 		if (b < 0)
 			return text_fail_at(x, at, -EINVAL, "a number that no %s is", name);
 		v.u = (uint64_t)b;

@@ -146,6 +146,11 @@ static const struct {
 	{ "module \"a\"\n%0 = f32[2] abs \"x\"\nreturn %0\n", "0 operands, expected 1" },
 	{ "module \"a\"\n%0 = f32[2] parameter index=1 \"x\"\nreturn %0\n", "bad index" },
 	{ "module \"a\"\n%0 = f32[2] parameter size=1 \"x\"\nreturn %0\n", "unknown attribute" },
+	/* as parts of a program are printed, which are not read */
+	{ "module \"a\"\n%0 = f32[2] parameter between=parts index=0 \"x\"\nreturn %0\n",
+	  "unknown attribute" },
+	{ "module \"a\"\n%0 = u8[2] parameter index=0 io=f4e2m1fn \"x\"\nreturn %0\n",
+	  "line 2: the model's user has f4e2m1fn as u8" },
 	{ "module \"a\"\n%0 = f32[2] parameter p=1 \"x\"\nreturn %0\n", "p is no dimension" },
 	{ "module \"a\"\n%0 = f32[2] constant {1} \"x\"\nreturn %0\n", "an element is missing" },
 	{ "module \"a\"\n%0 = f32[2] constant {1, ...} \"x\"\nreturn %0\n", "cut short" },

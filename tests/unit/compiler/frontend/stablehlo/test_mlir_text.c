@@ -393,6 +393,54 @@ START_TEST(locations)
 }
 END_TEST
 
+/* What ml_dtypes 0.6.0 makes of NUMBERS */
+#define NUMBERS "[0.0, -0.0, 1.5, -2.75, 0.004, -1.0e-9, 6.0]"
+static const struct {
+	const char *type;
+	uint16_t code[7];
+} smalls[] = {
+	{ "f16", { 0x0, 0x8000, 0x3e00, 0xc180, 0x1c19, 0x8000, 0x4600 } },
+	{ "bf16", { 0x0, 0x8000, 0x3fc0, 0xc030, 0x3b83, 0xb089, 0x40c0 } },
+	{ "f8E5M2", { 0x0, 0x80, 0x3e, 0xc2, 0x1c, 0x80, 0x46 } },
+	{ "f8E4M3", { 0x0, 0x80, 0x3c, 0xc3, 0x2, 0x80, 0x4c } },
+	{ "f8E3M4", { 0x0, 0x80, 0x38, 0xc6, 0x0, 0x80, 0x58 } },
+	{ "f8E4M3FN", { 0x0, 0x80, 0x3c, 0xc3, 0x2, 0x80, 0x4c } },
+	{ "f8E4M3FNUZ", { 0x0, 0x0, 0x44, 0xcb, 0x4, 0x0, 0x54 } },
+	{ "f8E5M2FNUZ", { 0x0, 0x0, 0x42, 0xc6, 0x20, 0x0, 0x4a } },
+	{ "f8E4M3B11FNUZ", { 0x0, 0x0, 0x5c, 0xe3, 0x18, 0x0, 0x6c } },
+	{ "f4E2M1FN", { 0x0, 0x8, 0x3, 0xd, 0x0, 0x8, 0x7 } },
+	{ "f6E2M3FN", { 0x0, 0x20, 0xc, 0x33, 0x0, 0x20, 0x1c } },
+	{ "f6E3M2FN", { 0x0, 0x20, 0xe, 0x32, 0x0, 0x20, 0x16 } },
+};
+
+START_TEST(small_floats)
+{
+	const struct mlir_attr *a;
+	struct ncc_error err;
+	char text[300];
+	struct mlir m;
+	int rc;
+
+	snprintf(text, sizeof(text),
+		 "module {\n  func.func @main() -> tensor<7x%s> {\n"
+		 "    %%0 = stablehlo.constant dense<" NUMBERS "> : tensor<7x%s>\n"
+		 "    return %%0 : tensor<7x%s>\n  }\n}\n",
+		 smalls[_i].type, smalls[_i].type, smalls[_i].type);
+	rc = read_string(text, &m, &err);
+	ck_assert_msg(!rc, "%s: %s", text, err.text);
+	a = mlir_attr_of(m.module->regions[0].blocks[0].ops->regions[0].blocks[0].ops, "value");
+	for (unsigned int i = 0; i < 7; i++) {
+		const unsigned int size = (unsigned int)a->size / 7;
+		uint16_t code = 0;
+
+		memcpy(&code, (const char *)a->data + i * size, size);
+		ck_assert_msg(code == smalls[_i].code[i], "%s, number %u: 0x%x, not 0x%x",
+			      smalls[_i].type, i, code, smalls[_i].code[i]);
+	}
+	mlir_free(&m);
+}
+END_TEST
+
 /* Weights of a model are read from resource blobs, as torch-mlir writes them. */
 START_TEST(blobs)
 {
@@ -432,6 +480,7 @@ int main(void)
 	tcase_add_test(t, many_attributes);
 	tcase_add_test(t, scopes);
 	tcase_add_test(t, blobs);
+	tcase_add_loop_test(t, small_floats, 0, sizeof(smalls) / sizeof(smalls[0]));
 	suite_add_tcase(s, t);
 	return check_run(s);
 }
