@@ -465,16 +465,13 @@ static bool alloc_outputs(struct divide *s)
 	to->out_source = s->m->out_source;
 	to->outs = ncc_alloc(to, n * sizeof(struct ncc_op *));
 	to->out_dtype = s->m->out_dtype ? ncc_alloc(to, n) : NULL;
-	to->piece = ncc_alloc(to, sizeof(*to->piece));
 	half = ncc_alloc(to, sizeof(*half));
-	if (!to->piece || !half)
+	if (!half || !ncc_make_piece(to, n))
 		return false;
 	to->piece->half = half;
-	to->piece->out = ncc_alloc(to, n * sizeof(*to->piece->out));
 	half->out_of = ncc_alloc(to, n * sizeof(struct ncc_shape *));
 	half->out_start = ncc_alloc(to, n * sizeof(*half->out_start));
-	return to->outs && to->piece->out && half->out_of && half->out_start &&
-	       (to->out_dtype || !s->m->out_dtype);
+	return to->outs && half->out_of && half->out_start && (to->out_dtype || !s->m->out_dtype);
 }
 
 /* Takes what outputs and exchanges need into the module; the first core also has all parameters. */

@@ -22,6 +22,15 @@ struct ncc_piece {
 	struct ncc_half *half; /* of one core of a logical one (cores.h); NULL: of both */
 };
 
+/* Makes m a piece of so many outputs at most; false: out of memory */
+static inline bool ncc_make_piece(struct ncc_module *m, unsigned int nouts)
+{
+	m->piece = ncc_alloc(m, sizeof(*m->piece));
+	if (m->piece)
+		m->piece->out = ncc_alloc(m, (nouts + 1) * sizeof(*m->piece->out));
+	return m->piece && m->piece->out;
+}
+
 /* What output i of a module is, be it a piece or whole */
 static inline struct ncc_port ncc_port_of(const struct ncc_module *m, unsigned int i)
 {

@@ -236,11 +236,7 @@ static int fill_stage(struct split *s, struct ncc_module *to, unsigned int stage
 
 	to->outs = ncc_alloc(to, (nouts + 1) * sizeof(struct ncc_op *));
 	to->out_dtype = ncc_alloc(to, nouts + 1);
-	to->piece = ncc_alloc(to, sizeof(*to->piece));
-	if (!to->outs || !to->out_dtype || !to->piece)
-		return -ENOMEM;
-	to->piece->out = ncc_alloc(to, (nouts + 1) * sizeof(*to->piece->out));
-	if (!to->piece->out)
+	if (!to->outs || !to->out_dtype || !ncc_make_piece(to, nouts))
 		return -ENOMEM;
 
 	for (unsigned int i = 0; i < s->n; i++) {
