@@ -48,14 +48,6 @@ static struct ncc_op *is_nan(struct ncc_build *bl, struct ncc_op *x)
 	return x ? build_compare(bl, NCC_NE, x, x) : NULL;
 }
 
-/* -0 becomes 0 where there is no other */
-static struct ncc_op *without_signed_zero(struct ncc_build *bl, struct ncc_op *x,
-					  const struct ncc_float8 *f)
-{
-	return f->end == NCC_FLOAT8_UNSIGNED_ZERO ? number_if(bl, compared(bl, NCC_EQ, x, 0), 0, x)
-						  : x;
-}
-
 /* NCC_FLOAT8_POWERS: the codes' values, in fp32 */
 static struct ncc_op *powers(struct ncc_build *bl, struct ncc_op *code)
 {
@@ -91,7 +83,9 @@ struct ncc_op *expand_float8(struct ncc_build *bl, struct ncc_op *x, struct ncc_
 	if (f->end == NCC_FLOAT8_POWERS)
 		return build_cast(bl, nearest_power(bl, x), NEURON_DT_BF16);
 	y = build_number(bl, NCC_MIN, build_number(bl, NCC_MAX, x, -limit), limit);
-	y = without_signed_zero(bl, with_sign(bl, rounded(bl, y, f), sign), f);
+	y = with_sign(bl, rounded(bl, y, f), sign);
+	if (f->end == NCC_FLOAT8_UNSIGNED_ZERO)
+		y = number_if(bl, compared(bl, NCC_EQ, y, 0), 0, y);
 	over = compared(bl, NCC_GT, build_unary(bl, NCC_ABS, y), (double)f->most);
 	if (!ends && f->end == NCC_FLOAT8_INFINITE)
 		y = build_select(bl, over, build_number(bl, NCC_MUL, y, INFINITY), y);
@@ -137,15 +131,12 @@ static double scale_of(const struct ncc_float8 *f)
 	return ldexp(1, 126 + f->least);
 }
 
-struct ncc_op *expand_float8_values(struct ncc_build *bl, struct ncc_op *bytes,
-				    const struct ncc_float8 *f)
+/* The others: the same */
+static struct ncc_op *numbers(struct ncc_build *bl, struct ncc_op *u, const struct ncc_float8 *f)
 {
-	struct ncc_op *u = build_cast(bl, bytes, NEURON_DT_INT32);
 	struct ncc_op *code = build_number(bl, NCC_AND, u, ones_of(f));
 	struct ncc_op *x = build_number(bl, NCC_SHL, code, 23 - f->fraction);
 
-	if (f->end == NCC_FLOAT8_POWERS)
-		return build_cast(bl, powers(bl, u), NEURON_DT_BF16);
 	x = build_number(bl, NCC_MUL, build_bitcast(bl, x, NEURON_DT_FP32), scale_of(f));
 	if (f->end == NCC_FLOAT8_INFINITE || f->end == NCC_FLOAT8_NAN)
 		x = number_if(bl, compared(bl, NCC_GE, code, code_above(f)), NAN, x);
@@ -154,7 +145,16 @@ struct ncc_op *expand_float8_values(struct ncc_build *bl, struct ncc_op *bytes,
 	x = with_sign(bl, x, build_number(bl, NCC_SHL, u, 32 - f->bits));
 	if (f->end == NCC_FLOAT8_UNSIGNED_ZERO)
 		x = number_if(bl, compared(bl, NCC_EQ, u, code_of_nan(f)), NAN, x);
-	return build_cast(bl, x, NEURON_DT_BF16);
+	return x;
+}
+
+struct ncc_op *expand_float8_values(struct ncc_build *bl, struct ncc_op *bytes,
+				    const struct ncc_float8 *f)
+{
+	struct ncc_op *u = build_cast(bl, bytes, NEURON_DT_INT32);
+
+	u = f->end != NCC_FLOAT8_POWERS ? numbers(bl, u, f) : powers(bl, u);
+	return build_cast(bl, u, NEURON_DT_BF16);
 }
 
 struct ncc_op *expand_float8_bytes(struct ncc_build *bl, struct ncc_op *values,
@@ -174,8 +174,6 @@ struct ncc_op *expand_float8_bytes(struct ncc_build *bl, struct ncc_op *values,
 	sign = build_number(bl, NCC_SHR, sign, 32 - f->bits);
 	sign = build_number(bl, NCC_AND, sign, ones_of(f) + 1);
 	code = build_binary(bl, NCC_OR, code, sign);
-	if (f->end == NCC_FLOAT8_UNSIGNED_ZERO)
-		code = number_if(bl, compared(bl, NCC_EQ, size, 0), 0, code);
 	code = number_if(bl, is_nan(bl, x), code_of_nan(f), code);
 	return build_cast(bl, code, NEURON_DT_UINT8);
 }

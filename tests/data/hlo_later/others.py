@@ -16,12 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 from make import HERE, f32
 
-rng = np.random.default_rng(1)
+rng, rows = np.random.default_rng(1), np.random.default_rng(2)
 TYPES = {
     "f4e2m1fn": jnp.float4_e2m1fn, "f8e8m0fnu": jnp.float8_e8m0fnu, "f8e4m3fnuz": jnp.float8_e4m3fnuz,
     "f8e5m2fnuz": jnp.float8_e5m2fnuz, "f8e4m3b11fnuz": jnp.float8_e4m3b11fnuz,
 }  # fmt: skip
 bits_of = jax.lax.bitcast_convert_type
+NUMBERS = np.asarray([0, -0.0, 0.3, 1.5, 1e9, -1e9, 3e38, 1e-30, -1e-30, 2**-127, 1e-45, 5, 7, 29, 31, 236, 248, 57e3, 6e4], np.float32)
 
 
 def codes(t):
@@ -56,6 +57,13 @@ def cases(name, t):
         every = np.arange(256, dtype=np.uint8)
         yield "order", lambda x: bits_of(jnp.sort(bits_of(x, t)), jnp.uint8), [every if not odd else every % 2 * 128]
     yield "large", lambda x: jax.lax.top_k(x, 5)[0], [some(t, ordered)]
+    # rows that are ordered in parts, filled up with what comes last; and of nothing but that
+    row = rows.choice([v for v in codes(t) if ordered(float(v))], (1, 13001))
+    last = np.full((1, 13001), 15 if name == "f4e2m1fn" else 0 if powers else 128, np.uint8).view(t)
+    yield "long", lambda x: jnp.sort(x, axis=1), [row]
+    yield "first", lambda x: jax.lax.top_k(x, 4)[0], [row]
+    yield "last", lambda x: jax.lax.top_k(x, 4)[0], [last]
+    yield "constant", lambda x: jnp.concatenate([jnp.asarray(NUMBERS).astype(t), x]), [codes(t)]
     if not powers:
         yield "negate", lambda x: -x, [codes(t)]
         yield "sign", lambda x: jnp.sign(x), [codes(t)]
