@@ -77,16 +77,18 @@ def arrays_there_and_back() -> None:
 
 
 @case
-def scaled_products_of_four_bits() -> None:
-    """MXFP4: exact, as NumPy has it"""
+def scaled_products() -> None:
+    """MXFP4 and MXFP8, of numbers whose sums are exact, as NumPy has them"""
     if not hasattr(jax.nn, "scaled_matmul"):
         raise Skipped("JAX before 0.6")
     shape, blocks = (2, 48, 64), (2, 48, 2)
-    a, b = (RNG.integers(0, 16, shape).astype(np.uint8).view(ml_dtypes.float4_e2m1fn) for _ in range(2))
+    fours = [RNG.integers(0, 16, shape).astype(np.uint8).view(ml_dtypes.float4_e2m1fn) for _ in range(2)]
     scales = [np.exp2(RNG.integers(-3, 4, blocks)).astype(ml_dtypes.float8_e8m0fnu) for _ in range(2)]
-    wide = [x.astype(np.float32) * np.repeat(s.astype(np.float32), 32, 2) for x, s in zip((a, b), scales)]
-    ours = jax.nn.scaled_matmul(*map(jnp.asarray, (a, b, *scales)), preferred_element_type=jnp.float32)
-    np.testing.assert_array_equal(np.asarray(ours), np.einsum("bmk,bnk->bmn", *wide))
+    for dtype in (ml_dtypes.float4_e2m1fn, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2):
+        operands = [x.astype(np.float32).astype(dtype) for x in fours]
+        wide = [x.astype(np.float32) * np.repeat(s.astype(np.float32), 32, 2) for x, s in zip(operands, scales)]
+        ours = jax.nn.scaled_matmul(*map(jnp.asarray, (*operands, *scales)), preferred_element_type=jnp.float32)
+        np.testing.assert_array_equal(np.asarray(ours), np.einsum("bmk,bnk->bmn", *wide))
 
 
 @case
