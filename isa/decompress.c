@@ -98,21 +98,41 @@ static const uint8_t *take(struct reader *r, uint32_t n)
 	return p;
 }
 
-/* false: not a complete code */
-static bool make_table(const uint8_t *lengths, unsigned int first, unsigned int symbols,
+/* 0: the code has no such symbol */
+static unsigned int length_of(const uint8_t *lengths, unsigned int symbol)
+{
+	return lengths[symbol / 2] >> (symbol % 2 ? 4 : 0) & 15;
+}
+
+/* No length beyond the longest, none where no symbol is, and a code that leaves nothing open */
+static bool code_valid(const uint8_t *lengths, unsigned int first, unsigned int symbols)
+{
+	unsigned int used = 0;
+
+	if (first + symbols > 256 || (symbols % 2 && lengths[symbols / 2] >> 4))
+		return false;
+	for (unsigned int i = 0; i < symbols; i++) {
+		const unsigned int len = length_of(lengths, i);
+
+		if (len > NEURON_STREAM_BITS)
+			return false;
+		used += len ? TABLE >> len : 0;
+	}
+	return used == TABLE;
+}
+
+/* Of a code that is valid, which writes every entry once */
+static void make_table(const uint8_t *lengths, unsigned int first, unsigned int symbols,
 		       uint16_t *table)
 {
-	unsigned int next = 0, used = 0;
+	unsigned int next = 0;
 
 	for (unsigned int len = 1; len <= NEURON_STREAM_BITS; len++, next <<= 1) {
 		for (unsigned int i = 0; i < symbols; i++) {
 			unsigned int code = 0;
 
-			if ((lengths[i / 2] >> (i % 2 ? 4 : 0) & 15) != len)
+			if (length_of(lengths, i) != len)
 				continue;
-			used += TABLE >> len;
-			if (used > TABLE)
-				return false;
 			for (unsigned int b = 0; b < len; b++)
 				code |= (next >> b & 1) << (len - 1 - b);
 			for (; code < TABLE; code += 1u << len)
@@ -120,19 +140,6 @@ static bool make_table(const uint8_t *lengths, unsigned int first, unsigned int 
 			next++;
 		}
 	}
-	return used == TABLE;
-}
-
-/* No length beyond the longest, none where no symbol is, and a code that leaves nothing open */
-static bool code_valid(const uint8_t *lengths, unsigned int first, unsigned int symbols,
-		       uint16_t *table)
-{
-	if (first + symbols > 256 || (symbols % 2 && lengths[symbols / 2] >> 4))
-		return false;
-	for (unsigned int i = 0; i < symbols; i++)
-		if ((lengths[i / 2] >> (i % 2 ? 4 : 0) & 15) > NEURON_STREAM_BITS)
-			return false;
-	return make_table(lengths, first, symbols, table);
 }
 
 static inline uint64_t load(const struct bits *b)
@@ -248,8 +255,9 @@ static enum neuron_stream_error coded_plane(struct reader *r, uint8_t *out, uint
 	sizes = lengths ? take(r, 2 * NEURON_PLANE_STREAMS) : NULL;
 	if (!sizes)
 		return NEURON_STREAM_BAD_SIZE;
-	if (!code_valid(lengths, head[0], symbols, table))
+	if (!code_valid(lengths, head[0], symbols))
 		return NEURON_STREAM_BAD_CODE;
+	make_table(lengths, head[0], symbols, table);
 	for (unsigned int i = 0; i < NEURON_PLANE_STREAMS; i++) {
 		uint32_t from = i * each < n ? i * each : n;
 
