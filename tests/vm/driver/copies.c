@@ -171,6 +171,54 @@ static void test_freed(int fd, bool reset)
 	ok(node_works(0), "the chip works");
 }
 
+struct freer {
+	pthread_t thread;
+	pthread_barrier_t *begin;
+	int fd, ret;
+	uint32_t map;
+};
+
+static void *freer_main(void *arg)
+{
+	struct freer *f = arg;
+
+	pthread_barrier_wait(f->begin);
+	f->ret = give(f->fd, 0, f->map);
+	return NULL;
+}
+
+/* Two threads free a queue at once, and both have to wait for a copy that goes on */
+static void test_freed_twice(int fd)
+{
+	pthread_barrier_t begin;
+	struct freer f[2];
+	struct copier c;
+	struct queues q;
+	bool good = true;
+	int i, k;
+
+	pthread_barrier_init(&begin, NULL, 2);
+	for (i = 0; i < ROUNDS; i++) {
+		good = !ask(fd, 0, 1, 0, &q) && good;
+		c = (struct copier){ .fd = fd, .seed = (uint64_t)i, .until_freed = true };
+		c.queue = nth(q.copy, 0);
+		pthread_create(&c.thread, NULL, copier_main, &c);
+		while (!c.started)
+			usleep(100);
+		for (k = 0; k < 2; k++) {
+			f[k] = (struct freer){ .begin = &begin, .fd = fd, .map = q.copy };
+			pthread_create(&f[k].thread, NULL, freer_main, &f[k]);
+		}
+		for (k = 0; k < 2; k++)
+			pthread_join(f[k].thread, NULL);
+		pthread_join(c.thread, NULL);
+		good = good && (f[0].ret ? f[0].ret : f[1].ret) == -ENXIO &&
+		       !(f[0].ret && f[1].ret);
+	}
+	pthread_barrier_destroy(&begin);
+	ok(good, "a queue that two threads free at once is freed by one of them");
+}
+
 /* Threads that ask for queues and free what they have, and what others have */
 struct taker {
 	pthread_t thread;
@@ -307,6 +355,29 @@ static void test_lies(int fd)
 	chunk_free(fd, neighbour[0]);
 	chunk_free(fd, neighbour[1]);
 	free(l);
+}
+
+/* What is wrong at the end of a list is seen before any of it is copied. */
+static void test_refused_whole(int fd)
+{
+	uint8_t *before = malloc(SIZE), *other = malloc(SIZE);
+	struct neuron_tensor_batch_op op[2] = { { 0, SIZE, other },
+						{ SIZE, 64, (void *)(1ull << 63) } };
+	struct neuron_copy_batch b = { .ops_ptr = op, .num_ops = 2 };
+	uint64_t h;
+
+	chunk(fd, false, 2 * SIZE, 0, &h);
+	b.mem_handle = h;
+	pattern(before, SIZE, 4);
+	pattern(other, SIZE, 5);
+	copy_in(fd, h, before, 0, SIZE);
+	is(batch(fd, &b, 1, NEURON_H2T_QUEUE_DEFAULT, true), -EFAULT,
+	   "a list that ends in the kernel's half is refused");
+	copy_out(fd, h, other, 0, SIZE);
+	ok(!memcmp(before, other, SIZE), "and none of it is copied");
+	chunk_free(fd, h);
+	free(before);
+	free(other);
 }
 
 static double now(void)
@@ -526,8 +597,10 @@ int main(int argc, char **argv)
 	test_at_once(fd);
 	test_freed(fd, false);
 	test_freed(fd, true);
+	test_freed_twice(fd);
 	test_takers(fd);
 	test_lies(fd);
+	test_refused_whole(fd);
 	close(fd);
 	test_hours();
 	test_kills(atoi(argv[1]));
