@@ -521,14 +521,14 @@ int ncc_generate(struct ncc_gen *g)
 		rc = gen_set_aside(g, g->m->outs[i], ncc_port_of(g->m, i));
 	/* what is kept is overwritten once both cores have read it ... */
 	if (!rc && half && half->written)
-		rc = ncc_prog_meet(&g->prog, g->err);
+		rc = ncc_prog_fence(&g->prog, g->err);
 	for (unsigned int i = 0; !rc && i < g->m->nouts; i++) {
 		rc = gen_output(g, i);
 		release(g, g->m->outs[i]);
 	}
 	/* ... and what comes behind this part finds it whole */
 	if (!rc && half && half->written)
-		rc = ncc_prog_meet(&g->prog, g->err);
+		rc = ncc_prog_fence(&g->prog, g->err);
 
 	if (!rc)
 		gen_pool_finish(g);

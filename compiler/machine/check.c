@@ -48,7 +48,7 @@ struct semaphore {
 struct check {
 	struct check *sibling; /* the other core of a logical one, or NULL */
 	bool second; /* it is the second core */
-	bool meets; /* behind it both cores go on by themselves (docs/neff.md, Loops) */
+	bool ends_at_fence; /* behind it both cores go on by themselves (docs/neff.md, Loops) */
 	unsigned int base; /* the first of its actors */
 	const struct neff_subgraph *sg;
 	const struct neuron_target *target;
@@ -341,7 +341,7 @@ static int take_back(struct check *c, unsigned int e, const struct neuron_insn *
 	struct semaphore *s =
 		insn->update_index < c->semaphores ? &c->sem[insn->update_index] : NULL;
 
-	if (!c->meets || e != NEURON_ENG_SP || !s || !is_siblings(c, s) || s->taken)
+	if (!c->ends_at_fence || e != NEURON_ENG_SP || !s || !is_siblings(c, s) || s->taken)
 		return bad(c, e,
 			   "subtracts from a semaphore that is not the other core's to raise");
 	if (insn->update_value != s->n)
@@ -351,7 +351,7 @@ static int take_back(struct check *c, unsigned int e, const struct neuron_insn *
 }
 
 /* Does a core know at its end all that the other one did in the memory of both? */
-static int check_met(struct check *c)
+static int check_fence(struct check *c)
 {
 	const struct check *sibling = c->sibling;
 
@@ -375,10 +375,10 @@ static int check_barriers(struct check *c)
 			continue;
 		if (c->last.n[by] < s->after[s->n - 1].n[by])
 			return bad(c, NEURON_ENG_SP, "ends before a barrier of the other core");
-		if (c->meets && !s->taken)
+		if (c->ends_at_fence && !s->taken)
 			return bad(c, NEURON_ENG_SP, "clears what the other core may raise again");
 	}
-	return c->meets ? check_met(c) : 0;
+	return c->ends_at_fence ? check_fence(c) : 0;
 }
 
 /* 1: executed, 0: waits, or -errno */
@@ -529,7 +529,7 @@ static int check_programs(const struct neff_model *model, unsigned int k, struct
 		c[i].second = i;
 		c[i].base = i * ACTORS;
 		c[i].rec = rec;
-		c[i].meets = n > 1 && neff_in_parts(model);
+		c[i].ends_at_fence = n > 1 && neff_in_parts(model);
 		rc = begin(&c[i], &model->subgraphs[i * each + k], model->target, err);
 	}
 	if (!rc)

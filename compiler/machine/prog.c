@@ -185,14 +185,14 @@ int ncc_prog_barrier(struct ncc_prog *p, uint32_t given, uint32_t taken, struct 
 	return 0;
 }
 
-int ncc_prog_meet(struct ncc_prog *p, struct ncc_error *err)
+int ncc_prog_fence(struct ncc_prog *p, struct ncc_error *err)
 {
 	int rc = add_barrier(p, err);
 
 	if (rc)
 		return rc;
-	p->node[p->nnodes - 2].meets = p->node[p->nnodes - 1].meets = true;
-	p->meets = true;
+	p->node[p->nnodes - 2].fence = p->node[p->nnodes - 1].fence = true;
+	p->ends_at_fence = true;
 	return 0;
 }
 

@@ -41,7 +41,7 @@ struct ncc_node {
 	uint8_t proc; /* an engine, NCC_PROC_QUEUE(), or NCC_PROC_SIBLING: the other core's barrier */
 	uint8_t nacc;
 	bool signals; /* adds 1 to its proc's semaphore when complete */
-	bool meets; /* comes after all before it, and all behind it after it */
+	bool fence; /* comes after all before it, and all behind it after it */
 	int32_t dma; /* index in dmas; -1: an engine's instruction */
 	uint32_t count; /* sched.c: its proc's semaphore once this node is complete */
 	struct neuron_insn insn;
@@ -66,7 +66,7 @@ struct ncc_prog {
 	unsigned int lent_cap;
 	unsigned int ndesc, nbarriers;
 	/* ends with a barrier: the other core's may go on meanwhile with what comes behind it */
-	bool meets;
+	bool ends_at_fence;
 	struct neuron_isa_array array; /* the weights that were loaded last */
 	struct {
 		unsigned int constants;
@@ -93,7 +93,7 @@ int ncc_prog_barrier(struct ncc_prog *p, uint32_t given, uint32_t taken, struct 
 /*
  * A core barrier, as many as the other core has, at which all that each has done is past for both
  */
-int ncc_prog_meet(struct ncc_prog *p, struct ncc_error *err);
+int ncc_prog_fence(struct ncc_prog *p, struct ncc_error *err);
 /* A CUSTOM_OP on GpSimd; args, of which arg is the program's from here on, also on failure */
 int ncc_prog_custom(struct ncc_prog *p, const struct neuron_insn *insn, struct neff_custom *args,
 		    struct ncc_error *err);

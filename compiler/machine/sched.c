@@ -32,7 +32,7 @@ struct sched {
 	struct clock *at; /* what is known once a node is complete */
 	struct clock now[NEURON_ENGINES_MAX]; /* what an engine knows */
 	uint32_t last[NCC_PROCS]; /* each producer's last node, + 1 */
-	uint32_t met; /* the last node that all behind it come after, + 1 */
+	uint32_t fence; /* the last node that all behind it come after, + 1 */
 	struct wait {
 		uint32_t node; /* the node that waits */
 		uint32_t on;
@@ -55,8 +55,8 @@ static void find_needs(struct sched *s, uint32_t index, uint32_t need[NCC_PROCS]
 	const struct ncc_node *n = &s->p->node[index];
 
 	memset(need, 0, NCC_PROCS * sizeof(*need));
-	need[NCC_PROC_SIBLING] = s->met;
-	if (n->meets)
+	need[NCC_PROC_SIBLING] = s->fence;
+	if (n->fence)
 		memcpy(need, s->last, sizeof(s->last));
 	for (unsigned int i = 0; i < n->nacc; i++)
 		ncc_records_clash(&s->rec, &n->acc[i], s->now[issuer(n)].seen, need);
@@ -147,8 +147,8 @@ static int find_waits(struct sched *s)
 		if (rc)
 			return rc;
 		s->at[i].seen[n->proc] = s->last[n->proc] = i + 1;
-		if (n->meets && n->proc == NCC_PROC_SIBLING)
-			s->met = i + 1;
+		if (n->fence && n->proc == NCC_PROC_SIBLING)
+			s->fence = i + 1;
 		if (n->proc < NCC_PROC_QUEUE(0))
 			s->now[n->proc].seen[n->proc] = i + 1;
 		rc = record(s, i);
@@ -233,7 +233,7 @@ static int emit_all(struct sched *s, struct ncc_stream *stream)
 	const struct neuron_target *target = s->p->target;
 	const struct neuron_insn start = { .opcode = NEURON_OP_PROGRAM_START,
 					   .isa_version = target->isa_version };
-	const bool cleared = s->p->nbarriers && !s->p->meets;
+	const bool cleared = s->p->nbarriers && !s->p->ends_at_fence;
 	struct neuron_insn clear = { .opcode = NEURON_OP_SEM_RANGE_CLEAR,
 				     .last = (uint8_t)ncc_semaphore_of(
 					     target,
@@ -258,7 +258,7 @@ static int emit_all(struct sched *s, struct ncc_stream *stream)
 			continue;
 		rc = emit(s, i, first, w, &stream[issuer(&s->p->node[i])]);
 	}
-	if (!rc && s->p->meets) {
+	if (!rc && s->p->ends_at_fence) {
 		rc = push_waiting(s, w, s->nwait, &take_back, &stream[NEURON_ENG_SP]);
 		w = s->nwait;
 	}

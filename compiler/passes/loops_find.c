@@ -235,7 +235,7 @@ static void number_parts(struct cut *c)
 	while (at >= 0) {
 		struct loop *l = &c->loop[at];
 		const bool together =
-			calls && is_call(l) && !ncc_subset_meets(&c->sets, l->needs, calls);
+			calls && is_call(l) && !ncc_subset_intersects(&c->sets, l->needs, calls);
 
 		l->before = c->nparts - 1 - together;
 		l->order = c->norder++;

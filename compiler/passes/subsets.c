@@ -98,7 +98,7 @@ bool ncc_subset_within(const struct ncc_subsets *s, ncc_subset a, unsigned int b
 	return true;
 }
 
-bool ncc_subset_meets(const struct ncc_subsets *s, ncc_subset a, ncc_subset b)
+bool ncc_subset_intersects(const struct ncc_subsets *s, ncc_subset a, ncc_subset b)
 {
 	for (unsigned int w = 0; a && b && w < s->words; w++)
 		if (a[w] & b[w])

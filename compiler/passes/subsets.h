@@ -32,7 +32,7 @@ ncc_subset ncc_subset_without(struct ncc_subsets *s, ncc_subset a, unsigned int 
 ncc_subset ncc_subset_both(struct ncc_subsets *s, ncc_subset a, ncc_subset b);
 /* Has each number of a, but for that one, a place in b? */
 bool ncc_subset_within(const struct ncc_subsets *s, ncc_subset a, unsigned int but, ncc_subset b);
-bool ncc_subset_meets(const struct ncc_subsets *s, ncc_subset a, ncc_subset b);
+bool ncc_subset_intersects(const struct ncc_subsets *s, ncc_subset a, ncc_subset b);
 /* The first number from there on; -1: there is none */
 int ncc_subset_next(const struct ncc_subsets *s, ncc_subset a, unsigned int from);
 unsigned int ncc_subset_count(const struct ncc_subsets *s, ncc_subset a);

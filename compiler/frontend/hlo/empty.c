@@ -41,13 +41,13 @@ static bool is_empty_shape(const Ncc__Hlo__Shape *p)
 	return false;
 }
 
-bool hlo_meets_empty(const struct hlo_inst *in)
+bool hlo_touches_empty(const struct hlo_inst *in)
 {
-	bool meets = is_empty_shape(in->p->shape);
+	bool found = is_empty_shape(in->p->shape);
 
-	for (unsigned int i = 0; !meets && i < in->nin; i++)
-		meets = is_empty(&in->in[i]);
-	return meets && !in->rule->passes_on && !hlo_is_host_call(in->p);
+	for (unsigned int i = 0; !found && i < in->nin; i++)
+		found = is_empty(&in->in[i]);
+	return found && !in->rule->passes_on && !hlo_is_host_call(in->p);
 }
 
 static int take_shapes(struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct hlo_leaves *l)

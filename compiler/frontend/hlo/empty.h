@@ -9,7 +9,7 @@
 /* Is it a placeholder for a value without elements? No operation may have one as an operand. */
 bool hlo_is_empty(const struct ncc_op *op);
 /* Has an operand or a result no elements? Not so of what passes values on. */
-bool hlo_meets_empty(const struct hlo_inst *in);
+bool hlo_touches_empty(const struct hlo_inst *in);
 /* A placeholder of that shape, and that of a token; NULL: out of memory */
 struct ncc_op *hlo_placeholder(struct hlo_inst *in, const struct ncc_shape *s);
 struct ncc_op *hlo_empty_token(struct hlo_inst *in);

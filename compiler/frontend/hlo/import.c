@@ -108,10 +108,10 @@ static int run_rule(struct hlo_inst *in, struct hlo_value *v)
 
 	if (rc)
 		return rc;
-	if (hlo_meets_empty(in) && hlo_is_dynamic(in))
+	if (hlo_touches_empty(in) && hlo_is_dynamic(in))
 		return hlo_fail(in, -ENOTSUP,
 				"a dynamic dimension of a value that has no elements");
-	if (hlo_meets_empty(in))
+	if (hlo_touches_empty(in))
 		return hlo_of_empty(in, v, run_on_bounds) ?: hlo_check_complex(in, v);
 	rc = hlo_is_dynamic(in) ? hlo_dynamic(in, v, run_on_bounds) : run_on_bounds(in, v);
 	if (!rc)
