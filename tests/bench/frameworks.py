@@ -76,8 +76,9 @@ def dispatch(jax: Jax, build: Path, put: Put) -> None:
 
 def operations(jax: Jax, build: Path, put: Put) -> None:
     ours, cpu = (jax.measure(platform, "operations", NEURON_CC_FLAGS="--no_cache") for platform in ("neuron", "cpu"))
-    put("frameworks/operations", ours["median"] * 1e3, ours["median"] / cpu["median"])
-    put("frameworks/operations-p99", ours["p99"] * 1e3, ours["p99"] / cpu["p99"])
+    for name, which in (("operations", "median"), ("operations-p99", "p99")):
+        put(f"frameworks/{name}", ours[which] * 1e3, ours[which] / cpu[which])
+        put(f"frameworks/{name}/own", ours[f"{which}-own"] * 1e3, ours[f"{which}-own"] / cpu[which])
 
 
 def neuron_run(build: Path, work: Path, arguments: int) -> float:
