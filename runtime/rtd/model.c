@@ -246,6 +246,13 @@ static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *
 
 static void model_start(struct rtd *rtd, struct rtd_model *model, struct rtd_err *err);
 
+static void refuse_unwanted(struct rtd *rtd, const struct rtd_load *load, struct rtd_err *err)
+{
+	if (load_unwanted(rtd, load))
+		rtd_fail(err, NERR_INFER_CANCELLED, "NMGR",
+			 "the client is gone, or its session or the daemon ends");
+}
+
 static void load_run(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c)
 {
 	struct rtd_model *model = NULL;
@@ -255,13 +262,14 @@ static void load_run(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c)
 	if (rtd_quota_claim(rtd->quota, &load->owner.peer, RTD_QUOTA_MODELS, 1, "a model", err))
 		goto out;
 
-	if (load_unwanted(rtd, load))
-		rtd_fail(err, NERR_INFER_CANCELLED, "NMGR",
-			 "the client is gone, or its session or the daemon ends");
-	else if (eg->dead || (eg->implicit && load->has_eg))
+	refuse_unwanted(rtd, load, err);
+	if (!err->code && (eg->dead || (eg->implicit && load->has_eg)))
 		rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "group %u cannot take models", eg->id);
-	else if (!load_into(rtd, eg, load, &load->info, &model, err) && eg->implicit)
+	if (!err->code && !load_into(rtd, eg, load, &load->info, &model, err) && eg->implicit)
 		model_start(rtd, model, err);
+	/* who is gone by now will never learn the model's number */
+	if (!err->code)
+		refuse_unwanted(rtd, load, err);
 
 	pthread_mutex_lock(&rtd->lock);
 	/* one answer, wherever the load was when it ended */

@@ -345,18 +345,11 @@ static void load_answer(struct rtd_call *call, uint32_t id, struct rtd_err *err)
 	rtd_call_reply(call, &resp.base);
 }
 
-static void nobody(struct rtd_err *err, void *arg)
-{
-}
-
 static void load_done(struct rtd_err *err, void *arg)
 {
 	struct rtd_call *call = arg;
 	struct load_stream *s = rtd_call_data(call);
 
-	/* the client will never learn the id */
-	if (!err->code && rtd_call_gone(call))
-		rtd_model_unload(rtd_call_rtd(call), s->load.id, nobody, NULL);
 	load_answer(call, s->load.id, err);
 }
 

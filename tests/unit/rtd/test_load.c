@@ -51,7 +51,7 @@ struct loading {
 	struct rtd_load load;
 	struct rtd_session *session;
 	enum end end;
-	unsigned int asked, until;
+	unsigned int asked, until, models; /* models: how many there were when it asked last */
 	sem_t over;
 	struct rtd_err err;
 };
@@ -65,6 +65,9 @@ static bool gone(void *arg)
 	struct loading *l = arg;
 
 	l->asked++;
+	pthread_mutex_lock(&rtd->lock);
+	l->models = rtd->nmodels;
+	pthread_mutex_unlock(&rtd->lock);
 	ck_assert_msg(!l->until || l->asked <= l->until, "it went on");
 	if (l->asked != l->until)
 		return false;
@@ -115,7 +118,7 @@ static void no_group(void)
 	ck_assert_uint_eq(rtd->nmodels, 0);
 }
 
-/* Wherever it is: unpacking, checking, copying; at least once in each it asks */
+/* Wherever it is: unpacking, checking, copying; at least once in each it asks, and when it is done */
 START_TEST(ends_where_it_is)
 {
 	unsigned int until = 0, code;
@@ -133,6 +136,7 @@ START_TEST(ends_where_it_is)
 		no_group();
 	} while (code);
 	ck_assert_uint_gt(until, 8);
+	ck_assert_uint_eq(l.models, 1);
 }
 END_TEST
 
