@@ -541,6 +541,24 @@ START_TEST(test_wrong_weights)
 }
 END_TEST
 
+/* Three slots are a pattern of four neighbours alone, whatever the weights are. */
+START_TEST(test_three_slots)
+{
+	const struct neuron_insn load = { .opcode = NEURON_OP_LDWEIGHTS,
+					  .partitions = 4,
+					  .src0 = PE_AP(0, BF16, 1, 4) };
+	const struct neuron_insn mul[] = { SPARSE(4, 4, BF16, 3, 4, UINT16),
+					   SPARSE(4, 2, BF16, 3, 4, UINT16),
+					   SPARSE(4, 1, BF16, 3, 4, UINT16) };
+
+	machine_run1(&m, NEURON_ENG_PE, &load);
+	machine_run1(&m, NEURON_ENG_PE, &mul[_i]);
+	ck_assert_uint_eq(m.notes, _i > 0);
+	if (_i)
+		ck_assert_uint_eq(m.note[0].code, NEURON_NERR_ILLEGAL_INSN);
+}
+END_TEST
+
 /* Weights of the whole array and of its parts take each other's place, and of parts that overlap */
 static const struct {
 	uint8_t loads[3], product;
@@ -733,6 +751,7 @@ int main(void)
 	tcase_add_checked_fixture(refused, setup_third, teardown);
 	LOOP(refused, test_wrong, wrong);
 	tcase_add_loop_test(refused, test_wrong_weights, 0, 3);
+	tcase_add_loop_test(refused, test_three_slots, 0, 3);
 	tcase_add_loop_test(refused, test_second, 0, 5);
 	LOOP(refused, test_replaced, replaced);
 	tcase_add_loop_test(refused, test_older, 0, 3);
