@@ -45,7 +45,8 @@ static void list(struct ncc_obstacles *o, const struct ncc_obstacle *x)
 
 bool ncc_obstacle_follows(const struct ncc_obstacles *o, const struct ncc_build *b, int rc)
 {
-	return o->noted && (rc == -ENOMEM || b->m->made >= NCC_MAX_MADE);
+	return o->noted == NCC_OBSTACLES_MOST ||
+	       (o->noted && (rc == -ENOMEM || b->m->made >= NCC_MAX_MADE));
 }
 
 int ncc_obstacle(struct ncc_obstacles *o, const struct ncc_build *b, const void *of,
@@ -54,8 +55,6 @@ int ncc_obstacle(struct ncc_obstacles *o, const struct ncc_build *b, const void 
 	struct ncc_obstacle x = { .kind = kind };
 
 	o->seen++;
-	if (o->noted == NCC_OBSTACLES_MOST)
-		return rc;
 	for (unsigned int i = 0; i < o->noted; i++) {
 		if (o->of[i] != of)
 			continue;

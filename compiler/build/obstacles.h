@@ -28,13 +28,14 @@ struct ncc_obstacles {
 
 /*
  * Notes what err says of an operation, `of` which is told of once however often it is imported.
- * kind is as in struct ncc_obstacle. err becomes empty. 0, or rc if there are too many to go on
+ * kind is as in struct ncc_obstacle. err becomes empty. 0, or rc if there are too many to go on:
+ * then it is not called again
  */
 int ncc_obstacle(struct ncc_obstacles *o, const struct ncc_build *b, const void *of,
 		 const char *kind, int rc);
 /*
- * Is it a want of room behind an obstacle, whose stand-ins may have taken it? Then the import ends,
- * and what was noted before is all that is told.
+ * Is there no place for more, or is it a want of room behind an obstacle, whose stand-ins may have
+ * taken it? Then the import ends, and what was noted before is all that is told.
  */
 bool ncc_obstacle_follows(const struct ncc_obstacles *o, const struct ncc_build *b, int rc);
 /* Reports all: err gets the first, opt->obstacle a line for each. The first's code; 0: none */

@@ -94,22 +94,6 @@ static int64_t indices(const struct slices *s)
 	return n;
 }
 
-/*
- * Element k along dimension d. That of a concatenation lies apart, and is moved in a piece each: in
- * a module that has too many (most_rows) it is taken from where it came from.
- */
-static struct ncc_op *element(const struct slices *s, struct ncc_op *x, unsigned int d, int64_t k)
-{
-	while (s->bl->m->most_rows && x->kind == NCC_CONCAT && x->axis == d) {
-		unsigned int i = 0;
-
-		while (k >= x->in[i]->shape.dim[d])
-			k -= x->in[i++]->shape.dim[d];
-		x = x->in[i];
-	}
-	return build_slice(s->bl, x, d, k, 1);
-}
-
 /* Component k of every index, with the dimensions in the order of q, or one for all of them */
 static struct ncc_op *component(const struct slices *s, unsigned int k)
 {
@@ -118,7 +102,7 @@ static struct ncc_op *component(const struct slices *s, unsigned int k)
 	uint8_t map[NCC_MAX_DIMS];
 
 	if (s->g->vector < x->shape.ndim)
-		x = element(s, x, s->g->vector, k);
+		x = build_slice(s->bl, x, s->g->vector, k, 1);
 	for (unsigned int i = 0; i < s->idx->shape.ndim; i++)
 		if (i != s->g->vector)
 			shape.dim[shape.ndim++] = s->idx->shape.dim[i];

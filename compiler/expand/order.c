@@ -28,16 +28,16 @@ static struct ncc_op *keys_of(const struct order *o, struct ncc_op *x)
 	return o->dtype == NEURON_DT_UINT32 ? build_number(o->bl, NCC_XOR, key, -0x1p31) : key;
 }
 
+static double last_key(const struct order *o)
+{
+	return o->descending ? INT32_MIN : INT32_MAX;
+}
+
 /* The bits of an element, as a number of their type, that comes after all others or with them */
 static double last_bits(const struct order *o)
 {
-	const struct ncc_float8 *f = ncc_float8(o->dtype);
-	const double half = (double)(1ll << ((f ? f->bits : 8 * ncc_dtype_size(o->dtype)) - 1));
+	const double half = (double)(1ll << (8 * ncc_dtype_size(o->dtype) - 1));
 
-	if (f && f->end == NCC_FLOAT8_POWERS)
-		return o->descending ? 0 : 2 * half - 1;
-	if (f && f->end == NCC_FLOAT8_UNSIGNED_ZERO && o->descending)
-		return -half;
 	if (ncc_is_float(o->dtype))
 		return o->descending ? -1 : half - 1;
 	if (!ncc_is_unsigned(o->dtype))
@@ -90,6 +90,14 @@ static struct ncc_op *cut(const struct order *o, struct ncc_op *x, int64_t parts
 	return build_reshape(o->bl, x, &s);
 }
 
+/* Small floats have their last bits in different places: what is missing of them is a key. */
+static struct ncc_op *keys_in_parts(const struct order *o, struct ncc_op *x, int64_t parts)
+{
+	if (ncc_float8(o->dtype))
+		return cut(o, keys_of(o, x), parts, last_key(o));
+	return keys_of(o, cut(o, x, parts, last_bits(o)));
+}
+
 static struct ncc_op *first_of_keys(const struct order *o, struct ncc_op *key, int64_t k);
 
 /* The first k of each row, whose keys come as parts: they are among the first k of each part. */
@@ -120,8 +128,7 @@ static struct ncc_op *first_of_keys(const struct order *o, struct ncc_op *key, i
 
 	if (parts <= 1)
 		return first_places(o, key, k);
-	return first_of_parts(o, cut(o, key, parts, o->descending ? INT32_MIN : INT32_MAX), parts,
-			      k);
+	return first_of_parts(o, cut(o, key, parts, last_key(o)), parts, k);
 }
 
 /* Rows of blocks, [rows * blocks, block], while they are being sorted */
@@ -237,8 +244,8 @@ static struct ncc_op *first_of_long(const struct order *o, struct ncc_op *x, int
 	const int64_t n = x->shape.dim[1], blocks = blocks_of(n), parts = parts_of(n);
 
 	if (is_few(k))
-		return first_of_parts(o, keys_of(o, cut(o, x, parts, last_bits(o))), parts, k);
-	x = keys_of(o, cut(o, x, blocks, last_bits(o)));
+		return first_of_parts(o, keys_in_parts(o, x, parts), parts, k);
+	x = keys_in_parts(o, x, blocks);
 	return build_slice(o->bl, sort_blocks(o, x, blocks), 1, 0, k);
 }
 

@@ -96,7 +96,7 @@ static unsigned int to_power(float f)
 {
 	const uint32_t bits = f32_bits(f), half = 1u << 22;
 
-	if (!(f > 0) || bits >= 0x7f400000)
+	if (!(f > 0))
 		return 0xff;
 	return bits <= half ? 0 : (bits + half) >> 23;
 }

@@ -80,7 +80,7 @@ int hlo_refuse(struct hlo_inst *in, int rc, struct hlo_value *v)
 		return rc;
 	if (!within && ncc_obstacle(o, &in->b, in->p, kind, rc))
 		return rc;
-	if (o->noted == NCC_OBSTACLES_MOST || (rc == -ENOMEM && !within))
+	if (rc == -ENOMEM && !within)
 		return rc;
 	rc = make_stand_in(in, v);
 	in->imp->err->text[0] = 0;

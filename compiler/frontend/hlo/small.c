@@ -252,7 +252,7 @@ static struct ncc_op *together(struct hlo_inst *in, struct ncc_op *x, unsigned i
 
 static struct ncc_op *as_small(struct hlo_inst *in, struct ncc_op *x, unsigned int bits)
 {
-	x = mask(&in->b, build_bitcast(&in->b, x, NEURON_DT_UINT8), bits);
+	x = build_bitcast(&in->b, x, NEURON_DT_UINT8);
 	return wrap(&in->b, build_bitcast(&in->b, x, in->shape.dtype), bits);
 }
 

@@ -62,7 +62,7 @@ int onnx_refuse(struct onnx_node *n)
 		return rc;
 	if (!within && (!n->rule || !misses_numbers(n)) && ncc_obstacle(o, &n->b, n->p, kind, rc))
 		return rc;
-	if (o->noted == NCC_OBSTACLES_MOST || (rc == -ENOMEM && !within))
+	if (rc == -ENOMEM && !within)
 		return rc;
 	n->imp->err->text[0] = 0;
 	n->rc = 0;

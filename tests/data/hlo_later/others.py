@@ -14,6 +14,7 @@ import shutil
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src.lib import _jax
 from make import HERE, f32
 
 rng, rows = np.random.default_rng(1), np.random.default_rng(2)
@@ -37,6 +38,25 @@ def some(t, condition=lambda v: True):
     return rng.choice(x[[bool(condition(float(v))) for v in x]], (20, 40))
 
 
+# From the least number to the largest, by the type's own comparison, which JAX never writes
+RISING = """func.func public @main(%x: tensor<1x13001xf4E2M1FN>) -> tensor<1x13001xf4E2M1FN> {
+    %r = "stablehlo.sort"(%x) ({ ^bb0(%a: tensor<f4E2M1FN>, %b: tensor<f4E2M1FN>):
+        %less = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f4E2M1FN>, tensor<f4E2M1FN>) -> tensor<i1>
+        stablehlo.return %less : tensor<i1> }) {dimension = 1 : i64, is_stable = true} : (tensor<1x13001xf4E2M1FN>) -> tensor<1x13001xf4E2M1FN>
+    return %r : tensor<1x13001xf4E2M1FN> }"""
+
+
+def write_rising():
+    x = rows.choice(codes(jnp.float4_e2m1fn).view(np.uint8), (1, 13001))
+    to = HERE / "rising_f4e2m1fn"
+    to.mkdir(exist_ok=True)
+    module = _jax.mlir.mlir_module_to_xla_computation(RISING, use_tuple_args=False, return_tuple=False)
+    (to / "module.hlo.pb").write_bytes(module.as_serialized_hlo_module_proto())
+    np.save(to / "in0.npy", x)
+    np.save(to / "out0.npy", x[:, np.argsort(np.where(x[0] > 7, 7 - x[0].astype(int), x[0]), kind="stable")])
+    return f"{to.name} 1 1 0\n"
+
+
 def cases(name, t):
     powers, odd = name == "f8e8m0fnu", name == "f8e5m2fnuz"
     bf16 = np.arange(65536, dtype=np.uint16).view(jnp.bfloat16)
@@ -55,6 +75,7 @@ def cases(name, t):
     yield "sort", lambda x: jnp.sort(x, axis=1), [some(t, ordered)]
     if name.endswith("uz"):  # with NaN, which comes first
         every = np.arange(256, dtype=np.uint8)
+        yield "places", lambda x: jax.lax.top_k(x, 4)[1], [np.full((1, 13001), 128, np.uint8).view(t)]
         yield "order", lambda x: bits_of(jnp.sort(bits_of(x, t)), jnp.uint8), [every if not odd else every % 2 * 128]
     yield "large", lambda x: jax.lax.top_k(x, 5)[0], [some(t, ordered)]
     # rows that are ordered in parts, filled up with what comes last; and of nothing but that
@@ -64,6 +85,7 @@ def cases(name, t):
     yield "first", lambda x: jax.lax.top_k(x, 4)[0], [row]
     yield "last", lambda x: jax.lax.top_k(x, 4)[0], [last]
     yield "constant", lambda x: jnp.concatenate([jnp.asarray(NUMBERS).astype(t), x]), [codes(t)]
+    yield "folded", lambda x: jnp.concatenate([jax.jit(lambda v: v.astype(t))(NUMBERS), x]), [codes(t)]
     if not powers:
         yield "negate", lambda x: -x, [codes(t)]
         yield "sign", lambda x: jnp.sign(x), [codes(t)]
@@ -71,6 +93,7 @@ def cases(name, t):
         yield "of_bits", lambda x: bits_of(x, t), [np.arange(256, dtype=np.uint8)]
         yield "bits", lambda x: bits_of(x, jnp.uint8), [some(t).reshape(400, 2)]
         yield "of_s4", lambda x: bits_of(x.astype(jnp.int4), t), [np.arange(-8, 8, dtype=np.int8)]
+        yield "s4_bits", lambda x: bits_of(bits_of(x.astype(jnp.int4), t), jnp.uint8), [np.arange(-8, 8, dtype=np.int8).reshape(8, 2)]
         yield "s4", lambda x: bits_of(x, jnp.int4).astype(jnp.int8), [codes(t)]
     else:
         yield "bits", lambda x: bits_of(x, jnp.uint8), [codes(t)]
@@ -98,6 +121,7 @@ def main():
                 save(to / f"in{i}.npy", x)
             save(to / "out0.npy", jax.jit(function)(*inputs))
             lines.append(f"{to.name} {len(inputs)} 1 0\n")
+    lines.append(write_rising())
     kept = (HERE / "cases.txt").read_text().splitlines(keepends=True)
     (HERE / "cases.txt").write_text("".join([line for line in kept if line not in lines] + lines))
 

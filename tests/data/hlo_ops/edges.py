@@ -54,6 +54,14 @@ def add(case: Callable) -> None:
          jnp.take(x[0], i, axis=3, mode="clip"), lax.gather(x, jnp.stack([i] * 5, -1) - 1, lax.GatherDimensionNumbers(
              offset_dims=(3, 5), collapsed_slice_dims=(0, 2, 4), start_index_map=(0, 1, 2, 3, 4)), (1, 2, 1, 2, 1))),
          lambda d: (d.f32(2, 3, 2, 2, 3), d.ints(np.int32, 2, 1, 2, 1, 3, low=0, high=5)))
+    # more dimensions of indices and rows than there are at all
+    case("gather_ranks", lambda x, i: lax.gather(x, jnp.stack([i] * 6, -1), lax.GatherDimensionNumbers(
+         offset_dims=(3, 9), collapsed_slice_dims=(0, 2, 4, 5), start_index_map=(0, 1, 2, 3, 4, 5)), (1, 2, 1, 2, 1, 1)),
+         lambda d: (d.f32(2, 3, 2, 3, 3, 2), d.ints(np.int32, 2, 1, 1, 1, 2, 1, 1, 1, 1, 3, 1, low=0, high=3)))
+    # a selection of what a reduction left in SBUF, which its result takes the place of
+    truths = lambda x, y, z: jnp.where(jnp.any(x > 1, 2), jnp.all(y < 1, 2), jnp.any(z > 1, 2))
+    case("select_truths", lambda x, y, z: [f(t) for t in (truths(x, y, z), truths(y, z, x)) for f in (lambda t: jnp.sum(t.astype(jnp.int32), 1), lambda t: t ^ (x[..., 0] > 0))],
+         lambda d: (d.f32(128, 9, 2), d.f32(128, 9, 2), d.f32(128, 9, 2)))
     # more rows than are unrolled, of few columns, and the other way around
     case("decomposed_tall", lambda a, b: (jnp.linalg.svd(a, compute_uv=False), jnp.linalg.pinv(a), abs(jnp.linalg.qr(a)[1]), jnp.linalg.pinv(b),
          abs(jnp.linalg.qr(b)[1][:, :9])), lambda d: (d.f32(1100, 3), d.f32(2, 1030)), ulps=256)

@@ -295,6 +295,16 @@ def whole_means(to: Path) -> None:
          {"x": x, "k": np.array([True, False, True, True, False, True])}, {}, "s,t")
 
 
+def inverses(to: Path) -> None:
+    """Products over a dimension that the data say, whose rest, the first number's, is infinite on either side"""
+    x = normal(60)
+    x[0] = 0
+    save(to, "dyn_inverses", mask() + [
+        node("Unsqueeze", "d,one", "u"), node("Reciprocal", "u", "r"), node("Transpose", "u", "ut"), node("Transpose", "r", "rt"),
+        node("MatMul", "rt,u", "a"), node("MatMul", "ut,r", "b"), node("MatMul", "rt,r", "c")],
+        {"x": x}, ABOVE | {"one": whole(1)}, "a,b,c")
+
+
 def main() -> None:
     to = Path(sys.argv[1])
     reductions(to)
@@ -309,6 +319,7 @@ def main() -> None:
     without_updates(to)
     several(to)
     whole_means(to)
+    inverses(to)
 
 
 if __name__ == "__main__":

@@ -249,6 +249,31 @@ START_TEST(hlo_many)
 }
 END_TEST
 
+/* The limit is reached in a computation: what comes behind the call is not looked at either. */
+START_TEST(hlo_many_nested)
+{
+	Ncc__Hlo__Instruction *p;
+	unsigned int first;
+
+	begin();
+	hlo.called[0] = 2;
+	add("parameter", OF_F32);
+	p = add("call", OF_F32);
+	p->called_computation_ids = hlo.called;
+	p->n_called_computation_ids = 1;
+	add_call_of(1050);
+	end_computation(0, 0);
+	first = hlo.n;
+	add("parameter", OF_F32);
+	for (unsigned int i = 0; i < 1040; i++)
+		add_call_of(i);
+	end_computation(1, first);
+	ck_assert_int_eq(compile_hlo(2), -ENOTSUP);
+	expect_line(20, "980 more, and what comes after them");
+	ck_assert_uint_eq(got.n, 21);
+}
+END_TEST
+
 /* A model of a few nodes of one result each */
 struct model {
 	Ncc__Onnx__Model m;
@@ -444,6 +469,7 @@ int main(void)
 	tcase_add_test(t, hlo_types);
 	tcase_add_test(t, hlo_nested);
 	tcase_add_loop_test(t, hlo_many, 0, 3);
+	tcase_add_test(t, hlo_many_nested);
 	tcase_add_test(t, onnx_all);
 	tcase_add_test(t, onnx_told);
 	tcase_add_test(t, onnx_told_list);
