@@ -70,7 +70,7 @@ struct neff_model *compile_model(const char *path)
 	size_t size, neff_size;
 	void *hlo = read_data(path, &size);
 	void *neff = compile(hlo, size, NCC_CAST_MATMULT, &neff_size);
-	const struct neff_limits limits = { .validate_hash = true };
+	const struct neff_limits limits = { .validate_hash = true, .target = compile_target };
 	struct neff_model *m;
 	struct neff_error err;
 	int rc = neff_read(neff, neff_size, &limits, &m, &err);

@@ -111,6 +111,15 @@ static void *copier_main(void *arg)
 	return NULL;
 }
 
+/* Starts a thread that copies through the queue of a map until that is freed or reset. */
+static void copy_until_freed(struct copier *c, int fd, uint64_t seed, uint32_t map)
+{
+	*c = (struct copier){ .fd = fd, .queue = nth(map, 0), .seed = seed, .until_freed = true };
+	pthread_create(&c->thread, NULL, copier_main, c);
+	while (!c->started)
+		usleep(100);
+}
+
 static void test_at_once(int fd)
 {
 	struct copier c[THREADS] = { 0 };
@@ -147,11 +156,7 @@ static void test_freed(int fd, bool reset)
 
 	for (i = 0; i < (reset ? 5 : ROUNDS); i++) {
 		good = !ask(fd, 0, 1, 1, &q) && good;
-		c = (struct copier){ .fd = fd, .seed = (uint64_t)i, .until_freed = true };
-		c.queue = nth(q.copy, 0);
-		pthread_create(&c.thread, NULL, copier_main, &c);
-		while (!c.started)
-			usleep(100);
+		copy_until_freed(&c, fd, (uint64_t)i, q.copy);
 		if (reset) {
 			good = good && !call(fd, NEURON_IOCTL_NC_RESET, &r);
 			ready.request_id = r.request_id;
@@ -200,11 +205,7 @@ static void test_freed_twice(int fd)
 	pthread_barrier_init(&begin, NULL, 2);
 	for (i = 0; i < ROUNDS; i++) {
 		good = !ask(fd, 0, 1, 0, &q) && good;
-		c = (struct copier){ .fd = fd, .seed = (uint64_t)i, .until_freed = true };
-		c.queue = nth(q.copy, 0);
-		pthread_create(&c.thread, NULL, copier_main, &c);
-		while (!c.started)
-			usleep(100);
+		copy_until_freed(&c, fd, (uint64_t)i, q.copy);
 		for (k = 0; k < 2; k++) {
 			f[k] = (struct freer){ .begin = &begin, .fd = fd, .map = q.copy };
 			pthread_create(&f[k].thread, NULL, freer_main, &f[k]);

@@ -489,28 +489,18 @@ END_TEST
 /* Five million elements that repeat are written as rows: some 40 pieces of them */
 START_TEST(fills_by_rows)
 {
-	const struct neff_limits limits = { .target = chip };
-	const struct ncc_options opt = { .target = chip };
 	const struct neff_subgraph *sg;
 	unsigned int pieces = 0;
-	struct neff_error nerr;
 	struct neff_model *m;
-	struct ncc_error err;
-	size_t size, neff_size;
-	void *model =
-		read_data(_i ? "hlo_large/filled_rows.hlo.pb" : "hlo_large/filled.hlo.pb", &size);
-	void *neff;
 
-	ck_assert_msg(!ncc_compile(model, size, &opt, &neff, &neff_size, &err), "%s", err.text);
-	ck_assert_msg(!neff_read(neff, neff_size, &limits, &m, &nerr), "%s", nerr.text);
+	compile_target = chip;
+	m = compile_model(_i ? "hlo_large/filled_rows.hlo.pb" : "hlo_large/filled.hlo.pb");
 	sg = &m->subgraphs[0];
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
 		for (unsigned int i = 0; i < sg->engine[e].ndma; i++)
 			pieces += sg->engine[e].dma[i].ndesc;
 	ck_assert_uint_lt(pieces, 100);
 	neff_free(m);
-	free(neff);
-	free(model);
 }
 END_TEST
 

@@ -4,8 +4,6 @@
  * of tests/frameworks
  */
 #include <check.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../../check_main.h"
@@ -25,11 +23,7 @@ static const struct {
 START_TEST(refused)
 {
 	const struct ncc_options opt = { .framework = NCC_XLA };
-	struct ncc_error err = { "" };
 	char text[600];
-	size_t size;
-	void *neff = NULL;
-	int rc;
 
 	snprintf(text, sizeof(text),
 		 "module attributes {mhlo.num_replicas = 4 : i32} { func.func @main(%%a: "
@@ -37,10 +31,7 @@ START_TEST(refused)
 		 "<{all_gather_dim = 0 : i64, replica_groups = dense<%s}> : "
 		 "(tensor<4xf32>) -> tensor<8xf32> return %%0 : tensor<8xf32> } }",
 		 cases[_i].groups);
-	rc = ncc_compile(text, strlen(text), &opt, &neff, &size, &err);
-	ck_assert_msg(rc == -EINVAL || rc == -ENOTSUP, "%d: %s", rc, err.text);
-	ck_assert_msg(strstr(err.text, cases[_i].says), "%s", err.text);
-	ck_assert_ptr_null(neff);
+	compile_refused(text, strlen(text), &opt, cases[_i].says);
 }
 END_TEST
 
