@@ -331,7 +331,8 @@ struct rtd_load {
 };
 /*
  * load and what it points to live until done is called. Whoever asked being gone, its session's end
- * and the daemon's are noticed while it is under way, and it ends with an error.
+ * and the daemon's are noticed while it is under way and once more when the model is there: it ends
+ * with an error, and nothing stays.
  */
 void rtd_model_load(struct rtd *rtd, struct rtd_load *load, rtd_done done, void *arg);
 void rtd_model_start(struct rtd *rtd, uint32_t id, rtd_done done, void *arg);

@@ -3,8 +3,9 @@
 """Make the golden modules of the small floats that no chip has, f8e4m3fn (make.py) aside.
 
 Each is cast from every number of bf16 and to fp32, moved, added, multiplied, compared, sorted, negated and bitcast; all
-has the bits of JAX's CPU. What that gets wrong is left out: it takes the 2^-127 of f8e8m0fnu for zero, orders small
-negative numbers of f8e5m2fnuz the wrong way round, and has no products of f4e2m1fn.
+has the bits of JAX's CPU, but what is sorted by a comparison that JAX never writes, which has NumPy's order. What the
+CPU gets wrong is left out: it takes the 2^-127 of f8e8m0fnu for zero, orders small negative numbers of f8e5m2fnuz the
+wrong way round, and has no products of f4e2m1fn.
 
 Run it behind make.py, whose cases.txt it adds to, in the same environment: python others.py. Everything is seeded.
 """
