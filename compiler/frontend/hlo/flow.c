@@ -335,7 +335,8 @@ static int make_loop(struct hlo_inst *in, const struct unrolling *u, const struc
 		return rc;
 	for (unsigned int i = 0; i < before->n; i++) {
 		int64_t element = element_of(in->p->shape, i);
-		bool same = element >= 0 && passes_on(u->body, (size_t)element);
+		bool same = hlo_is_empty(before->op[i]) ||
+			    (element >= 0 && passes_on(u->body, (size_t)element));
 
 		state[i] = same ? before->op[i] : build_state(&in->b, l.of.loop, before->op[i]);
 		if (!state[i])

@@ -96,6 +96,23 @@ static const char tokens[] =
 								       "return %w : "
 								       "!stablehlo.token\n}}\n";
 
+/* while x < bound: note(x); x = x + 1; with a token from iteration to iteration, which is returned */
+static const char token_loop[] =
+	"module @m { func.func public @main(%t: !stablehlo.token, %x: tensor<f32>, %b: tensor<f32>)"
+	" -> (!stablehlo.token, tensor<f32>) {\n"
+	"%one = stablehlo.constant dense<1.0> : tensor<f32>\n"
+	"%r:2 = stablehlo.while(%u = %t, %i = %x) : !stablehlo.token, tensor<f32>\n"
+	"cond {\n"
+	"  %p = stablehlo.compare LT, %i, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+	"  stablehlo.return %p : tensor<i1>\n"
+	"} do {\n"
+	"  %v = stablehlo.custom_call @neuron_python_callback(%u, %i) " CALL(
+		"true", "5") " : (!stablehlo.token, tensor<f32>) -> !stablehlo.token\n"
+			     "  %n = stablehlo.add %i, %one : tensor<f32>\n"
+			     "  stablehlo.return %v, %n : !stablehlo.token, tensor<f32>\n"
+			     "}\n"
+			     "return %r#0, %r#1 : !stablehlo.token, tensor<f32>\n}}\n";
+
 #define MOST 256
 static struct {
 	unsigned int n;
@@ -219,9 +236,11 @@ START_TEST(results)
 }
 END_TEST
 
+static const char *const loops[] = { loop, token_loop };
+
 START_TEST(iterations)
 {
-	nrt_model_t *model = load(loop);
+	nrt_model_t *model = load(loops[_i]);
 	float x[2] = { 7, 11 }, y = 0;
 
 	ck_assert_int_eq(run(model, x, 2, &y, 1), 0);
@@ -402,7 +421,7 @@ int main(void)
 
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, results);
-	tcase_add_test(t, iterations);
+	tcase_add_loop_test(t, iterations, 0, sizeof(loops) / sizeof(loops[0]));
 	tcase_add_test(t, branches);
 	tcase_add_test(t, token);
 	tcase_add_test(t, failure);
