@@ -163,6 +163,7 @@ struct emu_chip {
 	pthread_mutex_t open_lock; /* an open waits for the last close */
 	bool gone; /* unplugged: it does nothing any more, and nobody is let to it */
 	unsigned int doorbells; /* until it is; 0: it stays */
+	bool stale; /* its memory is handed out with other bytes than zeros */
 	struct emu_seat seat[EMU_USERS];
 };
 

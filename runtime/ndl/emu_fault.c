@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Injection of faults into in-process chips: one at a time, or from NEURON_EMU_FAULTS when the
- * machine starts. They are the chip's own (ncore.h), and that it is unplugged.
+ * machine starts. They are the chip's own (ncore.h), that it is unplugged, and memory that is
+ * handed out with somebody's bytes.
  */
 #include "emu.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * Unplugged: the chip does nothing any more, its links are down, and whoever waits for it or calls
@@ -50,6 +52,26 @@ static int unplug_by(struct emu_chip *chip, const char *value, size_t len)
 	return 0;
 }
 
+/* "stale-memory", "stale-memory=on" or "stale-memory=off" */
+static int stale_by(struct emu_chip *chip, const char *value, size_t len)
+{
+	bool off = len == 3 && !memcmp(value, "off", len);
+
+	if (len && !off && (len != 2 || memcmp(value, "on", len)))
+		return -EINVAL;
+	__atomic_store_n(&chip->stale, !off, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* The faults of memory and of the place, which a chip in itself does not have */
+static const struct {
+	const char *name;
+	int (*by)(struct emu_chip *chip, const char *value, size_t len);
+} outside[] = {
+	{ "unplug", unplug_by },
+	{ "stale-memory", stale_by },
+};
+
 int emu_fault(struct emu_chip *chip, const char *fault, size_t len)
 {
 	const char *equals = memchr(fault, '=', len);
@@ -58,8 +80,9 @@ int emu_fault(struct emu_chip *chip, const char *fault, size_t len)
 	char spec[NCORE_FAULT_SPEC_MAX] = "1";
 	int n = ncore_fault_find(fault, name), ret;
 
-	if (name == strlen("unplug") && !memcmp(fault, "unplug", name))
-		return unplug_by(chip, equals ? equals + 1 : "", size);
+	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
+		if (name == strlen(outside[i].name) && !memcmp(fault, outside[i].name, name))
+			return outside[i].by(chip, equals ? equals + 1 : "", size);
 	if (n < 0)
 		return n;
 	if (size >= sizeof(spec))
@@ -74,27 +97,43 @@ int emu_fault(struct emu_chip *chip, const char *fault, size_t len)
 	return ret;
 }
 
+/* The chips of "nd2:" or "nd*:", [*first, *end); returns what is behind it, or NULL */
+static const char *chips_of(const struct emu_machine *m, const char *p, unsigned long *first,
+			    unsigned long *end)
+{
+	const unsigned long n = (unsigned long)m->nchips;
+	char *rest;
+
+	*first = 0;
+	*end = n;
+	if (!strncmp(p, "nd*:", 4))
+		return p + 4;
+	if (strncmp(p, "nd", 2) || p[2] < '0' || p[2] > '9')
+		return NULL;
+	*first = strtoul(p + 2, &rest, 10);
+	*end = *first + 1;
+	return *rest == ':' && *first < n ? rest + 1 : NULL;
+}
+
 /*
  * Injects the faults of the environment: "nd0:dma-abort=1 nd2:link-east-down=on", separated by
- * blanks.
+ * blanks; nd* is each chip.
  */
 int emu_faults_from_environment(struct emu_machine *m)
 {
 	const char *p = getenv("NEURON_EMU_FAULTS");
+	unsigned long i, end;
 	size_t n;
 	int ret = 0;
 
 	for (p = p ? p : ""; !ret && *(p += strspn(p, " ")); p += n) {
-		char *rest;
-		unsigned long index;
+		const char *fault = chips_of(m, p, &i, &end);
 
+		if (!fault)
+			return -EINVAL;
 		n = strcspn(p, " ");
-		if (strncmp(p, "nd", 2) || p[2] < '0' || p[2] > '9')
-			return -EINVAL;
-		index = strtoul(p + 2, &rest, 10);
-		if (*rest != ':' || index >= (unsigned long)m->nchips)
-			return -EINVAL;
-		ret = emu_fault(&m->chip[index], rest + 1, n - (size_t)(rest + 1 - p));
+		for (; i < end && !ret; i++)
+			ret = emu_fault(&m->chip[i], fault, n - (size_t)(fault - p));
 	}
 	return ret;
 }

@@ -4,8 +4,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* What memory holds with the fault stale-memory: no number that a sum would hide, and no index */
+#define STALE 0x7f
 
 int emu_mem_init(struct emu_chip *chip)
 {
@@ -54,6 +58,8 @@ static int place_device(struct emu_chip *chip, struct emu_chunk *c, uint64_t ali
 	start += c->region * region_size(chip->gen);
 	c->addr = chip->gen->memory[c->channel].address + start;
 	c->ptr = chip->dram + neuron_gen_memory_start(chip->gen, c->channel) + start;
+	if (__atomic_load_n(&chip->stale, __ATOMIC_RELAXED))
+		memset(c->ptr, STALE, c->size);
 	return 0;
 }
 
@@ -223,7 +229,7 @@ int emu_mem_forget(ndlx_device_t *dev, uint64_t handle)
 	pthread_mutex_lock(&chip->lock);
 	c = emu_chunk_find(chip, emu_user(dev), handle, &ret);
 	/* others may have a file's pages too */
-	if (c && !c->host && !c->fd)
+	if (c && !c->host && !c->fd && !__atomic_load_n(&chip->stale, __ATOMIC_RELAXED))
 		pages_drop(c);
 	pthread_mutex_unlock(&chip->lock);
 	return ret;

@@ -311,6 +311,50 @@ START_TEST(large_copies_fail)
 }
 END_TEST
 
+static void reads(ndlx_device_t *dev, uint64_t h, uint8_t byte)
+{
+	uint8_t out[64], expected[64];
+
+	memset(expected, byte, sizeof(expected));
+	memset(out, ~byte, sizeof(out));
+	ck_assert_int_eq(ndlx_memory_buf_copyout(dev, h, out, 4096, sizeof(out)), 0);
+	ck_assert_mem_eq(out, expected, sizeof(out));
+}
+
+/* The chip's memory as a driver hands it out that does not clear it; host memory is zeros */
+START_TEST(stale_memory)
+{
+	struct ndlx_mem_params p = { .size = 8192 }, host = { .size = 8192, .host = true };
+	ndlx_device_t *dev, *other;
+	uint64_t h;
+
+	setenv("NEURON_EMU_FAULTS", "nd*:stale-memory", 1);
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.2xlarge"), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.6xlarge"), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndlx_open_device(3, NULL, &other), 0);
+	ck_assert_int_eq(ndlx_fault(3, "stale-memory=1"), -EINVAL);
+	ck_assert_int_eq(ndlx_memory_alloc(other, &p, &h), 0);
+	reads(other, h, 0x7f);
+	ck_assert_int_eq(ndlx_memory_alloc(dev, &host, &h), 0);
+	reads(dev, h, 0);
+	ck_assert_int_eq(ndlx_memory_alloc(dev, &p, &h), 0);
+	reads(dev, h, 0x7f);
+	ck_assert_int_eq(ndlx_memory_forget(dev, h), 0);
+	reads(dev, h, 0x7f);
+	ck_assert_int_eq(ndlx_fault(0, "stale-memory=off"), 0);
+	ck_assert_int_eq(ndlx_memory_free(dev, h), 0);
+	ck_assert_int_eq(ndlx_memory_alloc(dev, &p, &h), 0);
+	reads(dev, h, 0);
+	ck_assert_int_eq(ndlx_fault(0, "stale-memory=on"), 0);
+	reads(dev, h, 0);
+	ck_assert_int_eq(ndlx_close_device(dev), 0);
+	ck_assert_int_eq(ndlx_close_device(other), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
+}
+END_TEST
+
 /* A chip that is unplugged: nobody is let to it, who waits is told, its links are down */
 START_TEST(unplugged)
 {
@@ -446,6 +490,7 @@ int main(void)
 	tcase_add_test(tc, neighbours);
 	tcase_add_test(tc, faults);
 	tcase_add_test(tc, large_copies_fail);
+	tcase_add_test(tc, stale_memory);
 	tcase_add_test(tc, unplugged);
 	tcase_add_test(tc, given);
 	tcase_add_loop_test(tc, moves, 0, 4);
