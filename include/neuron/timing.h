@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
 /*
  * The time that work takes, in one place for the chip, which keeps its virtual time by it, for the
  * compiler's estimates and for libnrt's time-outs: instructions (docs/isa.md, Costs;

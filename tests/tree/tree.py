@@ -93,6 +93,22 @@ def texts(tree: Tree) -> Iterator[Finding]:
                 yield name, f"LICENSES/ has no text of {word}"
 
 
+def packaged_licences(tree: Tree) -> Iterator[Finding]:
+    """debian/copyright, whose last paragraph that matches a file holds, says what the file says of itself."""
+    copyright = "\n".join(tree.text[Path("debian/copyright")])
+    said = [
+        (pattern, found.group(2).replace("-2 with", "-2.0 with"))
+        for found in re.finditer(r"^Files: (.*)\n(?:Copyright: .*\n)License: (.*)$", copyright, re.MULTILINE)
+        for pattern in found.group(1).split()
+    ]
+    for name in tree.files:
+        stated = (tree.licence(name) or "").strip("()").replace(" WITH Linux-syscall-note", " with Linux-syscall-note exception")
+        stated = stated.replace(" OR ", " or ").replace("GPL-2.0-only", "GPL-2").replace("GPL-2.0-or-later", "GPL-2+")
+        holds = next((licence for pattern, licence in reversed(said) if fnmatch.fnmatchcase(name.as_posix(), pattern)), None)
+        if name.parts[0] != "LICENSES" and holds != stated:
+            yield name, f"is under {stated}, and debian/copyright says {holds}"
+
+
 def long_files(tree: Tree) -> Iterator[Finding]:
     for name, lines in tree.code():
         limit = MAX_TEST_LINES if name.parts[0] == "tests" else MAX_LINES
@@ -208,6 +224,7 @@ def types_of_chips(tree: Tree) -> Iterator[Finding]:
 CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
     ("every file states its licence", unlicensed),
     ("LICENSES/ has the text of every licence", texts),
+    ("debian/copyright has the licence of every file", packaged_licences),
     (f"no code file is longer than {MAX_LINES} lines", long_files),
     ("no line of code ends with blanks", trailing_blanks),
     ("scripts, and only scripts, are executable", modes),

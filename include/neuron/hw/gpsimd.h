@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
 /*
  * What programs of the GpSimd engine's processors, the runtime and the chip agree on
  * (docs/gpsimd.md): the address space of a processor, the calls, the argument block of CUSTOM_OP,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
 /*
  * Compressed streams, as DMA engines write and read them (docs/hardware.md, Compressed streams):
  * up to 64 KiB of elements behind a header. Lossless, and the same bytes on every host.
