@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "expand/expand.h"
 #include "operations.h"
 
 /* Allocates the constant's data, of which a module has a limited amount. */
@@ -202,6 +203,43 @@ static int fill_iota(struct hlo_inst *in, struct ncc_op *op)
 	return 0;
 }
 
+#define IOTA_DATA (1 << 18) /* elements of an iota that is a constant */
+
+/* s32[n]: 0, step, 2 * step, ... */
+static struct ncc_op *steps(struct ncc_build *bl, int64_t n, int64_t step)
+{
+	const struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = 1, .dim = { n } };
+	struct ncc_op *op = build_const(bl, &s);
+
+	for (int64_t i = 0; op && i < n; i++)
+		ncc_set_int(s.dtype, op->data, i, i * step);
+	return op;
+}
+
+static int64_t greatest_divisor(int64_t n, int64_t most)
+{
+	int64_t d = most;
+
+	while (n % d)
+		d--;
+	return d;
+}
+
+/* s32[n]: 0, 1, 2, ...; many of them are sums of their row's number and their column's. */
+static struct ncc_op *count(struct ncc_build *bl, int64_t n)
+{
+	const int64_t columns = n > IOTA_DATA ? greatest_divisor(n, IOTA_DATA) : n;
+	const struct ncc_shape line = { .ndim = 1, .dim = { n } };
+	const struct ncc_shape table = { .ndim = 2, .dim = { n / columns, columns } };
+	struct ncc_op *row, *column;
+
+	if (columns == n)
+		return steps(bl, n, 1);
+	row = build_spread(bl, &table, steps(bl, n / columns, columns), (uint8_t[]){ 0 });
+	column = build_spread(bl, &table, steps(bl, columns, 1), (uint8_t[]){ 1 });
+	return build_reshape(bl, build_binary(bl, NCC_ADD, row, column), &line);
+}
+
 /* Makes a constant. Its data have the size of its shape, so that is checked first. */
 static int constant(struct hlo_inst *in, int (*fill)(struct hlo_inst *in, struct ncc_op *op),
 		    struct ncc_op **out)
@@ -231,7 +269,24 @@ int hlo_constant(struct hlo_inst *in, struct ncc_op **out)
 	return constant(in, fill_literal, out);
 }
 
+/* Of so many elements that they are not written out, but follow from few */
+static bool is_long(const struct hlo_inst *in, int64_t axis)
+{
+	const struct ncc_shape *s = &in->shape;
+
+	return (s->dtype == NEURON_DT_INT32 || s->dtype == NEURON_DT_UINT32 ||
+		s->dtype == NEURON_DT_FP32) &&
+	       !in->part && axis >= 0 && axis < s->ndim && ncc_elems(s) > IOTA_DATA;
+}
+
 int hlo_iota(struct hlo_inst *in, struct ncc_op **out)
 {
-	return constant(in, fill_iota, out);
+	const int64_t axis = in->p->n_dimensions ? in->p->dimensions[0] : 0;
+	struct ncc_op *line;
+
+	if (!is_long(in, axis))
+		return constant(in, fill_iota, out);
+	line = expand_convert(&in->b, count(&in->b, in->shape.dim[axis]), &in->shape);
+	*out = build_spread(&in->b, &in->shape, line, (uint8_t[]){ (uint8_t)axis });
+	return *out ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }

@@ -48,6 +48,11 @@ def add(case: Callable) -> None:
     # an iota of more numbers than its type has
     case("iota_wraps", lambda x: [lax.broadcasted_iota(t, (2, 300), 1) + x[0].astype(t) for t in (np.int8, np.uint8, np.int16)] + [
          lax.iota(np.uint16, 66000) + x.astype(np.uint16)], lambda d: d.ints(np.int8, 1, low=0, high=0))
+    # iotas of so many elements that they are sums, of a float that does not hold each of them too
+    case("iota_long", lambda x: [lax.iota(np.float32, 2**24 + 90000)[-90000::9] + x[0].astype(np.float32),
+         lax.broadcasted_iota(np.int32, (3, 100003, 2), 1)[1:, ::100] * x[1], lax.iota(np.uint32, 786432)[5::4000] + x[1].astype(np.uint32),
+         lax.broadcasted_iota(np.uint32, (400000, 3), 0)[::1000] + x[0].astype(np.uint32),
+         lax.broadcasted_iota(np.float32, (2, 200000), 1)[:, ::999] + x[0].astype(np.float32)], lambda d: np.array([0, 3], np.int32))
 
     # more dimensions of indices and of what they move in than there are
     case("gather_dimensions", lambda x, i: (x[i % 2, i % 3, i % 2, i % 2, i % 3], x.at[i % 2, i % 3, i % 2, i % 2, i % 3].add(2),
