@@ -318,7 +318,7 @@ static void host_write(uint8_t *p, const void *buf, uint64_t len)
 	uint32_t word;
 
 	if (len != sizeof(word) || (uintptr_t)p % sizeof(word)) {
-		memcpy(p, buf, len);
+		ncore_copy_sparse(p, buf, len);
 		return;
 	}
 	memcpy(&word, buf, sizeof(word));

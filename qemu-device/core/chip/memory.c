@@ -14,6 +14,8 @@
 
 #define PAGE 4096
 #define LINE 64
+#define AHEAD (4 * PAGE)
+#define UNLIKE_MIN 2048 /* bytes: memcpy() does less as others do */
 #define PAST_MIN (16u << 10) /* bytes: less is soon needed again, or not worth its fence */
 
 int ncore_mem_alloc(struct ncore_chip *chip, const char *name, uint64_t size, struct ncore_mem *mem)
@@ -105,10 +107,33 @@ __attribute__((target("avx"))) static void store_past(uint8_t *to, const uint8_t
 	memcpy(to + at, from + at, n - at);
 }
 
+/*
+ * memcpy() of glibc 2.36 copies so much by `rep movsb`, which on AMD's processors since Zen 3 takes
+ * two to five times as long between places that are not alike within a line: a page here and a
+ * NumPy array's there (github.com/microsoft/STL, issue 5658).
+ */
+__attribute__((target("avx"))) static void store_unlike(uint8_t *to, const uint8_t *from,
+							uint64_t n)
+{
+	uint64_t at;
+
+	for (at = 0; n - at >= LINE; at += LINE) {
+		const __m256i a = _mm256_loadu_si256((const void *)(from + at));
+		const __m256i b = _mm256_loadu_si256((const void *)(from + at + LINE / 2));
+
+		_mm256_storeu_si256((void *)(to + at), a);
+		_mm256_storeu_si256((void *)(to + at + LINE / 2), b);
+	}
+	memcpy(to + at, from + at, n - at);
+}
+
 static void store(uint8_t *to, const uint8_t *from, uint64_t n, bool past)
 {
 	if (past && n >= PAST_MIN)
 		store_past(to, from, n);
+	else if (n >= UNLIKE_MIN && ((uintptr_t)to - (uintptr_t)from) % (LINE / 2) &&
+		 __builtin_cpu_supports("avx"))
+		store_unlike(to, from, n);
 	else
 		memcpy(to, from, n);
 }
@@ -128,6 +153,7 @@ static inline void copy(void *dst, const void *src, uint64_t len, bool past)
 	for (at = 0; len > PAGE && at < len; at += n) {
 		n = PAGE - ((uintptr_t)to + at) % PAGE;
 		n = n < len - at ? n : len - at;
+		__builtin_prefetch(from + at + AHEAD); /* a processor's own ends with the page */
 		if (!is_zero(from + at, zeros, n) || !is_zero(to + at, zeros, n))
 			continue;
 		store(to + done, from + done, at - done, past);
