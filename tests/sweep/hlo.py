@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
 """Operations of HLO on the ends of their types, compiled, run and compared with NumPy or JAX; TAP.
 

@@ -62,6 +62,9 @@ def unary() -> Iterator[Case]:
         yield Case(f"{op}_large", op, {"x": large if op == "Acosh" else np.concatenate([large, -large])}, near=1e-5)
     yield Case("Gelu_tanh", "Gelu", {"x": FLOATS}, {"approximate": "tanh"}, near=1e-5)
     yield Case("Swish_float", "Swish", {"x": FLOATS}, opset=24, near=1e-5)
+    yield Case("SwiGLU_float", "SwiGLU", {"x": FLOATS, "z": FLOATS[::-1].copy()}, opset=28, near=1e-5)
+    yield Case("BitCast_words", "BitCast", {"x": FLOATS}, {"to": 6}, opset=26)
+    yield Case("BitCast_floats", "BitCast", {"x": FLOATS.view(np.uint32)}, {"to": 1}, opset=26)
     yield Case("IsInf_plus", "IsInf", {"x": FLOATS}, {"detect_negative": 0})
     for dtype in INTEGERS:
         yield Case(f"Abs_{name_of(dtype)}", "Abs", {"x": ends(dtype)})
