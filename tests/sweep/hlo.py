@@ -55,8 +55,12 @@ def save(path: Path, x: np.ndarray) -> None:
     np.save(path, x.view("V2") if x.dtype == jnp.bfloat16 else x.astype(np.int8) if x.dtype == np.bool_ else x)
 
 
-# Operations that are not swept: what JAX never writes, or what has no ends
-NOT_SWEPT = {"copy", "dynamic-reshape", "fusion", "get-dimension-size", "logistic", "map", "rng", "rng-bit-generator", "set-dimension-size", "topk", "tuple"}
+# Operations that are not swept: what JAX never writes or what has no ends, what several devices take, and batch norm, which is imported as
+# sums, products and a root that are swept
+NOT_SWEPT = {"after-all", "copy", "dynamic-reshape", "fusion", "get-dimension-size", "logistic", "map", "rng", "rng-bit-generator",
+             "set-dimension-size", "topk", "tuple",
+             "all-gather", "all-reduce", "all-to-all", "collective-broadcast", "collective-permute", "partition-id", "reduce-scatter", "replica-id",
+             "batch-norm-grad", "batch-norm-inference", "batch-norm-training"}
 met: set[str] = set()  # operations of the modules
 
 
