@@ -233,7 +233,7 @@ static struct ncc_op *count(struct ncc_build *bl, int64_t n)
 	const struct ncc_shape table = { .ndim = 2, .dim = { n / columns, columns } };
 	struct ncc_op *row, *column;
 
-	if (columns == n)
+	if (columns == n || columns == 1)
 		return steps(bl, n, 1);
 	row = build_spread(bl, &table, steps(bl, n / columns, columns), (uint8_t[]){ 0 });
 	column = build_spread(bl, &table, steps(bl, columns, 1), (uint8_t[]){ 1 });
