@@ -31,6 +31,18 @@ struct ncc_op *build_splat(struct ncc_build *bl, const struct ncc_shape *s, doub
 	return build_spread(bl, s, build_scalar(bl, s, v), NULL);
 }
 
+struct ncc_op *build_numbers(struct ncc_build *bl, const struct ncc_shape *table, int64_t first)
+{
+	const int64_t rows = table->dim[0], columns = table->dim[1];
+	struct ncc_op *column = build_steps(bl, table->dtype, columns, 0, 1);
+	struct ncc_op *row = build_steps(bl, table->dtype, rows, first, columns);
+
+	column = build_spread(bl, table, column, (uint8_t[]){ 1 });
+	row = build_spread(bl, table, row, (uint8_t[]){ 0 });
+	return row && column ? build_done(bl, build_node(bl, NCC_ADD, table, row, column, NULL))
+			     : NULL;
+}
+
 struct ncc_op *build_range(struct ncc_build *bl, struct ncc_op *start, int64_t n)
 {
 	struct ncc_op *c = build_count(bl, n),

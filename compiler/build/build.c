@@ -146,6 +146,17 @@ struct ncc_op *build_iota(struct ncc_build *bl, uint8_t dtype, int64_t n)
 	return op;
 }
 
+struct ncc_op *build_steps(struct ncc_build *bl, uint8_t dtype, int64_t n, int64_t first,
+			   int64_t step)
+{
+	const struct ncc_shape s = { .dtype = dtype, .ndim = 1, .dim = { n } };
+	struct ncc_op *op = build_const(bl, &s);
+
+	for (int64_t i = 0; op && i < n; i++)
+		ncc_set_int(dtype, op->data, i, first + i * step);
+	return op;
+}
+
 struct ncc_op *build_count(struct ncc_build *bl, int64_t n)
 {
 	return build_iota(bl, NEURON_DT_INT32, n);

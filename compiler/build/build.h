@@ -72,7 +72,15 @@ struct ncc_op *build_scalar(struct ncc_build *bl, const struct ncc_shape *like, 
 /* [n]: 0, 1, 2, ..., and the same of s32 */
 struct ncc_op *build_iota(struct ncc_build *bl, uint8_t dtype, int64_t n);
 struct ncc_op *build_count(struct ncc_build *bl, int64_t n);
-/* s32[n]: start, start + 1, ... (broadcast.c) */
+/* [n], of integers: first, first + step, ... */
+struct ncc_op *build_steps(struct ncc_build *bl, uint8_t dtype, int64_t n, int64_t first,
+			   int64_t step);
+/*
+ * broadcast.c: the elements of a table of integers counted from first, row by row, as sums of a
+ * number of the row and one of the column
+ */
+struct ncc_op *build_numbers(struct ncc_build *bl, const struct ncc_shape *table, int64_t first);
+/* s32[n]: start, start + 1, ... */
 struct ncc_op *build_range(struct ncc_build *bl, struct ncc_op *start, int64_t n);
 
 /*

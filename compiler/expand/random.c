@@ -71,19 +71,8 @@ static struct ncc_shape grid(int64_t blocks)
 /* first, first + 1, ... in row-major order */
 static struct ncc_op *numbers(struct ncc_build *bl, const struct ncc_shape *s, int64_t first)
 {
-	const int64_t columns = s->dim[s->ndim - 1];
-	const struct ncc_shape rows = { .dtype = NEURON_DT_UINT32, .ndim = 1, .dim = { ROWS } };
-	struct ncc_op *x = build_cast(bl, build_count(bl, columns), NEURON_DT_UINT32), *row;
-
-	if (s->ndim == 1)
-		return build_number(bl, NCC_ADD, x, (double)first);
-	row = build_const(bl, &rows);
-	if (!row || !x)
-		return NULL;
-	for (int64_t i = 0; i < ROWS; i++)
-		ncc_set_int(rows.dtype, row->data, i, first + i * columns);
-	return build_binary(bl, NCC_ADD, build_spread(bl, s, row, (uint8_t[]){ 0 }),
-			    build_spread(bl, s, x, (uint8_t[]){ 1 }));
+	return s->ndim == 1 ? build_steps(bl, s->dtype, s->dim[0], first, 1)
+			    : build_numbers(bl, s, first);
 }
 
 /* The counter of each block of s, of which the first one has this number */
@@ -178,14 +167,9 @@ static void product_with(struct ncc_build *bl, struct ncc_op *x, uint32_t k, str
 /* The key's word in each round: more by a constant than in the one before */
 static struct ncc_op *raised(struct ncc_build *bl, struct ncc_op *key, uint32_t by)
 {
-	const struct ncc_shape s = { .dtype = NEURON_DT_UINT32,
-				     .ndim = 1,
-				     .dim = { PHILOX_ROUNDS } };
-	struct ncc_op *add = build_const(bl, &s);
+	struct ncc_op *add = build_steps(bl, NEURON_DT_UINT32, PHILOX_ROUNDS, 0, by);
 
-	for (uint32_t i = 0; add && i < PHILOX_ROUNDS; i++)
-		ncc_set_int(NEURON_DT_UINT32, add->data, i, (uint32_t)(i * by));
-	return build_binary(bl, NCC_ADD, spread(bl, key, &s), add);
+	return add ? build_binary(bl, NCC_ADD, spread(bl, key, &add->shape), add) : NULL;
 }
 
 static struct ncc_op *word_of(struct ncc_build *bl, struct ncc_op *x, int64_t i)

@@ -205,17 +205,6 @@ static int fill_iota(struct hlo_inst *in, struct ncc_op *op)
 
 #define IOTA_DATA (1 << 18) /* elements of an iota that is a constant */
 
-/* s32[n]: 0, step, 2 * step, ... */
-static struct ncc_op *steps(struct ncc_build *bl, int64_t n, int64_t step)
-{
-	const struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = 1, .dim = { n } };
-	struct ncc_op *op = build_const(bl, &s);
-
-	for (int64_t i = 0; op && i < n; i++)
-		ncc_set_int(s.dtype, op->data, i, i * step);
-	return op;
-}
-
 static int64_t greatest_divisor(int64_t n, int64_t most)
 {
 	int64_t d = most;
@@ -230,14 +219,13 @@ static struct ncc_op *count(struct ncc_build *bl, int64_t n)
 {
 	const int64_t columns = n > IOTA_DATA ? greatest_divisor(n, IOTA_DATA) : n;
 	const struct ncc_shape line = { .ndim = 1, .dim = { n } };
-	const struct ncc_shape table = { .ndim = 2, .dim = { n / columns, columns } };
-	struct ncc_op *row, *column;
+	const struct ncc_shape table = { .dtype = NEURON_DT_INT32,
+					 .ndim = 2,
+					 .dim = { n / columns, columns } };
 
 	if (columns == n || columns == 1)
-		return steps(bl, n, 1);
-	row = build_spread(bl, &table, steps(bl, n / columns, columns), (uint8_t[]){ 0 });
-	column = build_spread(bl, &table, steps(bl, columns, 1), (uint8_t[]){ 1 });
-	return build_reshape(bl, build_binary(bl, NCC_ADD, row, column), &line);
+		return build_count(bl, n);
+	return build_reshape(bl, build_numbers(bl, &table, 0), &line);
 }
 
 /* Makes a constant. Its data have the size of its shape, so that is checked first. */

@@ -89,8 +89,9 @@ static bool is_zero(const uint8_t *p, const uint8_t *zeros, uint64_t n)
 	return !first && !memcmp(p, zeros, n);
 }
 
-/* What others see stored later was stored behind this. */
-__attribute__((target("avx"))) static void store_past(uint8_t *to, const uint8_t *from, uint64_t n)
+/* past: what others see stored later was stored behind this. */
+__attribute__((target("avx"))) static void store_lines(uint8_t *to, const uint8_t *from, uint64_t n,
+						       bool past)
 {
 	const uint64_t head = -(uintptr_t)to % LINE;
 	uint64_t at;
@@ -99,41 +100,37 @@ __attribute__((target("avx"))) static void store_past(uint8_t *to, const uint8_t
 	for (at = head; n - at >= LINE; at += LINE) {
 		const __m256i a = _mm256_loadu_si256((const void *)(from + at));
 		const __m256i b = _mm256_loadu_si256((const void *)(from + at + LINE / 2));
+		__m256i *line = (void *)(to + at);
 
-		_mm256_stream_si256((void *)(to + at), a);
-		_mm256_stream_si256((void *)(to + at + LINE / 2), b);
+		if (past) {
+			_mm256_stream_si256(&line[0], a);
+			_mm256_stream_si256(&line[1], b);
+		} else {
+			_mm256_store_si256(&line[0], a);
+			_mm256_store_si256(&line[1], b);
+		}
 	}
-	_mm_sfence();
+	if (past)
+		_mm_sfence();
 	memcpy(to + at, from + at, n - at);
 }
 
 /*
- * memcpy() of glibc 2.36 copies so much by `rep movsb`, which on AMD's processors since Zen 3 takes
+ * memcpy() of glibc 2.36 copies much by `rep movsb`, which on AMD's processors since Zen 3 takes
  * two to five times as long between places that are not alike within a line: a page here and a
  * NumPy array's there (github.com/microsoft/STL, issue 5658).
  */
-__attribute__((target("avx"))) static void store_unlike(uint8_t *to, const uint8_t *from,
-							uint64_t n)
+static bool is_unlike(const uint8_t *to, const uint8_t *from, uint64_t n)
 {
-	uint64_t at;
-
-	for (at = 0; n - at >= LINE; at += LINE) {
-		const __m256i a = _mm256_loadu_si256((const void *)(from + at));
-		const __m256i b = _mm256_loadu_si256((const void *)(from + at + LINE / 2));
-
-		_mm256_storeu_si256((void *)(to + at), a);
-		_mm256_storeu_si256((void *)(to + at + LINE / 2), b);
-	}
-	memcpy(to + at, from + at, n - at);
+	return n >= UNLIKE_MIN && ((uintptr_t)to - (uintptr_t)from) % (LINE / 2) &&
+	       __builtin_cpu_supports("avx");
 }
 
 static void store(uint8_t *to, const uint8_t *from, uint64_t n, bool past)
 {
-	if (past && n >= PAST_MIN)
-		store_past(to, from, n);
-	else if (n >= UNLIKE_MIN && ((uintptr_t)to - (uintptr_t)from) % (LINE / 2) &&
-		 __builtin_cpu_supports("avx"))
-		store_unlike(to, from, n);
+	past = past && n >= PAST_MIN;
+	if (past || is_unlike(to, from, n))
+		store_lines(to, from, n, past);
 	else
 		memcpy(to, from, n);
 }

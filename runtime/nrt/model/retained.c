@@ -83,18 +83,12 @@ static bool is_others(const struct nrt_model *model)
 
 void rt_retained_add(struct nrt_model *model)
 {
+	const uint64_t bytes = is_others(model) ? 0 : dead_bytes(model);
 	struct rt_core *core = model->core;
-	uint64_t bytes;
 
-	if (is_others(model))
+	if (!bytes)
 		return;
 	pthread_mutex_lock(&lock);
-	/* of a program that is executed again they are known */
-	bytes = model->retained ? model->retained : dead_bytes(model);
-	if (!bytes) {
-		pthread_mutex_unlock(&lock);
-		return;
-	}
 	leave(model);
 	model->retained = bytes;
 	model->retained_newer = NULL;
