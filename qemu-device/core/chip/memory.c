@@ -14,7 +14,6 @@
 
 #define PAGE 4096
 #define LINE 64
-#define AHEAD (4 * PAGE)
 #define UNLIKE_MIN 2048 /* bytes: memcpy() does less as others do */
 #define PAST_MIN (16u << 10) /* bytes: less is soon needed again, or not worth its fence */
 
@@ -89,7 +88,7 @@ static bool is_zero(const uint8_t *p, const uint8_t *zeros, uint64_t n)
 	return !first && !memcmp(p, zeros, n);
 }
 
-/* past: what others see stored later was stored behind this. */
+/* past: behind the caches; the caller fences. */
 __attribute__((target("avx"))) static void store_lines(uint8_t *to, const uint8_t *from, uint64_t n,
 						       bool past)
 {
@@ -110,8 +109,6 @@ __attribute__((target("avx"))) static void store_lines(uint8_t *to, const uint8_
 			_mm256_store_si256(&line[1], b);
 		}
 	}
-	if (past)
-		_mm_sfence();
 	memcpy(to + at, from + at, n - at);
 }
 
@@ -126,10 +123,9 @@ static bool is_unlike(const uint8_t *to, const uint8_t *from, uint64_t n)
 	       __builtin_cpu_supports("avx");
 }
 
-static void store(uint8_t *to, const uint8_t *from, uint64_t n, bool past)
+static inline void store(uint8_t *to, const uint8_t *from, uint64_t n, bool past)
 {
-	past = past && n >= PAST_MIN;
-	if (past || is_unlike(to, from, n))
+	if (n >= LINE && (past || is_unlike(to, from, n)))
 		store_lines(to, from, n, past);
 	else
 		memcpy(to, from, n);
@@ -138,25 +134,26 @@ static void store(uint8_t *to, const uint8_t *from, uint64_t n, bool past)
 /*
  * What another thread stores at the same time comes behind our zeros, as if they had been stored
  * when they were found there. Not longer than a page: a buffer of the core's that nobody has filled
- * yet.
+ * yet. A page is stored when it has been looked at: going through all of them first is a second
+ * stream of reads, which takes a processor a fifth longer. past: what others see stored later was
+ * stored behind this.
  */
 static inline void copy(void *dst, const void *src, uint64_t len, bool past)
 {
 	static const uint8_t zeros[PAGE];
 	const uint8_t *from = src;
-	uint64_t at, n, done = 0;
 	uint8_t *to = dst;
+	uint64_t at, n;
 
-	for (at = 0; len > PAGE && at < len; at += n) {
-		n = PAGE - ((uintptr_t)to + at) % PAGE;
+	past = past && len >= PAST_MIN;
+	for (at = 0; at < len; at += n) {
+		n = len <= PAGE ? len : PAGE - ((uintptr_t)to + at) % PAGE;
 		n = n < len - at ? n : len - at;
-		__builtin_prefetch(from + at + AHEAD); /* a processor's own ends with the page */
-		if (!is_zero(from + at, zeros, n) || !is_zero(to + at, zeros, n))
-			continue;
-		store(to + done, from + done, at - done, past);
-		done = at + n;
+		if (len <= PAGE || !is_zero(from + at, zeros, n) || !is_zero(to + at, zeros, n))
+			store(to + at, from + at, n, past);
 	}
-	store(to + done, from + done, len - done, past);
+	if (past)
+		_mm_sfence();
 }
 
 void ncore_copy_sparse(void *dst, const void *src, uint64_t len)

@@ -311,6 +311,32 @@ START_TEST(large_copies_fail)
 }
 END_TEST
 
+/* The first half of a huge page's place; the other may not be accessed */
+START_TEST(copies_into_the_buffer_alone)
+{
+	const struct ndlx_mem_params p = { .size = 1 << 20 };
+	const size_t huge = 2 * p.size, span = 3 * huge;
+	ndlx_device_t *dev;
+	uint8_t *in, *out;
+	uint64_t h;
+
+	in = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(in, MAP_FAILED);
+	out = (uint8_t *)(((uintptr_t)in + 2 * huge - 1) & ~(uintptr_t)(huge - 1));
+	memset(in, 7, p.size);
+	ck_assert_int_eq(mprotect(out + p.size, huge - p.size, PROT_NONE), 0);
+	ck_assert_int_eq(ndlx_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(ndlx_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndlx_memory_alloc(dev, &p, &h), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyin(dev, h, in, 0, p.size), 0);
+	ck_assert_int_eq(ndlx_memory_buf_copyout(dev, h, out, 0, p.size), 0);
+	ck_assert_int_eq(memcmp(in, out, p.size), 0);
+	ck_assert_int_eq(ndlx_close_device(dev), 0);
+	ck_assert_int_eq(ndlx_machine_close(), 0);
+	munmap(in, span);
+}
+END_TEST
+
 static void reads(ndlx_device_t *dev, uint64_t h, uint8_t byte)
 {
 	uint8_t out[64], expected[64];
@@ -490,6 +516,7 @@ int main(void)
 	tcase_add_test(tc, neighbours);
 	tcase_add_test(tc, faults);
 	tcase_add_test(tc, large_copies_fail);
+	tcase_add_test(tc, copies_into_the_buffer_alone);
 	tcase_add_test(tc, stale_memory);
 	tcase_add_test(tc, unplugged);
 	tcase_add_test(tc, given);
