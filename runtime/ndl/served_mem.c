@@ -219,29 +219,6 @@ int served_mem_unmap(ndlx_device_t *dev, uint64_t handle, void *va)
 	return unmap(served_device(dev), va);
 }
 
-/* Copies in pieces, so that other clients copy in between */
-int served_mem_copy(ndlx_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
-		    uint64_t dst_offset, uint64_t size)
-{
-	const struct served_chunk from = chunk_get(served_device(dev)->chip, src);
-	const struct served_chunk to = chunk_get(served_device(dev)->chip, dst);
-	uint64_t done = 0, n;
-	int ret = 0;
-
-	/* all of it or nothing, though it goes in pieces */
-	if (from.size && to.size &&
-	    (!ndlx_range_ok(src_offset, size, from.size) ||
-	     !ndlx_range_ok(dst_offset, size, to.size)))
-		return -EINVAL;
-	do {
-		n = size - done < WIRE_PIECE ? size - done : WIRE_PIECE;
-		ret = call(dev, CALL(dev, .op = WIRE_COPY,
-				     .arg = { src, dst, src_offset + done, dst_offset + done, n }));
-		done += n;
-	} while (!ret && done < size);
-	return ret;
-}
-
 /* The view of a chunk, with one user more; NULL: there is none (yet) */
 static struct served_view *view_get(ndlx_device_t *dev, uint64_t handle, bool *wanted)
 {
@@ -287,26 +264,87 @@ static void view_make(ndlx_device_t *dev, uint64_t handle, const struct served_c
 	pthread_mutex_unlock(&chip->lock);
 }
 
-static bool copy_by_view(ndlx_device_t *dev, uint64_t handle, const struct served_chunk *c,
-			 uint8_t *buf, uint64_t offset, uint64_t size, bool to_device)
+/* Where a chunk's bytes are in this process, until place_put; NULL: they are not */
+static uint8_t *place_get(ndlx_device_t *dev, uint64_t handle, const struct served_chunk *c,
+			  struct served_view **view)
 {
-	struct served_chip *chip = served_device(dev)->chip;
-	struct served_view *view;
+	uint8_t *host = host_of(dev, c);
 	bool wanted;
 
-	view = view_get(dev, handle, &wanted);
+	*view = NULL;
+	if (host)
+		return host;
+	*view = view_get(dev, handle, &wanted);
 	if (wanted)
 		view_make(dev, handle, c);
+	return *view ? (*view)->va : NULL;
+}
+
+static void place_put(ndlx_device_t *dev, struct served_view *view)
+{
+	struct served_chip *chip = served_device(dev)->chip;
+
 	if (!view)
-		return false;
-	if (to_device)
-		memcpy(view->va + offset, buf, size);
-	else
-		memcpy(buf, view->va + offset, size);
+		return;
 	pthread_mutex_lock(&chip->lock);
 	view_put(view);
 	pthread_mutex_unlock(&chip->lock);
-	return true;
+}
+
+/* A side of a copy between chunks */
+struct side {
+	uint64_t handle, offset;
+	struct served_chunk chunk;
+	struct served_view *view;
+};
+
+static bool copy_here(ndlx_device_t *dev, struct side *from, struct side *to, uint64_t size)
+{
+	const uint8_t *src = place_get(dev, from->handle, &from->chunk, &from->view);
+	uint8_t *dst = place_get(dev, to->handle, &to->chunk, &to->view);
+	const bool here = src && dst;
+
+	if (here)
+		memmove(dst + to->offset, src + from->offset, size);
+	place_put(dev, from->view);
+	place_put(dev, to->view);
+	return here;
+}
+
+/* In pieces, so that other clients copy in between */
+static int copy_there(ndlx_device_t *dev, const struct side *from, const struct side *to,
+		      uint64_t size)
+{
+	uint64_t done = 0, n;
+	int ret = 0;
+
+	do {
+		n = size - done < WIRE_PIECE ? size - done : WIRE_PIECE;
+		ret = call(dev, CALL(dev, .op = WIRE_COPY,
+				     .arg = { from->handle, to->handle, from->offset + done,
+					      to->offset + done, n }));
+		done += n;
+	} while (!ret && done < size);
+	return ret;
+}
+
+int served_mem_copy(ndlx_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+		    uint64_t dst_offset, uint64_t size)
+{
+	struct served_chip *chip = served_device(dev)->chip;
+	struct side from = { src, src_offset, chunk_get(chip, src), NULL };
+	struct side to = { dst, dst_offset, chunk_get(chip, dst), NULL };
+
+	/* what names no chunk, the server refuses */
+	if (!from.chunk.size || !to.chunk.size)
+		return copy_there(dev, &from, &to, size);
+	/* all of it or nothing, though it goes in pieces */
+	if (!ndlx_range_ok(src_offset, size, from.chunk.size) ||
+	    !ndlx_range_ok(dst_offset, size, to.chunk.size))
+		return -EINVAL;
+	if (atomic_load_explicit(&served_device(dev)->m->dead, memory_order_relaxed))
+		return -ENODEV;
+	return copy_here(dev, &from, &to, size) ? 0 : copy_there(dev, &from, &to, size);
 }
 
 static int buf_piece(ndlx_device_t *dev, struct wire_call *c, uint8_t *buf, bool to_device)
@@ -325,8 +363,9 @@ int served_buf_copy(ndlx_device_t *dev, uint64_t handle, void *buf, uint64_t off
 		    bool to_device, bool zerocopy)
 {
 	struct served_chunk c = chunk_get(served_device(dev)->chip, handle);
+	struct served_view *view;
 	uint64_t done = 0, n;
-	uint8_t *host;
+	uint8_t *place;
 	int ret = 0;
 
 	if (!c.size)
@@ -336,14 +375,13 @@ int served_buf_copy(ndlx_device_t *dev, uint64_t handle, void *buf, uint64_t off
 	/* what is mapped stays when the server is gone */
 	if (atomic_load_explicit(&served_device(dev)->m->dead, memory_order_relaxed))
 		return -ENODEV;
-	host = host_of(dev, &c);
-	if (host) {
-		host += offset;
-		memcpy(to_device ? (void *)host : buf, to_device ? buf : (void *)host, size);
+	place = place_get(dev, handle, &c, &view);
+	if (place) {
+		place += offset;
+		memcpy(to_device ? (void *)place : buf, to_device ? buf : (void *)place, size);
+		place_put(dev, view);
 		return 0;
 	}
-	if (copy_by_view(dev, handle, &c, buf, offset, size, to_device))
-		return 0;
 	for (; !ret && done < size; done += n) {
 		n = size - done < WIRE_DATA ? size - done : WIRE_DATA;
 		ret = buf_piece(dev,

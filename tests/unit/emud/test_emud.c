@@ -380,7 +380,7 @@ static void mapper(int fd, const void *arg)
 {
 	ndlx_device_t *dev = peer_open(0);
 	uint64_t pa, a = peer_memory(dev, 1 << 20, false, &pa),
-		     b = peer_memory(dev, 1 << 20, false, &pa);
+		     b = peer_memory(dev, 1 << 20, false, &pa), h;
 	uint32_t v = 0x11223344, *va, *again;
 
 	MUST_BE(ndlx_memory_buf_copyin(dev, a, &v, 4096, 4), 0);
@@ -407,6 +407,16 @@ static void mapper(int fd, const void *arg)
 		MUST_BE(ndlx_memory_buf_copyout(dev, b, &v, 4 * i, 4), 0);
 		MUST_BE(v, 0x22222222);
 	}
+	MUST_BE(ndlx_memory_copy(dev, a, a, 0, 40, 360), 0);
+	for (uint32_t i = 0; i < 90; i++)
+		MUST_BE(va[10 + i], i);
+	h = peer_memory(dev, 4096, true, &pa);
+	MUST_BE(ndlx_memory_copy(dev, a, h, 40, 8, 8), 0);
+	MUST_BE(ndlx_memory_copy(dev, h, b, 12, 0, 4), 0);
+	MUST_BE(ndlx_memory_buf_copyout(dev, b, &v, 0, 4), 0);
+	MUST_BE(v, 1);
+	MUST_BE(ndlx_memory_copy(dev, b, a, 1 << 20, 0, 4), -EINVAL);
+	MUST_BE(ndlx_memory_copy(dev, b, a, 0, (1 << 20) - 2, 4), -EINVAL);
 	MUST_BE(ndlx_memory_buf_copyin(dev, b, &v, 1 << 20, 4), -EINVAL);
 	MUST_BE(ndlx_memory_free(dev, b), 0);
 	MUST_BE(ndlx_memory_buf_copyin(dev, b, &v, 0, 4), -EINVAL);
