@@ -93,7 +93,7 @@ struct PJRT_LoadedExecutable {
 	struct npj_binding *in, *out;
 	bool loaded; /* model is there */
 	bool together; /* its models pass something to each other, and execute at the same time */
-	atomic_llong duration; /* of the last execution, ns; 0: none was */
+	atomic_llong duration; /* of an execution, ns, about; 0: none was */
 };
 PJRT_LoadedExecutable *npj_loaded_ref(PJRT_LoadedExecutable *l);
 void npj_loaded_unref(PJRT_LoadedExecutable *l);

@@ -240,6 +240,11 @@ void npj_queue_free(struct npj_queue *q); /* does what is in it first */
 PJRT_Error *npj_queue_put(struct npj_queue *q, void (*run)(void *arg), void *arg);
 /* Runs it here if nothing is under way: false, and nothing was done, else */
 bool npj_queue_try(struct npj_queue *q, void (*run)(void *arg), void *arg);
+/*
+ * Of what is run, at its end, before it says that it is over: who hears of it then finds nothing
+ * under way
+ */
+void npj_queue_end(struct npj_queue *q);
 
 /* ---- device memory that is kept (pool.c) ---- */
 

@@ -24,6 +24,7 @@ struct npj_queue {
 	struct work *first, **last;
 	unsigned int waiting;
 	bool busy; /* something is done, by the thread or by a caller */
+	unsigned int begun; /* how much was */
 	bool stop;
 };
 
@@ -43,22 +44,35 @@ static struct work *take(struct npj_queue *q)
 		q->last = &q->first;
 	q->waiting--;
 	q->busy = true;
+	q->begun++;
 	pthread_cond_signal(&q->space);
 	return w;
+}
+
+/* Unless npj_queue_end has said so. With the lock */
+static void end(struct npj_queue *q, unsigned int begun)
+{
+	if (!q->busy || q->begun != begun)
+		return;
+	q->busy = false;
+	if (q->first || q->stop)
+		pthread_cond_signal(&q->filled);
 }
 
 static void *serve(void *arg)
 {
 	struct npj_queue *q = arg;
+	unsigned int begun;
 	struct work *w;
 
 	pthread_mutex_lock(&q->lock);
 	while ((w = take(q))) {
+		begun = q->begun;
 		pthread_mutex_unlock(&q->lock);
 		w->run(w->arg);
 		free(w);
 		pthread_mutex_lock(&q->lock);
-		q->busy = false;
+		end(q, begun);
 	}
 	pthread_mutex_unlock(&q->lock);
 	return NULL;
@@ -119,20 +133,28 @@ PJRT_Error *npj_queue_put(struct npj_queue *q, void (*run)(void *arg), void *arg
 
 bool npj_queue_try(struct npj_queue *q, void (*run)(void *arg), void *arg)
 {
+	unsigned int begun;
 	bool here;
 
 	pthread_mutex_lock(&q->lock);
 	here = !q->first && !q->busy && !q->stop;
-	if (here)
+	if (here) {
 		q->busy = true;
+		begun = ++q->begun;
+	}
 	pthread_mutex_unlock(&q->lock);
 	if (!here)
 		return false;
 	run(arg);
 	pthread_mutex_lock(&q->lock);
-	q->busy = false;
-	if (q->first || q->stop)
-		pthread_cond_signal(&q->filled);
+	end(q, begun);
 	pthread_mutex_unlock(&q->lock);
 	return true;
+}
+
+void npj_queue_end(struct npj_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	end(q, q->begun);
+	pthread_mutex_unlock(&q->lock);
 }
