@@ -439,7 +439,7 @@ START_TEST(views_and_bitcasts)
 }
 END_TEST
 
-/* 64-bit types for a client that takes them: 32 bits of each come back */
+/* 64-bit types for a client that takes them, by an option or the environment: 32 bits come back */
 START_TEST(narrowed)
 {
 	PJRT_NamedValue option = { .struct_size = PJRT_NamedValue_SIZE,
@@ -449,7 +449,7 @@ START_TEST(narrowed)
 				   .bool_value = true,
 				   .value_size = 1 };
 	PJRT_Client_Create_Args *c =
-		ARGS(Client_Create, .create_options = &option, .num_options = 1);
+		ARGS(Client_Create, .create_options = &option, .num_options = _i == 0);
 	const int64_t dims[] = { 3 }, in[3] = { 7, -8, 1LL << 33 | 5 };
 	const double d[3] = { 0.5, -2, 1e-3 };
 	PJRT_Client *before = client;
@@ -457,6 +457,8 @@ START_TEST(narrowed)
 	double dout[3];
 	PJRT_Buffer *b;
 
+	if (_i)
+		setenv("NEURON_PJRT_NARROW_64BIT", "1", 1);
 	CALL(Client_Create, c);
 	client = c->client;
 	b = put(PJRT_Buffer_Type_S64, in, dims, 1);
@@ -601,7 +603,7 @@ int main(void)
 	tcase_add_test(tc, error_buffers);
 	tcase_add_test(tc, alias_buffers);
 	tcase_add_test(tc, views_and_bitcasts);
-	tcase_add_test(tc, narrowed);
+	tcase_add_loop_test(tc, narrowed, 0, 2);
 	tcase_add_test(tc, memory_again);
 	tcase_add_test(tc, memory_of_its_size);
 	tcase_add_test(tc, memory_of_others);
