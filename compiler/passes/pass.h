@@ -20,6 +20,7 @@ int pass_scale(struct ncc_pass *p); /* moves constants into kernels */
 int pass_depthwise(struct ncc_pass *p); /* depthwise convolutions */
 int pass_batches(struct ncc_pass *p); /* products of many small matrices */
 int pass_patches(struct ncc_pass *p); /* convolutions that are one product */
+int pass_gradients(struct ncc_pass *p); /* convolutions of a kernel's gradient: products */
 /* Makes padding, dilation and reversal explicit, and windows one-dimensional. */
 int pass_windows(struct ncc_pass *p);
 int pass_integers(struct ncc_pass *p); /* makes integers exact and signed */

@@ -18,6 +18,7 @@ static const struct {
 	{ "depthwise", pass_depthwise },
 	{ "batches",   pass_batches },
 	{ "patches",   pass_patches },
+	{ "gradients", pass_gradients },
 	{ "integers",  pass_integers },
 	{ "simplify",  pass_simplify },
 	{ "common",    pass_common },
