@@ -19,6 +19,7 @@ from jax import lax
 from jax._src.lax import windowed_reductions as windowed
 from jax._src.lib import _jax
 
+import convolutions
 import dynamics
 import edges
 import lines
@@ -730,32 +731,6 @@ def fourier():
          lambda d: d.f32(4, 16), ulps=16)
 
 
-def convolutions():
-    """Constants behind a convolution that have one number for each place, or each place and feature"""
-    grid = np.stack(np.meshgrid(np.arange(5), np.arange(6), indexing="ij")).astype(np.float32)[None]
-    kernel = (np.arange(2 * 3 * 3 * 3) * 37 % 19 - 9).reshape(2, 3, 3, 3).astype(np.float32) / 8
-
-    def conv(x):
-        return lax.conv_general_dilated(x, kernel, (1, 1), "SAME")
-
-    case("conv_and_grid", lambda x: (grid + conv(x), (conv(x) * 2 - grid) * 0.5, grid[:, :1] - conv(x),
-         conv(x) * grid[:, :, :, :1], conv(x) * grid[:, 1:, :1, 1:2] + 3), lambda d: d.ints(np.int32, 1, 3, 5, 6, low=-8, high=8).astype(np.float32))
-
-    def gradient(x, y, stride):
-        """Of a kernel of one position: y takes the place of the result's gradient"""
-        of = lambda w: lax.conv_general_dilated(x, w, (stride,) * (x.ndim - 2), "VALID")
-        return jax.vjp(of, jnp.zeros((y.shape[1], x.shape[1], *(1,) * (x.ndim - 2)), np.float32))[1](y)[0]
-
-    def whole(x, w, *order):
-        return lax.conv_general_dilated(x, w, (2, 3), "VALID", dimension_numbers=order)
-
-    small = lambda d, *s: d.ints(np.int32, *s, low=-4, high=5).astype(np.float32)
-    case("conv_whole_window", lambda x, y, z, l, m, w: (
-        gradient(x, y, 1), gradient(x, z, 2), gradient(l, m, 1), whole(x, w, "NCHW", "OIHW", "NCHW"),
-        whole(x, w, "CNHW", "IOHW", "HWCN"), whole(x.transpose(0, 2, 3, 1), w, "NHWC", "OIHW", "NHWC")),
-         lambda d: (small(d, 6, 6, 5, 7), small(d, 6, 140, 5, 7), small(d, 6, 3, 3, 4), small(d, 3, 2, 130), small(d, 3, 4, 130), small(d, 6, 6, 5, 7)))
-
-
 def chosen():
     """What an index chooses of few elements"""
     out = lambda d, n, *s: d.ints(np.int32, *s, low=-9, high=n + 9)
@@ -788,13 +763,13 @@ def chosen():
 
 
 def in_lines():
-    for family in (dynamics, edges, lines, nothing, orders, portions, randoms, ranks, smalls, tight):
+    for family in (convolutions, dynamics, edges, lines, nothing, orders, portions, randoms, ranks, smalls, tight):
         family.add(case)
         family.add_written(cases)
 
 
 def main():
-    for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written, linear, decompositions, fourier, convolutions, chosen, in_lines):
+    for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written, linear, decompositions, fourier, chosen, in_lines):
         family()
     tight.write_refused(HERE)
     tight.write_many(HERE)
