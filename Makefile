@@ -62,9 +62,9 @@ test-programs: programs
 	@$(STEP) 1/1 "programs of tests" ninja -C $(REL)
 
 .PHONY: wheel
-wheel: programs ## the wheel of the JAX plug-in, in build/wheel (setuptools and auditwheel from PyPI)
+wheel: programs ## the wheels for JAX and torch_xla, in build/wheel (setuptools and auditwheel from PyPI)
 	@scripts/install-deps --frameworks
-	@$(STEP) 1/1 "wheel" frameworks/python/wheel $(REL) $(BUILD)/wheel
+	@$(STEP) 1/1 "wheel" frameworks/wheel $(REL) $(BUILD)/wheel
 
 modules: | deps ## build neuron.ko for KVER
 	@$(STEP) 2/4 "kernel module for $(KVER)" $(MAKE) -C $(KDIR) M=$(CURDIR) modules
@@ -107,7 +107,7 @@ neff-hashes: test-programs ## takes today's NEFFs for those of check-neffs
 	@$(NEFF_HASHES) --write $(NEFF_PROGRAMS)
 
 .PHONY: check-frameworks check-frameworks-short
-check-frameworks: test-programs ## JAX on the wheel of the plug-in, against its CPU (nine versions from PyPI; JAX="0.6.2 0.12.0.1": these)
+check-frameworks: test-programs ## JAX and torch_xla on the wheels of the plug-in, against their CPU (from PyPI; JAX="0.6.2 torch_xla": these)
 	@scripts/install-deps --frameworks
 	@tests/frameworks/run --build $(REL) --output $(BUILD)/tap-frameworks $(JAX)
 

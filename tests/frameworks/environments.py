@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Environments with a version of JAX from PyPI, each made once and kept in the cache.
+"""Environments with a version of JAX or PyTorch from PyPI, each made once and kept in the cache.
 
 Nothing is written into one later: who uses it sets PYTHONPYCACHEPREFIX, and installs elsewhere what is to be tested.
 """
@@ -11,7 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import stand_ins
+
 OLDEST = (3, 10)  # that the wheel takes
+TORCH, TORCH_XLA = "2.9.1", "2.9.0"
+# what they import, and of the libraries for other chips the small ones that are called as they are loaded
+TORCH_NEEDS = ("nvidia-cuda-runtime-cu12==12.8.90", "nvidia-cuda-cupti-cu12==12.8.90", "absl-py", "filelock", "fsspec", "jinja2", "markupsafe", "mpmath",
+               "networkx", "numpy", "pyyaml", "requests", "certifi", "charset-normalizer", "idna", "urllib3", "setuptools", "sympy", "typing_extensions")
 EXPORT = ("flatbuffers", "absl-py")  # what jax.export imports, and JAX does not require
 
 
@@ -63,39 +69,57 @@ def install(home: Path, python: str, packages: list[str]) -> str | None:
     tool = pip(python)
     if tool is None:
         raise Unavailable("no pip here installs into other environments (22.3)")
-    made = home.with_name(f"{home.name}.{os.getpid()}")
-    made.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([python, "-m", "venv", "--without-pip", made], check=True)
-    done = subprocess.run([*tool, f"--python={made / 'bin/python'}", "install", "--quiet", "--no-compile", "--only-binary=:all:", *packages],
+    new = home.with_name(f"{home.name}.{os.getpid()}")
+    new.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run([python, "-m", "venv", "--without-pip", new], check=True)
+    done = subprocess.run([*tool, f"--python={new / 'bin/python'}", "install", "--quiet", "--no-compile", "--only-binary=:all:", *packages],
                           capture_output=True, text=True, check=False)
     if done.returncode:
-        shutil.rmtree(made)
+        shutil.rmtree(new)
         return done.stderr.strip()
-    lean(next(made.glob("lib/python3.*/site-packages")))
+    lean(next(new.glob("lib/python3.*/site-packages")))
     try:
-        made.rename(home)
+        new.rename(home)
     except OSError:  # somebody else has made it meanwhile
-        shutil.rmtree(made)
+        shutil.rmtree(new)
     return None
 
 
-def reason(said: str, version: str) -> str:
+def reason(said: str, name: str) -> str:
     """Why there is no environment, of what pip said; another failure is an error"""
     if "from versions: none" in said:
         return "PyPI is not reached"
     if "No matching distribution" in said:
-        return f"no Python here has JAX {version}"
+        return f"no Python here has {name}"
     raise RuntimeError(said)
 
 
-def environment(version: str, *, newest_python: bool = False) -> Path:
-    """The Python of an environment with this JAX: of the oldest Python here that has it, or of the newest"""
-    packages = [f"jax=={version}", f"jaxlib=={version}", *EXPORT]
+def made(prefix: str, name: str, packages: list[str], *, newest_python: bool) -> Path:
+    """An environment's folder, of the oldest Python here that has the packages, or of the newest"""
     why = "there is no Python from 3.10 on"
     for number, python in sorted(pythons().items(), reverse=newest_python):
-        home = cache() / f"jax-{version}-py{number[0]}.{number[1]}"
+        home = cache() / f"{prefix}-py{number[0]}.{number[1]}"
         said = None if home.exists() else install(home, python, packages)
         if said is None:
-            return home / "bin/python"
-        why = reason(said, version)
+            return home
+        why = reason(said, name)
     raise Unavailable(why)
+
+
+def environment(version: str, *, newest_python: bool = False) -> Path:
+    """The Python of an environment with this JAX"""
+    packages = [f"jax=={version}", f"jaxlib=={version}", *EXPORT]
+    return made(f"jax-{version}", f"JAX {version}", packages, newest_python=newest_python) / "bin/python"
+
+
+def torch_xla() -> tuple[Path, dict[str, str]]:
+    """The Python of an environment with the last torch_xla, and the variables that its torch needs to be loaded"""
+    home = made(f"torch-{TORCH}", f"torch {TORCH}", ["--no-deps", f"torch=={TORCH}", f"torch_xla=={TORCH_XLA}", *TORCH_NEEDS], newest_python=True)
+    site = next(home.glob("lib/python3.*/site-packages"))
+    if not (home / "stand-ins").exists():
+        making = home / f"stand-ins.{os.getpid()}"
+        stand_ins.make(site / "torch/lib", making)
+        for library in (path.name for path in site.glob("nvidia/*/lib/*.so*")):
+            (making / library).unlink(missing_ok=True)
+        making.rename(home / "stand-ins")
+    return home / "bin/python", {"LD_LIBRARY_PATH": ":".join(map(str, [home / "stand-ins", *site.glob("nvidia/*/lib")]))}
