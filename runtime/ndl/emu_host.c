@@ -310,17 +310,24 @@ static uint8_t *host_ptr(struct emu_host *host, uint64_t addr, uint64_t len)
 	return host->pin[slot].ptr + off;
 }
 
+/* Is [p, p + len) the first that is stored of a huge page of the buffer, or of the buffer? */
+static bool begins_huge_page(const struct emu_pin *pin, const uint8_t *p, uint64_t len)
+{
+	const uintptr_t first = (uintptr_t)p, last = first + len - 1;
+
+	return p == pin->ptr || (first - 1) / HUGE_PAGE != last / HUGE_PAGE;
+}
+
 /*
- * Before what begins with word is stored in [p, p + len) of a buffer that goes on to end. The host
- * clears a huge page towards the place of its first access, from its start on when that is its last
- * byte; AMD's processors take 2.5 times as long the other way round. Zeros may not be stored at
- * all, then no page is taken for them. Adding nothing is no store that others see.
+ * The host clears a huge page towards the place of its first access, from its start on when that is
+ * its last byte; AMD's processors take 2.5 times as long the other way round. Adding nothing is no
+ * store that others see.
  */
-static void touch_huge_page(uint8_t *p, uint64_t len, const uint8_t *end, uint64_t word)
+static void touch_huge_page(const struct emu_pin *pin, uint8_t *p, uint64_t len)
 {
 	uint8_t *last = (uint8_t *)((uintptr_t)(p + len - 1) | (HUGE_PAGE - 1));
 
-	if (word && last < end)
+	if (last < pin->ptr + pin->len)
 		__atomic_fetch_add(last, 0, __ATOMIC_RELAXED);
 }
 
@@ -340,14 +347,15 @@ static void host_write(uint8_t *p, const void *buf, uint64_t len)
 	__atomic_store_n((uint32_t *)(void *)p, word, __ATOMIC_RELEASE);
 }
 
+/* Zeros may not be stored at all: no page is taken for what begins with them. */
 static void pin_write(const struct emu_pin *pin, uint8_t *p, const void *buf, uint64_t len)
 {
-	uint64_t word;
+	uint64_t word = 0;
 
-	if (len >= EMU_PAGE) {
+	if (len >= EMU_PAGE && begins_huge_page(pin, p, len))
 		memcpy(&word, buf, sizeof(word));
-		touch_huge_page(p, len, pin->ptr + pin->len, word);
-	}
+	if (word)
+		touch_huge_page(pin, p, len);
 	host_write(p, buf, len);
 }
 
