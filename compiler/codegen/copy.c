@@ -403,6 +403,40 @@ static bool repeats_chunks(const struct ncc_view *v, int pdim)
 	return pdim >= 0 && v->pdim != pdim && !v->stride[pdim] && v->dim[pdim] > NEURON_PARTITIONS;
 }
 
+static struct ncc_view turned_round(const struct ncc_view *v, uint32_t dims)
+{
+	struct ncc_view w = *v;
+
+	for (unsigned int d = 0; d < v->ndim; d++)
+		if (dims >> d & 1)
+			w = view_slice(&w, d, w.dim[d] - 1, w.dim[d], -1);
+	return w;
+}
+
+/*
+ * Fetches what is read from its end (a convolution's kernel for the gradient of its input) as it
+ * lies in DRAM: the other way round each element would be a piece. 0, -errno, or 1 if there is no
+ * such dimension
+ */
+static int fetch_reversed(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
+			  struct ncc_view *out)
+{
+	struct ncc_view as_it_lies;
+	uint32_t dims = 0;
+	int rc;
+
+	for (unsigned int d = 0; d < v->ndim && v->buf->space == NCC_DRAM; d++)
+		if ((int)d != pdim && v->dim[d] > 1 && v->stride[d] < 0)
+			dims |= 1u << d;
+	if (!dims)
+		return 1;
+	as_it_lies = turned_round(v, dims);
+	rc = gen_fetch(g, &as_it_lies, pdim, dtype, out);
+	if (!rc)
+		*out = turned_round(out, dims);
+	return rc;
+}
+
 int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
 	      struct ncc_view *out)
 {
@@ -419,6 +453,9 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 		return 0;
 	}
 
+	rc = fetch_reversed(g, v, pdim, dtype, out);
+	if (rc <= 0)
+		return rc;
 	if (dtype == v->dtype) {
 		rc = gen_pool_fetch(g, v, pdim, out);
 		if (rc)
