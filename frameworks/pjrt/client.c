@@ -231,11 +231,6 @@ static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v, struct 
 			   (int)v->name_size, v->name ? v->name : "");
 }
 
-static bool is_yes(const char *value)
-{
-	return value && !strcmp(value, "1");
-}
-
 PJRT_Error *npj_Client_Create(PJRT_Client_Create_Args *a)
 {
 	struct npj_processes p = { .n = 1 };
@@ -255,7 +250,7 @@ PJRT_Error *npj_Client_Create(PJRT_Client_Create_Args *a)
 		return npj_no_memory();
 	}
 	c->refs = 1;
-	c->narrow_64bit = is_yes(getenv("NEURON_PJRT_NARROW_64BIT"));
+	c->narrow_64bit = npj_narrow_asked();
 	for (size_t i = 0; i < a->num_options && !e; i++)
 		e = take_option(c, &a->create_options[i], &p);
 	if (!e)

@@ -76,6 +76,7 @@ void npj_process_init(void); /* at the first call */
 /* Each begin that succeeds has an end; the runtime is there between the first and the last. */
 PJRT_Error *npj_runtime_begin(void);
 void npj_runtime_end(void);
+bool npj_narrow_asked(void); /* 64-bit types are taken without the client's option */
 
 /* ---- types (types.c) ---- */
 

@@ -83,3 +83,10 @@ void npj_runtime_end(void)
 		nrt_close();
 	pthread_mutex_unlock(&lock);
 }
+
+bool npj_narrow_asked(void)
+{
+	const char *value = getenv("NEURON_PJRT_NARROW_64BIT");
+
+	return value && !strcmp(value, "1");
+}

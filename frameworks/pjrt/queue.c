@@ -25,6 +25,7 @@ struct npj_queue {
 	unsigned int waiting;
 	bool busy; /* something is done, by the thread or by a caller */
 	unsigned int begun; /* how much was */
+	unsigned int callers; /* in npj_queue_try, who come back to the queue after what they did */
 	bool stop;
 };
 
@@ -34,7 +35,7 @@ static struct work *take(struct npj_queue *q)
 	struct work *w;
 
 	while (!q->first || q->busy) {
-		if (q->stop && !q->first && !q->busy)
+		if (q->stop && !q->first && !q->busy && !q->callers)
 			return NULL;
 		pthread_cond_wait(&q->filled, &q->lock);
 	}
@@ -140,6 +141,7 @@ bool npj_queue_try(struct npj_queue *q, void (*run)(void *arg), void *arg)
 	here = !q->first && !q->busy && !q->stop;
 	if (here) {
 		q->busy = true;
+		q->callers++;
 		begun = ++q->begun;
 	}
 	pthread_mutex_unlock(&q->lock);
@@ -148,6 +150,9 @@ bool npj_queue_try(struct npj_queue *q, void (*run)(void *arg), void *arg)
 	run(arg);
 	pthread_mutex_lock(&q->lock);
 	end(q, begun);
+	q->callers--;
+	if (q->stop)
+		pthread_cond_signal(&q->filled);
 	pthread_mutex_unlock(&q->lock);
 	return true;
 }
