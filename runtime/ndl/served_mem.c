@@ -264,6 +264,17 @@ static void view_make(ndlx_device_t *dev, uint64_t handle, const struct served_c
 	pthread_mutex_unlock(&chip->lock);
 }
 
+static void place_put(ndlx_device_t *dev, struct served_view *view)
+{
+	struct served_chip *chip = served_device(dev)->chip;
+
+	if (!view)
+		return;
+	pthread_mutex_lock(&chip->lock);
+	view_put(view);
+	pthread_mutex_unlock(&chip->lock);
+}
+
 /* Where a chunk's bytes are in this process, until place_put; NULL: they are not */
 static uint8_t *place_get(ndlx_device_t *dev, uint64_t handle, const struct served_chunk *c,
 			  struct served_view **view)
@@ -277,18 +288,12 @@ static uint8_t *place_get(ndlx_device_t *dev, uint64_t handle, const struct serv
 	*view = view_get(dev, handle, &wanted);
 	if (wanted)
 		view_make(dev, handle, c);
+	/* another thread may have freed the chunk meanwhile, and its handle be another one's */
+	if (*view && (*view)->size != c->size) {
+		place_put(dev, *view);
+		*view = NULL;
+	}
 	return *view ? (*view)->va : NULL;
-}
-
-static void place_put(ndlx_device_t *dev, struct served_view *view)
-{
-	struct served_chip *chip = served_device(dev)->chip;
-
-	if (!view)
-		return;
-	pthread_mutex_lock(&chip->lock);
-	view_put(view);
-	pthread_mutex_unlock(&chip->lock);
 }
 
 /* A side of a copy between chunks */
