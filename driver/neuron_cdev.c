@@ -35,12 +35,18 @@ static char *neuron_devnode(NEURON_DEVNODE_CONST struct device *dev, umode_t *mo
 	return NULL;
 }
 
-static struct class neuron_class = {
-	.name = "neuron_device",
-	.devnode = neuron_devnode,
-	.class_groups = neuron_class_groups,
-	.dev_groups = neuron_device_groups,
-};
+/* of the kernel's memory: its last reference may go after the module has */
+static struct class *neuron_class;
+
+static int make_class(void)
+{
+	neuron_class = neuron_class_create("neuron_device");
+	if (IS_ERR(neuron_class))
+		return PTR_ERR(neuron_class);
+	neuron_class->devnode = neuron_devnode;
+	neuron_class->dev_groups = neuron_device_groups;
+	return neuron_sysfs_class(neuron_class);
+}
 
 int neuron_cdev_init(void)
 {
@@ -49,15 +55,17 @@ int neuron_cdev_init(void)
 	ret = alloc_chrdev_region(&neuron_devt, 0, NEURON_MAX_DEVICES, "neuron");
 	if (ret)
 		return ret;
-	ret = class_register(&neuron_class);
-	if (ret)
+	ret = make_class();
+	if (ret) {
+		class_destroy(neuron_class); /* nothing, if it is an error */
 		unregister_chrdev_region(neuron_devt, NEURON_MAX_DEVICES);
+	}
 	return ret;
 }
 
 void neuron_cdev_exit(void)
 {
-	class_unregister(&neuron_class);
+	class_destroy(neuron_class);
 	unregister_chrdev_region(neuron_devt, NEURON_MAX_DEVICES);
 }
 
@@ -75,7 +83,7 @@ int neuron_cdev_add(struct neuron_device *nd)
 	if (ret)
 		goto put_cdev;
 	/* without a parent, so that the path stays /sys/devices/virtual/neuron_device/neuronN */
-	nd->dev = device_create(&neuron_class, NULL, devt, nd, "neuron%d", nd->index);
+	nd->dev = device_create(neuron_class, NULL, devt, nd, "neuron%d", nd->index);
 	if (IS_ERR(nd->dev)) {
 		ret = PTR_ERR(nd->dev);
 		goto del_cdev;
@@ -93,7 +101,7 @@ put_cdev:
 void neuron_cdev_del(struct neuron_device *nd)
 {
 	cdev_del(nd->cdev);
-	device_destroy(&neuron_class, MKDEV(MAJOR(neuron_devt), nd->index));
+	device_destroy(neuron_class, MKDEV(MAJOR(neuron_devt), nd->index));
 }
 
 static int wait_ready(struct neuron_device *nd)

@@ -26,8 +26,10 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, unsigned long flag
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
 #define NEURON_CLASS_ATTR_CONST
+#define neuron_class_create(name) class_create(THIS_MODULE, name)
 #else
 #define NEURON_CLASS_ATTR_CONST const
+#define neuron_class_create(name) class_create(name)
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)

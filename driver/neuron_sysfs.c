@@ -614,11 +614,15 @@ CLASS_FILE(server_id_2, "0000000000000000");
 CLASS_FILE(server_id_4, "0000000000000000");
 CLASS_FILE(ultraserver_mode, "");
 
-static struct attribute *neuron_class_attrs[] = {
-	&class_attr_node_id_2.attr,	   &class_attr_node_id_4.attr,
-	&class_attr_server_id_2.attr,	   &class_attr_server_id_4.attr,
-	&class_attr_ultraserver_mode.attr, NULL,
-};
+int neuron_sysfs_class(struct class *class)
+{
+	static const struct class_attribute *const files[] = {
+		&class_attr_node_id_2,	 &class_attr_node_id_4,	      &class_attr_server_id_2,
+		&class_attr_server_id_4, &class_attr_ultraserver_mode,
+	};
+	int ret = 0;
 
-static const struct attribute_group neuron_class_group = { .attrs = neuron_class_attrs };
-const struct attribute_group *neuron_class_groups[] = { &neuron_class_group, NULL };
+	for (unsigned int i = 0; i < ARRAY_SIZE(files) && !ret; i++)
+		ret = class_create_file(class, files[i]);
+	return ret;
+}

@@ -5,10 +5,13 @@
 
 #include <linux/sysfs.h>
 
+struct class;
 struct kobject;
 struct neuron_device;
 
-extern const struct attribute_group *neuron_device_groups[], *neuron_class_groups[];
+extern const struct attribute_group *neuron_device_groups[];
+/* The class's own files, which go with it */
+int neuron_sysfs_class(struct class *class);
 int neuron_sysfs_add(struct neuron_device *nd);
 void neuron_sysfs_del(struct neuron_device *nd);
 void neuron_sysfs_scan(struct neuron_device *nd);
