@@ -16,6 +16,10 @@ point $? "a hundred resets by ioctl and by sysfs, a thousand processes killed at
 sed 's/^/# /' rounds.txt
 is "$(dmesg | grep -i neuron)" "" "the kernel's log has nothing of them"
 grown=$(($(slabs) - before))
-ok "the kernel has no more memory than before ($grown KiB)" [ $grown -lt 4096 ]
+if [ -e /sys/kernel/debug/kmemleak ]; then
+    skip "the kernel has no more memory than before" "it keeps what was freed for its checkers, and kmemleak looks"
+else
+    ok "the kernel has no more memory than before ($grown KiB)" [ $grown -lt 4096 ]
+fi
 ok "the module goes" unload
 done_testing
