@@ -64,6 +64,7 @@ int emud_client_welcome(const struct emud_client *c)
 		.size = c->machine->host.arena[c->user].size,
 		.base = emu_host_base(c->user),
 		.direct = !getenv("NEURON_EMU_FAULTS"),
+		.server = (uint32_t)getpid(),
 	};
 	union {
 		char buf[CMSG_SPACE(sizeof(int))];

@@ -2,9 +2,12 @@
 /*
  * The main thread: it accepts, answers hellos and requests for channels, and sees clients end, by
  * their socket or, if a child of theirs still has that, by their pidfd. A client that is gone is
- * taken down by a thread of its own, because that may wait for its cores.
+ * taken down by a thread of its own, because that may wait for its cores. Whoever says hello
+ * meanwhile is answered when that is over, so that a process finds free what those had that ended
+ * before it began, as it would on a node.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +23,7 @@
 
 #define STRANGERS 64 /* connections that have not said hello */
 #define HELLO_MS 5000
+#define WAIT_MS 2000 /* a hello for those who are being taken down */
 #define EVENTS 64
 
 struct conn {
@@ -28,6 +32,7 @@ struct conn {
 	struct emud_client *client; /* NULL: no hello yet */
 	uint64_t since_ms;
 	bool gone; /* in this round of events */
+	bool waits; /* its hello is in order, and is not answered yet */
 	struct conn *next;
 };
 
@@ -41,6 +46,7 @@ struct emud_server {
 	pthread_mutex_t lock;
 	pthread_cond_t over;
 	unsigned int ending;
+	int ended; /* an eventfd: the last of them is down */
 };
 
 static uint64_t now_ms(void)
@@ -71,7 +77,8 @@ static void *end_main(void *arg)
 
 	emud_client_free(e->client);
 	pthread_mutex_lock(&e->server->lock);
-	e->server->ending--;
+	if (!--e->server->ending)
+		eventfd_write(e->server->ended, 1);
 	pthread_cond_signal(&e->server->over);
 	pthread_mutex_unlock(&e->server->lock);
 	free(e);
@@ -120,6 +127,45 @@ static void conn_end(struct emud_server *s, struct conn *conn)
 	}
 }
 
+static bool are_ending(struct emud_server *s)
+{
+	bool any;
+
+	pthread_mutex_lock(&s->lock);
+	any = s->ending;
+	pthread_mutex_unlock(&s->lock);
+	return any;
+}
+
+static void refuse(const struct conn *conn, int error)
+{
+	const struct wire_welcome w = { .magic = WIRE_MAGIC,
+					.version = WIRE_VERSION,
+					.error = error };
+
+	send(conn->fd, &w, sizeof(w), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static int welcome(struct emud_server *s, struct conn *conn)
+{
+	int ret = emud_client_new(s->config->machine, conn->fd, &conn->peer, &conn->client);
+
+	conn->waits = false;
+	if (ret) {
+		refuse(conn, ret);
+		return ret;
+	}
+	s->strangers--;
+	return emud_client_welcome(conn->client);
+}
+
+static void welcome_waiting(struct emud_server *s)
+{
+	for (struct conn *conn = s->conns; conn; conn = conn->next)
+		if (conn->waits && !conn->gone && welcome(s, conn))
+			conn_end(s, conn);
+}
+
 static void sweep(struct emud_server *s)
 {
 	struct conn **p = &s->conns;
@@ -128,6 +174,9 @@ static void sweep(struct emud_server *s)
 	while (*p) {
 		struct conn *conn = *p;
 
+		if (conn->waits && !conn->gone && now - conn->since_ms > WAIT_MS &&
+		    welcome(s, conn))
+			conn_end(s, conn);
 		if (!conn->client && !conn->gone && now - conn->since_ms > HELLO_MS)
 			conn_end(s, conn);
 		if (conn->gone) {
@@ -209,31 +258,33 @@ static unsigned int clients_of(const struct emud_server *s, uid_t uid)
 	return n;
 }
 
-static void refuse(const struct conn *conn, int error)
+/* Takes down those who have ended, before the events that say so are read. */
+static void end_the_gone(struct emud_server *s)
 {
-	const struct wire_welcome w = { .magic = WIRE_MAGIC,
-					.version = WIRE_VERSION,
-					.error = error };
+	for (struct conn *conn = s->conns; conn; conn = conn->next) {
+		struct pollfd p[] = { { .fd = conn->fd, .events = POLLRDHUP },
+				      { .fd = conn->pidfd, .events = POLLIN } };
 
-	send(conn->fd, &w, sizeof(w), MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (conn->client && !conn->gone && poll(p, 2, 0) > 0)
+			conn_end(s, conn);
+	}
 }
 
 static int hello(struct emud_server *s, struct conn *conn, const struct wire_hello *h, ssize_t n)
 {
 	int ret = 0;
 
-	if (n != sizeof(*h) || h->magic != WIRE_MAGIC || h->version != WIRE_VERSION)
+	if (n != sizeof(*h) || conn->waits || h->magic != WIRE_MAGIC || h->version != WIRE_VERSION)
 		ret = -EPROTO;
 	else if (clients_of(s, conn->peer.uid) >= EMUD_OF_A_USER)
 		ret = -EBUSY;
-	if (!ret)
-		ret = emud_client_new(s->config->machine, conn->fd, &conn->peer, &conn->client);
 	if (ret) {
 		refuse(conn, ret);
 		return ret;
 	}
-	s->strangers--;
-	return emud_client_welcome(conn->client);
+	end_the_gone(s);
+	conn->waits = are_ending(s);
+	return conn->waits ? 0 : welcome(s, conn);
 }
 
 static int ask(struct conn *conn, const struct wire_ask *a, ssize_t n)
@@ -278,6 +329,15 @@ static bool signal_read(struct emud_server *s)
 	return true;
 }
 
+static void ended_read(struct emud_server *s)
+{
+	eventfd_t n;
+
+	eventfd_read(s->ended, &n);
+	if (!are_ending(s))
+		welcome_waiting(s);
+}
+
 static bool event(struct emud_server *s, const struct epoll_event *ev)
 {
 	struct conn *conn = (struct conn *)(uintptr_t)(ev->data.u64 & ~1ull);
@@ -286,6 +346,8 @@ static bool event(struct emud_server *s, const struct epoll_event *ev)
 		accept_some(s);
 	else if ((void *)conn == &s->config->signals)
 		return signal_read(s);
+	else if ((void *)conn == &s->ended)
+		ended_read(s);
 	else if (conn->gone)
 		return true;
 	else if (ev->data.u64 & 1)
@@ -320,7 +382,10 @@ int emud_server_run(const struct emud_server_config *config)
 	if (s.epoll < 0)
 		return -errno;
 	s.spare = eventfd(0, EFD_CLOEXEC);
-	ret = epoll_add(&s, config->listener, (void *)(uintptr_t)&config->listener, false);
+	s.ended = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	ret = epoll_add(&s, s.ended, &s.ended, false);
+	if (!ret)
+		ret = epoll_add(&s, config->listener, (void *)(uintptr_t)&config->listener, false);
 	if (!ret)
 		ret = epoll_add(&s, config->signals, (void *)(uintptr_t)&config->signals, false);
 	if (!ret)
@@ -332,6 +397,7 @@ int emud_server_run(const struct emud_server_config *config)
 	while (s.ending)
 		pthread_cond_wait(&s.over, &s.lock);
 	pthread_mutex_unlock(&s.lock);
+	close(s.ended);
 	close(s.spare);
 	close(s.epoll);
 	return ret;
