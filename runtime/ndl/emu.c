@@ -209,6 +209,12 @@ static const char *machine_instance(void *state)
 	return ((struct emu_machine *)state)->name;
 }
 
+/* They are the process's own. */
+static uint64_t machine_key(void *state)
+{
+	return 2ull << 32 | (uint32_t)getpid();
+}
+
 static int machine_mark(void *state, uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
 			uint32_t *available)
 {
@@ -525,6 +531,7 @@ const struct ndlx_machine_ops ndlx_emu_machine = {
 	.compatible = machine_compatible,
 	.features = machine_features,
 	.instance = machine_instance,
+	.key = machine_key,
 	.range_mark = machine_mark,
 	.range_unmark = machine_unmark,
 	.fault = machine_fault,

@@ -179,6 +179,17 @@ const char *ndlx_machine_instance(void)
 	return name;
 }
 
+uint64_t ndlx_machine_key(void)
+{
+	uint64_t key;
+
+	if (machine_get())
+		return 0;
+	key = machine.ops->key ? machine.ops->key(machine.state) : 0;
+	machine_put();
+	return key;
+}
+
 /* Ends a call of the machine that machine_get() began, with its result. */
 static int machine_done(int result)
 {

@@ -45,6 +45,7 @@ struct ndlx_machine_ops {
 	int (*compatible)(void *state, uint32_t *min, uint32_t *max);
 	int (*features)(void *state, uint64_t *features);
 	const char *(*instance)(void *state);
+	uint64_t (*key)(void *state); /* NULL: the machine is the host's */
 	int (*range_mark)(void *state, uint32_t count, uint32_t start, uint32_t end,
 			  uint32_t *first, uint32_t *available);
 	int (*range_unmark)(void *state, uint32_t first, uint32_t count);

@@ -53,6 +53,8 @@ const char *ndlx_machine_name(unsigned int i);
 int ndlx_machine_close(void);
 bool ndlx_machine_is_emu(void); /* in this process or served: no nodes */
 bool ndlx_machine_is_own(void); /* in this process: nobody else uses them */
+/* A number that processes of one host have alike if they use the same chips, and not otherwise */
+uint64_t ndlx_machine_key(void);
 /* for example "inf1.6xlarge"; "" if the platform does not say */
 const char *ndlx_machine_instance(void);
 

@@ -130,6 +130,11 @@ static const char *machine_instance(void *state)
 	return ((struct served *)state)->instance->name;
 }
 
+static uint64_t machine_key(void *state)
+{
+	return 1ull << 32 | ((struct served *)state)->server;
+}
+
 static int machine_mark(void *state, uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
 			uint32_t *available)
 {
@@ -580,6 +585,7 @@ const struct ndlx_machine_ops ndlx_served_machine = {
 	.compatible = machine_compatible,
 	.features = machine_features,
 	.instance = machine_instance,
+	.key = machine_key,
 	.range_mark = machine_mark,
 	.range_unmark = machine_unmark,
 	.forked = served_forked,

@@ -63,6 +63,7 @@ struct served {
 	uint8_t *base; /* of the file */
 	uint64_t size, physical; /* of it, and where the chips see it */
 	bool direct; /* copies need not go through the chip */
+	uint32_t server; /* its process, as it says */
 	const struct neuron_instance *instance;
 	atomic_bool dead; /* the server is gone */
 	pthread_t watcher;

@@ -120,6 +120,7 @@ static int say_hello(struct served *m, char instance[32])
 	m->size = w.size;
 	m->physical = w.base;
 	m->direct = w.direct;
+	m->server = w.server;
 	return map_file(m, file);
 }
 

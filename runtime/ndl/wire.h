@@ -143,7 +143,7 @@ struct wire_welcome { /* with the file, if there is no error */
 	uint64_t size; /* of the file */
 	uint64_t base; /* where the chips see it: a host physical address */
 	uint32_t direct; /* copies need not go through the chips, none of which has a fault */
-	uint32_t pad;
+	uint32_t server; /* its process */
 	char instance[32];
 };
 
