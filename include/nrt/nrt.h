@@ -230,7 +230,11 @@ NRT_STATUS nrt_host_device_id_get(int device_id, uint32_t *host_device_id);
 NRT_STATUS nrt_host_device_id_rid_map_get(uint32_t *count, uint32_t *host_did_to_rid_map);
 NRT_STATUS nrt_get_attached_efa_bdf(const void *va, char *efa_bdf, size_t *len);
 
-/* Collectives exist from the second generation on: NRT_INVALID unless the group has one member */
+/*
+ * A job: members of one or several processes of this host, each of which calls this in a thread of
+ * its own, and waits for the others. They find each other by NEURON_RT_ROOT_COMM_ID (host:port).
+ * From then on models for several ranks are loaded with the job's other processes.
+ */
 NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
 NRT_STATUS nrt_cc_global_comm_init(uint32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
 

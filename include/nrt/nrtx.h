@@ -159,6 +159,12 @@ typedef int nrtx_host_function_t(void *arg, uint64_t index, uint32_t nin,
 NRT_STATUS nrtx_host_function(const char *target, nrtx_host_function_t *call, void *arg);
 
 /*
+ * nrt_build_global_comm() with a name of the caller's in place of NEURON_RT_ROOT_COMM_ID (NULL: by
+ * that), and of processes, say, rather than cores. NRT_SUCCESS too if it was done before
+ */
+NRT_STATUS nrtx_meet(const char *root, uint32_t member, uint32_t count);
+
+/*
  * In place of an execution of a model that several ranks execute together: this rank cannot, and
  * the others need not wait for it. NRT_SUCCESS: they know
  */

@@ -9,6 +9,7 @@
 #include "rt_queue.h"
 #include "rt_context.h"
 #include "rt_env.h"
+#include "rt_comm.h"
 #include "rt_model.h"
 #include "rt_profile.h"
 #include "rt_sendrecv.h"
@@ -214,6 +215,7 @@ EXPORT void nrt_close(void)
 		__atomic_add_fetch(&rt.epoch, 1, __ATOMIC_RELEASE);
 		rt_stale_free();
 		close_all();
+		rt_comm_close();
 		rt.state = RT_CLOSED;
 		pthread_cond_broadcast(&rt.changed);
 	}

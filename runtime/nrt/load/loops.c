@@ -115,14 +115,20 @@ static void unite(const struct nrt_model *model, struct rt_subgraph *sg, unsigne
 	}
 }
 
-/* Ranks go through their parts in one way: by the chip, or all by the host. */
+/*
+ * Ranks go through their parts in one way: by the chip, or all by the host. A chip's guard lets no
+ * process signal another one's cores.
+ */
 static NRT_STATUS join_ranks(struct nrt_model *model, bool *united)
 {
 	NRT_STATUS status = rt_ranks_join(model);
 
 	if (!status)
 		status = rt_pass_begin(model);
-	return status ? status : rt_ranks_agree(model, *united && rt_pass_by_chip(model), united);
+	return status ? status
+		      : rt_ranks_agree(model,
+				       *united && rt_ranks_are_own(model) && rt_pass_by_chip(model),
+				       united);
 }
 
 static NRT_STATUS make_loops(struct nrt_model *model)

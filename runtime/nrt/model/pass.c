@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt_comm.h"
 #include "rt_ranks.h"
 
 #define PIECE (1u << 20) /* that the host copies at once */
@@ -23,9 +24,9 @@ struct rt_pass_semaphores rt_pass_semaphores(const struct rt_subgraph *sg)
 	return (struct rt_pass_semaphores){ (uint8_t)(n - 2), (uint8_t)(n - 1) };
 }
 
-static bool is_number(const struct neff_collective *c)
+static bool is_behind(const struct neff_collective *c, unsigned int part)
 {
-	return c->op > NEFF_PERMUTE;
+	return !rt_is_number(c) && c->behind == part;
 }
 
 /* The number of a subgraph's part in its core's program */
@@ -37,7 +38,7 @@ static unsigned int part_of(const struct rt_subgraph *sg)
 static bool passes_behind(const struct neff_model *neff, unsigned int part)
 {
 	for (unsigned int i = 0; i < neff->ncollectives; i++)
-		if (!is_number(&neff->collectives[i]) && neff->collectives[i].behind == part)
+		if (is_behind(&neff->collectives[i], part))
 			return true;
 	return false;
 }
@@ -91,24 +92,25 @@ static int give_group(const struct neff_collective *c, uint32_t rank, struct giv
 	return err;
 }
 
-/* Calls fn with everything that a rank gives behind a part. 0, or what fn returned */
+/* Calls fn with everything that a rank gives by a collective. 0, or what fn returned */
+static int each_gift_of(const struct neff_collective *c, uint32_t rank, give_fn fn, void *arg)
+{
+	struct give g = { .from_off = c->from_off, .to_off = c->to_off, .bytes = c->bytes };
+
+	return c->op == NEFF_PERMUTE ? give_pairs(c, rank, &g, fn, arg)
+				     : give_group(c, rank, &g, fn, arg);
+}
+
+/* The same behind a part */
 static int each_gift(struct nrt_model *model, uint32_t rank, unsigned int part, give_fn fn,
 		     void *arg)
 {
 	const struct neff_model *neff = model->neff;
 	int err = 0;
 
-	for (unsigned int i = 0; i < neff->ncollectives && !err; i++) {
-		const struct neff_collective *c = &neff->collectives[i];
-		struct give g = { .bytes = c->bytes };
-
-		if (is_number(c) || c->behind != part)
-			continue;
-		g.from_off = c->from_off;
-		g.to_off = c->to_off;
-		err = c->op == NEFF_PERMUTE ? give_pairs(c, rank, &g, fn, arg)
-					    : give_group(c, rank, &g, fn, arg);
-	}
+	for (unsigned int i = 0; i < neff->ncollectives && !err; i++)
+		if (is_behind(&neff->collectives[i], part))
+			err = each_gift_of(&neff->collectives[i], rank, fn, arg);
 	return err;
 }
 
@@ -116,7 +118,7 @@ static int each_gift(struct nrt_model *model, uint32_t rank, unsigned int part, 
 
 static int write_scratch(struct nrt_model *model, uint64_t offset, const void *data, uint64_t n)
 {
-	const struct rt_chunk *scratch = rt_ranks_of(model, model->rank)->scratch;
+	const struct rt_chunk *scratch = rt_ranks_of(model, model->rank)->chunk;
 
 	return ndlx_memory_buf_copyin(scratch->dev, scratch->handle, (void *)(uintptr_t)data,
 				      offset, n);
@@ -153,7 +155,7 @@ NRT_STATUS rt_pass_begin(struct nrt_model *model)
 	for (unsigned int i = 0; i < model->neff->ncollectives && !err; i++) {
 		const struct neff_collective *c = &model->neff->collectives[i];
 
-		if (is_number(c))
+		if (rt_is_number(c))
 			err = write_number(model, c);
 		else if (c->op == NEFF_PERMUTE)
 			err = write_zeros(model, c);
@@ -163,23 +165,22 @@ NRT_STATUS rt_pass_begin(struct nrt_model *model)
 		   : NRT_SUCCESS;
 }
 
-/* The address at which a core sees another device's memory and registers; false: it does not */
-static bool window_of(const struct rt_core *core, const struct rt_core *other, uint64_t *window)
+/* The address at which a core sees a rank's memory and registers; false: it does not */
+static bool window_of(const struct rt_core *core, const struct rt_rank *rank, uint64_t *window)
 {
 	*window = 0;
-	return core->device == other->device ||
-	       !ndlx_device_window(core->dev, (int)other->device, window);
+	return core->device == rank->device ||
+	       !ndlx_device_window(core->dev, (int)rank->device, window);
 }
 
 bool rt_pass_by_chip(const struct nrt_model *model)
 {
-	const struct rt_core *own = rt_ranks_of(model, model->rank)->core;
 	uint64_t window;
 
 	if (!rt_subgraph_fetches(model->subgraph))
 		return false;
 	for (uint32_t i = 0; i < model->nranks; i++)
-		if (!window_of(own, rt_ranks_of(model, i)->core, &window))
+		if (!window_of(model->core, rt_ranks_of(model, i), &window))
 			return false;
 	return true;
 }
@@ -192,15 +193,14 @@ static int add_signal(struct rt_subgraph *sg, struct rt_ring *ring, const struct
 	uint64_t window;
 	int err;
 
-	if (!window_of(sg->core, to->core, &window))
+	if (!window_of(sg->core, to, &window))
 		return -ENOENT;
 	err = rt_ring_add_tx(ring, sg->one.pa, 4,
 			     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST | NEURON_UDMA_DESC_DMB);
 	return err ? err
-		   : rt_ring_add_rx(ring,
-				    window | ndlx_semaphore_address(to->core->dev, to->core->nc,
-								    semaphore),
-				    4);
+		   : rt_ring_add_rx(
+			     ring,
+			     window | ndlx_semaphore_address(sg->core->dev, to->nc, semaphore), 4);
 }
 
 /* Signals all ranks, the own one last: what follows that signal comes after all that this rank
@@ -233,11 +233,11 @@ static int add_gift(void *arg, const struct give *g)
 	};
 	uint64_t window;
 
-	if (!window_of(c->sg->core, to->core, &window))
+	if (!window_of(c->sg->core, to, &window))
 		return -ENOENT;
 	return rt_ring_add_copy(c->sg->target, c->ring, &side,
-				rt_ranks_of(model, model->rank)->scratch->pa + g->from_off, &side,
-				(window | to->scratch->pa) + g->to_off);
+				rt_ranks_of(model, model->rank)->scratch + g->from_off, &side,
+				(window | to->scratch) + g->to_off);
 }
 
 NRT_STATUS rt_pass_queue(struct rt_subgraph *sg, struct rt_ring *ring)
@@ -294,7 +294,7 @@ static NRT_STATUS take_all(struct nrt_model *model, unsigned int part)
 	int err = t.buffer ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < model->nranks && !err; i++) {
-		t.from = rt_ranks_of(model, i)->scratch;
+		t.from = rt_ranks_of(model, i)->chunk;
 		err = each_gift(model, i, part, take, &t);
 	}
 	free(t.buffer);
@@ -303,12 +303,91 @@ static NRT_STATUS take_all(struct nrt_model *model, unsigned int part)
 		   : NRT_SUCCESS;
 }
 
+/*
+ * Ranks of several processes: what each gives goes piece by piece through the board's area, in
+ * which each rank has a share. The group has it as long as it has the gate, which is until its
+ * execution ends.
+ */
+struct piece {
+	struct nrt_model *model;
+	const uint8_t *bytes;
+	uint64_t begin, end; /* of the giver's scratchpad */
+};
+
+static int take_piece(void *arg, const struct give *g)
+{
+	const struct piece *p = arg;
+	const uint64_t begin = g->from_off > p->begin ? g->from_off : p->begin;
+	const uint64_t end = g->from_off + g->bytes < p->end ? g->from_off + g->bytes : p->end;
+
+	if (g->to != p->model->rank || begin >= end)
+		return 0;
+	return write_scratch(p->model, g->to_off + begin - g->from_off, p->bytes + begin - p->begin,
+			     end - begin);
+}
+
+static NRT_STATUS moved(const struct nrt_model *model, int err)
+{
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV",
+			     "what rank %u and others give each other: %s", model->rank,
+			     rt_errno_text(err))
+		   : NRT_SUCCESS;
+}
+
+static NRT_STATUS pass_piece(struct nrt_model *model, const struct neff_collective *c,
+			     uint64_t begin, uint64_t end, size_t share)
+{
+	const struct rt_chunk *own = rt_ranks_of(model, model->rank)->chunk;
+	size_t size;
+	uint8_t *area = cc_area(rt_board(), &size);
+	int err = ndlx_memory_buf_copyout(own->dev, own->handle, area + model->rank * share, begin,
+					  end - begin);
+	NRT_STATUS status = rt_ranks_barrier(model, moved(model, err));
+
+	for (uint32_t i = 0; i < model->nranks && !status; i++) {
+		struct piece p = { model, area + i * share, begin, end };
+
+		status = moved(model, each_gift_of(c, i, take_piece, &p));
+	}
+	/* nobody goes on before all have taken theirs */
+	return rt_ranks_barrier(model, status);
+}
+
+static NRT_STATUS pass_pieces(struct nrt_model *model, const struct neff_collective *c)
+{
+	const uint64_t bytes = c->op == NEFF_ALL_TO_ALL ? c->bytes * c->members : c->bytes;
+	size_t size, share;
+	NRT_STATUS status = NRT_SUCCESS;
+
+	cc_area(rt_board(), &size);
+	share = size / model->nranks / 64 * 64;
+	for (uint64_t at = 0; at < bytes && !status; at += share) {
+		const uint64_t end = bytes - at < share ? bytes : at + share;
+
+		status = pass_piece(model, c, c->from_off + at, c->from_off + end, share);
+	}
+	return status;
+}
+
+static NRT_STATUS pass_between(struct nrt_model *model, unsigned int part)
+{
+	const struct neff_model *neff = model->neff;
+	NRT_STATUS status = NRT_SUCCESS;
+
+	for (unsigned int i = 0; i < neff->ncollectives && !status; i++)
+		if (is_behind(&neff->collectives[i], part))
+			status = pass_pieces(model, &neff->collectives[i]);
+	return status;
+}
+
 NRT_STATUS rt_pass_by_host(struct nrt_model *model, unsigned int part)
 {
 	NRT_STATUS status = NRT_SUCCESS;
 
 	if (!passes_behind(model->neff, part))
 		return NRT_SUCCESS;
+	if (!rt_ranks_are_own(model))
+		return pass_between(model, part);
 	status = rt_ranks_barrier(model, status);
 	if (!status)
 		status = take_all(model, part);

@@ -2,36 +2,51 @@
 /*
  * Groups of ranks (rt_ranks.h): who belongs together, and the barriers of their executions.
  *
- * A barrier opens when all ranks have come to it. One lock protects all of this, and no other lock
- * is taken under it. Several groups may share cores: the ranks of a group take their cores between
- * the first and the second barrier, and the gate lets one group at a time do that, so that two
- * groups never have some of each other's.
+ * A group lies on the process's board (runtime/cc), which is shared with other processes once this
+ * one has met them (comm.c). A barrier opens when all ranks have come to it that are alive. The
+ * board's lock protects all of this, and no other lock is taken under it. Several groups may share
+ * cores: the ranks of a group take their cores between the first and the second barrier, and the
+ * gate lets one group at a time do that, so that two groups never have some of each other's.
  */
-#include <errno.h>
+#include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "rt_clock.h"
+#include "rt_comm.h"
 #include "rt_ranks.h"
 
 #define LOAD_MS 120000 /* for all ranks of a model to be loaded */
-#define LOOK_MS 20 /* between two looks whether the load is still wanted */
+#define APART_MS 1800000 /* for those of other processes, which compile or read data meanwhile */
+#define LOOK_MS 20 /* between two looks whether the load is still wanted, and who is alive */
+#define MOST_RANKS 256
+#define GROUPS 4096
 
 enum { COME, START, PASS, END, BARRIERS };
 
+struct member {
+	struct rt_rank rank;
+	uint64_t machine; /* whose chips its core is of */
+	uint32_t process;
+	bool came; /* it has joined, or never will */
+	bool there; /* it has joined, and has not gone */
+	bool dead; /* its process has ended */
+	bool here; /* at the first barrier, or behind it */
+	uint8_t waits; /* at this barrier, counted from 1 */
+};
+
 struct rt_group {
-	struct rt_group *next;
-	unsigned int refs; /* ranks that are there, or on their way out */
+	uint32_t refs; /* ranks that are there, or on their way out */
 	uint32_t n;
 	uint64_t token; /* whose load it is; 0: anybody's of this file */
 	uint8_t hash[32], uuid[16];
+	uint64_t passes; /* a digest of what the ranks pass to each other */
 	uint32_t joined;
 	bool closed; /* no rank joins any more: all have, or one has failed */
 	bool broken; /* a rank is gone: nothing is executed any more */
 	uint32_t gone; /* it */
-	pthread_cond_t changed;
+	uint32_t dead; /* how many processes' ranks have ended */
+	uint32_t changed; /* a word to sleep on */
 	/* what all have agreed to, and how many have said so */
 	uint32_t asked;
 	bool no;
@@ -43,34 +58,112 @@ struct rt_group {
 	} barrier[BARRIERS];
 	bool leaving; /* all ranks are at the first barrier: none gives up any more */
 	bool gate; /* it has the gate */
+	bool keeps; /* it has it until an execution ends, as it passes data by the board's area */
 	atomic_bool failed; /* the execution that goes on, by this rank with this status */
 	uint32_t culprit;
 	NRT_STATUS status;
 	char details[512]; /* in its words */
-	struct {
-		struct rt_rank rank;
-		bool came; /* it has joined, or never will */
-		bool here; /* at the first barrier, or behind it */
-	} member[];
+	struct member member[];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t gate_free = PTHREAD_COND_INITIALIZER;
-static bool gate;
-static struct rt_group *groups;
+#define SLOT (sizeof(struct rt_group) + MOST_RANKS * sizeof(struct member))
+static_assert(SLOT < 32768, "a slot of the board");
+const struct cc_form rt_ranks_form = { .version = 1, .slots = GROUPS, .slot = SLOT };
 
-/* Waits for a change; until: of the monotonic clock in us, 0: for ever. False: the time is over */
-static bool wait_changed(struct rt_group *g, uint64_t until)
+/* ---- the lock, the gate, and who is alive ---- */
+
+static void wake(struct rt_group *g)
 {
-	struct timespec at;
+	cc_wake(rt_board(), &g->changed);
+}
 
-	if (!until) {
-		pthread_cond_wait(&g->changed, &lock);
-		return true;
-	}
-	at.tv_sec = (time_t)(until / 1000000);
-	at.tv_nsec = (long)(until % 1000000) * 1000;
-	return pthread_cond_clockwait(&g->changed, &lock, CLOCK_MONOTONIC, &at) != ETIMEDOUT;
+/* g: NULL, or a group that is broken if a process ended with the lock */
+static void lock(struct rt_group *g)
+{
+	if (!cc_lock(rt_board()) && g)
+		g->broken = true;
+}
+
+static void unlock(void)
+{
+	cc_unlock(rt_board());
+}
+
+/* The board's first word is 1 while a group has the gate; who wants it sleeps on the second. */
+static uint32_t *gate(void)
+{
+	return cc_words(rt_board());
+}
+
+static void close_gate(struct rt_group *g)
+{
+	if (!g->gate)
+		return;
+	g->gate = false;
+	*gate() = 0;
+	cc_wake(rt_board(), gate() + 1);
+}
+
+static void open_barrier(struct rt_group *g, unsigned int which)
+{
+	g->barrier[which].here = 0;
+	g->barrier[which].generation++;
+	g->barrier[which].failed = atomic_load(&g->failed);
+	for (uint32_t i = 0; i < g->n; i++)
+		if (g->member[i].waits == which + 1)
+			g->member[i].waits = 0;
+	/* what fails at the start has no end */
+	if (which == END || (which == START && (!g->keeps || g->barrier[which].failed)))
+		close_gate(g);
+	wake(g);
+}
+
+static void set_failure(struct rt_group *g, uint32_t rank, NRT_STATUS status, const char *details)
+{
+	if (atomic_load(&g->failed))
+		return;
+	g->culprit = rank;
+	g->status = status;
+	snprintf(g->details, sizeof(g->details), "%s", details);
+	atomic_store(&g->failed, true);
+}
+
+/* The others wait no more for a rank whose process has ended, wherever they do. */
+static void bury(struct rt_group *g, uint32_t rank)
+{
+	const unsigned int at = g->member[rank].waits;
+
+	g->member[rank].dead = true;
+	g->member[rank].there = false;
+	g->member[rank].waits = 0;
+	g->dead++;
+	g->refs--;
+	g->gone = g->broken ? g->gone : rank;
+	g->broken = true;
+	g->leaving = false;
+	if (at)
+		g->barrier[at - 1].here--;
+	set_failure(g, rank, NRT_FAILURE, "its process has ended");
+	for (unsigned int i = START; i < BARRIERS; i++)
+		if (g->barrier[i].here && g->barrier[i].here == g->n - g->dead)
+			open_barrier(g, i);
+	if (g->dead == g->n)
+		close_gate(g);
+	wake(g);
+}
+
+static void look_who_lives(struct rt_group *g)
+{
+	for (uint32_t i = 0; i < g->n; i++)
+		if (g->member[i].there && !cc_alive(rt_board(), g->member[i].process))
+			bury(g, i);
+}
+
+/* Waits for a change, and not for long: then it looks who lives. */
+static void wait_changed(struct rt_group *g)
+{
+	if (!cc_wait(rt_board(), &g->changed, LOOK_MS * 1000))
+		look_who_lives(g);
 }
 
 /* ---- coming together ---- */
@@ -83,32 +176,68 @@ static bool same_file(const struct rt_group *g, const struct nrt_model *model)
 	       !memcmp(g->uuid, h->uuid, sizeof(g->uuid));
 }
 
+static void digest(uint64_t *hash, const void *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		*hash = (*hash ^ ((const uint8_t *)bytes)[i]) * 1099511628211ull;
+}
+
+/* Ranks of several processes may have different programs, which pass the same in the same order. */
+static uint64_t digest_of(const struct neff_model *neff)
+{
+	uint64_t hash = 14695981039346656037ull;
+
+	for (unsigned int i = 0; neff && i < neff->ncollectives; i++) {
+		const struct neff_collective *c = &neff->collectives[i];
+
+		if (rt_is_number(c))
+			continue;
+		digest(&hash, &c->op, sizeof(c->op));
+		digest(&hash, &c->bytes, sizeof(c->bytes));
+		digest(&hash, &c->members, sizeof(c->members));
+		digest(&hash, c->rank, c->nranks * sizeof(c->rank[0]));
+	}
+	return hash;
+}
+
+/* Of a model that could not be read nobody knows. */
+static bool same_passes(const struct rt_group *g, const struct nrt_model *model)
+{
+	return !cc_board_is_shared(rt_board()) || !model->neff ||
+	       g->passes == digest_of(model->neff);
+}
+
 static bool fits(const struct rt_group *g, const struct nrt_model *model)
 {
 	return !g->closed && g->n == model->nranks && g->token == model->group_token &&
-	       !g->member[model->rank].came && (g->token || same_file(g, model));
+	       !g->member[model->rank].came && same_passes(g, model) &&
+	       (g->token || same_file(g, model));
 }
 
 static struct rt_group *find_group(const struct nrt_model *model)
 {
-	struct rt_group *g = groups;
+	struct rt_group *g = NULL;
 
-	while (g && !fits(g, model))
-		g = g->next;
-	if (g)
-		return g;
-	g = calloc(1, sizeof(*g) + model->nranks * sizeof(g->member[0]));
+	do
+		g = cc_slot_next(rt_board(), g);
+	while (g && !fits(g, model));
+	return g;
+}
+
+static struct rt_group *new_group(const struct nrt_model *model)
+{
+	struct rt_group *g =
+		cc_slot_new(rt_board(), sizeof(*g) + model->nranks * sizeof(struct member));
+
 	if (!g)
 		return NULL;
 	g->n = model->nranks;
 	g->token = model->group_token;
+	g->passes = digest_of(model->neff);
 	if (model->neff) {
 		memcpy(g->hash, model->neff->header.hash, sizeof(g->hash));
 		memcpy(g->uuid, model->neff->header.uuid, sizeof(g->uuid));
 	}
-	pthread_cond_init(&g->changed, NULL);
-	g->next = groups;
-	groups = g;
 	return g;
 }
 
@@ -121,25 +250,42 @@ static const struct rt_chunk *scratch_of(const struct nrt_model *model)
 	return NULL;
 }
 
+static NRT_STATUS not_loaded(const struct rt_group *g)
+{
+	return rt_fail(NRT_FAILURE, "NMGR",
+		       g->member[g->gone].dead ? "the process of rank %u has ended"
+					       : "rank %u could not be loaded",
+		       g->gone);
+}
+
 /*
- * Checks that all ranks have one form of scratchpad and a core each, or what they pass would go
- * astray.
+ * Checks that all ranks have a core each on one machine, and one form of scratchpad, or what they
+ * pass would go astray.
  */
 static NRT_STATUS check_group(const struct rt_group *g)
 {
-	const struct rt_chunk *first = g->member[0].rank.scratch;
+	const struct member *first = g->member;
 
 	for (uint32_t i = 0; i < g->n; i++) {
-		const struct rt_rank *r = &g->member[i].rank;
+		const struct member *m = &g->member[i];
 
-		if (!r->model || !same_file(g, r->model) ||
-		    (r->scratch ? r->scratch->size : 0) != (first ? first->size : 0))
+		if (!m->there)
+			return not_loaded(g);
+		/* in one process the chips pass it, to places that all have alike */
+		if (m->process == first->process &&
+		    m->rank.scratch_size != first->rank.scratch_size)
 			return rt_fail(NRT_INVALID, "NMGR", "rank %u has loaded another file", i);
+		if (m->machine != first->machine)
+			return rt_fail(NRT_INVALID, "NMGR",
+				       "ranks 0 and %u are on chips of different machines "
+				       "(NEURON_EMU=unix:PATH: one for several processes)",
+				       i);
 		for (uint32_t k = 0; k < i; k++)
-			if (g->member[k].rank.core == r->core)
+			if (g->member[k].rank.device == m->rank.device &&
+			    g->member[k].rank.nc == m->rank.nc)
 				return rt_fail(NRT_INVALID, "NMGR",
 					       "ranks %u and %u are on one core, nd%u nc%u", k, i,
-					       r->core->device, r->core->nc);
+					       m->rank.device, m->rank.nc);
 	}
 	return NRT_SUCCESS;
 }
@@ -147,25 +293,24 @@ static NRT_STATUS check_group(const struct rt_group *g)
 /* While others are still coming; whoever gives up ends it for all. */
 static NRT_STATUS wait_joined(struct nrt_model *model, struct rt_group *g, const uint32_t *count)
 {
-	const uint64_t deadline = rt_now_us() + LOAD_MS * 1000ull;
+	const uint32_t ms = cc_board_is_shared(rt_board()) ? APART_MS : LOAD_MS;
+	const uint64_t deadline = rt_now_us() + ms * 1000ull;
 	NRT_STATUS status = NRT_SUCCESS;
 	uint32_t missing = 0;
 
 	while (*count < g->n && !g->broken && !status) {
 		if (rt_now_us() >= deadline) {
-			while (missing + 1 < g->n && g->member[missing].rank.model)
+			while (missing + 1 < g->n && g->member[missing].there)
 				missing++;
 			status = rt_fail(NRT_TIMEOUT, "NMGR",
-					 "rank %u of %u has not been loaded within %d ms", missing,
-					 g->n, LOAD_MS);
+					 "rank %u of %u has not been loaded within %u ms", missing,
+					 g->n, ms);
 		} else {
-			wait_changed(g, rt_now_us() + LOOK_MS * 1000);
+			wait_changed(g);
 			status = rt_load_wanted(model);
 		}
 	}
-	if (!status && g->broken)
-		status = rt_fail(NRT_FAILURE, "NMGR", "rank %u could not be loaded", g->gone);
-	return status;
+	return !status && g->broken ? not_loaded(g) : status;
 }
 
 static NRT_STATUS check_count(const struct nrt_model *model)
@@ -177,7 +322,29 @@ static NRT_STATUS check_count(const struct nrt_model *model)
 			       "the model is for %u ranks, "
 			       "loaded as rank %u of %u (nrt_load_collectives)",
 			       ranks, model->rank, model->nranks ? model->nranks : 1);
+	if (ranks > MOST_RANKS)
+		return rt_fail(NRT_INVALID, "NMGR", "the model is for %u ranks: at most %d", ranks,
+			       MOST_RANKS);
 	return NRT_SUCCESS;
+}
+
+static void join(struct rt_group *g, struct nrt_model *model)
+{
+	const struct rt_chunk *scratch = scratch_of(model);
+	struct member *m = &g->member[model->rank];
+
+	model->group = g;
+	g->refs++;
+	m->rank = (struct rt_rank){ .device = model->core->device,
+				    .nc = model->core->nc,
+				    .scratch = scratch ? scratch->pa : 0,
+				    .scratch_size = scratch ? scratch->size : 0,
+				    .chunk = scratch };
+	m->machine = ndlx_machine_key();
+	m->process = cc_self(rt_board());
+	m->came = m->there = true;
+	g->closed = ++g->joined == g->n;
+	wake(g);
 }
 
 NRT_STATUS rt_ranks_join(struct nrt_model *model)
@@ -185,25 +352,25 @@ NRT_STATUS rt_ranks_join(struct nrt_model *model)
 	NRT_STATUS status = check_count(model);
 	struct rt_group *g;
 
+	if (!status)
+		status = rt_board_open();
 	if (status)
 		return status;
 	model->nranks = model->neff->ranks;
-	pthread_mutex_lock(&lock);
+	lock(NULL);
 	g = find_group(model);
-	if (!g) {
-		pthread_mutex_unlock(&lock);
-		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
+	if (!g)
+		g = new_group(model);
+	if (g) {
+		join(g, model);
+		status = wait_joined(model, g, &g->joined);
+		if (!status)
+			status = check_group(g);
+	} else {
+		status = rt_fail(NRT_RESOURCE, "NMGR",
+				 "more than %d models of several ranks are loaded", GROUPS);
 	}
-	model->group = g;
-	g->refs++;
-	g->member[model->rank].came = true;
-	g->member[model->rank].rank = (struct rt_rank){ model, model->core, scratch_of(model) };
-	g->closed = ++g->joined == g->n;
-	pthread_cond_broadcast(&g->changed);
-	status = wait_joined(model, g, &g->joined);
-	if (!status)
-		status = check_group(g);
-	pthread_mutex_unlock(&lock);
+	unlock();
 	return status;
 }
 
@@ -212,25 +379,15 @@ NRT_STATUS rt_ranks_agree(struct nrt_model *model, bool yes, bool *all)
 	struct rt_group *g = model->group;
 	NRT_STATUS status;
 
-	pthread_mutex_lock(&lock);
+	lock(g);
 	g->no |= !yes;
 	g->asked++;
-	pthread_cond_broadcast(&g->changed);
+	wake(g);
 	status = wait_joined(model, g, &g->asked);
 	*all = !g->no;
-	pthread_mutex_unlock(&lock);
+	g->keeps = g->no && !rt_ranks_are_own(model);
+	unlock();
 	return status;
-}
-
-static void remove_group(struct rt_group *g)
-{
-	struct rt_group **p = &groups;
-
-	while (*p != g)
-		p = &(*p)->next;
-	*p = g->next;
-	pthread_cond_destroy(&g->changed);
-	free(g);
 }
 
 /*
@@ -239,23 +396,24 @@ static void remove_group(struct rt_group *g)
  */
 static void never_comes(const struct nrt_model *model)
 {
-	struct rt_group *g = groups;
+	struct rt_group *g;
 
-	pthread_mutex_lock(&lock);
-	while (g && !fits(g, model))
-		g = g->next;
+	if (rt_board_open())
+		return;
+	lock(NULL);
+	g = find_group(model);
 	if (!g && model->group_token)
-		g = find_group(model);
+		g = new_group(model);
 	if (g) {
 		g->gone = g->broken ? g->gone : model->rank;
 		g->broken = true;
 		g->member[model->rank].came = true;
 		g->closed = ++g->joined >= g->n;
-		pthread_cond_broadcast(&g->changed);
+		wake(g);
 		if (g->closed && !g->refs)
-			remove_group(g);
+			cc_slot_free(g);
 	}
-	pthread_mutex_unlock(&lock);
+	unlock();
 }
 
 void rt_ranks_leave(struct nrt_model *model)
@@ -265,23 +423,23 @@ void rt_ranks_leave(struct nrt_model *model)
 	if (model->left)
 		return;
 	model->left = true;
-	if (!g && model->rank < model->nranks &&
+	if (!g && model->rank < model->nranks && model->nranks <= MOST_RANKS &&
 	    (model->neff ? model->neff->ranks == model->nranks : model->group_token > 0))
 		never_comes(model);
 	if (!g)
 		return;
-	pthread_mutex_lock(&lock);
+	lock(g);
 	if (!g->broken)
 		g->gone = model->rank;
 	/* those that have not come yet still find it, and fail */
 	g->broken = true;
 	g->closed |= !model->group_token;
-	g->member[model->rank].rank.model = NULL;
+	g->member[model->rank].there = false;
 	model->group = NULL;
-	pthread_cond_broadcast(&g->changed);
+	wake(g);
 	if (!--g->refs && g->closed)
-		remove_group(g);
-	pthread_mutex_unlock(&lock);
+		cc_slot_free(g);
+	unlock();
 }
 
 const struct rt_rank *rt_ranks_of(const struct nrt_model *model, uint32_t rank)
@@ -289,11 +447,33 @@ const struct rt_rank *rt_ranks_of(const struct nrt_model *model, uint32_t rank)
 	return &model->group->member[rank].rank;
 }
 
+bool rt_ranks_are_own(const struct nrt_model *model)
+{
+	const struct rt_group *g = model->group;
+	uint32_t i = 0;
+
+	while (i < g->n && g->member[i].process == cc_self(rt_board()))
+		i++;
+	return i == g->n;
+}
+
 /* ---- barriers ---- */
 
 static NRT_STATUS is_gone(const struct rt_group *g)
 {
-	return rt_fail(NRT_FAILURE, "NMGR", "rank %u of %u was unloaded", g->gone, g->n);
+	return rt_fail(NRT_FAILURE, "NMGR",
+		       g->member[g->gone].dead ? "the process of rank %u of %u has ended"
+					       : "rank %u of %u was unloaded",
+		       g->gone, g->n);
+}
+
+/* How long a rank waits for the others to begin */
+static uint32_t patience(const struct nrt_model *model)
+{
+	const bool apart = cc_board_is_shared(rt_board()) && !rt_ranks_are_own(model);
+
+	return apart && !model->timeout_given && model->timeout_ms < APART_MS ? APART_MS
+									      : model->timeout_ms;
 }
 
 static NRT_STATUS not_come(const struct rt_group *g, const struct nrt_model *model)
@@ -304,48 +484,58 @@ static NRT_STATUS not_come(const struct rt_group *g, const struct nrt_model *mod
 		missing++;
 	return rt_fail(NRT_TIMEOUT, "NMGR",
 		       "execution timeout (%u ms): rank %u of %u, on nd%u nc%u, has not begun",
-		       model->timeout_ms, missing, g->n, g->member[missing].rank.core->device,
-		       g->member[missing].rank.core->nc);
+		       patience(model), missing, g->n, g->member[missing].rank.device,
+		       g->member[missing].rank.nc);
 }
 
 /* The last rank at the first barrier gets the gate for all, and the execution begins. */
-static void open_barrier(struct rt_group *g)
+static void begin_all(struct rt_group *g)
 {
 	g->leaving = true;
-	while (gate)
-		pthread_cond_wait(&gate_free, &lock);
-	gate = g->gate = true;
+	while (*gate() && g->leaving) {
+		struct rt_group *other = NULL;
+
+		if (cc_wait(rt_board(), gate() + 1, LOOK_MS * 1000))
+			continue;
+		/* whoever has it may not be there any more */
+		while ((other = cc_slot_next(rt_board(), other)))
+			if (other->gate || other == g)
+				look_who_lives(other);
+	}
+	if (!g->leaving)
+		return; /* a rank has ended meanwhile */
 	g->leaving = false;
+	g->gate = true;
+	*gate() = 1;
 	atomic_store(&g->failed, false);
 	g->status = NRT_SUCCESS;
-	g->barrier[COME].here = 0;
-	g->barrier[COME].generation++;
-	pthread_cond_broadcast(&g->changed);
+	open_barrier(g, COME);
 }
 
-NRT_STATUS rt_ranks_come(struct nrt_model *model)
+/* Another thread's execution of this rank comes first. */
+static NRT_STATUS wait_turn(struct rt_group *g, const struct nrt_model *model, uint64_t deadline)
 {
-	const uint64_t deadline = rt_now_us() + (uint64_t)model->timeout_ms * 1000;
-	struct rt_group *g = model->group;
-	NRT_STATUS status = NRT_SUCCESS;
-	uint64_t generation;
-
-	pthread_mutex_lock(&lock);
-	/* another thread's execution of this rank comes first */
 	while (g->member[model->rank].here && !g->broken && rt_now_us() < deadline)
-		wait_changed(g, deadline);
-	if (g->broken || g->member[model->rank].here) {
-		status = g->broken ? is_gone(g)
-				   : rt_fail(NRT_TIMEOUT, "NMGR",
-					     "execution timeout (%u ms): the rank still executes",
-					     model->timeout_ms);
-		pthread_mutex_unlock(&lock);
-		return status;
-	}
-	g->member[model->rank].here = true;
-	generation = g->barrier[COME].generation;
+		wait_changed(g);
+	if (g->broken)
+		return is_gone(g);
+	return g->member[model->rank].here
+		       ? rt_fail(NRT_TIMEOUT, "NMGR",
+				 "execution timeout (%u ms): the rank still executes",
+				 model->timeout_ms)
+		       : NRT_SUCCESS;
+}
+
+static NRT_STATUS come(struct rt_group *g, struct nrt_model *model, uint64_t deadline)
+{
+	const uint64_t generation = g->barrier[COME].generation;
+	struct member *own = &g->member[model->rank];
+	NRT_STATUS status = NRT_SUCCESS;
+
+	own->here = true;
+	own->waits = COME + 1;
 	if (++g->barrier[COME].here == g->n)
-		open_barrier(g);
+		begin_all(g);
 	while (g->barrier[COME].generation == generation && !status) {
 		if (!g->leaving && g->broken)
 			status = is_gone(g);
@@ -355,14 +545,29 @@ NRT_STATUS rt_ranks_come(struct nrt_model *model)
 			status = rt_fail(NRT_EXEC_COMPLETED_WITH_ERR, "NMGR",
 					 "the execution was interrupted");
 		if (!status && g->barrier[COME].generation == generation)
-			wait_changed(g, rt_now_us() + LOOK_MS * 1000);
+			wait_changed(g);
 	}
 	if (status) {
 		g->barrier[COME].here--;
-		g->member[model->rank].here = false;
-		pthread_cond_broadcast(&g->changed);
+		own->waits = 0;
+		own->here = false;
+		wake(g);
 	}
-	pthread_mutex_unlock(&lock);
+	return status;
+}
+
+NRT_STATUS rt_ranks_come(struct nrt_model *model)
+{
+	struct rt_group *g = model->group;
+	const uint32_t ms = patience(model);
+	const uint64_t deadline = rt_now_us() + ms * 1000ull;
+	NRT_STATUS status;
+
+	lock(g);
+	status = wait_turn(g, model, deadline);
+	if (!status)
+		status = come(g, model, deadline);
+	unlock();
 	return status;
 }
 
@@ -374,52 +579,46 @@ static NRT_STATUS result(const struct rt_group *g, const struct nrt_model *model
 	if (rt_fatal(own) || !atomic_load(&g->failed))
 		return own;
 	return rt_fail(model->rank == g->culprit ? g->status : NRT_EXEC_COMPLETED_WITH_ERR, "NMGR",
-		       "rank %u of %u, on nd%u nc%u, failed: %s%s%s", g->culprit, g->n,
-		       r->core->device, r->core->nc, nrt_get_status_as_str(g->status),
-		       *g->details ? ": " : "", g->details);
+		       "rank %u of %u, on nd%u nc%u, failed: %s%s%s", g->culprit, g->n, r->device,
+		       r->nc, nrt_get_status_as_str(g->status), *g->details ? ": " : "",
+		       g->details);
 }
 
 static void note_failure(struct rt_group *g, const struct nrt_model *model, NRT_STATUS own)
 {
-	if (!rt_fatal(own) || atomic_load(&g->failed))
-		return;
-	g->culprit = model->rank;
-	g->status = own;
-	snprintf(g->details, sizeof(g->details), "%s", nrtx_error_details());
-	atomic_store(&g->failed, true);
+	if (rt_fatal(own))
+		set_failure(g, model->rank, own, nrtx_error_details());
 }
 
-static void close_gate(struct rt_group *g)
+/* This rank is at the barrier, which opens if it was the last one. */
+static void arrive(struct rt_group *g, const struct nrt_model *model, unsigned int which)
 {
-	if (!g->gate)
-		return;
-	gate = g->gate = false;
-	pthread_cond_signal(&gate_free);
+	g->member[model->rank].waits = (uint8_t)(which + 1);
+	if (++g->barrier[which].here == g->n - g->dead)
+		open_barrier(g, which);
 }
 
-/* Waits at a barrier until all ranks are there; none fails to come, so there is no time-out. */
+/*
+ * Waits at a barrier until all ranks are there; none that is alive fails to come, so there is no
+ * time-out.
+ */
 static NRT_STATUS barrier(struct nrt_model *model, unsigned int which, NRT_STATUS own)
 {
 	struct rt_group *g = model->group;
 	NRT_STATUS status;
 	uint64_t generation;
 
-	pthread_mutex_lock(&lock);
+	lock(g);
 	note_failure(g, model, own);
 	generation = g->barrier[which].generation;
-	if (++g->barrier[which].here == g->n) {
-		g->barrier[which].here = 0;
-		g->barrier[which].generation++;
-		g->barrier[which].failed = atomic_load(&g->failed);
-		if (which == START)
-			close_gate(g);
-	}
-	pthread_cond_broadcast(&g->changed);
+	arrive(g, model, which);
+	wake(g); /* who waits at the barrier between start and end need not do so if this is the end
+		  */
 	while (g->barrier[which].generation == generation)
-		wait_changed(g, 0);
+		wait_changed(g);
 	/* one that has begun, and failed by now, is met at the end, where all have to come */
 	status = g->barrier[which].failed ? result(g, model, own) : own;
-	pthread_mutex_unlock(&lock);
+	unlock();
 	return status;
 }
 
@@ -435,24 +634,21 @@ NRT_STATUS rt_ranks_barrier(struct nrt_model *model, NRT_STATUS own)
 	NRT_STATUS status;
 	uint64_t generation;
 
-	pthread_mutex_lock(&lock);
+	lock(g);
 	note_failure(g, model, own);
 	generation = g->barrier[PASS].generation;
-	if (++g->barrier[PASS].here == g->n) {
-		g->barrier[PASS].here = 0;
-		g->barrier[PASS].generation++;
-		pthread_cond_broadcast(&g->changed);
-	}
+	arrive(g, model, PASS);
 	while (g->barrier[PASS].generation == generation && !g->barrier[END].here)
-		wait_changed(g, 0);
+		wait_changed(g);
 	status = result(g, model, own);
 	if (g->barrier[PASS].generation == generation) {
 		g->barrier[PASS].here--;
+		g->member[model->rank].waits = 0;
 		if (!rt_fatal(status))
 			status = rt_fail(NRT_EXEC_COMPLETED_WITH_ERR, "NMGR",
 					 "rank %u waits for ranks that have ended", model->rank);
 	}
-	pthread_mutex_unlock(&lock);
+	unlock();
 	return status;
 }
 
@@ -465,21 +661,27 @@ void rt_ranks_go(struct nrt_model *model)
 {
 	struct rt_group *g = model->group;
 
-	pthread_mutex_lock(&lock);
+	lock(g);
 	g->member[model->rank].here = false;
-	pthread_cond_broadcast(&g->changed);
-	pthread_mutex_unlock(&lock);
+	wake(g);
+	unlock();
 }
 
-NRT_STATUS rt_ranks_failed(const struct nrt_model *model)
+/* This is asked as often as a chip is looked at; who lives, every LOOK_MS. */
+NRT_STATUS rt_ranks_failed(struct nrt_model *model)
 {
-	const struct rt_group *g = model->group;
-	NRT_STATUS status = NRT_SUCCESS;
+	struct rt_group *g = model->group;
+	const bool alone = !g || !cc_board_is_shared(rt_board());
+	const bool failed = g && atomic_load(&g->failed);
+	const uint64_t now = alone || failed ? 0 : rt_now_us();
+	NRT_STATUS status;
 
-	if (!g || !atomic_load(&g->failed))
+	if (!failed && (alone || now < model->look_us))
 		return NRT_SUCCESS;
-	pthread_mutex_lock(&lock);
+	model->look_us = now + LOOK_MS * 1000;
+	lock(g);
+	look_who_lives(g);
 	status = result(g, model, NRT_SUCCESS);
-	pthread_mutex_unlock(&lock);
+	unlock();
 	return status;
 }

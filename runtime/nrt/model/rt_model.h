@@ -49,6 +49,7 @@ struct nrt_model {
 	bool started; /* its execution has come to the second barrier; of the thread that executes */
 	bool left; /* the others know that it is gone */
 	struct rt_group *group; /* ranks.c; NULL: it has not joined */
+	uint64_t look_us; /* when it looks next whether the other ranks live */
 	uint32_t timeout_ms; /* of one execution */
 	bool timeout_given; /* by who loaded it; else NEURON_RT_EXEC_TIMEOUT or the default */
 	uint64_t owner; /* 0: this process */

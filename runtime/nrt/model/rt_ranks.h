@@ -6,23 +6,28 @@
  *
  * An execution of all ranks has three barriers. A rank waits at the first one for the others, up
  * to its own time-out; from then on each comes to the other two, whatever happened to it, so that
- * nobody waits in vain. None begins before all have their cores and inputs (the second), and
- * none gives its core away before all have ended (the third): until then others write into its
- * memory and its semaphores.
+ * nobody waits in vain, but for one whose process ends: for that one the others wait no more. They
+ * find it as they look every LOOK_MS, and fail. None begins before all have their cores and inputs
+ * (the second), and none gives its core away before all have ended (the third): until then others
+ * write into its memory and its semaphores.
  */
 #ifndef RT_RANKS_H
 #define RT_RANKS_H
 
+#include "cc.h"
 #include "rt_model.h"
 
 struct rt_group;
 
-/* A rank as the others see it */
+/* A rank as the others see it, who may be of other processes */
 struct rt_rank {
-	struct nrt_model *model; /* NULL: it has not come yet, or is gone */
-	struct rt_core *core;
-	const struct rt_chunk *scratch; /* the scratchpad, in which all of them have it alike */
+	uint32_t device, nc; /* its core */
+	/* its scratchpad's address and size, in which all of them have it alike */
+	uint64_t scratch, scratch_size;
+	const struct rt_chunk *chunk; /* the scratchpad, of a rank of this process */
 };
+
+extern const struct cc_form rt_ranks_form; /* of a board of groups */
 
 /*
  * For a model that is being loaded, once its scratchpad has a place: waits until all ranks of the
@@ -34,6 +39,8 @@ NRT_STATUS rt_ranks_agree(struct nrt_model *model, bool yes, bool *all);
 /* The model goes, or could not be loaded. It need not have joined. */
 void rt_ranks_leave(struct nrt_model *model);
 const struct rt_rank *rt_ranks_of(const struct nrt_model *model, uint32_t rank);
+/* Are all ranks of this process? */
+bool rt_ranks_are_own(const struct nrt_model *model);
 
 /* The barriers of an execution. What fails in the first one has no others. */
 NRT_STATUS rt_ranks_come(struct nrt_model *model);
@@ -44,7 +51,13 @@ void rt_ranks_go(struct nrt_model *model);
 /* A further barrier between the second and the third one */
 NRT_STATUS rt_ranks_barrier(struct nrt_model *model, NRT_STATUS own);
 /* Has another rank failed in the execution that goes on? Then this one need not go on. */
-NRT_STATUS rt_ranks_failed(const struct nrt_model *model);
+NRT_STATUS rt_ranks_failed(struct nrt_model *model);
+
+/* Nothing passes: the rank's own number is given to it. */
+static inline bool rt_is_number(const struct neff_collective *c)
+{
+	return c->op > NEFF_PERMUTE;
+}
 
 /* pass.c: numbers and zeros, which stay as they are */
 NRT_STATUS rt_pass_begin(struct nrt_model *model);

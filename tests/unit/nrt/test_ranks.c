@@ -2,10 +2,13 @@
 /*
  * Programs that several cores execute together: what they pass to each other, against plain C, and
  * what happens when a rank is missing, fails, is unloaded or goes another way. Run as
- * test_ranks MACHINE TARGET CORE,CORE,...: four cores, on one chip or on several
+ * test_ranks MACHINE TARGET CORE,CORE,...: four cores, on one chip or on several; or as
+ * test_ranks - TARGET CORE,... PROCESS JOB: this is process 0 or 1 of two, which go through the
+ * same tests at the same time, each with every other rank
  */
 #include <check.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +26,21 @@
 #define N 12 /* elements of an argument */
 static const char *machine, *target_name;
 static uint32_t cores[RANKS];
+/* Of two processes: which this is, and what they meet as; NULL: it is alone */
+static unsigned int process;
+static const char *job;
+
+static bool is_own(unsigned int rank)
+{
+	return !job || rank % 2 == process;
+}
+/* The first rank of this process from that one on */
+static unsigned int own(unsigned int rank)
+{
+	while (!is_own(rank))
+		rank++;
+	return rank;
+}
 
 /* clang-format off */
 #define HEAD                                                                                 \
@@ -136,9 +154,9 @@ static void *run_one(void *arg)
 
 static void at_once(struct rank *r, unsigned int n, void *(*fn)(void *arg))
 {
-	for (unsigned int i = 0; i < n; i++)
+	for (unsigned int i = own(0); i < n; i = own(i + 1))
 		ck_assert_int_eq(pthread_create(&r[i].thread, NULL, fn, &r[i]), 0);
-	for (unsigned int i = 0; i < n; i++)
+	for (unsigned int i = own(0); i < n; i = own(i + 1))
 		pthread_join(r[i].thread, NULL);
 }
 
@@ -192,13 +210,13 @@ static void load_all(struct rank *r, const char *text, uint32_t timeout_ms)
 	void *neff = compile(text, &size);
 
 	prepare(r, neff, size, timeout_ms);
-	for (unsigned int i = 0; i < RANKS; i++)
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1))
 		soil(cores[i]);
 	at_once(r, RANKS, load_one);
-	for (unsigned int i = 0; i < RANKS; i++)
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1))
 		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
 	free(neff);
-	for (unsigned int i = 0; i < RANKS; i++) {
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1)) {
 		nrt_allocate_tensor_set(&r[i].in);
 		nrt_allocate_tensor_set(&r[i].out);
 	}
@@ -206,7 +224,7 @@ static void load_all(struct rank *r, const char *text, uint32_t timeout_ms)
 
 static void free_all(struct rank *r)
 {
-	for (unsigned int i = 0; i < RANKS; i++) {
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1)) {
 		if (r[i].model)
 			nrt_unload(r[i].model);
 		nrt_destroy_tensor_set(&r[i].in);
@@ -218,9 +236,13 @@ static void free_all(struct rank *r)
 
 static void setup(void)
 {
-	ck_assert_int_eq(nrtx_machine_set(machine), NRT_SUCCESS);
+	if (!job)
+		ck_assert_int_eq(nrtx_machine_set(machine), NRT_SUCCESS);
 	ck_assert_msg(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "%s",
 		      nrtx_error_details());
+	if (job)
+		ck_assert_msg(nrtx_meet(job, process, 2) == NRT_SUCCESS, "%s",
+			      nrtx_error_details());
 }
 
 static void teardown(void)
@@ -236,7 +258,7 @@ static const char *const names[] = { "output0", "output1", "output2", "output3",
 
 static void every_tensors(struct rank *r)
 {
-	for (unsigned int i = 0; i < RANKS; i++) {
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1)) {
 		add(&r[i], r[i].in, "input0", N * 4);
 		for (unsigned int k = 0; k < 7; k++)
 			add(&r[i], r[i].out, names[k], every_out[k]);
@@ -248,7 +270,8 @@ static void every_write(struct rank *r, int32_t x[RANKS][N], int32_t seed)
 	for (unsigned int i = 0; i < RANKS; i++) {
 		for (unsigned int k = 0; k < N; k++)
 			x[i][k] = (int32_t)(i * 1000003 + k * 7919) * (seed + 1) % 100000 - 50000;
-		nrt_tensor_write(r[i].tensor[0], x[i], 0, N * 4);
+		if (is_own(i))
+			nrt_tensor_write(r[i].tensor[0], x[i], 0, N * 4);
 	}
 }
 
@@ -273,7 +296,7 @@ static void every_check(struct rank *r, int32_t x[RANKS][N])
 	for (unsigned int i = 0; i < RANKS; i++)
 		for (unsigned int k = 0; k < N; k++)
 			t[i][k] = x[k / 3][i * 3 + k % 3];
-	for (unsigned int i = 0; i < RANKS; i++) {
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1)) {
 		nrt_tensor_read(r[i].tensor[1], got, 0, 48);
 		for (unsigned int k = 0; k < N; k++)
 			ck_assert_int_eq(got[k], x[0][k] + x[1][k] + x[2][k] + x[3][k]);
@@ -308,7 +331,7 @@ START_TEST(operations)
 	for (int32_t seed = 0; seed < 5; seed++) {
 		every_write(r, x, seed);
 		at_once(r, RANKS, run_one);
-		for (unsigned int i = 0; i < RANKS; i++)
+		for (unsigned int i = own(0); i < RANKS; i = own(i + 1))
 			ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
 		every_check(r, x);
 	}
@@ -325,10 +348,10 @@ START_TEST(repeated)
 	load_all(r, every, 0);
 	every_tensors(r);
 	every_write(r, x, 3);
-	for (unsigned int i = 0; i < RANKS; i++)
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1))
 		r[i].repeat = 40;
 	at_once(r, RANKS, run_one);
-	for (unsigned int i = 0; i < RANKS; i++)
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1))
 		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
 	every_check(r, x);
 	free_all(r);
@@ -364,7 +387,7 @@ START_TEST(many)
 	int32_t x[RANKS][N], v[RANKS][N], was[RANKS][N], got[N];
 
 	load_all(r, text, 0);
-	for (unsigned int i = 0; i < RANKS; i++) {
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1)) {
 		add(&r[i], r[i].in, "input0", N * 4);
 		add(&r[i], r[i].out, "output0", N * 4);
 	}
@@ -377,7 +400,7 @@ START_TEST(many)
 			for (unsigned int k = 0; k < N; k++)
 				v[i][k] = was[(i + RANKS - 1) % RANKS][k] + x[i][k];
 	}
-	for (unsigned int i = 0; i < RANKS; i++) {
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1)) {
 		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
 		nrt_tensor_read(r[i].tensor[1], got, 0, sizeof(got));
 		ck_assert_int_eq(memcmp(got, v[i], sizeof(got)), 0);
@@ -419,21 +442,21 @@ START_TEST(one_calls)
 
 	ck_assert_int_eq(nrtx_host_function(NCC_HOST_TARGET, doubled, &calls), NRT_SUCCESS);
 	load_all(r, called, 0);
-	for (unsigned int i = 0; i < RANKS; i++) {
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1)) {
 		add(&r[i], r[i].in, "input0", N * 4);
 		add(&r[i], r[i].out, "output0", N * 4);
 	}
 	every_write(r, x, 1);
 	at_once(r, RANKS, run_one);
-	for (unsigned int i = 0; i < RANKS; i++) {
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1)) {
 		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
 		nrt_tensor_read(r[i].tensor[1], got, 0, sizeof(got));
 		for (unsigned int k = 0; k < N; k++)
 			ck_assert_int_eq(got[k], x[i][k] + 2 * x[2][k]);
 	}
-	ck_assert_uint_eq(calls, 1);
+	ck_assert_uint_eq(calls, is_own(2));
 	at_once(r, RANKS, run_one); /* fails, and all say why */
-	for (unsigned int i = 0; i < RANKS; i++)
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1))
 		ck_assert_msg(r[i].status && strstr(r[i].details, "Error: not again"),
 			      "rank %u: %s", i, r[i].details);
 	free_all(r);
@@ -443,7 +466,7 @@ END_TEST
 
 static void set_iterations(struct rank *r, const int32_t n[RANKS])
 {
-	for (unsigned int i = 0; i < RANKS; i++) {
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1)) {
 		int32_t x[N];
 
 		for (unsigned int k = 0; k < N; k++)
@@ -464,7 +487,7 @@ static void check_iterations(struct rank *r, unsigned int n)
 
 	for (unsigned int i = 1; i < n; i++)
 		factor *= RANKS;
-	for (unsigned int i = 0; i < RANKS; i++) {
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1)) {
 		nrt_tensor_read(r[i].tensor[2], got, 0, sizeof(got));
 		for (unsigned int k = 0; k < N; k++)
 			ck_assert_int_eq(got[k], (int32_t)(6 + 4 * k) * factor);
@@ -480,7 +503,7 @@ START_TEST(loops)
 	set_iterations(r, n);
 	for (int k = 0; k < 3; k++) {
 		at_once(r, RANKS, run_one);
-		for (unsigned int i = 0; i < RANKS; i++)
+		for (unsigned int i = own(0); i < RANKS; i = own(i + 1))
 			ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
 		check_iterations(r, 9);
 	}
@@ -500,11 +523,12 @@ START_TEST(order_and_types)
 	ck_assert_ptr_nonnull(y);
 	ck_assert_ptr_nonnull(got);
 	load_all(r, sums, 0);
-	for (unsigned int i = 0; i < RANKS; i++) {
-		const uint16_t three[3] = { x[i], x[i], x[i] };
-
+	for (unsigned int i = 0; i < RANKS; i++)
 		for (unsigned int k = 0; k < MANY; k++)
 			y[i * MANY + k] = (float)(k + 1) / (float)(7 + 3 * i) * (i % 2 ? -1 : 1);
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1)) {
+		const uint16_t three[3] = { x[i], x[i], x[i] };
+
 		nrt_tensor_write(add(&r[i], r[i].in, "input0", 6), three, 0, 6);
 		nrt_tensor_write(add(&r[i], r[i].in, "input1", MANY * 4), &y[i * MANY], 0,
 				 MANY * 4);
@@ -512,7 +536,7 @@ START_TEST(order_and_types)
 		add(&r[i], r[i].out, "output1", MANY * 4);
 	}
 	at_once(r, RANKS, run_one);
-	for (unsigned int i = 0; i < RANKS; i++) {
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1)) {
 		uint16_t three[3];
 
 		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
@@ -548,7 +572,7 @@ START_TEST(two_at_a_time)
 	for (unsigned int i = 0; i < 2 * RANKS; i++)
 		r[i].repeat = 15;
 	at_once(r, 2 * RANKS, run_one);
-	for (unsigned int i = 0; i < 2 * RANKS; i++)
+	for (unsigned int i = own(0); i < 2 * RANKS; i = own(i + 1))
 		ck_assert_msg(!r[i].status, "rank %u: %s", i, r[i].details);
 	every_check(r, x[0]);
 	every_check(r + RANKS, x[1]);
@@ -750,15 +774,96 @@ START_TEST(another_way)
 }
 END_TEST
 
+/* ---- two processes ---- */
+
+/* Bytes of each to all, more than go at once too */
+START_TEST(gathered)
+{
+	static const uint32_t sizes[] = { 0, 1, 100, 100003 };
+	uint8_t *own = malloc(100003), *all = malloc(200006);
+
+	for (unsigned int k = 0; k < 4; k++) {
+		for (uint32_t i = 0; i < sizes[k]; i++)
+			own[i] = (uint8_t)(i * 31 + process * 7);
+		ck_assert_int_eq(nrt_all_gather(0, process, 2, sizes[k], own, all), NRT_SUCCESS);
+		for (uint32_t i = 0; i < 2 * sizes[k]; i++)
+			ck_assert_uint_eq(all[i], (uint8_t)(i % sizes[k] * 31 + i / sizes[k] * 7));
+		ck_assert_int_eq(nrt_barrier(0, process, 2), NRT_SUCCESS);
+	}
+	ck_assert_int_eq(nrt_barrier(0, 0, 3), NRT_INVALID);
+	free(own);
+	free(all);
+}
+END_TEST
+
+static void expect_gone(const struct rank *r)
+{
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1)) {
+		ck_assert_int_ne(r[i].status, NRT_SUCCESS);
+		ck_assert_msg(strstr(r[i].details, "process of rank 1 of 4 has ended") ||
+				      strstr(r[i].details, "its process has ended"),
+			      "rank %u: %s", i, r[i].details);
+	}
+}
+
+/* A process ends, by the kernel's hand, while the other one waits for its ranks */
+START_TEST(killed_between)
+{
+	struct rank r[RANKS];
+	int32_t x[RANKS][N];
+
+	load_all(r, every, 0);
+	every_tensors(r);
+	every_write(r, x, 1);
+	at_once(r, RANKS, run_one);
+	if (process)
+		raise(SIGKILL);
+	at_once(r, RANKS, run_one);
+	expect_gone(r);
+	ck_assert_int_eq(nrt_barrier(0, process, 2), NRT_FAILURE);
+	free_all(r);
+}
+END_TEST
+
+static void *kill_soon(void *arg)
+{
+	nanosleep(&(struct timespec){ 0, 100000000 }, NULL);
+	raise(SIGKILL);
+	return arg;
+}
+
+/* The same of one that waits for it on the chip, in a loop that would go on for long */
+START_TEST(killed_within)
+{
+	static const int32_t n[RANKS] = { 1 << 30, 1 << 30, 1 << 30, 1 << 30 };
+	struct rank r[RANKS];
+	pthread_t killer;
+
+	load_all(r, iterations, 60000);
+	set_iterations(r, n);
+	if (process)
+		ck_assert_int_eq(pthread_create(&killer, NULL, kill_soon, NULL), 0);
+	at_once(r, RANKS, run_one);
+	expect_gone(r);
+	free_all(r);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	Suite *s = suite_create("nrt-ranks");
-	TCase *tc = tcase_create("together"), *wrong = tcase_create("wrong");
+	TCase *tc = tcase_create("together"), *wrong = tcase_create("wrong"),
+	      *two = tcase_create("two");
 
-	if (argc != 4 ||
+	if ((argc != 4 && argc != 6) ||
 	    sscanf(argv[3], "%u,%u,%u,%u", &cores[0], &cores[1], &cores[2], &cores[3]) != RANKS) {
-		fprintf(stderr, "usage: %s MACHINE TARGET CORE,CORE,CORE,CORE\n", argv[0]);
+		fprintf(stderr, "usage: %s MACHINE TARGET CORE,CORE,CORE,CORE [PROCESS JOB]\n",
+			argv[0]);
 		return 1;
+	}
+	if (argc == 6) {
+		process = (unsigned int)atoi(argv[4]);
+		job = argv[5];
 	}
 	machine = argv[1];
 	target_name = argv[2];
@@ -780,7 +885,17 @@ int main(int argc, char **argv)
 	tcase_add_test(wrong, unloaded);
 	tcase_add_test(wrong, another_way);
 	tcase_set_timeout(wrong, 120);
+	tcase_add_checked_fixture(two, setup, teardown);
+	tcase_add_test(two, gathered);
+	if (process) {
+		tcase_add_test_raise_signal(two, killed_between, SIGKILL);
+		tcase_add_test_raise_signal(two, killed_within, SIGKILL);
+	} else {
+		tcase_add_test(two, killed_between);
+		tcase_add_test(two, killed_within);
+	}
+	tcase_set_timeout(two, 120);
 	suite_add_tcase(s, tc);
-	suite_add_tcase(s, wrong);
+	suite_add_tcase(s, job ? two : wrong);
 	return check_run(s);
 }
