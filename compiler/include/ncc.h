@@ -97,6 +97,8 @@ struct ncc_options {
 	struct ncc_sparse *sparse; /* ncc_compile's own: NULL */
 	int64_t most_rows; /* that indices choose at once, by DMA; more are chosen by a loop. 0: as
 			      many as a core's queues have room for */
+	unsigned int replicas; /* of a model that does not say how many, as HloModuleProtos do not;
+				  0: 1 */
 	bool narrow_64bit; /* s64, u64 and f64 become s32, u32 and f32 */
 	/*
 	 * ONNX: the contents of a file beside the model, in which its tensors have their data.

@@ -126,6 +126,8 @@ static PJRT_Error *meet(const PJRT_Client_Create_Args *a, PJRT_Client *c, struct
 	if (e)
 		return e;
 	c->process = (int)p->own;
+	c->apart = p->apart;
+	c->alike = p->store;
 	c->nall = npj_processes_devices(p, (unsigned int)p->n);
 	e = npj_topology_new(chips.arch, chips.lnc, chips.cores, c->nall, &c->topology);
 	for (int i = 0; i < p->n && !e; i++) {
@@ -233,7 +235,7 @@ static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v, struct 
 
 PJRT_Error *npj_Client_Create(PJRT_Client_Create_Args *a)
 {
-	struct npj_processes p = { .n = 1 };
+	struct npj_processes p = { .n = -1 };
 	PJRT_Client *c;
 	PJRT_Error *e = npj_forked_error();
 

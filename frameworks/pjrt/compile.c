@@ -95,6 +95,7 @@ static struct ncc_options compiler_options(const PJRT_Executable *x, struct obst
 		.auto_cast_type = x->options.cast_type,
 		.level = x->options.level,
 		.lnc = x->options.lnc,
+		.replicas = x->options.replicas,
 		.compress_constants = x->options.compress,
 		.hardware_rng = x->options.hardware_rng,
 		.structured_sparsity = x->options.sparsity,

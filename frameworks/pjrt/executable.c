@@ -195,6 +195,11 @@ static PJRT_Error *about(PJRT_Executable *x)
 
 	if (r)
 		return npj_compiler_error(r, &err);
+	if (x->options.partitions > 1 && x->program->partitions == 1)
+		return npj_error(PJRT_Error_Code_UNIMPLEMENTED,
+				 "%s is for %u partitions, and does not say so: only StableHLO's "
+				 "programs, which do, are divided",
+				 x->program->name, x->options.partitions);
 	x->in = calloc(x->program->nin + 1, sizeof(*x->in));
 	x->out = calloc(x->program->nout + 1, sizeof(*x->out));
 	x->donated = calloc(x->program->nin + 1, sizeof(*x->donated));

@@ -86,9 +86,12 @@ struct PJRT_LoadedExecutable {
 	bool held; /* the framework was told of its calls of the host */
 	PJRT_Client *client;
 	PJRT_Executable *executable;
-	unsigned int n; /* devices, replica by replica */
+	unsigned int nall; /* devices, replica by replica, of all processes: the program's ranks */
+	int *ids;
+	unsigned int n; /* those of this process */
 	PJRT_Device **device;
 	PJRT_LogicalDeviceIds *logical;
+	unsigned int *rank;
 	nrt_model_t **model; /* n of them; none of a trivial program */
 	struct npj_binding *in, *out;
 	bool loaded; /* model is there */

@@ -42,56 +42,73 @@ void npj_loaded_unref(PJRT_LoadedExecutable *l)
 	if (l->held)
 		npj_calls_hold(l->executable->program, false);
 	npj_executable_unref(l->executable);
+	free(l->ids);
 	free(l->device);
 	free(l->logical);
+	free(l->rank);
 	free(l->in);
 	free(l->out);
 	free(l);
 	npj_client_unref(c);
 }
 
+/* Takes a device for the next rank of the program. */
+static PJRT_Error *take(PJRT_LoadedExecutable *l, PJRT_Device *d)
+{
+	const unsigned int partitions = l->executable->options.partitions, rank = l->nall;
+
+	for (unsigned int j = 0; j < rank; j++)
+		if (l->ids[j] == d->description->id)
+			return NPJ_INVALID("the program is assigned to device %d twice",
+					   d->description->id);
+	l->ids[l->nall++] = d->description->id;
+	if (!npj_is_own(d))
+		return l->client->apart
+			       ? npj_error(PJRT_Error_Code_UNIMPLEMENTED,
+					   "%s is for %s, a device of process %d: %s",
+					   l->executable->program->name, d->description->text,
+					   d->description->process, l->client->apart)
+			       : NULL;
+	l->device[l->n] = d;
+	l->rank[l->n] = rank;
+	l->logical[l->n++] =
+		(PJRT_LogicalDeviceIds){ (int)(rank / partitions), (int)(rank % partitions) };
+	return NULL;
+}
+
 /* The devices, by the options' ids, or the first ones */
 static PJRT_Error *assign(PJRT_LoadedExecutable *l)
 {
 	const struct npj_options *o = &l->executable->options;
-
 	const unsigned int there = o->assigned ? l->client->nall : l->client->n;
+	const unsigned int n = o->replicas * o->partitions;
+	PJRT_Error *e = NULL;
 
-	l->n = o->replicas * o->partitions;
-	if (l->n > there)
+	if (n > there)
 		return NPJ_INVALID("a program for %u devices (%u replicas of %u partitions): there "
 				   "are %u",
-				   l->n, o->replicas, o->partitions, there);
-	l->device = calloc(l->n, sizeof(*l->device));
-	l->logical = calloc(l->n, sizeof(*l->logical));
-	l->model = calloc(l->n, sizeof(nrt_model_t *));
+				   n, o->replicas, o->partitions, there);
+	l->ids = calloc(n, sizeof(*l->ids));
+	l->device = calloc(n, sizeof(*l->device));
+	l->logical = calloc(n, sizeof(*l->logical));
+	l->rank = calloc(n, sizeof(*l->rank));
+	l->model = calloc(n, sizeof(nrt_model_t *));
 	l->in = calloc(l->executable->program->nin + 1, sizeof(*l->in));
 	l->out = calloc(l->executable->program->nout + 1, sizeof(*l->out));
-	if (!l->device || !l->logical || !l->model || !l->in || !l->out)
+	if (!l->ids || !l->device || !l->logical || !l->rank || !l->model || !l->in || !l->out)
 		return npj_no_memory();
-	for (unsigned int i = 0; i < l->n; i++) {
+	for (unsigned int i = 0; i < n && !e; i++) {
 		PJRT_Device *d = o->assigned ? npj_client_device(l->client, o->assigned[i])
 					     : &l->client->device[i];
 
-		if (!d)
-			return NPJ_INVALID("the program is assigned to device %d, which is not "
-					   "there",
-					   o->assigned[i]);
-		if (!npj_is_own(d))
-			return npj_error(PJRT_Error_Code_UNIMPLEMENTED,
-					 "%s is for %s, a device of process %d: programs do not "
-					 "span processes",
-					 l->executable->program->name, d->description->text,
-					 d->description->process);
-		for (unsigned int j = 0; j < i; j++)
-			if (l->device[j] == d)
-				return NPJ_INVALID("the program is assigned to device %d twice",
-						   d->description->id);
-		l->device[i] = d;
-		l->logical[i] = (PJRT_LogicalDeviceIds){ (int)(i / o->partitions),
-							 (int)(i % o->partitions) };
+		e = d ? take(l, d)
+		      : NPJ_INVALID("the program is assigned to device %d, which is not there",
+				    o->assigned[i]);
 	}
-	return NULL;
+	if (!e && !l->n)
+		e = NPJ_INVALID("%s is for devices of other processes",
+				l->executable->program->name);
+	return e;
 }
 
 /* Finds the model's tensors of one usage, which have the compiler's names, and checks their sizes. */
@@ -159,10 +176,26 @@ static PJRT_Error *ranks_error(const struct rank *rank, unsigned int n)
 		     : NULL;
 }
 
-static PJRT_Error *load_ranks(PJRT_LoadedExecutable *l, const struct nrtx_load_params *params)
+/*
+ * A number by which the ranks of a program find each other: of this load, or if some are in other
+ * processes, of the program, where the framework has all processes compile the same. Else it is
+ * what they pass to each other that says who belongs together.
+ */
+static uint64_t group_of(const PJRT_LoadedExecutable *l)
 {
 	static atomic_uint_least64_t groups;
-	const uint64_t group = atomic_fetch_add(&groups, 1) + 1;
+	char digits[16] = "";
+
+	if (l->n == l->nall)
+		return atomic_fetch_add(&groups, 1) + 1;
+	if (l->client->alike)
+		memcpy(digits, l->executable->fingerprint, sizeof(digits) - 1);
+	return 1ull << 63 | strtoull(digits, NULL, 16);
+}
+
+static PJRT_Error *load_ranks(PJRT_LoadedExecutable *l, const struct nrtx_load_params *params)
+{
+	const uint64_t group = group_of(l);
 	struct rank *rank = calloc(l->n, sizeof(*rank));
 	PJRT_Error *e;
 
@@ -172,8 +205,8 @@ static PJRT_Error *load_ranks(PJRT_LoadedExecutable *l, const struct nrtx_load_p
 	for (unsigned int i = 0; i < l->n; i++) {
 		rank[i].params = *params;
 		rank[i].params.start_core = l->device[i]->vnc;
-		rank[i].params.rank = i;
-		rank[i].params.ranks = l->n;
+		rank[i].params.rank = l->rank[i];
+		rank[i].params.ranks = l->nall;
 		rank[i].params.group = group;
 		rank[i].began = !pthread_create(&rank[i].thread, NULL, load_rank, &rank[i]);
 		if (!rank[i].began)
@@ -419,14 +452,14 @@ npj_LoadedExecutable_GetDeviceAssignment(PJRT_LoadedExecutable_GetDeviceAssignme
 	proto.computation_count = (int32_t)partitions;
 	c = calloc(partitions, sizeof(*c));
 	cs = calloc(partitions, sizeof(*cs));
-	ids = calloc(l->n, sizeof(*ids));
+	ids = calloc(l->nall, sizeof(*ids));
 	for (unsigned int p = 0; c && cs && ids && p < partitions; p++) {
 		npj__computation_device__init(&c[p]);
 		cs[p] = &c[p];
 		c[p].n_replica_device_ids = replicas;
 		c[p].replica_device_ids = &ids[p * replicas];
 		for (unsigned int r = 0; r < replicas; r++)
-			ids[p * replicas + r] = l->device[r * partitions + p]->description->id;
+			ids[p * replicas + r] = l->ids[r * partitions + p];
 	}
 	proto.n_computation_devices = partitions;
 	proto.computation_devices = cs;

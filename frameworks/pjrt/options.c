@@ -319,9 +319,11 @@ char *npj_options_text(const struct npj_options *o)
 {
 	char *text;
 
-	if (asprintf(&text, "cast %d %d level %u lnc %u rng %d narrow %d sparsity %d compress %d",
-		     o->cast, o->cast_type, o->level, o->lnc, o->hardware_rng, o->narrow_64bit,
-		     o->sparsity, o->compress) < 0)
+	if (asprintf(
+		    &text,
+		    "replicas %u cast %d %d level %u lnc %u rng %d narrow %d sparsity %d compress %d",
+		    o->replicas, o->cast, o->cast_type, o->level, o->lnc, o->hardware_rng,
+		    o->narrow_64bit, o->sparsity, o->compress) < 0)
 		return NULL;
 	return text;
 }

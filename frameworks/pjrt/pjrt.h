@@ -207,6 +207,8 @@ struct PJRT_Client {
 	bool narrow_64bit; /* an option of its creation: 64-bit types are taken and narrowed */
 	PJRT_TopologyDescription *topology;
 	int process; /* its number among those that have devices together */
+	bool alike; /* all processes compile the same programs for devices of several */
+	const char *apart; /* why programs cannot span processes; NULL: they can */
 	unsigned int n, nall; /* devices: its own, and all processes' */
 	PJRT_Device *device; /* its own, n of all ... */
 	PJRT_Device *all; /* ... of which the others' have neither queue nor memories */

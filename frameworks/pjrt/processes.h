@@ -6,8 +6,14 @@
 #include "pjrt.h"
 
 struct npj_processes {
-	int64_t n, own; /* as the framework says; which is this one */
+	int64_t n, own; /* as the framework says, -1: it does not; which is this one */
+	/*
+	 * The framework gives a store of keys and values. One that does not say how many there are
+	 * leaves the store's callbacks as they are in its memory: not 0 (torch_xla 2.9.0)
+	 */
+	bool store;
 	unsigned int *devices; /* of each; the caller frees it */
+	const char *apart; /* why programs cannot span them; NULL: they can */
 };
 
 /* Settings that all processes have to have the same */
@@ -16,7 +22,8 @@ struct npj_chips {
 	unsigned int lnc, cores;
 };
 
-PJRT_Error *npj_processes_check(const struct npj_processes *p);
+/* How many there are, if the framework does not say */
+PJRT_Error *npj_processes_check(struct npj_processes *p);
 /* Tells the others of n devices, and learns of theirs */
 PJRT_Error *npj_processes_exchange(const PJRT_Client_Create_Args *a, struct npj_processes *p,
 				   const struct npj_chips *own, unsigned int n);

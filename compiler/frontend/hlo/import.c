@@ -421,12 +421,14 @@ static int import_entry(struct hlo_import *imp)
 int hlo_import_file(const struct hlo_file *f, const struct ncc_options *opt,
 		    struct ncc_module **module, struct ncc_error *err)
 {
+	const unsigned int replicas =
+		f->replicas == 1 && opt->replicas ? opt->replicas : f->replicas;
 	struct ncc_obstacles obstacles = { 0 };
 	struct hlo_import imp = { .proto = f->proto,
 				  .opt = opt,
 				  .err = err,
 				  .obstacles = &obstacles,
-				  .replicas = f->replicas,
+				  .replicas = replicas,
 				  .partitions = f->partitions,
 				  .run = run_computation };
 	const char *name = f->proto->name;
@@ -447,8 +449,8 @@ int hlo_import_file(const struct hlo_file *f, const struct ncc_options *opt,
 		imp.m->hardware_rng = opt->hardware_rng;
 		imp.m->most_rows = opt->most_rows;
 		imp.m->partitions = f->partitions;
-		imp.m->ranks = f->replicas <= NCC_MAX_RANKS && f->partitions <= NCC_MAX_RANKS
-				       ? f->replicas * f->partitions
+		imp.m->ranks = replicas <= NCC_MAX_RANKS && f->partitions <= NCC_MAX_RANKS
+				       ? replicas * f->partitions
 				       : UINT_MAX;
 	}
 	rc = imp.m ? import_entry(&imp) : ncc_no_memory(err);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Several processes with devices of their own: this one is the second of three, and a store of this
- * file says what the others have.
+ * file says what the others have, which are on another host. Programs that span processes:
+ * tests/unit/nrt/two_processes, tests/frameworks/jax_processes.py.
  */
 #include <check.h>
 #include <stdio.h>
@@ -35,6 +36,9 @@ struct put_args {
 	error_t **callback_error;
 	void *user_arg;
 };
+
+#define LINE(arch) "neuron-devices 2 " arch " lnc 1 cores 2 devices %u host 1."
+#define OWN "neuron-devices 2 trn1 lnc 1 cores 2 devices 2 host "
 
 static struct {
 	char put_key[64], put[128]; /* by this process */
@@ -101,7 +105,7 @@ static void load(void)
 {
 	api = plugin_load(getenv("PJRT_LIBRARY"));
 	CALL(Plugin_Initialize, ARGS(Plugin_Initialize));
-	store.others = "neuron-devices 1 trn1 lnc 1 cores 2 devices %u.";
+	store.others = LINE("trn1");
 	store.devices[0] = 3;
 	store.devices[2] = 1;
 }
@@ -131,7 +135,7 @@ START_TEST(devices)
 
 	load();
 	expect_ok("Client_Create", join(1, 3, true));
-	ck_assert_str_eq(store.put, "neuron-devices 1 trn1 lnc 1 cores 2 devices 2.");
+	ck_assert_mem_eq(store.put, OWN, sizeof(OWN) - 1);
 	all->client = own->client = index->client = memories->client = client;
 	CALL(Client_Devices, all);
 	CALL(Client_AddressableDevices, own);
@@ -183,7 +187,7 @@ START_TEST(another_process)
 	expect_ok("Client_Create", join(1, 3, true));
 	expect_error("a program elsewhere",
 		     try_compile("add1", "mlir", options, sizeof(options), &x),
-		     PJRT_Error_Code_UNIMPLEMENTED, "programs do not span processes");
+		     PJRT_Error_Code_UNIMPLEMENTED, "process 2: processes are on several hosts");
 	plugin_end();
 }
 END_TEST
@@ -199,19 +203,66 @@ START_TEST(refused)
 	expect_error("nobody", join(1, 3, true), PJRT_Error_Code_DEADLINE_EXCEEDED,
 		     "the devices of process 0: nobody came");
 	store.fails = false;
-	store.others = "neuron-devices 1 trn2 lnc 1 cores 2 devices %u.";
+	store.others = LINE("trn2");
 	expect_error("others", join(1, 3, true), PJRT_Error_Code_INVALID_ARGUMENT,
 		     "process 0 has trn2");
-	store.others = "neuron-devices 1 trn1 lnc 1 cores 2 devices %u. and more";
+	store.others = LINE("trn1") " and more";
 	expect_error("more", join(1, 3, true), PJRT_Error_Code_INVALID_ARGUMENT,
 		     "not this version's way");
-	store.others = "neuron-devices 1 trn1 lnc 1 cores 2 devices %u.";
+	store.others = LINE("trn1");
 	store.devices[2] = 0;
 	expect_error("none", join(1, 3, true), PJRT_Error_Code_INVALID_ARGUMENT, "process 2 says");
 	store.devices[2] = 4095;
 	expect_error("many", join(1, 3, true), PJRT_Error_Code_INVALID_ARGUMENT, "devices: 1 to");
 	expect_ok("alone", join(0, 1, false));
 	plugin_end();
+}
+END_TEST
+
+/* What torch_xla says by the environment, which is nothing if the framework says it by options */
+static const struct {
+	const char *index, *each, *world, *said;
+} environments[] = {
+	{ "0", NULL, NULL, NULL },
+	{ "0", "2", NULL, NULL },
+	{ "0", NULL, "1", NULL },
+	{ "", "1,1", NULL, NULL },
+	{ "x", "1,1", NULL, "NEURON_PJRT_PROCESS_INDEX=x: a number" },
+	{ "-1", "1,1", NULL, "NEURON_PJRT_PROCESS_INDEX=-1: a number" },
+	{ "2", "1,1", NULL, "process 2 of 2" },
+	{ "0", NULL, "99999", "process 0 of 99999" },
+	{ "0", NULL, "two", "NEURON_PJRT_WORLD_SIZE=two: a number" },
+	{ "1", NULL, NULL, "NEURON_PJRT_PROCESS_INDEX=1 without" },
+	{ "1", "1,1", NULL, "NEURON_RT_ROOT_COMM_ID is not set" },
+};
+
+static void set(const char *name, const char *value)
+{
+	unsetenv(name);
+	if (value)
+		setenv(name, value, 1);
+}
+
+START_TEST(environment)
+{
+	PJRT_Client_Create_Args *c = ARGS(Client_Create);
+	PJRT_Error *e;
+
+	load();
+	/* who has no store may leave anything there */
+	c->kv_get_callback = c->kv_put_callback = (void *)1;
+	set("NEURON_PJRT_PROCESS_INDEX", environments[_i].index);
+	set("NEURON_PJRT_PROCESSES_NUM_DEVICES", environments[_i].each);
+	set("NEURON_PJRT_WORLD_SIZE", environments[_i].world);
+	e = api->PJRT_Client_Create(c);
+	if (environments[_i].said) {
+		expect_error("Client_Create", e, PJRT_Error_Code_INVALID_ARGUMENT,
+			     environments[_i].said);
+	} else {
+		client = c->client;
+		expect_ok("Client_Create", e);
+		plugin_end();
+	}
 }
 END_TEST
 
@@ -223,6 +274,7 @@ int main(void)
 	tcase_add_test(tc, devices);
 	tcase_add_test(tc, another_process);
 	tcase_add_test(tc, refused);
+	tcase_add_loop_test(tc, environment, 0, sizeof(environments) / sizeof(environments[0]));
 	suite_add_tcase(suite, tc);
 	return check_run(suite);
 }
