@@ -26,7 +26,7 @@ LAYERS: dict[str, list[str]] = {
     "what programs share": ["tools/common", "tools/telemetry"],
     "servers": ["runtime/rtd", "runtime/emud"],
     "runtime and compiler": ["runtime/nrt", "runtime/nrt/*", "compiler", "compiler/*"],
-    "ways to a chip": ["runtime/ndl", "driver", "qemu-device/qemu"],
+    "ways to a chip": ["runtime/cc", "runtime/ndl", "driver", "qemu-device/qemu"],
     "the model file": ["neff"],
     "the chip": ["qemu-device/core", "qemu-device/core/*"],
     "procedures and tables": ["hal", "isa", "machines", "timing"],

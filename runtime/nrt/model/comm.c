@@ -7,10 +7,11 @@
 #include "rt_comm.h"
 #include "rt_context.h"
 #include "rt_log.h"
-#include "rt_ranks.h"
+#include "rt_group.h"
 
 #define MEET_MS 300000 /* for the slowest process's chips, as long as frameworks wait for it */
 
+static const struct cc_form form = { .version = 1, .slots = RT_GROUPS, .slot = RT_GROUP_SLOT };
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static struct cc_board *own, *job;
 static bool complete; /* all members of the job have come */
@@ -51,7 +52,7 @@ NRT_STATUS rt_comm_open(const char *root, uint32_t member, uint32_t count)
 	pthread_mutex_unlock(&opening);
 	if (status)
 		return status;
-	if (cc_meet(&m, &rt_ranks_form, &job, why, sizeof(why)))
+	if (cc_meet(&m, &form, &job, why, sizeof(why)))
 		return rt_fail(NRT_FAILURE, "NMGR", "%s", why);
 	__atomic_store_n(&complete, true, __ATOMIC_RELEASE);
 	return NRT_SUCCESS;
@@ -69,7 +70,7 @@ NRT_STATUS rt_board_open(void)
 
 	pthread_mutex_lock(&opening);
 	if (!complete && !own)
-		err = cc_board_new(&rt_ranks_form, &own);
+		err = cc_board_new(&form, &own);
 	pthread_mutex_unlock(&opening);
 	return err ? rt_fail(NRT_RESOURCE, "NMGR", "a board of ranks: %s", strerror(-err))
 		   : NRT_SUCCESS;

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Ranks: models, each on a core of its own, that were loaded from one file to execute it together
- * (docs/nrt.md, Collectives). ranks.c brings them together and keeps them in step, pass.c moves
- * what they pass to each other.
+ * (docs/nrt.md, Collectives). ranks.c brings them together, barriers.c keeps them in step, pass.c
+ * moves what they pass to each other.
  *
  * An execution of all ranks has three barriers. A rank waits at the first one for the others, up
  * to its own time-out; from then on each comes to the other two, whatever happened to it, so that
- * nobody waits in vain, but for one whose process ends: for that one the others wait no more. They
- * find it as they look every LOOK_MS, and fail. None begins before all have their cores and inputs
- * (the second), and none gives its core away before all have ended (the third): until then others
- * write into its memory and its semaphores.
+ * nobody waits in vain. None begins before all have their cores and inputs (the second), and none
+ * gives its core away before all have ended (the third): until then others write into its memory
+ * and its semaphores. For a rank whose process ends nobody waits any more; the others fail.
  */
 #ifndef RT_RANKS_H
 #define RT_RANKS_H
 
-#include "cc.h"
 #include "rt_model.h"
 
 struct rt_group;
@@ -26,8 +24,6 @@ struct rt_rank {
 	uint64_t scratch, scratch_size;
 	const struct rt_chunk *chunk; /* the scratchpad, of a rank of this process */
 };
-
-extern const struct cc_form rt_ranks_form; /* of a board of groups */
 
 /*
  * For a model that is being loaded, once its scratchpad has a place: waits until all ranks of the
