@@ -208,6 +208,21 @@ def in_place() -> None:
     assert results[0].equal(results[1])
 
 
+def interpolated() -> None:
+    """Images of another size, larger and smaller, and the gradient"""
+    x = drawn(2, 3, 7, 5)
+    ways = [{"mode": "nearest"}, {"mode": "bilinear"}, {"mode": "bilinear", "align_corners": True}, {"mode": "nearest-exact"}]
+    for size, way in ((size, way) for size in ((14, 10), (3, 11), (1, 1), (20, 5), (7, 2)) for way in ways):
+        results = []
+        for device in (torch_xla.device(), torch.device("cpu")):
+            own = x.to(device).detach().clone().requires_grad_()
+            y = F.interpolate(own, size=size, **way)
+            (y * y).sum().backward()
+            results.append([y.detach().cpu(), own.grad.cpu()])
+        for ours, theirs in zip(*results, strict=True):
+            assert torch.allclose(ours, theirs, atol=2e-6, rtol=2e-6), f"{size}, {way}: {(ours - theirs).abs().max()}"
+
+
 def refused() -> None:
     """What is too large says of how much, and the process goes on"""
     device = torch_xla.device()
@@ -225,7 +240,7 @@ def trained(name: str) -> Callable[[], None]:
 
 
 POINTS = {**{name: trained(name) for name in TRAININGS}, "gradients accumulated": accumulation, "autocast to bf16": autocast, "types": wide_types,
-          "devices": devices, "checkpoints": checkpoints, "dropout": dropout, "in place and views": in_place, "too large": refused}
+          "devices": devices, "checkpoints": checkpoints, "dropout": dropout, "in place and views": in_place, "interpolated": interpolated, "too large": refused}
 
 
 def main() -> None:

@@ -168,6 +168,7 @@ int hlo_select_and_scatter(struct hlo_inst *in, struct hlo_value *v);
 int hlo_cholesky(struct hlo_inst *in, struct hlo_value *v);
 int hlo_triangular_solve(struct hlo_inst *in, struct hlo_value *v);
 int hlo_custom_call(struct hlo_inst *in, struct hlo_value *v);
+int hlo_resize(struct hlo_inst *in, struct hlo_value *v);
 int hlo_vendor(struct hlo_inst *in, struct hlo_value *v); /* vendor.c: else it is refused */
 /* custom.c: a call of the user's own, and its import; its operands are arrays */
 bool hlo_is_custom(const struct hlo_inst *in);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Custom calls of the vendor's front ends, "AwsNeuron...": those whose meaning their callers say in
- * public. Functions are computed in fp32. Others are refused by name. Part of the HLO front end.
+ * Custom calls of the vendor's front ends, "AwsNeuron...", and of torch_xla: those whose meaning
+ * their callers say in public. Functions are computed in fp32. Others are refused by name. Part of the HLO front end.
  */
 #include <errno.h>
 #include <math.h>
@@ -214,6 +214,10 @@ static const struct {
 	{ "AwsNeuronSoftmax", 1, call_softmax },
 	{ "AwsNeuronTopK", 1, call_top_k },
 	{ "AwsNeuronTransferWithStaticRing", 1, call_nothing },
+	{ "ResizeBilinear", 1, hlo_resize },
+	{ "ResizeBilinearGrad", 1, hlo_resize },
+	{ "ResizeNearest", 1, hlo_resize },
+	{ "ResizeNearestGrad", 1, hlo_resize },
 };
 
 int hlo_vendor(struct hlo_inst *in, struct hlo_value *v)
