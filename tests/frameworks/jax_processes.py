@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""jax.distributed: two processes on one instance of neuron-emud, each with a core of its own. As TAP.
+"""jax.distributed: two processes on one instance of neuron-emud, each with a core of its own, and programs on both. As TAP.
 
 usage: jax_processes.py --build DIRECTORY    the build beside the plug-in, of which neuron-emud is taken
 """
@@ -15,9 +15,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
 PROCESS = """
-import json, sys
+import json, os, signal, sys, time
 import jax, numpy as np
+from jax.experimental import multihost_utils
+from jax.sharding import NamedSharding, PartitionSpec as P
 number, count, address = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 jax.distributed.initialize(address, count, number)
 own = jax.local_devices()
@@ -25,16 +29,64 @@ said = {"index": jax.process_index(), "count": jax.process_count(), "ids": [d.id
         "processes": [d.process_index for d in jax.devices()], "own": [d.id for d in own]}
 x = jax.device_put(np.arange(4, dtype=np.float32) + number, own[0])
 said["values"] = jax.jit(lambda v: v * 2 + number)(x).tolist()
+
 mesh = jax.sharding.Mesh(np.array(jax.devices()), ("x",))
-whole = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+whole, divided = NamedSharding(mesh, P()), NamedSharding(mesh, P("x"))
+numbers = np.arange(8, dtype=np.float32)
+parts = jax.make_array_from_callback((8,), divided, lambda part: numbers[part])
+said["sum"] = float(jax.jit(lambda v: (v * v).sum(), out_shardings=whole)(parts))
+shard_map = getattr(jax, "shard_map", None) or __import__("jax.experimental.shard_map").experimental.shard_map.shard_map
+def exchanged(a):
+    return jax.lax.psum(a, "x"), jax.lax.ppermute(a, "x", [(0, 1), (1, 0)]), jax.lax.all_gather(a, "x"), jax.lax.axis_index("x")[None]
+results = jax.jit(shard_map(exchanged, mesh=mesh, in_specs=P("x"), out_specs=(P(), P("x"), P("x"), P("x"))))(parts)
+said["exchanged"] = [r.addressable_data(0).tolist() for r in results]
+said["gathered"] = multihost_utils.process_allgather(np.array([number, 7])).tolist()
+
+def loss(w, x, y):
+    return ((x @ w - y) ** 2).mean()
+@jax.jit
+def step(w, x, y):
+    value, gradient = jax.value_and_grad(loss)(w, x, y)
+    return w - 0.1 * gradient, value
+draw = np.random.default_rng(0)
+x, y = draw.normal(size=(16, 4)).astype(np.float32), draw.normal(size=(16, 3)).astype(np.float32)
+w = jax.make_array_from_callback((4, 3), whole, lambda part: np.ones((4, 3), np.float32)[part])
+halves = [jax.make_array_from_process_local_data(divided, a[8 * number:8 * number + 8]) for a in (x, y)]
+said["losses"] = []
+for _ in range(5):
+    w, value = step(w, *halves)
+    said["losses"].append(float(value))
+
+count = jax.jit(lambda v: v + v.sum(), out_shardings=divided)
+count(parts).block_until_ready()
+multihost_utils.sync_global_devices("before the end")
+if number:
+    print(json.dumps(said), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+time.sleep(0.5)
+start = time.monotonic()
 try:
-    over = jax.make_array_from_callback((4,), whole, lambda part: np.arange(4, dtype=np.float32)[part])
-    said["over"] = str(jax.jit(lambda v: v + 1)(over))
+    said["alone"] = str(count(parts).addressable_data(0))
 except Exception as why:
-    said["over"] = str(why)
+    said["alone"] = str(why)
+said["waited"] = time.monotonic() - start
 print(json.dumps(said), flush=True)
-jax.distributed.shutdown()
+os._exit(0)
 """
+
+
+def expected() -> dict:
+    """What NumPy says of the same, in float64"""
+    numbers = np.arange(8.0)
+    halves = numbers[:4], numbers[4:]
+    draw = np.random.default_rng(0)
+    x, y, w, losses = draw.normal(size=(16, 4)), draw.normal(size=(16, 3)), np.ones((4, 3)), []
+    for _ in range(5):
+        error = x @ w - y
+        losses.append(float((error**2).mean()))
+        w = w - 0.1 * 2 / error.size * (x.T @ error)
+    exchanged = [[(halves[0] + halves[1]).tolist(), halves[1 - i].tolist(), [h.tolist() for h in halves], [i]] for i in range(2)]
+    return {"sum": float((numbers**2).sum()), "exchanged": exchanged, "gathered": [[0, 7], [1, 7]], "losses": losses}
 
 
 def run(build: str) -> list[dict]:
@@ -53,13 +105,18 @@ def run(build: str) -> list[dict]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", required=True)
-    said = run(parser.parse_args().build)
+    said, right = run(parser.parse_args().build), expected()
     cases = {
         "each process knows its number and how many there are": [(s["index"], s["count"]) for s in said] == [(0, 2), (1, 2)],
         "each sees both devices, and which is whose": all(s["ids"] == [0, 1] and s["processes"] == [0, 1] for s in said),
         "each has one of them": [s["own"] for s in said] == [[0], [1]],
         "each computes on its own": [s["values"] for s in said] == [[2 * (k + i) + i for k in range(4)] for i in range(2)],
-        "a program on both is refused by the other's name": all("programs do not span processes" in s["over"] for s in said),
+        "an array on both is summed": all(s["sum"] == right["sum"] for s in said),
+        "psum, ppermute, all_gather and axis_index": [s["exchanged"] for s in said] == right["exchanged"],
+        "process_allgather": all(s["gathered"] == right["gathered"] for s in said),
+        "a training, data parallel, has NumPy's losses, and both processes the same": len(said) == 2 and said[0]["losses"] == said[1]["losses"]
+        and np.allclose(said[0]["losses"], right["losses"], rtol=1e-5),
+        "who waits for a process that was killed is told": bool(said) and "process" in said[0]["alone"] and "ended" in said[0]["alone"],
     }
     print(f"1..{len(cases)}")
     for number, (name, right) in enumerate(cases.items(), 1):
