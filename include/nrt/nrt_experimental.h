@@ -79,7 +79,7 @@ NRT_STATUS nrt_trace_stop(const char *filename);
 /* Copies to an address of nrt_tensor_get_va */
 NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t n);
 
-/* A group of one member; NRT_INVALID for others */
+/* Of all members of the job (nrt_build_global_comm); one member alone needs none */
 NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
 NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count,
 			  uint32_t rank_input_size, void *input, void *output);
