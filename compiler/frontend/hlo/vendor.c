@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Custom calls of the vendor's front ends, "AwsNeuron...", and of torch_xla: those whose meaning
- * their callers say in public. Functions are computed in fp32. Others are refused by name. Part of the HLO front end.
+ * their callers say in public. Functions are computed in fp32. Others are refused by name. Part of
+ * the HLO front end.
  */
 #include <errno.h>
 #include <math.h>

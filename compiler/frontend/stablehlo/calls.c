@@ -53,7 +53,7 @@ static int error_function(struct scope *s, const struct mlir_op *op)
 	if (!in)
 		return -ENOTSUP;
 	if (op->nin != 1 || op->nout != 1)
-		return convert_fail(s, -EINVAL, "chlo.erf of %zu operands", op->nin);
+		return convert_fail(s, -EINVAL, "erf of %zu operands", op->nin);
 	return convert_results(s, op,
 			       convert_add(s, "erf", convert_result_shape(s, op), in, op->nin));
 }
@@ -186,9 +186,11 @@ int whole_custom_call(struct scope *s, const struct mlir_op *op)
 		return rc;
 	if (!strcmp(target, "ApproxTopK"))
 		return approximate(s, op, in);
-	/* what jaxlib made of chlo.top_k before it was a composite (0.4 to 0.8) */
+	/* what XLA makes of HLO's operations that StableHLO has not: jaxlib 0.4 to 0.8, torch_xla */
 	if (!strcmp(target, "mhlo.topk"))
 		return top_k(s, op, mlir_attr_of(op, "mhlo.attributes"));
+	if (!strcmp(target, "mhlo.erf"))
+		return error_function(s, op);
 	if (manual_is_call(target))
 		return manual_call(s, op);
 	p = convert_add(s, "custom-call", convert_result_shape(s, op), in, op->nin);
