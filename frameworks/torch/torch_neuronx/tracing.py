@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""trace(): a model and example inputs to a NEFF, by torch.export, torch_xla's StableHLO and neuronx-cc."""
+
+import inspect
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.utils import _pytree as pytree
+
+from . import runtime
+from .artifact import Runner, about_array, script
+
+CHIPS = ("inf1", "inf2", "trn1", "trn2", "trn3")
+
+
+class _Function(nn.Module):
+    def __init__(self, function: Callable) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: object) -> object:
+        return self.function(*inputs)
+
+
+def _compiler() -> str:
+    own = Path(__file__).parents[1] / "libneuronxla/lib/neuronx-cc"
+    found = str(own) if own.is_file() else shutil.which("neuronx-cc") or "/opt/aws/neuron/bin/neuronx-cc"
+    if not Path(found).is_file():
+        raise FileNotFoundError(f"no neuronx-cc: neither {own} nor on PATH")
+    return found
+
+
+def _arguments(given: str | list[str] | None) -> list[str]:
+    arguments = shlex.split(given) if isinstance(given, str) else list(given or [])
+    return [*shlex.split(os.environ.get("NEURON_CC_FLAGS", "")), *arguments]
+
+
+def _target(arguments: list[str]) -> list[str]:
+    if any(argument == "--target" or argument.startswith("--target=") for argument in arguments):
+        return []
+    emulated = os.environ.get("NEURON_EMU", "").removeprefix("emu:")[:4]
+    return ["--target", emulated if emulated in CHIPS else runtime.architecture()]
+
+
+def _compile(module: bytes, workdir: Path, given: str | list[str] | None) -> bytes:
+    source, neff = workdir / "model.stablehlo", workdir / "graph.neff"
+    source.write_bytes(module)
+    arguments = _arguments(given)
+    command = [_compiler(), "compile", "--framework", "StableHLO", str(source), "--output", str(neff), "--narrow-64bit", *_target(arguments), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"neuronx-cc: {done.stderr.strip() or done.stdout.strip()}")
+    return neff.read_bytes()
+
+
+def _named(values: list[Tensor | None], base: str) -> list[str]:
+    """The compiler's names of a program's arrays: those without elements have none"""
+    names, number = [], 0
+    for value in values:
+        names.append(f"{base}{number}" if value is not None and value.numel() else "")
+        number += bool(names[-1])
+    return names
+
+
+def _structure(outputs: object) -> tuple[object, list[Tensor]]:
+    """Tuples, lists and dicts with numbers for tensors: what torch.jit can give back"""
+    leaves: list[Tensor] = []
+
+    def walk(value: object) -> object:
+        if isinstance(value, Tensor):
+            leaves.append(value)
+            return len(leaves) - 1
+        if hasattr(value, "items"):  # dicts, and the outputs of transformers, without what is None
+            return {key: walk(item) for key, item in value.items() if item is not None}
+        if isinstance(value, (list, tuple)):
+            return tuple(walk(item) for item in value)
+        raise TypeError(f"a result is {type(value).__name__}: tensors, and tuples, lists and dicts of them, can be traced")
+
+    return walk(outputs), leaves
+
+
+class _Flat(nn.Module):
+    """All results in one tuple, without what is None"""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, *inputs: object) -> tuple[Tensor, ...]:
+        return tuple(_structure(self.model(*inputs))[1])
+
+
+def _name_dimensions(program: torch.export.ExportedProgram) -> None:
+    """torch_xla 2.9.0's export takes a reduction whose list of dimensions is empty, which is of all of them, as one of none"""
+    aten = torch.ops.aten
+    for node in program.graph_module.graph.nodes:
+        if node.target in (aten.sum.default, aten.sum.dim_IntList, aten.amax.default, aten.amin.default) and not (len(node.args) > 1 and node.args[1]):
+            keep = node.args[2:]
+            node.args = (node.args[0], list(range(node.args[0].meta["val"].dim())), *keep)
+            node.target = aten.sum.dim_IntList if node.target is aten.sum.default else node.target
+    program.graph_module.recompile()
+
+
+def _lowered(model: nn.Module, inputs: tuple) -> tuple[bytes, list[tuple[str, object]]]:
+    """The StableHLO, and what its parameters are: ("input", place) or ("weight", tensor)"""
+    from torch_xla import stablehlo
+
+    program = torch.export.export(_Flat(model), inputs, strict=False)
+    _name_dimensions(program)
+    bundle = stablehlo.exported_program_to_stablehlo(program)._bundle
+    function, parameters = bundle.stablehlo_funcs[0], []
+    for place in function.meta.input_locations:
+        if place.type_ == stablehlo.VariableType.INPUT_ARG:
+            parameters.append(("input", place.position))
+        elif place.type_ == stablehlo.VariableType.PARAMETER:
+            parameters.append(("weight", torch.as_tensor(bundle.state_dict[place.name])))
+        else:
+            parameters.append(("weight", torch.as_tensor(bundle.additional_constants[place.position])))
+    return function.bytecode, parameters
+
+
+def trace(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | dict, *_: object, input_output_aliases: dict | None = None,
+          compiler_workdir: str | None = None, compiler_args: str | list[str] | None = None, partitioner_config: object = None,
+          inline_weights_to_neff: bool = True, cpu_backend: bool = False, **unknown: object) -> torch.jit.ScriptModule:
+    """Compiles a model for the shapes and types of the example inputs.
+
+    example_inputs: a tensor, or the positional inputs (tensors, tuples, lists and dicts of them); a dict names those of forward().
+    compiler_args: options of neuronx-cc; without --target the chips that are here are compiled for, or with cpu_backend none need be here.
+    compiler_workdir: keeps model.stablehlo and graph.neff. inline_weights_to_neff has no effect: weights lie beside the NEFF in the module.
+    Raises RuntimeError with neuronx-cc's words, NotImplementedError for what is not there (aliases, partitions).
+    """
+    for name in unknown:
+        warnings.warn(f"torch_neuronx.trace has no argument {name}", stacklevel=2)
+    if input_output_aliases or partitioner_config:
+        raise NotImplementedError(f"{'input_output_aliases' if input_output_aliases else 'partitioner_config'} of torch_neuronx.trace")
+    if cpu_backend and not _given_target(compiler_args):
+        raise ValueError("cpu_backend needs --target in compiler_args")
+    model = func if isinstance(func, nn.Module) else _Function(func)
+    if isinstance(example_inputs, dict):
+        names = [name for name in inspect.signature(model.forward).parameters if name in example_inputs]
+        inputs = tuple(example_inputs[name] for name in names)
+        model = _Keywords(model, names)
+    else:
+        inputs = (example_inputs,) if isinstance(example_inputs, Tensor) else tuple(example_inputs)
+    training = [part for part in model.modules() if part.training]
+    model.eval()
+    try:
+        with torch.no_grad():
+            structure, outputs = _structure(model(*inputs))
+            module, parameters = _lowered(model, inputs)
+    finally:
+        for part in training:
+            part.training = True
+
+    folder = Path(compiler_workdir) if compiler_workdir else Path(tempfile.mkdtemp(prefix="torch-neuronx."))
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        neff = _compile(module, folder, compiler_args)
+    finally:
+        if not compiler_workdir:
+            shutil.rmtree(folder)
+
+    flat = pytree.tree_leaves(inputs)
+    names = _named([flat[value] if kind == "input" else value for kind, value in parameters], "input")
+    places = {value: name for (kind, value), name in zip(parameters, names, strict=True) if kind == "input"}
+    weights = {name or f"none{i}": value for i, ((kind, value), name) in enumerate(zip(parameters, names, strict=True)) if kind == "weight"}
+    about = {"inputs": [{**about_array(value), "name": places.get(i, "")} for i, value in enumerate(flat)],
+             "weights": [name if name in names else "" for name in weights],
+             "outputs": [{**about_array(value), "name": name} for value, name in zip(outputs, _named(outputs, "output"), strict=True)]}
+    return script(Runner(neff, weights, about, structure), inputs)
+
+
+def _given_target(arguments: str | list[str] | None) -> bool:
+    return any(argument.startswith("--target") for argument in _arguments(arguments))
+
+
+class _Keywords(nn.Module):
+    """Positional inputs by the names that forward() has for them"""
+
+    def __init__(self, model: nn.Module, names: list[str]) -> None:
+        super().__init__()
+        self.model, self.names = model, names
+
+    def forward(self, *inputs: object) -> object:
+        return self.model(**dict(zip(self.names, inputs, strict=True)))

@@ -1,0 +1,176 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+"""torch_neuronx.trace against PyTorch's CPU: models of several kinds, what goes in and comes out of them, saved and loaded. As TAP.
+
+usage: torch_traces.py [POINT...]    in an environment of environments.torch_xla(), with the wheel; POINT is a part of a name
+"""
+
+import subprocess
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch_neuronx
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+warnings.simplefilter("ignore")
+Structure = Tensor | tuple | list | dict
+
+LOAD = """
+import sys, torch, torch_neuronx
+model = torch.jit.load(sys.argv[1])
+torch.save(model(torch.load(sys.argv[2])), sys.argv[3])
+assert "torch_xla" not in sys.modules
+"""
+
+
+class Words(nn.Module):
+    """A transformer over words, with a mask that need not be given, and results by name"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding, self.out = nn.Embedding(60, 32), nn.Linear(32, 60)
+        self.layers = nn.ModuleList(nn.TransformerEncoderLayer(32, 4, 64, batch_first=True) for _ in range(2))
+
+    def forward(self, words: Tensor, mask: Tensor | None = None) -> dict[str, Tensor | None]:
+        x = self.embedding(words)
+        for layer in self.layers:
+            x = layer(x, src_key_padding_mask=mask)
+        logits = self.out(x)
+        return {"logits": logits, "best": logits.argmax(-1), "nothing": None}
+
+
+class Nested(nn.Module):
+    def forward(self, a: Tensor, b: list[Tensor]) -> tuple:
+        return a @ b[0], [a.sum(), b[1] > 2, a.amax()], b[1] * 3, a.to(torch.bfloat16)
+
+
+def drawn(*shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(len(shape)))
+
+
+def numbers(most: int, *shape: int) -> Tensor:
+    return torch.randint(0, most, shape, generator=torch.Generator().manual_seed(most))
+
+
+def near(ours: Structure, theirs: Structure, name: str = "result") -> None:
+    if isinstance(theirs, dict):
+        assert ours.keys() == {key for key, value in theirs.items() if value is not None}, f"{name}: {ours.keys()}"
+        for key in ours:
+            near(ours[key], theirs[key], f"{name}[{key}]")
+    elif isinstance(theirs, (tuple, list)):
+        assert len(ours) == len(theirs)
+        for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            near(a, b, f"{name}[{i}]")
+    else:
+        assert ours.dtype == theirs.dtype and ours.shape == theirs.shape, f"{name}: {ours.dtype}{ours.shape} for {theirs.dtype}{theirs.shape}"
+        assert torch.allclose(ours.double(), theirs.double(), rtol=2e-5, atol=2e-5), f"{name}: {(ours.double() - theirs.double()).abs().max()}"
+
+
+def compared(model: nn.Module | Callable, example: Structure, *others: tuple, **how: object) -> torch.jit.ScriptModule:
+    """Traces, and compares with what the model says of the example and of other inputs of its shapes"""
+    traced = torch_neuronx.trace(model, example, **how)
+    assert isinstance(traced, torch.jit.ScriptModule)
+    if isinstance(model, nn.Module):
+        model.eval()
+    first = tuple(example.values()) if isinstance(example, dict) else (example,) if isinstance(example, Tensor) else tuple(example)
+    with torch.no_grad():
+        for inputs in (first, *others):
+            near(traced(*inputs), model(*inputs))
+    return traced
+
+
+def perceptron() -> None:
+    model = nn.Sequential(nn.Linear(20, 64), nn.Tanh(), nn.Dropout(0.5), nn.Linear(64, 10))
+    compared(model, drawn(8, 20), (drawn(8, 20) * 3,))
+    model.train()
+    torch_neuronx.trace(model, drawn(2, 20))
+    assert all(part.training for part in model.modules()), "what was training does so no more"
+
+
+def convolutional() -> None:
+    compared(nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 8, 3, groups=2), nn.GELU(),
+                           nn.Upsample(scale_factor=2, mode="bilinear"), nn.AdaptiveAvgPool2d(1), nn.Flatten()), (drawn(2, 3, 16, 16),))
+
+
+def words() -> None:
+    model = Words()
+    compared(model, numbers(60, 3, 12), (numbers(59, 3, 12),))
+    compared(model, (numbers(60, 3, 12), torch.arange(12).expand(3, 12) > 8))
+    named = torch_neuronx.trace(model, {"words": numbers(60, 2, 6), "mask": torch.arange(6).expand(2, 6) > 3})
+    with torch.no_grad():
+        near(named(numbers(60, 2, 6), torch.arange(6).expand(2, 6) > 3), model(numbers(60, 2, 6), torch.arange(6).expand(2, 6) > 3))
+
+
+def structures() -> None:
+    compared(Nested(), (drawn(3, 4), [drawn(4, 2), torch.arange(5)]), (drawn(3, 4) - 1, [drawn(4, 2), torch.arange(5) + 2]))
+    compared(lambda x: torch.tanh(x) * 2, drawn(5))
+    compared(lambda x: (x, x + 1), drawn(5).double())
+
+
+def saved() -> None:
+    """Loads in another process, which needs neither torch_xla nor the model's code"""
+    model, x = nn.Sequential(nn.Linear(6, 8), nn.SiLU(), nn.LayerNorm(8)), drawn(4, 6)
+    traced = compared(model, x)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [str(Path(folder, name)) for name in ("model.pt", "in.pt", "out.pt")]
+        torch.jit.save(traced, paths[0])
+        torch.save(x, paths[1])
+        subprocess.run([sys.executable, "-c", LOAD, *paths], check=True)
+        assert torch.load(paths[2]).equal(traced(x))
+
+
+def options() -> None:
+    """What the compiler is told, and what it leaves; a compilation for chips that are not here"""
+    with tempfile.TemporaryDirectory() as folder:
+        compared(lambda x: F.relu(x), drawn(3), compiler_workdir=folder, compiler_args="--optlevel 1")
+        assert {path.name for path in Path(folder).iterdir()} >= {"model.stablehlo", "graph.neff"}
+    torch_neuronx.trace(nn.Linear(3, 2), drawn(1, 3), compiler_args=["--target", "trn2"], cpu_backend=True)
+
+
+def raises(kind: type[Exception], words: str, call: Callable[[], object]) -> None:
+    try:
+        call()
+    except kind as error:
+        assert words in str(error), f"{words}: {error}"
+    else:
+        raise AssertionError(f"no {kind.__name__}: {words}")
+
+
+def refused() -> None:
+    traced = torch_neuronx.trace(nn.Linear(3, 2), drawn(1, 3))
+    raises(RuntimeError, "input 0 is float32[2, 3], and was traced as float32[1, 3]", lambda: traced(drawn(2, 3)))
+    raises(RuntimeError, "input 0 is float64[1, 3]", lambda: traced(drawn(1, 3).double()))
+    raises(RuntimeError, "--nonsense", lambda: torch_neuronx.trace(nn.Linear(3, 2), drawn(1, 3), compiler_args="--nonsense"))
+    raises(NotImplementedError, "input_output_aliases", lambda: torch_neuronx.trace(nn.Linear(3, 2), drawn(1, 3), input_output_aliases={0: 1}))
+    raises(ValueError, "--target", lambda: torch_neuronx.trace(nn.Linear(3, 2), drawn(1, 3), cpu_backend=True))
+    raises(TypeError, "a result is str", lambda: torch_neuronx.trace(lambda x: (x, "text"), drawn(1)))
+    assert traced(drawn(1, 3)).shape == (1, 2)
+
+
+POINTS = {"perceptron": perceptron, "convolutional": convolutional, "transformer": words, "structures": structures, "saved": saved, "options": options,
+          "refused": refused}
+
+
+def main() -> None:
+    torch.manual_seed(0)
+    chosen = {name: point for name, point in POINTS.items() if not sys.argv[1:] or any(word in name for word in sys.argv[1:])}
+    failed = False
+    for number, (name, point) in enumerate(chosen.items(), 1):
+        try:
+            point()
+            print(f"ok {number} - {name}", flush=True)
+        except Exception:  # a point that fails is one, whatever it raises
+            failed = True
+            print(f"not ok {number} - {name}", *(f"# {line}" for line in traceback.format_exc().splitlines()), sep="\n", flush=True)
+    print(f"1..{len(chosen)}")
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
