@@ -29,6 +29,10 @@ assert "torch_xla" not in sys.modules
 """
 
 
+def drawn(*shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(len(shape)))
+
+
 class Words(nn.Module):
     """A transformer over words, with a mask that need not be given, and results by name"""
 
@@ -45,13 +49,22 @@ class Words(nn.Module):
         return {"logits": logits, "best": logits.argmax(-1), "nothing": None}
 
 
+class Causal(nn.Module):
+    """Attention whose results are viewed as rows, whichever way they lie"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.split, self.weight = nn.Linear(32, 96), nn.Parameter(drawn(32, 32))
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (part.unflatten(-1, (4, 8)).transpose(1, 2) for part in self.split(x).chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(x.shape)
+        return (y.view(-1, 32) @ self.weight).view(x.shape)
+
+
 class Nested(nn.Module):
     def forward(self, a: Tensor, b: list[Tensor]) -> tuple:
         return a @ b[0], [a.sum(), b[1] > 2, a.amax()], b[1] * 3, a.to(torch.bfloat16)
-
-
-def drawn(*shape: int) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(len(shape)))
 
 
 def numbers(most: int, *shape: int) -> Tensor:
@@ -107,6 +120,10 @@ def words() -> None:
         near(named(numbers(60, 2, 6), torch.arange(6).expand(2, 6) > 3), model(numbers(60, 2, 6), torch.arange(6).expand(2, 6) > 3))
 
 
+def causal() -> None:
+    compared(Causal(), drawn(2, 7, 32), (drawn(2, 7, 32) * 2,))
+
+
 def structures() -> None:
     compared(Nested(), (drawn(3, 4), [drawn(4, 2), torch.arange(5)]), (drawn(3, 4) - 1, [drawn(4, 2), torch.arange(5) + 2]))
     compared(lambda x: torch.tanh(x) * 2, drawn(5))
@@ -153,7 +170,7 @@ def refused() -> None:
     assert traced(drawn(1, 3)).shape == (1, 2)
 
 
-POINTS = {"perceptron": perceptron, "convolutional": convolutional, "transformer": words, "structures": structures, "saved": saved, "options": options,
+POINTS = {"perceptron": perceptron, "convolutional": convolutional, "transformer": words, "causal": causal, "structures": structures, "saved": saved, "options": options,
           "refused": refused}
 
 

@@ -99,14 +99,19 @@ class _Flat(nn.Module):
         return tuple(_structure(self.model(*inputs))[1])
 
 
-def _name_dimensions(program: torch.export.ExportedProgram) -> None:
-    """torch_xla 2.9.0's export takes a reduction whose list of dimensions is empty, which is of all of them, as one of none"""
+def _mend(program: torch.export.ExportedProgram) -> None:
+    """What torch_xla 2.9.0's export has otherwise than PyTorch
+
+    A reduction whose list of dimensions is empty, which is of all of them, is of none there. Its decompositions give results whose strides are not
+    those that views of them were exported for (attention's), so views become reshapes.
+    """
     aten = torch.ops.aten
     for node in program.graph_module.graph.nodes:
         if node.target in (aten.sum.default, aten.sum.dim_IntList, aten.amax.default, aten.amin.default) and not (len(node.args) > 1 and node.args[1]):
-            keep = node.args[2:]
-            node.args = (node.args[0], list(range(node.args[0].meta["val"].dim())), *keep)
+            node.args = (node.args[0], list(range(node.args[0].meta["val"].dim())), *node.args[2:])
             node.target = aten.sum.dim_IntList if node.target is aten.sum.default else node.target
+        elif node.target is aten.view.default:
+            node.target = aten.reshape.default
     program.graph_module.recompile()
 
 
@@ -115,7 +120,7 @@ def _lowered(model: nn.Module, inputs: tuple) -> tuple[bytes, list[tuple[str, ob
     from torch_xla import stablehlo
 
     program = torch.export.export(_Flat(model), inputs, strict=False)
-    _name_dimensions(program)
+    _mend(program)
     bundle = stablehlo.exported_program_to_stablehlo(program)._bundle
     function, parameters = bundle.stablehlo_funcs[0], []
     for place in function.meta.input_locations:
