@@ -40,8 +40,7 @@ def _compiler() -> str:
 
 
 def _arguments(given: str | list[str] | None) -> list[str]:
-    arguments = shlex.split(given) if isinstance(given, str) else list(given or [])
-    return [*shlex.split(os.environ.get("NEURON_CC_FLAGS", "")), *arguments]
+    return shlex.split(given) if isinstance(given, str) else list(given or [])
 
 
 def _target(arguments: list[str]) -> list[str]:
