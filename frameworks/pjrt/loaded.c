@@ -178,19 +178,23 @@ static PJRT_Error *ranks_error(const struct rank *rank, unsigned int n)
 
 /*
  * A number by which the ranks of a program find each other: of this load, or if some are in other
- * processes, of the program, where the framework has all processes compile the same. Else it is
- * what they pass to each other that says who belongs together.
+ * processes, of the devices, and of the program where the framework has all processes compile the
+ * same. Else it is what they pass to each other that says who belongs together.
  */
 static uint64_t group_of(const PJRT_LoadedExecutable *l)
 {
-	static atomic_uint_least64_t groups;
+	static atomic_uint groups;
+	const uint64_t process = (uint64_t)l->client->process + 1;
+	uint64_t hash = 14695981039346656037ull;
 	char digits[16] = "";
 
 	if (l->n == l->nall)
-		return atomic_fetch_add(&groups, 1) + 1;
+		return process << 32 | atomic_fetch_add(&groups, 1);
 	if (l->client->alike)
 		memcpy(digits, l->executable->fingerprint, sizeof(digits) - 1);
-	return 1ull << 63 | strtoull(digits, NULL, 16);
+	for (unsigned int i = 0; i < l->nall; i++)
+		hash = (hash ^ (uint64_t)l->ids[i]) * 1099511628211ull;
+	return 1ull << 63 | (hash ^ strtoull(digits, NULL, 16));
 }
 
 static PJRT_Error *load_ranks(PJRT_LoadedExecutable *l, const struct nrtx_load_params *params)

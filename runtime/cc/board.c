@@ -31,7 +31,7 @@ struct shared {
 	struct cc_form form;
 	pthread_mutex_t lock;
 	bool spoiled; /* a process died with the lock */
-	uint32_t words[2];
+	uint32_t words[CC_WORDS];
 	uint32_t top; /* slots that were ever used */
 
 	uint32_t members; /* 0: of one process alone */
@@ -54,6 +54,7 @@ struct cc_board {
 	size_t size, stride;
 	int fd; /* -1: it is the process's own */
 	uint32_t self;
+	pid_t owner; /* who mapped it: a child of that one has neither part nor lock */
 };
 
 /* ---- memory ---- */
@@ -96,6 +97,7 @@ static int map(int fd, const struct cc_form *form, struct cc_board **board)
 	b->size = size_of(form);
 	b->stride = stride_of(form);
 	b->fd = fd;
+	b->owner = getpid();
 	b->shared = mmap(NULL, b->size, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
 	if (b->shared == MAP_FAILED) {
 		int err = -errno;
@@ -171,6 +173,16 @@ int cc_file_join(int fd, const struct cc_form *form, uint32_t member, struct cc_
 	}
 	(*board)->self = member;
 	return 0;
+}
+
+bool cc_spoiled(const struct cc_board *b)
+{
+	return b->shared->spoiled;
+}
+
+bool cc_inherited(const struct cc_board *b)
+{
+	return b->owner != getpid();
 }
 
 bool cc_board_is_shared(const struct cc_board *b)
@@ -297,7 +309,7 @@ int cc_come(struct cc_board *b, uint32_t member)
 	int err = 0;
 
 	if (member == b->self && fcntl(b->fd, F_SETLK, &f))
-		return -errno;
+		return errno == EAGAIN || errno == EACCES ? -EEXIST : -errno;
 	if (!cc_lock(b))
 		err = -EOWNERDEAD;
 	else if (member >= s->members || s->member[member].come)
@@ -311,8 +323,7 @@ int cc_come(struct cc_board *b, uint32_t member)
 	return err;
 }
 
-/* With the lock: has a process gone that had come? */
-static bool one_has_gone(const struct cc_board *b)
+bool cc_one_has_gone(const struct cc_board *b)
 {
 	const struct shared *s = b->shared;
 
@@ -338,7 +349,7 @@ int cc_wait_come(struct cc_board *b, uint64_t us)
 	int err = 0;
 
 	while (good && s->come < s->members && !err) {
-		if (one_has_gone(b))
+		if (cc_one_has_gone(b))
 			err = -EOWNERDEAD;
 		else if (now_us() >= until)
 			err = -ETIMEDOUT;
@@ -360,7 +371,7 @@ int cc_barrier(struct cc_board *b, uint64_t timeout_ms)
 	const uint32_t generation = s->generation;
 	int err = 0;
 
-	if (good && ++s->here == s->members) {
+	if (good && !s->broken && ++s->here == s->members) {
 		s->here = 0;
 		cc_wake(b, &s->generation);
 	}
@@ -368,7 +379,7 @@ int cc_barrier(struct cc_board *b, uint64_t timeout_ms)
 		cc_wait(b, &s->generation, LOOK_US);
 		if (s->generation != generation)
 			break;
-		if (one_has_gone(b))
+		if (cc_one_has_gone(b))
 			err = -EOWNERDEAD;
 		else if (now_us() >= until)
 			err = -ETIMEDOUT;

@@ -48,8 +48,9 @@ int cc_meet(const struct cc_meeting *m, const struct cc_form *form, struct cc_bo
 	    char *why, size_t room);
 bool cc_board_is_shared(const struct cc_board *board);
 
-/* False: a process died with it, and what the lock protects is no more to be relied on */
+/* False: a process died with it, and what the lock protects is no more to be relied on (cc_spoiled) */
 bool cc_lock(struct cc_board *board);
+bool cc_spoiled(const struct cc_board *board);
 void cc_unlock(struct cc_board *board);
 /*
  * With the lock: sleeps until cc_wake() of the word, or for so long, without it. False: that long.
@@ -61,8 +62,13 @@ void cc_wake(struct cc_board *board, uint32_t *word); /* with the lock */
 /* This process, as others tell it from theirs; it is alive while it has the board. */
 uint32_t cc_self(const struct cc_board *board);
 bool cc_alive(const struct cc_board *board, uint32_t process);
+/* With the lock: has a process of the job gone that had come? */
+bool cc_one_has_gone(const struct cc_board *board);
+/* This process is a child of the one that has it, which is not to use it. */
+bool cc_inherited(const struct cc_board *board);
 
-/* Two words for the user of the slots, which begin as 0 */
+#define CC_WORDS 4
+/* Words for the user of the slots, which begin as 0 */
 uint32_t *cc_words(struct cc_board *board);
 /*
  * With the lock. A free slot, of zeros as far as size bytes; NULL: there is none, or none is as

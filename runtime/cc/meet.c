@@ -214,7 +214,12 @@ static int begin(const struct cc_meeting *m, const struct cc_form *form, struct 
 	err = cc_file_new(form, m->count, file);
 	if (!err)
 		err = cc_file_join(*file, form, m->member, board);
-	return err ? err : cc_come(*board, m->member);
+	err = err ? err : cc_come(*board, m->member);
+	if (err && *board) {
+		cc_board_free(*board);
+		*board = NULL;
+	}
+	return err;
 }
 
 static int be_root(const struct cc_meeting *m, const struct cc_form *form, struct cc_board **board)
@@ -235,8 +240,8 @@ static int be_root(const struct cc_meeting *m, const struct cc_form *form, struc
 
 /* ---- the others ---- */
 
-/* Connects to member 0's process, which may not be there yet. */
-static int find_root(const struct cc_meeting *m, uint64_t until)
+/* Connects to member 0's process. -EAGAIN: it is not there yet */
+static int connect_root(const struct cc_meeting *m)
 {
 	struct sockaddr_un a;
 	socklen_t n;
@@ -244,22 +249,14 @@ static int find_root(const struct cc_meeting *m, uint64_t until)
 
 	if (fd < 0)
 		return fd;
-	while (connect(fd, (struct sockaddr *)&a, n)) {
-		err = -errno;
-		if ((err == -ECONNREFUSED || err == -ENOENT || err == -EAGAIN) && now_ms() >= until)
-			err = -ETIMEDOUT;
-		else if (err == -ECONNREFUSED || err == -ENOENT || err == -EAGAIN ||
-			 err == -EINTR) {
-			sleep_ms(LOOK_MS);
-			continue;
-		}
-		close(fd);
-		return err;
-	}
-	if (is_own_user(fd))
+	if (connect(fd, (struct sockaddr *)&a, n))
+		err = errno == ECONNREFUSED || errno == ENOENT || errno == EINTR ? -EAGAIN : -errno;
+	else if (!is_own_user(fd))
+		err = -EACCES;
+	if (!err)
 		return fd;
 	close(fd);
-	return -EACCES;
+	return err;
 }
 
 static int ask(int fd, const struct cc_meeting *m, const struct cc_form *form,
@@ -280,22 +277,40 @@ static int ask(int fd, const struct cc_meeting *m, const struct cc_form *form,
 		err = file < 0 ? -EPROTO : cc_file_join(file, form, m->member, board);
 	else if (file >= 0)
 		close(file); /* of one who is wrong, or of another version: it is not the board's */
-	return err ? err : cc_come(*board, m->member);
+	err = err ? err : cc_come(*board, m->member);
+	if (err && h.wanted && *board) {
+		cc_board_free(*board);
+		*board = NULL;
+	}
+	return err;
+}
+
+/* A process's members come one after the other: the root hears who has connected in that order. */
+static int try_once(const struct cc_meeting *m, const struct cc_form *form, struct cc_board **board)
+{
+	int fd, err;
+
+	pthread_mutex_lock(&joining);
+	fd = connect_root(m);
+	err = fd < 0 ? fd : ask(fd, m, form, board);
+	pthread_mutex_unlock(&joining);
+	if (fd >= 0)
+		close(fd);
+	return err;
 }
 
 static int be_other(const struct cc_meeting *m, const struct cc_form *form, struct cc_board **board)
 {
 	const uint64_t until = now_ms() + m->timeout_ms;
-	const int fd = find_root(m, until);
-	int err;
+	int err = try_once(m, form, board);
 
-	if (fd < 0)
-		return fd;
-	pthread_mutex_lock(&joining);
-	err = ask(fd, m, form, board);
-	pthread_mutex_unlock(&joining);
-	close(fd);
-	return err ? err : cc_wait_come(*board, m->timeout_ms * 1000);
+	while (err == -EAGAIN && now_ms() < until) {
+		sleep_ms(LOOK_MS);
+		err = try_once(m, form, board);
+	}
+	if (err)
+		return err == -EAGAIN ? -ETIMEDOUT : err;
+	return cc_wait_come(*board, until > now_ms() ? (until - now_ms()) * 1000 : 0);
 }
 
 int cc_meet(const struct cc_meeting *m, const struct cc_form *form, struct cc_board **board,

@@ -194,7 +194,7 @@ static void oldest_end(struct emud_server *s)
 	struct conn *oldest = NULL;
 
 	for (struct conn *conn = s->conns; conn; conn = conn->next)
-		if (!conn->client && !conn->gone)
+		if (!conn->client && !conn->gone && !conn->waits)
 			oldest = conn; /* the newest is the first of the list */
 	if (oldest)
 		conn_end(s, oldest);
@@ -243,7 +243,7 @@ static void accept_some(struct emud_server *s)
 				refuse_one(s);
 			break;
 		}
-		if (s->strangers == STRANGERS)
+		if (s->strangers >= STRANGERS)
 			oldest_end(s);
 		conn_new(s, fd);
 	}
@@ -254,7 +254,7 @@ static unsigned int clients_of(const struct emud_server *s, uid_t uid)
 	unsigned int n = 0;
 
 	for (const struct conn *conn = s->conns; conn; conn = conn->next)
-		n += conn->client && !conn->gone && conn->peer.uid == uid;
+		n += (conn->client || conn->waits) && !conn->gone && conn->peer.uid == uid;
 	return n;
 }
 
@@ -274,6 +274,7 @@ static int hello(struct emud_server *s, struct conn *conn, const struct wire_hel
 {
 	int ret = 0;
 
+	end_the_gone(s);
 	if (n != sizeof(*h) || conn->waits || h->magic != WIRE_MAGIC || h->version != WIRE_VERSION)
 		ret = -EPROTO;
 	else if (clients_of(s, conn->peer.uid) >= EMUD_OF_A_USER)
@@ -282,7 +283,6 @@ static int hello(struct emud_server *s, struct conn *conn, const struct wire_hel
 		refuse(conn, ret);
 		return ret;
 	}
-	end_the_gone(s);
 	conn->waits = are_ending(s);
 	return conn->waits ? 0 : welcome(s, conn);
 }

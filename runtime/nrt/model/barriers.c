@@ -7,6 +7,8 @@
 
 static NRT_STATUS is_gone(const struct rt_group *g)
 {
+	if (cc_spoiled(rt_board()))
+		return rt_group_spoiled();
 	return rt_fail(NRT_FAILURE, "NMGR",
 		       g->member[g->gone].dead ? "the process of rank %u of %u has ended"
 					       : "rank %u of %u was unloaded",
@@ -35,25 +37,34 @@ static NRT_STATUS not_come(const struct rt_group *g, const struct nrt_model *mod
 		       g->member[missing].rank.nc);
 }
 
+/* Waits until no group has a gate; false: something has happened to this one, which does not get
+ * it. */
+static bool take_gate(struct rt_group *g, unsigned int gate, const bool *wanted)
+{
+	while (*rt_group_gate(gate) && *wanted && !cc_spoiled(rt_board())) {
+		struct rt_group *other = NULL;
+
+		if (cc_wait(rt_board(), rt_group_gate(gate) + 1, RT_LOOK_MS * 1000))
+			continue;
+		/* whoever has it may not be there any more */
+		while ((other = cc_slot_next(rt_board(), other)))
+			if (other->has[gate] || other == g)
+				rt_group_look(other);
+	}
+	if (!*wanted || cc_spoiled(rt_board()))
+		return false;
+	g->has[gate] = true;
+	*rt_group_gate(gate) = 1;
+	return true;
+}
+
 /* The last rank at the first barrier gets the gate for all, and the execution begins. */
 static void begin_all(struct rt_group *g)
 {
 	g->leaving = true;
-	while (*rt_group_gate() && g->leaving) {
-		struct rt_group *other = NULL;
-
-		if (cc_wait(rt_board(), rt_group_gate() + 1, RT_LOOK_MS * 1000))
-			continue;
-		/* whoever has it may not be there any more */
-		while ((other = cc_slot_next(rt_board(), other)))
-			if (other->gate || other == g)
-				rt_group_look(other);
-	}
-	if (!g->leaving)
+	if (!take_gate(g, RT_CORES, &g->leaving))
 		return; /* a rank has ended meanwhile */
 	g->leaving = false;
-	g->gate = true;
-	*rt_group_gate() = 1;
 	atomic_store(&g->failed, false);
 	g->status = NRT_SUCCESS;
 	rt_group_open(g, RT_COME);
@@ -69,7 +80,7 @@ static NRT_STATUS wait_turn(struct rt_group *g, const struct nrt_model *model, u
 	return g->member[model->rank].here
 		       ? rt_fail(NRT_TIMEOUT, "NMGR",
 				 "execution timeout (%u ms): the rank still executes",
-				 model->timeout_ms)
+				 patience(model))
 		       : NRT_SUCCESS;
 }
 
@@ -159,11 +170,14 @@ static NRT_STATUS barrier(struct nrt_model *model, unsigned int which, NRT_STATU
 	note_failure(g, model, own);
 	generation = g->barrier[which].generation;
 	arrive(g, model, which);
-	rt_group_wake(g); /* who waits at the barrier between start and end need not do so if this
-			   * is the end
-			   */
-	while (g->barrier[which].generation == generation)
+	/* if this is the end, who waits at the barrier before it need not do so any more */
+	rt_group_wake(g);
+	while (g->barrier[which].generation == generation && !cc_spoiled(rt_board()))
 		rt_group_wait(g);
+	if (g->barrier[which].generation == generation) {
+		rt_group_unlock();
+		return rt_group_spoiled();
+	}
 	/* one that has begun, and failed by now, is met at the end, where all have to come */
 	status = g->barrier[which].failed ? result(g, model, own) : own;
 	rt_group_unlock();
@@ -186,7 +200,8 @@ NRT_STATUS rt_ranks_barrier(struct nrt_model *model, NRT_STATUS own)
 	note_failure(g, model, own);
 	generation = g->barrier[RT_PASS].generation;
 	arrive(g, model, RT_PASS);
-	while (g->barrier[RT_PASS].generation == generation && !g->barrier[RT_END].here)
+	while (g->barrier[RT_PASS].generation == generation && !g->barrier[RT_END].here &&
+	       !cc_spoiled(rt_board()))
 		rt_group_wait(g);
 	status = result(g, model, own);
 	if (g->barrier[RT_PASS].generation == generation) {
@@ -198,6 +213,29 @@ NRT_STATUS rt_ranks_barrier(struct nrt_model *model, NRT_STATUS own)
 	}
 	rt_group_unlock();
 	return status;
+}
+
+/* Rank 0 takes it for all. Who has it gives it back soon, or has it until its group's end opens. */
+NRT_STATUS rt_ranks_take_area(struct nrt_model *model)
+{
+	NRT_STATUS status = rt_ranks_barrier(model, NRT_SUCCESS);
+	const bool always = true;
+
+	if (!status && !model->rank) {
+		rt_group_lock(model->group);
+		take_gate(model->group, RT_AREA, &always);
+		rt_group_unlock();
+	}
+	return status ? status : rt_ranks_barrier(model, status);
+}
+
+void rt_ranks_give_area(struct nrt_model *model)
+{
+	if (model->rank)
+		return;
+	rt_group_lock(model->group);
+	rt_group_close(model->group, RT_AREA);
+	rt_group_unlock();
 }
 
 NRT_STATUS rt_ranks_end(struct nrt_model *model, NRT_STATUS own)

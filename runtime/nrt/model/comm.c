@@ -15,6 +15,7 @@ static const struct cc_form form = { .version = 1, .slots = RT_GROUPS, .slot = R
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static struct cc_board *own, *job;
 static bool complete; /* all members of the job have come */
+static unsigned int meeting; /* members of this process that wait for the others */
 
 static NRT_STATUS no_groups(void)
 {
@@ -37,6 +38,7 @@ NRT_STATUS rt_comm_open(const char *root, uint32_t member, uint32_t count)
 	const struct cc_meeting m = { name, member, count, MEET_MS };
 	NRT_STATUS status;
 	char why[256];
+	int err;
 
 	if (__atomic_load_n(&complete, __ATOMIC_ACQUIRE))
 		return cc_members(job) == count
@@ -49,13 +51,20 @@ NRT_STATUS rt_comm_open(const char *root, uint32_t member, uint32_t count)
 			       count);
 	pthread_mutex_lock(&opening);
 	status = no_groups();
+	meeting += !status;
 	pthread_mutex_unlock(&opening);
 	if (status)
 		return status;
-	if (cc_meet(&m, &form, &job, why, sizeof(why)))
-		return rt_fail(NRT_FAILURE, "NMGR", "%s", why);
-	__atomic_store_n(&complete, true, __ATOMIC_RELEASE);
-	return NRT_SUCCESS;
+	err = cc_meet(&m, &form, &job, why, sizeof(why));
+	pthread_mutex_lock(&opening);
+	if (!err)
+		__atomic_store_n(&complete, true, __ATOMIC_RELEASE);
+	if (!--meeting && !complete) {
+		cc_board_free(job); /* the next attempt finds nothing of this one */
+		job = NULL;
+	}
+	pthread_mutex_unlock(&opening);
+	return err ? rt_fail(NRT_FAILURE, "NMGR", "%s", why) : NRT_SUCCESS;
 }
 
 struct cc_board *rt_comm(uint32_t count)
@@ -64,16 +73,27 @@ struct cc_board *rt_comm(uint32_t count)
 											: NULL;
 }
 
-NRT_STATUS rt_board_open(void)
+NRT_STATUS rt_board_enter(void)
 {
+	NRT_STATUS status = NRT_SUCCESS;
 	int err = 0;
 
 	pthread_mutex_lock(&opening);
-	if (!complete && !own)
+	if (!complete && meeting)
+		status = rt_fail(NRT_INVALID, "NMGR",
+				 "a model of several ranks is loaded while processes meet");
+	else if (!complete && !own)
 		err = cc_board_new(&form, &own);
+	if (err)
+		status = rt_fail(NRT_RESOURCE, "NMGR", "a board of ranks: %s", strerror(-err));
+	if (status)
+		pthread_mutex_unlock(&opening);
+	return status;
+}
+
+void rt_board_leave(void)
+{
 	pthread_mutex_unlock(&opening);
-	return err ? rt_fail(NRT_RESOURCE, "NMGR", "a board of ranks: %s", strerror(-err))
-		   : NRT_SUCCESS;
 }
 
 struct cc_board *rt_board(void)

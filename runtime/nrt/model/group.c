@@ -23,18 +23,20 @@ void rt_group_unlock(void)
 	cc_unlock(rt_board());
 }
 
-uint32_t *rt_group_gate(void)
+static_assert(2 * RT_GATES <= CC_WORDS, "gates");
+
+uint32_t *rt_group_gate(unsigned int gate)
 {
-	return cc_words(rt_board());
+	return cc_words(rt_board()) + 2 * gate;
 }
 
-static void close_gate(struct rt_group *g)
+void rt_group_close(struct rt_group *g, unsigned int gate)
 {
-	if (!g->gate)
+	if (!g->has[gate])
 		return;
-	g->gate = false;
-	*rt_group_gate() = 0;
-	cc_wake(rt_board(), rt_group_gate() + 1);
+	g->has[gate] = false;
+	*rt_group_gate(gate) = 0;
+	cc_wake(rt_board(), rt_group_gate(gate) + 1);
 }
 
 void rt_group_open(struct rt_group *g, unsigned int which)
@@ -45,10 +47,17 @@ void rt_group_open(struct rt_group *g, unsigned int which)
 	for (uint32_t i = 0; i < g->n; i++)
 		if (g->member[i].waits == which + 1)
 			g->member[i].waits = 0;
-	/* what fails at the start has no end */
-	if (which == RT_END || (which == RT_START && (!g->keeps || g->barrier[which].failed)))
-		close_gate(g);
+	if (which == RT_START)
+		rt_group_close(g, RT_CORES);
+	if (which == RT_END)
+		rt_group_close(g, RT_AREA);
 	rt_group_wake(g);
+}
+
+NRT_STATUS rt_group_spoiled(void)
+{
+	return rt_fail(NRT_FAILURE, "NMGR",
+		       "a process of the job has ended while it changed what all of them share");
 }
 
 void rt_group_fail(struct rt_group *g, uint32_t rank, NRT_STATUS status, const char *details)
@@ -80,8 +89,8 @@ static void bury(struct rt_group *g, uint32_t rank)
 	for (unsigned int i = RT_START; i < RT_BARRIERS; i++)
 		if (g->barrier[i].here && g->barrier[i].here == g->n - g->dead)
 			rt_group_open(g, i);
-	if (g->dead == g->n)
-		close_gate(g);
+	for (unsigned int i = 0; i < RT_GATES && g->dead == g->n; i++)
+		rt_group_close(g, i);
 	rt_group_wake(g);
 }
 
@@ -96,4 +105,6 @@ void rt_group_wait(struct rt_group *g)
 {
 	if (!cc_wait(rt_board(), &g->changed, RT_LOOK_MS * 1000))
 		rt_group_look(g);
+	if (cc_spoiled(rt_board()))
+		g->broken = true;
 }

@@ -305,8 +305,7 @@ static NRT_STATUS take_all(struct nrt_model *model, unsigned int part)
 
 /*
  * Ranks of several processes: what each gives goes piece by piece through the board's area, in
- * which each rank has a share. The group has it as long as it has the gate, which is until its
- * execution ends.
+ * which each rank has a share.
  */
 struct piece {
 	struct nrt_model *model;
@@ -372,11 +371,13 @@ static NRT_STATUS pass_pieces(struct nrt_model *model, const struct neff_collect
 static NRT_STATUS pass_between(struct nrt_model *model, unsigned int part)
 {
 	const struct neff_model *neff = model->neff;
-	NRT_STATUS status = NRT_SUCCESS;
+	NRT_STATUS status = rt_ranks_take_area(model);
 
 	for (unsigned int i = 0; i < neff->ncollectives && !status; i++)
 		if (is_behind(&neff->collectives[i], part))
 			status = pass_pieces(model, &neff->collectives[i]);
+	if (!status)
+		rt_ranks_give_area(model);
 	return status;
 }
 

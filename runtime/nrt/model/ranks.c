@@ -27,7 +27,7 @@ static uint64_t digest_of(const struct neff_model *neff)
 {
 	uint64_t hash = 14695981039346656037ull;
 
-	for (unsigned int i = 0; neff && i < neff->ncollectives; i++) {
+	for (unsigned int i = 0; i < neff->ncollectives; i++) {
 		const struct neff_collective *c = &neff->collectives[i];
 
 		if (rt_is_number(c))
@@ -43,7 +43,7 @@ static uint64_t digest_of(const struct neff_model *neff)
 /* Of a model that could not be read nobody knows. */
 static bool same_passes(const struct rt_group *g, const struct nrt_model *model)
 {
-	return !cc_board_is_shared(rt_board()) || !model->neff ||
+	return !cc_board_is_shared(rt_board()) || !model->neff || !g->passes ||
 	       g->passes == digest_of(model->neff);
 }
 
@@ -64,17 +64,33 @@ static struct rt_group *find_group(const struct nrt_model *model)
 	return g;
 }
 
+/* Groups of which nobody is left, as their processes have ended */
+static void free_the_dead(void)
+{
+	struct rt_group *g = NULL;
+
+	while ((g = cc_slot_next(rt_board(), g))) {
+		rt_group_look(g);
+		if (!g->refs && g->broken)
+			cc_slot_free(g);
+	}
+}
+
 static struct rt_group *new_group(const struct nrt_model *model)
 {
-	struct rt_group *g =
-		cc_slot_new(rt_board(), sizeof(*g) + model->nranks * sizeof(struct rt_member));
+	const size_t size = sizeof(struct rt_group) + model->nranks * sizeof(struct rt_member);
+	struct rt_group *g = cc_slot_new(rt_board(), size);
 
+	if (!g) {
+		free_the_dead();
+		g = cc_slot_new(rt_board(), size);
+	}
 	if (!g)
 		return NULL;
 	g->n = model->nranks;
 	g->token = model->group_token;
-	g->passes = digest_of(model->neff);
 	if (model->neff) {
+		g->passes = digest_of(model->neff);
 		memcpy(g->hash, model->neff->header.hash, sizeof(g->hash));
 		memcpy(g->uuid, model->neff->header.uuid, sizeof(g->uuid));
 	}
@@ -92,6 +108,8 @@ static const struct rt_chunk *scratch_of(const struct nrt_model *model)
 
 static NRT_STATUS not_loaded(const struct rt_group *g)
 {
+	if (cc_spoiled(rt_board()))
+		return rt_group_spoiled();
 	return rt_fail(NRT_FAILURE, "NMGR",
 		       g->member[g->gone].dead ? "the process of rank %u has ended"
 					       : "rank %u could not be loaded",
@@ -113,7 +131,7 @@ static NRT_STATUS check_group(const struct rt_group *g)
 			return not_loaded(g);
 		/* in one process the chips pass it, to places that all have alike */
 		if (m->process == first->process &&
-		    m->rank.scratch_size != first->rank.scratch_size)
+		    (m->file != first->file || m->rank.scratch_size != first->rank.scratch_size))
 			return rt_fail(NRT_INVALID, "NMGR", "rank %u has loaded another file", i);
 		if (m->machine != first->machine)
 			return rt_fail(NRT_INVALID, "NMGR",
@@ -134,12 +152,19 @@ static NRT_STATUS check_group(const struct rt_group *g)
 static NRT_STATUS wait_joined(struct nrt_model *model, struct rt_group *g, const uint32_t *count)
 {
 	const uint32_t ms = cc_board_is_shared(rt_board()) ? RT_APART_MS : LOAD_MS;
-	const uint64_t deadline = rt_now_us() + ms * 1000ull;
+	const uint64_t began = rt_now_us(), deadline = began + ms * 1000ull;
 	NRT_STATUS status = NRT_SUCCESS;
 	uint32_t missing = 0;
 
 	while (*count < g->n && !g->broken && !status) {
-		if (rt_now_us() >= deadline) {
+		/* whose process ended before it came is not known: it may be one of this group's */
+		if (rt_now_us() >= began + LOAD_MS * 1000ull && cc_one_has_gone(rt_board())) {
+			status =
+				rt_fail(NRT_FAILURE, "NMGR",
+					"a process of the job has ended, and not all %u ranks have "
+					"been loaded",
+					g->n);
+		} else if (rt_now_us() >= deadline) {
 			while (missing + 1 < g->n && g->member[missing].there)
 				missing++;
 			status = rt_fail(NRT_TIMEOUT, "NMGR",
@@ -168,18 +193,29 @@ static NRT_STATUS check_count(const struct nrt_model *model)
 	return NRT_SUCCESS;
 }
 
+static uint64_t file_digest(const struct neff_header *h)
+{
+	uint64_t hash = 14695981039346656037ull;
+
+	digest(&hash, h->hash, sizeof(h->hash));
+	digest(&hash, h->uuid, sizeof(h->uuid));
+	return hash;
+}
+
 static void join(struct rt_group *g, struct nrt_model *model)
 {
 	const struct rt_chunk *scratch = scratch_of(model);
 	struct rt_member *m = &g->member[model->rank];
 
 	model->group = g;
+	g->passes = g->passes ? g->passes : digest_of(model->neff);
 	g->refs++;
 	m->rank = (struct rt_rank){ .device = model->core->device,
 				    .nc = model->core->nc,
 				    .scratch = scratch ? scratch->pa : 0,
 				    .scratch_size = scratch ? scratch->size : 0,
 				    .chunk = scratch };
+	m->file = file_digest(&model->neff->header);
 	m->machine = ndlx_machine_key();
 	m->process = cc_self(rt_board());
 	m->came = m->there = true;
@@ -193,7 +229,7 @@ NRT_STATUS rt_ranks_join(struct nrt_model *model)
 	struct rt_group *g;
 
 	if (!status)
-		status = rt_board_open();
+		status = rt_board_enter();
 	if (status)
 		return status;
 	model->nranks = model->neff->ranks;
@@ -201,8 +237,10 @@ NRT_STATUS rt_ranks_join(struct nrt_model *model)
 	g = find_group(model);
 	if (!g)
 		g = new_group(model);
-	if (g) {
+	if (g)
 		join(g, model);
+	rt_board_leave();
+	if (g) {
 		status = wait_joined(model, g, &g->joined);
 		if (!status)
 			status = check_group(g);
@@ -225,7 +263,6 @@ NRT_STATUS rt_ranks_agree(struct nrt_model *model, bool yes, bool *all)
 	rt_group_wake(g);
 	status = wait_joined(model, g, &g->asked);
 	*all = !g->no;
-	g->keeps = g->no && !rt_ranks_are_own(model);
 	rt_group_unlock();
 	return status;
 }
@@ -238,7 +275,7 @@ static void never_comes(const struct nrt_model *model)
 {
 	struct rt_group *g;
 
-	if (rt_board_open())
+	if (rt_board_enter())
 		return;
 	rt_group_lock(NULL);
 	g = find_group(model);
@@ -254,6 +291,7 @@ static void never_comes(const struct nrt_model *model)
 			cc_slot_free(g);
 	}
 	rt_group_unlock();
+	rt_board_leave();
 }
 
 void rt_ranks_leave(struct nrt_model *model)
@@ -266,7 +304,7 @@ void rt_ranks_leave(struct nrt_model *model)
 	if (!g && model->rank < model->nranks && model->nranks <= RT_MOST_RANKS &&
 	    (model->neff ? model->neff->ranks == model->nranks : model->group_token > 0))
 		never_comes(model);
-	if (!g)
+	if (!g || cc_inherited(rt_board()))
 		return;
 	rt_group_lock(g);
 	if (!g->broken)

@@ -16,8 +16,12 @@
 NRT_STATUS rt_comm_open(const char *root, uint32_t member, uint32_t count);
 /* The job's board, if it has so many members; NULL: this process has met no such job */
 struct cc_board *rt_comm(uint32_t count);
-/* Makes sure that rt_board() is there */
-NRT_STATUS rt_board_open(void);
+/*
+ * Makes sure that rt_board() is there, and does not change before a group is on it: from then on it
+ * does not as long as that is. Whoever has entered leaves.
+ */
+NRT_STATUS rt_board_enter(void);
+void rt_board_leave(void);
 struct cc_board *rt_board(void);
 /* No group is left; the others see that this process is gone. */
 void rt_comm_close(void);

@@ -20,9 +20,12 @@
 #define RT_GROUPS 4096
 
 enum { RT_COME, RT_START, RT_PASS, RT_END, RT_BARRIERS };
+/* What one group has at a time: its cores to take, and the board's area to pass data by */
+enum { RT_CORES, RT_AREA, RT_GATES };
 
 struct rt_member {
 	struct rt_rank rank;
+	uint64_t file; /* a digest of its file */
 	uint64_t machine; /* whose chips its core is of */
 	uint32_t process;
 	bool came; /* it has joined, or never will */
@@ -37,7 +40,7 @@ struct rt_group {
 	uint32_t n;
 	uint64_t token; /* whose load it is; 0: anybody's of this file */
 	uint8_t hash[32], uuid[16];
-	uint64_t passes; /* a digest of what the ranks pass to each other */
+	uint64_t passes; /* a digest of what the ranks pass to each other; 0: nobody knows yet */
 	uint32_t joined;
 	bool closed; /* no rank joins any more: all have, or one has failed */
 	bool broken; /* a rank is gone: nothing is executed any more */
@@ -54,8 +57,7 @@ struct rt_group {
 		bool failed; /* somebody had when the last one came */
 	} barrier[RT_BARRIERS];
 	bool leaving; /* all ranks are at the first barrier: none gives up any more */
-	bool gate; /* it has the gate */
-	bool keeps; /* it has it until an execution ends, as it passes data by the board's area */
+	bool has[RT_GATES]; /* what one group has at a time */
 	atomic_bool failed; /* the execution that goes on, by this rank with this status */
 	uint32_t culprit;
 	NRT_STATUS status;
@@ -74,9 +76,12 @@ void rt_group_wake(struct rt_group *g);
 /* Waits for a change, and not for long: then it looks who lives. */
 void rt_group_wait(struct rt_group *g);
 void rt_group_look(struct rt_group *g);
-/* The gate's word: 1 while a group has it; who wants it sleeps on the one behind */
-uint32_t *rt_group_gate(void);
+/* A gate's word: 1 while a group has it; who wants it sleeps on the one behind */
+uint32_t *rt_group_gate(unsigned int gate);
+void rt_group_close(struct rt_group *g, unsigned int gate);
 void rt_group_open(struct rt_group *g, unsigned int barrier);
+/* What all say when a process has ended with the lock, and nothing on the board can be relied on */
+NRT_STATUS rt_group_spoiled(void);
 /* The execution has failed, by this rank first if by none before */
 void rt_group_fail(struct rt_group *g, uint32_t rank, NRT_STATUS status, const char *details);
 

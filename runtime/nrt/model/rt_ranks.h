@@ -46,6 +46,9 @@ NRT_STATUS rt_ranks_end(struct nrt_model *model, NRT_STATUS own);
 void rt_ranks_go(struct nrt_model *model);
 /* A further barrier between the second and the third one */
 NRT_STATUS rt_ranks_barrier(struct nrt_model *model, NRT_STATUS own);
+/* The board's area is this group's from when all ranks have come until they give it back. */
+NRT_STATUS rt_ranks_take_area(struct nrt_model *model);
+void rt_ranks_give_area(struct nrt_model *model);
 /* Has another rank failed in the execution that goes on? Then this one need not go on. */
 NRT_STATUS rt_ranks_failed(struct nrt_model *model);
 
