@@ -48,7 +48,8 @@ int cc_meet(const struct cc_meeting *m, const struct cc_form *form, struct cc_bo
 	    char *why, size_t room);
 bool cc_board_is_shared(const struct cc_board *board);
 
-/* False: a process died with it, and what the lock protects is no more to be relied on (cc_spoiled) */
+/* False: a process died with it, and what the lock protects is no more to be relied on (cc_spoiled)
+ */
 bool cc_lock(struct cc_board *board);
 bool cc_spoiled(const struct cc_board *board);
 void cc_unlock(struct cc_board *board);
