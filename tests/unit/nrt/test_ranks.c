@@ -553,11 +553,61 @@ START_TEST(killed_within)
 }
 END_TEST
 
+static TCase *new_case(const char *name)
+{
+	TCase *tc = tcase_create(name);
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_set_timeout(tc, 120);
+	return tc;
+}
+
+static TCase *together(void)
+{
+	TCase *tc = new_case("together");
+
+	tcase_add_test(tc, operations);
+	tcase_add_test(tc, repeated);
+	tcase_add_test(tc, many);
+	tcase_add_test(tc, one_calls);
+	tcase_add_test(tc, loops);
+	tcase_add_test(tc, order_and_types);
+	tcase_add_test(tc, two_at_a_time);
+	return tc;
+}
+
+static TCase *wrong(void)
+{
+	TCase *tc = new_case("wrong");
+
+	tcase_add_test(tc, missing_at_load);
+	tcase_add_loop_test(tc, refused_at_load, 0, sizeof(refused) / sizeof(refused[0]));
+	tcase_add_test(tc, one_core_twice);
+	tcase_add_test(tc, missing_at_execution);
+	tcase_add_test(tc, failed_before);
+	tcase_add_test(tc, unloaded);
+	tcase_add_test(tc, another_way);
+	return tc;
+}
+
+static TCase *two(void)
+{
+	TCase *tc = new_case("two");
+
+	tcase_add_test(tc, gathered);
+	if (process) {
+		tcase_add_test_raise_signal(tc, killed_between, SIGKILL);
+		tcase_add_test_raise_signal(tc, killed_within, SIGKILL);
+	} else {
+		tcase_add_test(tc, killed_between);
+		tcase_add_test(tc, killed_within);
+	}
+	return tc;
+}
+
 int main(int argc, char **argv)
 {
-	Suite *s = suite_create("nrt-ranks");
-	TCase *tc = tcase_create("together"), *wrong = tcase_create("wrong"),
-	      *two = tcase_create("two");
+	Suite *s;
 
 	if ((argc != 4 && argc != 6) ||
 	    sscanf(argv[3], "%u,%u,%u,%u", &cores[0], &cores[1], &cores[2], &cores[3]) != RANKS) {
@@ -571,35 +621,8 @@ int main(int argc, char **argv)
 	}
 	machine = argv[1];
 	target_name = argv[2];
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, operations);
-	tcase_add_test(tc, repeated);
-	tcase_add_test(tc, many);
-	tcase_add_test(tc, one_calls);
-	tcase_add_test(tc, loops);
-	tcase_add_test(tc, order_and_types);
-	tcase_add_test(tc, two_at_a_time);
-	tcase_set_timeout(tc, 120);
-	tcase_add_checked_fixture(wrong, setup, teardown);
-	tcase_add_test(wrong, missing_at_load);
-	tcase_add_loop_test(wrong, refused_at_load, 0, sizeof(refused) / sizeof(refused[0]));
-	tcase_add_test(wrong, one_core_twice);
-	tcase_add_test(wrong, missing_at_execution);
-	tcase_add_test(wrong, failed_before);
-	tcase_add_test(wrong, unloaded);
-	tcase_add_test(wrong, another_way);
-	tcase_set_timeout(wrong, 120);
-	tcase_add_checked_fixture(two, setup, teardown);
-	tcase_add_test(two, gathered);
-	if (process) {
-		tcase_add_test_raise_signal(two, killed_between, SIGKILL);
-		tcase_add_test_raise_signal(two, killed_within, SIGKILL);
-	} else {
-		tcase_add_test(two, killed_between);
-		tcase_add_test(two, killed_within);
-	}
-	tcase_set_timeout(two, 120);
-	suite_add_tcase(s, tc);
-	suite_add_tcase(s, job ? two : wrong);
+	s = suite_create("nrt-ranks");
+	suite_add_tcase(s, together());
+	suite_add_tcase(s, job ? two() : wrong());
 	return check_run(s);
 }
