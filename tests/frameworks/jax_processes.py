@@ -75,6 +75,26 @@ os._exit(0)
 """
 
 
+# Two devices each: what a process does with its own, at the same time as the other does the same, and pairs of one device of each
+PAIRS = """
+import json, sys
+import jax, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+number, count, address = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+jax.distributed.initialize(address, count, number)
+shard_map = getattr(jax, "shard_map", None) or __import__("jax.experimental.shard_map").experimental.shard_map.shard_map
+def summed(devices, values):
+    mesh = Mesh(np.array(devices), ("x",))
+    whole = jax.make_array_from_callback(values.shape, NamedSharding(mesh, P("x")), lambda part: values[part])
+    add = jax.jit(shard_map(lambda a: jax.lax.psum(a, "x"), mesh=mesh, in_specs=P("x"), out_specs=P()))
+    return add(whole).addressable_data(0).tolist()
+own = [summed(jax.local_devices(), np.arange(4, dtype=np.float32) + 100 * number + k) for k in range(20)]
+pairs = [summed([jax.devices()[i], jax.devices()[i + 2]], np.array([1, 2], np.float32) * 10**i) for i in range(2)]
+print(json.dumps({"own": own, "pairs": pairs}), flush=True)
+jax.distributed.shutdown()
+"""
+
+
 def expected() -> dict:
     """What NumPy says of the same, in float64"""
     numbers = np.arange(8.0)
@@ -89,14 +109,14 @@ def expected() -> dict:
     return {"sum": float((numbers**2).sum()), "exchanged": exchanged, "gathered": [[0, 7], [1, 7]], "losses": losses}
 
 
-def run(build: str) -> list[dict]:
+def run(build: str, program: str, instance: str, cores: list[str]) -> list[dict]:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{s.getsockname()[1]}"
     with tempfile.TemporaryDirectory() as outputs:
-        commands = [f"NEURON_RT_VISIBLE_CORES={i} {shlex.join([sys.executable, '-c', PROCESS, str(i), '2', address])} >{outputs}/{i} &"
+        commands = [f"NEURON_RT_VISIBLE_CORES={cores[i]} {shlex.join([sys.executable, '-c', program, str(i), '2', address])} >{outputs}/{i} &"
                     for i in range(2)]
-        subprocess.run([f"{build}/runtime/emud/neuron-emud", "--instance", "trn1.2xlarge", "--", "sh", "-c", " ".join(commands) + " wait"],
+        subprocess.run([f"{build}/runtime/emud/neuron-emud", "--instance", instance, "--", "sh", "-c", " ".join(commands) + " wait"],
                        env={**os.environ, "JAX_PLATFORMS": "neuron,cpu"}, timeout=600, check=False)
         lines = [line for i in range(2) for line in Path(outputs, str(i)).read_text(encoding="utf-8").splitlines()]
     return [json.loads(line) for line in lines if line.startswith("{")]
@@ -105,7 +125,9 @@ def run(build: str) -> list[dict]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", required=True)
-    said, right = run(parser.parse_args().build), expected()
+    build, right = parser.parse_args().build, expected()
+    said = run(build, PROCESS, "trn1.2xlarge", ["0", "1"])
+    pairs = run(build, PAIRS, "trn1.32xlarge", ["0-1", "2-3"])
     cases = {
         "each process knows its number and how many there are": [(s["index"], s["count"]) for s in said] == [(0, 2), (1, 2)],
         "each sees both devices, and which is whose": all(s["ids"] == [0, 1] and s["processes"] == [0, 1] for s in said),
@@ -117,6 +139,11 @@ def main() -> int:
         "a training, data parallel, has NumPy's losses, and both processes the same": len(said) == 2 and said[0]["losses"] == said[1]["losses"]
         and np.allclose(said[0]["losses"], right["losses"], rtol=1e-5),
         "who waits for a process that was killed is told": bool(said) and "process" in said[0]["alone"] and "ended" in said[0]["alone"],
+    }
+    cases |= {
+        "processes that do the same with their own devices do not get each other's":
+            [s["own"] for s in pairs] == [[[2 + 200 * i + 2 * k, 4 + 200 * i + 2 * k] for k in range(20)] for i in range(2)],
+        "nor do pairs of devices of both": [s["pairs"] for s in pairs] == [[[3], [30]]] * 2,
     }
     print(f"1..{len(cases)}")
     for number, (name, right) in enumerate(cases.items(), 1):
