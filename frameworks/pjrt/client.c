@@ -235,7 +235,7 @@ static PJRT_Error *take_option(PJRT_Client *c, const PJRT_NamedValue *v, struct 
 
 PJRT_Error *npj_Client_Create(PJRT_Client_Create_Args *a)
 {
-	struct npj_processes p = { .n = -1 };
+	struct npj_processes p = { .n = NPJ_UNSAID };
 	PJRT_Client *c;
 	PJRT_Error *e = npj_forked_error();
 

@@ -11,6 +11,7 @@
 #include "cache.h"
 #include "calls.h"
 #include "compile_options.pb-c.h"
+#include "digest.h"
 #include "executable.h"
 #include "nrt/nrt_experimental.h"
 #include "nrt/nrtx.h"
@@ -185,16 +186,19 @@ static uint64_t group_of(const PJRT_LoadedExecutable *l)
 {
 	static atomic_uint groups;
 	const uint64_t process = (uint64_t)l->client->process + 1;
-	uint64_t hash = 14695981039346656037ull;
-	char digits[16] = "";
+	const char *program = l->client->alike ? l->executable->fingerprint : "";
+	const struct npj_blob pieces[] = {
+		npj_blob(program, strlen(program)),
+		npj_blob(l->ids, l->nall * sizeof(*l->ids)),
+	};
+	unsigned char digest[NPJ_DIGEST] = { 0 };
+	uint64_t group;
 
 	if (l->n == l->nall)
 		return process << 32 | atomic_fetch_add(&groups, 1);
-	if (l->client->alike)
-		memcpy(digits, l->executable->fingerprint, sizeof(digits) - 1);
-	for (unsigned int i = 0; i < l->nall; i++)
-		hash = (hash ^ (uint64_t)l->ids[i]) * 1099511628211ull;
-	return 1ull << 63 | (hash ^ strtoull(digits, NULL, 16));
+	npj_digest(pieces, 2, digest);
+	memcpy(&group, digest, sizeof(group));
+	return 1ull << 63 | group;
 }
 
 static PJRT_Error *load_ranks(PJRT_LoadedExecutable *l, const struct nrtx_load_params *params)

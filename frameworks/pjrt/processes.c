@@ -14,6 +14,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "digest.h"
 #include "nrt/nrt_experimental.h"
 #include "nrt/nrtx.h"
 
@@ -101,7 +102,8 @@ static PJRT_Error *failed(const char *what, unsigned int process, PJRT_Error *e)
 /* A number that processes have alike if they can meet: of the host, and of its network there */
 static unsigned long long host_number(void)
 {
-	unsigned long long hash = 14695981039346656037ull;
+	unsigned char digest[NPJ_DIGEST] = { 0 };
+	unsigned long long number;
 	char text[ROOM] = "";
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
 	size_t n = f ? fread(text, 1, 36, f) : 0;
@@ -110,9 +112,9 @@ static unsigned long long host_number(void)
 	if (f)
 		fclose(f);
 	n += m > 0 ? (size_t)m : 0;
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 1099511628211ull;
-	return hash;
+	npj_digest(&(struct npj_blob){ text, n }, 1, digest);
+	memcpy(&number, digest, sizeof(number));
+	return number;
 }
 
 /*
@@ -187,7 +189,7 @@ PJRT_Error *npj_processes_check(struct npj_processes *p)
 {
 	PJRT_Error *e;
 
-	p->store = p->n >= 0;
+	p->store = p->n != NPJ_UNSAID;
 	e = p->store ? NULL : by_environment(p);
 	if (!e && (p->n < 1 || p->n > MOST_PROCESSES || p->own < 0 || p->own >= p->n))
 		e = NPJ_INVALID("process %lld of %lld (node_id, num_nodes, "

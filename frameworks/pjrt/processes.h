@@ -5,8 +5,10 @@
 
 #include "pjrt.h"
 
+#define NPJ_UNSAID INT64_MIN /* a number of processes that no framework gives */
+
 struct npj_processes {
-	int64_t n, own; /* as the framework says, -1: it does not; which is this one */
+	int64_t n, own; /* as the framework says, or NPJ_UNSAID; which is this one */
 	/*
 	 * The framework gives a store of keys and values. One that does not say how many there are
 	 * leaves the store's callbacks as they are in its memory: not 0 (torch_xla 2.9.0)

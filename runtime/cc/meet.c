@@ -81,15 +81,22 @@ static int address(const char *root, struct sockaddr_un *a, socklen_t *n)
 	return (size_t)text < sizeof(a->sun_path) - 1 ? 0 : -ENAMETOOLONG;
 }
 
-static int new_socket(int flags)
+/* Nobody waits for the other end for long. */
+static void limit(int fd)
 {
 	const struct timeval t = { SAY_MS / 1000, SAY_MS % 1000 * 1000 };
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
+}
+
+static int new_socket(int flags)
+{
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
 
 	if (fd < 0)
 		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
+	limit(fd);
 	return fd;
 }
 
@@ -176,9 +183,7 @@ static int serve(int door, const struct cc_meeting *m, const struct cc_form *for
 			const int fd = accept4(door, NULL, NULL, SOCK_CLOEXEC);
 
 			if (fd >= 0) {
-				const struct timeval t = { SAY_MS / 1000, 0 };
-
-				setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+				limit(fd);
 				answer(fd, m, form, file);
 				close(fd);
 			}

@@ -60,14 +60,18 @@ EXPORT NRT_STATUS nrtx_meet(const char *root, uint32_t member, uint32_t count)
 	return status || count == 1 ? status : rt_comm_open(root, member, count);
 }
 
+static NRT_STATUS build(int64_t vnc, uint32_t id, uint32_t count)
+{
+	NRT_STATUS status = check(vnc, id, count);
+
+	return status || count == 1 ? status : rt_comm_open(NULL, id, count);
+}
+
 EXPORT NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)
 {
 	RT_ENTER(status);
 
-	if (!status)
-		status = check(vnc, g_device_id, g_device_count);
-	return status || g_device_count == 1 ? status
-					     : rt_comm_open(NULL, g_device_id, g_device_count);
+	return status ? status : build(vnc, g_device_id, g_device_count);
 }
 
 EXPORT NRT_STATUS nrt_cc_global_comm_init(uint32_t vnc, uint32_t g_device_id,
@@ -75,10 +79,7 @@ EXPORT NRT_STATUS nrt_cc_global_comm_init(uint32_t vnc, uint32_t g_device_id,
 {
 	RT_ENTER(status);
 
-	if (!status)
-		status = check(vnc, g_device_id, g_device_count);
-	return status || g_device_count == 1 ? status
-					     : rt_comm_open(NULL, g_device_id, g_device_count);
+	return status ? status : build(vnc, g_device_id, g_device_count);
 }
 
 EXPORT NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)

@@ -8,7 +8,6 @@ usage: torch_traces.py [POINT...]    in an environment of environments.torch_xla
 import subprocess
 import sys
 import tempfile
-import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,8 @@ import torch
 import torch_neuronx
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from points import run_points
 
 warnings.simplefilter("ignore")
 Structure = Tensor | tuple | list | dict
@@ -174,20 +175,6 @@ POINTS = {"perceptron": perceptron, "convolutional": convolutional, "transformer
           "refused": refused}
 
 
-def main() -> None:
-    torch.manual_seed(0)
-    chosen = {name: point for name, point in POINTS.items() if not sys.argv[1:] or any(word in name for word in sys.argv[1:])}
-    failed = False
-    for number, (name, point) in enumerate(chosen.items(), 1):
-        try:
-            point()
-            print(f"ok {number} - {name}", flush=True)
-        except Exception:  # a point that fails is one, whatever it raises
-            failed = True
-            print(f"not ok {number} - {name}", *(f"# {line}" for line in traceback.format_exc().splitlines()), sep="\n", flush=True)
-    print(f"1..{len(chosen)}")
-    sys.exit(failed)
-
-
 if __name__ == "__main__":
-    main()
+    torch.manual_seed(0)
+    run_points(POINTS)

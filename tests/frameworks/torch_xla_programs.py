@@ -6,9 +6,7 @@ usage: torch_xla_programs.py [POINT...]    in an environment of environments.tor
 """
 
 import copy
-import sys
 import tempfile
-import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +18,8 @@ import torch_xla.runtime as xr
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_xla.utils.checkpoint import checkpoint
+
+from points import run_points
 
 Loss = Callable[[nn.Module], Tensor]
 STEPS = 5
@@ -243,19 +243,5 @@ POINTS = {**{name: trained(name) for name in TRAININGS}, "gradients accumulated"
           "devices": devices, "checkpoints": checkpoints, "dropout": dropout, "in place and views": in_place, "interpolated": interpolated, "too large": refused}
 
 
-def main() -> None:
-    chosen = {name: point for name, point in POINTS.items() if not sys.argv[1:] or any(word in name for word in sys.argv[1:])}
-    failed = False
-    for number, (name, point) in enumerate(chosen.items(), 1):
-        try:
-            point()
-            print(f"ok {number} - {name}", flush=True)
-        except Exception:  # a point that fails is one, whatever it raises
-            failed = True
-            print(f"not ok {number} - {name}", *(f"# {line}" for line in traceback.format_exc().splitlines()), sep="\n", flush=True)
-    print(f"1..{len(chosen)}")
-    sys.exit(failed)
-
-
 if __name__ == "__main__":
-    main()
+    run_points(POINTS)

@@ -85,13 +85,12 @@ def _run(neff: Tensor, weights: list[Tensor], inputs: list[Tensor], about: str) 
 class Runner(nn.Module):
     """The Python side of the TorchScript module. structure: of nested tuples, lists and dicts with results' numbers as leaves"""
 
-    def __init__(self, neff: bytes, weights: dict[str, Tensor], about: dict, structure: object) -> None:
+    def __init__(self, neff: bytes, weights: list[Tensor], about: dict, structure: object) -> None:
         super().__init__()
         self.register_buffer("neff", torch.frombuffer(bytearray(neff), dtype=torch.uint8))
-        self.names = []
-        for number, value in enumerate(weights.values()):
-            self.names.append(f"weight{number}")
-            self.register_buffer(self.names[-1], value.detach().clone())
+        self.names = [f"weight{number}" for number in range(len(weights))]
+        for name, value in zip(self.names, weights, strict=True):
+            self.register_buffer(name, value.detach().clone())
         self.about, self.structure = json.dumps({**about, "hash": hashlib.sha256(neff).hexdigest()}), structure
 
     def forward(self, *inputs: object) -> object:

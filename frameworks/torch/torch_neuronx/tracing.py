@@ -43,8 +43,12 @@ def _arguments(given: str | list[str] | None) -> list[str]:
     return shlex.split(given) if isinstance(given, str) else list(given or [])
 
 
+def _has_target(arguments: list[str]) -> bool:
+    return any(argument == "--target" or argument.startswith("--target=") for argument in arguments)
+
+
 def _target(arguments: list[str]) -> list[str]:
-    if any(argument == "--target" or argument.startswith("--target=") for argument in arguments):
+    if _has_target(arguments):
         return []
     emulated = os.environ.get("NEURON_EMU", "").removeprefix("emu:")[:4]
     return ["--target", emulated if emulated in CHIPS else runtime.architecture()]
@@ -146,7 +150,7 @@ def trace(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | di
         warnings.warn(f"torch_neuronx.trace has no argument {name}", stacklevel=2)
     if input_output_aliases or partitioner_config:
         raise NotImplementedError(f"{'input_output_aliases' if input_output_aliases else 'partitioner_config'} of torch_neuronx.trace")
-    if cpu_backend and not _given_target(compiler_args):
+    if cpu_backend and not _has_target(_arguments(compiler_args)):
         raise ValueError("cpu_backend needs --target in compiler_args")
     model = func if isinstance(func, nn.Module) else _Function(func)
     if isinstance(example_inputs, dict):
@@ -176,15 +180,11 @@ def trace(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | di
     flat = pytree.tree_leaves(inputs)
     names = _named([flat[value] if kind == "input" else value for kind, value in parameters], "input")
     places = {value: name for (kind, value), name in zip(parameters, names, strict=True) if kind == "input"}
-    weights = {name or f"none{i}": value for i, ((kind, value), name) in enumerate(zip(parameters, names, strict=True)) if kind == "weight"}
+    weights = [(name, value) for (kind, value), name in zip(parameters, names, strict=True) if kind == "weight"]
     about = {"inputs": [{**about_array(value), "name": places.get(i, "")} for i, value in enumerate(flat)],
-             "weights": [name if name in names else "" for name in weights],
+             "weights": [name for name, _ in weights],
              "outputs": [{**about_array(value), "name": name} for value, name in zip(outputs, _named(outputs, "output"), strict=True)]}
-    return script(Runner(neff, weights, about, structure), inputs)
-
-
-def _given_target(arguments: str | list[str] | None) -> bool:
-    return any(argument.startswith("--target") for argument in _arguments(arguments))
+    return script(Runner(neff, [value for _, value in weights], about, structure), inputs)
 
 
 class _Keywords(nn.Module):

@@ -148,12 +148,20 @@ static void note_failure(struct rt_group *g, const struct nrt_model *model, NRT_
 		rt_group_fail(g, model->rank, own, nrtx_error_details());
 }
 
-/* This rank is at the barrier, which opens if it was the last one. */
-static void arrive(struct rt_group *g, const struct nrt_model *model, unsigned int which)
+/*
+ * This rank is at the barrier, which opens if it was the last one. Returns how often it had opened
+ * before.
+ */
+static uint64_t arrive(struct rt_group *g, const struct nrt_model *model, unsigned int which,
+		       NRT_STATUS own)
 {
+	const uint64_t generation = g->barrier[which].generation;
+
+	note_failure(g, model, own);
 	g->member[model->rank].waits = (uint8_t)(which + 1);
 	if (++g->barrier[which].here == g->n - g->dead)
 		rt_group_open(g, which);
+	return generation;
 }
 
 /*
@@ -167,11 +175,10 @@ static NRT_STATUS barrier(struct nrt_model *model, unsigned int which, NRT_STATU
 	uint64_t generation;
 
 	rt_group_lock(g);
-	note_failure(g, model, own);
-	generation = g->barrier[which].generation;
-	arrive(g, model, which);
-	/* if this is the end, who waits at the barrier before it need not do so any more */
-	rt_group_wake(g);
+	generation = arrive(g, model, which, own);
+	/* who waits there need not do so any more if this is the end */
+	if (g->barrier[RT_PASS].here)
+		rt_group_wake(g);
 	while (g->barrier[which].generation == generation && !cc_spoiled(rt_board()))
 		rt_group_wait(g);
 	if (g->barrier[which].generation == generation) {
@@ -197,9 +204,7 @@ NRT_STATUS rt_ranks_barrier(struct nrt_model *model, NRT_STATUS own)
 	uint64_t generation;
 
 	rt_group_lock(g);
-	note_failure(g, model, own);
-	generation = g->barrier[RT_PASS].generation;
-	arrive(g, model, RT_PASS);
+	generation = arrive(g, model, RT_PASS, own);
 	while (g->barrier[RT_PASS].generation == generation && !g->barrier[RT_END].here &&
 	       !cc_spoiled(rt_board()))
 		rt_group_wait(g);

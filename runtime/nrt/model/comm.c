@@ -84,6 +84,8 @@ NRT_STATUS rt_board_enter(void)
 				 "a model of several ranks is loaded while processes meet");
 	else if (!complete && !own)
 		err = cc_board_new(&form, &own);
+	else if (cc_inherited(rt_board()))
+		status = rt_fail(NRT_FAILURE, "NMGR", "the board is the parent's of this process");
 	if (err)
 		status = rt_fail(NRT_RESOURCE, "NMGR", "a board of ranks: %s", strerror(-err));
 	if (status)

@@ -199,6 +199,8 @@ START_TEST(refused)
 	expect_error("number 3 of 3", join(3, 3, true), PJRT_Error_Code_INVALID_ARGUMENT,
 		     "process 3 of 3");
 	expect_error("none", join(0, 0, true), PJRT_Error_Code_INVALID_ARGUMENT, "process 0 of 0");
+	expect_error("less", join(0, -1, true), PJRT_Error_Code_INVALID_ARGUMENT,
+		     "process 0 of -1");
 	store.fails = true;
 	expect_error("nobody", join(1, 3, true), PJRT_Error_Code_DEADLINE_EXCEEDED,
 		     "the devices of process 0: nobody came");
