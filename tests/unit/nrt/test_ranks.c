@@ -4,7 +4,8 @@
  * what happens when a rank is missing, fails, is unloaded or goes another way. Run as
  * test_ranks MACHINE TARGET CORE,CORE,...: four cores, on one chip or on several; or as
  * test_ranks - TARGET CORE,... PROCESS JOB: this is process 0 or 1 of two, which go through the
- * same tests at the same time, each with every other rank
+ * same tests at the same time, each with every other rank. With chips of each its own (NEURON_EMU,
+ * not a server's) it is that which is refused.
  */
 #include <check.h>
 #include <pthread.h>
@@ -553,6 +554,25 @@ START_TEST(killed_within)
 }
 END_TEST
 
+/* Each has chips of its own, which the other one does not reach. */
+START_TEST(other_machines)
+{
+	struct rank r[RANKS];
+	size_t size;
+	void *neff = compile(every, &size);
+
+	prepare(r, neff, size, 0);
+	at_once(r, RANKS, load_one);
+	for (unsigned int i = own(0); i < RANKS; i = own(i + 1)) {
+		ck_assert_int_ne(r[i].status, NRT_SUCCESS);
+		ck_assert_msg(strstr(r[i].details, "ranks 0 and 1 are on chips of different") ||
+				      strstr(r[i].details, "could not be loaded"),
+			      "rank %u: %s", i, r[i].details);
+	}
+	free(neff);
+}
+END_TEST
+
 static TCase *new_case(const char *name)
 {
 	TCase *tc = tcase_create(name);
@@ -590,6 +610,14 @@ static TCase *wrong(void)
 	return tc;
 }
 
+static TCase *apart(void)
+{
+	TCase *tc = new_case("apart");
+
+	tcase_add_test(tc, other_machines);
+	return tc;
+}
+
 static TCase *two(void)
 {
 	TCase *tc = new_case("two");
@@ -622,6 +650,10 @@ int main(int argc, char **argv)
 	machine = argv[1];
 	target_name = argv[2];
 	s = suite_create("nrt-ranks");
+	if (job && strncmp(getenv("NEURON_EMU") ?: "", "unix:", 5)) {
+		suite_add_tcase(s, apart());
+		return check_run(s);
+	}
 	suite_add_tcase(s, together());
 	suite_add_tcase(s, job ? two() : wrong());
 	return check_run(s);
