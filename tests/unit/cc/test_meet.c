@@ -155,15 +155,19 @@ static int answer_to(int fd, bool *file)
 static int be_root_of_two(uint32_t ms)
 {
 	struct cc_board *board = NULL;
+	int err = meet(0, 2, ms, &form, &board);
 
-	return -meet(0, 2, ms, &form, &board);
+	cc_board_free(board);
+	return -err;
 }
 
 static int be_second_of_two(uint32_t ms)
 {
 	struct cc_board *board = NULL;
+	int err = meet(1, 2, ms, &form, &board);
 
-	return -meet(1, 2, ms, &form, &board);
+	cc_board_free(board);
+	return -err;
 }
 
 static void wrong_magic(struct hello *h)
@@ -305,8 +309,10 @@ END_TEST
 static int second_of_three(uint32_t arg)
 {
 	struct cc_board *board = NULL;
+	int err = meet(1, 3, LONG_MS, &form, &board);
 
-	return -meet(1, 3, LONG_MS, &form, &board);
+	cc_board_free(board);
+	return -err;
 }
 
 /* The first of two that come as member 1 goes on waiting; the second is told. */
@@ -333,9 +339,11 @@ END_TEST
 static int member_of_four(uint32_t member)
 {
 	struct cc_board *board = NULL;
-
 	/* the second one comes, as the first is there, and waits no longer */
-	return -meet(member, 4, member == 1 ? 1 : LONG_MS, &form, &board);
+	int err = meet(member, 4, member == 1 ? 1 : LONG_MS, &form, &board);
+
+	cc_board_free(board);
+	return -err;
 }
 
 /* Who waits for all is told that one who had come has ended. */
