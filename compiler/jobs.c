@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "ir/ir.h"
@@ -49,6 +50,11 @@ static unsigned int threads_for(unsigned int n, const struct ncc_options *opt)
 		most = (unsigned int)CPU_COUNT(&set);
 	most = most < n ? most : n;
 	return most < MAX_THREADS ? most : MAX_THREADS;
+}
+
+bool ncc_jobs_several(const struct ncc_options *opt)
+{
+	return threads_for(2, opt) > 1;
 }
 
 /* Does one part; false: there is none, or those before it have failed. With the lock */
@@ -160,4 +166,81 @@ int ncc_jobs_run(unsigned int n, ncc_job_t *run, void *arg, const struct ncc_opt
 	if (j.rc)
 		*err = j.err;
 	return j.rc;
+}
+
+struct ncc_follower {
+	ncc_follow_t *follow;
+	void *arg;
+	pthread_t thread;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t change;
+	uint32_t end; /* it may go as far */
+	bool all; /* and no farther */
+	int rc;
+};
+
+static void *follow(void *arg)
+{
+	struct ncc_follower *f = arg;
+	uint32_t done = 0;
+	int rc = 0;
+
+	pthread_mutex_lock(&f->lock);
+	while (!rc && (!f->all || done < f->end)) {
+		if (done == f->end) {
+			pthread_cond_wait(&f->change, &f->lock);
+			continue;
+		}
+		done = f->end;
+		pthread_mutex_unlock(&f->lock);
+		rc = f->follow(f->arg, done);
+		pthread_mutex_lock(&f->lock);
+	}
+	f->rc = rc;
+	pthread_mutex_unlock(&f->lock);
+	return NULL;
+}
+
+struct ncc_follower *ncc_follower_begin(ncc_follow_t *what, void *arg)
+{
+	struct ncc_follower *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->follow = what;
+	f->arg = arg;
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_cond_init(&f->change, NULL);
+	if (!pthread_create(&f->thread, NULL, follow, f))
+		return f;
+	pthread_cond_destroy(&f->change);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+	return NULL;
+}
+
+void ncc_follower_tell(struct ncc_follower *f, uint32_t end)
+{
+	pthread_mutex_lock(&f->lock);
+	f->end = end;
+	pthread_cond_signal(&f->change);
+	pthread_mutex_unlock(&f->lock);
+}
+
+int ncc_follower_end(struct ncc_follower *f)
+{
+	int rc;
+
+	if (!f)
+		return 0;
+	pthread_mutex_lock(&f->lock);
+	f->all = true;
+	pthread_cond_signal(&f->change);
+	pthread_mutex_unlock(&f->lock);
+	pthread_join(f->thread, NULL);
+	rc = f->rc;
+	pthread_cond_destroy(&f->change);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+	return rc;
 }

@@ -16,4 +16,19 @@ typedef int ncc_job_t(void *arg, unsigned int i, const struct ncc_options *opt,
 int ncc_jobs_run(unsigned int n, ncc_job_t *run, void *arg, const struct ncc_options *opt,
 		 struct ncc_error *err);
 
+/* May parts be done at the same time, by options and host? */
+bool ncc_jobs_several(const struct ncc_options *opt);
+
+/*
+ * Work that goes behind other work, on a thread of its own, as far as it is told that it may. One
+ * thread calls all three.
+ */
+struct ncc_follower;
+typedef int ncc_follow_t(void *arg, uint32_t end); /* does what is before end; 0 or -errno */
+/* NULL: there is no thread for it, and the caller does the work itself */
+struct ncc_follower *ncc_follower_begin(ncc_follow_t *follow, void *arg);
+void ncc_follower_tell(struct ncc_follower *f, uint32_t end);
+/* Once it has done all that it was told of, it is gone. Returns what follow did; f: or NULL, 0 */
+int ncc_follower_end(struct ncc_follower *f);
+
 #endif

@@ -49,6 +49,9 @@ static uint64_t hash_of(const void *buf, size_t size)
 struct program {
 	struct ncc_gen g;
 	struct ncc_subgraph out;
+	struct ncc_sched *sched;
+	struct ncc_follower *scheduler; /* while it is generated, of a large one */
+	uint32_t told; /* it may schedule as many nodes */
 };
 
 /* Reports which parts are executed again. */
@@ -137,15 +140,38 @@ static void phase(const struct ncc_options *opt, const char *name)
 		opt->progress(opt->opaque, name, 0, 0);
 }
 
+static int follow(void *arg, uint32_t end)
+{
+	return ncc_sched_to(arg, end);
+}
+
+#define WORTH_NODES 1024 /* for a thread, or for waking it up */
+
+/* Has what is generated scheduled by another thread meanwhile. */
+static void settled(void *opaque, uint32_t nodes)
+{
+	struct program *p = opaque;
+
+	if (nodes - p->told < WORTH_NODES)
+		return;
+	p->told = nodes;
+	if (!p->scheduler)
+		p->scheduler = ncc_follower_begin(follow, p->sched);
+	if (p->scheduler)
+		ncc_follower_tell(p->scheduler, nodes);
+}
+
 static int generate(struct program *p, struct ncc_module *m, const struct neuron_target *target,
-		    const struct ncc_options *opt, struct ncc_error *err)
+		    bool both, const struct ncc_options *opt, struct ncc_error *err)
 {
 	int rc;
 
-	p->g = (struct ncc_gen){ .m = m, .opt = opt, .err = err };
+	p->g = (struct ncc_gen){ .m = m, .opt = opt, .err = err, .opaque = p };
+	p->g.settled = both ? settled : NULL;
 	p->out.prog = &p->g.prog;
 	ncc_prog_init(&p->g.prog, target);
-	rc = ncc_generate(&p->g);
+	rc = ncc_sched_begin(&p->sched, &p->g.prog) ? ncc_no_memory(err) : 0;
+	rc = rc ? rc : ncc_generate(&p->g);
 	if (rc)
 		return rc;
 	say(opt,
@@ -156,15 +182,30 @@ static int generate(struct program *p, struct ncc_module *m, const struct neuron
 	return 0;
 }
 
+/* The scheduling that was begun, as far as it holds. 0 or -ENOMEM */
+static int take_scheduled(struct program *p)
+{
+	int rc = ncc_follower_end(p->scheduler);
+
+	p->scheduler = NULL;
+	if (rc || !ncc_spread_queues(&p->g.prog))
+		return rc;
+	ncc_sched_free(p->sched);
+	return ncc_sched_begin(&p->sched, &p->g.prog);
+}
+
 static int schedule(struct program *p, const struct ncc_options *opt, struct ncc_error *err)
 {
 	struct ncc_stream *stream = p->out.stream;
 	int rc;
 
 	phase(opt, "scheduling");
-	ncc_spread_queues(&p->g.prog);
-	rc = ncc_wanted(opt, err) ?: ncc_check_descs(&p->g.prog, err);
-	rc = rc ?: ncc_schedule(&p->g.prog, stream, err);
+	rc = take_scheduled(p) ? ncc_no_memory(err) : 0;
+	rc = rc ?: ncc_wanted(opt, err) ?: ncc_check_descs(&p->g.prog, err);
+	if (!rc && ncc_sched_end(p->sched, stream))
+		rc = ncc_no_memory(err);
+	ncc_sched_free(p->sched);
+	p->sched = NULL;
 	if (!rc)
 		say_streams(opt, &p->g.prog, stream);
 	if (!rc && opt->compress_constants && p->g.prog.target->core >= 2)
@@ -179,8 +220,10 @@ static int schedule(struct program *p, const struct ncc_options *opt, struct ncc
 
 static void free_program(struct program *p)
 {
+	ncc_follower_end(p->scheduler);
+	ncc_sched_free(p->sched);
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
-		free(p->out.stream[e].insn);
+		free(p->out.stream[e].slot);
 	ncc_prog_free(&p->g.prog);
 }
 
@@ -192,6 +235,7 @@ struct writing {
 	const struct neuron_target *target;
 	unsigned int n, each; /* all; of a core */
 	unsigned int now; /* the one that generate_one and schedule_one are for, of each core */
+	bool both; /* is each generated and scheduled at the same time? */
 };
 
 static int generate_one(void *arg, unsigned int core, const struct ncc_options *opt,
@@ -200,7 +244,7 @@ static int generate_one(void *arg, unsigned int core, const struct ncc_options *
 	const struct writing *b = arg;
 	const unsigned int i = core * b->each + b->now;
 
-	return generate(&b->p[i], b->module[i], b->target, opt, err);
+	return generate(&b->p[i], b->module[i], b->target, b->both, opt, err);
 }
 
 static int schedule_one(void *arg, unsigned int core, const struct ncc_options *opt,
@@ -253,9 +297,10 @@ static int write_programs(struct ncc_module **module, unsigned int n, const stru
 	const struct ncc_options some = jobs_for(module, n, opt);
 	struct program *p = calloc(n, sizeof(*p));
 	struct ncc_subgraph *sg = calloc(n, sizeof(*sg));
-	struct writing b = { p, sg, module, o->target, n, n / o->lnc, 0 };
+	struct writing b = { p, sg, module, o->target, n, n / o->lnc, 0, false };
 	int rc = p && sg ? 0 : ncc_no_memory(err);
 
+	b.both = (n == 1 || some.jobs == 1) && o->lnc == 1 && ncc_jobs_several(opt);
 	if (!rc)
 		rc = ncc_jobs_run(b.each, make_program, &b, &some, err);
 	for (unsigned int i = 0; p && i < n; i++) {

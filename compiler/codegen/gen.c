@@ -515,6 +515,8 @@ int ncc_generate(struct ncc_gen *g)
 		gen_release_temps(g, 0);
 		if (!rc)
 			release_read(g, &g->plan.op[i]);
+		if (g->settled)
+			g->settled(g->opaque, g->prog.nnodes);
 	}
 
 	for (unsigned int i = 0; !rc && ncc_kept_of(g->m) && i < g->m->nouts; i++)

@@ -125,6 +125,9 @@ struct ncc_gen {
 	struct ncc_buf state; /* the buffer of PSUM views */
 	struct plan plan;
 	unsigned int at; /* the current operation's place in it */
+	/* Told how many nodes stay as they are, but for their instructions; or NULL */
+	void (*settled)(void *opaque, uint32_t nodes);
+	void *opaque;
 	struct ncc_error *err;
 };
 

@@ -8,6 +8,7 @@
 #include "sbuf.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "buffer.h"
@@ -15,23 +16,36 @@
 #include "pool.h"
 #include "view.h"
 
-/* Numbers the live buffers by their first use in the operations to come. */
+/* May it be spilled for the current operation? */
+static bool can_go(const struct ncc_gen *g, const struct ncc_buf *b)
+{
+	return b->pin != g->stamp && b->pin != NCC_PIN_TEMP && b != g->pool.buf;
+}
+
+/*
+ * Numbers the buffers that can go by their first use in the operations to come, as far as it takes
+ * to know the last one: all behind the end have the same number.
+ */
 static void find_next_uses(struct ncc_gen *g)
 {
-	unsigned int n = 0;
+	unsigned int n = 0, unknown = 0;
 
-	for (struct ncc_buf *b = g->sbuf; b; b = b->next)
-		b->next_use = 0;
-	for (unsigned int at = g->at; at < g->plan.n; at++) {
+	for (struct ncc_buf *b = g->sbuf; b; b = b->next) {
+		b->next_use = can_go(g, b) ? 0 : UINT_MAX;
+		unknown += !b->next_use;
+	}
+	for (unsigned int at = g->at; at < g->plan.n && unknown > 1; at++) {
 		const struct ncc_op *op = g->plan.op[at].op;
 
 		n++;
 		for (unsigned int i = 0; i < op->nin; i++) {
-			struct ncc_buf *b =
-				op->in[i]->gen->value ? op->in[i]->gen->value->view.buf : NULL;
+			const struct ncc_value *value = op->in[i]->gen->value;
+			struct ncc_buf *b = value ? value->view.buf : NULL;
 
-			if (b && !b->next_use)
+			if (b && !b->next_use) {
 				b->next_use = n;
+				unknown -= b->space == NCC_SBUF;
+			}
 		}
 	}
 	/* A buffer that no operation reads is a result of the module. */
@@ -45,8 +59,7 @@ static struct ncc_buf *find_victim(struct ncc_gen *g)
 
 	find_next_uses(g);
 	for (struct ncc_buf *b = g->sbuf; b; b = b->next)
-		if (b->pin != g->stamp && b->pin != NCC_PIN_TEMP && b != g->pool.buf &&
-		    (!best || b->next_use > best->next_use))
+		if (can_go(g, b) && (!best || b->next_use > best->next_use))
 			best = b;
 	return best;
 }

@@ -73,13 +73,15 @@ static void add_rest(struct nan_walk *w, const struct ncc_access *box, const str
  */
 static bool take(struct nan_walk *w, const struct ncc_access *written, int64_t bytes)
 {
-	bool dense = bytes >= area(written), any = false;
+	const bool dense = bytes >= area(written);
+	bool any = false;
 
 	for (unsigned int i = w->n; i-- > 0;) {
-		struct box box = w->box[i];
+		struct box box;
 
-		if (!ncc_access_overlap(&box.at, written))
+		if (!ncc_access_overlap(&w->box[i].at, written))
 			continue;
+		box = w->box[i];
 		any = true;
 		box.left -= bytes;
 		if (!dense && box.left > 0) {
@@ -150,7 +152,7 @@ static bool walk(struct nan_walk *w)
 	struct ncc_prog *p = w->p;
 
 	while (w->next) {
-		struct ncc_node *n = &p->node[--w->next];
+		struct ncc_node *n = ncc_prog_node(p, --w->next);
 
 		if (n->proc == NCC_PROC_SIBLING)
 			return true;
@@ -168,12 +170,12 @@ static bool walk(struct nan_walk *w)
  * follows that. */
 static void follow(struct nan_walk *w, struct nan_walk *sibling)
 {
-	const struct ncc_node *n = &w->p->node[w->next];
+	const struct ncc_node *n = ncc_prog_node(w->p, w->next);
 	const struct ncc_access *taken = &n->acc[0];
 
 	if (n->nacc &&
 	    take(w, taken, area(taken))) /* the barrier's instruction is before its node */
-		add(sibling, &sibling->p->node[sibling->next - 1].acc[0]);
+		add(sibling, &ncc_prog_node(sibling->p, sibling->next - 1)->acc[0]);
 }
 
 void ncc_check_outputs_for_nan(struct ncc_prog *p, struct ncc_prog *sibling)

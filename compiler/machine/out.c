@@ -21,7 +21,8 @@ static const struct {
 	[NCC_Q_GATHER] = { "qSpGather", NEFF_QUEUE_DATA },
 };
 
-static int encode_stream(const struct ncc_stream *st, struct neff_engine *e, struct ncc_error *err)
+static int encode_stream(const struct ncc_prog *prog, const struct ncc_stream *st,
+			 struct neff_engine *e, struct ncc_error *err)
 {
 	char *p = malloc((size_t)st->n * NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD + 1);
 
@@ -29,12 +30,15 @@ static int encode_stream(const struct ncc_stream *st, struct neff_engine *e, str
 		return ncc_no_memory(err);
 	e->instr = p;
 	for (unsigned int i = 0; i < st->n; i++) {
-		int words = neuron_isa_encode(&st->insn[i], p + e->instr_size);
+		struct neuron_insn insn;
+		int words;
 
+		ncc_slot_insn(prog, &st->slot[i], &insn);
+		words = neuron_isa_encode(&insn, p + e->instr_size);
 		if (words < 0)
 			return ncc_fail(err, -EINVAL,
 					"internal: instruction %u (opcode %u) has no encoding", i,
-					st->insn[i].opcode);
+					insn.opcode);
 		e->instr_size += (size_t)words * NEURON_INSN_WORD;
 	}
 	return 0;
@@ -130,7 +134,7 @@ static int out_subgraph(const struct ncc_subgraph *from, unsigned int i, struct 
 	    make_dmas(from->prog, &sg->engine[NEURON_ENG_SP], used))
 		return ncc_no_memory(err);
 	for (unsigned int e = 0; !rc && e < target->engines; e++)
-		rc = encode_stream(&from->stream[e], &sg->engine[e], err);
+		rc = encode_stream(from->prog, &from->stream[e], &sg->engine[e], err);
 	return rc;
 }
 

@@ -27,7 +27,8 @@ void ncc_prog_free(struct ncc_prog *p)
 		free(p->custom[i].arg);
 	free(p->custom);
 	free(p->lent);
-	free(p->node);
+	for (unsigned int i = 0; i < NCC_BLOCKS; i++)
+		free(p->block[i]);
 	free(p->dma);
 	free(p->var);
 }
@@ -56,6 +57,18 @@ static bool grow(void *array, unsigned int n, unsigned int *cap, size_t size)
 	return true;
 }
 
+/* Makes room for a node behind the last one; false: out of memory. */
+static bool grow_nodes(struct ncc_prog *p)
+{
+	const unsigned int block = ncc_block_of(p->nnodes);
+
+	if (!p->block[block])
+		p->block[block] =
+			malloc(((size_t)NCC_FIRST_BLOCK << block) * sizeof(struct ncc_node));
+	return p->block[block];
+}
+
+/* A node without accesses, whose instruction is the caller's to fill */
 static struct ncc_node *node_new(struct ncc_prog *p, struct ncc_error *err, int *rc)
 {
 	struct ncc_node *n;
@@ -66,12 +79,12 @@ static struct ncc_node *node_new(struct ncc_prog *p, struct ncc_error *err, int 
 			       NCC_MAX_NODES);
 		return NULL;
 	}
-	if (!grow(&p->node, p->nnodes, &p->cap, sizeof(*p->node))) {
+	if (!grow_nodes(p)) {
 		*rc = ncc_no_memory(err);
 		return NULL;
 	}
-	n = &p->node[p->nnodes++];
-	memset(n, 0, sizeof(*n));
+	n = ncc_prog_node(p, p->nnodes++);
+	memset(n, 0, offsetof(struct ncc_node, acc));
 	n->dma = -1;
 	return n;
 }
@@ -180,8 +193,8 @@ int ncc_prog_barrier(struct ncc_prog *p, uint32_t given, uint32_t taken, struct 
 
 	if (rc)
 		return rc;
-	access_variable(&p->node[p->nnodes - 2], p, given, false);
-	access_variable(&p->node[p->nnodes - 1], p, taken, true);
+	access_variable(ncc_prog_node(p, p->nnodes - 2), p, given, false);
+	access_variable(ncc_prog_node(p, p->nnodes - 1), p, taken, true);
 	return 0;
 }
 
@@ -191,7 +204,7 @@ int ncc_prog_fence(struct ncc_prog *p, struct ncc_error *err)
 
 	if (rc)
 		return rc;
-	p->node[p->nnodes - 2].fence = p->node[p->nnodes - 1].fence = true;
+	ncc_prog_node(p, p->nnodes - 2)->fence = ncc_prog_node(p, p->nnodes - 1)->fence = true;
 	p->ends_at_fence = true;
 	return 0;
 }
@@ -214,7 +227,7 @@ int ncc_prog_custom(struct ncc_prog *p, const struct neuron_insn *insn, struct n
 	p->custom[p->ncustom++] = *args;
 	rc = ncc_prog_insn(p, NEURON_ENG_GPSIMD, &own, err);
 	if (!rc) {
-		struct ncc_node *n = &p->node[p->nnodes - 1];
+		struct ncc_node *n = ncc_prog_node(p, p->nnodes - 1);
 
 		n->nacc = (uint8_t)ncc_custom_access(args, n->acc);
 	}

@@ -43,10 +43,18 @@ struct ncc_node {
 	bool signals; /* adds 1 to its proc's semaphore when complete */
 	bool fence; /* comes after all before it, and all behind it after it */
 	int32_t dma; /* index in dmas; -1: an engine's instruction */
-	uint32_t count; /* sched.c: its proc's semaphore once this node is complete */
-	struct neuron_insn insn;
+	/* sched.c: its proc's semaphore once this node is complete, and each producer's last node,
+	 * + 1, that is known to be complete then */
+	uint32_t count, known[NCC_PROCS];
 	struct ncc_access acc[NCC_MAX_ACCESS];
+	struct neuron_insn insn;
 };
+
+/* Nodes lie in blocks, of which each has twice as many as the one before: they stay where they are.
+ */
+#define NCC_FIRST_BLOCK 64 /* nodes */
+#define NCC_BLOCKS 15
+_Static_assert(NCC_FIRST_BLOCK *((1 << NCC_BLOCKS) - 1) >= NCC_MAX_NODES, "room for all nodes");
 
 struct ncc_before_after {
 	uint64_t before, after;
@@ -54,8 +62,8 @@ struct ncc_before_after {
 
 struct ncc_prog {
 	const struct neuron_target *target;
-	struct ncc_node *node;
-	unsigned int nnodes, cap;
+	struct ncc_node *block[NCC_BLOCKS];
+	unsigned int nnodes;
 	struct neff_dma *dma; /* ids are indices; semaphore and queue set by sched.c and out.c */
 	unsigned int ndma, dma_cap;
 	struct neff_custom *custom; /* of CUSTOM_OPs, by the number in args */
@@ -74,6 +82,19 @@ struct ncc_prog {
 		struct ncc_before_after bytes, chip, host;
 	} compressed;
 };
+
+/* The block of a node */
+static inline unsigned int ncc_block_of(uint32_t i)
+{
+	return 31 - (unsigned int)__builtin_clz(i / NCC_FIRST_BLOCK + 1);
+}
+
+static inline struct ncc_node *ncc_prog_node(const struct ncc_prog *p, uint32_t i)
+{
+	const unsigned int block = ncc_block_of(i);
+
+	return &p->block[block][i - NCC_FIRST_BLOCK * ((1u << block) - 1)];
+}
 
 /* The semaphore of a producer: first the engines but SP, then the queues, then the other core */
 unsigned int ncc_semaphore_of(const struct neuron_target *target, unsigned int proc);
@@ -121,8 +142,8 @@ unsigned int ncc_desc_access(const struct neff_desc *d, struct ncc_access *acc);
 struct neff_pattern ncc_index_of(const struct neff_desc *d);
 static inline bool ncc_access_overlap(const struct ncc_access *a, const struct ncc_access *b)
 {
-	return a->space == b->space && a->lo < b->hi && b->lo < a->hi &&
-	       (a->space == NCC_DRAM ? a->var == b->var : a->p0 < b->p1 && b->p0 < a->p1);
+	return a->space == b->space && a->var == b->var && a->lo < b->hi && b->lo < a->hi &&
+	       (a->space == NCC_DRAM || (a->p0 < b->p1 && b->p0 < a->p1));
 }
 
 /*
@@ -147,18 +168,40 @@ int ncc_count_descs(const struct neuron_target *target, const struct neff_dma *d
 		    struct ncc_descs *d);
 /* Are they so few that no loader refuses them? A quick answer, whose no may be wrong */
 bool ncc_few_descs(const struct ncc_prog *p);
-/* Before ncc_schedule: DMAs for which the queue of data has no room go to another one. */
-void ncc_spread_queues(struct ncc_prog *p);
+/*
+ * Before ncc_sched_end: DMAs for which the queue of data has no room go to another one. Have any?
+ * Then what was scheduled before does not hold.
+ */
+bool ncc_spread_queues(struct ncc_prog *p);
 /* -E2BIG: what it moves is in so many small pieces that no loader has room for their descriptors */
 int ncc_check_descs(const struct ncc_prog *p, struct ncc_error *err);
 
-/* sched.c: the streams, with waits and updates; every semaphore is 0 at the end and SP is last */
+/*
+ * sched.c: the streams, with waits and updates; every semaphore is 0 at the end and SP is last.
+ * A slot of a stream is a node's instruction, or one of the scheduler's own, and what it waits for.
+ */
+enum { NCC_SLOT_NOP = UINT32_MAX - 3, NCC_SLOT_START, NCC_SLOT_TAKE_BACK, NCC_SLOT_CLEAR };
+struct ncc_slot {
+	uint32_t node; /* or NCC_SLOT_* */
+	uint32_t wait; /* the node that it waits for, + 1; 0: none */
+};
 struct ncc_stream {
-	struct neuron_insn *insn;
+	struct ncc_slot *slot;
 	unsigned int n, cap;
 };
-int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENGINES_MAX],
-		 struct ncc_error *err);
+/* What a slot executes, once all is scheduled */
+void ncc_slot_insn(const struct ncc_prog *p, const struct ncc_slot *slot, struct neuron_insn *insn);
+
+struct ncc_sched;
+int ncc_sched_begin(struct ncc_sched **s, struct ncc_prog *p); /* 0 or -ENOMEM */
+/*
+ * Finds what the nodes before end wait for, if it is not found yet: by another thread than the one
+ * that appends nodes, if those before end stay as they are. 0 or -ENOMEM
+ */
+int ncc_sched_to(struct ncc_sched *s, uint32_t end);
+/* The streams, once all nodes are there. 0 or -ENOMEM */
+int ncc_sched_end(struct ncc_sched *s, struct ncc_stream stream[NEURON_ENGINES_MAX]);
+void ncc_sched_free(struct ncc_sched *s);
 
 /*
  * share.c: constants of the same bytes in programs that have one memory become one. 0 or -ENOMEM

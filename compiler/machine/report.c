@@ -92,10 +92,12 @@ static void transfer(struct sim *s, const struct neff_dma *dma, uint64_t start)
 /* Executes one instruction; false: it waits for something that has not happened yet. */
 static bool step(struct sim *s, unsigned int e)
 {
-	const struct neuron_insn *i = &s->stream[e].insn[s->pos[e]];
 	const struct neuron_target *target = s->p->target;
+	struct neuron_insn insn;
+	const struct neuron_insn *i = &insn;
 	uint64_t time;
 
+	ncc_slot_insn(s->p, &s->stream[e].slot[s->pos[e]], &insn);
 	if (i->wait == NEURON_WAIT_SEM_GE && i->wait_index < SEMAPHORES && i->wait_value &&
 	    i->wait_index != ncc_semaphore_of(target, NCC_PROC_SIBLING)) {
 		const struct signals *g = &s->sem[i->wait_index];
@@ -167,13 +169,17 @@ static void print_kinds(const struct ncc_report *r, FILE *f)
 	fprintf(f, "}},\n");
 }
 
-static void print_opcodes(const struct ncc_stream *st, FILE *f)
+static void print_opcodes(const struct ncc_prog *p, const struct ncc_stream *st, FILE *f)
 {
 	unsigned int count[256] = { 0 };
 	const char *sep = "";
 
-	for (unsigned int i = 0; i < st->n; i++)
-		count[st->insn[i].opcode]++;
+	for (unsigned int i = 0; i < st->n; i++) {
+		struct neuron_insn insn;
+
+		ncc_slot_insn(p, &st->slot[i], &insn);
+		count[insn.opcode]++;
+	}
 	for (unsigned int i = 0; i < 256; i++) {
 		if (!count[i])
 			continue;
@@ -204,7 +210,7 @@ static void print_engines(const struct ncc_report *r, const struct sim *s, uint6
 			r->prog->target->engine[e].name, r->stream[e].n, cycles(s, e, s->busy[e]),
 			share(s->busy[e], all));
 		fprintf(f, "   \"opcodes\": {");
-		print_opcodes(&r->stream[e], f);
+		print_opcodes(r->prog, &r->stream[e], f);
 		fprintf(f, "}}%s\n", e + 1 < engines ? "," : "");
 	}
 	fprintf(f, " },\n");

@@ -22,15 +22,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct clock {
-	uint32_t seen[NCC_PROCS]; /* node index + 1 known to be complete */
-};
-
-struct sched {
+struct ncc_sched {
 	struct ncc_prog *p;
 	struct ncc_records rec; /* who: its producer, when: its node */
-	struct clock *at; /* what is known once a node is complete */
-	struct clock now[NEURON_ENGINES_MAX]; /* what an engine knows */
+	uint32_t n; /* nodes whose waits are found */
+	/* what an engine knows: of each producer, the last node, + 1, that is complete */
+	uint32_t now[NEURON_ENGINES_MAX][NCC_PROCS];
 	uint32_t last[NCC_PROCS]; /* each producer's last node, + 1 */
 	uint32_t fence; /* the last node that all behind it come after, + 1 */
 	struct wait {
@@ -38,7 +35,6 @@ struct sched {
 		uint32_t on;
 	} * wait;
 	unsigned int nwait, wait_cap;
-	struct ncc_error *err;
 };
 
 static unsigned int issuer(const struct ncc_node *n)
@@ -50,45 +46,44 @@ static unsigned int issuer(const struct ncc_node *n)
  * Finds in need[proc], plus 1, the latest node of each producer that must be complete before this
  * one and is not known to be.
  */
-static void find_needs(struct sched *s, uint32_t index, uint32_t need[NCC_PROCS])
+static void find_needs(struct ncc_sched *s, uint32_t index, uint32_t need[NCC_PROCS])
 {
-	const struct ncc_node *n = &s->p->node[index];
+	const struct ncc_node *n = ncc_prog_node(s->p, index);
 
 	memset(need, 0, NCC_PROCS * sizeof(*need));
 	need[NCC_PROC_SIBLING] = s->fence;
 	if (n->fence)
 		memcpy(need, s->last, sizeof(s->last));
 	for (unsigned int i = 0; i < n->nacc; i++)
-		ncc_records_clash(&s->rec, &n->acc[i], s->now[issuer(n)].seen, need);
+		ncc_records_clash(&s->rec, &n->acc[i], s->now[issuer(n)], need);
 	if (n->proc < NCC_PROC_QUEUE(0)) /* an engine executes its own instructions in order */
 		need[n->proc] = 0;
 }
 
-static int add_wait(struct sched *s, uint32_t node, uint32_t on)
+static int add_wait(struct ncc_sched *s, uint32_t node, uint32_t on)
 {
 	if (s->nwait == s->wait_cap) {
 		unsigned int cap = s->wait_cap ? s->wait_cap * 2 : 256;
 		struct wait *w = realloc(s->wait, cap * sizeof(*w));
 
 		if (!w)
-			return ncc_no_memory(s->err);
+			return -ENOMEM;
 		s->wait = w;
 		s->wait_cap = cap;
 	}
 	s->wait[s->nwait++] = (struct wait){ node, on };
-	s->p->node[on].signals = true;
+	ncc_prog_node(s->p, on)->signals = true;
 	return 0;
 }
 
-static void merge(struct clock *to, const struct clock *from)
+static void merge(uint32_t to[NCC_PROCS], const uint32_t from[NCC_PROCS])
 {
 	for (unsigned int i = 0; i < NCC_PROCS; i++)
-		if (from->seen[i] > to->seen[i])
-			to->seen[i] = from->seen[i];
+		to[i] = from[i] > to[i] ? from[i] : to[i];
 }
 
 /* Waits for the latest node first: what that one knows may make the others needless. */
-static int wait_for_needs(struct sched *s, struct clock *now, uint32_t index,
+static int wait_for_needs(struct ncc_sched *s, uint32_t now[NCC_PROCS], uint32_t index,
 			  uint32_t need[NCC_PROCS])
 {
 	for (;;) {
@@ -96,14 +91,14 @@ static int wait_for_needs(struct sched *s, struct clock *now, uint32_t index,
 		int rc;
 
 		for (unsigned int i = 0; i < NCC_PROCS; i++)
-			if (need[i] > now->seen[i] && (best == NCC_PROCS || need[i] > need[best]))
+			if (need[i] > now[i] && (best == NCC_PROCS || need[i] > need[best]))
 				best = i;
 		if (best == NCC_PROCS)
 			return 0;
 		rc = add_wait(s, index, need[best] - 1);
 		if (rc)
 			return rc;
-		merge(now, &s->at[need[best] - 1]);
+		merge(now, ncc_prog_node(s->p, need[best] - 1)->known);
 	}
 }
 
@@ -111,65 +106,68 @@ static int wait_for_needs(struct sched *s, struct clock *now, uint32_t index,
  * What a write covers may stay: whoever waits for the write knows all that it waited for. The other
  * core's barrier has waited for nothing here, so what it covers is forgotten.
  */
-static int record(struct sched *s, uint32_t index)
+static int record(struct ncc_sched *s, uint32_t index)
 {
-	const struct ncc_node *n = &s->p->node[index];
+	const struct ncc_node *n = ncc_prog_node(s->p, index);
 
 	for (unsigned int i = 0; i < n->nacc && n->proc == NCC_PROC_SIBLING; i++)
 		ncc_records_drop(&s->rec, &n->acc[i], n->proc);
 	for (unsigned int i = 0; i < n->nacc; i++)
 		if (ncc_records_add(&s->rec, &n->acc[i], n->proc, index))
-			return ncc_no_memory(s->err);
+			return -ENOMEM;
 	return 0;
 }
 
 /* Finds the waits after the last node, when SP waits for the last node of every producer. */
-static int find_last_waits(struct sched *s)
+static int find_last_waits(struct ncc_sched *s)
 {
 	uint32_t need[NCC_PROCS];
 
 	memcpy(need, s->last, sizeof(need));
-	return wait_for_needs(s, &s->now[NEURON_ENG_SP], s->p->nnodes, need);
+	return wait_for_needs(s, s->now[NEURON_ENG_SP], s->p->nnodes, need);
 }
 
-static int find_waits(struct sched *s)
+int ncc_sched_to(struct ncc_sched *s, uint32_t end)
 {
-	for (uint32_t i = 0; i < s->p->nnodes; i++) {
-		const struct ncc_node *n = &s->p->node[i];
+	for (; s->n < end; s->n++) {
+		struct ncc_node *n = ncc_prog_node(s->p, s->n);
+		const uint32_t i = s->n;
 		uint32_t need[NCC_PROCS];
 		int rc = 0;
 
+		n->signals = false;
+		memset(n->known, 0, sizeof(n->known));
 		if (n->proc != NCC_PROC_SIBLING) {
 			find_needs(s, i, need);
-			rc = wait_for_needs(s, &s->now[issuer(n)], i, need);
-			s->at[i] = s->now[issuer(n)];
+			rc = wait_for_needs(s, s->now[issuer(n)], i, need);
+			memcpy(n->known, s->now[issuer(n)], sizeof(n->known));
 		}
 		if (rc)
 			return rc;
-		s->at[i].seen[n->proc] = s->last[n->proc] = i + 1;
+		n->known[n->proc] = s->last[n->proc] = i + 1;
 		if (n->fence && n->proc == NCC_PROC_SIBLING)
 			s->fence = i + 1;
 		if (n->proc < NCC_PROC_QUEUE(0))
-			s->now[n->proc].seen[n->proc] = i + 1;
+			s->now[n->proc][n->proc] = i + 1;
 		rc = record(s, i);
 		if (rc)
 			return rc;
 	}
-	return find_last_waits(s);
+	return 0;
 }
 
-static int push(struct ncc_stream *st, const struct neuron_insn *insn, struct ncc_error *err)
+static int push(struct ncc_stream *st, uint32_t node, uint32_t wait)
 {
 	if (st->n == st->cap) {
 		unsigned int cap = st->cap ? st->cap * 2 : 256;
-		struct neuron_insn *p = realloc(st->insn, cap * sizeof(*p));
+		struct ncc_slot *p = realloc(st->slot, cap * sizeof(*p));
 
 		if (!p)
-			return ncc_no_memory(err);
-		st->insn = p;
+			return -ENOMEM;
+		st->slot = p;
 		st->cap = cap;
 	}
-	st->insn[st->n++] = *insn;
+	st->slot[st->n++] = (struct ncc_slot){ node, wait };
 	return 0;
 }
 
@@ -179,7 +177,7 @@ static void count_signals(struct ncc_prog *p)
 	uint32_t count[NCC_PROCS] = { 0 };
 
 	for (uint32_t i = 0; i < p->nnodes; i++) {
-		struct ncc_node *n = &p->node[i];
+		struct ncc_node *n = ncc_prog_node(p, i);
 
 		n->signals = n->signals || n->dma >= 0 || n->proc == NCC_PROC_SIBLING;
 		count[n->proc] += n->signals;
@@ -189,94 +187,111 @@ static void count_signals(struct ncc_prog *p)
 	}
 }
 
-static void set_wait(const struct sched *s, const struct wait *w, struct neuron_insn *insn)
+/* Appends a node's or an own instruction with its waits; all but one of them need a NOP. */
+static int push_waiting(const struct ncc_sched *s, unsigned int first, unsigned int end,
+			uint32_t node, struct ncc_stream *st)
 {
-	const struct ncc_node *on = &s->p->node[w->on];
-
-	insn->wait = NEURON_WAIT_SEM_GE;
-	insn->wait_index = (uint8_t)ncc_semaphore_of(s->p->target, on->proc);
-	insn->wait_value = on->count;
-}
-
-/* Appends the instruction with its waits; all but one of them need a NOP. */
-static int push_waiting(struct sched *s, unsigned int first, unsigned int end,
-			struct neuron_insn *insn, struct ncc_stream *st)
-{
-	struct neuron_insn nop = { .opcode = NEURON_OP_NOP };
-
-	for (unsigned int w = first; w < end; w++) {
-		set_wait(s, &s->wait[w], w + 1 == end ? insn : &nop);
-		if (w + 1 < end && push(st, &nop, s->err))
+	for (; first + 1 < end; first++)
+		if (push(st, NCC_SLOT_NOP, s->wait[first].on + 1))
 			return -ENOMEM;
-	}
-	return push(st, insn, s->err);
+	return push(st, node, first < end ? s->wait[first].on + 1 : 0);
 }
 
-static int emit(struct sched *s, uint32_t index, unsigned int first, unsigned int end,
-		struct ncc_stream *st)
+static int emit_all(const struct ncc_sched *s, struct ncc_stream *stream)
 {
-	const struct ncc_node *n = &s->p->node[index];
-	struct neuron_insn insn = n->insn;
-
-	if (n->dma >= 0)
-		insn = (struct neuron_insn){ .opcode = NEURON_OP_PSEUDO_DMA_TRIGGER,
-					     .id = (uint32_t)n->dma };
-	if (n->signals && n->dma < 0) {
-		insn.update = NEURON_UPD_SEM_INC;
-		insn.update_index = (uint8_t)ncc_semaphore_of(s->p->target, n->proc);
-	}
-	return push_waiting(s, first, end, &insn, st);
-}
-
-static int emit_all(struct sched *s, struct ncc_stream *stream)
-{
-	const struct neuron_target *target = s->p->target;
-	const struct neuron_insn start = { .opcode = NEURON_OP_PROGRAM_START,
-					   .isa_version = target->isa_version };
-	const bool cleared = s->p->nbarriers && !s->p->ends_at_fence;
-	struct neuron_insn clear = { .opcode = NEURON_OP_SEM_RANGE_CLEAR,
-				     .last = (uint8_t)ncc_semaphore_of(
-					     target,
-					     cleared ? NCC_PROC_SIBLING : NCC_PROC_SIBLING - 1) };
 	unsigned int w = 0;
-	struct neuron_insn take_back = { .opcode = NEURON_OP_NOP,
-					 .update = NEURON_UPD_SEM_SUB_IMM,
-					 .update_index = (uint8_t)ncc_semaphore_of(
-						 target, NCC_PROC_SIBLING),
-					 .update_value = s->p->nbarriers };
 	int rc = 0;
 
 	count_signals(s->p);
-	for (unsigned int e = 0; !rc && e < target->engines; e++)
-		rc = push(&stream[e], &start, s->err);
+	for (unsigned int e = 0; !rc && e < s->p->target->engines; e++)
+		rc = push(&stream[e], NCC_SLOT_START, 0);
 	for (uint32_t i = 0; !rc && i < s->p->nnodes; i++) {
+		const struct ncc_node *n = ncc_prog_node(s->p, i);
 		unsigned int first = w;
 
 		while (w < s->nwait && s->wait[w].node == i)
 			w++;
-		if (s->p->node[i].proc == NCC_PROC_SIBLING)
-			continue;
-		rc = emit(s, i, first, w, &stream[issuer(&s->p->node[i])]);
+		if (n->proc != NCC_PROC_SIBLING)
+			rc = push_waiting(s, first, w, i, &stream[issuer(n)]);
 	}
 	if (!rc && s->p->ends_at_fence) {
-		rc = push_waiting(s, w, s->nwait, &take_back, &stream[NEURON_ENG_SP]);
+		rc = push_waiting(s, w, s->nwait, NCC_SLOT_TAKE_BACK, &stream[NEURON_ENG_SP]);
 		w = s->nwait;
 	}
-	return rc ? rc : push_waiting(s, w, s->nwait, &clear, &stream[NEURON_ENG_SP]);
+	return rc ? rc : push_waiting(s, w, s->nwait, NCC_SLOT_CLEAR, &stream[NEURON_ENG_SP]);
 }
 
-int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENGINES_MAX],
-		 struct ncc_error *err)
+static void node_insn(const struct ncc_prog *p, const struct ncc_node *n, struct neuron_insn *insn)
 {
-	struct sched s = { .p = p, .err = err };
-	int rc;
+	if (n->dma >= 0) {
+		*insn = (struct neuron_insn){ .opcode = NEURON_OP_PSEUDO_DMA_TRIGGER,
+					      .id = (uint32_t)n->dma };
+		return;
+	}
+	*insn = n->insn;
+	if (n->signals) {
+		insn->update = NEURON_UPD_SEM_INC;
+		insn->update_index = (uint8_t)ncc_semaphore_of(p->target, n->proc);
+	}
+}
 
-	s.at = calloc(p->nnodes + 1, sizeof(*s.at));
-	rc = s.at ? find_waits(&s) : ncc_no_memory(err);
-	if (!rc)
-		rc = emit_all(&s, stream);
-	free(s.at);
-	ncc_records_free(&s.rec);
-	free(s.wait);
-	return rc;
+static void own_insn(const struct ncc_prog *p, uint32_t which, struct neuron_insn *insn)
+{
+	const bool cleared = p->nbarriers && !p->ends_at_fence;
+
+	*insn = (struct neuron_insn){ .opcode = NEURON_OP_NOP };
+	if (which == NCC_SLOT_START) {
+		insn->opcode = NEURON_OP_PROGRAM_START;
+		insn->isa_version = p->target->isa_version;
+	} else if (which == NCC_SLOT_TAKE_BACK) {
+		insn->update = NEURON_UPD_SEM_SUB_IMM;
+		insn->update_index = (uint8_t)ncc_semaphore_of(p->target, NCC_PROC_SIBLING);
+		insn->update_value = p->nbarriers;
+	} else if (which == NCC_SLOT_CLEAR) {
+		insn->opcode = NEURON_OP_SEM_RANGE_CLEAR;
+		insn->last = (uint8_t)ncc_semaphore_of(p->target, cleared ? NCC_PROC_SIBLING
+									  : NCC_PROC_SIBLING - 1);
+	}
+}
+
+void ncc_slot_insn(const struct ncc_prog *p, const struct ncc_slot *slot, struct neuron_insn *insn)
+{
+	const struct ncc_node *on;
+
+	if (slot->node >= NCC_SLOT_NOP)
+		own_insn(p, slot->node, insn);
+	else
+		node_insn(p, ncc_prog_node(p, slot->node), insn);
+	if (!slot->wait)
+		return;
+	on = ncc_prog_node(p, slot->wait - 1);
+	insn->wait = NEURON_WAIT_SEM_GE;
+	insn->wait_index = (uint8_t)ncc_semaphore_of(p->target, on->proc);
+	insn->wait_value = on->count;
+}
+
+int ncc_sched_begin(struct ncc_sched **s, struct ncc_prog *p)
+{
+	*s = calloc(1, sizeof(**s));
+	if (!*s)
+		return -ENOMEM;
+	(*s)->p = p;
+	return 0;
+}
+
+int ncc_sched_end(struct ncc_sched *s, struct ncc_stream stream[NEURON_ENGINES_MAX])
+{
+	int rc = ncc_sched_to(s, s->p->nnodes);
+
+	rc = rc ? rc : find_last_waits(s);
+	return rc ? rc : emit_all(s, stream);
+}
+
+void ncc_sched_free(struct ncc_sched *s)
+{
+	if (!s)
+		return;
+	ncc_records_free(&s->rec);
+	free(s->wait);
+	free(s);
 }

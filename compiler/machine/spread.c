@@ -88,15 +88,16 @@ static void add(struct ncc_descs *d, const struct ncc_descs *more)
 	d->rows += more->rows;
 }
 
-void ncc_spread_queues(struct ncc_prog *p)
+bool ncc_spread_queues(struct ncc_prog *p)
 {
 	static const enum ncc_queue others[] = { NCC_Q_OUT, NCC_Q_IN };
 	struct ncc_descs d[NCC_QUEUES] = { { 0 } };
+	bool any = false;
 
 	if (!may_be_many(p))
-		return;
+		return false;
 	for (unsigned int i = 0; i < p->nnodes; i++) {
-		struct ncc_node *n = &p->node[i];
+		struct ncc_node *n = ncc_prog_node(p, i);
 		struct ncc_descs more = { 0 };
 		enum ncc_queue q;
 
@@ -110,9 +111,11 @@ void ncc_spread_queues(struct ncc_prog *p)
 			if (has_room(&d[others[k]], &more))
 				q = others[k];
 		add(&d[q], &more);
+		any |= p->dma[n->dma].queue != (uint32_t)q;
 		p->dma[n->dma].queue = q;
 		n->proc = (uint8_t)NCC_PROC_QUEUE(q);
 	}
+	return any;
 }
 
 int ncc_check_descs(const struct ncc_prog *p, struct ncc_error *err)

@@ -42,8 +42,8 @@ static unsigned int of_queue(const struct ncc_prog *p, enum ncc_queue q)
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < p->nnodes; i++) {
-		ck_assert_uint_eq(p->node[i].proc, NCC_PROC_QUEUE(p->dma[p->node[i].dma].queue));
-		n += p->dma[p->node[i].dma].queue == q;
+		ck_assert_uint_eq(ncc_prog_node(p, i)->proc, NCC_PROC_QUEUE(p->dma[ncc_prog_node(p, i)->dma].queue));
+		n += p->dma[ncc_prog_node(p, i)->dma].queue == q;
 	}
 	return n;
 }
