@@ -182,16 +182,14 @@ static int generate(struct program *p, struct ncc_module *m, const struct neuron
 	return 0;
 }
 
-/* The scheduling that was begun, as far as it holds. 0 or -ENOMEM */
+/* What was scheduled while it was generated, as far as it holds. 0 or -ENOMEM */
 static int take_scheduled(struct program *p)
 {
 	int rc = ncc_follower_end(p->scheduler);
 
 	p->scheduler = NULL;
-	if (rc || !ncc_spread_queues(&p->g.prog))
-		return rc;
-	ncc_sched_free(p->sched);
-	return ncc_sched_begin(&p->sched, &p->g.prog);
+	ncc_sched_spread(p->sched);
+	return rc;
 }
 
 static int schedule(struct program *p, const struct ncc_options *opt, struct ncc_error *err)

@@ -14,6 +14,31 @@ struct emitted {
 	size_t *size;
 };
 
+static bool may_be_taken(const struct emitted *e)
+{
+	return e->given->emitted && neff_is_small(e->model);
+}
+
+static int fail(int rc, const struct neff_error *ne, struct ncc_error *err)
+{
+	return rc == -EINVAL
+		       ? ncc_fail(err, -E2BIG, "too large: no loader would take the file: %.200s",
+				  ne->text)
+		       : ncc_fail(err, rc, "cannot write the NEFF: %.200s", ne->text);
+}
+
+/* Who takes a model without a file leaves it to us to check what a file would be refused for. */
+static int check(const struct emitted *e, struct ncc_error *err)
+{
+	struct neff_error ne;
+	int rc = ncc_check_model(e->model, err);
+
+	if (rc || !may_be_taken(e))
+		return rc;
+	rc = neff_check(e->model, &ne);
+	return rc ? fail(rc, &ne, err) : 0;
+}
+
 static int check_or_write(void *arg, unsigned int write, const struct ncc_options *opt,
 			  struct ncc_error *err)
 {
@@ -22,17 +47,11 @@ static int check_or_write(void *arg, unsigned int write, const struct ncc_option
 	int rc;
 
 	if (!write)
-		return ncc_check_model(e->model, err);
-	if (e->given->emitted && neff_is_small(e->model) &&
-	    e->given->emitted(e->given->opaque, e->model))
+		return check(e, err);
+	if (may_be_taken(e) && e->given->emitted(e->given->opaque, e->model))
 		return 0;
 	rc = neff_write(e->model, e->out, e->size, &ne);
-	if (rc == -EINVAL)
-		rc = ncc_fail(err, -E2BIG, "too large: no loader would take the file: %.200s",
-			      ne.text);
-	else if (rc)
-		ncc_fail(err, rc, "cannot write the NEFF: %.200s", ne.text);
-	return rc;
+	return rc ? fail(rc, &ne, err) : 0;
 }
 
 #define WORTH_BYTES 262144 /* of instructions: fewer are written before another thread is there */

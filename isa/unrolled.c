@@ -26,6 +26,8 @@
 #define FIRST_WORD(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define SECOND_WORD(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 #define WORD_LOAD(i) w[i] = neuron_isa_get_le64(words + 8 * (i));
+#define WORDS_LOAD(i) w[i] = neuron_isa_get_le64((const uint8_t *)words + 8 * (i));
+#define WORDS_STORE(i) neuron_isa_put_le64((uint8_t *)words + 8 * (i), w[i]);
 #define WORD_OR(i) w[i] |
 static_assert(NEURON_ISA_SCALAR_BYTE(0) == 8 * 7, "scalars lie in the eighth 8 bytes");
 
@@ -117,6 +119,24 @@ uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t
 	} else {                       \
 		f##_PLACES(PLACE_ZERO) \
 	}
+#define PLACE_SET_IF(f, m, byte, bit, nbits)                                                    \
+	if ((fields & NEURON_FB(f)) && offsetof(struct neuron_insn, m)) {                       \
+		const struct neuron_isa_place p = PLACE_ROW(f, m, byte, bit, nbits);            \
+                                                                                                \
+		w[p.word] &= ~(neuron_isa_mask(nbits) << p.shift);                              \
+		w[p.word] |= (neuron_isa_member(insn, &p) & neuron_isa_mask(nbits)) << p.shift; \
+	}
+static_assert(!offsetof(struct neuron_insn, opcode), "the one that PLACE_SET_IF leaves out");
+
+void neuron_isa_put_head(const struct neuron_insn *insn, uint64_t fields, void *words)
+{
+	uint64_t w[NEURON_ISA_U64S / 2];
+
+	FIRST_WORD(WORDS_LOAD)
+	HEAD_PLACES(PLACE_SET_IF)
+	FIRST_WORD(WORDS_STORE)
+}
+
 #define V2_ZERO(X)                   \
 	AP_PLACES(X, DST1, dst1, 96) \
 	X(IMM, imm, 84, 0, 32)       \

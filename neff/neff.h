@@ -333,6 +333,7 @@ struct neff_limits {
 	uint64_t max_json; /* bytes of all JSON members (default 32 times the file + 1 MiB) */
 	unsigned int max_members; /* default 65536, and one for each 64 bytes of the file */
 	bool validate_hash;
+	bool checked; /* of neff_copy(): whoever made the model has it checked by neff_check() */
 	/*
 	 * The caller's account, or NULL. It is asked before memory is taken, with about as many
 	 * bytes as will be taken; if it does not return 0, the reader ends with -ENOMEM. A negative
@@ -370,6 +371,8 @@ int neff_read_file(int fd, size_t size, const struct neff_limits *limits, struct
  */
 int neff_copy(const struct neff_model *model, const struct neff_limits *limits,
 	      struct neff_model **copy, struct neff_error *err);
+/* What readers and writers check of a model: 0, -EINVAL or -ENOMEM */
+int neff_check(const struct neff_model *model, struct neff_error *err);
 void neff_free(struct neff_model *model);
 
 /*

@@ -461,6 +461,12 @@ static int logical_check(const struct neff_model *model, struct neff_error *err)
 	return 0;
 }
 
+int neff_check(const struct neff_model *model, struct neff_error *err)
+{
+	memset(err, 0, sizeof(*err));
+	return neff_check_model(model, NULL, err);
+}
+
 int neff_check_model(const struct neff_model *model, const struct neff_limits *limits,
 		     struct neff_error *err)
 {

@@ -222,7 +222,8 @@ int neff_copy(const struct neff_model *model, const struct neff_limits *limits,
 		m->target = r.limits.target;
 		ret = model_copy(model, m, err);
 	}
-	ret = ret ? ret : neff_check_model(m, &r.limits, err);
+	if (!ret && !r.limits.checked)
+		ret = neff_check_model(m, &r.limits, err);
 	ret = ret ? ret : neff_collectives_place(m, err);
 	if (ret) {
 		neff_give(&r, r.taken);

@@ -130,12 +130,17 @@ struct ncc_options {
 	void (*model_read)(void *opaque);
 	/*
 	 * Called with what is to be written, of a small program (neff_is_small), by another thread
-	 * maybe, while it is checked; the model is the compiler's, and only to be read. If it
-	 * returns true, somebody has it whose checks are a reader's, and no file is needed: *out
-	 * is NULL then. What it did is to be undone if ncc_compile() fails. May be NULL
+	 * maybe, while it is checked, by neff_check() too; the model is the compiler's, and only to
+	 * be read. If it returns true, somebody has it, and no file is needed: *out is NULL then.
+	 * What it did is to be undone if ncc_compile() fails. May be NULL
 	 */
 	bool (*emitted)(void *opaque, const struct neff_model *model);
 	void *opaque;
+	/*
+	 * The module is verified when it was read and behind the last pass, not behind each: an
+	 * error of the compiler's own then does not say in which pass it lies.
+	 */
+	bool verify_once;
 	/*
 	 * Threads for parts of the program that do not need each other; 0: as many as there are
 	 * processors, for parts that are worth it. The functions above are called by the caller's

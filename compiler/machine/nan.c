@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "neuron/isa/codec.h"
 #include "prog.h"
 
 /* Boxes that are followed at a time; beyond them the oldest is left out, and with it its check */
@@ -96,6 +97,14 @@ static bool take(struct nan_walk *w, const struct ncc_access *written, int64_t b
 	return any;
 }
 
+static bool touches(const struct nan_walk *w, const struct ncc_access *written)
+{
+	for (unsigned int i = 0; i < w->n; i++)
+		if (ncc_access_overlap(&w->box[i].at, written))
+			return true;
+	return false;
+}
+
 static bool is_output(const struct ncc_prog *p, uint32_t var)
 {
 	return p->var[var].type == NEFF_VAR_OUTPUT && !neuron_isa_dtypes[p->var[var].dtype].integer;
@@ -123,12 +132,15 @@ static bool moves(const struct neuron_insn *insn)
 
 static void walk_insn(struct nan_walk *w, struct ncc_node *n)
 {
+	static const struct neuron_insn looks = { .check = true };
 	const struct ncc_access *dst = n->nacc ? &n->acc[n->nacc - 1] : NULL;
-	struct neuron_insn *insn = &n->insn;
+	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
+	struct neuron_insn decoded, *insn = &decoded;
 	int64_t bytes;
 
-	if (!dst || !dst->write)
+	if (!dst || !dst->write || !touches(w, dst))
 		return;
+	(void)neuron_isa_decode(words, ncc_node_words(w->p, n, words) / NEURON_INSN_WORD, insn);
 	if (insn->opcode == NEURON_OP_CUSTOM_OP) { /* it does not look */
 		take(w, dst, area(dst));
 		return;
@@ -141,7 +153,7 @@ static void walk_insn(struct nan_walk *w, struct ncc_node *n)
 	/* blocks that are turned may be larger than what is in them: what lies beside it is
 	 * anything */
 	if (insn->opcode != NEURON_OP_TRANSPOSE && !neuron_isa_dtypes[insn->dst.dtype].integer)
-		insn->check = true;
+		neuron_isa_put_head(&looks, NEURON_FB(CHECK), n->word);
 	else if (moves(insn))
 		add(w, &n->acc[0]);
 }

@@ -29,18 +29,8 @@ static int encode_stream(const struct ncc_prog *prog, const struct ncc_stream *s
 	if (!p)
 		return ncc_no_memory(err);
 	e->instr = p;
-	for (unsigned int i = 0; i < st->n; i++) {
-		struct neuron_insn insn;
-		int words;
-
-		ncc_slot_insn(prog, &st->slot[i], &insn);
-		words = neuron_isa_encode(&insn, p + e->instr_size);
-		if (words < 0)
-			return ncc_fail(err, -EINVAL,
-					"internal: instruction %u (opcode %u) has no encoding", i,
-					insn.opcode);
-		e->instr_size += (size_t)words * NEURON_INSN_WORD;
-	}
+	for (unsigned int i = 0; i < st->n; i++)
+		e->instr_size += ncc_slot_words(prog, &st->slot[i], p + e->instr_size);
 	return 0;
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "neuron/isa/codec.h"
+
 void ncc_prog_init(struct ncc_prog *p, const struct neuron_target *target)
 {
 	memset(p, 0, sizeof(*p));
@@ -29,6 +31,11 @@ void ncc_prog_free(struct ncc_prog *p)
 	free(p->lent);
 	for (unsigned int i = 0; i < NCC_BLOCKS; i++)
 		free(p->block[i]);
+	for (struct ncc_accesses *a = p->accesses, *before; a; a = before) {
+		before = a->before;
+		free(a);
+	}
+	free(p->second);
 	free(p->dma);
 	free(p->var);
 }
@@ -68,7 +75,61 @@ static bool grow_nodes(struct ncc_prog *p)
 	return p->block[block];
 }
 
-/* A node without accesses, whose instruction is the caller's to fill */
+/* Gives a node its accesses. */
+static int set_accesses(struct ncc_prog *p, struct ncc_node *n, const struct ncc_access *acc,
+			unsigned int nacc, struct ncc_error *err)
+{
+	struct ncc_accesses *a = p->accesses;
+
+	if (!nacc)
+		return 0;
+	if (!a || a->n + nacc > a->cap) {
+		const unsigned int twice = a ? 2 * a->cap : 128, cap = twice < 8192 ? twice : 8192;
+
+		a = malloc(sizeof(*a) + cap * sizeof(*acc));
+		if (!a)
+			return ncc_no_memory(err);
+		a->before = p->accesses;
+		a->n = 0;
+		a->cap = cap;
+		p->accesses = a;
+	}
+	memcpy(&a->acc[a->n], acc, nacc * sizeof(*acc));
+	n->acc = &a->acc[a->n];
+	n->nacc = (uint8_t)nacc;
+	a->n += nacc;
+	return 0;
+}
+
+static int set_words(struct ncc_prog *p, struct ncc_node *n, const struct neuron_insn *insn,
+		     struct ncc_error *err)
+{
+	uint8_t words[NEURON_ISA_MAX_WORDS][NEURON_INSN_WORD];
+	int nwords = neuron_isa_encode(insn, words);
+
+	if (nwords < 0)
+		return ncc_fail(err, -EINVAL, "internal: %s has no encoding",
+				neuron_isa_ops[insn->opcode].name);
+	memcpy(n->word, words[0], sizeof(n->word));
+	if (nwords == 1)
+		return 0;
+	if (!grow(&p->second, p->nsecond, &p->second_cap, sizeof(*p->second)))
+		return ncc_no_memory(err);
+	memcpy(p->second[p->nsecond++], words[1], sizeof(*p->second));
+	n->second = p->nsecond;
+	return 0;
+}
+
+unsigned int ncc_node_words(const struct ncc_prog *p, const struct ncc_node *n, void *words)
+{
+	memcpy(words, n->word, NEURON_INSN_WORD);
+	if (!n->second)
+		return NEURON_INSN_WORD;
+	memcpy((uint8_t *)words + NEURON_INSN_WORD, p->second[n->second - 1], NEURON_INSN_WORD);
+	return 2 * NEURON_INSN_WORD;
+}
+
+/* A node without accesses and words */
 static struct ncc_node *node_new(struct ncc_prog *p, struct ncc_error *err, int *rc)
 {
 	struct ncc_node *n;
@@ -84,7 +145,7 @@ static struct ncc_node *node_new(struct ncc_prog *p, struct ncc_error *err, int 
 		return NULL;
 	}
 	n = ncc_prog_node(p, p->nnodes++);
-	memset(n, 0, offsetof(struct ncc_node, acc));
+	memset(n, 0, offsetof(struct ncc_node, word));
 	n->dma = -1;
 	return n;
 }
@@ -92,6 +153,7 @@ static struct ncc_node *node_new(struct ncc_prog *p, struct ncc_error *err, int 
 int ncc_prog_insn(struct ncc_prog *p, unsigned int engine, const struct neuron_insn *insn,
 		  struct ncc_error *err)
 {
+	struct ncc_access acc[NCC_MAX_ACCESS];
 	struct neuron_isa_fault fault;
 	struct ncc_node *n;
 	int rc;
@@ -105,10 +167,13 @@ int ncc_prog_insn(struct ncc_prog *p, unsigned int engine, const struct neuron_i
 		return rc;
 	neuron_isa_load_weights(&p->array, insn);
 	n->proc = (uint8_t)engine;
-	n->insn = *insn;
-	n->nacc = (uint8_t)ncc_insn_access(
-		insn, p->target, neuron_isa_weights_for(&p->array, insn)->columns, n->acc);
-	return 0;
+	rc = set_words(p, n, insn, err);
+	return rc ? rc
+		  : set_accesses(p, n, acc,
+				 ncc_insn_access(insn, p->target,
+						 neuron_isa_weights_for(&p->array, insn)->columns,
+						 acc),
+				 err);
 }
 
 /* The smallest box around both */
@@ -123,6 +188,8 @@ static void access_union(struct ncc_access *a, const struct ncc_access *b)
 int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *desc,
 		 unsigned int ndesc, struct ncc_error *err)
 {
+	struct ncc_access all[NCC_DESC_ACCESS];
+	unsigned int nacc = 0;
 	struct ncc_node *n;
 	int rc = 0;
 
@@ -151,22 +218,25 @@ int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *des
 	for (unsigned int i = 0; i < ndesc; i++) {
 		struct ncc_access acc[NCC_DESC_ACCESS];
 
-		n->nacc = (uint8_t)ncc_desc_access(&desc[i], acc);
-		for (unsigned int k = 0; k < n->nacc; k++) {
+		nacc = ncc_desc_access(&desc[i], acc);
+		for (unsigned int k = 0; k < nacc; k++) {
 			if (i)
-				access_union(&n->acc[k], &acc[k]);
+				access_union(&all[k], &acc[k]);
 			else
-				n->acc[k] = acc[k];
+				all[k] = acc[k];
 		}
 	}
-	return 0;
+	return set_accesses(p, n, all, nacc, err);
 }
 
-static void access_variable(struct ncc_node *n, const struct ncc_prog *p, uint32_t var, bool write)
+static int access_variable(struct ncc_prog *p, uint32_t node, uint32_t var, bool write,
+			   struct ncc_error *err)
 {
-	n->acc[n->nacc++] = (struct ncc_access){
+	const struct ncc_access acc = {
 		.space = NCC_DRAM, .write = write, .var = var, .hi = p->var[var].size
 	};
+
+	return set_accesses(p, ncc_prog_node(p, node), &acc, 1, err);
 }
 
 /* A barrier's instruction, and behind it the node of the other core's */
@@ -191,11 +261,8 @@ int ncc_prog_barrier(struct ncc_prog *p, uint32_t given, uint32_t taken, struct 
 {
 	int rc = add_barrier(p, err);
 
-	if (rc)
-		return rc;
-	access_variable(ncc_prog_node(p, p->nnodes - 2), p, given, false);
-	access_variable(ncc_prog_node(p, p->nnodes - 1), p, taken, true);
-	return 0;
+	rc = rc ? rc : access_variable(p, p->nnodes - 2, given, false, err);
+	return rc ? rc : access_variable(p, p->nnodes - 1, taken, true, err);
 }
 
 int ncc_prog_fence(struct ncc_prog *p, struct ncc_error *err)
@@ -212,6 +279,7 @@ int ncc_prog_fence(struct ncc_prog *p, struct ncc_error *err)
 int ncc_prog_custom(struct ncc_prog *p, const struct neuron_insn *insn, struct neff_custom *args,
 		    struct ncc_error *err)
 {
+	struct ncc_access acc[NCC_MAX_ACCESS];
 	struct neuron_insn own = *insn;
 	int rc;
 
@@ -226,12 +294,9 @@ int ncc_prog_custom(struct ncc_prog *p, const struct neuron_insn *insn, struct n
 	own.custom.args = p->ncustom;
 	p->custom[p->ncustom++] = *args;
 	rc = ncc_prog_insn(p, NEURON_ENG_GPSIMD, &own, err);
-	if (!rc) {
-		struct ncc_node *n = ncc_prog_node(p, p->nnodes - 1);
-
-		n->nacc = (uint8_t)ncc_custom_access(args, n->acc);
-	}
-	return rc;
+	return rc ? rc
+		  : set_accesses(p, ncc_prog_node(p, p->nnodes - 1), acc,
+				 ncc_custom_access(args, acc), err);
 }
 
 struct ncc_prog_mark ncc_prog_mark(const struct ncc_prog *p)

@@ -25,7 +25,10 @@ enum ncc_queue { NCC_Q_IN, NCC_Q_DATA, NCC_Q_OUT, NCC_Q_GATHER, NCC_QUEUES };
 #define NCC_MAX_NODES (1 << 20)
 #define NCC_MAX_DESCS (1 << 20)
 
-/* A box of memory: bytes [lo, hi) of partitions [p0, p1); in DRAM of variable var, p is unused */
+/*
+ * A box of memory: bytes [lo, hi) of partitions [p0, p1); in DRAM of variable var, p is unused.
+ * Elsewhere var is 0.
+ */
 enum ncc_space { NCC_SBUF, NCC_PSUM, NCC_DRAM };
 struct ncc_access {
 	uint8_t space;
@@ -46,8 +49,9 @@ struct ncc_node {
 	/* sched.c: its proc's semaphore once this node is complete, and each producer's last node,
 	 * + 1, that is known to be complete then */
 	uint32_t count, known[NCC_PROCS];
-	struct ncc_access acc[NCC_MAX_ACCESS];
-	struct neuron_insn insn;
+	const struct ncc_access *acc;
+	uint32_t second; /* the number of the instruction's second word, + 1; 0: it has one word */
+	uint8_t word[NEURON_INSN_WORD];
 };
 
 /* Nodes lie in blocks, of which each has twice as many as the one before: they stay where they are.
@@ -64,6 +68,13 @@ struct ncc_prog {
 	const struct neuron_target *target;
 	struct ncc_node *block[NCC_BLOCKS];
 	unsigned int nnodes;
+	struct ncc_accesses { /* the nodes', which stay where they are */
+		struct ncc_accesses *before;
+		unsigned int n, cap;
+		struct ncc_access acc[];
+	} * accesses;
+	uint8_t (*second)[NEURON_INSN_WORD]; /* of instructions */
+	unsigned int nsecond, second_cap;
 	struct neff_dma *dma; /* ids are indices; semaphore and queue set by sched.c and out.c */
 	unsigned int ndma, dma_cap;
 	struct neff_custom *custom; /* of CUSTOM_OPs, by the number in args */
@@ -95,6 +106,9 @@ static inline struct ncc_node *ncc_prog_node(const struct ncc_prog *p, uint32_t 
 
 	return &p->block[block][i - NCC_FIRST_BLOCK * ((1u << block) - 1)];
 }
+
+/* The words of a node's instruction, which it has; returns how many bytes they are. */
+unsigned int ncc_node_words(const struct ncc_prog *p, const struct ncc_node *n, void *words);
 
 /* The semaphore of a producer: first the engines but SP, then the queues, then the other core */
 unsigned int ncc_semaphore_of(const struct neuron_target *target, unsigned int proc);
@@ -168,10 +182,7 @@ int ncc_count_descs(const struct neuron_target *target, const struct neff_dma *d
 		    struct ncc_descs *d);
 /* Are they so few that no loader refuses them? A quick answer, whose no may be wrong */
 bool ncc_few_descs(const struct ncc_prog *p);
-/*
- * Before ncc_sched_end: DMAs for which the queue of data has no room go to another one. Have any?
- * Then what was scheduled before does not hold.
- */
+/* DMAs for which the queue of data has no room go to another one. Have any? */
 bool ncc_spread_queues(struct ncc_prog *p);
 /* -E2BIG: what it moves is in so many small pieces that no loader has room for their descriptors */
 int ncc_check_descs(const struct ncc_prog *p, struct ncc_error *err);
@@ -189,7 +200,12 @@ struct ncc_stream {
 	struct ncc_slot *slot;
 	unsigned int n, cap;
 };
-/* What a slot executes, once all is scheduled */
+/*
+ * The words of what a slot executes, once all is scheduled: room for NEURON_ISA_MAX_WORDS. Returns
+ * how many bytes they are.
+ */
+unsigned int ncc_slot_words(const struct ncc_prog *p, const struct ncc_slot *slot, void *words);
+/* The same, as they are decoded */
 void ncc_slot_insn(const struct ncc_prog *p, const struct ncc_slot *slot, struct neuron_insn *insn);
 
 struct ncc_sched;
@@ -199,6 +215,8 @@ int ncc_sched_begin(struct ncc_sched **s, struct ncc_prog *p); /* 0 or -ENOMEM *
  * that appends nodes, if those before end stay as they are. 0 or -ENOMEM
  */
 int ncc_sched_to(struct ncc_sched *s, uint32_t end);
+/* Once all nodes are there: ncc_spread_queues, and what was found is forgotten if it moves any */
+void ncc_sched_spread(struct ncc_sched *s);
 /* The streams, once all nodes are there. 0 or -ENOMEM */
 int ncc_sched_end(struct ncc_sched *s, struct ncc_stream stream[NEURON_ENGINES_MAX]);
 void ncc_sched_free(struct ncc_sched *s);

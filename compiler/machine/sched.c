@@ -22,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "neuron/isa/codec.h"
+
 struct ncc_sched {
 	struct ncc_prog *p;
 	struct ncc_records rec; /* who: its producer, when: its node */
@@ -221,20 +223,6 @@ static int emit_all(const struct ncc_sched *s, struct ncc_stream *stream)
 	return rc ? rc : push_waiting(s, w, s->nwait, NCC_SLOT_CLEAR, &stream[NEURON_ENG_SP]);
 }
 
-static void node_insn(const struct ncc_prog *p, const struct ncc_node *n, struct neuron_insn *insn)
-{
-	if (n->dma >= 0) {
-		*insn = (struct neuron_insn){ .opcode = NEURON_OP_PSEUDO_DMA_TRIGGER,
-					      .id = (uint32_t)n->dma };
-		return;
-	}
-	*insn = n->insn;
-	if (n->signals) {
-		insn->update = NEURON_UPD_SEM_INC;
-		insn->update_index = (uint8_t)ncc_semaphore_of(p->target, n->proc);
-	}
-}
-
 static void own_insn(const struct ncc_prog *p, uint32_t which, struct neuron_insn *insn)
 {
 	const bool cleared = p->nbarriers && !p->ends_at_fence;
@@ -254,20 +242,57 @@ static void own_insn(const struct ncc_prog *p, uint32_t which, struct neuron_ins
 	}
 }
 
+/* Of an instruction of one word, which has an encoding */
+static unsigned int encode(const struct neuron_insn *insn, void *words)
+{
+	return (unsigned int)neuron_isa_encode(insn, words) * NEURON_INSN_WORD;
+}
+
+unsigned int ncc_slot_words(const struct ncc_prog *p, const struct ncc_slot *slot, void *words)
+{
+	const struct ncc_node *n = slot->node < NCC_SLOT_NOP ? ncc_prog_node(p, slot->node) : NULL;
+	struct neuron_insn insn;
+	unsigned int size;
+
+	if (!n) {
+		own_insn(p, slot->node, &insn);
+		size = encode(&insn, words);
+	} else if (n->dma >= 0) {
+		insn = (struct neuron_insn){ .opcode = NEURON_OP_PSEUDO_DMA_TRIGGER,
+					     .id = (uint32_t)n->dma };
+		size = encode(&insn, words);
+	} else {
+		insn.trigger = insn.wait = insn.wait_index = insn.update = insn.update_index = 0;
+		insn.wait_value = insn.update_value = 0;
+		size = ncc_node_words(p, n, words);
+	}
+	if (n && n->dma < 0 && n->signals) {
+		insn.update = NEURON_UPD_SEM_INC;
+		insn.update_index = (uint8_t)ncc_semaphore_of(p->target, n->proc);
+	}
+	if (slot->wait) {
+		const struct ncc_node *on = ncc_prog_node(p, slot->wait - 1);
+
+		insn.wait = NEURON_WAIT_SEM_GE;
+		insn.wait_index = (uint8_t)ncc_semaphore_of(p->target, on->proc);
+		insn.wait_value = on->count;
+	}
+	neuron_isa_put_head(&insn, NEURON_FB(SYNC), words);
+	return size;
+}
+
 void ncc_slot_insn(const struct ncc_prog *p, const struct ncc_slot *slot, struct neuron_insn *insn)
 {
-	const struct ncc_node *on;
+	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
+	unsigned int size = ncc_slot_words(p, slot, words);
 
-	if (slot->node >= NCC_SLOT_NOP)
-		own_insn(p, slot->node, insn);
-	else
-		node_insn(p, ncc_prog_node(p, slot->node), insn);
-	if (!slot->wait)
-		return;
-	on = ncc_prog_node(p, slot->wait - 1);
-	insn->wait = NEURON_WAIT_SEM_GE;
-	insn->wait_index = (uint8_t)ncc_semaphore_of(p->target, on->proc);
-	insn->wait_value = on->count;
+	(void)neuron_isa_decode(words, size / NEURON_INSN_WORD, insn);
+}
+
+static void release(struct ncc_sched *s)
+{
+	ncc_records_free(&s->rec);
+	free(s->wait);
 }
 
 int ncc_sched_begin(struct ncc_sched **s, struct ncc_prog *p)
@@ -277,6 +302,16 @@ int ncc_sched_begin(struct ncc_sched **s, struct ncc_prog *p)
 		return -ENOMEM;
 	(*s)->p = p;
 	return 0;
+}
+
+void ncc_sched_spread(struct ncc_sched *s)
+{
+	struct ncc_prog *p = s->p;
+
+	if (!ncc_spread_queues(p))
+		return;
+	release(s);
+	*s = (struct ncc_sched){ .p = p };
 }
 
 int ncc_sched_end(struct ncc_sched *s, struct ncc_stream stream[NEURON_ENGINES_MAX])
@@ -289,9 +324,7 @@ int ncc_sched_end(struct ncc_sched *s, struct ncc_stream stream[NEURON_ENGINES_M
 
 void ncc_sched_free(struct ncc_sched *s)
 {
-	if (!s)
-		return;
-	ncc_records_free(&s->rec);
-	free(s->wait);
+	if (s)
+		release(s);
 	free(s);
 }

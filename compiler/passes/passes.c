@@ -66,7 +66,8 @@ int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct n
 		if (rc)
 			return rc;
 		ncc_sweep(m);
-		rc = ncc_verify(m, err);
+		if (!opt->verify_once || i + 1 == sizeof(passes) / sizeof(passes[0]))
+			rc = ncc_verify(m, err);
 		if (rc) {
 			snprintf(text, sizeof(text), "%.300s", err->text);
 			return ncc_fail(err, rc, "internal: after the pass '%s': %s",

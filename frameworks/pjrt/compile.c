@@ -104,6 +104,7 @@ static struct ncc_options compiler_options(const PJRT_Executable *x, struct obst
 		.progress = tell,
 		.cancelled = cancelled,
 		.program = x->program,
+		.verify_once = true,
 		.model_read = model_read,
 		.emitted = o->emitted ? emitted : NULL,
 		.opaque = o,

@@ -268,7 +268,7 @@ static bool unloaded(PJRT_LoadedExecutable *l)
 /* Loads the compiler's model; false: it cannot be */
 static bool load_emitted(PJRT_LoadedExecutable *l, const struct neff_model *model)
 {
-	struct nrtx_load_params params = { .core_count = 1 };
+	struct nrtx_load_params params = { .core_count = 1, .checked = true };
 	PJRT_Error *e;
 
 	if (nrtx_neff_copy(model, &params, &params.neff))

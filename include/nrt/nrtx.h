@@ -94,6 +94,11 @@ struct nrtx_load_params {
 	uint32_t rank, ranks;
 	uint64_t group;
 	nrtx_neff_t *neff; /* what is loaded in place of neff_bytes; NULL: these */
+	/*
+	 * Of nrtx_neff_copy(): whoever made the model has it checked by neff_check(), maybe
+	 * meanwhile, and unloads what is loaded of it if that fails.
+	 */
+	bool checked;
 };
 NRT_STATUS nrtx_load(const void *neff_bytes, size_t size, const struct nrtx_load_params *params,
 		     nrt_model_t **model);

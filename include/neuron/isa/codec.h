@@ -102,6 +102,12 @@ bool neuron_isa_put_places(const struct neuron_insn *restrict insn, uint64_t *re
 int neuron_isa_encode(const struct neuron_insn *insn, void *words);
 
 /*
+ * Puts members into words that an instruction was encoded into, in place of what they were: those
+ * of some fields that many opcodes have, of SYNC all but the opcode. Their values fit.
+ */
+void neuron_isa_put_head(const struct neuron_insn *insn, uint64_t fields, void *words);
+
+/*
  * Decode the instruction at words, of which navail are readable. Returns the words it takes,
  * -EAGAIN when it takes more than there are, or -EINVAL: unknown opcode, wrong ext bit, a reserved
  * bit that is not zero.

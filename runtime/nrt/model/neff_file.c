@@ -24,6 +24,7 @@ NRT_STATUS rt_neff_read(const struct rt_neff_source *from, const struct nrtx_loa
 	struct neff_limits limits = {
 		.target = rt.gen->target,
 		.validate_hash = rt_env_on("NEURON_RT_VALIDATE_HASH", false),
+		.checked = params->checked,
 		.account = params->account,
 		.account_arg = params->account_arg,
 		.cancelled = params->cancelled,

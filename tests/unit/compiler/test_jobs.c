@@ -115,6 +115,56 @@ START_TEST(programs_at_the_same_time)
 }
 END_TEST
 
+/* ---- a follower ---- */
+
+struct behind {
+	pthread_t caller;
+	uint32_t end, fails; /* told; from there on it fails */
+	bool again, stranger;
+};
+
+static int come_behind(void *arg, uint32_t end)
+{
+	struct behind *b = arg;
+
+	b->again |= end <= b->end;
+	b->stranger |= !pthread_equal(pthread_self(), b->caller);
+	b->end = end;
+	return end >= b->fails ? -ENOMEM : 0;
+}
+
+/* It goes as far as it was told at last, on a thread of its own, and not twice as far. */
+START_TEST(follower)
+{
+	for (uint32_t n = 0; n < 2000; n += 1 + n / 10) {
+		struct behind b = { .caller = pthread_self(), .fails = UINT32_MAX };
+		struct ncc_follower *f = ncc_follower_begin(come_behind, &b);
+
+		ck_assert_ptr_nonnull(f);
+		for (uint32_t i = 1; i <= n; i++)
+			ncc_follower_tell(f, i);
+		ck_assert_int_eq(ncc_follower_end(f), 0);
+		ck_assert_uint_eq(b.end, n);
+		ck_assert(!b.again && b.stranger == (n > 0));
+	}
+	ck_assert_int_eq(ncc_follower_end(NULL), 0);
+}
+END_TEST
+
+/* One that failed does no more, and says why at the end. */
+START_TEST(follower_fails)
+{
+	struct behind b = { .caller = pthread_self(), .fails = 3 };
+	struct ncc_follower *f = ncc_follower_begin(come_behind, &b);
+
+	ck_assert_ptr_nonnull(f);
+	for (uint32_t i = 1; i <= 1000; i++)
+		ncc_follower_tell(f, i);
+	ck_assert_int_eq(ncc_follower_end(f), -ENOMEM);
+	ck_assert_uint_ge(b.end, 3);
+}
+END_TEST
+
 /* ---- parts that are the test's own ---- */
 
 struct parts {
@@ -277,6 +327,8 @@ int main(void)
 	tcase_add_test(tc, the_first_that_fails);
 	tcase_add_test(tc, nobody_wants_it);
 	tcase_add_test(tc, a_log_is_in_order);
+	tcase_add_test(tc, follower);
+	tcase_add_test(tc, follower_fails);
 	tcase_add_test(tc, parts_on_several_threads);
 	tcase_add_test(tc, programs_at_the_same_time);
 	suite_add_tcase(suite, tc);

@@ -41,6 +41,36 @@ START_TEST(test_round_trip)
 }
 END_TEST
 
+/* An instruction's words with another one's conditions are those of both in one. */
+START_TEST(test_put_head)
+{
+	uint64_t seed = 17 + _i;
+
+	if (!neuron_isa_ops[_i].name)
+		return;
+	for (int r = 0; r < ROUNDS; r++) {
+		struct neuron_insn a = random_fields(_i, &seed), b = random_fields(_i, &seed);
+		const bool check = neuron_isa_ops[_i].fields & NEURON_FB(CHECK);
+		uint8_t words[128], want[128];
+		int n = neuron_isa_encode(&a, words);
+
+		neuron_isa_put_head(&b, NEURON_FB(SYNC), words);
+		if (check)
+			neuron_isa_put_head(&b, NEURON_FB(CHECK), words);
+		a.trigger = b.trigger;
+		a.wait = b.wait;
+		a.wait_index = b.wait_index;
+		a.wait_value = b.wait_value;
+		a.update = b.update;
+		a.update_index = b.update_index;
+		a.update_value = b.update_value;
+		a.check = check ? b.check : a.check;
+		ck_assert_int_eq(neuron_isa_encode(&a, want), n);
+		ck_assert_mem_eq(words, want, (size_t)n * 64);
+	}
+}
+END_TEST
+
 /* Bytes written by hand from docs/isa.md, section 2 */
 START_TEST(test_layout)
 {
@@ -337,6 +367,7 @@ int main(void)
 	TCase *tc = tcase_create("codec");
 
 	tcase_add_loop_test(tc, test_round_trip, 0, 256);
+	tcase_add_loop_test(tc, test_put_head, 0, 256);
 	tcase_add_loop_test(tc, test_every_bit, 0, 256);
 	tcase_add_test(tc, test_layout);
 	tcase_add_test(tc, test_layout_two_words);

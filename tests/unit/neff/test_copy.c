@@ -170,6 +170,12 @@ START_TEST(refused)
 	ck_assert_ptr_null(copy);
 	ck_assert_str_eq(err.text, why.text);
 	ck_assert_int_eq(left, 1 << 20);
+	/* and what whoever made the model finds */
+	ck_assert_int_eq(neff_check(&t.model, &err), -EINVAL);
+	ck_assert_str_eq(err.text, why.text);
+	limits.checked = true;
+	ck_assert_int_eq(neff_copy(&t.model, &limits, &copy, &err), 0);
+	neff_free(copy);
 	testmodel_free(&t);
 }
 END_TEST

@@ -42,8 +42,10 @@ static unsigned int of_queue(const struct ncc_prog *p, enum ncc_queue q)
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < p->nnodes; i++) {
-		ck_assert_uint_eq(ncc_prog_node(p, i)->proc, NCC_PROC_QUEUE(p->dma[ncc_prog_node(p, i)->dma].queue));
-		n += p->dma[ncc_prog_node(p, i)->dma].queue == q;
+		const struct ncc_node *node = ncc_prog_node(p, i);
+
+		ck_assert_uint_eq(node->proc, NCC_PROC_QUEUE(p->dma[node->dma].queue));
+		n += p->dma[node->dma].queue == q;
 	}
 	return n;
 }
@@ -69,11 +71,50 @@ START_TEST(spread)
 	ck_assert_int_eq(ncc_count_descs(p.target, &p.dma[0], &d), 0);
 	ck_assert_uint_ge(d.tx, EACH);
 	ck_assert_uint_le(d.tx, EACH + EACH / 64 + 1);
-	ncc_spread_queues(&p);
+	ck_assert_int_eq(ncc_spread_queues(&p), want[_i].out > 0);
 	ck_assert_uint_eq(of_queue(&p, NCC_Q_DATA), want[_i].data);
 	ck_assert_uint_eq(of_queue(&p, NCC_Q_OUT), want[_i].out);
 	ck_assert_uint_eq(of_queue(&p, NCC_Q_IN), want[_i].in);
 	ncc_prog_free(&p);
+}
+END_TEST
+
+/* The words of SP's stream, which triggers all DMAs and waits for them */
+static size_t triggers(const struct ncc_prog *p, const struct ncc_stream *st, uint8_t *words)
+{
+	size_t n = 0;
+
+	for (unsigned int i = 0; i < st->n; i++)
+		n += ncc_slot_words(p, &st->slot[i], words + n);
+	return n;
+}
+
+/* What was scheduled before queues changed is none of the result. */
+START_TEST(scheduled_before)
+{
+	static uint8_t words[2][1 << 16];
+	size_t size[2];
+
+	for (unsigned int before = 0; before < 2; before++) {
+		struct ncc_stream st[NEURON_ENGINES_MAX] = { 0 };
+		struct ncc_sched *s;
+		struct ncc_prog p;
+
+		make(&p, CAPACITY + 3);
+		ck_assert_int_eq(ncc_sched_begin(&s, &p), 0);
+		if (before)
+			ck_assert_int_eq(ncc_sched_to(s, p.nnodes), 0);
+		ncc_sched_spread(s);
+		ck_assert_uint_eq(of_queue(&p, NCC_Q_OUT), 3);
+		ck_assert_int_eq(ncc_sched_end(s, st), 0);
+		size[before] = triggers(&p, &st[NEURON_ENG_SP], words[before]);
+		ncc_sched_free(s);
+		for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
+			free(st[e].slot);
+		ncc_prog_free(&p);
+	}
+	ck_assert_uint_eq(size[0], size[1]);
+	ck_assert_mem_eq(words[0], words[1], size[0]);
 }
 END_TEST
 
@@ -83,6 +124,7 @@ int main(void)
 	TCase *t = tcase_create("spread");
 
 	tcase_add_loop_test(t, spread, 0, (int)(sizeof(want) / sizeof(want[0])));
+	tcase_add_test(t, scheduled_before);
 	suite_add_tcase(s, t);
 	return check_run(s);
 }
