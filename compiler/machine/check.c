@@ -30,8 +30,11 @@ struct clock {
 };
 
 struct stream {
-	struct neuron_insn *insn;
-	unsigned int n, at, events;
+	const uint8_t *words; /* of the next instruction */
+	size_t left; /* words from there on */
+	struct neuron_insn insn; /* the next one, once it is decoded */
+	unsigned int nwords; /* of which so many are it; 0: it is not decoded yet */
+	unsigned int at, events;
 	unsigned int used; /* the last of its events that accesses memory */
 	struct neuron_isa_array array;
 	unsigned int next_dma;
@@ -40,7 +43,7 @@ struct stream {
 
 struct semaphore {
 	int producer; /* an actor; -1: none yet */
-	struct clock *after; /* what is known after the n-th increment */
+	uint32_t *after; /* what is known after the n-th increment, the clock's first width each */
 	unsigned int n, cap;
 	bool taken; /* all increments were subtracted, and no wait comes any more */
 };
@@ -50,6 +53,7 @@ struct check {
 	bool second; /* it is the second core */
 	bool ends_at_fence; /* behind it both cores go on by themselves (docs/neff.md, Loops) */
 	unsigned int base; /* the first of its actors */
+	unsigned int width; /* the last actor that there is, of either core, + 1 */
 	const struct neff_subgraph *sg;
 	const struct neuron_target *target;
 	unsigned int semaphores; /* semaphores that the program may use */
@@ -69,32 +73,24 @@ static int bad(struct check *c, unsigned int e, const char *what)
 			c->target->engine[e].name, c->s[e].at, what);
 }
 
-static void merge(struct clock *to, const struct clock *from)
+static void merge(const struct check *c, struct clock *to, const uint32_t *from)
 {
-	for (unsigned int i = 0; i < CORES * ACTORS; i++)
-		if (from->n[i] > to->n[i])
-			to->n[i] = from->n[i];
+	for (unsigned int i = 0; i < c->width; i++)
+		to->n[i] = from[i] > to->n[i] ? from[i] : to->n[i];
 }
 
+/* Decodes the next instruction, unless it is. */
 static int decode(struct check *c, unsigned int e)
 {
-	const struct neff_engine *eng = &c->sg->engine[e];
-	size_t words = eng->instr_size / NEURON_INSN_WORD, i = 0;
 	struct stream *s = &c->s[e];
+	int n;
 
-	s->insn = calloc(words + 1, sizeof(*s->insn));
-	if (!s->insn)
-		return ncc_no_memory(c->err);
-	while (i < words) {
-		int n = neuron_isa_decode((const char *)eng->instr + i * NEURON_INSN_WORD,
-					  words - i, &s->insn[s->n]);
-
-		s->at = s->n++;
-		if (n < 0)
-			return bad(c, e, "does not decode");
-		i += (size_t)n;
-	}
-	s->at = 0;
+	if (s->nwords)
+		return 0;
+	n = neuron_isa_decode(s->words, s->left, &s->insn);
+	if (n < 0)
+		return bad(c, e, "does not decode");
+	s->nwords = (unsigned int)n;
 	return 0;
 }
 
@@ -174,14 +170,14 @@ static int increment(struct check *c, unsigned int e, unsigned int index, unsign
 	s->producer = (int)actor;
 	if (s->n == s->cap) {
 		unsigned int cap = s->cap ? s->cap * 2 : 64;
-		struct clock *p = realloc(s->after, cap * sizeof(*p));
+		uint32_t *p = realloc(s->after, (size_t)cap * c->width * sizeof(*p));
 
 		if (!p)
 			return ncc_no_memory(c->err);
 		s->after = p;
 		s->cap = cap;
 	}
-	s->after[s->n++] = *after;
+	memcpy(&s->after[(size_t)s->n++ * c->width], after->n, c->width * sizeof(*s->after));
 	return 0;
 }
 
@@ -272,7 +268,7 @@ static int trigger(struct check *c, unsigned int e, uint32_t id)
 		rc = remember(c, actor, c->queue_events[d->queue], acc, n);
 	}
 	after = s->now;
-	merge(&after, &c->queue[d->queue]);
+	merge(c, &after, c->queue[d->queue].n);
 	after.n[c->base + actor] = ++c->queue_events[d->queue];
 	c->queue[d->queue] = after;
 	if (!rc && d->semaphore >= 0)
@@ -303,11 +299,11 @@ static int check_clear(struct check *c, unsigned int e, const struct neuron_insn
 {
 	const struct clock *now = &c->s[e].now;
 
-	if (e != NEURON_ENG_SP || c->s[e].at + 1 != c->s[e].n)
+	if (e != NEURON_ENG_SP || c->s[e].left != c->s[e].nwords)
 		return bad(c, e, "semaphores are cleared by SP's last instruction only");
 	/* one that has nothing to do but to begin is not fed */
 	for (unsigned int a = 0; a < c->target->engines; a++)
-		if (a != e && ((c->s[a].n > 1 && c->s[a].at < c->s[a].n) ||
+		if (a != e && ((c->s[a].left && c->s[a].left + c->s[a].at > 1) ||
 			       now->n[c->base + a] < c->s[a].events))
 			return bad(c, e, "SP ends before another engine");
 	for (unsigned int q = 0; q < MAX_QUEUES; q++)
@@ -373,7 +369,7 @@ static int check_barriers(struct check *c)
 
 		if (!is_siblings(c, s))
 			continue;
-		if (c->last.n[by] < s->after[s->n - 1].n[by])
+		if (c->last.n[by] < s->after[(size_t)(s->n - 1) * c->width + by])
 			return bad(c, NEURON_ENG_SP, "ends before a barrier of the other core");
 		if (c->ends_at_fence && !s->taken)
 			return bad(c, NEURON_ENG_SP, "clears what the other core may raise again");
@@ -385,10 +381,12 @@ static int check_barriers(struct check *c)
 static int step(struct check *c, unsigned int e)
 {
 	struct stream *s = &c->s[e];
-	const struct neuron_insn *insn = &s->insn[s->at];
+	const struct neuron_insn *insn = &s->insn;
 	struct ncc_access acc[NCC_MAX_ACCESS];
-	int rc, n;
+	int rc = decode(c, e), n;
 
+	if (rc)
+		return rc;
 	if (insn->wait != NEURON_WAIT_NONE) {
 		const struct semaphore *sem = &c->sem[insn->wait_index % c->semaphores];
 
@@ -401,7 +399,7 @@ static int step(struct check *c, unsigned int e)
 		if (sem->taken)
 			return bad(c, e, "waits for barriers that were taken back");
 		if (insn->wait_value)
-			merge(&s->now, &sem->after[insn->wait_value - 1]);
+			merge(c, &s->now, &sem->after[(size_t)(insn->wait_value - 1) * c->width]);
 	}
 
 	rc = check_insn(c, e, insn);
@@ -437,6 +435,9 @@ static int step(struct check *c, unsigned int e)
 	if (insn->update == NEURON_UPD_SEM_INC &&
 	    increment(c, e, insn->update_index, c->base + e, &s->now))
 		return -EINVAL;
+	s->words += s->nwords * NEURON_INSN_WORD;
+	s->left -= s->nwords;
+	s->nwords = 0;
 	s->at++;
 	return 1;
 }
@@ -446,7 +447,7 @@ static int go(struct check *c, unsigned int e)
 {
 	int moved = 0, rc;
 
-	for (; c->s[e].at < c->s[e].n; moved = 1) {
+	for (; c->s[e].left; moved = 1) {
 		rc = step(c, e);
 		if (rc < 0)
 			return rc;
@@ -459,7 +460,7 @@ static int go(struct check *c, unsigned int e)
 static int check_end(struct check *c)
 {
 	for (unsigned int e = 0; e < c->target->engines; e++) {
-		if (c->s[e].at < c->s[e].n)
+		if (c->s[e].left)
 			return bad(c, e, "waits for ever");
 		if (c->s[e].next_dma != c->sg->engine[e].ndma)
 			return bad(c, e, "does not trigger all of its DMAs");
@@ -491,28 +492,35 @@ static int replay(struct check *c, unsigned int n)
 	return 0;
 }
 
-static int begin(struct check *c, const struct neff_subgraph *sg,
-		 const struct neuron_target *target, struct ncc_error *err)
+static void begin(struct check *c, const struct neff_subgraph *sg,
+		  const struct neuron_target *target, struct ncc_error *err)
 {
-	int rc = 0;
-
 	c->sg = sg;
 	c->target = target;
 	c->semaphores = neuron_target_program_semaphores(target);
 	c->err = err;
 	for (unsigned int i = 0; i < c->semaphores; i++)
 		c->sem[i].producer = -1;
-	for (unsigned int e = 0; !rc && e < c->target->engines; e++)
-		rc = decode(c, e);
-	return rc;
+	for (unsigned int e = 0; e < c->target->engines; e++) {
+		c->s[e].words = sg->engine[e].instr;
+		c->s[e].left = sg->engine[e].instr_size / NEURON_INSN_WORD;
+	}
 }
 
 static void release(struct check *c)
 {
-	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
-		free(c->s[e].insn);
 	for (unsigned int i = 0; i < c->semaphores; i++)
 		free(c->sem[i].after);
+}
+
+/* The most queues that one of the cores has, of those that it may have */
+static unsigned int most_queues(const struct check *c, unsigned int n)
+{
+	unsigned int most = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		most = c[i].sg->nqueues > most ? c[i].sg->nqueues : most;
+	return most < MAX_QUEUES ? most : MAX_QUEUES;
 }
 
 /* A program, or those of both cores of a logical one: number k of each */
@@ -530,8 +538,10 @@ static int check_programs(const struct neff_model *model, unsigned int k, struct
 		c[i].base = i * ACTORS;
 		c[i].rec = rec;
 		c[i].ends_at_fence = n > 1 && neff_in_parts(model);
-		rc = begin(&c[i], &model->subgraphs[i * each + k], model->target, err);
+		begin(&c[i], &model->subgraphs[i * each + k], model->target, err);
 	}
+	for (unsigned int i = 0; !rc && i < n; i++)
+		c[i].width = (n - 1) * ACTORS + QUEUE(most_queues(c, n));
 	if (!rc)
 		rc = replay(c, n);
 	for (unsigned int i = 0; c && i < n; i++)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "rt_ring.h"
 
@@ -32,18 +33,42 @@ unsigned int rt_data_queues(const struct rt_core *core)
 	       core->dev->gen->target->engines;
 }
 
+/*
+ * Many descriptors lie in large pages, which cost the host less than as many small ones: at once
+ * in room for more, of which only what is used is there.
+ */
+#define LARGE_PAGE (2u << 20)
+#define MANY (LARGE_PAGE / NEURON_UDMA_DESC_SIZE)
+
+static uint8_t *more_room(const struct rt_half *h, uint32_t wanted)
+{
+	const size_t size = (size_t)wanted * NEURON_UDMA_DESC_SIZE;
+	uint8_t *p;
+
+	if (wanted < MANY)
+		return realloc(h->desc, size);
+	p = aligned_alloc(LARGE_PAGE, (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE);
+	if (!p)
+		return NULL;
+	madvise(p, size, MADV_HUGEPAGE);
+	memcpy(p, h->desc, (size_t)h->n * NEURON_UDMA_DESC_SIZE);
+	free(h->desc);
+	return p;
+}
+
 /* Makes room for some descriptors more, at most those of a packet. */
 static int grow(struct rt_half *h, uint32_t more)
 {
-	uint32_t twice = h->cap ? h->cap * 2 : 2 * NEURON_PACKET_MAX;
-	uint32_t wanted = twice < NEFF_MAX_QUEUE_DESCS ? twice : NEFF_MAX_QUEUE_DESCS;
+	uint32_t much = h->cap < MANY / 4 ? h->cap * 2 : h->cap * 16;
+	uint32_t next = h->cap ? much : 2 * NEURON_PACKET_MAX;
+	uint32_t wanted = next < NEFF_MAX_QUEUE_DESCS ? next : NEFF_MAX_QUEUE_DESCS;
 	uint8_t *p;
 
 	if (more <= h->cap - h->n)
 		return 0;
 	if (more > NEFF_MAX_QUEUE_DESCS - h->n)
 		return -ENOMEM;
-	p = reallocarray(h->desc, wanted, NEURON_UDMA_DESC_SIZE);
+	p = more_room(h, wanted);
 	if (!p)
 		return -ENOMEM;
 	h->desc = p;
