@@ -165,7 +165,6 @@ def refused() -> None:
     raises(RuntimeError, "input 0 is float32[2, 3], and was traced as float32[1, 3]", lambda: traced(drawn(2, 3)))
     raises(RuntimeError, "input 0 is float64[1, 3]", lambda: traced(drawn(1, 3).double()))
     raises(RuntimeError, "--nonsense", lambda: torch_neuronx.trace(nn.Linear(3, 2), drawn(1, 3), compiler_args="--nonsense"))
-    raises(NotImplementedError, "input_output_aliases", lambda: torch_neuronx.trace(nn.Linear(3, 2), drawn(1, 3), input_output_aliases={0: 1}))
     raises(ValueError, "--target", lambda: torch_neuronx.trace(nn.Linear(3, 2), drawn(1, 3), cpu_backend=True))
     raises(TypeError, "a result is str", lambda: torch_neuronx.trace(lambda x: (x, "text"), drawn(1)))
     assert traced(drawn(1, 3)).shape == (1, 2)

@@ -1,31 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""What trace() gives: a TorchScript module with the NEFF and the weights in it, around one operator, which runs the NEFF.
+"""What trace() gives: a TorchScript module with the NEFF, the weights and the states in it, around one operator, which runs the NEFF.
 
 The module is saved and loaded by torch.jit, on any release of torch; the operator is there once torch_neuronx is imported.
 """
 
 import hashlib
-import itertools
 import json
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from . import runtime
+from . import placement, runtime
 
 # on the device 64-bit numbers have 32 bits, and what is true or false a byte
 NARROW = {torch.int64: torch.int32, torch.float64: torch.float32, torch.bool: torch.uint8}
 DTYPES = {str(t).removeprefix("torch."): t for t in (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.int16,
                                                       torch.int8, torch.uint8, torch.bool, torch.complex64)}
+DYNAMIC_BATCH = 0  # place in a module's settings
 
 _library = torch.library.Library("neuron_emulator", "DEF")
-_library.define("run(Tensor neff, Tensor[] weights, Tensor[] inputs, str about) -> Tensor[]")
+_library.define("run(Tensor neff, Tensor settings, Tensor[] weights, Tensor(a!)[] states, Tensor[] inputs, str about) -> Tensor[]")
 _lock = threading.Lock()
 _loaded: dict[tuple, runtime.Loaded] = {}
-_next_core = itertools.count()
 _tracing = threading.local()
 
 
@@ -37,20 +36,27 @@ def _empty(arrays: Sequence[dict]) -> list[Tensor]:
     return [torch.zeros(array["shape"], dtype=DTYPES[array["dtype"]]) for array in arrays]
 
 
+def _narrow(value: Tensor) -> Tensor:
+    return value.detach().to(NARROW.get(value.dtype, value.dtype))
+
+
 def _model(neff: Tensor, weights: Sequence[Tensor], about: dict) -> runtime.Loaded:
-    """The model on a core, where it stays until the process ends; its weights are brought there once"""
-    key = (about["hash"], neff.data_ptr(), *(weight.data_ptr() for weight in weights))
+    """The model on the core whose turn it is; it stays there until the process ends, and has the weights as they are now"""
+    core = placement.next_core(neff)
+    key = (about["hash"], neff.data_ptr(), core, *(weight.data_ptr() for weight in weights))
     with _lock:
         if key not in _loaded:
-            core = about.get("core", -1)
-            core = core if core >= 0 else next(_next_core) % runtime.core_count()
-            model = runtime.Loaded(bytes(neff.numpy()), core)
-            model.kept = (neff, *weights)  # so that no other tensor gets their addresses
+            _loaded[key] = runtime.Loaded(bytes(neff.numpy()), core)
+            _loaded[key].kept = (neff, *weights)  # so that no other tensor gets their addresses
+        model = _loaded[key]
+    versions = [weight._version for weight in weights]
+    with model.lock:
+        if model.versions != versions:
             for name, weight in zip(about["weights"], weights, strict=True):
                 if name:
-                    model.write(name, weight.to(NARROW.get(weight.dtype, weight.dtype)))
-            _loaded[key] = model
-        return _loaded[key]
+                    model.write(name, _narrow(weight))
+            model.versions = versions
+    return model
 
 
 def _check(inputs: Sequence[Tensor], arrays: Sequence[dict]) -> None:
@@ -60,43 +66,95 @@ def _check(inputs: Sequence[Tensor], arrays: Sequence[dict]) -> None:
             raise ValueError(f"input {i} is {have['dtype']}{have['shape']}, and was traced as {array['dtype']}{array['shape']}")
 
 
-@torch.library.impl(_library, "run", "CPU")
-def _run(neff: Tensor, weights: list[Tensor], inputs: list[Tensor], about: str) -> list[Tensor]:
-    said = json.loads(about)
-    if getattr(_tracing, "on", False):
-        return _empty(said["outputs"])
-    if len(inputs) != len(said["inputs"]):
-        raise ValueError(f"{len(inputs)} inputs, traced with {len(said['inputs'])}")
-    _check(inputs, said["inputs"])
-    model, results = _model(neff, weights, said), []
+def _execute(model: runtime.Loaded, states: Sequence[Tensor], inputs: Sequence[Tensor], about: dict) -> list[Tensor]:
+    """One execution; the states have what it makes of them afterwards. If all results are such, an empty one is given: what TorchScript does not
+    need it does not execute."""
+    results = []
     with model.lock:
-        for value, array in zip(inputs, said["inputs"], strict=True):
+        for value, array in zip((*states, *inputs), (*about["states"], *about["inputs"]), strict=True):
             if array["name"]:
-                model.write(array["name"], value.to(NARROW.get(value.dtype, value.dtype)))
+                model.write(array["name"], _narrow(value))
         model.execute()
-        for result, array in zip(_empty(said["outputs"]), said["outputs"], strict=True):
-            narrow = result.to(NARROW.get(result.dtype, result.dtype))
+        for number, (result, array) in enumerate(zip(_empty(about["outputs"]), about["outputs"], strict=True)):
+            narrow = _narrow(result)
             if array["name"]:
                 model.read(array["name"], narrow)
-            results.append(narrow.to(result.dtype))
-    return results
+            if number in about["aliases"]:
+                states[about["aliases"].index(number)].detach().copy_(narrow)
+            else:
+                results.append(narrow.to(result.dtype))
+    return results or [torch.empty(0)]
+
+
+def _batches(inputs: Sequence[Tensor], about: dict) -> Iterator[tuple[list[Tensor], int]]:
+    """Inputs of the traced batch, the last one filled up with zeros, and how much of each is not"""
+    sizes = {value.shape[0] if value.dim() else 0 for value in inputs}
+    traced = {array["shape"][0] if array["shape"] else 0 for array in about["inputs"]}
+    if len(sizes) != 1 or len(traced) != 1 or not min(sizes) or not min(traced):
+        raise ValueError("dynamic_batch: the first dimensions of all inputs have to be alike, and not 0; "
+                         f"they are {[list(value.shape) for value in inputs]}, and were traced as {[array['shape'] for array in about['inputs']]}")
+    size, each = sizes.pop(), traced.pop()
+    for start in range(0, size, each):
+        there = min(each, size - start)
+        yield [torch.cat([value[start:start + there], value.new_zeros(each - there, *value.shape[1:])]) for value in inputs], there
+
+
+def _in_batches(model: runtime.Loaded, inputs: Sequence[Tensor], about: dict) -> list[Tensor]:
+    parts = []
+    for some, there in _batches(inputs, about):
+        _check(some, about["inputs"])
+        parts.append([result[:there] for result in _execute(model, (), some, about)])
+    return [torch.cat(pieces) for pieces in zip(*parts, strict=True)]
+
+
+@torch.library.impl(_library, "run", "CPU")
+def _run(neff: Tensor, settings: Tensor, weights: list[Tensor], states: list[Tensor], inputs: list[Tensor], about: str) -> list[Tensor]:
+    said = json.loads(about)
+    if getattr(_tracing, "on", False):
+        return [value for number, value in enumerate(_empty(said["outputs"])) if number not in said["aliases"]] or [torch.empty(0)]
+    if len(inputs) != len(said["inputs"]):
+        raise ValueError(f"{len(inputs)} inputs, traced with {len(said['inputs'])}")
+    with torch.no_grad():
+        if settings[DYNAMIC_BATCH]:
+            return _in_batches(_model(neff, weights, said), inputs, said)
+        _check(inputs, said["inputs"])
+        _check(states, said["states"])
+        return _execute(_model(neff, weights, said), states, inputs, said)
+
+
+class States(nn.Module):
+    """What executions change; by the names of its parameters it is read and written from outside"""
+
+    def __init__(self, values: Sequence[Tensor]) -> None:
+        super().__init__()
+        self.names = [f"state{number}" for number in range(len(values))]
+        for name, value in zip(self.names, values, strict=True):
+            self.register_parameter(name, nn.Parameter(value.detach().clone(), requires_grad=False))
 
 
 class Runner(nn.Module):
-    """The Python side of the TorchScript module. structure: of nested tuples, lists and dicts with results' numbers as leaves"""
+    """The Python side of the TorchScript module.
 
-    def __init__(self, neff: bytes, weights: list[Tensor], about: dict, structure: object) -> None:
+    about: what the operator is told. sources: what it is not, for who changes the module. structure: of nested tuples, lists and dicts with results'
+    numbers as leaves.
+    """
+
+    def __init__(self, neff: bytes, weights: list[Tensor], states: list[Tensor], about: dict, sources: dict, structure: object) -> None:
         super().__init__()
         self.register_buffer("neff", torch.frombuffer(bytearray(neff), dtype=torch.uint8))
+        self.register_buffer("settings", torch.zeros(8, dtype=torch.int64))
         self.names = [f"weight{number}" for number in range(len(weights))]
         for name, value in zip(self.names, weights, strict=True):
             self.register_buffer(name, value.detach().clone())
+        self.states = States(states)
+        self.register_buffer("sources", torch.frombuffer(bytearray(json.dumps(sources).encode()), dtype=torch.uint8))
         self.about, self.structure = json.dumps({**about, "hash": hashlib.sha256(neff).hexdigest()}), structure
 
     def forward(self, *inputs: object) -> object:
         flat = torch.utils._pytree.tree_leaves(inputs)
-        results = torch.ops.neuron_emulator.run(self.neff, [getattr(self, name) for name in self.names], flat, self.about)
-        return arranged(self.structure, results)
+        states = [getattr(self.states, name) for name in self.states.names]
+        results = torch.ops.neuron_emulator.run(self.neff, self.settings, [getattr(self, name) for name in self.names], states, flat, self.about)
+        return results[0] if self.structure in ((), {}) else arranged(self.structure, results)
 
 
 def arranged(structure: object, results: Sequence[Tensor]) -> object:
@@ -113,9 +171,31 @@ def script(runner: Runner, example_inputs: tuple) -> torch.jit.ScriptModule:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return torch.jit.trace(runner, example_inputs, strict=False, check_trace=False)
+            traced = torch.jit.trace(runner, example_inputs, strict=False, check_trace=False)
     finally:
         _tracing.on = False
+    placement.placed(traced)
+    return traced
+
+
+def traces(module: nn.Module) -> list[nn.Module]:
+    """What trace() made, in a module or in several"""
+    found = [part for part in module.modules() if hasattr(part, "neff") and hasattr(part, "settings")]
+    if not found:
+        raise TypeError(f"{type(module).__name__}: nothing in it comes from torch_neuronx.trace")
+    return found
+
+
+def dynamic_batch(trace: torch.jit.ScriptModule) -> torch.jit.ScriptModule:
+    """The trace takes any batch from now on, in place, and once it is saved and loaded: of the first dimension of all inputs.
+
+    It is executed as often as it takes, the last time with zeros beside what there is. ValueError: it has states.
+    """
+    for part in traces(trace):
+        if part.states._parameters.keys():
+            raise ValueError("dynamic_batch: a trace with input_output_aliases has states of one batch")
+        part.settings[DYNAMIC_BATCH] = 1
+    return trace
 
 
 def lazy_load(trace: torch.jit.ScriptModule, enable: bool = True) -> None:
@@ -126,13 +206,23 @@ def async_load(trace: torch.jit.ScriptModule, enable: bool = True) -> None:
     """Nothing to say: loading takes milliseconds."""
 
 
-def move_trace_to_device(trace: torch.jit.ScriptModule, device_id: int) -> None:
-    raise NotImplementedError("move_trace_to_device: set NEURON_RT_VISIBLE_CORES for the process; models take its cores in turn")
-
-
 def replace_weights(trace: torch.jit.ScriptModule, weights: nn.Module | dict[str, Tensor]) -> None:
-    raise NotImplementedError("replace_weights: trace the model with the other weights")
+    """Gives a trace of inline_weights_to_neff=False other weights, by the names that they had in the traced model.
 
-
-def dynamic_batch(trace: torch.jit.ScriptModule) -> torch.jit.ScriptModule:
-    raise NotImplementedError("dynamic_batch: trace the model for each size of batch")
+    KeyError: one is missing; ValueError: one has another shape. A trace that was made otherwise warns and stays as it is.
+    """
+    values = dict(weights.state_dict()) if isinstance(weights, nn.Module) else dict(weights)
+    for part in traces(trace):
+        sources = json.loads(bytes(part.sources.numpy()))
+        if not sources["apart"]:
+            warnings.warn("replace_weights: the trace was made with its weights inlined (inline_weights_to_neff=True), and keeps them", stacklevel=2)
+            continue
+        own = {name: getattr(part, f"weight{number}") for number, name in enumerate(sources["weights"]) if name}
+        if missing := own.keys() - values.keys():
+            raise KeyError(f"replace_weights: there is no {', '.join(sorted(missing))}")
+        for name, value in own.items():
+            if value.shape != values[name].shape:
+                raise ValueError(f"replace_weights: {name} is {list(values[name].shape)}, and was traced as {list(value.shape)}")
+        with torch.no_grad():
+            for name, value in own.items():
+                value.copy_(values[name])

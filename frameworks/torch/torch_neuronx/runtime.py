@@ -77,7 +77,7 @@ class Loaded:
     """A model on a core. One execution at a time; its inputs and outputs have tensors of their own on the device."""
 
     def __init__(self, neff: bytes, core: int) -> None:
-        self.nrt, self.lock, self.core = library(), threading.Lock(), core
+        self.nrt, self.lock, self.core, self.versions = library(), threading.RLock(), core, []
         self.model, self.sets, self.tensors = c_void_p(), (c_void_p(), c_void_p()), {}
         self._call("load", self.nrt.nrt_load(neff, c_size_t(len(neff)), c_int32(core), c_int32(-1), byref(self.model)))
         infos = POINTER(_Infos)()

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """trace(): a model and example inputs to a NEFF, by torch.export, torch_xla's StableHLO and neuronx-cc."""
 
+import contextlib
 import inspect
+import itertools
 import os
 import shlex
 import shutil
@@ -9,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -25,10 +27,10 @@ CHIPS = ("inf1", "inf2", "trn1", "trn2", "trn3")
 class _Function(nn.Module):
     def __init__(self, function: Callable) -> None:
         super().__init__()
-        self.function = function
+        self.model = function
 
     def forward(self, *inputs: object) -> object:
-        return self.function(*inputs)
+        return self.model(*inputs)
 
 
 def _compiler() -> str:
@@ -47,18 +49,20 @@ def _has_target(arguments: list[str]) -> bool:
     return any(argument == "--target" or argument.startswith("--target=") for argument in arguments)
 
 
-def _target(arguments: list[str]) -> list[str]:
+def compiled_for(given: str | list[str] | None) -> list[str]:
+    """neuronx-cc's arguments, which name the chips that are here unless they name others"""
+    arguments = _arguments(given)
     if _has_target(arguments):
-        return []
+        return arguments
     emulated = os.environ.get("NEURON_EMU", "").removeprefix("emu:")[:4]
-    return ["--target", emulated if emulated in CHIPS else runtime.architecture()]
+    return ["--target", emulated if emulated in CHIPS else runtime.architecture(), *arguments]
 
 
-def _compile(module: bytes, workdir: Path, given: str | list[str] | None) -> bytes:
+def compile_module(module: bytes, workdir: Path, arguments: list[str]) -> bytes:
+    """The NEFF of a StableHLO artifact. RuntimeError: neuronx-cc refuses it"""
     source, neff = workdir / "model.stablehlo", workdir / "graph.neff"
     source.write_bytes(module)
-    arguments = _arguments(given)
-    command = [_compiler(), "compile", "--framework", "StableHLO", str(source), "--output", str(neff), "--narrow-64bit", *_target(arguments), *arguments]
+    command = [_compiler(), "compile", "--framework", "StableHLO", str(source), "--output", str(neff), "--narrow-64bit", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"neuronx-cc: {done.stderr.strip() or done.stdout.strip()}")
@@ -91,8 +95,10 @@ def _structure(outputs: object) -> tuple[object, list[Tensor]]:
     return walk(outputs), leaves
 
 
-class _Flat(nn.Module):
+class Flat(nn.Module):
     """All results in one tuple, without what is None"""
+
+    PREFIX = "model."  # of the names of parameters in it
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
@@ -118,22 +124,48 @@ def _mend(program: torch.export.ExportedProgram) -> None:
     program.graph_module.recompile()
 
 
-def _lowered(model: nn.Module, inputs: tuple) -> tuple[bytes, list[tuple[str, object]]]:
-    """The StableHLO, and what its parameters are: ("input", place) or ("weight", tensor)"""
-    from torch_xla import stablehlo
+def lowered(model: nn.Module, inputs: tuple) -> tuple[bytes, list[tuple[str, object]]]:
+    """The StableHLO, and what its parameters are: ("input", place) or (a weight's name in the model, tensor), of a constant ("", tensor)"""
+    try:
+        from torch_xla import stablehlo
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError("torch_neuronx.trace lowers models by torch_xla 2.9.0, which is not installed; what is traced runs without", name=missing.name) from missing
 
-    program = torch.export.export(_Flat(model), inputs, strict=False)
+    program = torch.export.export(Flat(model), inputs, strict=False)
     _mend(program)
     bundle = stablehlo.exported_program_to_stablehlo(program)._bundle
     function, parameters = bundle.stablehlo_funcs[0], []
+    wraps = len(Flat.PREFIX) * (1 + isinstance(model, (_Function, _Keywords)))
+    names = {name: name[wraps:] for name in bundle.state_dict}
     for place in function.meta.input_locations:
         if place.type_ == stablehlo.VariableType.INPUT_ARG:
             parameters.append(("input", place.position))
         elif place.type_ == stablehlo.VariableType.PARAMETER:
-            parameters.append(("weight", torch.as_tensor(bundle.state_dict[place.name])))
+            parameters.append((names.get(place.name, place.name), torch.as_tensor(bundle.state_dict[place.name])))
         else:
-            parameters.append(("weight", torch.as_tensor(bundle.additional_constants[place.position])))
+            parameters.append(("", torch.as_tensor(bundle.additional_constants[place.position])))
     return function.bytecode, parameters
+
+
+def prepared(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | dict) -> tuple[nn.Module, tuple]:
+    """A module, and its positional inputs"""
+    model = func if isinstance(func, nn.Module) else _Function(func)
+    if not isinstance(example_inputs, dict):
+        return model, (example_inputs,) if isinstance(example_inputs, Tensor) else tuple(example_inputs)
+    names = [name for name in inspect.signature(model.forward).parameters if name in example_inputs]
+    return _Keywords(model, names), tuple(example_inputs[name] for name in names)
+
+
+@contextlib.contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    training = [part for part in model.modules() if part.training]
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for part in training:
+            part.training = True
 
 
 def trace(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | dict, *_: object, input_output_aliases: dict | None = None,
@@ -143,48 +175,71 @@ def trace(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | di
 
     example_inputs: a tensor, or the positional inputs (tensors, tuples, lists and dicts of them); a dict names those of forward().
     compiler_args: options of neuronx-cc; without --target the chips that are here are compiled for, or with cpu_backend none need be here.
-    compiler_workdir: keeps model.stablehlo and graph.neff. inline_weights_to_neff has no effect: weights lie beside the NEFF in the module.
-    Raises RuntimeError with neuronx-cc's words, NotImplementedError for what is not there (aliases, partitions).
+    compiler_workdir: keeps model.stablehlo and graph.neff. Weights lie beside the NEFF in the module; inline_weights_to_neff=False lets
+    replace_weights() change them. input_output_aliases: parameters and buffers of the model that results are the next values of, each with the
+    result's place; these results stay in the module's states (`states`) and are not given back.
+    Raises RuntimeError with neuronx-cc's words, NotImplementedError for partitions.
     """
     for name in unknown:
         warnings.warn(f"torch_neuronx.trace has no argument {name}", stacklevel=2)
-    if input_output_aliases or partitioner_config:
-        raise NotImplementedError(f"{'input_output_aliases' if input_output_aliases else 'partitioner_config'} of torch_neuronx.trace")
+    if partitioner_config:
+        raise NotImplementedError("partitioner_config of torch_neuronx.trace")
     if cpu_backend and not _has_target(_arguments(compiler_args)):
         raise ValueError("cpu_backend needs --target in compiler_args")
-    model = func if isinstance(func, nn.Module) else _Function(func)
-    if isinstance(example_inputs, dict):
-        names = [name for name in inspect.signature(model.forward).parameters if name in example_inputs]
-        inputs = tuple(example_inputs[name] for name in names)
-        model = _Keywords(model, names)
-    else:
-        inputs = (example_inputs,) if isinstance(example_inputs, Tensor) else tuple(example_inputs)
-    training = [part for part in model.modules() if part.training]
-    model.eval()
-    try:
-        with torch.no_grad():
-            structure, outputs = _structure(model(*inputs))
-            module, parameters = _lowered(model, inputs)
-    finally:
-        for part in training:
-            part.training = True
+    model, inputs = prepared(func, example_inputs)
+    with evaluating(model):
+        structure, outputs = _structure(model(*inputs))
+        states = _states(func, input_output_aliases or {}, outputs)
+        module, parameters = lowered(model, inputs)
 
     folder = Path(compiler_workdir) if compiler_workdir else Path(tempfile.mkdtemp(prefix="torch-neuronx."))
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        neff = _compile(module, folder, compiler_args)
+        neff = compile_module(module, folder, compiled_for(compiler_args))
     finally:
         if not compiler_workdir:
             shutil.rmtree(folder)
 
     flat = pytree.tree_leaves(inputs)
     names = _named([flat[value] if kind == "input" else value for kind, value in parameters], "input")
-    places = {value: name for (kind, value), name in zip(parameters, names, strict=True) if kind == "input"}
-    weights = [(name, value) for (kind, value), name in zip(parameters, names, strict=True) if kind == "weight"]
+    places = {value if kind == "input" else kind: name for (kind, value), name in zip(parameters, names, strict=True) if kind}
+    weights = [(kind, name, value) for (kind, value), name in zip(parameters, names, strict=True) if kind != "input" and kind not in states]
+    aliases = [number for number, _ in states.values()]
     about = {"inputs": [{**about_array(value), "name": places.get(i, "")} for i, value in enumerate(flat)],
-             "weights": [name for name, _ in weights],
+             "weights": [name for _, name, _ in weights],
+             "states": [{**about_array(value), "name": places.get(source, "")} for source, (_, value) in states.items()],
+             "aliases": aliases,
              "outputs": [{**about_array(value), "name": name} for value, name in zip(outputs, _named(outputs, "output"), strict=True)]}
-    return script(Runner(neff, [value for _, value in weights], about, structure), inputs)
+    sources = {"weights": [source for source, _, _ in weights], "apart": not inline_weights_to_neff}
+    runner = Runner(neff, [value for _, _, value in weights], [value for _, value in states.values()], about, sources, _without(structure, aliases))
+    return script(runner, inputs)
+
+
+def _states(model: nn.Module | Callable, aliases: dict[Tensor, int], outputs: list[Tensor]) -> dict[str, tuple[int, Tensor]]:
+    """By their names in the model, and in its order: which result is a state's next value, and its first one"""
+    found, left = {}, {id(value): number for value, number in aliases.items()}
+    for name, value in itertools.chain(model.named_parameters(), model.named_buffers()) if isinstance(model, nn.Module) else ():
+        number = left.pop(id(value), None)
+        if number is None:
+            continue
+        if not 0 <= number < len(outputs) or about_array(outputs[number]) != about_array(value):
+            have = about_array(outputs[number]) if 0 <= number < len(outputs) else f"not there: there are {len(outputs)}"
+            raise ValueError(f"input_output_aliases: {name} is {about_array(value)}, and result {number} is {have}")
+        found[name] = (number, value)
+    if left:
+        raise ValueError(f"input_output_aliases: {len(left)} of its tensors are no parameters or buffers of the model")
+    if len({number for number, _ in found.values()}) != len(found):
+        raise ValueError("input_output_aliases: a result is the next value of several states")
+    return found
+
+
+def _without(structure: object, aliases: list[int]) -> object:
+    """The structure of the results that are given back, with their numbers among these"""
+    if isinstance(structure, dict):
+        return {key: _without(value, aliases) for key, value in structure.items() if value not in aliases}
+    if isinstance(structure, tuple):
+        return tuple(_without(value, aliases) for value in structure if value not in aliases)
+    return structure - sum(number < structure for number in aliases)
 
 
 class _Keywords(nn.Module):

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""analyze(): which operators of a model are compiled, and which are not"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import torch
+from torch import Tensor, fx, nn
+from torch.utils import _pytree as pytree
+
+from libneuronxla.version import VERSION
+
+from . import tracing
+
+
+def _kind(node: fx.Node) -> str:
+    return str(node.target).replace(".", "::", 1).rpartition(".")[0] or str(node.target)
+
+
+def _value(argument: object) -> object:
+    """A node's value, as an example: indices are 0, and fit everywhere; a size that only the data say is 1"""
+    value = argument.meta["val"] if isinstance(argument, fx.Node) else argument
+    return torch.zeros([size if isinstance(size, int) else 1 for size in value.shape], dtype=value.dtype) if isinstance(value, Tensor) else value
+
+
+class _One(nn.Module):
+    """An operator by itself, whose inputs are the tensors among its arguments"""
+
+    def __init__(self, node: fx.Node) -> None:
+        super().__init__()
+        self.target, self.args, self.kwargs = node.target, node.args, node.kwargs
+        self.nodes = list(dict.fromkeys(node.all_input_nodes))
+
+    def inputs(self) -> tuple[Tensor, ...]:
+        return tuple(_value(node) for node in self.nodes)
+
+    def forward(self, *inputs: Tensor) -> object:
+        values = dict(zip(self.nodes, inputs, strict=True))
+        args, kwargs = (fx.node.map_arg(given, values.__getitem__) for given in (self.args, self.kwargs))
+        return self.target(*args, **kwargs)
+
+
+def _told(node: fx.Node, step: str, error: Exception) -> dict:
+    """Why an operator by itself is not compiled, and where it is in the model"""
+    frames = (node.stack_trace or "").strip().splitlines()
+    return {"kind": _kind(node), "failureAt": step, "call": frames[-1].strip() if frames else "", "opGraph": node.format_node() or str(node), "message": str(error)}
+
+
+def _compiled(module: bytes, arguments: list[str]) -> None:
+    with tempfile.TemporaryDirectory(prefix="torch-neuronx.") as folder:
+        tracing.compile_module(module, Path(folder), arguments)
+
+
+def _failures(nodes: list[fx.Node], arguments: list[str], workers: int) -> list[dict]:
+    """Those of operators by themselves, each with the same shapes once. torch.export takes one at a time, neuronx-cc several."""
+    different: dict[tuple, fx.Node] = {}
+    for node in nodes:
+        arguments_of = fx.node.map_arg((node.args, node.kwargs), lambda one: str(one.meta["val"]))
+        different.setdefault((node.target, str(arguments_of)), node)
+    failures: dict[fx.Node, dict] = {}
+    with ThreadPoolExecutor(workers) as pool:
+        compiling = {}
+        for node in different.values():
+            one = _One(node)
+            try:
+                compiling[node] = pool.submit(_compiled, tracing.lowered(one, one.inputs())[0], arguments)
+            except Exception as error:  # noqa: BLE001, whatever libraries of others raise
+                failures[node] = _told(node, "Lowering to HLO", error)
+        for node, compiled in compiling.items():
+            if error := compiled.exception():
+                failures[node] = _told(node, "neuronx-cc", error)
+    return [failures[node] for node in different.values() if node in failures]
+
+
+def analyze(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | dict, compiler_workdir: str | None = None,
+            additional_ignored_ops: set[str] | None = None, max_workers: int = 4, is_hf_transformers: bool = False, cleanup: bool = False) -> dict:
+    """Which operators of the model, as torch.export has them, torch_neuronx.trace can compile.
+
+    The whole is compiled first; if that fails, each kind of operator with its shapes by itself. additional_ignored_ops ("aten::x") count as supported.
+    The result: torch_neuronx_version, neuronx_cc_version, support_percentage ("100.00%"), supported_operators {"aten::x": number},
+    unsupported_operators, a dict each (kind, failureAt, call, opGraph, message). compiler_workdir, is_hf_transformers and cleanup have no effect.
+    """
+    model, inputs = tracing.prepared(func, example_inputs)
+    arguments = tracing.compiled_for([])
+    with tracing.evaluating(model):
+        graph = torch.export.export(tracing.Flat(model), inputs, strict=False).graph
+        nodes = [node for node in graph.nodes if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)
+                 and any(isinstance(value, Tensor) for value in pytree.tree_leaves(node.meta.get("val")))]
+        try:
+            _compiled(tracing.lowered(model, inputs)[0], arguments)
+            failures = []
+        except Exception:  # noqa: BLE001
+            ignored = additional_ignored_ops or set()
+            failures = _failures([node for node in nodes if _kind(node) not in ignored], arguments, max_workers)
+    counts, unsupported = Counter(map(_kind, nodes)), {failure["kind"] for failure in failures}
+    supported = {kind: count for kind, count in counts.items() if kind not in unsupported}
+    share = 100 * sum(supported.values()) / max(1, sum(counts.values()))
+    return {"torch_neuronx_version": VERSION, "neuronx_cc_version": VERSION, "support_percentage": f"{share:.2f}%", "supported_operators": supported,
+            "unsupported_operators": failures}
+
