@@ -100,8 +100,19 @@ def states_saved() -> None:
     near(next(iter(traced.states._parameters.values())), torch.full((2,), 3.0))
 
 
+class Shifted(nn.Module):
+    """What is no weight: a buffer that is not saved, and a constant"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("shift", drawn(7), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.shift * torch.tensor([1.0, 2, 3, 4, 5, 6, 7])
+
+
 def weights() -> None:
-    first, second = (nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.BatchNorm1d(7)).eval() for _ in range(2))
+    first, second = (nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.BatchNorm1d(7), Shifted()).eval() for _ in range(2))
     x = drawn(3, 5)
     traced = torch_neuronx.trace(first, x, inline_weights_to_neff=False)
     with torch.no_grad():

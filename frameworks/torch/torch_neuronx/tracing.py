@@ -210,7 +210,8 @@ def trace(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | di
              "states": [{**about_array(value), "name": places.get(source, "")} for source, (_, value) in states.items()],
              "aliases": aliases,
              "outputs": [{**about_array(value), "name": name} for value, name in zip(outputs, _named(outputs, "output"), strict=True)]}
-    sources = {"weights": [source for source, _, _ in weights], "apart": not inline_weights_to_neff}
+    replaceable = func.state_dict() if isinstance(func, nn.Module) else {}
+    sources = {"weights": [source if source in replaceable else "" for source, _, _ in weights], "apart": not inline_weights_to_neff}
     runner = Runner(neff, [value for _, _, value in weights], [value for _, value in states.values()], about, sources, _without(structure, aliases))
     return script(runner, inputs)
 
