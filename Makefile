@@ -107,7 +107,7 @@ neff-hashes: test-programs ## takes today's NEFFs for those of check-neffs
 	@$(NEFF_HASHES) --write $(NEFF_PROGRAMS)
 
 .PHONY: check-frameworks check-frameworks-short
-check-frameworks: test-programs ## JAX and torch_xla on the wheels of the plug-in, against their CPU (from PyPI; JAX="0.6.2 torch_xla": these)
+check-frameworks: test-programs ## JAX and PyTorch on the wheels, against their CPU (from PyPI; JAX="0.6.2 torch_xla torch_native": these)
 	@scripts/install-deps --frameworks
 	@tests/frameworks/run --build $(REL) --output $(BUILD)/tap-frameworks $(JAX)
 

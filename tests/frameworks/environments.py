@@ -15,9 +15,12 @@ import stand_ins
 
 OLDEST = (3, 10)  # that the wheel takes
 TORCH, TORCH_XLA = "2.9.1", "2.9.0"
+TORCH_NATIVE, TORCH_MLIR = "2.15.0", "20261001"  # of torch.compile(backend="neuron")
 # what they import, and of the libraries for other chips the small ones that are called as they are loaded
-TORCH_NEEDS = ("nvidia-cuda-runtime-cu12==12.8.90", "nvidia-cuda-cupti-cu12==12.8.90", "absl-py", "filelock", "fsspec", "jinja2", "markupsafe", "mpmath",
-               "networkx", "numpy", "pyyaml", "requests", "certifi", "charset-normalizer", "idna", "urllib3", "setuptools", "sympy", "typing_extensions")
+TORCH_IMPORTS = ("filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "numpy", "setuptools", "sympy", "typing_extensions")
+TORCH_NEEDS = (*TORCH_IMPORTS, "nvidia-cuda-runtime-cu12==12.8.90", "nvidia-cuda-cupti-cu12==12.8.90", "absl-py", "pyyaml", "requests", "certifi",
+               "charset-normalizer", "idna", "urllib3")
+TORCH_NATIVE_NEEDS = (*TORCH_IMPORTS, "nvidia-cuda-runtime==13.2.86", "nvidia-cuda-cupti==13.2.86", "ml_dtypes", "packaging")
 EXPORT = ("flatbuffers", "absl-py")  # what jax.export imports, and JAX does not require
 
 
@@ -114,7 +117,16 @@ def environment(version: str, *, newest_python: bool = False) -> Path:
 
 def torch_xla() -> tuple[Path, dict[str, str]]:
     """The Python of an environment with the last torch_xla, and the variables that its torch needs to be loaded"""
-    home = made(f"torch-{TORCH}", f"torch {TORCH}", ["--no-deps", f"torch=={TORCH}", f"torch_xla=={TORCH_XLA}", *TORCH_NEEDS], newest_python=True)
+    return _with_torch(TORCH, [f"torch_xla=={TORCH_XLA}", *TORCH_NEEDS])
+
+
+def torch_native() -> tuple[Path, dict[str, str]]:
+    """The same with the newest torch, and torch-mlir"""
+    return _with_torch(TORCH_NATIVE, [f"torch-mlir=={TORCH_MLIR}", *TORCH_NATIVE_NEEDS])
+
+
+def _with_torch(version: str, needs: list[str]) -> tuple[Path, dict[str, str]]:
+    home = made(f"torch-{version}", f"torch {version}", ["--no-deps", f"torch=={version}", *needs], newest_python=True)
     site = next(home.glob("lib/python3.*/site-packages"))
     if not (home / "stand-ins").exists():
         making = home / f"stand-ins.{os.getpid()}"

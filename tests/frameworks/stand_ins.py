@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HOST = re.compile(r"(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|libgomp.*|ld-linux.*)\.so")
+HOST = re.compile(r"(libc|libm|libz|libquadmath|libdl|librt|libpthread|libgcc_s|libstdc\+\+|libgomp.*|ld-linux.*)\.so")
 # whose a symbol without a version is, by how it begins
 PREFIXES = (("nccl", "libnccl"), ("cuFile", "libcufile"), ("curand", "libcurand"), ("cusparseLt", "libcusparseLt"), ("nvshmem", "libnvshmem_host"),
             ("cu", "libcuda."))

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from points import run_points
-from torch_traces import drawn, near, numbers, raises
+from torch_comparisons import drawn, near, numbers, raises
 
 warnings.simplefilter("ignore")
 CORES = 2  # of trn1.2xlarge

@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from points import run_points
+from torch_comparisons import Structure, drawn, near, numbers, raises
 
 warnings.simplefilter("ignore")
-Structure = Tensor | tuple | list | dict
 
 LOAD = """
 import sys, torch, torch_neuronx
@@ -28,10 +28,6 @@ model = torch.jit.load(sys.argv[1])
 torch.save(model(torch.load(sys.argv[2])), sys.argv[3])
 assert "torch_xla" not in sys.modules
 """
-
-
-def drawn(*shape: int) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(len(shape)))
 
 
 class Words(nn.Module):
@@ -66,24 +62,6 @@ class Causal(nn.Module):
 class Nested(nn.Module):
     def forward(self, a: Tensor, b: list[Tensor]) -> tuple:
         return a @ b[0], [a.sum(), b[1] > 2, a.amax()], b[1] * 3, a.to(torch.bfloat16)
-
-
-def numbers(most: int, *shape: int) -> Tensor:
-    return torch.randint(0, most, shape, generator=torch.Generator().manual_seed(most))
-
-
-def near(ours: Structure, theirs: Structure, name: str = "result") -> None:
-    if isinstance(theirs, dict):
-        assert ours.keys() == {key for key, value in theirs.items() if value is not None}, f"{name}: {ours.keys()}"
-        for key in ours:
-            near(ours[key], theirs[key], f"{name}[{key}]")
-    elif isinstance(theirs, (tuple, list)):
-        assert len(ours) == len(theirs)
-        for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-            near(a, b, f"{name}[{i}]")
-    else:
-        assert ours.dtype == theirs.dtype and ours.shape == theirs.shape, f"{name}: {ours.dtype}{ours.shape} for {theirs.dtype}{theirs.shape}"
-        assert torch.allclose(ours.double(), theirs.double(), rtol=2e-5, atol=2e-5), f"{name}: {(ours.double() - theirs.double()).abs().max()}"
 
 
 def compared(model: nn.Module | Callable, example: Structure, *others: tuple, **how: object) -> torch.jit.ScriptModule:
@@ -149,15 +127,6 @@ def options() -> None:
         compared(lambda x: F.relu(x), drawn(3), compiler_workdir=folder, compiler_args="--optlevel 1")
         assert {path.name for path in Path(folder).iterdir()} >= {"model.stablehlo", "graph.neff"}
     torch_neuronx.trace(nn.Linear(3, 2), drawn(1, 3), compiler_args=["--target", "trn2"], cpu_backend=True)
-
-
-def raises(kind: type[Exception], words: str, call: Callable[[], object]) -> None:
-    try:
-        call()
-    except kind as error:
-        assert words in str(error), f"{words}: {error}"
-    else:
-        raise AssertionError(f"no {kind.__name__}: {words}")
 
 
 def refused() -> None:

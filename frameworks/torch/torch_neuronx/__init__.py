@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Inference on Neuron devices: a PyTorch model is compiled ahead of time, and the result is a TorchScript module.
+"""Inference on Neuron devices: a PyTorch model is compiled ahead of time, and the result is a TorchScript module. dynamo.py is torch.compile's backend.
 
 The names are the vendor's. What is traced runs wherever this module is imported and chips are: /dev/neuronN, or NEURON_EMU.
 """

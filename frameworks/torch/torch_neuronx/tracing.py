@@ -69,7 +69,7 @@ def compile_module(module: bytes, workdir: Path, arguments: list[str]) -> bytes:
     return neff.read_bytes()
 
 
-def _named(values: list[Tensor | None], base: str) -> list[str]:
+def named(values: list[Tensor | None], base: str) -> list[str]:
     """The compiler's names of a program's arrays: those without elements have none"""
     names, number = [], 0
     for value in values:
@@ -201,7 +201,7 @@ def trace(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | di
             shutil.rmtree(folder)
 
     flat = pytree.tree_leaves(inputs)
-    names = _named([flat[value] if kind == "input" else value for kind, value in parameters], "input")
+    names = named([flat[value] if kind == "input" else value for kind, value in parameters], "input")
     places = {value if kind == "input" else kind: name for (kind, value), name in zip(parameters, names, strict=True) if kind}
     weights = [(kind, name, value) for (kind, value), name in zip(parameters, names, strict=True) if kind != "input" and kind not in states]
     aliases = [number for number, _ in states.values()]
@@ -209,7 +209,7 @@ def trace(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | di
              "weights": [name for _, name, _ in weights],
              "states": [{**about_array(value), "name": places.get(source, "")} for source, (_, value) in states.items()],
              "aliases": aliases,
-             "outputs": [{**about_array(value), "name": name} for value, name in zip(outputs, _named(outputs, "output"), strict=True)]}
+             "outputs": [{**about_array(value), "name": name} for value, name in zip(outputs, named(outputs, "output"), strict=True)]}
     replaceable = func.state_dict() if isinstance(func, nn.Module) else {}
     sources = {"weights": [source if source in replaceable else "" for source, _, _ in weights], "apart": not inline_weights_to_neff}
     runner = Runner(neff, [value for _, _, value in weights], [value for _, value in states.values()], about, sources, _without(structure, aliases))
