@@ -17,6 +17,7 @@
 #include "passes/passes.h"
 #include "passes/pipeline.h"
 #include "read.h"
+#include "scheduling.h"
 #include "write.h"
 
 static void say(const struct ncc_options *opt, const char *fmt, ...)
@@ -49,9 +50,7 @@ static uint64_t hash_of(const void *buf, size_t size)
 struct program {
 	struct ncc_gen g;
 	struct ncc_subgraph out;
-	struct ncc_sched *sched;
-	struct ncc_follower *scheduler; /* while it is generated, of a large one */
-	uint32_t told; /* it may schedule as many nodes */
+	struct ncc_scheduling scheduling;
 };
 
 /* Reports which parts are executed again. */
@@ -140,37 +139,16 @@ static void phase(const struct ncc_options *opt, const char *name)
 		opt->progress(opt->opaque, name, 0, 0);
 }
 
-static int follow(void *arg, uint32_t end)
-{
-	return ncc_sched_to(arg, end);
-}
-
-#define WORTH_NODES 1024 /* for a thread, or for waking it up */
-
-/* Has what is generated scheduled by another thread meanwhile. */
-static void settled(void *opaque, uint32_t nodes)
-{
-	struct program *p = opaque;
-
-	if (nodes - p->told < WORTH_NODES)
-		return;
-	p->told = nodes;
-	if (!p->scheduler)
-		p->scheduler = ncc_follower_begin(follow, p->sched);
-	if (p->scheduler)
-		ncc_follower_tell(p->scheduler, nodes);
-}
-
 static int generate(struct program *p, struct ncc_module *m, const struct neuron_target *target,
 		    bool both, const struct ncc_options *opt, struct ncc_error *err)
 {
 	int rc;
 
-	p->g = (struct ncc_gen){ .m = m, .opt = opt, .err = err, .opaque = p };
-	p->g.settled = both ? settled : NULL;
+	p->g = (struct ncc_gen){ .m = m, .opt = opt, .err = err, .opaque = &p->scheduling };
+	p->g.settled = both ? ncc_scheduling_settled : NULL;
 	p->out.prog = &p->g.prog;
 	ncc_prog_init(&p->g.prog, target);
-	rc = ncc_sched_begin(&p->sched, &p->g.prog) ? ncc_no_memory(err) : 0;
+	rc = ncc_scheduling_begin(&p->scheduling, &p->g.prog) ? ncc_no_memory(err) : 0;
 	rc = rc ? rc : ncc_generate(&p->g);
 	if (rc)
 		return rc;
@@ -182,28 +160,17 @@ static int generate(struct program *p, struct ncc_module *m, const struct neuron
 	return 0;
 }
 
-/* What was scheduled while it was generated, as far as it holds. 0 or -ENOMEM */
-static int take_scheduled(struct program *p)
-{
-	int rc = ncc_follower_end(p->scheduler);
-
-	p->scheduler = NULL;
-	ncc_sched_spread(p->sched);
-	return rc;
-}
-
 static int schedule(struct program *p, const struct ncc_options *opt, struct ncc_error *err)
 {
 	struct ncc_stream *stream = p->out.stream;
 	int rc;
 
 	phase(opt, "scheduling");
-	rc = take_scheduled(p) ? ncc_no_memory(err) : 0;
+	rc = ncc_scheduling_spread(&p->scheduling) ? ncc_no_memory(err) : 0;
 	rc = rc ?: ncc_wanted(opt, err) ?: ncc_check_descs(&p->g.prog, err);
-	if (!rc && ncc_sched_end(p->sched, stream))
+	if (!rc && ncc_scheduling_end(&p->scheduling, stream))
 		rc = ncc_no_memory(err);
-	ncc_sched_free(p->sched);
-	p->sched = NULL;
+	ncc_scheduling_free(&p->scheduling);
 	if (!rc)
 		say_streams(opt, &p->g.prog, stream);
 	if (!rc && opt->compress_constants && p->g.prog.target->core >= 2)
@@ -218,8 +185,7 @@ static int schedule(struct program *p, const struct ncc_options *opt, struct ncc
 
 static void free_program(struct program *p)
 {
-	ncc_follower_end(p->scheduler);
-	ncc_sched_free(p->sched);
+	ncc_scheduling_free(&p->scheduling);
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
 		free(p->out.stream[e].slot);
 	ncc_prog_free(&p->g.prog);
