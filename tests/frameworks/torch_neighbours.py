@@ -184,6 +184,7 @@ def used_cores(call: object) -> set[int]:
 
 def placement() -> None:
     model, x = nn.Linear(4, 2).eval(), drawn(1, 4)
+    assert torch_neuronx.utils.get_platform_target() == "trn1"
     with tempfile.NamedTemporaryFile(suffix=".pt") as file, torch.no_grad():
         torch.jit.save(torch_neuronx.trace(model, x), file.name)
         for core in (1, 0, 1):

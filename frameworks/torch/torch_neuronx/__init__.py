@@ -6,7 +6,7 @@ The names are the vendor's. What is traced runs wherever this module is imported
 
 from libneuronxla.version import VERSION as __version__
 
-from . import experimental
+from . import experimental, utils
 from .analysis import analyze
 from .artifact import async_load, dynamic_batch, lazy_load, replace_weights
 from .buckets import BucketModelConfig, bucket_model_trace
@@ -15,5 +15,5 @@ from .placement import move_trace_to_device, multicore_context, neuron_cores_con
 from .tracing import trace
 
 __all__ = ["BucketModelConfig", "DataParallel", "analyze", "async_load", "bucket_model_trace", "dynamic_batch", "experimental", "lazy_load",
-           "move_trace_to_device", "multicore_context", "neuron_cores_context", "replace_weights", "set_multicore", "set_neuron_cores", "trace",
+           "move_trace_to_device", "multicore_context", "neuron_cores_context", "replace_weights", "set_multicore", "set_neuron_cores", "trace", "utils",
            "__version__"]
