@@ -76,10 +76,13 @@ class Lowered:
 
 
 def _text(module: fx.GraphModule) -> str:
-    from torch_mlir import fx as mlir
-    from torch_mlir import ir
-    from torch_mlir.dialects import torch as dialect
-    from torch_mlir.extras.fx_importer import FxImporter
+    try:
+        from torch_mlir import fx as mlir
+        from torch_mlir import ir
+        from torch_mlir.dialects import torch as dialect
+        from torch_mlir.extras.fx_importer import FxImporter
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError('torch.compile(backend="neuron") lowers graphs by torch-mlir, which is not installed here', name=missing.name) from missing
 
     said: list[str] = []
     context = ir.Context()
