@@ -6,13 +6,14 @@ usage: torch_compiled.py [POINT...]    in an environment of environments.torch_n
 """
 
 import copy
+import gc
 import warnings
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch_neuronx import dynamo
+from torch_neuronx import dynamo, runtime
 
 from points import run_points
 from torch_comparisons import drawn, near, numbers, raises
@@ -66,6 +67,23 @@ def maxima() -> None:
             (compiled(lambda v, pool=pool, scale=scale: (pool(v) * scale).sum())(a)).backward()
             (pool(b) * scale).sum().backward()
             near(a.grad, b.grad, str(how))
+
+
+def layers() -> None:
+    """Gradients of convolutions and means by strides, groups, dilation, padding beyond the kernel, of one to three dimensions, transposed"""
+    image = drawn(2, 3, 7, 8)
+    cases = [(nn.Conv2d(3, 4, 1, padding=1), image), (nn.Conv2d(3, 4, 2, padding=2, stride=2), image), (nn.Conv2d(3, 4, 3, stride=3, dilation=2, padding=4), image),
+             (nn.Conv2d(3, 6, 2, groups=3, dilation=2, stride=2, padding=1), image), (nn.Conv2d(3, 4, 3), image[0]),
+             (nn.ConvTranspose2d(3, 4, 3, stride=2, padding=2, output_padding=1), image), (nn.ConvTranspose2d(3, 6, 3, groups=3, dilation=2), image),
+             (nn.ConvTranspose2d(3, 4, 1, padding=1), image), (nn.Conv1d(3, 4, 3, dilation=2, stride=2, padding=3), image[:, :, 0]),
+             (nn.Conv3d(2, 3, 2), drawn(1, 2, 4, 4, 4)), (nn.AvgPool2d(3, 2, 1), image), (nn.AvgPool2d(3, 2, 1, count_include_pad=False), image),
+             (nn.AvgPool2d(2, 2, 1, ceil_mode=True), image), (nn.AdaptiveAvgPool2d((7, 2)), image)]
+    for layer, x in cases:
+        other = copy.deepcopy(layer)
+        a, b = (x.clone().requires_grad_() for _ in range(2))
+        compiled(lambda v, layer=layer: layer(v).sin().sum())(a).backward()
+        other(b).sin().sum().backward()
+        near([a.grad, *(p.grad for p in layer.parameters())], [b.grad, *(p.grad for p in other.parameters())], str(layer), 1e-4)
 
 
 class Words(nn.Module):
@@ -130,11 +148,26 @@ def results() -> None:
 
 def shapes() -> None:
     """Each shape has a program of its own, and a shape that comes again is not compiled again."""
-    before, call = len(dynamo._neffs), compiled(lambda x: torch.softmax(x @ x.T, -1))
+    before, call = dynamo._neff.cache_info().misses, compiled(lambda x: torch.softmax(x @ x.T, -1))
     for size in (3, 5, 4, 3, 5):
         x = drawn(size, 6)
         near(call(x), torch.softmax(x @ x.T, -1))
-    assert len(dynamo._neffs) - before == 3
+    assert dynamo._neff.cache_info().misses - before == 3
+
+
+def given_back() -> None:
+    """What is compiled no more has no program on a core."""
+    closed = []
+    close = runtime.Loaded.close
+    runtime.Loaded.close = lambda self: closed.append(self.model) or close(self)
+    try:
+        x = torch.ones(3, requires_grad=True)
+        compiled(lambda v: (v * 3).sum())(x).backward()
+        torch._dynamo.reset()
+        gc.collect()
+    finally:
+        runtime.Loaded.close = close
+    assert len(closed) == 2, closed
 
 
 def random() -> None:
@@ -161,8 +194,8 @@ def refused() -> None:
     assert compiled(lambda x: x + 1)(torch.zeros(2)).tolist() == [1, 1]
 
 
-POINTS = {"perceptron": perceptron, "convolutional": convolutional, "maxima": maxima, "transformer": transformer, "recurrent": recurrent,
-          "low precision": low_precision, "results": results, "shapes": shapes, "random": random, "refused": refused}
+POINTS = {"perceptron": perceptron, "convolutional": convolutional, "maxima": maxima, "layers": layers, "transformer": transformer, "recurrent": recurrent,
+          "low precision": low_precision, "results": results, "shapes": shapes, "given back": given_back, "random": random, "refused": refused}
 
 
 if __name__ == "__main__":

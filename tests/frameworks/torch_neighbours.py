@@ -111,6 +111,33 @@ class Shifted(nn.Module):
         return x + self.shift * torch.tensor([1.0, 2, 3, 4, 5, 6, 7])
 
 
+class Layered(nn.Module):
+    """A root's parameter of the name that inputs have, and states in a tuple of their own"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.input, self.a, self.b = (nn.Parameter(drawn(3), requires_grad=False) for _ in range(3))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        return x * self.input + self.a, (self.a + x, self.b - x)
+
+
+def nested() -> None:
+    model, x = Layered(), drawn(3) * 2
+    traced = torch_neuronx.trace(model, x, input_output_aliases={model.a: 1, model.b: 2})
+    with torch.inference_mode():
+        for step in range(3):
+            result = traced(x)
+            assert isinstance(result, tuple) and len(result) == 1
+            near(result[0], x * model.input + model.a + step * x)
+        near(list(traced.states._parameters.values()), [model.a + 3 * x, model.b - 3 * x])
+    traced.states._parameters["state1"] = drawn(4)
+    raises(RuntimeError, "state 1 is float32[4], and was traced as float32[3]", lambda: traced(x))
+    with tempfile.NamedTemporaryFile(suffix=".pt") as file, torch.inference_mode():
+        torch.jit.save(torch_neuronx.trace(nn.Linear(3, 2), x), file.name)
+        assert torch.jit.load(file.name)(x).shape == (2,)
+
+
 def weights() -> None:
     first, second = (nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.BatchNorm1d(7), Shifted()).eval() for _ in range(2))
     x = drawn(3, 5)
@@ -152,6 +179,9 @@ def batches() -> None:
     near(two(a, b), (a + b, {"least": torch.minimum(a, b)}))
     raises(RuntimeError, "the first dimensions of all inputs have to be alike", lambda: two(a, b[:2]))
     raises(RuntimeError, "input 0 is float32[3, 5], and was traced as float32[3, 4]", lambda: traced(drawn(2, 5)))
+    mean = torch_neuronx.dynamic_batch(torch_neuronx.trace(lambda x: (x + 1, x.mean(0)), drawn(3, 4)))
+    near(mean(drawn(3, 4)), (drawn(3, 4) + 1, drawn(3, 4).mean(0)))
+    raises(RuntimeError, "the results' first dimensions have to be the batch's, 3", lambda: mean(drawn(5, 4)))
     raises(ValueError, "states of one batch", lambda: torch_neuronx.dynamic_batch(traced_and_plain()[0]))
     raises(TypeError, "nothing in it", lambda: torch_neuronx.dynamic_batch(nn.Linear(2, 2)))
 
@@ -169,6 +199,9 @@ def parallel() -> None:
     raises(RuntimeError, "was traced as float32[2, 4]", lambda: everywhere(drawn(6, 4)))
     along = torch_neuronx.DataParallel(torch_neuronx.trace(lambda x, y: x * y, (drawn(3, 2), torch.tensor(2.0))), ["nc:1", "nc:0"], dim=1)
     near(along(drawn(3, 4), torch.tensor(2.0)), drawn(3, 4) * 2)
+    kept = torch_neuronx.DataParallel(torch_neuronx.dynamic_batch(torch_neuronx.trace(model, drawn(2, 4))), set_dynamic_batching=False)
+    near(kept(drawn(6, 4)), model(drawn(6, 4)).detach())
+    raises(ValueError, "on one core", lambda: torch_neuronx.DataParallel(traced_and_plain()[0], set_dynamic_batching=False))
     for wrong in ([CORES], ["nc:x"], []):
         raises(ValueError, "device_ids", lambda wrong=wrong: torch_neuronx.DataParallel(torch_neuronx.trace(model, drawn(2, 4)), wrong))
 
@@ -282,7 +315,7 @@ def aliases_refused() -> None:
     raises(ValueError, "several states", lambda: torch_neuronx.trace(model, drawn(1, 8), input_output_aliases={model.keys: 1, model.values: 1}))
 
 
-POINTS = {"states": states, "states, saved": states_saved, "aliases refused": aliases_refused, "weights": weights, "batches": batches, "parallel": parallel,
+POINTS = {"states": states, "nested": nested, "states, saved": states_saved, "aliases refused": aliases_refused, "weights": weights, "batches": batches, "parallel": parallel,
           "placement": placement, "buckets": buckets, "analysis": analysis}
 
 

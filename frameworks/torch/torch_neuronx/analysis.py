@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """analyze(): which operators of a model are compiled, and which are not"""
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import torch
 from torch import Tensor, fx, nn
@@ -49,11 +47,6 @@ def _told(node: fx.Node, step: str, error: Exception) -> dict:
     return {"kind": _kind(node), "failureAt": step, "call": frames[-1].strip() if frames else "", "opGraph": node.format_node() or str(node), "message": str(error)}
 
 
-def _compiled(module: bytes, arguments: list[str]) -> None:
-    with tempfile.TemporaryDirectory(prefix="torch-neuronx.") as folder:
-        tracing.compile_module(module, Path(folder), arguments)
-
-
 def _failures(nodes: list[fx.Node], arguments: list[str], workers: int) -> list[dict]:
     """Those of operators by themselves, each with the same shapes once. torch.export takes one at a time, neuronx-cc several."""
     different: dict[tuple, fx.Node] = {}
@@ -66,7 +59,7 @@ def _failures(nodes: list[fx.Node], arguments: list[str], workers: int) -> list[
         for node in different.values():
             one = _One(node)
             try:
-                compiling[node] = pool.submit(_compiled, tracing.lowered(one, one.inputs())[0], arguments)
+                compiling[node] = pool.submit(tracing.compile_module, tracing.lowered(one, one.inputs())[0], arguments)
             except Exception as error:  # noqa: BLE001, whatever libraries of others raise
                 failures[node] = _told(node, "Lowering to HLO", error)
         for node, compiled in compiling.items():
@@ -90,8 +83,10 @@ def analyze(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | 
         nodes = [node for node in graph.nodes if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)
                  and any(isinstance(value, Tensor) for value in pytree.tree_leaves(node.meta.get("val")))]
         try:
-            _compiled(tracing.lowered(model, inputs)[0], arguments)
+            tracing.compile_module(tracing.lowered(model, inputs)[0], arguments)
             failures = []
+        except (ModuleNotFoundError, FileNotFoundError):  # nothing is compiled at all here
+            raise
         except Exception:  # noqa: BLE001
             ignored = additional_ignored_ops or set()
             failures = _failures([node for node in nodes if _kind(node) not in ignored], arguments, max_workers)
@@ -100,4 +95,3 @@ def analyze(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | 
     share = 100 * sum(supported.values()) / max(1, sum(counts.values()))
     return {"torch_neuronx_version": VERSION, "neuronx_cc_version": VERSION, "support_percentage": f"{share:.2f}%", "supported_operators": supported,
             "unsupported_operators": failures}
-

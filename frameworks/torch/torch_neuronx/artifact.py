@@ -36,7 +36,7 @@ def _empty(arrays: Sequence[dict]) -> list[Tensor]:
     return [torch.zeros(array["shape"], dtype=DTYPES[array["dtype"]]) for array in arrays]
 
 
-def _narrow(value: Tensor) -> Tensor:
+def narrowed(value: Tensor) -> Tensor:
     return value.detach().to(NARROW.get(value.dtype, value.dtype))
 
 
@@ -49,21 +49,21 @@ def _model(neff: Tensor, weights: Sequence[Tensor], about: dict) -> runtime.Load
             _loaded[key] = runtime.Loaded(bytes(neff.numpy()), core)
             _loaded[key].kept = (neff, *weights)  # so that no other tensor gets their addresses
         model = _loaded[key]
-    versions = [weight._version for weight in weights]
+    versions = [0 if weight.is_inference() else weight._version for weight in weights]
     with model.lock:
         if model.versions != versions:
             for name, weight in zip(about["weights"], weights, strict=True):
                 if name:
-                    model.write(name, _narrow(weight))
+                    model.write(name, narrowed(weight))
             model.versions = versions
     return model
 
 
-def _check(inputs: Sequence[Tensor], arrays: Sequence[dict]) -> None:
+def _check(inputs: Sequence[Tensor], arrays: Sequence[dict], what: str = "input") -> None:
     for i, (value, array) in enumerate(zip(inputs, arrays, strict=True)):
         have = about_array(value)
         if have != {key: array[key] for key in have}:
-            raise ValueError(f"input {i} is {have['dtype']}{have['shape']}, and was traced as {array['dtype']}{array['shape']}")
+            raise ValueError(f"{what} {i} is {have['dtype']}{have['shape']}, and was traced as {array['dtype']}{array['shape']}")
 
 
 def _execute(model: runtime.Loaded, states: Sequence[Tensor], inputs: Sequence[Tensor], about: dict) -> list[Tensor]:
@@ -73,10 +73,10 @@ def _execute(model: runtime.Loaded, states: Sequence[Tensor], inputs: Sequence[T
     with model.lock:
         for value, array in zip((*states, *inputs), (*about["states"], *about["inputs"]), strict=True):
             if array["name"]:
-                model.write(array["name"], _narrow(value))
+                model.write(array["name"], narrowed(value))
         model.execute()
         for number, (result, array) in enumerate(zip(_empty(about["outputs"]), about["outputs"], strict=True)):
-            narrow = _narrow(result)
+            narrow = narrowed(result)
             if array["name"]:
                 model.read(array["name"], narrow)
             if number in about["aliases"]:
@@ -94,12 +94,17 @@ def _batches(inputs: Sequence[Tensor], about: dict) -> Iterator[tuple[list[Tenso
         raise ValueError("dynamic_batch: the first dimensions of all inputs have to be alike, and not 0; "
                          f"they are {[list(value.shape) for value in inputs]}, and were traced as {[array['shape'] for array in about['inputs']]}")
     size, each = sizes.pop(), traced.pop()
+    if any(array["shape"][:1] != [each] for array in about["outputs"]):
+        raise ValueError(f"dynamic_batch: the results' first dimensions have to be the batch's, {each}; they are {[array['shape'] for array in about['outputs']]}")
     for start in range(0, size, each):
         there = min(each, size - start)
         yield [torch.cat([value[start:start + there], value.new_zeros(each - there, *value.shape[1:])]) for value in inputs], there
 
 
 def _in_batches(model: runtime.Loaded, inputs: Sequence[Tensor], about: dict) -> list[Tensor]:
+    if [list(value.shape) for value in inputs] == [array["shape"] for array in about["inputs"]]:
+        _check(inputs, about["inputs"])
+        return _execute(model, (), inputs, about)
     parts = []
     for some, there in _batches(inputs, about):
         _check(some, about["inputs"])
@@ -118,7 +123,7 @@ def _run(neff: Tensor, settings: Tensor, weights: list[Tensor], states: list[Ten
         if settings[DYNAMIC_BATCH]:
             return _in_batches(_model(neff, weights, said), inputs, said)
         _check(inputs, said["inputs"])
-        _check(states, said["states"])
+        _check(states, said["states"], "state")
         return _execute(_model(neff, weights, said), states, inputs, said)
 
 
@@ -178,20 +183,12 @@ def script(runner: Runner, example_inputs: tuple) -> torch.jit.ScriptModule:
     return traced
 
 
-def traces(module: nn.Module) -> list[nn.Module]:
-    """What trace() made, in a module or in several"""
-    found = [part for part in module.modules() if hasattr(part, "neff") and hasattr(part, "settings")]
-    if not found:
-        raise TypeError(f"{type(module).__name__}: nothing in it comes from torch_neuronx.trace")
-    return found
-
-
 def dynamic_batch(trace: torch.jit.ScriptModule) -> torch.jit.ScriptModule:
     """The trace takes any batch from now on, in place, and once it is saved and loaded: of the first dimension of all inputs.
 
     It is executed as often as it takes, the last time with zeros beside what there is. ValueError: it has states.
     """
-    for part in traces(trace):
+    for part in placement.traces(trace):
         if part.states._parameters.keys():
             raise ValueError("dynamic_batch: a trace with input_output_aliases has states of one batch")
         part.settings[DYNAMIC_BATCH] = 1
@@ -212,7 +209,7 @@ def replace_weights(trace: torch.jit.ScriptModule, weights: nn.Module | dict[str
     KeyError: one is missing; ValueError: one has another shape. A trace that was made otherwise warns and stays as it is.
     """
     values = dict(weights.state_dict()) if isinstance(weights, nn.Module) else dict(weights)
-    for part in traces(trace):
+    for part in placement.traces(trace):
         sources = json.loads(bytes(part.sources.numpy()))
         if not sources["apart"]:
             warnings.warn("replace_weights: the trace was made with its weights inlined (inline_weights_to_neff=True), and keeps them", stacklevel=2)

@@ -5,33 +5,20 @@ Needs torch-mlir. Tensors are the CPU's: they pass to the core and back with eac
 """
 
 import functools
-import hashlib
-import itertools
-import tempfile
-import threading
+import weakref
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import torch
 from torch import Tensor, fx
 
-from . import decompositions, lowering, runtime
-from .artifact import NARROW
+from . import decompositions, lowering, placement, runtime
+from .artifact import NARROW, narrowed
 from .tracing import compile_module, compiled_for, named
 
-_lock = threading.Lock()
-_neffs: dict[str, bytes] = {}
-_next_core = itertools.count()
-
-
+@functools.lru_cache(maxsize=256)
 def _neff(text: str) -> bytes:
     """The program of a graph, compiled once"""
-    key = hashlib.sha256(text.encode()).hexdigest()
-    with _lock:
-        if key not in _neffs:
-            with tempfile.TemporaryDirectory(prefix="torch-neuronx.") as folder:
-                _neffs[key] = compile_module(text.encode(), Path(folder), compiled_for(None))
-        return _neffs[key]
+    return compile_module(text.encode(), compiled_for(None))
 
 
 def _as_promised(like: Tensor) -> Tensor:
@@ -41,21 +28,20 @@ def _as_promised(like: Tensor) -> Tensor:
 
 
 class _Program:
-    """A graph on a core, which is loaded at its first call"""
+    """A graph on a core, where it is as long as this is"""
 
     def __init__(self, module: fx.GraphModule) -> None:
         self.lowered = lowering.Lowered(module)
-        self.neff = _neff(self.lowered.text) if self.lowered.text else None
-        self.model: runtime.Loaded | None = None
+        self.model = runtime.Loaded(_neff(self.lowered.text), placement.any_core()) if self.lowered.text else None
+        if self.model:
+            weakref.finalize(self, self.model.close).atexit = False
 
     def _run(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        if self.model is None:
-            self.model = runtime.Loaded(self.neff, next(_next_core) % runtime.core_count())
         lowered, results = self.lowered, []
         with self.model.lock:
             for name, value in zip(named(lowered.inputs, "input"), inputs, strict=True):
                 if name and name in self.model.tensors:
-                    self.model.write(name, value.detach().to(NARROW.get(value.dtype, value.dtype)))
+                    self.model.write(name, narrowed(value))
             self.model.execute()
             for name, like in zip(named(lowered.outputs, "output"), lowered.outputs, strict=True):
                 value = torch.empty(like.shape, dtype=NARROW.get(like.dtype, like.dtype))
@@ -67,7 +53,7 @@ class _Program:
     def __call__(self, *inputs: Tensor) -> list[Tensor | None]:
         with torch.no_grad():
             values = [*inputs, *(draw() for draw in self.lowered.draws)]
-            results = self._run(values) if self.neff else []
+            results = self._run(values) if self.model else []
         return [results[what] if isinstance(what, int) else None if what is None else _as_promised(what) for what in self.lowered.results]
 
 

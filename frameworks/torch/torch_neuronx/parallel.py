@@ -33,17 +33,14 @@ class DataParallel(nn.Module):
         if not self.device_ids or max(self.device_ids) >= there:
             raise ValueError(f"device_ids {self.device_ids}: this process has {there} NeuronCores, from 0 on")
         self.model, self.dim, self.num_workers, self.split_size = model, dim, 2 * len(self.device_ids), 0
-        self._dynamic(bool(set_dynamic_batching and not dim))
-
-    def _dynamic(self, on: bool) -> None:
-        if on:
-            artifact.dynamic_batch(self.model)
-        else:
-            for part in artifact.traces(self.model):
-                part.settings[artifact.DYNAMIC_BATCH] = 0
+        if len(self.device_ids) > 1:
+            placement.one_core_only(model)
+        if set_dynamic_batching and not dim:
+            artifact.dynamic_batch(model)
 
     def disable_dynamic_batching(self) -> None:
-        self._dynamic(False)
+        for part in placement.traces(self.model):
+            part.settings[artifact.DYNAMIC_BATCH] = 0
 
     def _parts(self, leaves: Sequence[object]) -> list[list[object]]:
         """The inputs of each part; what has no such dimension is in all of them"""

@@ -2,6 +2,7 @@
 """Models on NeuronCores by libnrt: what is loaded, its tensors on the device, its executions."""
 
 import ctypes
+import os
 import threading
 from ctypes import POINTER, byref, c_char, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
@@ -77,7 +78,7 @@ class Loaded:
     """A model on a core. One execution at a time; its inputs and outputs have tensors of their own on the device."""
 
     def __init__(self, neff: bytes, core: int) -> None:
-        self.nrt, self.lock, self.core, self.versions = library(), threading.RLock(), core, []
+        self.nrt, self.lock, self.core, self.versions, self.process = library(), threading.RLock(), core, [], os.getpid()
         self.model, self.sets, self.tensors = c_void_p(), (c_void_p(), c_void_p()), {}
         self._call("load", self.nrt.nrt_load(neff, c_size_t(len(neff)), c_int32(core), c_int32(-1), byref(self.model)))
         infos = POINTER(_Infos)()
@@ -111,6 +112,8 @@ class Loaded:
         self._call("execution", self.nrt.nrt_execute(self.model, *self.sets))
 
     def close(self) -> None:
+        if os.getpid() != self.process:  # a child of fork has no chips
+            return
         self.nrt.nrt_unload(self.model)
         for tensors in self.sets:
             self.nrt.nrt_destroy_tensor_set(byref(tensors))

@@ -8,7 +8,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -58,9 +57,14 @@ def compiled_for(given: str | list[str] | None) -> list[str]:
     return ["--target", emulated if emulated in CHIPS else runtime.architecture(), *arguments]
 
 
-def compile_module(module: bytes, workdir: Path, arguments: list[str]) -> bytes:
-    """The NEFF of a StableHLO artifact. RuntimeError: neuronx-cc refuses it"""
-    source, neff = workdir / "model.stablehlo", workdir / "graph.neff"
+def compile_module(module: bytes, arguments: list[str], workdir: str | None = None) -> bytes:
+    """The NEFF of a StableHLO artifact or text; workdir keeps both. RuntimeError: neuronx-cc refuses it"""
+    if not workdir:
+        with tempfile.TemporaryDirectory(prefix="torch-neuronx.") as folder:
+            return compile_module(module, arguments, folder)
+    folder = Path(workdir)
+    folder.mkdir(parents=True, exist_ok=True)
+    source, neff = folder / "model.stablehlo", folder / "graph.neff"
     source.write_bytes(module)
     command = [_compiler(), "compile", "--framework", "StableHLO", str(source), "--output", str(neff), "--narrow-64bit", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -124,8 +128,8 @@ def _mend(program: torch.export.ExportedProgram) -> None:
     program.graph_module.recompile()
 
 
-def lowered(model: nn.Module, inputs: tuple) -> tuple[bytes, list[tuple[str, object]]]:
-    """The StableHLO, and what its parameters are: ("input", place) or (a weight's name in the model, tensor), of a constant ("", tensor)"""
+def lowered(model: nn.Module, inputs: tuple) -> tuple[bytes, list[tuple[int | str, Tensor | None]]]:
+    """The StableHLO, and what its parameters are: an input's place and None, a weight's name in the model and the tensor, of a constant "" and it"""
     try:
         from torch_xla import stablehlo
     except ModuleNotFoundError as missing:
@@ -139,7 +143,7 @@ def lowered(model: nn.Module, inputs: tuple) -> tuple[bytes, list[tuple[str, obj
     names = {name: name[wraps:] for name in bundle.state_dict}
     for place in function.meta.input_locations:
         if place.type_ == stablehlo.VariableType.INPUT_ARG:
-            parameters.append(("input", place.position))
+            parameters.append((place.position, None))
         elif place.type_ == stablehlo.VariableType.PARAMETER:
             parameters.append((names.get(place.name, place.name), torch.as_tensor(bundle.state_dict[place.name])))
         else:
@@ -192,18 +196,11 @@ def trace(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | di
         states = _states(func, input_output_aliases or {}, outputs)
         module, parameters = lowered(model, inputs)
 
-    folder = Path(compiler_workdir) if compiler_workdir else Path(tempfile.mkdtemp(prefix="torch-neuronx."))
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        neff = compile_module(module, folder, compiled_for(compiler_args))
-    finally:
-        if not compiler_workdir:
-            shutil.rmtree(folder)
-
+    neff = compile_module(module, compiled_for(compiler_args), compiler_workdir)
     flat = pytree.tree_leaves(inputs)
-    names = named([flat[value] if kind == "input" else value for kind, value in parameters], "input")
-    places = {value if kind == "input" else kind: name for (kind, value), name in zip(parameters, names, strict=True) if kind}
-    weights = [(kind, name, value) for (kind, value), name in zip(parameters, names, strict=True) if kind != "input" and kind not in states]
+    names = named([flat[source] if value is None else value for source, value in parameters], "input")
+    places = {source: name for (source, _), name in zip(parameters, names, strict=True) if source != ""}
+    weights = [(source, name, value) for (source, value), name in zip(parameters, names, strict=True) if value is not None and source not in states]
     aliases = [number for number, _ in states.values()]
     about = {"inputs": [{**about_array(value), "name": places.get(i, "")} for i, value in enumerate(flat)],
              "weights": [name for _, name, _ in weights],
@@ -235,11 +232,12 @@ def _states(model: nn.Module | Callable, aliases: dict[Tensor, int], outputs: li
 
 
 def _without(structure: object, aliases: list[int]) -> object:
-    """The structure of the results that are given back, with their numbers among these"""
+    """The structure of the results that are given back, with their numbers among these; of what nothing is left, nothing is"""
     if isinstance(structure, dict):
-        return {key: _without(value, aliases) for key, value in structure.items() if value not in aliases}
+        kept = {key: _without(value, aliases) for key, value in structure.items() if value not in aliases}
+        return {key: value for key, value in kept.items() if value not in ((), {})}
     if isinstance(structure, tuple):
-        return tuple(_without(value, aliases) for value in structure if value not in aliases)
+        return tuple(value for value in (_without(value, aliases) for value in structure if value not in aliases) if value not in ((), {}))
     return structure - sum(number < structure for number in aliases)
 
 
