@@ -13,7 +13,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch_neuronx import dynamo, runtime
+from torch_neuronx import memory, programs
 
 from points import run_points
 from torch_comparisons import drawn, near, numbers, raises
@@ -148,25 +148,27 @@ def results() -> None:
 
 def shapes() -> None:
     """Each shape has a program of its own, and a shape that comes again is not compiled again."""
-    before, call = dynamo._neff.cache_info().misses, compiled(lambda x: torch.softmax(x @ x.T, -1))
+    before, call = programs.neff.cache_info().misses, compiled(lambda x: torch.softmax(x @ x.T, -1))
     for size in (3, 5, 4, 3, 5):
         x = drawn(size, 6)
         near(call(x), torch.softmax(x @ x.T, -1))
-    assert dynamo._neff.cache_info().misses - before == 3
+    assert programs.neff.cache_info().misses - before == 3
 
 
 def given_back() -> None:
     """What is compiled no more has no program on a core."""
+    torch._dynamo.reset()
+    gc.collect()  # of other points
     closed = []
-    close = runtime.Loaded.close
-    runtime.Loaded.close = lambda self: closed.append(self.model) or close(self)
+    close = memory.Program.close
+    memory.Program.close = lambda self: closed.append(self.program) or close(self)
     try:
         x = torch.ones(3, requires_grad=True)
         compiled(lambda v: (v * 3).sum())(x).backward()
         torch._dynamo.reset()
         gc.collect()
     finally:
-        runtime.Loaded.close = close
+        memory.Program.close = close
     assert len(closed) == 2, closed
 
 

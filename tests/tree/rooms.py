@@ -22,7 +22,7 @@ from graphs import Graph, circle, reached
 LAYERS: dict[str, list[str]] = {
     "programs": ["neuron-ls", "tools/neuron-bench", "tools/neuron-cli", "tools/neuron-monitor", "tools/neuron-profile", "tools/neuron-run", "tools/neuron-top", "tools/neuronx-cc", "examples/custom_op", "examples/digits", "neuron-vm/guest"],
     "what custom operators are made of": ["custom-op/*"],
-    "what frameworks load": ["frameworks/pjrt"],
+    "what frameworks load": ["frameworks/pjrt", "frameworks/torch/memory"],
     "what programs share": ["tools/common", "tools/telemetry"],
     "servers": ["runtime/rtd", "runtime/emud"],
     "runtime and compiler": ["runtime/nrt", "runtime/nrt/*", "compiler", "compiler/*"],

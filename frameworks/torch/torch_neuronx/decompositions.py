@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
+
+from . import recurrent, windows
 
 aten = torch.ops.aten
+PAIRED = 256  # rows whose pairs are told one by one
 
 # of torch's own decompositions those that it does not take by default for whole graphs
 MORE = (aten._native_batch_norm_legit, aten._native_batch_norm_legit_functional, aten._native_batch_norm_legit_no_training, aten.native_batch_norm_backward,
@@ -27,14 +29,6 @@ def _squeeze_dims(x: Tensor, dims: Sequence[int]) -> Tensor:
 
 def _broadcast_in_dim(x: Tensor, shape: Sequence[int], places: Sequence[int]) -> Tensor:
     return x.reshape([x.shape[list(places).index(dim)] if dim in places else 1 for dim in range(len(shape))]).expand(shape)
-
-
-def _max_pool2d_backward(gradient: Tensor, x: Tensor, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
-                         ceil_mode: bool, indices: Tensor) -> Tensor:
-    """Each window's gradient goes to the element that was its maximum, whose place in the image the indices are."""
-    rows = x.shape[:-2].numel()
-    flat = x.new_zeros(rows, x.shape[-2] * x.shape[-1])
-    return flat.scatter_add(1, indices.reshape(rows, -1), gradient.reshape(rows, -1)).reshape(x.shape)
 
 
 def _bernoulli(x: Tensor, *, generator: object = None) -> Tensor:
@@ -87,104 +81,127 @@ def _any_dim(x: Tensor, dim: int, keepdim: bool = False) -> Tensor:
     return _any_dims(x, [dim], keepdim)
 
 
-def _fitted(x: Tensor, sizes: Sequence[int]) -> Tensor:
-    """The first elements of each image dimension, with zeros behind where there are fewer"""
-    for number, size in enumerate(sizes):
-        dim = x.dim() - len(sizes) + number
-        if x.shape[dim] > size:
-            x = x.narrow(dim, 0, size)
-        elif x.shape[dim] < size:
-            x = torch.cat([x, x.new_zeros([*x.shape[:dim], size - x.shape[dim], *x.shape[dim + 1:]])], dim)
-    return x
+def _remainder(x: Tensor, divisor: Tensor | float) -> Tensor:
+    """With the divisor's sign; torch-mlir's has the dividend's, which is fmod's"""
+    if not (isinstance(x, Tensor) and isinstance(divisor, Tensor)):
+        like = x if isinstance(x, Tensor) else divisor
+        kind = torch.result_type(x, divisor)
+        x, divisor = (value.to(kind) if isinstance(value, Tensor) else torch.full((), value, dtype=kind, device=like.device) for value in (x, divisor))
+    rest = aten.fmod.Tensor(x, divisor)
+    return torch.where((rest != 0) & ((rest < 0) != (divisor < 0)), rest + divisor, rest)
 
 
-def _spread(gradient: Tensor, weight: Tensor, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int, sizes: Sequence[int]) -> Tensor:
-    """The gradient of a convolution's input: of the gradient with zeros between and around by the kernel from its end, channels exchanged"""
-    n, dims = len(sizes), list(range(2, weight.dim()))
-    outputs, inputs = weight.shape[0], weight.shape[1]
-    kernel = weight.reshape([groups, outputs // groups, *weight.shape[1:]]).transpose(1, 2).reshape([groups * inputs, outputs // groups, *weight.shape[2:]]).flip(dims)
-    for number, step in enumerate(stride):
-        dim = 2 + number
-        if step > 1:
-            apart = torch.stack([gradient, *[torch.zeros_like(gradient)] * (step - 1)], dim + 1)
-            gradient = apart.flatten(dim, dim + 1).narrow(dim, 0, (gradient.shape[dim] - 1) * step + 1)
-    reach = [dilation[i] * (weight.shape[2 + i] - 1) for i in range(n)]
-    around: list[int] = []
-    for i in reversed(range(n)):
-        behind = sizes[i] + padding[i] - gradient.shape[2 + i]  # so that the result has the input's size
-        around += [reach[i] - padding[i], behind]
-    return aten.convolution(F.pad(gradient, around), kernel, None, [1] * n, [0] * n, list(dilation), False, [0] * n, groups)
+def _one(x: Tensor) -> Tensor:
+    """The place of the only element"""
+    return torch.zeros(x.shape, dtype=torch.int64, device=x.device)
 
 
-def _kernel_gradient(gradient: Tensor, x: Tensor, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int, sizes: Sequence[int]) -> Tensor:
-    """The gradient of a convolution's kernel: of the input by the gradient as a kernel, images and channels exchanged"""
-    n, images = len(sizes), x.shape[0]
-    channels = x.shape[1] // groups
-    turned = x.reshape([images, groups, channels, *x.shape[2:]]).permute([2, 1, 0, *range(3, 3 + n)]).reshape([channels, groups * images, *x.shape[2:]])
-    result = aten.convolution(turned, gradient.transpose(0, 1), None, list(dilation), list(padding), list(stride), False, [0] * n, groups)
-    return _fitted(result.transpose(0, 1), sizes)
-
-
-def _convolution_backward(gradient: Tensor, x: Tensor, weight: Tensor, bias_sizes: object, stride: Sequence[int], padding: Sequence[int],
-                          dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int, output_mask: Sequence[bool]) -> tuple:
-    n = x.dim() - 2
-    stride, padding, dilation = (list(given) * n if len(given) == 1 else list(given) for given in (stride, padding, dilation))
-    of_input = of_kernel = of_bias = None
-    if output_mask[0]:
-        of_input = (aten.convolution(gradient, weight, None, stride, padding, dilation, False, [0] * n, groups) if transposed
-                    else _spread(gradient, weight, stride, padding, dilation, groups, x.shape[2:]))
-    if output_mask[1]:
-        image, kernel = (gradient, x) if transposed else (x, gradient)
-        of_kernel = _kernel_gradient(kernel, image, stride, padding, dilation, groups, weight.shape[2:])
-    if output_mask[2]:
-        of_bias = gradient.sum([0, *range(2, gradient.dim())])
-    return of_input, of_kernel, of_bias
-
-
-def _convolution(x: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], transposed: bool,
-                 output_padding: Sequence[int], groups: int) -> Tensor:
-    """Of transposed ones; the others stay as they are."""
-    if not transposed:
+def _extreme_dim(op: Callable) -> Callable:
+    def extreme(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        if not x.dim():
+            return x.clone(), _one(x)
+        if x.dtype == torch.bool:
+            values, places = op(x.to(torch.int32), dim, keepdim)
+            return values.to(torch.bool), places
         return NotImplemented
-    n = x.dim() - 2
-    stride, padding, dilation, more = (list(given) * n if len(given) == 1 else list(given) for given in (stride, padding, dilation, output_padding))
-    sizes = [(x.shape[2 + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (weight.shape[2 + i] - 1) + more[i] + 1 for i in range(n)]
-    result = _spread(x, weight, stride, padding, dilation, groups, sizes)
-    return result if bias is None else result + bias.reshape([-1, *[1] * n])
+
+    return extreme
 
 
-def _avg_pool2d_backward(gradient: Tensor, x: Tensor, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], ceil_mode: bool,
-                         count_include_pad: bool, divisor_override: int | None) -> Tensor:
-    kernel, stride, padding = (list(given) * 2 if len(given) == 1 else list(given) for given in (kernel, stride or kernel, padding))
-    ones = x.new_ones(1, 1, *kernel)
-    if divisor_override or (count_include_pad and not ceil_mode) or not (any(padding) or ceil_mode):
-        counts: Tensor | float = divisor_override or math.prod(kernel)
-    else:
-        value = 1.0 if count_include_pad else 0.0
-        there = F.pad(x.new_ones(1, 1, *x.shape[-2:]), [padding[1], padding[1], padding[0], padding[0]], value=value)
-        reach = [(gradient.shape[-2 + i] - 1) * stride[i] + kernel[i] for i in range(2)]
-        counts = aten.convolution(_fitted(there, reach), ones, None, stride, [0, 0], [1, 1], False, [0, 0], 1)
-    rows = gradient.reshape(-1, 1, *gradient.shape[-2:]) / counts
-    return _spread(rows, ones, stride, padding, [1, 1], 1, x.shape[-2:]).reshape(x.shape)
+def _extremes(op: Callable) -> Callable:
+    def extreme(x: Tensor, dim: Sequence[int] = (), keepdim: bool = False) -> Tensor:
+        if not x.dim():
+            return x.clone()
+        if x.dtype == torch.bool:
+            return op(x.to(torch.int32), dim, keepdim).to(torch.bool)
+        return NotImplemented if dim else op(x, list(range(x.dim())), keepdim)
+
+    return extreme
 
 
-def _shares(size: int, parts: int, like: Tensor) -> Tensor:
-    """What each element is of the mean of each part of an adaptive pool"""
-    place, part = torch.arange(size, device=like.device), torch.arange(parts, device=like.device)[:, None]
-    first, end = part * size // parts, ((part + 1) * size + parts - 1) // parts
-    return ((place >= first) & (place < end)).to(like.dtype) / (end - first)
+def _place(op: Callable) -> Callable:
+    def place(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        if not x.dim():
+            return _one(x)
+        if dim is None:
+            return op(x.reshape(-1), 0).reshape([1] * x.dim() if keepdim else [])
+        return NotImplemented
+
+    return place
 
 
-def _adaptive_avg_pool2d_backward(gradient: Tensor, x: Tensor) -> Tensor:
-    rows, columns = (_shares(x.shape[dim], gradient.shape[dim], gradient) for dim in (-2, -1))
-    return rows.T @ gradient @ columns
+def _prod_dim(x: Tensor, dim: int, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+    return NotImplemented if x.dim() else x.clone() if dtype is None else x.to(dtype)
+
+
+def _cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
+    return NotImplemented if x.dim() else x.clone() if dtype is None else x.to(dtype)
+
+
+def _sort(x: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+    return NotImplemented if x.dim() and x.shape[dim] != 1 else (x.clone(), _one(x))
+
+
+def _stable_sort(x: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+    return aten.sort.default(x, dim, descending)
+
+
+def _scatter_add(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    if x.dim() and index.dim() and source.dim():
+        return NotImplemented
+    whole = (value if value.dim() else value.reshape(1) for value in (x, index, source))
+    given, places, values = whole
+    return aten.scatter_add.default(given, dim, places, values).reshape(x.shape)
+
+
+def _scatter_reduce(x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    """Sums and means of real numbers"""
+    if reduce not in ("sum", "mean") or (reduce == "mean" and not x.dtype.is_floating_point):
+        return NotImplemented
+    ones = torch.ones_like(x)
+    if not include_self:
+        x, ones = (aten.scatter.value(value, dim, index, 0) for value in (x, ones))
+    part = source[tuple(slice(n) for n in index.shape)]
+    total = aten.scatter_add.default(x, dim, index, part)
+    if reduce == "sum":
+        return total
+    count = aten.scatter_add.default(ones, dim, index, torch.ones_like(part))
+    return total / torch.where(count == 0, torch.ones_like(count), count)
+
+
+def _erf(x: Tensor) -> Tensor:
+    return NotImplemented if x.dtype.is_floating_point else torch.erf(x.to(torch.get_default_dtype()))
+
+
+def _norm(x: Tensor, p: float) -> Tensor:
+    """Over the last dimension"""
+    if p == 0:
+        return (x != 0).to(x.dtype).sum(-1)
+    if p == math.inf:
+        return x.abs().amax(-1)
+    return x.abs().sum(-1) if p == 1 else x.square().sum(-1).sqrt() if p == 2 else x.abs().pow(p).sum(-1).pow(1 / p)
+
+
+def _cdist(a: Tensor, b: Tensor, p: float, mode: int | None = None) -> Tensor:
+    return _norm(a.unsqueeze(-2) - b.unsqueeze(-3), p)
+
+
+def _pdist(x: Tensor, p: float = 2) -> Tensor:
+    """Of each pair of rows, row by row"""
+    rows = x.shape[0]
+    if rows < 2:
+        return x.new_zeros(0)
+    return NotImplemented if rows > PAIRED else torch.cat([_norm(x[i:i + 1] - x[i + 1:], p) for i in range(rows - 1)])
 
 
 def table() -> dict[object, Callable]:
     """All decompositions of a graph before it is lowered"""
-    own = {torch.ops.prims.broadcast_in_dim.default: _broadcast_in_dim, aten.squeeze.dims: _squeeze_dims, aten.slice_scatter.default: _slice_scatter, aten.roll.default: _roll, aten.cumprod.default: _cumprod,
-           aten.max_pool2d_with_indices_backward.default: _max_pool2d_backward, aten.bernoulli.default: _bernoulli, aten.bernoulli.p: _bernoulli_p,
-           aten.any.default: _any, aten.any.dim: _any_dim, aten.any.dims: _any_dims, aten.convolution_backward.default: _convolution_backward,
-           aten.convolution.default: _convolution, aten.avg_pool2d_backward.default: _avg_pool2d_backward,
-           aten._adaptive_avg_pool2d_backward.default: _adaptive_avg_pool2d_backward}
-    return {**torch._decomp.core_aten_decompositions(), **torch._decomp.get_decompositions(MORE), **own}
+    own = {torch.ops.prims.broadcast_in_dim.default: _broadcast_in_dim, aten.squeeze.dims: _squeeze_dims, aten.slice_scatter.default: _slice_scatter,
+           aten.roll.default: _roll, aten.cumprod.default: _cumprod, aten.bernoulli.default: _bernoulli, aten.bernoulli.p: _bernoulli_p,
+           aten.any.default: _any, aten.any.dim: _any_dim, aten.any.dims: _any_dims, aten.remainder.Tensor: _remainder, aten.remainder.Scalar: _remainder,
+           aten.remainder.Scalar_Tensor: _remainder, aten.max.dim: _extreme_dim(aten.max.dim), aten.min.dim: _extreme_dim(aten.min.dim),
+           aten.amax.default: _extremes(aten.amax.default), aten.amin.default: _extremes(aten.amin.default), aten.argmax.default: _place(aten.argmax.default),
+           aten.argmin.default: _place(aten.argmin.default), aten.prod.dim_int: _prod_dim, aten.cumsum.default: _cumsum, aten.sort.default: _sort,
+           aten.sort.stable: _stable_sort, aten.scatter_add.default: _scatter_add, aten.erf.default: _erf, aten.scatter_reduce.two: _scatter_reduce, aten._cdist_forward.default: _cdist,
+           aten._pdist_forward.default: _pdist}
+    return {**torch._decomp.core_aten_decompositions(), **torch._decomp.get_decompositions(MORE), **own, **recurrent.TABLE, **windows.TABLE}

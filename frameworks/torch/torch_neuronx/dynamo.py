@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """torch.compile(backend="neuron"): forward and backward graphs become a program each, which runs on a NeuronCore.
 
-Needs torch-mlir. Tensors are the CPU's: they pass to the core and back with each call. Random numbers are drawn by the host, by torch's generator.
+Needs torch-mlir. Tensors of the CPU pass to a core and back with each call. Random numbers are drawn by the host, by torch's generator.
 """
 
 import functools
@@ -11,50 +11,29 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, fx
 
-from . import decompositions, lowering, placement, runtime
-from .artifact import NARROW, narrowed
-from .tracing import compile_module, compiled_for, named
-
-@functools.lru_cache(maxsize=256)
-def _neff(text: str) -> bytes:
-    """The program of a graph, compiled once"""
-    return compile_module(text.encode(), compiled_for(None))
-
-
-def _as_promised(like: Tensor) -> Tensor:
-    """A new tensor that lies as the graph says; what repeats an element lies one after the other"""
-    dense = all(step or size < 2 for step, size in zip(like.stride(), like.shape, strict=True))
-    return torch.empty_strided(like.shape, like.stride(), dtype=like.dtype) if dense else torch.empty(like.shape, dtype=like.dtype)
-
+from . import decompositions, lowering, placement, programs
 
 class _Program:
-    """A graph on a core, where it is as long as this is"""
+    """A graph on the core of its inputs or, if all are the CPU's, on one of the process's; it stays as long as this does"""
 
     def __init__(self, module: fx.GraphModule) -> None:
-        self.lowered = lowering.Lowered(module)
-        self.model = runtime.Loaded(_neff(self.lowered.text), placement.any_core()) if self.lowered.text else None
-        if self.model:
-            weakref.finalize(self, self.model.close).atexit = False
+        self.graph, self.core = programs.Graph(module), None
+        weakref.finalize(self, self.graph.forget).atexit = False
 
-    def _run(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        lowered, results = self.lowered, []
-        with self.model.lock:
-            for name, value in zip(named(lowered.inputs, "input"), inputs, strict=True):
-                if name and name in self.model.tensors:
-                    self.model.write(name, narrowed(value))
-            self.model.execute()
-            for name, like in zip(named(lowered.outputs, "output"), lowered.outputs, strict=True):
-                value = torch.empty(like.shape, dtype=NARROW.get(like.dtype, like.dtype))
-                if name:
-                    self.model.read(name, value)
-                results.append(_as_promised(like).copy_(value))
-        return results
+    def _device(self, inputs: Sequence[Tensor]) -> int:
+        places = {value.device.index for value in inputs if value.device.type == "neuron"}
+        if len(places) > 1:
+            raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {' and '.join(f'neuron:{n}' for n in sorted(places))}!")
+        if not places and self.core is None:
+            self.core = placement.any_core()
+        return places.pop() if places else self.core
 
     def __call__(self, *inputs: Tensor) -> list[Tensor | None]:
         with torch.no_grad():
-            values = [*inputs, *(draw() for draw in self.lowered.draws)]
-            results = self._run(values) if self.model else []
-        return [results[what] if isinstance(what, int) else None if what is None else _as_promised(what) for what in self.lowered.results]
+            device = self._device(inputs)
+            outputs = self.graph.made(device)
+            self.graph.run(inputs, outputs, device)
+            return self.graph.all([value.cpu() if like.device.type == "cpu" else value for value, like in zip(outputs, self.graph.lowered.outputs, strict=True)])
 
 
 def _compile(module: fx.GraphModule, example_inputs: Sequence[object]) -> Callable:

@@ -4,11 +4,17 @@
 torch-mlir is the library that is kept for newer releases of torch (its monthly wheels need no certain one); torchax ends at torch 2.13 and wants JAX.
 """
 
+import os
 import re
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, fx
+
+from . import layouts, mlir_passes
 
 aten = torch.ops.aten
 
@@ -46,9 +52,10 @@ def _drawn_by_host(graph: fx.Graph) -> list[Callable[[], Tensor]]:
 
 
 class Lowered:
-    """A graph as StableHLO.
+    """A graph as StableHLO, whose inputs and outputs lie as tensors do in memory (layouts.py).
 
-    inputs, outputs: examples of the program's. results: for each of the graph's the number of an output, an example of what has no elements, or None.
+    inputs, outputs: examples of the graph's. results: for each of the graph's the number of an output, an example of what has no elements, or None.
+    draws: what gives the last inputs.
     """
 
     def __init__(self, module: fx.GraphModule) -> None:
@@ -68,31 +75,71 @@ class Lowered:
             else:
                 self.results.append(computed.setdefault(value, len(computed)))
         graph.erase_node(last)
-        graph.output(tuple(computed))
-        graph.eliminate_dead_code()
         self.outputs: list[Tensor] = [node.meta["val"] for node in computed]
-        self.inputs = [node.meta["val"] for node in graph.nodes if node.op == "placeholder"]
+        graph.output(tuple(layouts.left(graph, node) for node in computed))
+        graph.eliminate_dead_code()
+        placeholders = [node for node in graph.nodes if node.op == "placeholder"]
+        self.inputs = [node.meta["val"] for node in placeholders]
+        for value in (*self.inputs, *self.outputs):
+            if value.dtype in layouts.REFUSED:
+                raise Unsupported(f"the chips have no {layouts.REFUSED[value.dtype]} ({value.dtype})")
+        with graph.inserting_before(next(node for node in graph.nodes if node.op != "placeholder")):
+            for node in placeholders:
+                layouts.entered(graph, node)
         self.text = _text(fx.GraphModule(module, graph)) if computed else ""
+
+
+class _Passes:
+    """The process that has torch-mlir's passes, once it is needed"""
+
+    def __init__(self) -> None:
+        self.lock, self.process, self.owner = threading.Lock(), None, 0
+
+    def __call__(self, text: str) -> tuple[bool, str]:
+        with self.lock:
+            if self.process is None or self.owner != os.getpid():
+                self.process, self.owner = subprocess.Popen([sys.executable, mlir_passes.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE), os.getpid()
+            try:
+                mlir_passes.send(self.process.stdin, True, text)
+                answer = mlir_passes.receive(self.process.stdout)
+            except BrokenPipeError:
+                answer = None
+            except BaseException:  # an answer that nobody waits for must not become the next one's
+                self._end()
+                raise
+            if answer is None:
+                return False, f"its passes ended with {self._end()}"
+            return answer
+
+    def _end(self) -> int:
+        process, self.process = self.process, None
+        process.kill()  # of no effect if it has ended
+        process.stdout.close()
+        return process.wait()
+
+
+_passes = _Passes()
 
 
 def _text(module: fx.GraphModule) -> str:
     try:
-        from torch_mlir import fx as mlir
         from torch_mlir import ir
         from torch_mlir.dialects import torch as dialect
         from torch_mlir.extras.fx_importer import FxImporter
     except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError('torch.compile(backend="neuron") lowers graphs by torch-mlir, which is not installed here', name=missing.name) from missing
+        raise ModuleNotFoundError('graphs for the device "neuron" are lowered by torch-mlir, which is not installed here', name=missing.name) from missing
 
-    said: list[str] = []
     context = ir.Context()
     dialect.register_dialect(context)
-    context.attach_diagnostic_handler(lambda diagnostic: bool(said.append(str(diagnostic.message)) or True))
+    importer = FxImporter(context=context)
     try:
-        return str(mlir.stateless_fx_import(module, output_type="stablehlo", model_name="main", fx_importer=FxImporter(context=context)))
-    except Exception as error:
-        words = "; ".join(said) or str(error).strip()
-        raise Unsupported(f"torch-mlir cannot lower {_operator(words) or 'the graph'}: {words[:600]}") from error
+        importer.import_stateless_graph(module.graph, func_name="main")
+        good, text = _passes(str(importer.module))
+    except NotImplementedError as error:
+        good, text = False, str(error)
+    if not good:
+        raise Unsupported(f"torch-mlir cannot lower {_operator(text) or 'the graph'}: {text[:600]}")
+    return text
 
 
 def _operator(words: str) -> str:

@@ -25,6 +25,10 @@ class _Instance(ctypes.Structure):
     _fields_ = [("family", c_uint32), ("size", c_uint32), ("arch", c_char * 16), ("revision", c_char * 8)]
 
 
+class _Memory(ctypes.Structure):
+    _fields_ = [("used", c_size_t), ("limit", c_size_t)]
+
+
 class NeuronError(RuntimeError):
     """A status of the runtime, with its reasons"""
 
@@ -57,8 +61,21 @@ def library() -> ctypes.CDLL:
 
 def _check(nrt: ctypes.CDLL, status: int, what: str) -> None:
     if status:
-        details = (nrt.nrtx_error_details() or b"").decode(errors="replace").strip()
-        raise NeuronError(f"{what}: {nrt.nrt_get_status_as_str(status).decode()}\n{details}".strip())
+        raise NeuronError(f"{what}: {nrt.nrt_get_status_as_str(status).decode()}\n{_details(nrt)}".strip())
+
+
+def _details(nrt: ctypes.CDLL) -> str:
+    return (nrt.nrtx_error_details() or b"").decode(errors="replace").strip()
+
+
+def check(status: int, what: str) -> None:
+    """NeuronError: a status of a call is not success"""
+    _check(library(), status, what)
+
+
+def details() -> str:
+    """What the runtime said of this thread's last call"""
+    return _details(library())
 
 
 def architecture() -> str:
@@ -72,6 +89,18 @@ def core_count() -> int:
     count, nrt = c_uint32(), library()
     _check(nrt, nrt.nrt_get_visible_vnc_count(byref(count)), "cores")
     return count.value
+
+
+def core_memory(core: int) -> tuple[int, int]:
+    """Bytes of a core's memory: those in use, and all"""
+    have, nrt = _Memory(), library()
+    _check(nrt, nrt.nrt_get_vnc_memory_stats(core, byref(have), c_size_t(ctypes.sizeof(have)), byref(c_size_t())), f"core {core}")
+    return have.used, have.limit
+
+
+def initialised() -> bool:
+    """Whether this process uses the chips"""
+    return _library is not None
 
 
 class Loaded:

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+"""Operators on the device "neuron", one by one: each is compiled for its types and shapes once, and runs on the core where its tensors are.
+
+What cannot be compiled the host computes, in the device's memory, which it sees; get_fallback_ops() has what that was.
+"""
+
+import collections
+import functools
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, fx
+from torch.utils import _pytree as pytree
+
+from . import layouts, lowering, memory, programs
+
+aten = torch.ops.aten
+
+executed: collections.Counter = collections.Counter()  # names of operators that programs computed
+fallen_back: collections.Counter = collections.Counter()  # names of those that the host did
+_programs: dict[tuple, object] = {}
+_lock = threading.RLock()
+
+# what PyTorch's devices take from the CPU although other operands are on the device: indices
+_FROM_CPU = {aten.index.Tensor, aten.index.Tensor_out, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default}
+
+
+# Operators whose numbers change from call to call: these are operands of the program, not part of it
+_FORMULAS = {
+    "aten::add": lambda x, y, *, alpha: x + y * alpha,
+    "aten::sub": lambda x, y, *, alpha: x - y * alpha,
+    "aten::addcmul": lambda x, a, b, *, value: x + value * a * b,
+    "aten::addcdiv": lambda x, a, b, *, value: x + value * a / b,
+}
+_FORMULAS |= {f"{name}_": formula for name, formula in _FORMULAS.items()}
+
+
+class _How(NamedTuple):
+    """What an operator does to its arguments"""
+
+    written: tuple[bool, ...]  # by place
+    tensors: tuple[bool, ...]  # by place: where PyTorch gives a number for a tensor, the program takes it as an operand
+    written_names: frozenset[str]
+    out_names: frozenset[str]  # those that are only written
+    returned: tuple[tuple[int, str] | None, ...]  # for each result the argument that it is
+    drawn: bool
+
+
+@functools.cache
+def _how(op: torch._ops.OpOverload) -> _How:
+    arguments = op._schema.arguments
+    written = tuple(bool(a.alias_info and a.alias_info.is_write) for a in arguments)
+    names = frozenset(a.name for a, w in zip(arguments, written, strict=True) if w)
+    out = frozenset(a.name for a in arguments if a.is_out)
+    places = {frozenset(a.alias_info.before_set): (i, a.name) for i, a in enumerate(arguments) if a.alias_info and a.alias_info.is_write}
+    returned = tuple(places.get(frozenset(r.alias_info.before_set)) if r.alias_info and r.alias_info.is_write else None for r in op._schema.returns)
+    tensors = tuple(isinstance(a.type, (torch._C.TensorType)) for a in arguments)
+    return _How(written, tensors, names, out, returned, torch.Tag.nondeterministic_seeded in op.tags)
+
+
+class _Call:
+    """An operator's arguments, told apart: tensors, and what a program is compiled for"""
+
+    __slots__ = ("device", "formula", "key", "leaves", "op", "outs", "written")
+
+    def __init__(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, formula: Callable | None) -> None:
+        how, self.formula = _how(op), formula
+        self.op, self.key, self.leaves, self.written, self.outs, self.device = op, [op], [], [], [], None
+        for place, value in enumerate(args):
+            self._add(value, how.written[place], False)
+        for name, value in kwargs.items():
+            self.key.append(name)
+            self._add(value, name in how.written_names, name in how.out_names)
+
+    def _add(self, value: object, written: bool, out: bool) -> None:
+        if isinstance(value, Tensor):
+            device = value.device
+            if device.type != "neuron":
+                if device.type != "cpu" or (value.dim() and self.op not in _FROM_CPU) or written:
+                    where = self.device or torch.device("neuron")
+                    raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {where} and {device}! ({self.op.name()})")
+                self.key.append((value.dtype, value.shape, value.stride(), "cpu"))
+            else:
+                if self.device is None:
+                    self.device = device
+                elif device != self.device:
+                    raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {self.device} and {device}! ({self.op.name()})")
+                self.key.append((value.dtype, value.shape, value.stride()))
+            self.leaves.append(value)
+            self.written.append(written)
+            self.outs.append(out)
+        elif isinstance(value, (list, tuple)):
+            self.key.append(len(value))
+            for item in value:
+                self._add(item, written, out)
+        else:
+            self.key.append((type(value), value.hex() if isinstance(value, float) else value))  # 0.0 is not -0.0
+
+
+def _traced(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -> tuple[fx.GraphModule, pytree.TreeSpec]:
+    """The operator as a graph that changes nothing: of the tensors that it reads to what those that it writes become, then its results. And how these are nested."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    places, spec = pytree.tree_flatten((args, kwargs))
+    nested: list[pytree.TreeSpec] = []
+
+    def graph(*tensors: Tensor) -> tuple:
+        given, written, values = iter(tensors), iter(call.written), []
+        becomes = []
+        for leaf in places:
+            value = torch.device("cpu") if isinstance(leaf, torch.device) else leaf
+            if isinstance(leaf, Tensor):
+                value = next(given)
+                if next(written):
+                    value = value.clone()
+                    becomes.append((value, leaf.dtype))
+            values.append(value)
+        new_args, new_kwargs = pytree.tree_unflatten(values, spec)
+        if call.formula:
+            new_kwargs.pop("out", None)
+            result = call.formula(*new_args, **new_kwargs)
+            becomes = [(result, dtype) for _, dtype in becomes]
+        else:
+            result = op(*new_args, **new_kwargs)
+        results = result if len(op._schema.returns) > 1 else (result,) if op._schema.returns else ()
+        flat, tree = pytree.tree_flatten([value for value, argument in zip(results, _how(op).returned, strict=True) if argument is None])
+        nested.append(tree)
+        return (*(value if value.dtype == dtype else value.to(dtype) for value, dtype in becomes), *flat)
+
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        fakes = [torch.empty_strided(leaf.shape, leaf.stride(), dtype=_held_as(leaf), device="cpu") for leaf in call.leaves]
+        module = make_fx(torch.func.functionalize(graph, remove="mutations_and_views"), decomposition_table=_table(), tracing_mode="real")(*fakes)
+    module.graph.eliminate_dead_code()
+    placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+    for node, out in zip(placeholders, call.outs, strict=True):
+        if out:
+            module.graph.erase_node(node)
+    return module, nested[-1]
+
+
+def _held_as(leaf: Tensor) -> torch.dtype:
+    """A number of the host's has 32 bits in a program."""
+    return torch.float32 if leaf.device.type == "cpu" and leaf.dtype == torch.float64 else leaf.dtype
+
+
+@functools.cache
+def _table() -> dict:
+    from . import decompositions
+
+    return decompositions.table()
+
+
+class _Compiled:
+    def __init__(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -> None:
+        module, self.nested = _traced(op, args, kwargs, call)
+        self.graph = programs.Graph(module)
+        self.returned, self.one = _how(op).returned, len(op._schema.returns) == 1
+        self.inputs = [number for number, out in enumerate(call.outs) if not out]
+        self.written = [number for number, written in enumerate(call.written) if written]
+
+    def __call__(self, call: _Call, args: tuple, kwargs: dict) -> object:
+        leaves = call.leaves
+        outputs = self.graph.made(call.device.index)
+        self.graph.run([leaves[number] for number in self.inputs], outputs, call.device.index)
+        values = self.graph.all(outputs, call.device)
+        for number, value in zip(self.written, values, strict=False):
+            if value.shape != leaves[number].shape:
+                leaves[number].resize_(value.shape)
+            copied(value, leaves[number])
+        fresh = iter(pytree.tree_unflatten(values[len(self.written):], self.nested))
+        results = []
+        for argument in self.returned:
+            if argument is None:
+                results.append(next(fresh))
+            else:
+                place, name = argument
+                results.append(kwargs[name] if name in kwargs else args[place])
+        return results[0] if self.one else tuple(results) if results else None
+
+
+def copied(source: Tensor, to: Tensor) -> None:
+    """Between tensors of one type and shape on one device"""
+    if not source.numel():
+        return
+    if source.stride() == to.stride() and source.dtype == to.dtype and layouts.dense(to):
+        memory.copy(source, to)
+    else:
+        memory.alias(to).copy_(memory.alias(source))
+
+
+def _on_host(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -> object:
+    """By the CPU's kernel, on the device's memory; results are put on the device"""
+    aliases: dict[int, tuple[Tensor, Tensor]] = {}
+    given = {}
+    empty = {id(leaf) for leaf, written in zip(call.leaves, call.written, strict=True) if written and not leaf.numel()}
+
+    def to_host(value: object) -> object:
+        if isinstance(value, torch.device):
+            return torch.device("cpu")
+        if not isinstance(value, Tensor) or value.device.type != "neuron":
+            return value
+        if id(value) not in aliases:
+            seen = torch.empty(value.shape, dtype=value.dtype) if id(value) in empty else memory.alias(value)
+            aliases[id(value)] = (value, seen)
+            given[id(seen)] = value
+        return aliases[id(value)][1]
+
+    host_args, host_kwargs = pytree.tree_map(to_host, (args, kwargs))
+    result = op(*host_args, **host_kwargs)
+    for key in empty:
+        value, seen = aliases[key]
+        if seen.shape != value.shape:
+            value.resize_(seen.shape)
+        if seen.numel():
+            memory.alias(value).copy_(seen)
+    device = call.device or torch.device("neuron", 0)
+
+    def to_device(value: object) -> object:
+        if not isinstance(value, Tensor):
+            return value
+        return given[id(value)] if id(value) in given else to_neuron(value, device.index)
+
+    return pytree.tree_map(to_device, result)
+
+
+def to_neuron(value: Tensor, device: int) -> Tensor:
+    """A copy of a tensor of the CPU's"""
+    made = memory.empty_strided(value.shape, layouts.strides(value.shape, value.stride()), value.dtype, device)
+    if not value.numel():
+        return made
+    if value.stride() == made.stride() and not value.is_conj() and not value.is_neg():
+        memory.write(made, value)
+    else:
+        memory.alias(made).copy_(value)
+    return made
+
+
+_NUMBERS = frozenset((float, int))
+
+
+@functools.lru_cache(maxsize=1024)
+def _operand(value: float | int, kind: type, text: str, device: int) -> Tensor:
+    """A number on the device; kind and text tell apart what Python calls equal"""
+    return to_neuron(torch.tensor(value, dtype=torch.float32 if kind is float else torch.int64), device)
+
+
+def _announced(op: torch._ops.OpOverload, why: Exception) -> None:
+    name = op._schema.name
+    fallen_back[name] += 1
+    if fallen_back[name] == 1:
+        warnings.warn(f"{name} runs on the CPU: {why}", stacklevel=4)
+
+
+def run(op: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
+    """An operator whose tensors are on the device, or one of them"""
+    how = _how(op)
+    formula, given = _FORMULAS.get(op._schema.name), (args, kwargs)
+    if formula and not isinstance(kwargs.get("alpha", kwargs.get("value")), float):
+        formula = None
+    if formula or any(is_tensor and type(value) in _NUMBERS for is_tensor, value in zip(how.tensors, args, strict=False)):
+        device = next((value.device.index for value in (*args, *kwargs.values()) if isinstance(value, Tensor) and value.device.type == "neuron"), None)
+        if device is not None:
+            args = tuple(_operand(value, type(value), str(value), device) if is_tensor and type(value) in _NUMBERS else value
+                         for is_tensor, value in zip(how.tensors, args, strict=False))
+            if formula:
+                kwargs = {name: _operand(value, float, str(value), device) if isinstance(value, float) else value for name, value in kwargs.items()}
+    call = _Call(op, args, kwargs, formula)
+    if call.device is None or (how.drawn and all(call.written)) or (how.out_names and all(call.written)):
+        return _on_host(op, *given, call)  # it makes values of nothing: numbers that are drawn, a range, a constant
+    key = tuple(call.key)
+    compiled = _programs.get(key)
+    if compiled is None:
+        with _lock:
+            compiled = _programs.get(key)
+            if compiled is None:
+                try:
+                    if torch.Tag.dynamic_output_shape in op.tags:
+                        raise lowering.Unsupported("how large its result is depends on the data")
+                    compiled = _Compiled(op, args, kwargs, call)
+                except Exception as error:
+                    compiled = error
+                _programs[key] = compiled
+    if isinstance(compiled, Exception):
+        result = _on_host(op, *given, call)
+        _announced(op, compiled)
+        return result
+    executed[op._schema.name] += 1
+    return compiled(call, args, kwargs)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""What PyTorch asks of a device itself: new tensors, views, copies, one number. All other operators are eager.py's."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from . import eager, layouts, memory
+
+aten = torch.ops.aten
+_CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+
+
+def _index(device: torch.device | None) -> int:
+    from . import neuron
+
+    return neuron.current_device() if device is None or device.index is None else device.index
+
+
+def _contiguous(size: Sequence[int]) -> tuple[int, ...]:
+    steps, step = [], 1
+    for n in reversed(size):
+        steps.append(step)
+        step *= max(1, n)
+    return tuple(reversed(steps))
+
+
+def _empty(size: Sequence[int], *, dtype: torch.dtype | None = None, layout: object = None, device: torch.device | None = None, pin_memory: bool | None = None,
+           memory_format: torch.memory_format | None = None) -> Tensor:
+    steps = _contiguous(size)
+    if memory_format in (torch.channels_last, torch.channels_last_3d):
+        steps = torch.empty(size, dtype=dtype, device="meta", memory_format=memory_format).stride()
+    return memory.empty_strided(size, steps, dtype or torch.get_default_dtype(), _index(device))
+
+
+def _empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: torch.dtype | None = None, layout: object = None, device: torch.device | None = None,
+                   pin_memory: bool | None = None) -> Tensor:
+    return memory.empty_strided(size, stride, dtype or torch.get_default_dtype(), _index(device))
+
+
+def _copy_from(source: Tensor, to: Tensor, non_blocking: bool = False) -> Tensor:
+    if not to.numel():
+        return to
+    if source.shape != to.shape:
+        source = source.expand(to.shape)
+    plain = source.dtype == to.dtype and source.stride() == to.stride() and layouts.dense(source) and not source.is_conj() and not source.is_neg()
+    if source.device.type == to.device.type:
+        if plain and source.device == to.device:
+            memory.copy(source, to)
+        else:
+            memory.alias(to).copy_(memory.alias(source))
+    elif to.device.type == "neuron":
+        if plain:
+            memory.write(to, source)
+        else:
+            memory.alias(to).copy_(source)
+    elif plain:
+        memory.read(source, to)
+    else:
+        to.copy_(memory.alias(source))
+    return to
+
+
+def _copy_from_and_resize(source: Tensor, to: Tensor) -> Tensor:
+    if to.shape != source.shape:
+        to.resize_(source.shape)
+    return _copy_from(source, to)
+
+
+def _resize_(value: Tensor, size: Sequence[int], *, memory_format: torch.memory_format | None = None) -> Tensor:
+    """Storages have the size that they were made with: a larger tensor gets a new one."""
+    steps = _contiguous(size)
+    if memory_format in (torch.channels_last, torch.channels_last_3d):
+        steps = torch.empty(size, device="meta", memory_format=memory_format).stride()
+    count = 0 if 0 in size else 1 + sum((n - 1) * step for n, step in zip(size, steps, strict=True))
+    storage = value.untyped_storage()
+    if (value.storage_offset() + count) * value.itemsize <= storage.nbytes():
+        return value.as_strided_(size, steps) if tuple(value.shape) != tuple(size) else value
+    made = memory.empty_strided(size, steps, value.dtype, value.device.index)
+    before = min(storage.nbytes() // value.itemsize - value.storage_offset(), count)
+    if before > 0:
+        memory.copy(value.as_strided((before,), (1,)), made.as_strided((before,), (1,)))
+    value.set_(made.untyped_storage(), 0, size, steps)
+    return value
+
+
+def _local_scalar_dense(value: Tensor) -> object:
+    return memory.alias(value).item()
+
+
+def _fill(value: Tensor, number: object) -> Tensor:
+    memory.alias(value).fill_(number)
+    return value
+
+
+def _zero(value: Tensor) -> Tensor:
+    memory.alias(value).zero_()
+    return value
+
+
+def _view(op: torch._ops.OpOverload) -> Callable:
+    """An operator that makes another tensor of the same memory: the CPU's kernel, which reads no element"""
+    redispatch = op.redispatch
+
+    def view(*args: object, **kwargs: object) -> Tensor:
+        return redispatch(_CPU, *args, **kwargs)
+
+    return view
+
+
+def _set_tensor(value: Tensor, source: Tensor) -> Tensor:
+    return value.set_(source.untyped_storage(), source.storage_offset(), source.shape, source.stride())
+
+
+def _convolution(*args: object) -> Tensor:
+    return eager.run(aten.convolution.default, *args)
+
+
+def _convolution_backward(gradient: Tensor, x: Tensor, weight: Tensor, stride: object, padding: object, dilation: object, transposed: bool, output_padding: object,
+                          groups: int, output_mask: Sequence[bool]) -> tuple:
+    return eager.run(aten.convolution_backward.default, gradient, x, weight, [weight.shape[1] * groups if transposed else weight.shape[0]], stride, padding, dilation,
+                     transposed, output_padding, groups, output_mask)
+
+
+def _batch_norm(x: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor | None, variance: Tensor | None, training: bool, momentum: float,
+                eps: float) -> tuple:
+    """Its declaration does not say that it changes the running statistics."""
+    if not training:
+        return eager.run(aten._native_batch_norm_legit_no_training.default, x, weight, bias, mean, variance, momentum, eps)
+    if mean is None:
+        return eager.run(aten._native_batch_norm_legit.no_stats, x, weight, bias, training, momentum, eps)
+    return eager.run(aten._native_batch_norm_legit.default, x, weight, bias, mean, variance, training, momentum, eps)
+
+
+def _set_nothing(value: Tensor) -> Tensor:
+    return value.set_(memory.empty_strided((0,), (1,), value.dtype, value.device.index).untyped_storage(), 0, (0,), (1,))
+
+
+VIEWS = ("as_strided", "view", "_reshape_alias", "unfold", "set_.source_Storage", "set_.source_Storage_storage_offset")
+KERNELS = {"empty.memory_format": _empty, "empty_strided": _empty_strided, "_copy_from": _copy_from, "_copy_from_and_resize": _copy_from_and_resize,
+           "resize_": _resize_, "_local_scalar_dense": _local_scalar_dense, "fill_.Scalar": _fill, "zero_": _zero, "set_.source_Tensor": _set_tensor, "set_": _set_nothing,
+           "native_batch_norm": _batch_norm, "convolution_overrideable": _convolution,
+           "convolution_backward_overrideable": _convolution_backward}
+
+
+def register() -> list[torch.library.Library]:
+    """Of the device that PyTorch knows as PrivateUse1. The registrations end with what is given"""
+    library, others = torch.library.Library("aten", "IMPL"), torch.library.Library("_", "IMPL")
+    for name, kernel in KERNELS.items():
+        library.impl(name, kernel, "PrivateUse1")
+    for name in VIEWS:
+        packet, _, overload = name.partition(".")
+        library.impl(name, _view(getattr(getattr(aten, packet), overload or "default")), "PrivateUse1")
+    others.fallback(eager.run, "PrivateUse1")
+    return [library, others]

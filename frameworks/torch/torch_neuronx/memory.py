@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""Tensors of PyTorch in device memory, by libneurontorch (frameworks/torch/memory): they come by DLPack, whose deleter gives the memory back."""
+
+import ctypes
+import functools
+import os
+from collections.abc import Sequence
+from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_uint8, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from . import runtime
+
+# DLPack's codes of data types
+CODES = {torch.bool: 6, torch.uint8: 1, torch.uint16: 1, torch.uint32: 1, torch.uint64: 1, torch.int8: 0, torch.int16: 0, torch.int32: 0, torch.int64: 0,
+         torch.float16: 2, torch.float32: 2, torch.float64: 2, torch.bfloat16: 4, torch.complex64: 5, torch.complex128: 5,
+         torch.float8_e4m3fn: 10, torch.float8_e4m3fnuz: 11, torch.float8_e5m2: 12, torch.float8_e5m2fnuz: 13}
+NO_ROOM = 4  # NRT_RESOURCE
+
+
+class _Shape(ctypes.Structure):
+    _fields_ = [("device", c_int32), ("ndim", c_int32), ("code", c_uint8), ("bits", c_uint8), ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)),
+                ("bytes", c_uint64)]
+
+
+class Span(ctypes.Structure):
+    """Bytes of a tensor's memory: base is where the memory begins"""
+
+    _fields_ = [("base", c_void_p), ("offset", c_uint64), ("bytes", c_uint64)]
+
+
+STATISTICS = ("allocated", "allocated_peak", "reserved", "reserved_peak", "allocations", "frees", "segments", "retries", "failures")
+
+
+class _Statistics(ctypes.Structure):
+    _fields_ = [(name, c_uint64) for name in STATISTICS]
+
+
+_capsule = ctypes.pythonapi.PyCapsule_New
+_capsule.restype, _capsule.argtypes = ctypes.py_object, [c_void_p, c_char_p, c_void_p]
+_DLTENSOR = b"dltensor"
+_from_dlpack = torch._C._from_dlpack
+_process = 0  # that uses the chips; others are its children
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """libneurontorch, once the runtime is there"""
+    import libneuronxla
+
+    global _process
+    runtime.library()
+    found = ctypes.CDLL(str(Path(libneuronxla.__file__).parent / "lib/libneurontorch.so"))
+    found.nt_alias.restype = c_void_p
+    found.nt_alias.argtypes = [c_void_p, POINTER(_Shape)]
+    found.nt_program_load.argtypes = [c_char_p, c_uint64, c_int32, POINTER(c_char_p), c_uint32, c_uint32, POINTER(c_void_p)]
+    found.nt_program_run.argtypes = [c_void_p, POINTER(Span)]
+    found.nt_program_unload.argtypes = [c_void_p]
+    found.nt_read.argtypes = found.nt_write.argtypes = [POINTER(Span), c_void_p]
+    found.nt_copy.argtypes = [POINTER(Span), POINTER(Span)]
+    _process = os.getpid()
+    return found
+
+
+def forked() -> bool:
+    """Whether the chips are those of the process that this one was forked from"""
+    return bool(_process) and _process != os.getpid()
+
+
+def _ours() -> ctypes.CDLL:
+    if forked():
+        raise RuntimeError("Cannot re-initialize Neuron in forked subprocess. To use Neuron with multiprocessing, you must use the 'spawn' start method")
+    return library()
+
+
+def check(status: int, what: str) -> None:
+    if status:
+        runtime.check(status, what)
+
+
+@functools.lru_cache(maxsize=4096)
+def _shape(size: tuple[int, ...], stride: tuple[int, ...], dtype: torch.dtype, device: int) -> _Shape:
+    if dtype not in CODES:
+        raise TypeError(f"tensors of {dtype} cannot lie on a Neuron device")
+    count = 0 if 0 in size else 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    n = len(size)
+    return _Shape(device, n, CODES[dtype], dtype.itemsize * 8, (c_int64 * n)(*size), (c_int64 * n)(*stride), max(1, count * dtype.itemsize))
+
+
+def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype, device: int) -> Tensor:
+    """A tensor on a device. torch.OutOfMemoryError: it has no room for it"""
+    shape, tensor = _shape(tuple(size), tuple(stride), dtype, device), c_void_p()
+    if status := _ours().nt_empty(byref(shape), byref(tensor)):
+        if status == NO_ROOM:
+            have = statistics(device)
+            raise torch.OutOfMemoryError(f"neuron:{device} is out of memory: {shape.bytes} bytes were asked for, {have['allocated']} are in tensors, "
+                                         f"{have['reserved']} taken from the device\n{runtime.details()}")
+        check(status, f"neuron:{device}: {shape.bytes} bytes")
+    return _from_dlpack(_capsule(tensor, _DLTENSOR, None))
+
+
+def alias(value: Tensor) -> Tensor:
+    """The same elements as a tensor of the CPU's, while the tensor is there"""
+    shape = _shape(tuple(value.shape), value.stride(), value.dtype, 0)
+    return _from_dlpack(_capsule(_ours().nt_alias(value.data_ptr(), byref(shape)), _DLTENSOR, None))
+
+
+def span(value: Tensor) -> Span:
+    """Of a tensor without gaps"""
+    offset = value.storage_offset() * value.itemsize
+    return Span(value.data_ptr() - offset, offset, value.nbytes)
+
+
+def write(to: Tensor, source: Tensor) -> None:
+    """Of tensors without gaps, which lie the same way"""
+    check(_ours().nt_write(byref(span(to)), source.data_ptr()), "copy to the device")
+
+
+def read(source: Tensor, to: Tensor) -> None:
+    check(_ours().nt_read(byref(span(source)), to.data_ptr()), "copy from the device")
+
+
+def copy(source: Tensor, to: Tensor) -> None:
+    check(_ours().nt_copy(byref(span(source)), byref(span(to))), "copy on the device")
+
+
+def statistics(device: int) -> dict[str, int]:
+    """Bytes and counts; all are 0 before the device's first tensor"""
+    found = _Statistics()
+    if _process:
+        library().nt_statistics(device, byref(found))
+    return {name: getattr(found, name) for name in STATISTICS}
+
+
+def reset_peaks(device: int) -> None:
+    if _process:
+        library().nt_reset_peaks(device)
+
+
+def empty_cache() -> None:
+    if _process:
+        library().nt_empty_cache()
+
+
+class Program:
+    """A model on a core: inputs and outputs in an order of the caller's, by their names in the NEFF"""
+
+    def __init__(self, neff: bytes, core: int, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        self.program, self.process = c_void_p(), os.getpid()
+        names = (c_char_p * (len(inputs) + len(outputs)))(*(name.encode() for name in (*inputs, *outputs)))
+        check(_ours().nt_program_load(neff, len(neff), core, names, len(inputs), len(outputs), byref(self.program)), "load")
+        self.spans = Span * len(names)
+        self.run_ = library().nt_program_run
+
+    def run(self, tensors: Sequence[Tensor], sizes: Sequence[int]) -> None:
+        """Of inputs, then outputs, without gaps, and what each has in bytes; an output shares its memory with no other tensor"""
+        spans = self.spans()
+        for place, value, size in zip(spans, tensors, sizes, strict=True):
+            offset = value.storage_offset() * value.itemsize
+            place.base, place.offset, place.bytes = value.data_ptr() - offset, offset, size
+        if status := self.run_(self.program, spans):
+            check(status, "execution")
+
+    def close(self) -> None:
+        if self.process == os.getpid():
+            library().nt_program_unload(self.program)

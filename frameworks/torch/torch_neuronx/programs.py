@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""Graphs of operators on a NeuronCore: compiled once a process, loaded where they run, and unloaded when others need the room."""
+
+import collections
+import functools
+import math
+import threading
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, fx
+
+from . import layouts, lowering, memory, runtime
+from .tracing import compile_module, compiled_for, named
+
+LOADED = 1024  # programs of a core, at most
+
+
+@functools.lru_cache(maxsize=4096)
+def neff(text: str) -> bytes:
+    """The program of a graph, compiled once"""
+    return compile_module(text.encode(), compiled_for(None))
+
+
+class _Loaded(collections.OrderedDict):
+    """The programs of a core, the last used at the end"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.RLock()
+
+    def get_or_load(self, key: object, load: Callable[[], memory.Program]) -> memory.Program:
+        if key in self:
+            self.move_to_end(key)
+            return self[key]
+        while len(self) >= LOADED:
+            self.popitem(last=False)[1].close()
+        try:
+            self[key] = load()
+        except runtime.NeuronError:
+            if not self:
+                raise
+            while self:  # one of the others' resources may be what is missing
+                self.popitem(last=False)[1].close()
+            memory.empty_cache()
+            self[key] = load()
+        return self[key]
+
+    def forget(self, key: object) -> None:
+        with self.lock:
+            program = self.pop(key, None)
+            if program:
+                program.close()
+
+
+_cores: dict[int, _Loaded] = collections.defaultdict(_Loaded)
+
+
+class _Place:
+    """How an input has to lie"""
+
+    def __init__(self, number: int, like: Tensor) -> None:
+        self.number, self.dtype = number, like.dtype if like.dtype != torch.float64 else torch.float32
+        self.size = tuple(like.shape)
+        self.lies = layouts.layout(like.shape, like.stride())
+        self.stride = like.stride() if self.lies else None  # of those that need no copy
+        self.steps = like.stride() if self.lies else layouts.strides(like.shape, like.stride())  # of those that do
+        self.lies = self.lies or layouts.layout(self.size, self.steps)
+        self.bytes = math.prod(self.lies.sizes) * self.dtype.itemsize
+
+    def fitted(self, value: Tensor, device: int) -> Tensor:
+        """A tensor on the device that lies so: itself, or a copy"""
+        there = value.device.type == "neuron"
+        if there and (value.stride() == self.stride or layouts.layout(value.shape, value.stride()) == self.lies):
+            return value
+        made = memory.empty_strided(self.size, self.steps, self.dtype, device)
+        host = memory.alias(value) if there else value
+        to = memory.alias(made)
+        for dim, (n, step) in enumerate(zip(self.size, self.steps, strict=True)):
+            if n > 1 and not step:
+                to, host = to.narrow(dim, 0, 1), host.narrow(dim, 0, 1)
+        to.copy_(host)
+        return made
+
+
+class Graph:
+    """A graph, lowered; run() executes it on any core. Inputs lie as the graph's examples do, or have gaps."""
+
+    def __init__(self, module: fx.GraphModule) -> None:
+        self.lowered = lowering.Lowered(module)
+        names = named(self.lowered.inputs, "input")
+        self.places = [_Place(number, like) for number, like in enumerate(self.lowered.inputs) if names[number]]
+        self.inputs = [name for name in names if name]
+        self.outputs = [name for name in named(self.lowered.outputs, "output") if name]
+        self.results = [(tuple(like.shape), layouts.strides(like.shape, like.stride()), like.dtype) for like in self.lowered.outputs]
+        self.bytes = [place.bytes for place in self.places] + [like.nbytes for like in self.lowered.outputs]
+
+    def _load(self, core: int) -> memory.Program:
+        return memory.Program(neff(self.lowered.text), core, self.inputs, self.outputs)
+
+    def made(self, device: int) -> list[Tensor]:
+        """Tensors for the program's outputs"""
+        return [memory.empty_strided(*how, device) for how in self.results]
+
+    def run(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor], device: int) -> None:
+        if not self.lowered.text:
+            return
+        values = [*inputs, *(draw() for draw in self.lowered.draws)]
+        values = [place.fitted(values[place.number], device) for place in self.places]
+        core = _cores[device]
+        with core.lock:
+            core.get_or_load(self, functools.partial(self._load, device)).run([*values, *outputs], self.bytes)
+
+    def forget(self) -> None:
+        """Gives back what it has on cores."""
+        for core in list(_cores.values()):
+            core.forget(self)
+
+    def all(self, outputs: Sequence[Tensor], device: torch.device | None = None) -> list[Tensor | None]:
+        """The graph's results: outputs, what has no elements (on a device, or where the graph says), and None"""
+        return [outputs[what] if isinstance(what, int) else None if what is None else
+                torch.empty_strided(what.shape, layouts.strides(what.shape, what.stride()), dtype=what.dtype, device=device or what.device)
+                for what in self.lowered.results]

@@ -1,0 +1,326 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+"""The device "neuron" of PyTorch against its CPU: tensors, operators one by one, trainings, memory, what is refused. As TAP.
+
+usage: torch_device.py [POINT...]    in an environment of environments.torch_native(), with the wheel; POINT is a part of a name
+"""
+
+import copy
+import gc
+import io
+import os
+import warnings
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch_neuronx import device, eager, programs
+
+from points import run_points
+from torch_comparisons import drawn, near, numbers, raises
+
+warnings.simplefilter("ignore")
+device.register()  # as `import torch` does of an installed wheel
+
+
+def there(value: object) -> object:
+    return torch.utils._pytree.tree_map(lambda x: x.to("neuron") if isinstance(x, Tensor) else x, value)
+
+
+def back(value: object) -> object:
+    return torch.utils._pytree.tree_map(lambda x: x.cpu() if isinstance(x, Tensor) else x, value)
+
+
+def same(call: Callable, *inputs: object, tolerance: float = 2e-5) -> None:
+    """A function gives the same of tensors on the device, which it changes the same way, and no operator of it runs on the CPU."""
+    theirs, ours = copy.deepcopy(inputs), there(copy.deepcopy(inputs))
+    before = dict(eager.fallen_back)
+    expected, found = call(*theirs), call(*ours)
+    assert all(x.device.type == "neuron" for x in torch.utils._pytree.tree_leaves(found) if isinstance(x, Tensor))
+    near(back(found), expected, tolerance=tolerance)
+    near(back(ours), theirs, "what was given", tolerance=tolerance)
+    assert before == eager.fallen_back, {name for name in eager.fallen_back if eager.fallen_back[name] != before.get(name, 0)}
+
+
+def tensors() -> None:
+    """Views share memory, also with gaps, permuted and repeated; what is changed through one is changed for all"""
+    def views(x: Tensor) -> tuple:
+        y, z, w = x.T, x[1:, ::2], x.view(2, 2, 6)
+        y.add_(1)
+        z.mul_(2)
+        w[1, 0] = 5
+        x[:, 1] -= 3
+        return x, y, z, w, x.expand(2, 4, 6), x.as_strided((3, 3), (7, 2), 1), x.unfold(1, 3, 2), x.flatten()[3:9].view(torch.int32)
+
+    same(views, drawn(4, 6))
+    x = torch.zeros(4, 6, device="neuron")
+    assert x[1:].data_ptr() == x.data_ptr() + 24 and x.T.untyped_storage().data_ptr() == x.data_ptr()
+    assert x.is_neuron and x.device == torch.device("neuron", 0) and x.cpu().neuron().is_neuron
+    same(lambda x: (x + 1, x.sum(), x.T @ x, x.reshape(3, 0), torch.cat([x, x])), torch.zeros(0, 3))
+    same(lambda x: x.resize_(2, 3).fill_(2), torch.zeros(2))
+    same(lambda x: x.set_(x[1:].clone()), drawn(3, 2))
+    y = torch.zeros(3, device="neuron")
+    y.data = torch.ones(2, device="neuron")
+    assert y.tolist() == [1, 1] and repr(y) == "tensor([1., 1.], device='neuron:0')", y
+    near(y.detach().cpu(), torch.ones(2))
+    z = torch.empty(2, 3, 4, 5, device="neuron", memory_format=torch.channels_last)
+    assert z.is_contiguous(memory_format=torch.channels_last) and torch.empty_like(z).stride() == z.stride()
+
+
+def types() -> None:
+    """What each type is computed with; 64-bit integers keep 64 bits where nothing is computed, and have 32 where something is"""
+    for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.int32, torch.int64, torch.int16, torch.int8, torch.uint8, torch.bool):
+        x = drawn(3, 4).abs().mul(3).to(dtype)
+        same(lambda x: (x * x, x == x.flip(0), x.float() + 1, torch.where(x > 1, x, x + x), x.clone(), x.T.contiguous()), x, tolerance=1e-2)
+    wide = torch.tensor([1 << 40, -5, 7])
+    assert wide.to("neuron").cpu().equal(wide) and wide.to("neuron")[1:].clone().cpu().equal(wide[1:])
+    near((wide.to("neuron")[1:] * 3).cpu(), wide[1:] * 3)
+    double = drawn(3).double()
+    near((double.to("neuron") * 2).cpu(), double * 2)
+    assert "aten::mul" in torch.neuron.get_fallback_ops()
+    near(double.to("neuron").float().cpu(), double.float())
+    x = drawn(5)
+    for how in (torch.float64, torch.bfloat16, torch.int64):
+        assert x.to("neuron", how).cpu().equal(x.to(how)) and x.to("neuron").to(how).cpu().equal(x.to(how))
+
+
+def operators() -> None:
+    """Operands that are numbers, out=, in place, indices, reductions, copies between layouts"""
+    same(lambda x: (x + 1, 2 - x, x / 3, x ** 2, x * -0.0, x // 2, x % 2, 1 / x, x > 0, x.clamp(-1, 1), x.pow(0.5).isnan()), drawn(3, 4))
+    same(lambda x, y: (torch.add(x, y, out=torch.empty_like(x)), torch.mul(x, y, out=x), x.add_(y, alpha=0.5), x.addcdiv_(y, y + 9, value=-0.3)), drawn(3, 4), drawn(3, 4))
+    same(lambda x, i: (x[i], x[:, None] + 1, x.gather(0, i[:, None].expand(3, 4)), x.index_select(1, i), F.embedding(i, x)), drawn(3, 4), torch.tensor([2, 0, 1]))
+    same(lambda x, i: (x.index_add_(0, i, x.clone()), x.scatter_(1, i[None], 7.0), x.index_put_((i,), x[0].clone()), x.masked_fill_(x > 1, 0)), drawn(3, 4), torch.tensor([2, 0, 1]))
+    same(lambda x: (x.sum(), x.mean(1), x.std(), x.max(1), x.argmin(), x.topk(2), x.sort(1), x.cumsum(0), x.any(), x.norm(), x.logsumexp(1)), drawn(3, 4))
+    same(lambda x, y: (x @ y, torch.baddbmm(x[:, :, :3], x, y), torch.einsum("bij,bjk->ik", x, y), F.linear(x, y[0].T)), drawn(2, 4, 4), drawn(2, 4, 3) * 0.5)
+    same(lambda x: (F.conv2d(x, x[:, :, :2, :2]), F.max_pool2d(x, 2), F.interpolate(x, scale_factor=2), F.pad(x, (1, 2)), F.layer_norm(x, (6,)), F.gelu(x)), drawn(2, 3, 6, 6))
+    same(lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True), drawn(2, 2, 5, 8))
+    assert torch.arange(3, device="neuron").tolist() == [0, 1, 2] and torch.full((2,), 3.0, device="neuron").tolist() == [3, 3]
+    assert torch.neuron.get_executed_ops()
+
+
+def trained(model: nn.Module, inputs: tuple, loss: Callable, tolerance: float = 1e-5, steps: int = 4, compiled: bool = False, **how: object) -> None:
+    """The losses of some steps, and the buffers after them, are the CPU's."""
+    pair = model, copy.deepcopy(model).to("neuron")
+    losses: list[list[float]] = [[], []]
+    for values, part, given in zip(losses, pair, (inputs, there(inputs)), strict=True):
+        call = torch.compile(part, backend="neuron", fullgraph=True) if compiled and part is pair[1] else part
+        optimizer = torch.optim.AdamW(part.parameters(), lr=1e-2, **how)
+        for _ in range(steps):
+            optimizer.zero_grad()
+            value = loss(call(*given), *given)
+            value.backward()
+            nn.utils.clip_grad_norm_(part.parameters(), 1.0)
+            optimizer.step()
+            values.append(value.item())
+    assert all(abs(a - b) <= tolerance * max(1, abs(a)) for a, b in zip(*losses, strict=True)), losses
+    assert losses[0][-1] < losses[0][0], losses
+    for (name, a), b in zip(pair[0].named_buffers(), pair[1].buffers(), strict=True):
+        near(back(b), a, name)
+
+
+def squared(y: Tensor, *_: object) -> Tensor:
+    return (y.float() - 1).square().mean()
+
+
+def perceptron_of() -> nn.Module:
+    return nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 3))
+
+
+class First(nn.Module):
+    """A network without what goes with its numbers"""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, x: Tensor, *_: object) -> Tensor:
+        return self.model(x)
+
+
+def trainings() -> None:
+    trained(perceptron_of(), (drawn(5, 6),), squared)
+    trained(First(nn.Sequential(nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 8, 3, stride=2), nn.SiLU(),
+                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 5))), (drawn(4, 3, 12, 12), numbers(5, 4)), lambda y, _, to: F.cross_entropy(y, to), 1e-4)
+
+
+class Recurrent(nn.Module):
+    def __init__(self, kind: type[nn.Module]) -> None:
+        super().__init__()
+        self.inner, self.out = kind(4, 8), nn.Linear(8, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(self.inner(x)[0][-1])
+
+
+def modules() -> None:
+    trained(nn.Sequential(nn.Embedding(30, 16), nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True), nn.Linear(16, 30)), (numbers(30, 3, 7),),
+            lambda y, words: F.cross_entropy(y.flatten(0, 1), words.flatten()), 1e-4)
+    for recurrent in (nn.LSTM, nn.GRU, nn.RNN):
+        trained(Recurrent(recurrent), (drawn(5, 3, 4),), squared)
+
+
+def compiled() -> None:
+    """A compiled model's tensors stay on the device."""
+    torch._dynamo.reset()
+    trained(perceptron_of(), (drawn(5, 6),), squared, compiled=True)
+    torch._dynamo.reset()
+    call = torch.compile(lambda x, y: (x @ y, x.T, x.argmax(1), x[:, ::2] + 1), backend="neuron", fullgraph=True)
+    same(call, drawn(3, 4), drawn(4, 3))
+    torch._dynamo.reset()
+
+
+def mixed() -> None:
+    """Autocast, recomputed layers, scaled gradients"""
+    model, x = perceptron_of(), drawn(5, 6)
+    with torch.autocast("neuron", torch.bfloat16):
+        ours = copy.deepcopy(model).to("neuron")(x.to("neuron"))
+    with torch.autocast("cpu", torch.bfloat16):
+        near(ours.cpu().float(), model(x).float(), tolerance=5e-2)
+    from torch.utils.checkpoint import checkpoint
+
+    a, b = x.clone().requires_grad_(), x.to("neuron").requires_grad_()
+    checkpoint(model, a, use_reentrant=False).sum().backward()
+    checkpoint(copy.deepcopy(model).to("neuron"), b, use_reentrant=False).sum().backward()
+    near(b.grad.cpu(), a.grad)
+
+
+def compiled_once() -> None:
+    """Steps whose numbers change have the same programs."""
+    model = perceptron_of().to("neuron")
+    optimizer, x = torch.optim.AdamW(model.parameters(), lr=1e-2), drawn(5, 6).to("neuron")
+    counts = []
+    for step in range(6):
+        optimizer.zero_grad()
+        squared(model(x)).backward()
+        optimizer.param_groups[0]["lr"] = 1e-2 / (step + 1)
+        optimizer.step()
+        counts.append(programs.neff.cache_info().misses)
+    assert counts[1] == counts[-1], counts
+
+
+def fallback() -> None:
+    """What is not compiled the CPU computes, is said once by its name, and counted."""
+    torch.neuron.clear_op_tracking()
+    x = drawn(3, 3) + 3 * torch.eye(3)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            near(torch.linalg.eigvalsh(x.to("neuron")).cpu(), torch.linalg.eigvalsh(x), tolerance=1e-4)
+    names = torch.neuron.get_fallback_ops()
+    assert len(names) == 1 and len([w for w in said if names[0] in str(w.message)]) == 1, (names, [str(w.message) for w in said])
+    near(there(x).nonzero().cpu(), x.nonzero())
+    near(there(x)[there(x) > 1].cpu(), x[x > 1])
+    near(back(torch.unique(there(numbers(4, 9)))), torch.unique(numbers(4, 9)))
+
+
+def memory() -> None:
+    """What tensors have is counted, given back with their last view, and kept for the next ones until the cache is emptied."""
+    gc.collect()
+    before = torch.neuron.memory_allocated()
+    x = torch.zeros(1 << 20, device="neuron")
+    y = x[5:]
+    assert torch.neuron.memory_allocated() == before + (4 << 20) <= torch.neuron.max_memory_allocated()
+    del x
+    assert torch.neuron.memory_allocated() == before + (4 << 20)
+    del y
+    assert torch.neuron.memory_allocated() == before and torch.neuron.memory_reserved() >= 4 << 20
+    torch.neuron.empty_cache()
+    torch.neuron.reset_peak_memory_stats()
+    assert torch.neuron.memory_reserved() == torch.neuron.memory_allocated() == torch.neuron.max_memory_allocated() == before
+    stats = torch.neuron.memory_stats()
+    assert stats["allocated_bytes.all.current"] == before and stats["allocation.all.allocated"] - stats["allocation.all.freed"] == stats["allocation.all.current"]
+    free, total = torch.neuron.mem_get_info()
+    assert 0 < free < total == torch.neuron.get_device_properties(0).total_memory
+    raises(torch.OutOfMemoryError, "neuron:0 is out of memory: 1099511627776 bytes were asked for", lambda: torch.empty(1 << 40, dtype=torch.uint8, device="neuron"))
+    assert torch.ones(2, device="neuron").tolist() == [1, 1]
+
+
+def refused() -> None:
+    """Tensors of two devices, of no device of this process, of a child's; the process goes on."""
+    x = torch.ones(2, device="neuron")
+    raises(RuntimeError, "Expected all tensors to be on the same device, but found at least two devices, neuron:0 and cpu!", lambda: x + torch.ones(2))
+    raises(RuntimeError, "neuron:7", lambda: torch.neuron.set_device(7))
+    raises(RuntimeError, "neuron:7", lambda: torch.ones(2, device="neuron:7"))
+    raises(RuntimeError, "Boolean value of Tensor with more than one value", lambda: bool(x))
+    raises(RuntimeError, "inconsistent tensor size", lambda: x @ torch.ones(3, device="neuron"))
+    raises(TypeError, "convert neuron:0 device type tensor to numpy", x.numpy)
+    near((x + torch.tensor(2.0)).cpu(), torch.tensor([3.0, 3.0]))  # a number of the CPU's is none
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            x + 1
+        except RuntimeError as error:
+            os.write(writing, str(error).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert b"use the 'spawn' start method" in os.read(reading, 1000)
+    assert (x + 1).tolist() == [2, 2]
+
+
+def saved() -> None:
+    """Checkpoints of the device's tensors load on the CPU, and on the device."""
+    model = perceptron_of().to("neuron")
+    kept = io.BytesIO()
+    torch.save(model.state_dict(), kept)
+    for place in ("cpu", "neuron", None):
+        kept.seek(0)
+        state = torch.load(kept, map_location=place)
+        assert all(value.device.type == ("cpu" if place == "cpu" else "neuron") for value in state.values())
+        near(back(state), back(model.state_dict()))
+
+
+class Numbers(torch.utils.data.Dataset):
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, place: int) -> Tensor:
+        return torch.full((2,), float(place))
+
+
+def loaded() -> None:
+    """Workers of a DataLoader are forked from a process that uses the chips."""
+    torch.ones(1, device="neuron")
+    batches = [batch.to("neuron") for batch in torch.utils.data.DataLoader(Numbers(), batch_size=4, num_workers=2)]
+    near(torch.cat(batches).cpu(), torch.arange(8.0)[:, None].expand(8, 2))
+
+
+def random() -> None:
+    """Numbers are the CPU's generator's, for operators one by one and compiled."""
+    def draws(place: str) -> tuple:
+        torch.manual_seed(3)
+        return torch.rand(3, device=place), torch.randn(2, 2, device=place), torch.empty(4, device=place).uniform_(-1, 1), torch.randperm(5, device=place)
+
+    near(back(draws("neuron")), draws("cpu"))
+    state = torch.neuron.get_rng_state()
+    x = torch.rand(3, device="neuron")
+    torch.neuron.set_rng_state(state)
+    assert torch.rand(3, device="neuron").equal(x)
+    y = F.dropout(torch.ones(200, 100, device="neuron"), 0.3)
+    assert 0.27 < float((y == 0).float().mean()) < 0.33
+
+
+def names() -> None:
+    """What programs ask of torch.neuron"""
+    assert torch.neuron.is_available() and torch.neuron.device_count() == 2 and torch.neuron.current_device() == 0 and torch.neuron.is_bf16_supported()
+    assert torch.neuron.get_device_name() == "trn1" and torch.accelerator.current_accelerator().type == "neuron"
+    with torch.neuron.device(1):
+        assert torch.ones(2, device="neuron").device.index == 1
+    near((torch.ones(3, device="neuron:1") * 2).cpu(), torch.full((3,), 2.0))
+    first, last = (torch.neuron.Event(enable_timing=True) for _ in range(2))
+    with torch.neuron.stream(torch.neuron.Stream()):
+        first.record()
+        torch.ones(9, device="neuron").sum()
+        last.record()
+    torch.neuron.synchronize()
+    assert first.elapsed_time(last) > 0
+
+
+POINTS = {"tensors": tensors, "types": types, "operators": operators, "trainings": trainings, "modules": modules, "compiled": compiled, "mixed": mixed,
+          "compiled once": compiled_once, "fallback": fallback, "memory": memory, "refused": refused, "saved": saved, "loaded": loaded, "random": random, "names": names}
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    run_points(POINTS)
