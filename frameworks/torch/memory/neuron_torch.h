@@ -75,11 +75,24 @@ NRT_STATUS nt_write(const struct nt_span *to, const void *from);
 NRT_STATUS nt_read(const struct nt_span *from, void *to);
 NRT_STATUS nt_copy(const struct nt_span *from, const struct nt_span *to);
 
-/* A model on a core, with the names of its inputs, then of its outputs, in an order of the caller's
- */
+/* What a model is loaded as: on a core, by the names of its inputs, then of its outputs, in an
+ * order of the caller's */
+struct nt_load {
+	const void *neff;
+	uint64_t bytes;
+	int32_t core;
+	uint32_t inputs, outputs;
+	const char *const *names;
+	/*
+	 * Of a model that several processes execute together: which of `ranks` this one is, and a
+	 * number that they have alike for this model and no other. 0: it is for this process alone.
+	 */
+	uint32_t rank, ranks;
+	uint64_t group;
+};
+
 struct nt_program;
-NRT_STATUS nt_program_load(const void *neff, uint64_t bytes, int32_t core, const char *const *names,
-			   uint32_t inputs, uint32_t outputs, struct nt_program **program);
+NRT_STATUS nt_program_load(const struct nt_load *load, struct nt_program **program);
 /* Executes it on memory: a span for each name; those of outputs overlap no other one. Returns when
  * it is done */
 NRT_STATUS nt_program_run(struct nt_program *program, const struct nt_span *spans);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "nrt/nrtx.h"
 
 struct nt_program {
 	nrt_model_t *model;
@@ -20,24 +21,27 @@ void nt_program_unload(struct nt_program *program)
 	free(program);
 }
 
-NRT_STATUS nt_program_load(const void *neff, uint64_t bytes, int32_t core, const char *const *names,
-			   uint32_t inputs, uint32_t outputs, struct nt_program **program)
+NRT_STATUS nt_program_load(const struct nt_load *load, struct nt_program **program)
 {
-	size_t n = (size_t)inputs + outputs;
+	const struct nrtx_load_params params = { .start_core = (uint32_t)load->core,
+						 .rank = load->rank,
+						 .ranks = load->ranks,
+						 .group = load->group };
+	size_t n = (size_t)load->inputs + load->outputs;
 	struct nt_program *p = calloc(1, sizeof(*p) + n * sizeof(p->names[0]));
 	NRT_STATUS status = NRT_SUCCESS;
 
 	if (!p)
 		return NRT_FAIL_HOST_MEM_ALLOC;
-	p->inputs = inputs;
-	p->outputs = outputs;
+	p->inputs = load->inputs;
+	p->outputs = load->outputs;
 	for (size_t i = 0; i < n && !status; i++) {
-		p->names[i] = strdup(names[i]);
+		p->names[i] = strdup(load->names[i]);
 		if (!p->names[i])
 			status = NRT_FAIL_HOST_MEM_ALLOC;
 	}
 	if (!status)
-		status = nrt_load(neff, bytes, core, -1, &p->model);
+		status = nrtx_load(load->neff, load->bytes, &params, &p->model);
 	if (status)
 		nt_program_unload(p);
 	else

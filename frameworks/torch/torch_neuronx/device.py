@@ -4,10 +4,11 @@
 import torch
 from torch.utils import backend_registration
 
-from . import autocast, kernels, memory, neuron
+from . import autocast, kernels, memory, neuron, process_group
 
 _registrations: list[torch.library.Library] = []  # which last as long as they are here
 _tensor_str = torch._tensor_str._tensor_str
+_resize_storage = torch.UntypedStorage.resize_
 
 
 def _text_of(value: torch.Tensor, indent: int) -> str:
@@ -33,13 +34,22 @@ class _Guard(torch._C._acc.DeviceGuard):
 
 def _restored(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorage | None:
     """For torch.load: a storage on the device with the bytes of one of the CPU's"""
-    name, _, number = location.partition(":")
+    name = location.partition(":")[0]
     if name != "neuron":
         return None
     size = storage.nbytes()
-    made = memory.empty_strided((size,), (1,), torch.uint8, int(number or neuron.current_device()))
+    made = memory.empty_strided((size,), (1,), torch.uint8, neuron.index_of(location))
     made.copy_(torch.empty(0, dtype=torch.uint8).set_(storage, 0, (size,), (1,)))
     return made.untyped_storage()
+
+
+def _resized(storage: torch.UntypedStorage, size: int) -> torch.UntypedStorage:
+    """Storages on the device keep their memory and size: to less, as FSDP lets go what it has gathered, is no change."""
+    if storage.device.type != "neuron":
+        return _resize_storage(storage, size)
+    if size > storage.nbytes():
+        raise RuntimeError(f"a storage on {storage.device} has {storage.nbytes()} bytes, and cannot get {size}")
+    return storage
 
 
 def register() -> None:
@@ -48,5 +58,7 @@ def register() -> None:
         return
     backend_registration._setup_privateuseone_for_python_backend("neuron", neuron, _Hooks(), _Guard())
     _registrations.extend((*kernels.register(), *autocast.register()))
+    process_group.register()
     torch.serialization.register_package(5, lambda storage: None, _restored)
     torch._tensor_str._tensor_str = _text_of
+    torch.UntypedStorage.resize_ = _resized

@@ -5,6 +5,7 @@ What cannot be compiled the host computes, in the device's memory, which it sees
 """
 
 import collections
+import concurrent.futures
 import functools
 import threading
 import warnings
@@ -239,6 +240,11 @@ def to_neuron(value: Tensor, device: int) -> Tensor:
     return made
 
 
+@functools.cache
+def _compiler() -> concurrent.futures.Executor:
+    return concurrent.futures.ThreadPoolExecutor(1, "neuron-compiler", lambda: torch.set_grad_enabled(False))
+
+
 _NUMBERS = frozenset((float, int))
 
 
@@ -280,7 +286,8 @@ def run(op: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
                 try:
                     if torch.Tag.dynamic_output_shape in op.tags:
                         raise lowering.Unsupported("how large its result is depends on the data")
-                    compiled = _Compiled(op, args, kwargs, call)
+                    # in a thread without the caller's modes: of autograd, of subclasses of tensors, of functorch
+                    compiled = _compiler().submit(_Compiled, op, args, kwargs, call).result()
                 except Exception as error:
                     compiled = error
                 _programs[key] = compiled

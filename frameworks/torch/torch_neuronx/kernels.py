@@ -6,16 +6,10 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from . import eager, layouts, memory
+from . import eager, layouts, memory, neuron
 
 aten = torch.ops.aten
 _CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
-
-
-def _index(device: torch.device | None) -> int:
-    from . import neuron
-
-    return neuron.current_device() if device is None or device.index is None else device.index
 
 
 def _contiguous(size: Sequence[int]) -> tuple[int, ...]:
@@ -31,12 +25,12 @@ def _empty(size: Sequence[int], *, dtype: torch.dtype | None = None, layout: obj
     steps = _contiguous(size)
     if memory_format in (torch.channels_last, torch.channels_last_3d):
         steps = torch.empty(size, dtype=dtype, device="meta", memory_format=memory_format).stride()
-    return memory.empty_strided(size, steps, dtype or torch.get_default_dtype(), _index(device))
+    return memory.empty_strided(size, steps, dtype or torch.get_default_dtype(), neuron.index_of(device))
 
 
 def _empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: torch.dtype | None = None, layout: object = None, device: torch.device | None = None,
                    pin_memory: bool | None = None) -> Tensor:
-    return memory.empty_strided(size, stride, dtype or torch.get_default_dtype(), _index(device))
+    return memory.empty_strided(size, stride, dtype or torch.get_default_dtype(), neuron.index_of(device))
 
 
 def _copy_from(source: Tensor, to: Tensor, non_blocking: bool = False) -> Tensor:
@@ -140,7 +134,7 @@ def _set_nothing(value: Tensor) -> Tensor:
 VIEWS = ("as_strided", "view", "_reshape_alias", "unfold", "set_.source_Storage", "set_.source_Storage_storage_offset")
 KERNELS = {"empty.memory_format": _empty, "empty_strided": _empty_strided, "_copy_from": _copy_from, "_copy_from_and_resize": _copy_from_and_resize,
            "resize_": _resize_, "_local_scalar_dense": _local_scalar_dense, "fill_.Scalar": _fill, "zero_": _zero, "set_.source_Tensor": _set_tensor, "set_": _set_nothing,
-           "native_batch_norm": _batch_norm, "convolution_overrideable": _convolution,
+           "native_batch_norm": _batch_norm, "record_stream": lambda value, stream: None, "convolution_overrideable": _convolution,
            "convolution_backward_overrideable": _convolution_backward}
 
 

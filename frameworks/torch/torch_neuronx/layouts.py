@@ -50,6 +50,15 @@ def strides(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(steps))
 
 
+def words(value: Tensor) -> Tensor:
+    """The bytes of a tensor without gaps in one dimension, of the widest type that programs pass on"""
+    flat = value.as_strided((value.numel(),), (1,))
+    for dtype in (torch.int32, torch.int16, torch.uint8):
+        if flat.nbytes % dtype.itemsize == 0 and (flat.storage_offset() * flat.itemsize) % dtype.itemsize == 0:
+            return flat.view(torch.uint8).view(dtype)
+    return flat
+
+
 def _call(graph: fx.Graph, target: object, *args: object, **kwargs: object) -> fx.Node:
     node = graph.call_function(target, args, kwargs)
     node.meta["val"] = target(*fx.node.map_arg(args, lambda n: n.meta["val"]), **kwargs)

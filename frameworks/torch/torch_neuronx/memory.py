@@ -31,6 +31,11 @@ class Span(ctypes.Structure):
     _fields_ = [("base", c_void_p), ("offset", c_uint64), ("bytes", c_uint64)]
 
 
+class _Load(ctypes.Structure):
+    _fields_ = [("neff", c_char_p), ("bytes", c_uint64), ("core", c_int32), ("inputs", c_uint32), ("outputs", c_uint32), ("names", POINTER(c_char_p)),
+                ("rank", c_uint32), ("ranks", c_uint32), ("group", c_uint64)]
+
+
 STATISTICS = ("allocated", "allocated_peak", "reserved", "reserved_peak", "allocations", "frees", "segments", "retries", "failures")
 
 
@@ -55,7 +60,7 @@ def library() -> ctypes.CDLL:
     found = ctypes.CDLL(str(Path(libneuronxla.__file__).parent / "lib/libneurontorch.so"))
     found.nt_alias.restype = c_void_p
     found.nt_alias.argtypes = [c_void_p, POINTER(_Shape)]
-    found.nt_program_load.argtypes = [c_char_p, c_uint64, c_int32, POINTER(c_char_p), c_uint32, c_uint32, POINTER(c_void_p)]
+    found.nt_program_load.argtypes = [POINTER(_Load), POINTER(c_void_p)]
     found.nt_program_run.argtypes = [c_void_p, POINTER(Span)]
     found.nt_program_unload.argtypes = [c_void_p]
     found.nt_read.argtypes = found.nt_write.argtypes = [POINTER(Span), c_void_p]
@@ -147,10 +152,12 @@ def empty_cache() -> None:
 class Program:
     """A model on a core: inputs and outputs in an order of the caller's, by their names in the NEFF"""
 
-    def __init__(self, neff: bytes, core: int, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    def __init__(self, neff: bytes, core: int, inputs: Sequence[str], outputs: Sequence[str], together: tuple[int, int, int] = (0, 0, 0)) -> None:
+        """together: of a program of several processes this one's rank, how many there are, and a number for what they load (nt_load)"""
         self.program, self.process = c_void_p(), os.getpid()
         names = (c_char_p * (len(inputs) + len(outputs)))(*(name.encode() for name in (*inputs, *outputs)))
-        check(_ours().nt_program_load(neff, len(neff), core, names, len(inputs), len(outputs), byref(self.program)), "load")
+        load = _Load(neff, len(neff), core, len(inputs), len(outputs), names, *together)
+        check(_ours().nt_program_load(byref(load), byref(self.program)), "load")
         self.spans = Span * len(names)
         self.run_ = library().nt_program_run
 

@@ -52,15 +52,14 @@ def _is_in_bad_fork() -> bool:
     return memory.forked()
 
 
-def _number(device: object) -> int:
-    if device is None:
-        return current_device()
-    if isinstance(device, int):
-        return device
-    device = torch.device(device)
-    if device.type != "neuron":
-        raise ValueError(f"expected a device of type neuron, not {device}")
-    return current_device() if device.index is None else device.index
+def index_of(device: object) -> int:
+    """The number of a core of this process. One that torchrun started with others has one core, which all numbers name."""
+    if device is not None and not isinstance(device, int):
+        device = torch.device(device)
+        if device.type != "neuron":
+            raise ValueError(f"expected a device of type neuron, not {device}")
+        device = device.index
+    return 0 if runtime.one_core() else current_device() if device is None else device
 
 
 def current_device() -> int:
@@ -68,7 +67,7 @@ def current_device() -> int:
 
 
 def set_device(device: object) -> None:
-    number = _number(device)
+    number = index_of(device)
     if not 0 <= number < device_count():
         raise RuntimeError(f"neuron:{number}: this process has the NeuronCores 0 to {device_count() - 1}")
     _local.device = number
@@ -77,7 +76,7 @@ def set_device(device: object) -> None:
 @contextlib.contextmanager
 def device(device: object) -> Iterator[None]:
     before = current_device()
-    number = _number(device)
+    number = index_of(device)
     if number >= 0:
         set_device(number)
     try:
@@ -88,7 +87,7 @@ def device(device: object) -> Iterator[None]:
 
 def synchronize(device: object = None) -> None:
     """Returns when all that was asked for is done; operators return when they are"""
-    _number(device)
+    index_of(device)
 
 
 def get_device_name(device: object = None) -> str:
@@ -96,7 +95,7 @@ def get_device_name(device: object = None) -> str:
 
 
 def get_device_properties(device: object = None) -> _Properties:
-    number = _number(device)
+    number = index_of(device)
     return _Properties(runtime.architecture(), runtime.core_memory(number)[1], *get_device_capability(number))
 
 
@@ -118,27 +117,27 @@ def empty_cache() -> None:
 
 
 def memory_allocated(device: object = None) -> int:
-    return memory.statistics(_number(device))["allocated"]
+    return memory.statistics(index_of(device))["allocated"]
 
 
 def max_memory_allocated(device: object = None) -> int:
-    return memory.statistics(_number(device))["allocated_peak"]
+    return memory.statistics(index_of(device))["allocated_peak"]
 
 
 def memory_reserved(device: object = None) -> int:
-    return memory.statistics(_number(device))["reserved"]
+    return memory.statistics(index_of(device))["reserved"]
 
 
 def max_memory_reserved(device: object = None) -> int:
-    return memory.statistics(_number(device))["reserved_peak"]
+    return memory.statistics(index_of(device))["reserved_peak"]
 
 
 def reset_peak_memory_stats(device: object = None) -> None:
-    memory.reset_peaks(_number(device))
+    memory.reset_peaks(index_of(device))
 
 
 def memory_stats(device: object = None) -> dict[str, int]:
-    have = memory.statistics(_number(device))
+    have = memory.statistics(index_of(device))
     return {"allocated_bytes.all.current": have["allocated"], "allocated_bytes.all.peak": have["allocated_peak"],
             "active_bytes.all.current": have["allocated"], "active_bytes.all.peak": have["allocated_peak"],
             "reserved_bytes.all.current": have["reserved"], "reserved_bytes.all.peak": have["reserved_peak"],
@@ -149,12 +148,12 @@ def memory_stats(device: object = None) -> dict[str, int]:
 
 def mem_get_info(device: object = None) -> tuple[int, int]:
     """Free and all bytes of the core's memory"""
-    used, total = runtime.core_memory(_number(device))
+    used, total = runtime.core_memory(index_of(device))
     return total - used, total
 
 
 def memory_summary(device: object = None, abbreviated: bool = False) -> str:
-    number = _number(device)
+    number = index_of(device)
     return "\n".join([f"neuron:{number}", *(f"{name:32} {value:>16}" for name, value in memory_stats(number).items())])
 
 
@@ -185,16 +184,16 @@ class Event:
         pass
 
 
-class Stream:
+class Stream(torch.Stream):
     """A queue of a core's work. All streams of a core do it in the order of the calls."""
 
-    def __init__(self, device: object = None, priority: int = 0) -> None:
-        self.device, self.priority = torch.device("neuron", _number(device)), priority
+    def __new__(cls, device: object = None, priority: int = 0) -> "Stream":
+        return super().__new__(cls, device=torch.device("neuron", index_of(device)), priority=priority)
 
     def wait_event(self, event: Event) -> None:
         pass
 
-    def wait_stream(self, stream: "Stream") -> None:
+    def wait_stream(self, stream: torch.Stream) -> None:
         pass
 
     def record_event(self, event: Event | None = None) -> Event:
@@ -215,7 +214,7 @@ def default_stream(device: object = None) -> Stream:
 
 def current_stream(device: object = None) -> Stream:
     chosen = getattr(_local, "stream", None)
-    return chosen if chosen and chosen.device.index == _number(device) else Stream(device)
+    return chosen if chosen and chosen.device.index == index_of(device) else Stream(device)
 
 
 def set_stream(stream: Stream) -> None:

@@ -2,6 +2,7 @@
 """Models on NeuronCores by libnrt: what is loaded, its tensors on the device, its executions."""
 
 import ctypes
+import functools
 import os
 import threading
 from ctypes import POINTER, byref, c_char, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
@@ -35,6 +36,7 @@ class NeuronError(RuntimeError):
 
 _lock = threading.Lock()
 _library: ctypes.CDLL | None = None
+_share = ""  # the core that this process has as one of several
 
 
 def _places() -> list[Path]:
@@ -44,16 +46,36 @@ def _places() -> list[Path]:
     return [*sorted(package.parent.glob("neuron_emulator_torch.libs/libnrt-*.so*")), Path("/opt/aws/neuron/lib/libnrt.so.1")]
 
 
+def one_core() -> bool:
+    """Whether torchrun has started this process as one of several, whose share of the cores nobody has chosen: it has one, that of its local rank."""
+    named = any(os.environ.get(name) for name in ("NEURON_RT_VISIBLE_CORES", "NEURON_RT_NUM_CORES"))
+    return bool(_share) or (not named and int(os.environ.get("LOCAL_WORLD_SIZE") or 1) > 1 and "LOCAL_RANK" in os.environ)
+
+
+def _choose_core() -> None:
+    global _share
+    if one_core():
+        _share = os.environ["NEURON_RT_VISIBLE_CORES"] = os.environ["LOCAL_RANK"]
+
+
+@functools.cache
+def _loaded() -> ctypes.CDLL:
+    """libnrt, which may not be initialised; the wheel's own, which torch_xla's plug-in uses too, or an installation's"""
+    path = next((path for path in _places() if path.is_file()), None)
+    if path is None:
+        raise NeuronError(f"no libnrt: {' nor '.join(map(str, _places()))}")
+    nrt = ctypes.CDLL(str(path))
+    nrt.nrtx_error_details.restype = nrt.nrt_get_status_as_str.restype = c_char_p
+    return nrt
+
+
 def library() -> ctypes.CDLL:
-    """libnrt, initialised for this process; the wheel's own, which torch_xla's plug-in uses too, or an installation's"""
+    """libnrt, initialised for this process, which has its cores from then on"""
     global _library
     with _lock:
         if _library is None:
-            path = next((path for path in _places() if path.is_file()), None)
-            if path is None:
-                raise NeuronError(f"no libnrt: {' nor '.join(map(str, _places()))}")
-            nrt = ctypes.CDLL(str(path))
-            nrt.nrtx_error_details.restype = nrt.nrt_get_status_as_str.restype = c_char_p
+            _choose_core()
+            nrt = _loaded()
             _check(nrt, nrt.nrt_init(PYTORCH, b"", b""), "no Neuron device")
             _library = nrt
     return _library
@@ -86,9 +108,20 @@ def architecture() -> str:
 
 
 def core_count() -> int:
-    count, nrt = c_uint32(), library()
-    _check(nrt, nrt.nrt_get_visible_vnc_count(byref(count)), "cores")
-    return count.value
+    """The cores that this process has, or will have; does not begin to use them"""
+    count = c_uint32()
+    if _library:
+        _check(_library, _library.nrt_get_visible_vnc_count(byref(count)), "cores")
+        return count.value
+    if one_core():
+        return 1
+    nrt = _loaded()
+    _check(nrt, nrt.nrt_get_total_vnc_count(byref(count)), "cores")
+    visible, most = os.environ.get("NEURON_RT_VISIBLE_CORES"), os.environ.get("NEURON_RT_NUM_CORES")
+    if visible:
+        parts = (part.partition("-") for part in visible.split(","))
+        return sum(int(last or first) - int(first) + 1 for first, _, last in parts)
+    return min(count.value, int(most)) if most else count.value
 
 
 def core_memory(core: int) -> tuple[int, int]:
