@@ -199,6 +199,56 @@ def compiled_once() -> None:
     assert counts[1] == counts[-1], counts
 
 
+def parameters() -> None:
+    """A module that goes to the device and back keeps its parameters: an optimizer's are the same, and shared ones stay shared."""
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.words, self.out = nn.Embedding(6, 4), nn.Linear(4, 6, bias=False)
+            self.out.weight = self.words.weight
+
+    model = Tied()
+    weight, optimizer = model.words.weight, torch.optim.SGD(model.parameters(), 0.1)
+    model.to("neuron")
+    assert model.words.weight is model.out.weight is weight is optimizer.param_groups[0]["params"][0] and weight.is_neuron and len(list(model.parameters())) == 1
+    model.out(model.words(torch.tensor([1, 2], device="neuron"))).sum().backward()
+    before = weight.detach().clone()
+    optimizer.step()
+    assert not before.equal(weight.detach()) and weight.grad.is_neuron
+    model.cpu()
+    assert model.out.weight is weight and weight.device.type == weight.grad.device.type == "cpu"
+
+
+def optimizers() -> None:
+    """A step is the CPU's, of all parameters at once: foreach, fused, and one by one"""
+    for name, how in (("AdamW", {}), ("Adam", {"weight_decay": 0.1, "amsgrad": True}), ("SGD", {"momentum": 0.9, "nesterov": True}), ("RMSprop", {})):
+        for kind in ({"foreach": True}, {"foreach": False}, {"fused": True}):
+            if name == "RMSprop" and "fused" in kind:
+                continue
+            model = perceptron_of()
+            pair = model, copy.deepcopy(model).to("neuron")
+            before = dict(eager.fallen_back)
+            for model in pair:
+                optimizer = getattr(torch.optim, name)(model.parameters(), lr=1e-2, **how, **kind)
+                x = drawn(5, 6).to(next(model.parameters()).device)
+                for step in range(3):
+                    optimizer.zero_grad()
+                    squared(model(x)).backward()
+                    optimizer.param_groups[0]["lr"] = 1e-2 / (step + 1)
+                    optimizer.step()
+            near([p.cpu() for p in pair[1].parameters()], list(pair[0].parameters()), f"{name} {kind}", 1e-5)
+            assert before == eager.fallen_back, eager.fallen_back
+
+
+def pinned() -> None:
+    """Memory of the host that devices reach, as a DataLoader with pin_memory asks for"""
+    x = drawn(3, 4)
+    y = x.pin_memory()
+    assert y.is_pinned() and not x.is_pinned() and y.equal(x) and y.to("neuron", non_blocking=True).cpu().equal(x)
+    for batch in torch.utils.data.DataLoader(Numbers(), batch_size=4, pin_memory=True):
+        assert batch.is_pinned()
+
+
 def fallback() -> None:
     """What is not compiled the CPU computes, is said once by its name, and counted."""
     torch.neuron.clear_op_tracking()
@@ -318,7 +368,7 @@ def names() -> None:
 
 
 POINTS = {"tensors": tensors, "types": types, "operators": operators, "trainings": trainings, "modules": modules, "compiled": compiled, "mixed": mixed,
-          "compiled once": compiled_once, "fallback": fallback, "memory": memory, "refused": refused, "saved": saved, "loaded": loaded, "random": random, "names": names}
+          "compiled once": compiled_once, "parameters": parameters, "optimizers": optimizers, "fallback": fallback, "memory": memory, "refused": refused, "saved": saved, "loaded": loaded, "pinned": pinned, "random": random, "names": names}
 
 
 if __name__ == "__main__":

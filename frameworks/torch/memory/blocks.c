@@ -17,12 +17,17 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that follows */
 static struct nt_block *in_use[BINS]; /* by address */
 static struct nt_block *kept[BINS]; /* by size and device */
-static struct nt_statistics counts[NT_DEVICES];
+static struct nt_statistics counts[NT_DEVICES + 1]; /* the last one's are the host's */
 static pid_t owner; /* the process that has the chips; 0: none yet */
 
 static struct nt_block **bin(struct nt_block **bins, uint64_t key)
 {
 	return &bins[(key * 0x9e3779b97f4a7c15u) >> 54];
+}
+
+static struct nt_statistics *of(int32_t device)
+{
+	return &counts[device == NT_HOST ? NT_DEVICES : device];
 }
 
 /* The size of blocks for so many bytes: at most a fourth more */
@@ -65,7 +70,7 @@ static bool let_go(void)
 			struct nt_block *b = kept[i];
 
 			kept[i] = b->next;
-			counts[b->device].reserved -= b->size;
+			of(b->device)->reserved -= b->size;
 			nrt_tensor_free(&b->tensor);
 			free(b);
 			any = true;
@@ -83,7 +88,9 @@ static NRT_STATUS new_block(int32_t device, uint64_t size, struct nt_block **blo
 		return NRT_FAIL_HOST_MEM_ALLOC;
 	b->device = device;
 	b->size = size;
-	status = nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, device, size, NULL, &b->tensor);
+	status = nrt_tensor_allocate(device == NT_HOST ? NRT_TENSOR_PLACEMENT_HOST
+						       : NRT_TENSOR_PLACEMENT_DEVICE,
+				     device == NT_HOST ? 0 : device, size, NULL, &b->tensor);
 	if (!status) {
 		b->base = nrt_tensor_get_va(b->tensor);
 		if (!b->base) {
@@ -95,10 +102,10 @@ static NRT_STATUS new_block(int32_t device, uint64_t size, struct nt_block **blo
 		free(b);
 		return status;
 	}
-	counts[device].reserved += size;
-	counts[device].segments++;
-	if (counts[device].reserved > counts[device].reserved_peak)
-		counts[device].reserved_peak = counts[device].reserved;
+	of(device)->reserved += size;
+	of(device)->segments++;
+	if (of(device)->reserved > of(device)->reserved_peak)
+		of(device)->reserved_peak = of(device)->reserved;
 	*block = b;
 	return NRT_SUCCESS;
 }
@@ -110,11 +117,11 @@ NRT_STATUS nt_block_get(int32_t device, uint64_t bytes, struct nt_block **block)
 	struct nt_statistics *c;
 	struct nt_block *b, **at;
 
-	if (device < 0 || device >= NT_DEVICES || bytes > UINT64_MAX / 2)
+	if (device < NT_HOST || device >= NT_DEVICES || bytes > UINT64_MAX / 2)
 		return NRT_INVALID;
 	if (owner && owner != getpid())
 		return NRT_CLOSED;
-	c = &counts[device];
+	c = of(device);
 	pthread_mutex_lock(&lock);
 	owner = getpid();
 	b = take(device, size);
@@ -150,13 +157,13 @@ void nt_block_put(struct nt_block *block)
 	while (*at != block)
 		at = &(*at)->next;
 	*at = block->next;
-	counts[block->device].allocated -= block->size;
-	counts[block->device].frees++;
+	of(block->device)->allocated -= block->size;
+	of(block->device)->frees++;
 	keep(block);
 	pthread_mutex_unlock(&lock);
 }
 
-nrt_tensor_t *nt_block_at(const void *base)
+static struct nt_block *at(const void *base)
 {
 	struct nt_block *b;
 
@@ -167,7 +174,21 @@ nrt_tensor_t *nt_block_at(const void *base)
 	while (b && b->base != base)
 		b = b->next;
 	pthread_mutex_unlock(&lock);
+	return b;
+}
+
+nrt_tensor_t *nt_block_at(const void *base)
+{
+	struct nt_block *b = at(base);
+
 	return b ? b->tensor : NULL;
+}
+
+bool nt_is_pinned(const void *base)
+{
+	struct nt_block *b = at(base);
+
+	return b && b->device == NT_HOST;
 }
 
 void nt_statistics(int32_t device, struct nt_statistics *statistics)

@@ -12,7 +12,7 @@ struct nt_block {
 	nrt_tensor_t *tensor;
 	void *base; /* its mapping */
 	uint64_t size;
-	int32_t device;
+	int32_t device; /* or NT_HOST */
 };
 
 /* A block of at least so many bytes; NRT_CLOSED: in a child of the process that has the chips */

@@ -7,12 +7,15 @@
 #ifndef NEURON_TORCH_H
 #define NEURON_TORCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "nrt/nrt.h"
 
 /* As dlpack.h has them (DLPack 0.8; github.com/dmlc/dlpack) */
 enum { NT_DL_CPU = 1, NT_DL_EXTENSION = 12 };
+
+#define NT_HOST (-1) /* in place of a device: memory of the host that devices reach */
 
 struct nt_dl_tensor {
 	void *data;
@@ -32,7 +35,7 @@ struct nt_dl_managed {
 
 /* What a tensor is to be: a place on a device, or host memory's name for such a place (nt_alias) */
 struct nt_shape {
-	int32_t device; /* of PyTorch; a core of the process has the same number */
+	int32_t device; /* of PyTorch; a core of the process has the same number; or NT_HOST */
 	int32_t ndim;
 	uint8_t code, bits; /* of DLPack's data type; one lane */
 	const int64_t *shape, *strides; /* strides in elements */
@@ -45,6 +48,9 @@ struct nt_shape {
  * left; NRT_RESOURCE: there is no room, even without what is kept for later.
  */
 NRT_STATUS nt_empty(const struct nt_shape *shape, struct nt_dl_managed **tensor);
+
+/* Whether memory that begins here is a tensor's of NT_HOST */
+bool nt_is_pinned(const void *base);
 
 /* The same memory as a tensor of the CPU's; whoever calls this keeps the memory meanwhile. NULL:
  * out of host memory */

@@ -53,8 +53,8 @@ NRT_STATUS nt_empty(const struct nt_shape *shape, struct nt_dl_managed **tensor)
 	}
 	h->managed.manager = block;
 	h->managed.tensor.data = block->base;
-	h->managed.tensor.device_type = NT_DL_EXTENSION;
-	h->managed.tensor.device_id = shape->device;
+	h->managed.tensor.device_type = shape->device == NT_HOST ? NT_DL_CPU : NT_DL_EXTENSION;
+	h->managed.tensor.device_id = shape->device == NT_HOST ? 0 : shape->device;
 	*tensor = &h->managed;
 	return NRT_SUCCESS;
 }

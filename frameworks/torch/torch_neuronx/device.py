@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Makes PyTorch know the device "neuron": torch.neuron, tensors, operators. From torch 2.15 on, which takes devices from Python."""
 
+import threading
+
 import torch
 from torch.utils import backend_registration
 
@@ -8,6 +10,8 @@ from . import autocast, kernels, memory, neuron, process_group
 
 _registrations: list[torch.library.Library] = []  # which last as long as they are here
 _tensor_str = torch._tensor_str._tensor_str
+_apply = torch.nn.Module._apply
+_moving = threading.local()
 _resize_storage = torch.UntypedStorage.resize_
 
 
@@ -52,6 +56,32 @@ def _resized(storage: torch.UntypedStorage, size: int) -> torch.UntypedStorage:
     return storage
 
 
+def _applied(module: torch.nn.Module, *args: object, **kwargs: object) -> torch.nn.Module:
+    """What Module.to() does. Of another kind of device PyTorch gives a module new parameters, one for each place that has one: optimizers would go on with the
+    old ones, and shared ones be shared no more. Here a parameter stays the object that it is."""
+    if getattr(_moving, "now", False):
+        return _apply(module, *args, **kwargs)
+    places = [(part._parameters, name, value) for part in module.modules() for name, value in part._parameters.items() if value is not None]
+    _moving.now = True
+    try:
+        result = _apply(module, *args, **kwargs)
+    finally:
+        _moving.now = False
+    kept: dict[int, torch.Tensor] = {}
+    for parameters, name, before in places:
+        after = parameters[name]
+        if after is before or "neuron" not in (before.device.type, after.device.type) and id(before) not in kept:
+            continue
+        if id(before) not in kept:
+            try:
+                torch.utils.swap_tensors(before, after)
+                kept[id(before)] = before
+            except RuntimeError:  # something holds on to what it is made of
+                kept[id(before)] = after
+        parameters[name] = kept[id(before)]
+    return result
+
+
 def register() -> None:
     """Once a process. RuntimeError: another device has PyTorch's place for one"""
     if _registrations:
@@ -62,3 +92,4 @@ def register() -> None:
     torch.serialization.register_package(5, lambda storage: None, _restored)
     torch._tensor_str._tensor_str = _text_of
     torch.UntypedStorage.resize_ = _resized
+    torch.nn.Module._apply = _applied

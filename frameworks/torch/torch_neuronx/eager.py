@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, fx
 from torch.utils import _pytree as pytree
 
-from . import layouts, lowering, memory, programs
+from . import layouts, lowering, memory, optimizers, programs
 
 aten = torch.ops.aten
 
@@ -36,7 +36,8 @@ _FORMULAS = {
     "aten::addcmul": lambda x, a, b, *, value: x + value * a * b,
     "aten::addcdiv": lambda x, a, b, *, value: x + value * a / b,
 }
-_FORMULAS |= {f"{name}_": formula for name, formula in _FORMULAS.items()}
+_FORMULAS |= {f"{name}_": formula for name, formula in _FORMULAS.items()} | optimizers.STEPS | optimizers.LISTS
+_CHANGING = frozenset(("alpha", "value", "lr"))  # what those numbers are called
 
 
 class _How(NamedTuple):
@@ -101,13 +102,15 @@ class _Call:
             self.key.append((type(value), value.hex() if isinstance(value, float) else value))  # 0.0 is not -0.0
 
 
-def _traced(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -> tuple[fx.GraphModule, pytree.TreeSpec]:
-    """The operator as a graph that changes nothing: of the tensors that it reads to what those that it writes become, then its results. And how these are nested."""
+def _traced(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -> tuple[fx.GraphModule, pytree.TreeSpec, list[bool]]:
+    """The operator as a graph that changes nothing: of the tensors that it reads to what those that it writes become, then its results. And how these are
+    nested, and which of those that it might write it does."""
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.proxy_tensor import make_fx
 
     places, spec = pytree.tree_flatten((args, kwargs))
     nested: list[pytree.TreeSpec] = []
+    left: list[list[bool]] = []
 
     def graph(*tensors: Tensor) -> tuple:
         given, written, values = iter(tensors), iter(call.written), []
@@ -121,16 +124,21 @@ def _traced(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -
                     becomes.append((value, leaf.dtype))
             values.append(value)
         new_args, new_kwargs = pytree.tree_unflatten(values, spec)
-        if call.formula:
+        if call.formula and not becomes:
+            result = call.formula(*new_args, **new_kwargs)
+        elif call.formula:
             new_kwargs.pop("out", None)
             result = call.formula(*new_args, **new_kwargs)
-            becomes = [(result, dtype) for _, dtype in becomes]
+            changed = pytree.tree_leaves([[None] * len(given) if made is None else made for made, given in zip(result, new_args, strict=False)],
+                                         is_leaf=lambda value: value is None) if isinstance(result, tuple) else [result]
+            becomes = [(value, dtype) for value, (_, dtype) in zip(changed, becomes, strict=True)]
         else:
             result = op(*new_args, **new_kwargs)
         results = result if len(op._schema.returns) > 1 else (result,) if op._schema.returns else ()
         flat, tree = pytree.tree_flatten([value for value, argument in zip(results, _how(op).returned, strict=True) if argument is None])
         nested.append(tree)
-        return (*(value if value.dtype == dtype else value.to(dtype) for value, dtype in becomes), *flat)
+        left.append([value is not None for value, _ in becomes])
+        return (*(value if value.dtype == dtype else value.to(dtype) for value, dtype in becomes if value is not None), *flat)
 
     with FakeTensorMode(allow_non_fake_inputs=True):
         fakes = [torch.empty_strided(leaf.shape, leaf.stride(), dtype=_held_as(leaf), device="cpu") for leaf in call.leaves]
@@ -140,7 +148,7 @@ def _traced(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -
     for node, out in zip(placeholders, call.outs, strict=True):
         if out:
             module.graph.erase_node(node)
-    return module, nested[-1]
+    return module, nested[-1], left[-1]
 
 
 def _held_as(leaf: Tensor) -> torch.dtype:
@@ -157,18 +165,32 @@ def _table() -> dict:
 
 class _Compiled:
     def __init__(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -> None:
-        module, self.nested = _traced(op, args, kwargs, call)
+        module, self.nested, changed = _traced(op, args, kwargs, call)
         self.graph = programs.Graph(module)
         self.returned, self.one = _how(op).returned, len(op._schema.returns) == 1
         self.inputs = [number for number, out in enumerate(call.outs) if not out]
-        self.written = [number for number, written in enumerate(call.written) if written]
+        written = (number for number, written in enumerate(call.written) if written)
+        self.written = [number for number, change in zip(written, changed, strict=True) if change]
+
+        # outputs that the program may write where they are to be: those that it does not read, which lie as it makes them
+        self.direct = [(what, number) for what, number in zip(self.graph.lowered.results, self.written, strict=False)
+                       if isinstance(what, int) and call.outs[number] and self.graph.lowered.results.count(what) == 1 and self._lies_so(what, call.leaves[number])]
+
+    def _lies_so(self, output: int, leaf: Tensor) -> bool:
+        size, stride, dtype = self.graph.results[output]
+        return tuple(leaf.shape) == size and leaf.stride() == stride and leaf.dtype == dtype and layouts.dense(leaf)
 
     def __call__(self, call: _Call, args: tuple, kwargs: dict) -> object:
-        leaves = call.leaves
-        outputs = self.graph.made(call.device.index)
+        leaves, there = call.leaves, {}
+        if self.direct:
+            read = {memory.base(leaves[number]) for number in self.inputs}
+            there = {what: leaves[number] for what, number in self.direct if memory.base(leaves[number]) not in read}
+        outputs = self.graph.made(call.device.index, there)
         self.graph.run([leaves[number] for number in self.inputs], outputs, call.device.index)
         values = self.graph.all(outputs, call.device)
         for number, value in zip(self.written, values, strict=False):
+            if value is leaves[number]:
+                continue
             if value.shape != leaves[number].shape:
                 leaves[number].resize_(value.shape)
             copied(value, leaves[number])
@@ -265,15 +287,33 @@ def run(op: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
     """An operator whose tensors are on the device, or one of them"""
     how = _how(op)
     formula, given = _FORMULAS.get(op._schema.name), (args, kwargs)
-    if formula and not isinstance(kwargs.get("alpha", kwargs.get("value")), float):
+    if formula and op._schema.name in optimizers.LISTS:
+        return _of_lists(op, formula, args, kwargs)
+    if formula and not isinstance(kwargs.get("alpha", kwargs.get("value", kwargs.get("lr"))), (float, Tensor)):
         formula = None
     if formula or any(is_tensor and type(value) in _NUMBERS for is_tensor, value in zip(how.tensors, args, strict=False)):
-        device = next((value.device.index for value in (*args, *kwargs.values()) if isinstance(value, Tensor) and value.device.type == "neuron"), None)
+        device = next((value.device.index for value in pytree.tree_leaves((args, kwargs)) if isinstance(value, Tensor) and value.device.type == "neuron"), None)
         if device is not None:
             args = tuple(_operand(value, type(value), str(value), device) if is_tensor and type(value) in _NUMBERS else value
                          for is_tensor, value in zip(how.tensors, args, strict=False))
             if formula:
-                kwargs = {name: _operand(value, float, str(value), device) if isinstance(value, float) else value for name, value in kwargs.items()}
+                kwargs = {name: _operand(value, float, str(value), device) if name in _CHANGING and isinstance(value, float) else value for name, value in kwargs.items()}
+    return _computed(op, args, kwargs, formula, given)
+
+
+def _of_lists(op: torch._ops.OpOverload, formula: Callable, args: tuple, kwargs: dict) -> object:
+    """An operator of lists, on the device of its first tensor: all numbers are operands"""
+    device = args[0][0].device.index
+
+    def operand(value: object) -> object:
+        return _operand(value, float, str(value), device) if isinstance(value, float) else value
+
+    return _computed(op, *pytree.tree_map(operand, (args, kwargs)), formula, (args, kwargs))
+
+
+def _computed(op: torch._ops.OpOverload, args: tuple, kwargs: dict, formula: Callable | None, given: tuple[tuple, dict]) -> object:
+    """By the program for such arguments, or by the host of what was given"""
+    how = _how(op)
     call = _Call(op, args, kwargs, formula)
     if call.device is None or (how.drawn and all(call.written)) or (how.out_names and all(call.written)):
         return _on_host(op, *given, call)  # it makes values of nothing: numbers that are drawn, a range, a constant

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What PyTorch asks of a device itself: new tensors, views, copies, one number. All other operators are eager.py's."""
 
+import functools
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
-from . import eager, layouts, memory, neuron
+from . import eager, layouts, memory, neuron, optimizers
 
 aten = torch.ops.aten
 _CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
@@ -131,6 +132,17 @@ def _set_nothing(value: Tensor) -> Tensor:
     return value.set_(memory.empty_strided((0,), (1,), value.dtype, value.device.index).untyped_storage(), 0, (0,), (1,))
 
 
+def _pin_memory(value: Tensor, device: torch.device | None = None) -> Tensor:
+    """A copy of a tensor of the CPU's in memory that devices reach; without chips there is none"""
+    if not neuron.is_available() or memory.forked():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return memory.empty_strided(value.shape, layouts.strides(value.shape, value.stride()), value.dtype, memory.HOST).copy_(value)
+
+
+def _is_pinned(value: Tensor, device: torch.device | None = None) -> bool:
+    return memory.pinned(value)
+
+
 VIEWS = ("as_strided", "view", "_reshape_alias", "unfold", "set_.source_Storage", "set_.source_Storage_storage_offset")
 KERNELS = {"empty.memory_format": _empty, "empty_strided": _empty_strided, "_copy_from": _copy_from, "_copy_from_and_resize": _copy_from_and_resize,
            "resize_": _resize_, "_local_scalar_dense": _local_scalar_dense, "fill_.Scalar": _fill, "zero_": _zero, "set_.source_Tensor": _set_tensor, "set_": _set_nothing,
@@ -146,5 +158,13 @@ def register() -> list[torch.library.Library]:
     for name in VIEWS:
         packet, _, overload = name.partition(".")
         library.impl(name, _view(getattr(getattr(aten, packet), overload or "default")), "PrivateUse1")
+    for name in optimizers.LISTS:  # PyTorch would take them apart
+        packet = getattr(aten, name.removeprefix("aten::"))
+        for overload in packet.overloads():
+            if not overload.endswith("out"):
+                op = getattr(packet, overload)
+                library.impl(op, functools.partial(eager.run, op), "PrivateUse1")
+    for name, kernel in (("_pin_memory", _pin_memory), ("is_pinned", _is_pinned)):
+        library.impl(name, kernel, "CPU")
     others.fallback(eager.run, "PrivateUse1")
     return [library, others]

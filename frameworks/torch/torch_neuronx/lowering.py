@@ -51,6 +51,16 @@ def _drawn_by_host(graph: fx.Graph) -> list[Callable[[], Tensor]]:
     return draws
 
 
+def _placed_on_host(graph: fx.Graph) -> None:
+    """A program has one device, of which torch-mlir knows no name."""
+    def host(value: object) -> object:
+        return torch.device("cpu") if isinstance(value, torch.device) else value
+
+    for node in graph.nodes:
+        if any(isinstance(value, torch.device) for value in (*node.args, *node.kwargs.values())):
+            node.args, node.kwargs = tuple(map(host, node.args)), {name: host(value) for name, value in node.kwargs.items()}
+
+
 class Lowered:
     """A graph as StableHLO, whose inputs and outputs lie as tensors do in memory (layouts.py).
 
@@ -62,6 +72,7 @@ class Lowered:
         graph = fx.Graph()
         graph.output(graph.graph_copy(module.graph, {}))
         self.draws = _drawn_by_host(graph)
+        _placed_on_host(graph)
         last = next(iter(reversed(graph.nodes)))
         values = last.args[0] if isinstance(last.args[0], (tuple, list)) else (last.args[0],)
         computed: dict[fx.Node, int] = {}

@@ -18,6 +18,7 @@ CODES = {torch.bool: 6, torch.uint8: 1, torch.uint16: 1, torch.uint32: 1, torch.
          torch.float16: 2, torch.float32: 2, torch.float64: 2, torch.bfloat16: 4, torch.complex64: 5, torch.complex128: 5,
          torch.float8_e4m3fn: 10, torch.float8_e4m3fnuz: 11, torch.float8_e5m2: 12, torch.float8_e5m2fnuz: 13}
 NO_ROOM = 4  # NRT_RESOURCE
+HOST = -1  # in place of a device: memory of the host that devices reach
 
 
 class _Shape(ctypes.Structure):
@@ -60,6 +61,7 @@ def library() -> ctypes.CDLL:
     found = ctypes.CDLL(str(Path(libneuronxla.__file__).parent / "lib/libneurontorch.so"))
     found.nt_alias.restype = c_void_p
     found.nt_alias.argtypes = [c_void_p, POINTER(_Shape)]
+    found.nt_is_pinned.restype, found.nt_is_pinned.argtypes = ctypes.c_bool, [c_void_p]
     found.nt_program_load.argtypes = [POINTER(_Load), POINTER(c_void_p)]
     found.nt_program_run.argtypes = [c_void_p, POINTER(Span)]
     found.nt_program_unload.argtypes = [c_void_p]
@@ -100,7 +102,8 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype
     if status := _ours().nt_empty(byref(shape), byref(tensor)):
         if status == NO_ROOM:
             have = statistics(device)
-            raise torch.OutOfMemoryError(f"neuron:{device} is out of memory: {shape.bytes} bytes were asked for, {have['allocated']} are in tensors, "
+            where = "host" if device == HOST else f"neuron:{device}"
+            raise torch.OutOfMemoryError(f"{where} is out of memory: {shape.bytes} bytes were asked for, {have['allocated']} are in tensors, "
                                          f"{have['reserved']} taken from the device\n{runtime.details()}")
         check(status, f"neuron:{device}: {shape.bytes} bytes")
     return _from_dlpack(_capsule(tensor, _DLTENSOR, None))
@@ -110,6 +113,16 @@ def alias(value: Tensor) -> Tensor:
     """The same elements as a tensor of the CPU's, while the tensor is there"""
     shape = _shape(tuple(value.shape), value.stride(), value.dtype, 0)
     return _from_dlpack(_capsule(_ours().nt_alias(value.data_ptr(), byref(shape)), _DLTENSOR, None))
+
+
+def pinned(value: Tensor) -> bool:
+    """Whether a tensor of the CPU's lies in memory that devices reach"""
+    return bool(_process) and library().nt_is_pinned(value.untyped_storage().data_ptr())
+
+
+def base(value: Tensor) -> int:
+    """Where a tensor's memory begins"""
+    return value.data_ptr() - value.storage_offset() * value.itemsize
 
 
 def span(value: Tensor) -> Span:

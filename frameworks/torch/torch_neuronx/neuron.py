@@ -33,7 +33,10 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    return runtime.core_count() if is_available() and not memory.forked() else 0
+    """The cores of this process or, if it has one of several as torchrun started it, the machine's, whose numbers all name it"""
+    if not is_available() or memory.forked():
+        return 0
+    return runtime.machine_cores() if runtime.one_core() else runtime.core_count()
 
 
 def is_initialized() -> bool:
@@ -67,10 +70,10 @@ def current_device() -> int:
 
 
 def set_device(device: object) -> None:
-    number = index_of(device)
+    number = device if isinstance(device, int) else torch.device(device).index or 0
     if not 0 <= number < device_count():
         raise RuntimeError(f"neuron:{number}: this process has the NeuronCores 0 to {device_count() - 1}")
-    _local.device = number
+    _local.device = index_of(device)
 
 
 @contextlib.contextmanager

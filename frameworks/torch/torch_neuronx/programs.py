@@ -5,7 +5,7 @@ import collections
 import functools
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor, fx
@@ -98,9 +98,9 @@ class Graph:
     def _load(self, core: int) -> memory.Program:
         return memory.Program(neff(self.lowered.text), core, self.inputs, self.outputs)
 
-    def made(self, device: int) -> list[Tensor]:
-        """Tensors for the program's outputs"""
-        return [memory.empty_strided(*how, device) for how in self.results]
+    def made(self, device: int, there: Mapping[int, Tensor] | None = None) -> list[Tensor]:
+        """Tensors for the program's outputs, of which some are there"""
+        return [there[number] if there and number in there else memory.empty_strided(*how, device) for number, how in enumerate(self.results)]
 
     def run(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor], device: int) -> None:
         if not self.lowered.text:

@@ -36,7 +36,6 @@ class NeuronError(RuntimeError):
 
 _lock = threading.Lock()
 _library: ctypes.CDLL | None = None
-_share = ""  # the core that this process has as one of several
 
 
 def _places() -> list[Path]:
@@ -46,16 +45,16 @@ def _places() -> list[Path]:
     return [*sorted(package.parent.glob("neuron_emulator_torch.libs/libnrt-*.so*")), Path("/opt/aws/neuron/lib/libnrt.so.1")]
 
 
+@functools.cache
 def one_core() -> bool:
     """Whether torchrun has started this process as one of several, whose share of the cores nobody has chosen: it has one, that of its local rank."""
     named = any(os.environ.get(name) for name in ("NEURON_RT_VISIBLE_CORES", "NEURON_RT_NUM_CORES"))
-    return bool(_share) or (not named and int(os.environ.get("LOCAL_WORLD_SIZE") or 1) > 1 and "LOCAL_RANK" in os.environ)
+    return not named and int(os.environ.get("LOCAL_WORLD_SIZE") or 1) > 1 and "LOCAL_RANK" in os.environ
 
 
 def _choose_core() -> None:
-    global _share
     if one_core():
-        _share = os.environ["NEURON_RT_VISIBLE_CORES"] = os.environ["LOCAL_RANK"]
+        os.environ["NEURON_RT_VISIBLE_CORES"] = os.environ["LOCAL_RANK"]
 
 
 @functools.cache
@@ -115,13 +114,18 @@ def core_count() -> int:
         return count.value
     if one_core():
         return 1
-    nrt = _loaded()
-    _check(nrt, nrt.nrt_get_total_vnc_count(byref(count)), "cores")
     visible, most = os.environ.get("NEURON_RT_VISIBLE_CORES"), os.environ.get("NEURON_RT_NUM_CORES")
     if visible:
         parts = (part.partition("-") for part in visible.split(","))
         return sum(int(last or first) - int(first) + 1 for first, _, last in parts)
-    return min(count.value, int(most)) if most else count.value
+    return min(machine_cores(), int(most)) if most else machine_cores()
+
+
+def machine_cores() -> int:
+    """The cores of the machine"""
+    count, nrt = c_uint32(), _loaded()
+    _check(nrt, nrt.nrt_get_total_vnc_count(byref(count)), "cores")
+    return count.value
 
 
 def core_memory(core: int) -> tuple[int, int]:
