@@ -253,9 +253,18 @@ def frameworks() -> list[Measure]:
     ]
 
 
+def pytorch() -> list[Measure]:
+    return [
+        M("pytorch/add", "PyTorch's device neuron: an addition of 1,024 elements", "us", "<= 150", "PyTorch's CPU"),
+        M("pytorch/step", "a training step of a transformer of 4 layers, compiled, fused AdamW", "ms", "ratio <= 1.1", "its programs executed by libnrt alone"),
+        M("pytorch/step/inductor", "the same", "ms", "", "inductor on one thread"),
+        M("pytorch/compile", "compiling it, forward and backward", "ms", "ratio <= 0.3", "inductor"),
+    ]
+
+
 GROUPS = {"boot": boot, "memory": memory, "copies": copies, "driver": driver, "chips": chips, "turns": alternation, "served": served,
           "calls": calls, "upload": upload, "loops": loops, "dispatch": dispatch, "gpsimd": gpsimd, "streams": streams, "matmul": matmul,
-          "networks": networks, "inference": inference, "zoo": zoo, "frameworks": frameworks}  # fmt: skip
+          "networks": networks, "inference": inference, "zoo": zoo, "frameworks": frameworks, "pytorch": pytorch}  # fmt: skip
 MEASURES = {measure.name: measure for rows in GROUPS.values() for measure in rows()}
 MODEL = "zoo/model/"  # a model of the zoo: zoo/model/NAME is its time, zoo/model/NAME/socket its rate through a guest's socket
 

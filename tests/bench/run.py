@@ -28,6 +28,7 @@ from typing import Callable
 import frameworks
 import inference
 import performance
+import pytorch
 import zoo_table
 from measures import KERNELS, NARROW, NETWORKS, SIZES, WAYS
 
@@ -386,6 +387,10 @@ def with_jax(build: Path, put: Put) -> None:
     frameworks.measure(build, put)
 
 
+def with_torch(build: Path, put: Put) -> None:
+    pytorch.measure(build, put)
+
+
 def zoo(build: Path, put: Put) -> None:
     zoo_table.measure(build, put, exec_argv)
 
@@ -426,6 +431,7 @@ MEASURES: dict[str, Callable[[Path, Put], None]] = {
     "inference": whole_networks,
     "zoo": zoo,
     "frameworks": with_jax,
+    "pytorch": with_torch,
 }
 
 

@@ -52,7 +52,8 @@ def lean(site: Path) -> None:
         for path in [path for path in (site / package).glob("**/tests/*") if path.name == "data" or path.name.startswith("test_")]:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     for path in [path for ending in ("pyi", "h", "a") for path in site.glob(f"**/*.{ending}")]:
-        path.unlink()
+        if site / "torch/include" not in path.parents:  # which inductor compiles with
+            path.unlink()
     for library in (path for path in (site / "jaxlib").glob("*.so") if path.stat().st_size > 100 << 20):
         subprocess.run(["strip", "--strip-unneeded", library], check=False)
 

@@ -91,9 +91,8 @@ def _remainder(x: Tensor, divisor: Tensor | float) -> Tensor:
     return torch.where((rest != 0) & ((rest < 0) != (divisor < 0)), rest + divisor, rest)
 
 
-def _div_mode(x: Tensor, divisor: float, *, rounding_mode: str | None) -> Tensor:
-    like = torch.full((), divisor, dtype=torch.result_type(x, divisor), device=x.device)
-    return x / like if rounding_mode is None else aten.div.Tensor_mode(x, like, rounding_mode=rounding_mode)
+def _div_mode(x: Tensor, divisor: Tensor, *, rounding_mode: str | None) -> Tensor:
+    return NotImplemented if rounding_mode else x / divisor
 
 
 def _one(x: Tensor) -> Tensor:
@@ -204,7 +203,7 @@ def table() -> dict[object, Callable]:
     own = {torch.ops.prims.broadcast_in_dim.default: _broadcast_in_dim, aten.squeeze.dims: _squeeze_dims, aten.slice_scatter.default: _slice_scatter,
            aten.roll.default: _roll, aten.cumprod.default: _cumprod, aten.bernoulli.default: _bernoulli, aten.bernoulli.p: _bernoulli_p,
            aten.any.default: _any, aten.any.dim: _any_dim, aten.any.dims: _any_dims, aten.remainder.Tensor: _remainder, aten.remainder.Scalar: _remainder,
-           aten.remainder.Scalar_Tensor: _remainder, aten.div.Scalar_mode: _div_mode, aten.max.dim: _extreme_dim(aten.max.dim), aten.min.dim: _extreme_dim(aten.min.dim),
+           aten.remainder.Scalar_Tensor: _remainder, aten.div.Tensor_mode: _div_mode, aten.max.dim: _extreme_dim(aten.max.dim), aten.min.dim: _extreme_dim(aten.min.dim),
            aten.amax.default: _extremes(aten.amax.default), aten.amin.default: _extremes(aten.amin.default), aten.argmax.default: _place(aten.argmax.default),
            aten.argmin.default: _place(aten.argmin.default), aten.prod.dim_int: _prod_dim, aten.cumsum.default: _cumsum, aten.sort.default: _sort,
            aten.sort.stable: _stable_sort, aten.scatter_add.default: _scatter_add, aten.erf.default: _erf, aten.scatter_reduce.two: _scatter_reduce, aten._cdist_forward.default: _cdist,
