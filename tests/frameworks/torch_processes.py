@@ -18,6 +18,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch_neuronx import glue
 
 PROCESSES, STEPS, ROWS = 4, 3, 16
 INSTANCE = "trn1.32xlarge"
@@ -142,7 +143,7 @@ def launched(folder: str) -> None:
     dist.init_process_group("neuron")
     rank = dist.get_rank()
     torch.neuron.set_device(int(os.environ["LOCAL_RANK"]))
-    said = {"rank": rank, "world": dist.get_world_size(), "core": torch.neuron.current_device(), "collectives": collectives(rank),
+    said = {"rank": rank, "world": dist.get_world_size(), "core": torch.neuron.current_device(), "glue": glue.loaded(), "collectives": collectives(rank),
             "ddp": trained(rank, nn.parallel.DistributedDataParallel(model().to(f"neuron:{rank}"), device_ids=[rank])), "fsdp": trained(rank, sharded()),
             "difference": divided(), "fallback": torch.neuron.get_fallback_ops()}
     Path(folder, str(rank)).write_text(json.dumps(said), encoding="utf-8")
@@ -189,7 +190,7 @@ def main() -> int:
     ranks, ended, right = run(options.build, "launched"), run(options.build, "left"), on_cpu()
     every = len(ranks) == PROCESSES
     cases = {
-        "ranks with a core each": [(s["rank"], s["world"], s["core"]) for s in ranks] == [(rank, PROCESSES, 0) for rank in range(PROCESSES)],
+        "ranks with a core each": every and [(s["rank"], s["world"], s["core"]) for s in ranks] == [(rank, PROCESSES, rank * s["glue"]) for rank, s in enumerate(ranks)],
         "collectives": [s["collectives"] for s in ranks] == [right_collectives(rank) for rank in range(PROCESSES)],
         "DDP's losses are the CPU's": every and all(close(s["ddp"], right) for s in ranks),
         "FSDP2's losses are the CPU's": every and all(close(s["fsdp"], right) for s in ranks),

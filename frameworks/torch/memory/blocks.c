@@ -18,6 +18,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that follows 
 static struct nt_block *in_use[BINS]; /* by address */
 static struct nt_block *kept[BINS]; /* by size and device */
 static struct nt_statistics counts[NT_DEVICES + 1]; /* the last one's are the host's */
+static int32_t only_core = -1; /* that all devices are; -1: each is its own */
 static pid_t owner; /* the process that has the chips; 0: none yet */
 
 static struct nt_block **bin(struct nt_block **bins, uint64_t key)
@@ -90,7 +91,10 @@ static NRT_STATUS new_block(int32_t device, uint64_t size, struct nt_block **blo
 	b->size = size;
 	status = nrt_tensor_allocate(device == NT_HOST ? NRT_TENSOR_PLACEMENT_HOST
 						       : NRT_TENSOR_PLACEMENT_DEVICE,
-				     device == NT_HOST ? 0 : device, size, NULL, &b->tensor);
+				     device == NT_HOST ? 0
+				     : only_core < 0   ? device
+						       : only_core,
+				     size, NULL, &b->tensor);
 	if (!status) {
 		b->base = nrt_tensor_get_va(b->tensor);
 		if (!b->base) {
@@ -189,6 +193,11 @@ bool nt_is_pinned(const void *base)
 	struct nt_block *b = at(base);
 
 	return b && b->device == NT_HOST;
+}
+
+void nt_only_core(int32_t core)
+{
+	only_core = core;
 }
 
 void nt_statistics(int32_t device, struct nt_statistics *statistics)

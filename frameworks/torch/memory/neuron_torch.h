@@ -49,6 +49,13 @@ struct nt_shape {
  */
 NRT_STATUS nt_empty(const struct nt_shape *shape, struct nt_dl_managed **tensor);
 
+/* Memory as nt_empty() has it, without a tensor: for an allocator */
+NRT_STATUS nt_block_take(int32_t device, uint64_t bytes, void **base, void **block);
+void nt_block_give(void *block);
+
+/* From then on all devices' memory is this core's; -1: each core's own */
+void nt_only_core(int32_t core);
+
 /* Whether memory that begins here is a tensor's of NT_HOST */
 bool nt_is_pinned(const void *base);
 

@@ -70,6 +70,23 @@ struct nt_dl_managed *nt_alias(void *data, const struct nt_shape *shape)
 	return &h->managed;
 }
 
+NRT_STATUS nt_block_take(int32_t device, uint64_t bytes, void **base, void **block)
+{
+	struct nt_block *b;
+	NRT_STATUS status = nt_block_get(device, bytes, &b);
+
+	if (!status) {
+		*base = b->base;
+		*block = b;
+	}
+	return status;
+}
+
+void nt_block_give(void *block)
+{
+	nt_block_put(block);
+}
+
 NRT_STATUS nt_write(const struct nt_span *to, const void *from)
 {
 	nrt_tensor_t *tensor = nt_block_at(to->base);

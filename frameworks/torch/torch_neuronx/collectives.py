@@ -6,7 +6,7 @@ import hashlib
 import torch
 from torch import Tensor
 
-from . import layouts, memory, programs
+from . import layouts, memory, programs, runtime
 
 WORDS = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "ui8",
          torch.uint16: "ui16", torch.uint32: "ui32"}
@@ -51,7 +51,7 @@ class Group:
         key = (text, given.device.index)
         if key not in self.loaded:
             number = int.from_bytes(hashlib.sha256(f"{self.name}\\n{text}".encode()).digest()[:8], "little") | 1
-            self.loaded[key] = memory.Program(programs.neff(text), given.device.index, ["input0"], ["output0"], (self.rank, self.ranks, number))
+            self.loaded[key] = memory.Program(programs.neff(text), runtime.core_of(given.device.index), ["input0"], ["output0"], (self.rank, self.ranks, number))
         self.loaded[key].run([given, made], [given.nbytes, made.nbytes])
 
     def close(self) -> None:

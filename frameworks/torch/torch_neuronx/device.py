@@ -6,7 +6,7 @@ import threading
 import torch
 from torch.utils import backend_registration
 
-from . import autocast, kernels, memory, neuron, process_group
+from . import autocast, glue, kernels, memory, neuron, process_group
 
 _registrations: list[torch.library.Library] = []  # which last as long as they are here
 _tensor_str = torch._tensor_str._tensor_str
@@ -86,10 +86,16 @@ def register() -> None:
     """Once a process. RuntimeError: another device has PyTorch's place for one"""
     if _registrations:
         return
-    backend_registration._setup_privateuseone_for_python_backend("neuron", neuron, _Hooks(), _Guard())
+    memory.by_allocator = glue.load()
+    if memory.by_allocator:
+        backend_registration.rename_privateuse1_backend("neuron")
+        backend_registration.generate_methods_for_privateuse1_backend()
+        torch._register_device_module("neuron", neuron)
+    else:
+        backend_registration._setup_privateuseone_for_python_backend("neuron", neuron, _Hooks(), _Guard())
+        torch.UntypedStorage.resize_ = _resized
     _registrations.extend((*kernels.register(), *autocast.register()))
     process_group.register()
     torch.serialization.register_package(5, lambda storage: None, _restored)
     torch._tensor_str._tensor_str = _text_of
-    torch.UntypedStorage.resize_ = _resized
     torch.nn.Module._apply = _applied

@@ -219,11 +219,15 @@ def _on_host(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) 
     """By the CPU's kernel, on the device's memory; results are put on the device"""
     aliases: dict[int, tuple[Tensor, Tensor]] = {}
     given = {}
+    generators: list[tuple[torch.Generator, torch.Generator]] = []
     empty = {id(leaf) for leaf, written in zip(call.leaves, call.written, strict=True) if written and not leaf.numel()}
 
     def to_host(value: object) -> object:
         if isinstance(value, torch.device):
             return torch.device("cpu")
+        if isinstance(value, torch.Generator) and value.device.type == "neuron":
+            generators.append((value, torch.Generator().set_state(value.get_state())))
+            return generators[-1][1]
         if not isinstance(value, Tensor) or value.device.type != "neuron":
             return value
         if id(value) not in aliases:
@@ -234,6 +238,8 @@ def _on_host(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) 
 
     host_args, host_kwargs = pytree.tree_map(to_host, (args, kwargs))
     result = op(*host_args, **host_kwargs)
+    for ours, drawn in generators:
+        ours.set_state(drawn.get_state())
     for key in empty:
         value, seen = aliases[key]
         if seen.shape != value.shape:

@@ -153,8 +153,10 @@ KERNELS = {"empty.memory_format": _empty, "empty_strided": _empty_strided, "_cop
 def register() -> list[torch.library.Library]:
     """Of the device that PyTorch knows as PrivateUse1. The registrations end with what is given"""
     library, others = torch.library.Library("aten", "IMPL"), torch.library.Library("_", "IMPL")
+    by_allocator = ("empty.memory_format", "empty_strided") if memory.by_allocator else ()  # which PyTorch has, then
     for name, kernel in KERNELS.items():
-        library.impl(name, kernel, "PrivateUse1")
+        if name not in by_allocator:
+            library.impl(name, kernel, "PrivateUse1")
     for name in VIEWS:
         packet, _, overload = name.partition(".")
         library.impl(name, _view(getattr(getattr(aten, packet), overload or "default")), "PrivateUse1")
@@ -164,7 +166,7 @@ def register() -> list[torch.library.Library]:
             if not overload.endswith("out"):
                 op = getattr(packet, overload)
                 library.impl(op, functools.partial(eager.run, op), "PrivateUse1")
-    for name, kernel in (("_pin_memory", _pin_memory), ("is_pinned", _is_pinned)):
+    for name, kernel in () if memory.by_allocator else (("_pin_memory", _pin_memory), ("is_pinned", _is_pinned)):
         library.impl(name, kernel, "CPU")
     others.fallback(eager.run, "PrivateUse1")
     return [library, others]

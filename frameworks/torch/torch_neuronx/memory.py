@@ -48,17 +48,20 @@ _capsule = ctypes.pythonapi.PyCapsule_New
 _capsule.restype, _capsule.argtypes = ctypes.py_object, [c_void_p, c_char_p, c_void_p]
 _DLTENSOR = b"dltensor"
 _from_dlpack = torch._C._from_dlpack
+by_allocator = False  # whether PyTorch has an allocator for the device (glue.py)
 _process = 0  # that uses the chips; others are its children
 
 
-@functools.cache
-def library() -> ctypes.CDLL:
-    """libneurontorch, once the runtime is there"""
+def path() -> Path:
     import libneuronxla
 
-    global _process
-    runtime.library()
-    found = ctypes.CDLL(str(Path(libneuronxla.__file__).parent / "lib/libneurontorch.so"))
+    return Path(libneuronxla.__file__).parent / "lib/libneurontorch.so"
+
+
+@functools.cache
+def loaded() -> ctypes.CDLL:
+    """libneurontorch, before the chips are used"""
+    found = ctypes.CDLL(str(path()))
     found.nt_alias.restype = c_void_p
     found.nt_alias.argtypes = [c_void_p, POINTER(_Shape)]
     found.nt_is_pinned.restype, found.nt_is_pinned.argtypes = ctypes.c_bool, [c_void_p]
@@ -67,8 +70,16 @@ def library() -> ctypes.CDLL:
     found.nt_program_unload.argtypes = [c_void_p]
     found.nt_read.argtypes = found.nt_write.argtypes = [POINTER(Span), c_void_p]
     found.nt_copy.argtypes = [POINTER(Span), POINTER(Span)]
-    _process = os.getpid()
     return found
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The same, once they are"""
+    global _process
+    runtime.library()
+    _process = os.getpid()
+    return loaded()
 
 
 def forked() -> bool:
@@ -98,6 +109,8 @@ def _shape(size: tuple[int, ...], stride: tuple[int, ...], dtype: torch.dtype, d
 
 def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype, device: int) -> Tensor:
     """A tensor on a device. torch.OutOfMemoryError: it has no room for it"""
+    if by_allocator and device != HOST:
+        return torch.empty_strided(size, stride, dtype=dtype, device=f"neuron:{device}")
     shape, tensor = _shape(tuple(size), tuple(stride), dtype, device), c_void_p()
     if status := _ours().nt_empty(byref(shape), byref(tensor)):
         if status == NO_ROOM:

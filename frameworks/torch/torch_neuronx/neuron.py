@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from . import memory, runtime
+from . import glue, memory, runtime
 
 _local = threading.local()
 
@@ -62,18 +62,27 @@ def index_of(device: object) -> int:
         if device.type != "neuron":
             raise ValueError(f"expected a device of type neuron, not {device}")
         device = device.index
-    return 0 if runtime.one_core() else current_device() if device is None else device
+    if runtime.one_core() and not glue.loaded():
+        return 0
+    return current_device() if device is None else device
 
 
 def current_device() -> int:
-    return getattr(_local, "device", 0)
+    return glue.current_device() if glue.loaded() else getattr(_local, "device", 0)
+
+
+def _make_current(device: int) -> None:
+    if glue.loaded():
+        glue.set_current_device(device)
+    else:
+        _local.device = device
 
 
 def set_device(device: object) -> None:
     number = device if isinstance(device, int) else torch.device(device).index or 0
     if not 0 <= number < device_count():
         raise RuntimeError(f"neuron:{number}: this process has the NeuronCores 0 to {device_count() - 1}")
-    _local.device = index_of(device)
+    _make_current(index_of(device))
 
 
 @contextlib.contextmanager
@@ -85,7 +94,7 @@ def device(device: object) -> Iterator[None]:
     try:
         yield
     finally:
-        _local.device = before
+        _make_current(before)
 
 
 def synchronize(device: object = None) -> None:
@@ -99,7 +108,7 @@ def get_device_name(device: object = None) -> str:
 
 def get_device_properties(device: object = None) -> _Properties:
     number = index_of(device)
-    return _Properties(runtime.architecture(), runtime.core_memory(number)[1], *get_device_capability(number))
+    return _Properties(runtime.architecture(), runtime.core_memory(runtime.core_of(number))[1], *get_device_capability(number))
 
 
 def get_device_capability(device: object = None) -> tuple[int, int]:
@@ -151,7 +160,7 @@ def memory_stats(device: object = None) -> dict[str, int]:
 
 def mem_get_info(device: object = None) -> tuple[int, int]:
     """Free and all bytes of the core's memory"""
-    used, total = runtime.core_memory(index_of(device))
+    used, total = runtime.core_memory(runtime.core_of(index_of(device)))
     return total - used, total
 
 

@@ -28,7 +28,7 @@ def _meet(store: dist.Store, rank: int, size: int) -> None:
         if rank == 0:
             store.set("neuron_root", f"127.0.0.1:{os.getpid()}")  # of this name the text counts, which other jobs do not have
         os.environ["NEURON_RT_ROOT_COMM_ID"] = store.get("neuron_root").decode()
-    runtime.check(runtime.library().nrt_build_global_comm(neuron.current_device(), rank, size), "the processes meet")
+    runtime.check(runtime.library().nrt_build_global_comm(runtime.core_of(neuron.current_device()), rank, size), "the processes meet")
     _met = size
 
 

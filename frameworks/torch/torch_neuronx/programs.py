@@ -107,9 +107,10 @@ class Graph:
             return
         values = [*inputs, *(draw() for draw in self.lowered.draws)]
         values = [place.fitted(values[place.number], device) for place in self.places]
-        core = _cores[device]
+        number = runtime.core_of(device)
+        core = _cores[number]
         with core.lock:
-            core.get_or_load(self, functools.partial(self._load, device)).run([*values, *outputs], self.bytes)
+            core.get_or_load(self, functools.partial(self._load, number)).run([*values, *outputs], self.bytes)
 
     def forget(self) -> None:
         """Gives back what it has on cores."""

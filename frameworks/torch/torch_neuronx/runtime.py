@@ -52,6 +52,11 @@ def one_core() -> bool:
     return not named and int(os.environ.get("LOCAL_WORLD_SIZE") or 1) > 1 and "LOCAL_RANK" in os.environ
 
 
+def core_of(device: int) -> int:
+    """The core that a device's number names"""
+    return 0 if one_core() else device
+
+
 def _choose_core() -> None:
     if one_core():
         os.environ["NEURON_RT_VISIBLE_CORES"] = os.environ["LOCAL_RANK"]
