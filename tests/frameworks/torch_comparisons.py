@@ -30,7 +30,7 @@ def near(ours: Structure, theirs: Structure, name: str = "result", tolerance: fl
         assert ours is None, f"{name}: {ours}"
     else:
         assert ours.dtype == theirs.dtype and ours.shape == theirs.shape, f"{name}: {ours.dtype}{ours.shape} for {theirs.dtype}{theirs.shape}"
-        assert torch.allclose(ours.double(), theirs.double(), rtol=tolerance, atol=tolerance), f"{name}: {(ours.double() - theirs.double()).abs().max()}"
+        assert torch.allclose(ours.double(), theirs.double(), rtol=tolerance, atol=tolerance, equal_nan=True), f"{name}: {(ours.double() - theirs.double()).abs().max()}"
 
 
 def raises(kind: type[Exception], words: str, call: Callable[[], object]) -> None:

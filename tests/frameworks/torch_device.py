@@ -195,6 +195,8 @@ def compiled_once() -> None:
         squared(model(x)).backward()
         optimizer.param_groups[0]["lr"] = 1e-2 / (step + 1)
         optimizer.step()
+        average = torch.zeros(6, device="neuron").lerp_(x[0], 1 / (step + 2)).clamp(-step - 0.5, step + 0.5)
+        average.masked_fill_(average > 0.1 * step, step)
         counts.append(programs.neff.cache_info().misses)
     assert counts[1] == counts[-1], counts
 
@@ -249,6 +251,30 @@ def pinned() -> None:
         assert batch.is_pinned()
 
 
+def edges() -> None:
+    """Indices from the end, NaN as the extreme, tensors of one element, numbers beyond 16 bits, what comes twice, complex numbers' views"""
+    same(lambda x, i: (x[i], x[:, i], x[i, i], x.take(i)), drawn(4, 4), torch.tensor([-1, 0, -3]))
+    same(lambda x, i: (x.index_put_((i,), x[0].clone()), x.index_put_((i,), x[1:3].clone(), accumulate=True)), drawn(4, 4), torch.tensor([-1, 0]))
+    same(torch.compile(lambda x, i: x[i] * 2, backend="neuron"), drawn(4, 4), torch.tensor([-1, 0]))
+    torch._dynamo.reset()
+    x = drawn(3, 4)
+    x[1, 2] = x[1, 3] = torch.nan
+    for call in (lambda x: (x.argmax(1), x.argmin(), x.max(0).indices, x.min(1, keepdim=True).indices), lambda x: (x.amax(1).isnan(), x.max(0).values.isnan())):
+        same(call, x)
+    same(lambda x: (x.softmax(0), x.log_softmax(0), x.sum(0), x.amax(), x.argmax(), x.cumsum(0), x.sort().values, x.clamp(0, 1)), torch.tensor(0.5))
+    for dtype in (torch.float16, torch.bfloat16):
+        same(lambda x: (x * 100000, x / 3e-5, x + 0.1, x * 0.1), torch.tensor([0.5, -1], dtype=dtype), tolerance=1e-9)
+    y = torch.zeros(3, device="neuron")
+    torch._foreach_add_([y, y], 1.0)
+    assert y.tolist() == [2, 2, 2]
+    z = torch.tensor([1 + 2j, 3 - 1j])
+    ours = z.to("neuron")
+    torch.view_as_real(ours).add_(1)
+    assert ours.cpu().equal(z + (1 + 1j)) and ours.conj().clone().cpu().equal((z + (1 + 1j)).conj()) and ours.conj().imag.cpu().equal(-(z.imag + 1))
+    assert copy.deepcopy(y).equal(y) and copy.deepcopy(y).data_ptr() != y.data_ptr()
+    near(torch.func.hessian(lambda x: (x ** 3).sum())(torch.ones(3, device="neuron")).cpu(), 6 * torch.eye(3))
+
+
 def fallback() -> None:
     """What is not compiled the CPU computes, is said once by its name, and counted."""
     torch.neuron.clear_op_tracking()
@@ -259,6 +285,10 @@ def fallback() -> None:
             near(torch.linalg.eigvalsh(x.to("neuron")).cpu(), torch.linalg.eigvalsh(x), tolerance=1e-4)
     names = torch.neuron.get_fallback_ops()
     assert len(names) == 1 and len([w for w in said if names[0] in str(w.message)]) == 1, (names, [str(w.message) for w in said])
+    before = torch.neuron.memory_allocated()
+    torch.linalg.eigvalsh(there(drawn(64, 64)))
+    gc.collect()
+    assert torch.neuron.memory_allocated() == before, "what a call without a program was given is kept"
     near(there(x).nonzero().cpu(), x.nonzero())
     near(there(x)[there(x) > 1].cpu(), x[x > 1])
     near(back(torch.unique(there(numbers(4, 9)))), torch.unique(numbers(4, 9)))
@@ -368,7 +398,7 @@ def names() -> None:
 
 
 POINTS = {"tensors": tensors, "types": types, "operators": operators, "trainings": trainings, "modules": modules, "compiled": compiled, "mixed": mixed,
-          "compiled once": compiled_once, "parameters": parameters, "optimizers": optimizers, "fallback": fallback, "memory": memory, "refused": refused, "saved": saved, "loaded": loaded, "pinned": pinned, "random": random, "names": names}
+          "compiled once": compiled_once, "parameters": parameters, "optimizers": optimizers, "edges": edges, "fallback": fallback, "memory": memory, "refused": refused, "saved": saved, "loaded": loaded, "pinned": pinned, "random": random, "names": names}
 
 
 if __name__ == "__main__":

@@ -100,16 +100,28 @@ def _one(x: Tensor) -> Tensor:
     return torch.zeros(x.shape, dtype=torch.int64, device=x.device)
 
 
-def _extreme_dim(op: Callable) -> Callable:
+def _extreme_dim(op: Callable, reduced: Callable) -> Callable:
+    """A NaN is the extreme, wherever it is."""
     def extreme(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
         if not x.dim():
             return x.clone(), _one(x)
         if x.dtype == torch.bool:
             values, places = op(x.to(torch.int32), dim, keepdim)
             return values.to(torch.bool), places
-        return NotImplemented
+        if not x.dtype.is_floating_point:
+            return NotImplemented
+        value = reduced(x, [dim], True)
+        place = _first((x == value) | (x != x) & (value != value), dim)
+        return (value, place) if keepdim else (value.squeeze(dim), place.squeeze(dim))
 
     return extreme
+
+
+def _first(found: Tensor, dim: int) -> Tensor:
+    """The first place in a dimension, which stays, where something was found"""
+    size = found.shape[dim]
+    places = torch.arange(size, device=found.device).reshape([-1 if at == dim % found.dim() else 1 for at in range(found.dim())])
+    return torch.where(found, places, size).amin([dim], True)
 
 
 def _extremes(op: Callable) -> Callable:
@@ -123,15 +135,27 @@ def _extremes(op: Callable) -> Callable:
     return extreme
 
 
-def _place(op: Callable) -> Callable:
+def _place(op: Callable, reduced: Callable) -> Callable:
     def place(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         if not x.dim():
             return _one(x)
         if dim is None:
             return op(x.reshape(-1), 0).reshape([1] * x.dim() if keepdim else [])
-        return NotImplemented
+        if not x.dtype.is_floating_point:
+            return NotImplemented
+        value = reduced(x, [dim], True)
+        found = _first((x == value) | (x != x) & (value != value), dim)
+        return found if keepdim else found.squeeze(dim)
 
     return place
+
+
+def _softmax(value: float) -> Callable:
+    """Of one element; torch-mlir's pass goes on for ever"""
+    def softmax(x: Tensor, dim: int, half_to_float: bool) -> Tensor:
+        return NotImplemented if x.dim() else torch.full_like(x, value, dtype=torch.float32 if half_to_float else x.dtype)
+
+    return softmax
 
 
 def _prod_dim(x: Tensor, dim: int, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
@@ -203,9 +227,9 @@ def table() -> dict[object, Callable]:
     own = {torch.ops.prims.broadcast_in_dim.default: _broadcast_in_dim, aten.squeeze.dims: _squeeze_dims, aten.slice_scatter.default: _slice_scatter,
            aten.roll.default: _roll, aten.cumprod.default: _cumprod, aten.bernoulli.default: _bernoulli, aten.bernoulli.p: _bernoulli_p,
            aten.any.default: _any, aten.any.dim: _any_dim, aten.any.dims: _any_dims, aten.remainder.Tensor: _remainder, aten.remainder.Scalar: _remainder,
-           aten.remainder.Scalar_Tensor: _remainder, aten.div.Tensor_mode: _div_mode, aten.max.dim: _extreme_dim(aten.max.dim), aten.min.dim: _extreme_dim(aten.min.dim),
-           aten.amax.default: _extremes(aten.amax.default), aten.amin.default: _extremes(aten.amin.default), aten.argmax.default: _place(aten.argmax.default),
-           aten.argmin.default: _place(aten.argmin.default), aten.prod.dim_int: _prod_dim, aten.cumsum.default: _cumsum, aten.sort.default: _sort,
+           aten.remainder.Scalar_Tensor: _remainder, aten.div.Tensor_mode: _div_mode, aten.max.dim: _extreme_dim(aten.max.dim, aten.amax.default), aten.min.dim: _extreme_dim(aten.min.dim, aten.amin.default),
+           aten.amax.default: _extremes(aten.amax.default), aten.amin.default: _extremes(aten.amin.default), aten.argmax.default: _place(aten.argmax.default, aten.amax.default),
+           aten.argmin.default: _place(aten.argmin.default, aten.amin.default), aten.prod.dim_int: _prod_dim, aten._softmax.default: _softmax(1.0), aten._log_softmax.default: _softmax(0.0), aten.cumsum.default: _cumsum, aten.sort.default: _sort,
            aten.sort.stable: _stable_sort, aten.scatter_add.default: _scatter_add, aten.erf.default: _erf, aten.scatter_reduce.two: _scatter_reduce, aten._cdist_forward.default: _cdist,
            aten._pdist_forward.default: _pdist}
     return {**torch._decomp.core_aten_decompositions(), **torch._decomp.get_decompositions(MORE), **own, **recurrent.TABLE, **windows.TABLE}

@@ -12,6 +12,7 @@ _registrations: list[torch.library.Library] = []  # which last as long as they a
 _tensor_str = torch._tensor_str._tensor_str
 _apply = torch.nn.Module._apply
 _moving = threading.local()
+_clone_storage = torch.UntypedStorage.clone
 _resize_storage = torch.UntypedStorage.resize_
 
 
@@ -56,6 +57,13 @@ def _resized(storage: torch.UntypedStorage, size: int) -> torch.UntypedStorage:
     return storage
 
 
+def _cloned(storage: torch.UntypedStorage) -> torch.UntypedStorage:
+    if storage.device.type != "neuron":
+        return _clone_storage(storage)
+    size = storage.nbytes()
+    return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage, 0, (size,), (1,)).clone().untyped_storage()
+
+
 def _applied(module: torch.nn.Module, *args: object, **kwargs: object) -> torch.nn.Module:
     """What Module.to() does. Of another kind of device PyTorch gives a module new parameters, one for each place that has one: optimizers would go on with the
     old ones, and shared ones be shared no more. Here a parameter stays the object that it is."""
@@ -93,7 +101,7 @@ def register() -> None:
         torch._register_device_module("neuron", neuron)
     else:
         backend_registration._setup_privateuseone_for_python_backend("neuron", neuron, _Hooks(), _Guard())
-        torch.UntypedStorage.resize_ = _resized
+        torch.UntypedStorage.resize_, torch.UntypedStorage.clone = _resized, _cloned
     _registrations.extend((*kernels.register(), *autocast.register()))
     process_group.register()
     torch.serialization.register_package(5, lambda storage: None, _restored)

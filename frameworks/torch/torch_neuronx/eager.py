@@ -59,7 +59,7 @@ def _how(op: torch._ops.OpOverload) -> _How:
     out = frozenset(a.name for a in arguments if a.is_out)
     places = {frozenset(a.alias_info.before_set): (i, a.name) for i, a in enumerate(arguments) if a.alias_info and a.alias_info.is_write}
     returned = tuple(places.get(frozenset(r.alias_info.before_set)) if r.alias_info and r.alias_info.is_write else None for r in op._schema.returns)
-    tensors = tuple(isinstance(a.type, (torch._C.TensorType)) for a in arguments)
+    tensors = tuple(str(a.type) in ("Tensor", "Optional[Tensor]") for a in arguments)
     return _How(written, tensors, names, out, returned, torch.Tag.nondeterministic_seeded in op.tags)
 
 
@@ -112,6 +112,8 @@ def _traced(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -
     nested: list[pytree.TreeSpec] = []
     left: list[list[bool]] = []
 
+    half = _computed_wider(op, call.leaves)
+
     def graph(*tensors: Tensor) -> tuple:
         given, written, values = iter(tensors), iter(call.written), []
         becomes = []
@@ -119,6 +121,8 @@ def _traced(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -
             value = torch.device("cpu") if isinstance(leaf, torch.device) else leaf
             if isinstance(leaf, Tensor):
                 value = next(given)
+                if half and value.dtype == half:
+                    value = value.float()
                 if next(written):
                     value = value.clone()
                     becomes.append((value, leaf.dtype))
@@ -137,6 +141,11 @@ def _traced(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -
         results = result if len(op._schema.returns) > 1 else (result,) if op._schema.returns else ()
         flat, tree = pytree.tree_flatten([value for value, argument in zip(results, _how(op).returned, strict=True) if argument is None])
         nested.append(tree)
+        if half:
+            flat = [value.to(half) if value.dtype == torch.float32 else value for value in flat]
+        for (value, dtype), out in zip(becomes, (out for out, is_written in zip(call.outs, call.written, strict=True) if is_written), strict=True):
+            if out and value is not None and not torch.can_cast(value.dtype, dtype):
+                raise RuntimeError(f"result type {value.dtype} can't be cast to the desired output type {dtype}")
         left.append([value is not None for value, _ in becomes])
         return (*(value if value.dtype == dtype else value.to(dtype) for value, dtype in becomes if value is not None), *flat)
 
@@ -149,6 +158,15 @@ def _traced(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -
         if out:
             module.graph.erase_node(node)
     return module, nested[-1], left[-1]
+
+
+def _computed_wider(op: torch._ops.OpOverload, leaves: Sequence[Tensor]) -> torch.dtype | None:
+    """The type of 16 bits of an operator that has a number for an operand, which may be beyond that type: as PyTorch does, it is computed with 32 bits"""
+    if op._schema.name.rstrip("_") not in ("aten::add", "aten::sub", "aten::mul", "aten::div"):
+        return None
+    kinds = {value.dtype for value in leaves if value.dim()}
+    return next(iter(kinds)) if len(kinds) == 1 and kinds <= {torch.float16, torch.bfloat16} and any(
+        not value.dim() and value.dtype in (torch.float32, torch.int64) for value in leaves) else None
 
 
 def _held_as(leaf: Tensor) -> torch.dtype:
@@ -261,7 +279,9 @@ def to_neuron(value: Tensor, device: int) -> Tensor:
     made = memory.empty_strided(value.shape, layouts.strides(value.shape, value.stride()), value.dtype, device)
     if not value.numel():
         return made
-    if value.stride() == made.stride() and not value.is_conj() and not value.is_neg():
+    if value._is_zerotensor():
+        memory.alias(made).zero_()
+    elif value.stride() == made.stride() and not value.is_conj() and not value.is_neg():
         memory.write(made, value)
     else:
         memory.alias(made).copy_(value)
@@ -289,26 +309,44 @@ def _announced(op: torch._ops.OpOverload, why: Exception) -> None:
         warnings.warn(f"{name} runs on the CPU: {why}", stacklevel=4)
 
 
+@functools.cache
+def _with_operands(op: torch._ops.OpOverload) -> torch._ops.OpOverload:
+    """The overload that takes tensors where this one takes numbers, which may change from call to call: these become operands"""
+    name = op._schema.name.removeprefix("aten::")
+    if name.rstrip("_") in _NUMBERED and op._overloadname in _NUMBERED[name.rstrip("_")]:
+        return getattr(op.overloadpacket, _NUMBERED[name.rstrip("_")][op._overloadname])
+    return op
+
+
+_SCALAR = {"Scalar": "Tensor", "Scalar_out": "Tensor_out"}
+_NUMBERED = {**{name: _SCALAR for name in ("eq", "ne", "lt", "le", "gt", "ge", "lerp", "masked_fill")},
+             **{name: {"default": "Tensor", "out": "Tensor_out"} for name in ("clamp", "clamp_min", "clamp_max")}}
+
+
 def run(op: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
     """An operator whose tensors are on the device, or one of them"""
-    how = _how(op)
+    numbered, op = op, _with_operands(op)
     formula, given = _FORMULAS.get(op._schema.name), (args, kwargs)
     if formula and op._schema.name in optimizers.LISTS:
         return _of_lists(op, formula, args, kwargs)
     if formula and not isinstance(kwargs.get("alpha", kwargs.get("value", kwargs.get("lr"))), (float, Tensor)):
         formula = None
-    if formula or any(is_tensor and type(value) in _NUMBERS for is_tensor, value in zip(how.tensors, args, strict=False)):
+    tensors = _how(op).tensors
+    if formula or op is not numbered or any(is_tensor and type(value) in _NUMBERS for is_tensor, value in zip(tensors, args, strict=False)):
         device = next((value.device.index for value in pytree.tree_leaves((args, kwargs)) if isinstance(value, Tensor) and value.device.type == "neuron"), None)
         if device is not None:
             args = tuple(_operand(value, type(value), str(value), device) if is_tensor and type(value) in _NUMBERS else value
-                         for is_tensor, value in zip(how.tensors, args, strict=False))
-            if formula:
-                kwargs = {name: _operand(value, float, str(value), device) if name in _CHANGING and isinstance(value, float) else value for name, value in kwargs.items()}
-    return _computed(op, args, kwargs, formula, given)
+                         for is_tensor, value in zip(tensors, args, strict=False))
+            kwargs = {name: _operand(value, type(value), str(value), device)
+                      if type(value) is float and formula and name in _CHANGING or type(value) in _NUMBERS and op is not numbered else value
+                      for name, value in kwargs.items()}
+    return _computed(op, args, kwargs, formula, given, numbered)
 
 
 def _of_lists(op: torch._ops.OpOverload, formula: Callable, args: tuple, kwargs: dict) -> object:
     """An operator of lists, on the device of its first tensor: all numbers are operands"""
+    if op._schema.name.endswith("_") and len({memory.base(value) for value in args[0]}) < len(args[0]):
+        return _on_host(op, args, kwargs, _Call(op, args, kwargs, None))  # a tensor that comes twice is changed twice
     device = args[0][0].device.index
 
     def operand(value: object) -> object:
@@ -317,12 +355,13 @@ def _of_lists(op: torch._ops.OpOverload, formula: Callable, args: tuple, kwargs:
     return _computed(op, *pytree.tree_map(operand, (args, kwargs)), formula, (args, kwargs))
 
 
-def _computed(op: torch._ops.OpOverload, args: tuple, kwargs: dict, formula: Callable | None, given: tuple[tuple, dict]) -> object:
-    """By the program for such arguments, or by the host of what was given"""
-    how = _how(op)
+def _computed(op: torch._ops.OpOverload, args: tuple, kwargs: dict, formula: Callable | None, given: tuple[tuple, dict],
+              numbered: torch._ops.OpOverload | None = None) -> object:
+    """By the program for such arguments, or by the host of what was given, by the operator that it was given to"""
+    how, host = _how(op), numbered or op
     call = _Call(op, args, kwargs, formula)
     if call.device is None or (how.drawn and all(call.written)) or (how.out_names and all(call.written)):
-        return _on_host(op, *given, call)  # it makes values of nothing: numbers that are drawn, a range, a constant
+        return _on_host(host, *given, call)  # it makes values of nothing: numbers that are drawn, a range, a constant
     key = tuple(call.key)
     compiled = _programs.get(key)
     if compiled is None:
@@ -335,10 +374,10 @@ def _computed(op: torch._ops.OpOverload, args: tuple, kwargs: dict, formula: Cal
                     # in a thread without the caller's modes: of autograd, of subclasses of tensors, of functorch
                     compiled = _compiler().submit(_Compiled, op, args, kwargs, call).result()
                 except Exception as error:
-                    compiled = error
+                    compiled = lowering.Unsupported(str(error))  # without what the call was given
                 _programs[key] = compiled
     if isinstance(compiled, Exception):
-        result = _on_host(op, *given, call)
+        result = _on_host(host, *given, call)
         _announced(op, compiled)
         return result
     executed[op._schema.name] += 1

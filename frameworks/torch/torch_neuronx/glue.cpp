@@ -14,6 +14,8 @@
 
 #include <torch/library.h>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -62,12 +64,17 @@ int count()
 
 void begin()
 {
-	int why = machine.ready();
+	static std::atomic<pid_t> begun; // the process that uses them
+	int why;
 
-	TORCH_CHECK(
-		why != 2,
-		"Cannot re-initialize Neuron in forked subprocess. To use Neuron with multiprocessing, you must use the 'spawn' start method");
+	if (begun == getpid())
+		return;
+	why = machine.ready();
+	TORCH_CHECK(why != 2, "Cannot re-initialize Neuron in forked subprocess. "
+			      "To use Neuron with multiprocessing, you must use the 'spawn' "
+			      "start method");
 	TORCH_CHECK(!why, "no Neuron device can be used");
+	begun = getpid();
 }
 
 void put_back(void *block)

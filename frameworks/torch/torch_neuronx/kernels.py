@@ -37,6 +37,8 @@ def _empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: torch.d
 def _copy_from(source: Tensor, to: Tensor, non_blocking: bool = False) -> Tensor:
     if not to.numel():
         return to
+    if source._is_zerotensor():
+        return to.zero_()
     if source.shape != to.shape:
         source = source.expand(to.shape)
     plain = source.dtype == to.dtype and source.stride() == to.stride() and layouts.dense(source) and not source.is_conj() and not source.is_neg()
@@ -143,7 +145,7 @@ def _is_pinned(value: Tensor, device: torch.device | None = None) -> bool:
     return memory.pinned(value)
 
 
-VIEWS = ("as_strided", "view", "_reshape_alias", "unfold", "set_.source_Storage", "set_.source_Storage_storage_offset")
+VIEWS = ("as_strided", "view_as_real", "view_as_complex", "view", "_reshape_alias", "unfold", "set_.source_Storage", "set_.source_Storage_storage_offset")
 KERNELS = {"empty.memory_format": _empty, "empty_strided": _empty_strided, "_copy_from": _copy_from, "_copy_from_and_resize": _copy_from_and_resize,
            "resize_": _resize_, "_local_scalar_dense": _local_scalar_dense, "fill_.Scalar": _fill, "zero_": _zero, "set_.source_Tensor": _set_tensor, "set_": _set_nothing,
            "native_batch_norm": _batch_norm, "record_stream": lambda value, stream: None, "convolution_overrideable": _convolution,
@@ -168,5 +170,8 @@ def register() -> list[torch.library.Library]:
                 library.impl(op, functools.partial(eager.run, op), "PrivateUse1")
     for name, kernel in () if memory.by_allocator else (("_pin_memory", _pin_memory), ("is_pinned", _is_pinned)):
         library.impl(name, kernel, "CPU")
+    for name in ("_copy_from", "_copy_from_and_resize"):  # which heed both bits; PyTorch would copy to get rid of them, by these
+        for key in ("Conjugate", "Negative"):
+            library.impl(name, torch.library.fallthrough_kernel, key)
     others.fallback(eager.run, "PrivateUse1")
     return [library, others]

@@ -59,14 +59,15 @@ def words(value: Tensor) -> Tensor:
     return flat
 
 
-def _call(graph: fx.Graph, target: object, *args: object, **kwargs: object) -> fx.Node:
+def call(graph: fx.Graph, target: object, *args: object, **kwargs: object) -> fx.Node:
+    """A node more, with an example of its value"""
     node = graph.call_function(target, args, kwargs)
     node.meta["val"] = target(*fx.node.map_arg(args, lambda n: n.meta["val"]), **kwargs)
     return node
 
 
 def _cast(graph: fx.Graph, value: fx.Node, dtype: torch.dtype) -> fx.Node:
-    return _call(graph, aten._to_copy.default, value, dtype=dtype)
+    return call(graph, aten._to_copy.default, value, dtype=dtype)
 
 
 def entered(graph: fx.Graph, node: fx.Node) -> None:
@@ -81,15 +82,15 @@ def entered(graph: fx.Graph, node: fx.Node) -> None:
     users = list(node.users)
     node.meta.pop("tensor_meta", None)
     node.meta["val"] = like.new_empty([*lies.sizes, 2] if wide else lies.sizes, dtype=torch.int32 if wide else like.dtype)
-    value = _cast(graph, _call(graph, aten.select.int, node, len(lies.sizes), 0), torch.int64) if wide else node
+    value = _cast(graph, call(graph, aten.select.int, node, len(lies.sizes), 0), torch.int64) if wide else node
     ascending = sorted(lies.order)
     if list(lies.order) != ascending:
-        value = _call(graph, aten.permute.default, value, [lies.order.index(dim) for dim in ascending])
+        value = call(graph, aten.permute.default, value, [lies.order.index(dim) for dim in ascending])
     spread = [n if dim in ascending else 1 for dim, n in enumerate(like.shape)]
     if spread != list(value.meta["val"].shape):
-        value = _call(graph, aten.view.default, value, spread)
+        value = call(graph, aten.view.default, value, spread)
     if spread != list(like.shape):
-        value = _call(graph, aten.expand.default, value, list(like.shape))
+        value = call(graph, aten.expand.default, value, list(like.shape))
     for user in users:
         user.replace_input_with(node, value)
 
@@ -101,13 +102,13 @@ def left(graph: fx.Graph, node: fx.Node) -> fx.Node:
     dropped = [n for n in like.shape if n != 1]
     value = node
     if dropped != list(like.shape):
-        value = _call(graph, aten.view.default, value, dropped)
+        value = call(graph, aten.view.default, value, dropped)
     places = [dim for dim, n in enumerate(like.shape) if n != 1]
     if list(lies.order) != places:
-        value = _call(graph, aten.permute.default, value, [places.index(dim) for dim in lies.order])
+        value = call(graph, aten.permute.default, value, [places.index(dim) for dim in lies.order])
     if like.dtype == torch.int64:
         low = _cast(graph, value, torch.int32)
-        high = _call(graph, aten.neg.default, _cast(graph, _call(graph, aten.lt.Scalar, low, 0), torch.int32))
+        high = call(graph, aten.neg.default, _cast(graph, call(graph, aten.lt.Scalar, low, 0), torch.int32))
         last = low.meta["val"].dim()
-        value = _call(graph, aten.cat.default, [_call(graph, aten.unsqueeze.default, low, last), _call(graph, aten.unsqueeze.default, high, last)], last)
+        value = call(graph, aten.cat.default, [call(graph, aten.unsqueeze.default, low, last), call(graph, aten.unsqueeze.default, high, last)], last)
     return value

@@ -6,6 +6,7 @@ torch-mlir is the library that is kept for newer releases of torch (its monthly 
 
 import os
 import re
+import select
 import subprocess
 import sys
 import threading
@@ -18,7 +19,11 @@ from . import layouts, mlir_passes
 
 aten = torch.ops.aten
 
+INDEXED = (aten.index, aten._unsafe_index, aten.index_put, aten._index_put_impl, aten._unsafe_index_put)
 LIKE = {aten.rand_like: torch.rand, aten.randn_like: torch.randn}
+
+
+PATIENCE = 60  # seconds that passes may take, and one more for each 10,000 characters
 
 
 class Unsupported(RuntimeError):
@@ -61,6 +66,20 @@ def _placed_on_host(graph: fx.Graph) -> None:
             node.args, node.kwargs = tuple(map(host, node.args)), {name: host(value) for name, value in node.kwargs.items()}
 
 
+def _counted_from_the_start(graph: fx.Graph) -> None:
+    """Indices below 0 count from the end; StableHLO takes them for 0, or leaves them out."""
+    for node in list(graph.nodes):
+        if node.op != "call_function" or getattr(node.target, "overloadpacket", None) not in INDEXED:
+            continue
+        sizes, indices = node.args[0].meta["val"].shape, list(node.args[1])
+        with graph.inserting_before(node):
+            for dim, index in enumerate(indices):
+                if isinstance(index, fx.Node) and index.meta["val"].dtype in (torch.int64, torch.int32, torch.int16, torch.int8):
+                    below, later = layouts.call(graph, aten.lt.Scalar, index, 0), layouts.call(graph, aten.add.Tensor, index, sizes[dim])
+                    indices[dim] = layouts.call(graph, aten.where.self, below, later, index)
+        node.args = (node.args[0], indices, *node.args[2:])
+
+
 class Lowered:
     """A graph as StableHLO, whose inputs and outputs lie as tensors do in memory (layouts.py).
 
@@ -73,6 +92,7 @@ class Lowered:
         graph.output(graph.graph_copy(module.graph, {}))
         self.draws = _drawn_by_host(graph)
         _placed_on_host(graph)
+        _counted_from_the_start(graph)
         last = next(iter(reversed(graph.nodes)))
         values = last.args[0] if isinstance(last.args[0], (tuple, list)) else (last.args[0],)
         computed: dict[fx.Node, int] = {}
@@ -108,10 +128,14 @@ class _Passes:
 
     def __call__(self, text: str) -> tuple[bool, str]:
         with self.lock:
-            if self.process is None or self.owner != os.getpid():
+            if self.process is None or self.owner != os.getpid() or self.process.poll() is not None:
                 self.process, self.owner = subprocess.Popen([sys.executable, mlir_passes.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE), os.getpid()
             try:
                 mlir_passes.send(self.process.stdin, True, text)
+                seconds = PATIENCE + len(text) / 10_000
+                if not select.select([self.process.stdout], [], [], seconds)[0]:
+                    self._end()
+                    return False, f"its passes did not end within {seconds:.0f} s"
                 answer = mlir_passes.receive(self.process.stdout)
             except BrokenPipeError:
                 answer = None

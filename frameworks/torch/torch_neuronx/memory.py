@@ -125,7 +125,10 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype
 def alias(value: Tensor) -> Tensor:
     """The same elements as a tensor of the CPU's, while the tensor is there"""
     shape = _shape(tuple(value.shape), value.stride(), value.dtype, 0)
-    return _from_dlpack(_capsule(_ours().nt_alias(value.data_ptr(), byref(shape)), _DLTENSOR, None))
+    seen = _from_dlpack(_capsule(_ours().nt_alias(value.data_ptr(), byref(shape)), _DLTENSOR, None))
+    if value.is_conj():
+        seen = seen.conj()
+    return torch._neg_view(seen) if value.is_neg() else seen
 
 
 def pinned(value: Tensor) -> bool:

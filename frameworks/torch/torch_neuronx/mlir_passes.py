@@ -5,11 +5,13 @@ The passes of torch-mlir 20261001 end their process over some graphs that they c
 Messages both ways: a byte (1: it is what was asked for, 0: why not), a length of 8 bytes, little-endian, and text of that length.
 """
 
+import ctypes
 import signal
 import sys
 
 PIPELINES = ("builtin.module(func.func(torch-match-quantized-custom-ops), torchdynamo-export-to-torch-backend-pipeline{ extra-library=})",
              "builtin.module(torch-backend-to-stablehlo-backend-pipeline{allow-non-finites=True})")
+PR_SET_PDEATHSIG = 1
 
 
 def lowered(text: str) -> tuple[bool, str]:
@@ -44,6 +46,7 @@ def receive(stream: object) -> tuple[bool, str] | None:
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # a pass that does not end must not outlive whom it is for
     messages = sys.stdout.buffer
     while (asked := receive(sys.stdin.buffer)) is not None:
         send(messages, *lowered(asked[1]))
