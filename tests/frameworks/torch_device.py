@@ -168,6 +168,8 @@ def compiled() -> None:
     call = torch.compile(lambda x, y: (x @ y, x.T, x.argmax(1), x[:, ::2] + 1), backend="neuron", fullgraph=True)
     same(call, drawn(3, 4), drawn(4, 3))
     torch._dynamo.reset()
+    same(torch.compile(lambda x: (x * torch.tensor([1.0, 2, 3], device=x.device), x[torch.tensor([0, 2], device=x.device)]), backend="neuron", fullgraph=True), drawn(3))
+    torch._dynamo.reset()
 
 
 def mixed() -> None:

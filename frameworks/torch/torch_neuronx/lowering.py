@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from . import layouts, mlir_passes
 
@@ -117,7 +118,16 @@ class Lowered:
         with graph.inserting_before(next(node for node in graph.nodes if node.op != "placeholder")):
             for node in placeholders:
                 layouts.entered(graph, node)
-        self.text = _text(fx.GraphModule(module, graph)) if computed else ""
+        with unset_fake_temporarily():  # constants are read
+            self.text = _text(_with_host_constants(fx.GraphModule(module, graph))) if computed else ""
+
+
+def _with_host_constants(module: fx.GraphModule) -> fx.GraphModule:
+    for node in module.graph.find_nodes(op="get_attr"):
+        value = getattr(module, node.target, None)
+        if isinstance(value, Tensor) and value.device.type == "neuron":
+            setattr(module, node.target, value.detach().cpu())
+    return module
 
 
 class _Passes:
