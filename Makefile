@@ -62,9 +62,10 @@ test-programs: programs
 	@$(STEP) 1/1 "programs of tests" ninja -C $(REL)
 
 .PHONY: wheel
-wheel: programs ## the wheels for JAX and torch_xla, in build/wheel (setuptools and auditwheel from PyPI)
+wheel: programs ## the wheels for JAX and PyTorch, in build/wheel (setuptools and auditwheel from PyPI)
 	@scripts/install-deps --frameworks
-	@$(STEP) 1/1 "wheel" frameworks/wheel $(REL) $(BUILD)/wheel
+	@$(STEP) 1/2 "library for PyTorch" ninja -C $(REL) frameworks/torch/memory/libneurontorch.so
+	@$(STEP) 2/2 "wheel" frameworks/wheel $(REL) $(BUILD)/wheel
 
 modules: | deps ## build neuron.ko for KVER
 	@$(STEP) 2/4 "kernel module for $(KVER)" $(MAKE) -C $(KDIR) M=$(CURDIR) modules
