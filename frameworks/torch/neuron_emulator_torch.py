@@ -11,8 +11,8 @@ def autoload() -> None:
     if not hasattr(torch._C, "_acc") or importlib.util.find_spec("torch_xla"):
         return  # older, or the one whose way to the chips is another
     try:
-        from torch_neuronx import device
+        from torch_neuronx import registration
 
-        device.register()
+        registration.register()
     except (ImportError, RuntimeError) as error:
         warnings.warn(f'no device "neuron": {error}', stacklevel=2)

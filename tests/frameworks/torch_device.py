@@ -13,15 +13,16 @@ import warnings
 from collections.abc import Callable
 
 import torch
+import torch_neuronx
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch_neuronx import device, eager, programs
+from torch_neuronx import eager, programs, registration
 
 from points import run_points
 from torch_comparisons import drawn, near, numbers, raises
 
 warnings.simplefilter("ignore")
-device.register()  # as `import torch` does of an installed wheel
+registration.register()  # as `import torch` does of an installed wheel
 
 
 def there(value: object) -> object:
@@ -377,6 +378,8 @@ def random() -> None:
     near(back(draws("neuron")), draws("cpu"))
     state = torch.neuron.get_rng_state()
     x = torch.rand(3, device="neuron")
+    ours, theirs = (torch.bernoulli(torch.full((9,), 0.5, device=place), generator=torch.Generator().manual_seed(4)) for place in ("neuron", "cpu"))
+    near(ours.cpu(), theirs)
     torch.neuron.set_rng_state(state)
     assert torch.rand(3, device="neuron").equal(x)
     y = F.dropout(torch.ones(200, 100, device="neuron"), 0.3)
@@ -386,6 +389,7 @@ def random() -> None:
 def names() -> None:
     """What programs ask of torch.neuron"""
     assert torch.neuron.is_available() and torch.neuron.device_count() == 2 and torch.neuron.current_device() == 0 and torch.neuron.is_bf16_supported()
+    assert torch_neuronx.device_count() == 2 and torch_neuronx.get_device_name() == "trn1" and torch_neuronx.device is torch.neuron.device
     assert torch.neuron.get_device_name() == "trn1" and torch.accelerator.current_accelerator().type == "neuron"
     with torch.neuron.device(1):
         assert torch.ones(2, device="neuron").device.index == 1

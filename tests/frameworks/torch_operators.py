@@ -21,12 +21,12 @@ from torch import Tensor
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch_neuronx import device, eager, operators
+from torch_neuronx import eager, operators, registration
 
 from torch_comparisons import drawn, numbers
 
 warnings.simplefilter("ignore")
-device.register()
+registration.register()
 
 aten = torch.ops.aten
 MOST = 6  # calls of an operator that are tried

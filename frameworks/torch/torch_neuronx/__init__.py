@@ -4,6 +4,8 @@
 The names are the vendor's. What is traced runs wherever this module is imported and chips are: /dev/neuronN, or NEURON_EMU.
 """
 
+import importlib.util
+
 from libneuronxla.version import VERSION as __version__
 
 from . import experimental, utils
@@ -17,3 +19,12 @@ from .tracing import trace
 __all__ = ["BucketModelConfig", "DataParallel", "analyze", "async_load", "bucket_model_trace", "dynamic_batch", "experimental", "lazy_load",
            "move_trace_to_device", "multicore_context", "neuron_cores_context", "replace_weights", "set_multicore", "set_neuron_cores", "trace", "utils",
            "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    """The names of torch.neuron are this module's, too, as the vendor's are."""
+    if not name.startswith("_") and importlib.util.find_spec(f"{__name__}.{name}") is None:
+        names = importlib.import_module(f"{__name__}.neuron")
+        if hasattr(names, name):
+            return getattr(names, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

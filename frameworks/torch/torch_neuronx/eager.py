@@ -20,6 +20,7 @@ from . import layouts, lowering, memory, optimizers, programs
 
 aten = torch.ops.aten
 
+KEPT = 16384  # operators with their shapes and types
 executed: collections.Counter = collections.Counter()  # names of operators that programs computed
 fallen_back: collections.Counter = collections.Counter()  # names of those that the host did
 _programs: dict[tuple, object] = {}
@@ -360,7 +361,7 @@ def _computed(op: torch._ops.OpOverload, args: tuple, kwargs: dict, formula: Cal
     """By the program for such arguments, or by the host of what was given, by the operator that it was given to"""
     how, host = _how(op), numbered or op
     call = _Call(op, args, kwargs, formula)
-    if call.device is None or (how.drawn and all(call.written)) or (how.out_names and all(call.written)):
+    if call.device is None or (how.drawn and (all(call.written) or any(isinstance(value, torch.Generator) for value in kwargs.values()))) or (how.out_names and all(call.written)):
         return _on_host(host, *given, call)  # it makes values of nothing: numbers that are drawn, a range, a constant
     key = tuple(call.key)
     compiled = _programs.get(key)
@@ -375,6 +376,10 @@ def _computed(op: torch._ops.OpOverload, args: tuple, kwargs: dict, formula: Cal
                     compiled = _compiler().submit(_Compiled, op, args, kwargs, call).result()
                 except Exception as error:
                     compiled = lowering.Unsupported(str(error))  # without what the call was given
+                while len(_programs) >= KEPT:  # of those that came first
+                    forgotten = _programs.pop(next(iter(_programs)))
+                    if isinstance(forgotten, _Compiled):
+                        forgotten.graph.forget()
                 _programs[key] = compiled
     if isinstance(compiled, Exception):
         result = _on_host(host, *given, call)
