@@ -267,6 +267,7 @@ def edges() -> None:
     same(lambda x: (x.softmax(0), x.log_softmax(0), x.sum(0), x.amax(), x.argmax(), x.cumsum(0), x.sort().values, x.clamp(0, 1)), torch.tensor(0.5))
     for dtype in (torch.float16, torch.bfloat16):
         same(lambda x: (x * 100000, x / 3e-5, x + 0.1, x * 0.1), torch.tensor([0.5, -1], dtype=dtype), tolerance=1e-9)
+    same(lambda x, i: (i << 2, i >> 1, i.int() << 3, x.trace(), F.max_pool2d(x[None], 3, 2, ceil_mode=True), F.max_pool2d(x[None], 2)), drawn(4, 6), torch.tensor([1, -8, 5]))
     y = torch.zeros(3, device="neuron")
     torch._foreach_add_([y, y], 1.0)
     assert y.tolist() == [2, 2, 2]

@@ -95,6 +95,21 @@ def _div_mode(x: Tensor, divisor: Tensor, *, rounding_mode: str | None) -> Tenso
     return NotImplemented if rounding_mode else x / divisor
 
 
+def _trace(x: Tensor) -> Tensor:
+    rows, columns = (torch.arange(size, device=x.device) for size in x.shape)
+    return torch.where(rows[:, None] == columns, x, torch.zeros_like(x)).sum()
+
+
+def _shifted(left: bool) -> Callable:
+    """Of integers, by a number or by others"""
+    shift = aten.bitwise_left_shift.Tensor if left else aten.bitwise_right_shift.Tensor
+
+    def shifted(x: Tensor, by: Tensor | int) -> Tensor:
+        return shift(x, by if isinstance(by, Tensor) else torch.full((), by, dtype=x.dtype, device=x.device))
+
+    return shifted
+
+
 def _one(x: Tensor) -> Tensor:
     """The place of the only element"""
     return torch.zeros(x.shape, dtype=torch.int64, device=x.device)
@@ -227,7 +242,11 @@ def table() -> dict[object, Callable]:
     own = {torch.ops.prims.broadcast_in_dim.default: _broadcast_in_dim, aten.squeeze.dims: _squeeze_dims, aten.slice_scatter.default: _slice_scatter,
            aten.roll.default: _roll, aten.cumprod.default: _cumprod, aten.bernoulli.default: _bernoulli, aten.bernoulli.p: _bernoulli_p,
            aten.any.default: _any, aten.any.dim: _any_dim, aten.any.dims: _any_dims, aten.remainder.Tensor: _remainder, aten.remainder.Scalar: _remainder,
-           aten.remainder.Scalar_Tensor: _remainder, aten.div.Tensor_mode: _div_mode, aten.max.dim: _extreme_dim(aten.max.dim, aten.amax.default), aten.min.dim: _extreme_dim(aten.min.dim, aten.amin.default),
+           aten.remainder.Scalar_Tensor: _remainder, aten.div.Tensor_mode: _div_mode,
+           **{getattr(getattr(aten, name), overload): _shifted("lshift" in name or "left" in name) for name, overloads in (
+               ("__lshift__", ("Scalar", "Tensor")), ("__rshift__", ("Scalar", "Tensor")), ("bitwise_left_shift", ("Tensor_Scalar",)),
+               ("bitwise_right_shift", ("Tensor_Scalar",))) for overload in overloads},
+           aten.trace.default: _trace, aten.max.dim: _extreme_dim(aten.max.dim, aten.amax.default), aten.min.dim: _extreme_dim(aten.min.dim, aten.amin.default),
            aten.amax.default: _extremes(aten.amax.default), aten.amin.default: _extremes(aten.amin.default), aten.argmax.default: _place(aten.argmax.default, aten.amax.default),
            aten.argmin.default: _place(aten.argmin.default, aten.amin.default), aten.prod.dim_int: _prod_dim, aten._softmax.default: _softmax(1.0), aten._log_softmax.default: _softmax(0.0), aten.cumsum.default: _cumsum, aten.sort.default: _sort,
            aten.sort.stable: _stable_sort, aten.scatter_add.default: _scatter_add, aten.erf.default: _erf, aten.scatter_reduce.two: _scatter_reduce, aten._cdist_forward.default: _cdist,

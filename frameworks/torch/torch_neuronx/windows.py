@@ -147,34 +147,35 @@ def _pooled(sizes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], 
     return found
 
 
-def _max_pool2d(x: Tensor, kernel: Sequence[int], stride: Sequence[int] = (), *how: object) -> tuple[Tensor, Tensor]:
-    """A step that is not given is the window's size; torch-mlir takes it for 1."""
-    return NotImplemented if stride else aten.max_pool2d_with_indices.default(x, kernel, kernel, *how)
+def _max_pool(n: int) -> Callable:
+    """The greatest of a window's elements, one by one, and its place in the image. Of two dimensions those whose windows all lie within stay as they are."""
 
+    def pool(x: Tensor, kernel: Sequence[int], stride: Sequence[int] = (), padding: Sequence[int] = (0,), dilation: Sequence[int] = (1,),
+             ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
+        if n == 2 and not ceil_mode:  # a step that is not given is the window's size; torch-mlir takes it for 1
+            return NotImplemented if stride else aten.max_pool2d_with_indices.default(x, kernel, kernel, padding, dilation)
+        kernel, stride, padding, dilation = (list(given) * n if len(given) == 1 else list(given) for given in (kernel, stride or kernel, padding, dilation))
+        sizes = _pooled(x.shape[-n:], kernel, stride, padding, ceil_mode, dilation)
+        least = -math.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
+        reach = [(sizes[i] - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1 for i in range(n)]
+        around = [part for i in reversed(range(n)) for part in (padding[i], max(0, reach[i] - padding[i] - x.shape[i - n]))]
+        place = torch.arange(math.prod(x.shape[-n:]), device=x.device).reshape(x.shape[-n:])
+        values, places = F.pad(x, around, value=least), F.pad(place, around, value=-1)
+        best = where = None
+        for at in itertools.product(*map(range, kernel)):
+            part, there = values, places
+            for i in range(n):
+                first = at[i] * dilation[i]
+                part, there = (aten.slice(t, t.dim() - n + i, first, first + (sizes[i] - 1) * stride[i] + 1, stride[i]) for t in (part, there))
+            there = there.expand(part.shape)
+            if best is None:
+                best, where = part, there
+            else:
+                greater = (part > best) | (part != part) | ((where < 0) & (there >= 0))
+                best, where = torch.where(greater, part, best), torch.where(greater, there, where)
+        return best, where
 
-def _max_pool3d(x: Tensor, kernel: Sequence[int], stride: Sequence[int] = (), padding: Sequence[int] = (0,), dilation: Sequence[int] = (1,),
-                ceil_mode: bool = False) -> tuple[Tensor, Tensor]:
-    """The greatest of a window's elements, one by one, and its place in the image"""
-    kernel, stride, padding, dilation = (list(given) * 3 if len(given) == 1 else list(given) for given in (kernel, stride or kernel, padding, dilation))
-    sizes = _pooled(x.shape[-3:], kernel, stride, padding, ceil_mode, dilation)
-    least = -math.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
-    reach = [(sizes[i] - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1 for i in range(3)]
-    around = [part for i in reversed(range(3)) for part in (padding[i], max(0, reach[i] - padding[i] - x.shape[i - 3]))]
-    place = torch.arange(math.prod(x.shape[-3:]), device=x.device).reshape(x.shape[-3:])
-    values, places = F.pad(x, around, value=least), F.pad(place, around, value=-1)
-    best = where = None
-    for at in itertools.product(*map(range, kernel)):
-        part, there = values, places
-        for i in range(3):
-            first = at[i] * dilation[i]
-            part, there = (aten.slice(t, t.dim() - 3 + i, first, first + (sizes[i] - 1) * stride[i] + 1, stride[i]) for t in (part, there))
-        there = there.expand(part.shape)
-        if best is None:
-            best, where = part, there
-        else:
-            greater = (part > best) | (part != part) | ((where < 0) & (there >= 0))
-            best, where = torch.where(greater, part, best), torch.where(greater, there, where)
-    return best, where
+    return pool
 
 
 def _adaptive_avg_pool(n: int) -> Callable:
@@ -195,4 +196,4 @@ TABLE = {aten.max_pool2d_with_indices_backward.default: _max_pool2d_backward, at
          aten.convolution.default: _convolution, aten.avg_pool2d_backward.default: _avg_pool2d_backward,
          aten._adaptive_avg_pool2d_backward.default: _adaptive_avg_pool2d_backward, aten.avg_pool2d.default: _avg_pool(2), aten.avg_pool3d.default: _avg_pool(3),
          aten._adaptive_avg_pool2d.default: _adaptive_avg_pool(2), aten._adaptive_avg_pool3d.default: _adaptive_avg_pool(3),
-         aten.max_pool2d_with_indices.default: _max_pool2d, aten.max_pool3d_with_indices.default: _max_pool3d}
+         aten.max_pool2d_with_indices.default: _max_pool(2), aten.max_pool3d_with_indices.default: _max_pool(3)}
