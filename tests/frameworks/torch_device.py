@@ -326,6 +326,10 @@ def refused() -> None:
     raises(RuntimeError, "Expected all tensors to be on the same device, but found at least two devices, neuron:0 and cpu!", lambda: x + torch.ones(2))
     raises(RuntimeError, "neuron:7", lambda: torch.neuron.set_device(7))
     raises(RuntimeError, "neuron:7", lambda: torch.ones(2, device="neuron:7"))
+    whole = torch.ones(2, dtype=torch.int64, device="neuron")
+    for call in (lambda: torch.add(x, x, alpha=0.5, out=whole), lambda: whole.add_(1.5), lambda: whole.add_(x)):
+        raises(RuntimeError, "result type Float can't be cast to the desired output type", call)
+    assert whole.tolist() == [1, 1]
     raises(RuntimeError, "Boolean value of Tensor with more than one value", lambda: bool(x))
     raises(RuntimeError, "inconsistent tensor size", lambda: x @ torch.ones(3, device="neuron"))
     raises(TypeError, "convert neuron:0 device type tensor to numpy", x.numpy)

@@ -50,7 +50,7 @@ class Group:
     def _run(self, text: str, given: Tensor, made: Tensor) -> None:
         key = (text, given.device.index)
         if key not in self.loaded:
-            number = int.from_bytes(hashlib.sha256(f"{self.name}\\n{text}".encode()).digest()[:8], "little") | 1
+            number = int.from_bytes(hashlib.sha256(f"{self.name}\n{text}".encode()).digest()[:8], "little") | 1
             self.loaded[key] = memory.Program(programs.neff(text), runtime.core_of(given.device.index), ["input0"], ["output0"], (self.rank, self.ranks, number))
         self.loaded[key].run([given, made], [given.nbytes, made.nbytes])
 

@@ -13,6 +13,7 @@ from torch import Tensor, fx
 
 from . import decompositions, lowering, placement, programs
 
+
 class _Program:
     """A graph on the core of its inputs or, if all are the CPU's, on one of the process's; it stays as long as this does"""
 

@@ -190,7 +190,10 @@ class _Compiled:
         self.inputs = [number for number, out in enumerate(call.outs) if not out]
         written = (number for number, written in enumerate(call.written) if written)
         self.written = [number for number, change in zip(written, changed, strict=True) if change]
-
+        for what, number in zip(self.graph.lowered.results, self.written, strict=False):
+            made = self.graph.lowered.outputs[what].dtype if isinstance(what, int) else call.leaves[number].dtype
+            if not torch.can_cast(made, call.leaves[number].dtype):
+                raise lowering.Unsupported(f"result type {made} can't be cast to the desired output type {call.leaves[number].dtype}")
         # outputs that the program may write where they are to be: those that it does not read, which lie as it makes them
         self.direct = [(what, number) for what, number in zip(self.graph.lowered.results, self.written, strict=False)
                        if isinstance(what, int) and call.outs[number] and self.graph.lowered.results.count(what) == 1 and self._lies_so(what, call.leaves[number])]

@@ -13,17 +13,9 @@ aten = torch.ops.aten
 _CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 
 
-def _contiguous(size: Sequence[int]) -> tuple[int, ...]:
-    steps, step = [], 1
-    for n in reversed(size):
-        steps.append(step)
-        step *= max(1, n)
-    return tuple(reversed(steps))
-
-
 def _empty(size: Sequence[int], *, dtype: torch.dtype | None = None, layout: object = None, device: torch.device | None = None, pin_memory: bool | None = None,
            memory_format: torch.memory_format | None = None) -> Tensor:
-    steps = _contiguous(size)
+    steps = layouts.contiguous(size)
     if memory_format in (torch.channels_last, torch.channels_last_3d):
         steps = torch.empty(size, dtype=dtype, device="meta", memory_format=memory_format).stride()
     return memory.empty_strided(size, steps, dtype or torch.get_default_dtype(), neuron.index_of(device))
@@ -67,7 +59,7 @@ def _copy_from_and_resize(source: Tensor, to: Tensor) -> Tensor:
 
 def _resize_(value: Tensor, size: Sequence[int], *, memory_format: torch.memory_format | None = None) -> Tensor:
     """Storages have the size that they were made with: a larger tensor gets a new one."""
-    steps = _contiguous(size)
+    steps = layouts.contiguous(size)
     if memory_format in (torch.channels_last, torch.channels_last_3d):
         steps = torch.empty(size, device="meta", memory_format=memory_format).stride()
     count = 0 if 0 in size else 1 + sum((n - 1) * step for n, step in zip(size, steps, strict=True))

@@ -4,6 +4,7 @@
 A program computes with 32 bits; in memory there are the 64 that PyTorch says.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -21,7 +22,8 @@ class Layout(NamedTuple):
     sizes: tuple[int, ...]  # in that order
 
 
-def layout(size: Sequence[int], stride: Sequence[int]) -> Layout | None:
+@functools.lru_cache(maxsize=4096)
+def layout(size: tuple[int, ...], stride: tuple[int, ...]) -> Layout | None:
     """None: there are gaps, or elements that overlap"""
     order = sorted((dim for dim in range(len(size)) if size[dim] != 1 and stride[dim]), key=lambda dim: (-stride[dim], dim))
     step = 1
@@ -38,11 +40,16 @@ def dense(value: Tensor) -> bool:
     return found is not None and len(found.order) == sum(n != 1 for n in value.shape)
 
 
-def strides(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...]:
+def strides(size: tuple[int, ...], stride: tuple[int, ...]) -> tuple[int, ...]:
     """Those that a program's result of this kind gets: the same, or if elements overlap or there are gaps one after the other"""
     found = layout(size, stride)
     if found and len(found.order) == sum(n != 1 for n in size):
         return tuple(stride)
+    return contiguous(size)
+
+
+def contiguous(size: Sequence[int]) -> tuple[int, ...]:
+    """The strides of elements one after the other"""
     steps, step = [], 1
     for n in reversed(size):
         steps.append(step)

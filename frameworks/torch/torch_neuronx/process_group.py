@@ -6,6 +6,7 @@ Each collective is a program that all ranks of the group execute (collectives.py
 
 import datetime
 import os
+import uuid
 from collections.abc import Sequence
 
 import torch
@@ -49,9 +50,9 @@ def _operation(operation: object) -> str:
 
 
 class NeuronProcessGroup(dist.ProcessGroup):
-    def __init__(self, name: str, rank: int, size: int, store: dist.Store) -> None:
+    def __init__(self, name: str, rank: int, size: int) -> None:
         super().__init__(rank, size)
-        self.mine, self.store, self.pairs = Group(name, rank, size), store, {}
+        self.mine, self.pairs = Group(name, rank, size), {}
 
     def getBackendName(self) -> str:
         return "neuron"
@@ -229,8 +230,8 @@ def make(store: dist.Store, rank: int, size: int, timeout: datetime.timedelta) -
     """For init_process_group and new_group"""
     _meet(store, rank, size)
     if rank == 0:
-        store.set("neuron_group", f"{os.environ.get('NEURON_RT_ROOT_COMM_ID')} {os.getpid()} {id(store)}")
-    return NeuronProcessGroup(store.get("neuron_group").decode(), rank, size, store)
+        store.set("neuron_group", uuid.uuid4().hex)
+    return NeuronProcessGroup(store.get("neuron_group").decode(), rank, size)
 
 
 def register() -> None:
