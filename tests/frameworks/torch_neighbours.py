@@ -307,6 +307,76 @@ def analysis() -> None:
     assert "aten::tanh" in part["supported_operators"]
 
 
+class Divided(nn.Module):
+    """What is not compiled (bincount, a shape and a number that the data say) amid what is, things changed in place, a constant"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.ReLU(inplace=True))
+
+    def forward(self, x: Tensor, more: list[Tensor]) -> tuple:
+        y = self.layers(x) + more[0]
+        y.add_(1)
+        counts = torch.bincount((x.abs() * 3).long().flatten(), minlength=3)
+        return {"a": (counts.sum() * y) @ y.T, "b": x[x > 0].sum()}, (y.sort()[0], counts, torch.tensor([1.0, 2, 3]) * x[0, 0].item())
+
+
+def partitions() -> None:
+    model, x = Divided().eval(), drawn(3, 4)
+    traced = torch_neuronx.trace(model, (x, [drawn(3, 4)]), partitioner_config=torch_neuronx.PartitionerConfig())
+    assert [name for name, _ in traced.named_children()] == ["neuron1", "neuron0"], traced
+    with tempfile.NamedTemporaryFile(suffix=".pt") as file, torch.no_grad():
+        torch.jit.save(traced, file.name)
+        for trace in (traced, torch.jit.load(file.name)):
+            for value in (x, x * -2 + 1):
+                near(trace(value, [value]), model(value, [value]))
+    raises(torch.jit.Error, "input 1 is of the shape [2, 4] and has to be float32[3, 4]", lambda: traced(x, [x[:2]]))
+    whole = torch_neuronx.trace(nn.Linear(4, 2), x, partitioner_config=torch_neuronx.PartitionerConfig())
+    assert not any("neuron0" in name for name, _ in whole.named_modules()), "all is compiled, and yet divided"
+
+
+def partitions_chosen() -> None:
+    """Operators that are to stay on the CPU, with their weights; any batch, on two cores"""
+    first, second = (nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.LayerNorm(6), nn.Linear(6, 2)).eval() for _ in range(2))
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        config = torch_neuronx.PartitionerConfig(ops_to_partition={"aten::layer_norm"}, min_subgraph_size=1, max_subgraph_count=2,
+                                                 trace_kwargs={"inline_weights_to_neff": False, "compiler_workdir": folder, "compiler_args": "--optlevel 1"})
+        traced = torch_neuronx.trace(first, drawn(3, 4), partitioner_config=config)
+        assert {path.name for path in Path(folder).iterdir()} == {"neuron0", "neuron1"}
+        near(traced(drawn(3, 4)), first(drawn(3, 4)))
+        torch_neuronx.replace_weights(traced, second)
+        near(traced(drawn(3, 4)), second(drawn(3, 4)))
+        parallel = torch_neuronx.DataParallel(traced)
+        for size in (1, 3, 8):
+            near(parallel(drawn(size, 4)), second(drawn(size, 4)))
+        parallel.disable_dynamic_batching()
+        raises(torch.jit.Error, "input 0 is of the shape [2, 4]", lambda: traced(drawn(2, 4)))
+
+
+def partitions_refused() -> None:
+    def of(**how: object) -> torch.jit.ScriptModule:
+        config = torch_neuronx.PartitionerConfig(**{"ops_to_partition": {"aten::relu"}, "model_support_percentage_threshold": 0, **how})
+        return torch_neuronx.trace(lambda x: (x.tanh() + 1).relu().sin(), drawn(3), partitioner_config=config)
+
+    raises(ValueError, "75.00% of the operators are compiled, model_support_percentage_threshold is 80.00%: 3 of 4 operators are in NEFFs of",
+           lambda: of(model_support_percentage_threshold=0.8))
+    raises(ValueError, "the smallest NEFF has 1 operators, min_subgraph_size is 2", lambda: of(min_subgraph_size=2))
+    raises(ValueError, "there are 2 NEFFs, max_subgraph_count is 1", lambda: of(max_subgraph_count=1))
+    raises(ValueError, "nothing is left to compile", lambda: of(ops_to_partition={"aten::tanh", "aten::add", "aten::relu", "aten::sin"}))
+    raises(ValueError, "--nonsense", lambda: of(trace_kwargs={"compiler_args": "--nonsense"}))
+    raises(ValueError, "threshold is from 0 to 1, not 50", lambda: of(model_support_percentage_threshold=50))
+    raises(ValueError, "max_subgraph_count is from 1 on, or -1, not 0", lambda: of(max_subgraph_count=0))
+    raises(ValueError, "as aten::sort is one, not 'relu'", lambda: of(ops_to_partition={"relu"}))
+    raises(ValueError, "not ['cleanup']", lambda: of(analyze_parameters={"cleanup": True}))
+    raises(TypeError, "not dict", lambda: torch_neuronx.trace(nn.Linear(2, 2), drawn(1, 2), partitioner_config={"min_subgraph_size": 1}))
+    model = Cached().eval()
+    raises(ValueError, "no states", lambda: torch_neuronx.trace(model, drawn(1, 8), input_output_aliases=model.aliases(), partitioner_config=torch_neuronx.PartitionerConfig()))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        of(ops_to_partition={"aten::relu", "aten::rule"})
+    assert any("aten::rule is not in the model, which has aten::add, aten::relu" in str(warning.message) for warning in said)
+
+
 def aliases_refused() -> None:
     model = Cached().eval()
     raises(ValueError, "1 of its tensors are no parameters", lambda: torch_neuronx.trace(model, drawn(1, 8), input_output_aliases={torch.zeros(6, 8): 1}))
@@ -316,7 +386,7 @@ def aliases_refused() -> None:
 
 
 POINTS = {"states": states, "nested": nested, "states, saved": states_saved, "aliases refused": aliases_refused, "weights": weights, "batches": batches, "parallel": parallel,
-          "placement": placement, "buckets": buckets, "analysis": analysis}
+          "placement": placement, "buckets": buckets, "analysis": analysis, "partitions": partitions, "partitions, chosen": partitions_chosen, "partitions, refused": partitions_refused}
 
 
 if __name__ == "__main__":

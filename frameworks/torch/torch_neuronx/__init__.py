@@ -13,10 +13,11 @@ from .analysis import analyze
 from .artifact import async_load, dynamic_batch, lazy_load, replace_weights
 from .buckets import BucketModelConfig, bucket_model_trace
 from .parallel import DataParallel
+from .partitions import PartitionerConfig
 from .placement import move_trace_to_device, multicore_context, neuron_cores_context, set_multicore, set_neuron_cores
 from .tracing import trace
 
-__all__ = ["BucketModelConfig", "DataParallel", "analyze", "async_load", "bucket_model_trace", "dynamic_batch", "experimental", "lazy_load",
+__all__ = ["BucketModelConfig", "DataParallel", "PartitionerConfig", "analyze", "async_load", "bucket_model_trace", "dynamic_batch", "experimental", "lazy_load",
            "move_trace_to_device", "multicore_context", "neuron_cores_context", "replace_weights", "set_multicore", "set_neuron_cores", "trace", "utils",
            "__version__"]
 

@@ -14,8 +14,24 @@ from libneuronxla.version import VERSION
 from . import tracing
 
 
-def _kind(node: fx.Node) -> str:
+def kind(node: fx.Node) -> str:
+    """The name of a node's operator, as "aten::x" is one"""
     return str(node.target).replace(".", "::", 1).rpartition(".")[0] or str(node.target)
+
+
+def exported(model: nn.Module, inputs: tuple) -> torch.export.ExportedProgram:
+    """The model's graph of ATen operators that change nothing in place, with all results in a tuple"""
+    return torch.export.export(tracing.Flat(model), inputs, strict=False).run_decompositions({})
+
+
+def is_operator(node: fx.Node) -> bool:
+    """Whether it computes tensors"""
+    return node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload) and any(
+        isinstance(value, Tensor) for value in pytree.tree_leaves(node.meta.get("val")))
+
+
+def operators(graph: fx.Graph) -> list[fx.Node]:
+    return [node for node in graph.nodes if is_operator(node)]
 
 
 def _value(argument: object) -> object:
@@ -44,28 +60,39 @@ class _One(nn.Module):
 def _told(node: fx.Node, step: str, error: Exception) -> dict:
     """Why an operator by itself is not compiled, and where it is in the model"""
     frames = (node.stack_trace or "").strip().splitlines()
-    return {"kind": _kind(node), "failureAt": step, "call": frames[-1].strip() if frames else "", "opGraph": node.format_node() or str(node), "message": str(error)}
+    return {"kind": kind(node), "failureAt": step, "call": frames[-1].strip() if frames else "", "opGraph": node.format_node() or str(node), "message": str(error)}
 
 
-def _failures(nodes: list[fx.Node], arguments: list[str], workers: int) -> list[dict]:
-    """Those of operators by themselves, each with the same shapes once. torch.export takes one at a time, neuronx-cc several."""
-    different: dict[tuple, fx.Node] = {}
+def failures(nodes: list[fx.Node], arguments: list[str], workers: int) -> dict[fx.Node, dict]:
+    """Why operators by themselves are not compiled, tried once with the same shapes. torch.export takes one at a time, neuronx-cc several."""
+    alike: dict[tuple, list[fx.Node]] = {}
     for node in nodes:
         arguments_of = fx.node.map_arg((node.args, node.kwargs), lambda one: str(one.meta["val"]))
-        different.setdefault((node.target, str(arguments_of)), node)
-    failures: dict[fx.Node, dict] = {}
+        alike.setdefault((node.target, str(arguments_of)), []).append(node)
+    refused: dict[fx.Node, dict] = {}
     with ThreadPoolExecutor(workers) as pool:
         compiling = {}
-        for node in different.values():
+        for node, *_ in alike.values():
             one = _One(node)
             try:
                 compiling[node] = pool.submit(tracing.compile_module, tracing.lowered(one, one.inputs())[0], arguments)
             except Exception as error:  # noqa: BLE001, whatever libraries of others raise
-                failures[node] = _told(node, "Lowering to HLO", error)
+                refused[node] = _told(node, "Lowering to HLO", error)
         for node, compiled in compiling.items():
             if error := compiled.exception():
-                failures[node] = _told(node, "neuronx-cc", error)
-    return [failures[node] for node in different.values() if node in failures]
+                refused[node] = _told(node, "neuronx-cc", error)
+    return {node: refused[some[0]] for some in alike.values() if some[0] in refused for node in some}
+
+
+def unsupported(model: nn.Module, inputs: tuple, nodes: list[fx.Node], arguments: list[str], ignored: set[str], workers: int) -> dict[fx.Node, dict]:
+    """The failures of a prepared model's operators; of those that are ignored there are none, nor of a model that is compiled as a whole"""
+    try:
+        tracing.compile_module(tracing.lowered(model, inputs)[0], arguments)
+        return {}
+    except (ModuleNotFoundError, FileNotFoundError):  # nothing is compiled at all here
+        raise
+    except Exception:  # noqa: BLE001, whatever libraries of others raise
+        return failures([node for node in nodes if kind(node) not in ignored], arguments, workers)
 
 
 def analyze(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | dict, compiler_workdir: str | None = None,
@@ -79,19 +106,10 @@ def analyze(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | 
     model, inputs = tracing.prepared(func, example_inputs)
     arguments = tracing.compiled_for([])
     with tracing.evaluating(model):
-        graph = torch.export.export(tracing.Flat(model), inputs, strict=False).graph
-        nodes = [node for node in graph.nodes if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)
-                 and any(isinstance(value, Tensor) for value in pytree.tree_leaves(node.meta.get("val")))]
-        try:
-            tracing.compile_module(tracing.lowered(model, inputs)[0], arguments)
-            failures = []
-        except (ModuleNotFoundError, FileNotFoundError):  # nothing is compiled at all here
-            raise
-        except Exception:  # noqa: BLE001
-            ignored = additional_ignored_ops or set()
-            failures = _failures([node for node in nodes if _kind(node) not in ignored], arguments, max_workers)
-    counts, unsupported = Counter(map(_kind, nodes)), {failure["kind"] for failure in failures}
-    supported = {kind: count for kind, count in counts.items() if kind not in unsupported}
+        nodes = operators(exported(model, inputs).graph)
+        refused = unsupported(model, inputs, nodes, arguments, additional_ignored_ops or set(), max_workers)
+    counts, kinds = Counter(map(kind, nodes)), {failure["kind"] for failure in refused.values()}
+    supported = {name: count for name, count in counts.items() if name not in kinds}
     share = 100 * sum(supported.values()) / max(1, sum(counts.values()))
     return {"torch_neuronx_version": VERSION, "neuronx_cc_version": VERSION, "support_percentage": f"{share:.2f}%", "supported_operators": supported,
-            "unsupported_operators": failures}
+            "unsupported_operators": list({id(failure): failure for failure in refused.values()}.values())}

@@ -188,11 +188,15 @@ def dynamic_batch(trace: torch.jit.ScriptModule) -> torch.jit.ScriptModule:
 
     It is executed as often as it takes, the last time with zeros beside what there is. ValueError: it has states.
     """
-    for part in placement.traces(trace):
-        if part.states._parameters.keys():
-            raise ValueError("dynamic_batch: a trace with input_output_aliases has states of one batch")
-        part.settings[DYNAMIC_BATCH] = 1
+    if any(part.states._parameters.keys() for part in placement.traces(trace)):
+        raise ValueError("dynamic_batch: a trace with input_output_aliases has states of one batch")
+    set_dynamic_batch(trace, True)
     return trace
+
+
+def set_dynamic_batch(trace: nn.Module, on: bool) -> None:
+    for part in (part for part in trace.modules() if hasattr(part, "settings")):
+        part.settings[DYNAMIC_BATCH] = on
 
 
 def lazy_load(trace: torch.jit.ScriptModule, enable: bool = True) -> None:
@@ -209,7 +213,8 @@ def replace_weights(trace: torch.jit.ScriptModule, weights: nn.Module | dict[str
     KeyError: one is missing; ValueError: one has another shape. A trace that was made otherwise warns and stays as it is.
     """
     values = dict(weights.state_dict()) if isinstance(weights, nn.Module) else dict(weights)
-    for part in placement.traces(trace):
+    placement.traces(trace)
+    for part in (part for part in trace.modules() if hasattr(part, "sources")):
         sources = json.loads(bytes(part.sources.numpy()))
         if not sources["apart"]:
             warnings.warn("replace_weights: the trace was made with its weights inlined (inline_weights_to_neff=True), and keeps them", stacklevel=2)

@@ -39,8 +39,7 @@ class DataParallel(nn.Module):
             artifact.dynamic_batch(model)
 
     def disable_dynamic_batching(self) -> None:
-        for part in placement.traces(self.model):
-            part.settings[artifact.DYNAMIC_BATCH] = 0
+        artifact.set_dynamic_batch(self.model, False)
 
     def _parts(self, leaves: Sequence[object]) -> list[list[object]]:
         """The inputs of each part; what has no such dimension is in all of them"""

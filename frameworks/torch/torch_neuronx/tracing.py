@@ -82,7 +82,7 @@ def named(values: list[Tensor | None], base: str) -> list[str]:
     return names
 
 
-def _structure(outputs: object) -> tuple[object, list[Tensor]]:
+def structure(outputs: object) -> tuple[object, list[Tensor]]:
     """Tuples, lists and dicts with numbers for tensors: what torch.jit can give back"""
     leaves: list[Tensor] = []
 
@@ -109,7 +109,7 @@ class Flat(nn.Module):
         self.model = model
 
     def forward(self, *inputs: object) -> tuple[Tensor, ...]:
-        return tuple(_structure(self.model(*inputs))[1])
+        return tuple(structure(self.model(*inputs))[1])
 
 
 def _mend(program: torch.export.ExportedProgram) -> None:
@@ -139,8 +139,7 @@ def lowered(model: nn.Module, inputs: tuple) -> tuple[bytes, list[tuple[int | st
     _mend(program)
     bundle = stablehlo.exported_program_to_stablehlo(program)._bundle
     function, parameters = bundle.stablehlo_funcs[0], []
-    wraps = len(Flat.PREFIX) * (1 + isinstance(model, (_Function, _Keywords)))
-    names = {name: name[wraps:] for name in bundle.state_dict}
+    names = {name: name[depth(model):] for name in bundle.state_dict}
     for place in function.meta.input_locations:
         if place.type_ == stablehlo.VariableType.INPUT_ARG:
             parameters.append((place.position, None))
@@ -149,6 +148,11 @@ def lowered(model: nn.Module, inputs: tuple) -> tuple[bytes, list[tuple[int | st
         else:
             parameters.append(("", torch.as_tensor(bundle.additional_constants[place.position])))
     return function.bytecode, parameters
+
+
+def depth(model: nn.Module) -> int:
+    """Of a prepared model in Flat: what stands before the names of its parameters has so many characters"""
+    return len(Flat.PREFIX) * (1 + isinstance(model, (_Function, _Keywords)))
 
 
 def prepared(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | dict) -> tuple[nn.Module, tuple]:
@@ -182,17 +186,22 @@ def trace(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | di
     compiler_workdir: keeps model.stablehlo and graph.neff. Weights lie beside the NEFF in the module; inline_weights_to_neff=False lets
     replace_weights() change them. input_output_aliases: parameters and buffers of the model that results are the next values of, each with the
     result's place; these results stay in the module's states (`states`) and are not given back.
-    Raises RuntimeError with neuronx-cc's words, NotImplementedError for partitions.
+    partitioner_config: a PartitionerConfig, by which operators that are not compiled stay on the CPU.
+    Raises RuntimeError with neuronx-cc's words.
     """
     for name in unknown:
         warnings.warn(f"torch_neuronx.trace has no argument {name}", stacklevel=2)
     if partitioner_config:
-        raise NotImplementedError("partitioner_config of torch_neuronx.trace")
+        from .partitions import partitioned
+
+        given = {"input_output_aliases": input_output_aliases, "compiler_workdir": compiler_workdir, "compiler_args": compiler_args,
+                 "inline_weights_to_neff": inline_weights_to_neff, "cpu_backend": cpu_backend}
+        return partitioned(func, example_inputs, partitioner_config, given)
     if cpu_backend and not _has_target(_arguments(compiler_args)):
         raise ValueError("cpu_backend needs --target in compiler_args")
     model, inputs = prepared(func, example_inputs)
     with evaluating(model):
-        structure, outputs = _structure(model(*inputs))
+        form, outputs = structure(model(*inputs))
         states = _states(func, input_output_aliases or {}, outputs)
         module, parameters = lowered(model, inputs)
 
@@ -209,7 +218,7 @@ def trace(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | di
              "outputs": [{**about_array(value), "name": name} for value, name in zip(outputs, named(outputs, "output"), strict=True)]}
     replaceable = func.state_dict() if isinstance(func, nn.Module) else {}
     sources = {"weights": [source if source in replaceable else "" for source, _, _ in weights], "apart": not inline_weights_to_neff}
-    runner = Runner(neff, [value for _, _, value in weights], [value for _, value in states.values()], about, sources, _without(structure, aliases))
+    runner = Runner(neff, [value for _, _, value in weights], [value for _, value in states.values()], about, sources, _without(form, aliases))
     return script(runner, inputs)
 
 
