@@ -293,7 +293,65 @@ def buckets() -> None:
     bad = torch_neuronx.bucket_model_trace(lambda: (model, {}), examples[:1], torch_neuronx.BucketModelConfig(lambda: torch.jit.script(bad_kernel)))
     raises(torch.jit.Error, "a bucket that is not there: there are 1", lambda: bad(*examples[0]))
     raises(ValueError, "1 functions for 2 example inputs", lambda: torch_neuronx.bucket_model_trace([get], examples, config))
-    raises(NotImplementedError, "shared_state_buffer", lambda: torch_neuronx.BucketModelConfig(get, shared_state_buffer=[torch.zeros(1)]))
+
+
+def in_turn(tensors: List[Tensor]):
+    return tensors, (tensors[0].sum() > 0).to(torch.int64).view([1])
+
+
+def by_number(tensors: List[Tensor]):
+    return tensors, torch.tensor([0 if int(tensors[1]) <= 2 else 1])
+
+
+def last_rows(shapes: List[List[List[int]]], states: List[Tensor], bucket: Tensor):
+    return [state[state.shape[0] - shape[0]:] for shape, state in zip(shapes[int(bucket)], states)]
+
+
+class Summing(nn.Module):
+    """A state of some rows, the last of which a bucket has"""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__()
+        self.rows = nn.Parameter(torch.zeros(rows, 3), requires_grad=False)
+
+    def forward(self, x: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
+        return self.rows.sum() + x, self.rows + x.sum(0) + count
+
+
+def shared_states() -> None:
+    """A cache that two buckets use in turn, by the input's sign; and buckets that have some of its rows"""
+    model = Cached().eval()
+    function = lambda: (model, model.aliases())  # noqa: E731
+    examples = [(drawn(1, 8),), (drawn(1, 8),)]
+    with torch.no_grad():
+        of = torch_neuronx.BucketModelConfig(lambda: torch.jit.script(in_turn), shared_state_buffer=[torch.zeros(6, 8), torch.zeros(6, 8), torch.zeros(1, dtype=torch.int32)])
+        traced = torch_neuronx.bucket_model_trace(function, examples, of)
+        for step in range(5):
+            near(traced(drawn(1, 8) * (step - 2))[0], model.step(drawn(1, 8) * (step - 2)))
+        near(list(traced.states._parameters.values()), [model.keys, model.values, model.count])
+
+        config = torch_neuronx.BucketModelConfig(lambda: torch.jit.script(by_number), shared_state_buffer_preprocessor=lambda: torch.jit.script(last_rows),
+                                                 func_kwargs=[{"rows": 2}, {"rows": 5}])
+
+        def get(rows: int) -> tuple[nn.Module, dict]:
+            summing = Summing(rows)
+            return summing, {summing.rows: 1}
+
+        traced = torch_neuronx.bucket_model_trace(get, [(drawn(2, 3), torch.zeros(1))] * 2, config)
+        rows, x = torch.zeros(5, 3), drawn(2, 3)
+        with tempfile.NamedTemporaryFile(suffix=".pt") as file:
+            for count in (1.0, 8.0, 0.0, 2.0, 7.0):
+                part = rows[3 if count <= 2 else 0:]
+                near(traced(x, torch.tensor([count]))[0], part.sum() + x)
+                part += x.sum(0) + count
+                torch.jit.save(traced, file.name)
+                traced = torch.jit.load(file.name)
+        near(list(traced.states._parameters.values()), [rows])
+    raises(ValueError, "on one core", lambda: torch_neuronx.set_multicore(traced))
+    raises(TypeError, "a list of tensors", lambda: torch_neuronx.BucketModelConfig(get, shared_state_buffer=[1]))
+    wrong = torch_neuronx.BucketModelConfig(lambda: torch.jit.script(by_number), shared_state_buffer=[torch.zeros(4, 3)], func_kwargs={"rows": 5})
+    raises(ValueError, "bucket 0 has the states [{'dtype': 'float32', 'shape': [5, 3]}], and of shared_state_buffer it is given [{'dtype': 'float32', 'shape': [4, 3]}]",
+           lambda: torch_neuronx.bucket_model_trace(get, [(drawn(2, 3), torch.zeros(1))], wrong))
 
 
 def analysis() -> None:
@@ -386,7 +444,7 @@ def aliases_refused() -> None:
 
 
 POINTS = {"states": states, "nested": nested, "states, saved": states_saved, "aliases refused": aliases_refused, "weights": weights, "batches": batches, "parallel": parallel,
-          "placement": placement, "buckets": buckets, "analysis": analysis, "partitions": partitions, "partitions, chosen": partitions_chosen, "partitions, refused": partitions_refused}
+          "placement": placement, "buckets": buckets, "shared states": shared_states, "analysis": analysis, "partitions": partitions, "partitions, chosen": partitions_chosen, "partitions, refused": partitions_refused}
 
 
 if __name__ == "__main__":

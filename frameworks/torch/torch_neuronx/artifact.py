@@ -122,6 +122,8 @@ def _run(neff: Tensor, settings: Tensor, weights: list[Tensor], states: list[Ten
     with torch.no_grad():
         if settings[DYNAMIC_BATCH]:
             return _in_batches(_model(neff, weights, said), inputs, said)
+        if len(states) != len(said["states"]):
+            raise ValueError(f"{len(states)} states, traced with {len(said['states'])}")
         _check(inputs, said["inputs"])
         _check(states, said["states"], "state")
         return _execute(_model(neff, weights, said), states, inputs, said)
@@ -156,8 +158,10 @@ class Runner(nn.Module):
         self.about, self.structure = json.dumps({**about, "hash": hashlib.sha256(neff).hexdigest()}), structure
 
     def forward(self, *inputs: object) -> object:
+        return self.executed([getattr(self.states, name) for name in self.states.names], inputs)
+
+    def executed(self, states: list[Tensor], inputs: tuple) -> object:
         flat = torch.utils._pytree.tree_leaves(inputs)
-        states = [getattr(self.states, name) for name in self.states.names]
         results = torch.ops.neuron_emulator.run(self.neff, self.settings, [getattr(self, name) for name in self.names], states, flat, self.about)
         return results[0] if self.structure in ((), {}) else arranged(self.structure, results)
 
@@ -170,7 +174,19 @@ def arranged(structure: object, results: Sequence[Tensor]) -> object:
     return results[structure]
 
 
-def script(runner: Runner, example_inputs: tuple) -> torch.jit.ScriptModule:
+class Sharing(nn.Module):
+    """A runner whose states are handed to it, as a list before the inputs"""
+
+    def __init__(self, runner: Runner) -> None:
+        super().__init__()
+        runner.states = States([])
+        self.runner = runner
+
+    def forward(self, states: list[Tensor], *inputs: object) -> object:
+        return self.runner.executed(states, inputs)
+
+
+def script(runner: Runner | Sharing, example_inputs: tuple) -> torch.jit.ScriptModule:
     """Traces the operator, which meanwhile computes nothing: no chip is needed"""
     _tracing.on = True
     try:
@@ -188,7 +204,7 @@ def dynamic_batch(trace: torch.jit.ScriptModule) -> torch.jit.ScriptModule:
 
     It is executed as often as it takes, the last time with zeros beside what there is. ValueError: it has states.
     """
-    if any(part.states._parameters.keys() for part in placement.traces(trace)):
+    if placement.has_states(trace):
         raise ValueError("dynamic_batch: a trace with input_output_aliases has states of one batch")
     set_dynamic_batch(trace, True)
     return trace

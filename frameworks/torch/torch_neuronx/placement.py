@@ -35,9 +35,14 @@ def traces(module: nn.Module) -> list[nn.Module]:
     return found
 
 
+def has_states(module: nn.Module) -> bool:
+    traces(module)
+    return any(part.states._parameters.keys() for part in module.modules() if hasattr(part, "states"))
+
+
 def one_core_only(module: nn.Module) -> None:
     """ValueError: something in it has states, which lie on one core"""
-    if any(part.states._parameters.keys() for part in traces(module)):
+    if has_states(module):
         raise ValueError("a trace with input_output_aliases has its states on one core")
 
 

@@ -199,6 +199,12 @@ def trace(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | di
         return partitioned(func, example_inputs, partitioner_config, given)
     if cpu_backend and not _has_target(_arguments(compiler_args)):
         raise ValueError("cpu_backend needs --target in compiler_args")
+    return script(*compiled(func, example_inputs, input_output_aliases, compiler_workdir, compiler_args, inline_weights_to_neff))
+
+
+def compiled(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | dict, input_output_aliases: dict | None, compiler_workdir: str | None,
+             compiler_args: str | list[str] | None, inline_weights_to_neff: bool = True) -> tuple[Runner, tuple]:
+    """What trace() makes TorchScript of, and the example inputs for that"""
     model, inputs = prepared(func, example_inputs)
     with evaluating(model):
         form, outputs = structure(model(*inputs))
@@ -218,8 +224,7 @@ def trace(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | di
              "outputs": [{**about_array(value), "name": name} for value, name in zip(outputs, named(outputs, "output"), strict=True)]}
     replaceable = func.state_dict() if isinstance(func, nn.Module) else {}
     sources = {"weights": [source if source in replaceable else "" for source, _, _ in weights], "apart": not inline_weights_to_neff}
-    runner = Runner(neff, [value for _, _, value in weights], [value for _, value in states.values()], about, sources, _without(form, aliases))
-    return script(runner, inputs)
+    return Runner(neff, [value for _, _, value in weights], [value for _, value in states.values()], about, sources, _without(form, aliases)), inputs
 
 
 def _states(model: nn.Module | Callable, aliases: dict[Tensor, int], outputs: list[Tensor]) -> dict[str, tuple[int, Tensor]]:
