@@ -105,6 +105,8 @@ def causal() -> None:
 
 def structures() -> None:
     compared(Nested(), (drawn(3, 4), [drawn(4, 2), torch.arange(5)]), (drawn(3, 4) - 1, [drawn(4, 2), torch.arange(5) + 2]))
+    mixed = torch_neuronx.trace(lambda x: {"a": x + 1, "b": {"c": x, "d": x * 2}, "e": None}, drawn(5))
+    near(mixed(drawn(5)), (drawn(5) + 1, {"c": drawn(5), "d": drawn(5) * 2}))
     compared(lambda x: torch.tanh(x) * 2, drawn(5))
     compared(lambda x: (x, x + 1), drawn(5).double())
 
@@ -137,6 +139,13 @@ def refused() -> None:
     raises(ValueError, "--target", lambda: torch_neuronx.trace(nn.Linear(3, 2), drawn(1, 3), cpu_backend=True))
     raises(TypeError, "a result is str", lambda: torch_neuronx.trace(lambda x: (x, "text"), drawn(1)))
     assert traced(drawn(1, 3)).shape == (1, 2)
+    divided = type("ColumnParallelLinear", (nn.Linear,), {"__module__": "neuronx_distributed.parallel_layers.layers"})
+    raises(NotImplementedError, "1 is a ColumnParallelLinear: the layers and traces of neuronx_distributed",
+           lambda: torch_neuronx.trace(nn.Sequential(nn.ReLU(), divided(3, 2)), drawn(1, 3)))
+    for words, program in (("parallel_model_trace: the layers and traces of neuronx_distributed", "from torch_neuronx import parallel_model_trace"),
+                           ("NKI", "from torch_neuronx.xla_impl import ops"), ("GpSimd", "from torch_neuronx.xla_impl import custom_op")):
+        raises(NotImplementedError, words, lambda program=program: exec(program, {}))
+    assert torch_neuronx.xla_impl.data_parallel.DataParallel is torch_neuronx.DataParallel and not hasattr(torch_neuronx, "no_such_name")
 
 
 POINTS = {"perceptron": perceptron, "convolutional": convolutional, "transformer": words, "causal": causal, "structures": structures, "saved": saved, "options": options,

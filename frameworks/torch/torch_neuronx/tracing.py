@@ -20,6 +20,10 @@ from torch.utils import _pytree as pytree
 from . import runtime
 from .artifact import Runner, about_array, script
 
+NO_NXD = ("the layers and traces of neuronx_distributed, which divide a model among cores, are not here. torch_neuronx.trace compiles a model for one core, "
+          "DataParallel executes it on several; the device \"neuron\" has torch.distributed's tensor parallelism and FSDP2")
+OF_NXD = ("ColumnParallelLinear", "ModelBuilder", "NxDModel", "NxDParallelState", "ParallelEmbedding", "RowParallelLinear", "parallel_layers",
+          "parallel_model_load", "parallel_model_save", "parallel_model_trace")
 CHIPS = ("inf1", "inf2", "trn1", "trn2", "trn3")
 
 
@@ -82,8 +86,15 @@ def named(values: list[Tensor | None], base: str) -> list[str]:
     return names
 
 
+def _kind(form: object) -> str:
+    """The type of a result, or of a part of it, as torch.jit has it"""
+    if isinstance(form, dict):
+        return f"{{{_kind(next(iter(form.values()), 0))}}}"
+    return f"({','.join(map(_kind, form))})" if isinstance(form, tuple) else ""
+
+
 def structure(outputs: object) -> tuple[object, list[Tensor]]:
-    """Tuples, lists and dicts with numbers for tensors: what torch.jit can give back"""
+    """Tuples, lists and dicts with numbers for tensors: what torch.jit can give back. There a dict's values are of one type; of others a tuple is made."""
     leaves: list[Tensor] = []
 
     def walk(value: object) -> object:
@@ -91,9 +102,12 @@ def structure(outputs: object) -> tuple[object, list[Tensor]]:
             leaves.append(value)
             return len(leaves) - 1
         if hasattr(value, "items"):  # dicts, and the outputs of transformers, without what is None
-            return {key: walk(item) for key, item in value.items() if item is not None}
+            form = {key: walk(item) for key, item in value.items() if item is not None}
+            return form if len(set(map(_kind, form.values()))) < 2 else tuple(form.values())
         if isinstance(value, (list, tuple)):
             return tuple(walk(item) for item in value)
+        if hasattr(value, "to_legacy_cache"):  # of transformers: for each layer its keys and values
+            return walk(value.to_legacy_cache())
         raise TypeError(f"a result is {type(value).__name__}: tensors, and tuples, lists and dicts of them, can be traced")
 
     return walk(outputs), leaves
@@ -156,7 +170,10 @@ def depth(model: nn.Module) -> int:
 
 
 def prepared(func: nn.Module | Callable, example_inputs: Tensor | tuple | list | dict) -> tuple[nn.Module, tuple]:
-    """A module, and its positional inputs"""
+    """A module, and its positional inputs. NotImplementedError: a layer of it is of neuronx_distributed"""
+    for name, part in func.named_modules() if isinstance(func, nn.Module) else ():
+        if type(part).__module__.partition(".")[0] == "neuronx_distributed":
+            raise NotImplementedError(f"{name or 'the model'} is a {type(part).__name__}: {NO_NXD}")
     model = func if isinstance(func, nn.Module) else _Function(func)
     if not isinstance(example_inputs, dict):
         return model, (example_inputs,) if isinstance(example_inputs, Tensor) else tuple(example_inputs)
