@@ -18,8 +18,8 @@ from .placement import move_trace_to_device, multicore_context, neuron_cores_con
 from .tracing import trace
 
 __all__ = ["BucketModelConfig", "DataParallel", "PartitionerConfig", "analyze", "async_load", "bucket_model_trace", "dynamic_batch", "experimental",
-           "lazy_load", "move_trace_to_device", "multicore_context", "neuron_cores_context", "replace_weights", "set_multicore", "set_neuron_cores", "trace", "utils",
-           "xla_impl", "__version__"]
+           "lazy_load", "move_trace_to_device", "multicore_context", "neuron_cores_context", "replace_weights", "set_multicore", "set_neuron_cores", "trace",
+           "utils", "xla_impl", "__version__"]
 
 
 def __getattr__(name: str) -> object:
