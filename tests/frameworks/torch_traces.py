@@ -111,6 +111,16 @@ def structures() -> None:
     compared(lambda x: (x, x + 1), drawn(5).double())
 
 
+def half() -> None:
+    """Weights, a buffer that is not saved and constants in bfloat16"""
+    model = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.GroupNorm(2, 16), nn.Linear(16, 4)).to(torch.bfloat16).eval()
+    model[0].register_buffer("shift", drawn(16).to(torch.bfloat16), persistent=False)
+    model[0].forward = lambda x: F.linear(x, model[0].weight, model[0].shift) + torch.tensor([0.5] * 16, dtype=x.dtype)
+    traced, x = torch_neuronx.trace(model, drawn(4, 8).to(torch.bfloat16)), drawn(4, 8).to(torch.bfloat16) * 2
+    with torch.no_grad():
+        near(traced(x), model(x), tolerance=2e-2)
+
+
 def saved() -> None:
     """Loads in another process, which needs neither torch_xla nor the model's code"""
     model, x = nn.Sequential(nn.Linear(6, 8), nn.SiLU(), nn.LayerNorm(8)), drawn(4, 6)
@@ -148,7 +158,7 @@ def refused() -> None:
     assert torch_neuronx.xla_impl.data_parallel.DataParallel is torch_neuronx.DataParallel and not hasattr(torch_neuronx, "no_such_name")
 
 
-POINTS = {"perceptron": perceptron, "convolutional": convolutional, "transformer": words, "causal": causal, "structures": structures, "saved": saved, "options": options,
+POINTS = {"perceptron": perceptron, "convolutional": convolutional, "transformer": words, "causal": causal, "structures": structures, "bfloat16": half, "saved": saved, "options": options,
           "refused": refused}
 
 

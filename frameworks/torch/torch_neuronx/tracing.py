@@ -151,14 +151,15 @@ def lowered(model: nn.Module, inputs: tuple) -> tuple[bytes, list[tuple[int | st
 
     program = torch.export.export(Flat(model), inputs, strict=False)
     _mend(program)
-    bundle = stablehlo.exported_program_to_stablehlo(program)._bundle
-    function, parameters = bundle.stablehlo_funcs[0], []
-    names = {name: name[depth(model):] for name in bundle.state_dict}
+    # the weights are the program's own: torch_xla would make NumPy's arrays of them, which has no bfloat16
+    options = stablehlo.StableHLOExportOptions(include_human_readable_text=False, export_weights=False)
+    bundle = stablehlo.exported_program_to_stablehlo(program, options)._bundle
+    function, parameters, weights = bundle.stablehlo_funcs[0], [], {**program.constants, **program.state_dict}
     for place in function.meta.input_locations:
         if place.type_ == stablehlo.VariableType.INPUT_ARG:
             parameters.append((place.position, None))
         elif place.type_ == stablehlo.VariableType.PARAMETER:
-            parameters.append((names.get(place.name, place.name), torch.as_tensor(bundle.state_dict[place.name])))
+            parameters.append((place.name[depth(model):], weights[place.name]))
         else:
             parameters.append(("", torch.as_tensor(bundle.additional_constants[place.position])))
     return function.bytecode, parameters
