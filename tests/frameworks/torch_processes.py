@@ -7,6 +7,7 @@ usage: torch_processes.py --build DIRECTORY    the build beside the wheel, of wh
 
 import argparse
 import copy
+import datetime
 import json
 import os
 import subprocess
@@ -21,6 +22,7 @@ from torch import Tensor, nn
 from torch_neuronx import glue
 
 PROCESSES, STEPS, ROWS = 4, 3, 16
+TIME = datetime.timedelta(minutes=2)  # for what is to fail, or to be done
 INSTANCE = "trn1.32xlarge"
 
 
@@ -119,6 +121,71 @@ def right_collectives(rank: int) -> dict:
             "sent": every[rank - 2] if rank > 1 else [0.0] * 8, "objects": list(range(PROCESSES))}
 
 
+def messages(rank: int) -> dict:
+    """From rank to rank in orders in which those that wait would wait for each other, in a ring, and what is refused"""
+    device, after, before = f"neuron:{rank}", (rank + 1) % PROCESSES, (rank - 1) % PROCESSES
+
+    def own(more: int = 0) -> Tensor:
+        return torch.arange(4, device=device) + 10 * rank + more
+
+    def places(count: int) -> list[Tensor]:
+        return [torch.zeros(4, device=device, dtype=torch.int64) for _ in range(count)]
+
+    said: dict[str, list | str] = {}
+    first, total, given = places(1)[0], torch.ones(1, device=device), own()
+    sent, came = dist.isend(given, after), dist.irecv(first, before)
+    summed = dist.all_reduce(total, async_op=True)
+    summed.wait(TIME)
+    both = [work.wait() and work.is_completed() for work in (sent, came)]
+    said["isend, irecv, a collective"] = [first.tolist(), int(total.item()), both]
+    ring, many, tagged = places(1), places(40), places(2)
+    for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, given, after), dist.P2POp(dist.irecv, ring[0], before)]):
+        work.wait()
+    outstanding = [dist.isend(own(number), after) for number in range(len(many))] + [dist.irecv(place, before) for place in many]
+    for work in outstanding:
+        work.wait()
+    outstanding = [dist.isend(own(tag), after, tag=tag) for tag in (1, 2)]
+    dist.recv(tagged[1], before, tag=2)
+    dist.recv(tagged[0], before, tag=1)
+    for work in outstanding:
+        work.wait()
+    said |= {"a ring": ring[0].tolist(), "many": [place.tolist() for place in many], "tags": [place.tolist() for place in tagged]}
+    flat, turned = torch.arange(6.0, device=device) + rank, torch.zeros(2, 3, device=device).t()
+    work = dist.isend(flat, after)
+    dist.recv(turned, before)
+    work.wait()
+    said["with gaps"] = turned.cpu().tolist()
+    if rank == 0:
+        place = places(1)[0]
+        said["from any"] = sorted([dist.recv(place), place[0].item()] for _ in range(1, PROCESSES))
+    else:
+        dist.send(given, 0)
+    if rank < 2:
+        said["unequal"] = refused(dist.isend(given, 1) if rank == 0 else dist.irecv(torch.zeros(5, device=device), 0))
+    dist.barrier()
+    return said
+
+
+def refused(work: dist.Work) -> str:
+    try:
+        work.wait(TIME)
+    except RuntimeError as error:
+        return str(error)
+    return "nothing"
+
+
+def right_messages(rank: int) -> dict:
+    base = 10 * ((rank - 1) % PROCESSES)
+    given = [[base + k + more for k in range(4)] for more in range(40)]
+    said = {"isend, irecv, a collective": [given[0], PROCESSES, [True, True]], "a ring": given[0], "many": given, "tags": given[1:3],
+            "with gaps": [[float(2 * row + k + base // 10) for k in range(2)] for row in range(3)]}
+    if rank == 0:
+        said["from any"] = [[sender, 10 * sender] for sender in range(1, PROCESSES)]
+    if rank < 2:
+        said["unequal"] = "rank 0 sends 4 elements of torch.int64 (shape [4]), rank 1 receives 5 elements of torch.float32 (shape [5]), tag 0"
+    return said
+
+
 def sharded() -> nn.Module:
     from torch.distributed.fsdp import fully_shard
 
@@ -143,7 +210,7 @@ def launched(folder: str) -> None:
     dist.init_process_group("neuron")
     rank = dist.get_rank()
     torch.neuron.set_device(int(os.environ["LOCAL_RANK"]))
-    said = {"rank": rank, "world": dist.get_world_size(), "core": torch.neuron.current_device(), "glue": glue.loaded(), "collectives": collectives(rank),
+    said = {"rank": rank, "world": dist.get_world_size(), "core": torch.neuron.current_device(), "glue": glue.loaded(), "collectives": collectives(rank), "messages": messages(rank),
             "ddp": trained(rank, nn.parallel.DistributedDataParallel(model().to(f"neuron:{rank}"), device_ids=[rank])), "fsdp": trained(rank, sharded()),
             "difference": divided(), "fallback": torch.neuron.get_fallback_ops()}
     Path(folder, str(rank)).write_text(json.dumps(said), encoding="utf-8")
@@ -152,9 +219,10 @@ def launched(folder: str) -> None:
 
 
 def left(folder: str) -> None:
-    """One rank ends; the others wait for it in a collective."""
+    """One rank ends; the others wait for it in a collective, and for what it was to send and to receive."""
     dist.init_process_group("neuron")
     rank, x = dist.get_rank(), torch.ones(4, device="neuron")
+    waiting = [dist.irecv(x.clone(), 1), dist.isend(x, 1)] if rank != 1 else []
     dist.all_reduce(x)
     if rank == 1:
         os._exit(0)
@@ -162,7 +230,8 @@ def left(folder: str) -> None:
     try:
         dist.all_reduce(x)
     except RuntimeError as error:
-        Path(folder, str(rank)).write_text(json.dumps({"said": str(error), "seconds": time.monotonic() - start}), encoding="utf-8")
+        said = [str(error), *map(refused, waiting), refused(dist.isend(x, 1))]
+        Path(folder, str(rank)).write_text(json.dumps({"said": said, "seconds": time.monotonic() - start}), encoding="utf-8")
     os._exit(0)
 
 
@@ -192,11 +261,13 @@ def main() -> int:
     cases = {
         "ranks with a core each": every and [(s["rank"], s["world"], s["core"]) for s in ranks] == [(rank, PROCESSES, rank * s["glue"]) for rank, s in enumerate(ranks)],
         "collectives": [s["collectives"] for s in ranks] == [right_collectives(rank) for rank in range(PROCESSES)],
+        "from rank to rank": [s["messages"] for s in ranks] == [right_messages(rank) for rank in range(PROCESSES)],
         "DDP's losses are the CPU's": every and all(close(s["ddp"], right) for s in ranks),
         "FSDP2's losses are the CPU's": every and all(close(s["fsdp"], right) for s in ranks),
         "a network divided among the ranks has the CPU's results": every and all(s["difference"] < 1e-5 for s in ranks),
         "no operator runs on the CPU": every and not any(s["fallback"] for s in ranks),
-        "a rank that ends is an error of the others, at once": len(ended) == PROCESSES - 1 and all("has ended" in s["said"] and s["seconds"] < 20 for s in ended),
+        "a rank that ends is an error of the others, at once": len(ended) == PROCESSES - 1 and all(
+            len(s["said"]) == 4 and all("rank 1" in text and "has ended" in text for text in s["said"]) and s["seconds"] < 20 for s in ended),
     }
     print(f"1..{len(cases)}")
     for number, (name, passed) in enumerate(cases.items(), 1):

@@ -33,13 +33,6 @@ def _text(kind: str, word: str, ranks: int, count: int, made: int, reducer: str 
                              members=f"[{', '.join(map(str, members))}]", region=_REGION.format(word=word, reducer=reducer) if reducer else "")
 
 
-def _permuted(word: str, count: int) -> str:
-    """From rank 0 to rank 1 of two"""
-    return (f"module @send attributes {{mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32}} {{\n  func.func @main(%arg0: tensor<{count}x{word}>) -> "
-            f"tensor<{count}x{word}> {{\n    %0 = \"stablehlo.collective_permute\"(%arg0) {{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}} : "
-            f"(tensor<{count}x{word}>) -> tensor<{count}x{word}>\n    return %0 : tensor<{count}x{word}>\n  }}\n}}\n")
-
-
 class Group:
     """Ranks of one or several processes' groups: name is theirs and no other's"""
 
@@ -82,8 +75,3 @@ class Group:
         self._run(_text(kind, WORDS[given.dtype], self.ranks, given.numel(), made.numel(), REDUCERS[operation]), given, made)
         if operation == "AVG":
             made.div_(self.ranks) if made.is_floating_point() else made.floor_divide_(self.ranks)
-
-    def sent(self, given: Tensor, made: Tensor) -> None:
-        """From rank 0 to rank 1 of two; each has a place for what it gives, and one for what comes"""
-        given, made = (layouts.words(value) for value in (given, made))
-        self._run(_permuted(WORDS[given.dtype], given.numel()), given, made)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """torch.distributed's backend "neuron": ranks are processes of one host on chips that all of them use, a core each.
 
-Each collective is a program that all ranks of the group execute (collectives.py), so what comes has the same bits on all of them. Calls return when it is done.
+Each collective is a program that all ranks of the group execute (collectives.py), so what comes has the same bits on all of them, and its call returns when it
+is done. From rank to rank tensors pass while others work (messages.py).
 """
 
 import datetime
@@ -12,10 +13,10 @@ from collections.abc import Sequence
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.futures import Future
 
 from . import neuron, runtime
 from .collectives import Group
+from .messages import Messages, done
 
 _met: int | None = None  # the size of the job that this process is in, once the processes have met
 
@@ -33,12 +34,6 @@ def _meet(store: dist.Store, rank: int, size: int) -> None:
     _met = size
 
 
-def _done(result: object) -> dist.Work:
-    future = Future()
-    future.set_result(result)
-    return torch._C._distributed_c10d._create_work_from_future(future)
-
-
 def _plain(value: Tensor) -> Tensor:
     """In one dimension without gaps on this process's core: the tensor's own memory, or a copy. The CPU's tensors (of object collectives) pass by the core, too"""
     return value.detach().to(torch.device("neuron", neuron.current_device())).contiguous().view(-1)
@@ -50,12 +45,16 @@ def _operation(operation: object) -> str:
 
 
 class NeuronProcessGroup(dist.ProcessGroup):
-    def __init__(self, name: str, rank: int, size: int) -> None:
-        super().__init__(rank, size)
-        self.mine, self.pairs = Group(name, rank, size), {}
+    def __init__(self, name: str, messages: Messages) -> None:
+        super().__init__(messages.rank, messages.ranks)
+        self.mine, self.messages = Group(name, messages.rank, messages.ranks), messages
 
     def getBackendName(self) -> str:
         return "neuron"
+
+    def _get_backend(self, device: torch.device) -> "NeuronProcessGroup":
+        """Of all devices' tensors it is this one; batch_isend_irecv asks"""
+        return self
 
     @property
     def pg_name(self) -> str:
@@ -76,7 +75,7 @@ class NeuronProcessGroup(dist.ProcessGroup):
 
     def allreduce(self, tensors: Sequence[Tensor], opts: object = None) -> dist.Work:
         self._reduce(tensors, opts.reduceOp if opts else dist.ReduceOp.SUM)
-        return _done(tensors)
+        return done(tensors)
 
     def allreduce_coalesced(self, tensors: Sequence[Tensor], opts: object = None) -> dist.Work:
         return self.allreduce(tensors, opts)
@@ -86,7 +85,7 @@ class NeuronProcessGroup(dist.ProcessGroup):
         self._reduce(tensors, opts.reduceOp)
         for value, before in zip(tensors, kept, strict=False):
             value.copy_(before)
-        return _done(tensors)
+        return done(tensors)
 
     def broadcast(self, tensors: Sequence[Tensor], opts: object) -> dist.Work:
         for value in tensors:
@@ -95,7 +94,7 @@ class NeuronProcessGroup(dist.ProcessGroup):
                 made = torch.empty_like(flat)
                 self.mine.moved("collective_broadcast", flat, made, opts.rootRank)
                 value.copy_(made.view(value.shape))
-        return _done(tensors)
+        return done(tensors)
 
     def _gathered(self, value: Tensor) -> Tensor:
         """All ranks' tensors, one behind the other"""
@@ -119,18 +118,18 @@ class NeuronProcessGroup(dist.ProcessGroup):
                 parts = self._gathered(padded).view(self.mine.ranks, -1)
             for place, part in zip(places, parts, strict=True):
                 place.copy_(part[:place.numel()].view(place.shape))
-        return _done(outputs)
+        return done(outputs)
 
     def _allgather_base(self, output: Tensor, value: Tensor, opts: object = None) -> dist.Work:
         output.copy_(self._gathered(value).view(output.shape))
-        return _done(output)
+        return done(output)
 
     all_gather_single = _allgather_base
 
     def allgather_into_tensor_coalesced(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: object = None) -> dist.Work:
         for output, value in zip(outputs, inputs, strict=True):
             self._allgather_base(output, value)
-        return _done(outputs)
+        return done(outputs)
 
     all_gather_single_coalesced = allgather_into_tensor_coalesced
 
@@ -139,14 +138,14 @@ class NeuronProcessGroup(dist.ProcessGroup):
         if self.mine.rank == opts.rootRank:
             for place, part in zip(outputs[0], parts, strict=True):
                 place.copy_(part.view(place.shape))
-        return _done(outputs)
+        return done(outputs)
 
     def scatter(self, outputs: Sequence[Tensor], inputs: Sequence[Sequence[Tensor]], opts: object) -> dist.Work:
         place = outputs[0]
         every = torch.stack([_plain(value) for value in inputs[0]]) if self.mine.rank == opts.rootRank else place.new_empty([self.mine.ranks, place.numel()])
         self.broadcast([every], opts)
         place.copy_(every[self.mine.rank].view(place.shape))
-        return _done(outputs)
+        return done(outputs)
 
     def _reduce_scatter_base(self, output: Tensor, value: Tensor, opts: object = None) -> dist.Work:
         flat = _plain(value)
@@ -154,19 +153,19 @@ class NeuronProcessGroup(dist.ProcessGroup):
         if not self._alone():
             self.mine.reduced("reduce_scatter", flat, made, _operation(opts.reduceOp if opts else dist.ReduceOp.SUM))
         output.copy_(made.view(output.shape))
-        return _done(output)
+        return done(output)
 
     reduce_scatter_single = _reduce_scatter_base
 
     def reduce_scatter(self, outputs: Sequence[Tensor], inputs: Sequence[Sequence[Tensor]], opts: object = None) -> dist.Work:
         for output, parts in zip(outputs, inputs, strict=True):
             self._reduce_scatter_base(output, torch.cat([_plain(part) for part in parts]), opts)
-        return _done(outputs)
+        return done(outputs)
 
     def reduce_scatter_tensor_coalesced(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], opts: object = None) -> dist.Work:
         for output, value in zip(outputs, inputs, strict=True):
             self._reduce_scatter_base(output, value, opts)
-        return _done(outputs)
+        return done(outputs)
 
     reduce_scatter_single_coalesced = reduce_scatter_tensor_coalesced
 
@@ -176,7 +175,7 @@ class NeuronProcessGroup(dist.ProcessGroup):
             made = torch.empty_like(flat)
             made.copy_(flat) if self._alone() else self.mine.moved("all_to_all", flat, made)
             output.copy_(made.view(output.shape))
-            return _done(output)
+            return done(output)
         ranks = self.mine.ranks
         given = value.split(list(input_sizes) or [value.shape[0] // ranks] * ranks)
         places = output.split(list(output_sizes) or [output.shape[0] // ranks] * ranks)
@@ -195,33 +194,25 @@ class NeuronProcessGroup(dist.ProcessGroup):
         self.alltoall_base(room.view(-1), room.clone().view(-1))
         for place, row in zip(outputs, room, strict=True):
             place.copy_(row[:place.numel()].view(place.shape))
-        return _done(outputs)
+        return done(outputs)
 
     def barrier(self, opts: object = None) -> dist.Work:
         if not self._alone():
             self._reduce([torch.ones(1, device=f"neuron:{neuron.current_device()}")], dist.ReduceOp.SUM)
-        return _done(None)
-
-    def _pair(self, first: int, second: int) -> Group:
-        """Of two ranks, of which the first one gives"""
-        if (first, second) not in self.pairs:
-            self.pairs[first, second] = Group(f"{self.mine.name} {first} {second}", int(self.mine.rank == second), 2)
-        return self.pairs[first, second]
+        return done(None)
 
     def send(self, tensors: Sequence[Tensor], to: int, tag: int = 0) -> dist.Work:
-        flat = _plain(tensors[0])
-        self._pair(self.mine.rank, to).sent(flat, torch.empty_like(flat))
-        return _done(tensors)
+        return self.messages.send(tensors[0], to, tag)
 
     def recv(self, tensors: Sequence[Tensor], source: int, tag: int = 0) -> dist.Work:
-        flat = torch.empty_like(_plain(tensors[0]))
-        self._pair(source, self.mine.rank).sent(torch.zeros_like(flat), flat)
-        tensors[0].copy_(flat.view(tensors[0].shape))
-        return _done(tensors)
+        return self.messages.receive(tensors[0], source, tag)
+
+    def recv_anysource(self, tensors: Sequence[Tensor], tag: int = 0) -> dist.Work:
+        return self.messages.receive(tensors[0], None, tag)
 
     def shutdown(self) -> None:
-        for group in (self.mine, *self.pairs.values()):
-            group.close()
+        self.messages.close()
+        self.mine.close()
 
     abort = shutdown
 
@@ -231,7 +222,7 @@ def make(store: dist.Store, rank: int, size: int, timeout: datetime.timedelta) -
     _meet(store, rank, size)
     if rank == 0:
         store.set("neuron_group", uuid.uuid4().hex)
-    return NeuronProcessGroup(store.get("neuron_group").decode(), rank, size)
+    return NeuronProcessGroup(store.get("neuron_group").decode(), Messages(store, rank, size, timeout.total_seconds()))
 
 
 def register() -> None:
