@@ -87,12 +87,7 @@ def executed(once: Callable) -> None:
     memory.Program.run = lambda self, tensors, sizes: seen.append((self, list(tensors), sizes)) or run(self, tensors, sizes)
     once()
     memory.Program.run = run
-    calls = []
-    for program, tensors, sizes in seen:
-        spans = program.spans()
-        for place, value, size in zip(spans, tensors, sizes, strict=True):
-            place.base, place.offset, place.bytes = memory.base(value), value.storage_offset() * value.itemsize, size
-        calls.append((program.program, spans))
+    calls = [(program.program, program.where(tensors, sizes)) for program, tensors, sizes in seen]
     execute = memory.library().nt_program_run
     print("executions", least(lambda: [execute(*call) for call in calls]))
 

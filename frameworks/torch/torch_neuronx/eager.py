@@ -215,7 +215,7 @@ class _Compiled:
                 continue
             if value.shape != leaves[number].shape:
                 leaves[number].resize_(value.shape)
-            copied(value, leaves[number])
+            memory.copy(value, leaves[number])
         fresh = iter(pytree.tree_unflatten(values[len(self.written):], self.nested))
         results = []
         for argument in self.returned:
@@ -225,16 +225,6 @@ class _Compiled:
                 place, name = argument
                 results.append(kwargs[name] if name in kwargs else args[place])
         return results[0] if self.one else tuple(results) if results else None
-
-
-def copied(source: Tensor, to: Tensor) -> None:
-    """Between tensors of one type and shape on one device"""
-    if not source.numel():
-        return
-    if source.stride() == to.stride() and source.dtype == to.dtype and layouts.dense(to):
-        memory.copy(source, to)
-    else:
-        memory.alias(to).copy_(memory.alias(source))
 
 
 def _on_host(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -> object:
@@ -273,23 +263,9 @@ def _on_host(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) 
     def to_device(value: object) -> object:
         if not isinstance(value, Tensor):
             return value
-        return given[id(value)] if id(value) in given else to_neuron(value, device.index)
+        return given[id(value)] if id(value) in given else memory.copy_on(value, device.index)
 
     return pytree.tree_map(to_device, result)
-
-
-def to_neuron(value: Tensor, device: int) -> Tensor:
-    """A copy of a tensor of the CPU's"""
-    made = memory.empty_strided(value.shape, layouts.strides(value.shape, value.stride()), value.dtype, device)
-    if not value.numel():
-        return made
-    if value._is_zerotensor():
-        memory.alias(made).zero_()
-    elif value.stride() == made.stride() and not value.is_conj() and not value.is_neg():
-        memory.write(made, value)
-    else:
-        memory.alias(made).copy_(value)
-    return made
 
 
 @functools.cache
@@ -303,7 +279,7 @@ _NUMBERS = frozenset((float, int))
 @functools.lru_cache(maxsize=1024)
 def _operand(value: float | int, kind: type, text: str, device: int) -> Tensor:
     """A number on the device; kind and text tell apart what Python calls equal"""
-    return to_neuron(torch.tensor(value, dtype=torch.float32 if kind is float else torch.int64), device)
+    return memory.copy_on(torch.tensor(value, dtype=torch.float32 if kind is float else torch.int64), device)
 
 
 def _announced(op: torch._ops.OpOverload, why: Exception) -> None:

@@ -27,27 +27,7 @@ def _empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: torch.d
 
 
 def _copy_from(source: Tensor, to: Tensor, non_blocking: bool = False) -> Tensor:
-    if not to.numel():
-        return to
-    if source._is_zerotensor():
-        return to.zero_()
-    if source.shape != to.shape:
-        source = source.expand(to.shape)
-    plain = source.dtype == to.dtype and source.stride() == to.stride() and layouts.dense(source) and not source.is_conj() and not source.is_neg()
-    if source.device.type == to.device.type:
-        if plain and source.device == to.device:
-            memory.copy(source, to)
-        else:
-            memory.alias(to).copy_(memory.alias(source))
-    elif to.device.type == "neuron":
-        if plain:
-            memory.write(to, source)
-        else:
-            memory.alias(to).copy_(source)
-    elif plain:
-        memory.read(source, to)
-    else:
-        to.copy_(memory.alias(source))
+    memory.copy(source if source.shape == to.shape else source.expand(to.shape), to)
     return to
 
 

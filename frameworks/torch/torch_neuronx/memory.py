@@ -4,6 +4,7 @@
 import ctypes
 import functools
 import os
+import struct
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_uint8, c_uint32, c_uint64, c_void_p
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from . import runtime
+from . import layouts, runtime
 
 # DLPack's codes of data types
 CODES = {torch.bool: 6, torch.uint8: 1, torch.uint16: 1, torch.uint32: 1, torch.uint64: 1, torch.int8: 0, torch.int16: 0, torch.int32: 0, torch.int64: 0,
@@ -66,7 +67,7 @@ def loaded() -> ctypes.CDLL:
     found.nt_alias.argtypes = [c_void_p, POINTER(_Shape)]
     found.nt_is_pinned.restype, found.nt_is_pinned.argtypes = ctypes.c_bool, [c_void_p]
     found.nt_program_load.argtypes = [POINTER(_Load), POINTER(c_void_p)]
-    found.nt_program_run.argtypes = [c_void_p, POINTER(Span)]
+    found.nt_program_run.argtypes = [c_void_p, c_char_p]  # the spans' bytes
     found.nt_program_unload.argtypes = [c_void_p]
     found.nt_read.argtypes = found.nt_write.argtypes = [POINTER(Span), c_void_p]
     found.nt_copy.argtypes = [POINTER(Span), POINTER(Span)]
@@ -136,28 +137,50 @@ def pinned(value: Tensor) -> bool:
     return bool(_process) and library().nt_is_pinned(value.untyped_storage().data_ptr())
 
 
+def placed(value: Tensor, size: int) -> tuple[int, int, int]:
+    """What nt_span says of bytes of a tensor: where its memory begins, how far behind that they begin, and how many there are"""
+    offset = value.storage_offset() * value.itemsize
+    return value.data_ptr() - offset, offset, size
+
+
 def base(value: Tensor) -> int:
     """Where a tensor's memory begins"""
-    return value.data_ptr() - value.storage_offset() * value.itemsize
+    return placed(value, 0)[0]
 
 
 def span(value: Tensor) -> Span:
     """Of a tensor without gaps"""
-    offset = value.storage_offset() * value.itemsize
-    return Span(value.data_ptr() - offset, offset, value.nbytes)
+    return Span(*placed(value, value.nbytes))
 
 
-def write(to: Tensor, source: Tensor) -> None:
-    """Of tensors without gaps, which lie the same way"""
-    check(_ours().nt_write(byref(span(to)), source.data_ptr()), "copy to the device")
-
-
-def read(source: Tensor, to: Tensor) -> None:
-    check(_ours().nt_read(byref(span(source)), to.data_ptr()), "copy from the device")
+def _seen(value: Tensor) -> Tensor:
+    return alias(value) if value.device.type == "neuron" else value
 
 
 def copy(source: Tensor, to: Tensor) -> None:
-    check(_ours().nt_copy(byref(span(source)), byref(span(to))), "copy on the device")
+    """Elements to a tensor of the same shape: of any types, lying as they may, from and to a device, the CPU at most on one side"""
+    if not to.numel():
+        return
+    if source._is_zerotensor():
+        to.zero_()
+        return
+    plain = (source.dtype == to.dtype and source.stride() == to.stride() and layouts.dense(source) and source.is_conj() == to.is_conj()
+             and source.is_neg() == to.is_neg())
+    if plain and source.device == to.device:
+        check(_ours().nt_copy(byref(span(source)), byref(span(to))), "copy on the device")
+    elif plain and source.device.type == "cpu":
+        check(_ours().nt_write(byref(span(to)), source.data_ptr()), "copy to the device")
+    elif plain and to.device.type == "cpu":
+        check(_ours().nt_read(byref(span(source)), to.data_ptr()), "copy from the device")
+    else:
+        _seen(to).copy_(_seen(source))
+
+
+def copy_on(value: Tensor, device: int) -> Tensor:
+    """A new tensor on a device, without gaps"""
+    made = empty_strided(value.shape, layouts.strides(value.shape, value.stride()), value.dtype, device)
+    copy(value, made)
+    return made
 
 
 def statistics(device: int) -> dict[str, int]:
@@ -187,16 +210,19 @@ class Program:
         names = (c_char_p * (len(inputs) + len(outputs)))(*(name.encode() for name in (*inputs, *outputs)))
         load = _Load(neff, len(neff), core, len(inputs), len(outputs), names, *together)
         check(_ours().nt_program_load(byref(load), byref(self.program)), "load")
-        self.spans = Span * len(names)
+        self.pack = struct.Struct(f"@{3 * len(names)}Q").pack
         self.run_ = library().nt_program_run
 
+    def where(self, tensors: Sequence[Tensor], sizes: Sequence[int]) -> bytes:
+        """Spans of inputs, then outputs, without gaps, of so many bytes"""
+        words: list[int] = []
+        for value, size in zip(tensors, sizes, strict=True):
+            words += placed(value, size)
+        return self.pack(*words)
+
     def run(self, tensors: Sequence[Tensor], sizes: Sequence[int]) -> None:
-        """Of inputs, then outputs, without gaps, and what each has in bytes; an output shares its memory with no other tensor"""
-        spans = self.spans()
-        for place, value, size in zip(spans, tensors, sizes, strict=True):
-            offset = value.storage_offset() * value.itemsize
-            place.base, place.offset, place.bytes = value.data_ptr() - offset, offset, size
-        if status := self.run_(self.program, spans):
+        """An output shares its memory with no other tensor"""
+        if status := self.run_(self.program, self.where(tensors, sizes)):
             check(status, "execution")
 
     def close(self) -> None:

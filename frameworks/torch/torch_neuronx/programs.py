@@ -70,16 +70,14 @@ class _Place:
 
     def fitted(self, value: Tensor, device: int) -> Tensor:
         """A tensor on the device that lies so: itself, or a copy"""
-        there = value.device.type == "neuron"
-        if there and (value.stride() == self.stride or layouts.layout(value.shape, value.stride()) == self.lies):
+        if value.device.type == "neuron" and (value.stride() == self.stride or layouts.layout(value.shape, value.stride()) == self.lies):
             return value
         made = memory.empty_strided(self.size, self.steps, self.dtype, device)
-        host = memory.alias(value) if there else value
-        to = memory.alias(made)
+        to = made
         for dim, (n, step) in enumerate(zip(self.size, self.steps, strict=True)):
             if n > 1 and not step:
-                to, host = to.narrow(dim, 0, 1), host.narrow(dim, 0, 1)
-        to.copy_(host)
+                to, value = to.narrow(dim, 0, 1), value.narrow(dim, 0, 1)
+        memory.copy(value, to)
         return made
 
 

@@ -43,9 +43,7 @@ def _restored(storage: torch.UntypedStorage, location: str) -> torch.UntypedStor
     if name != "neuron":
         return None
     size = storage.nbytes()
-    made = memory.empty_strided((size,), (1,), torch.uint8, neuron.index_of(location))
-    made.copy_(torch.empty(0, dtype=torch.uint8).set_(storage, 0, (size,), (1,)))
-    return made.untyped_storage()
+    return memory.copy_on(torch.empty(0, dtype=torch.uint8).set_(storage, 0, (size,), (1,)), neuron.index_of(location)).untyped_storage()
 
 
 def _resized(storage: torch.UntypedStorage, size: int) -> torch.UntypedStorage:
