@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, fx
 from torch.utils import _pytree as pytree
 
-from . import layouts, lowering, memory, optimizers, programs
+from . import cache, layouts, lowering, memory, optimizers, programs
 
 aten = torch.ops.aten
 
@@ -182,10 +182,30 @@ def _table() -> dict:
     return decompositions.table()
 
 
+_PLAIN = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
+
+
+def _entry(key: list) -> str | None:
+    """The name in the cache on disk of what is lowered for such arguments; None: an argument is of this process"""
+    for part in key:
+        if isinstance(part, tuple) and isinstance(part[0], type) and not issubclass(part[0], _PLAIN):
+            return None
+    return cache.name("operator", str(torch.get_default_dtype()), repr(key))
+
+
 class _Compiled:
     def __init__(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -> None:
-        module, self.nested, changed = _traced(op, args, kwargs, call)
-        self.graph = programs.Graph(module)
+        entry = _entry(call.key)
+        record = cache.read_record(entry) if entry else None
+        if record:
+            self.nested, changed, graph = pytree.treespec_loads(record["nested"]), record["changed"], lowering.Kept(record)
+        else:
+            graph, self.nested, changed = _traced(op, args, kwargs, call)
+        self.graph = programs.Graph(graph)
+        if self.graph.lowered.text:
+            programs.neff(self.graph.lowered.text)  # what the compiler refuses the host computes
+        if entry and not record and (record := self.graph.lowered.record()):
+            cache.write_record(entry, {**record, "nested": pytree.treespec_dumps(self.nested), "changed": changed})
         self.returned, self.one = _how(op).returned, len(op._schema.returns) == 1
         self.inputs = [number for number, out in enumerate(call.outs) if not out]
         written = (number for number, written in enumerate(call.written) if written)

@@ -81,6 +81,13 @@ def _counted_from_the_start(graph: fx.Graph) -> None:
         node.args = (node.args[0], indices, *node.args[2:])
 
 
+def _equal_to_themselves(graph: fx.Graph) -> None:
+    """torch-mlir takes x == x for true, which of a NaN it is not."""
+    for node in graph.find_nodes(op="call_function", target=aten.eq.Tensor):
+        if node.args[0] is node.args[1]:
+            node.target = aten.ge.Tensor
+
+
 class Lowered:
     """A graph as StableHLO, whose inputs and outputs lie as tensors do in memory (layouts.py).
 
@@ -94,6 +101,7 @@ class Lowered:
         self.draws = _drawn_by_host(graph)
         _placed_on_host(graph)
         _counted_from_the_start(graph)
+        _equal_to_themselves(graph)
         last = next(iter(reversed(graph.nodes)))
         values = last.args[0] if isinstance(last.args[0], (tuple, list)) else (last.args[0],)
         computed: dict[fx.Node, int] = {}
@@ -120,6 +128,31 @@ class Lowered:
                 layouts.entered(graph, node)
         with unset_fake_temporarily():  # constants are read
             self.text = _text(_with_host_constants(fx.GraphModule(module, graph))) if computed else ""
+
+    def record(self) -> dict | None:
+        """What Kept takes; None: it draws random numbers"""
+        if self.draws:
+            return None
+        return {"text": self.text, "inputs": list(map(_described, self.inputs)), "outputs": list(map(_described, self.outputs)),
+                "results": [_described(what) if isinstance(what, Tensor) else what for what in self.results]}
+
+
+class Kept:
+    """The same of a record"""
+
+    def __init__(self, record: dict) -> None:
+        self.text: str = record["text"]
+        self.inputs, self.outputs = ([_example(*how) for how in record[which]] for which in ("inputs", "outputs"))
+        self.results = [_example(*what) if isinstance(what, list) else what for what in record["results"]]
+        self.draws: list[Callable[[], Tensor]] = []
+
+
+def _described(value: Tensor) -> tuple[list[int], list[int], str]:
+    return list(value.shape), list(value.stride()), str(value.dtype).removeprefix("torch.")
+
+
+def _example(size: list[int], stride: list[int], dtype: str) -> Tensor:
+    return torch.empty_strided(size, stride, dtype=getattr(torch, dtype), device="meta")
 
 
 def _with_host_constants(module: fx.GraphModule) -> fx.GraphModule:

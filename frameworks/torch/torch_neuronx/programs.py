@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor, fx
 
-from . import layouts, lowering, memory, runtime
+from . import cache, layouts, lowering, memory, runtime
 from .tracing import compile_module, compiled_for, named
 
 LOADED = 1024  # programs of a core, at most
@@ -19,7 +19,33 @@ LOADED = 1024  # programs of a core, at most
 @functools.lru_cache(maxsize=4096)
 def neff(text: str) -> bytes:
     """The program of a graph, compiled once"""
-    return compile_module(text.encode(), compiled_for(None))
+    options = compiled_for(None)
+    entry = cache.name(text, *options)
+    return cache.read(entry, "neff") or _compiled(entry, text, options)
+
+
+def _compiled(entry: str, text: str, options: list[str]) -> bytes:
+    made = compile_module(text.encode(), options)
+    cache.write(entry, "neff", made)
+    return made
+
+
+def loaded(text: str, core: int, inputs: Sequence[str], outputs: Sequence[str]) -> memory.Program:
+    """A program on a core. One from the cache that cannot be loaded is compiled anew"""
+    made = neff(text)
+    try:
+        return memory.Program(made, core, inputs, outputs)
+    except runtime.NeuronError:
+        options = compiled_for(None)
+        entry = cache.name(text, *options)
+        if cache.read(entry, "neff") is None:
+            raise
+        cache.drop(entry, "neff")
+        neff.cache_clear()
+        anew = neff(text)
+        if anew == made:
+            raise
+        return memory.Program(anew, core, inputs, outputs)
 
 
 class _Loaded(collections.OrderedDict):
@@ -84,8 +110,8 @@ class _Place:
 class Graph:
     """A graph, lowered; run() executes it on any core. Inputs lie as the graph's examples do, or have gaps."""
 
-    def __init__(self, module: fx.GraphModule) -> None:
-        self.lowered = lowering.Lowered(module)
+    def __init__(self, module: fx.GraphModule | lowering.Kept) -> None:
+        self.lowered = lowering.Lowered(module) if isinstance(module, fx.GraphModule) else module
         names = named(self.lowered.inputs, "input")
         self.places = [_Place(number, like) for number, like in enumerate(self.lowered.inputs) if names[number]]
         self.inputs = [name for name in names if name]
@@ -94,7 +120,7 @@ class Graph:
         self.bytes = [place.bytes for place in self.places] + [like.nbytes for like in self.lowered.outputs]
 
     def _load(self, core: int) -> memory.Program:
-        return memory.Program(neff(self.lowered.text), core, self.inputs, self.outputs)
+        return loaded(self.lowered.text, core, self.inputs, self.outputs)
 
     def made(self, device: int, there: Mapping[int, Tensor] | None = None) -> list[Tensor]:
         """Tensors for the program's outputs, of which some are there"""

@@ -36,7 +36,8 @@ class _Function(nn.Module):
         return self.model(*inputs)
 
 
-def _compiler() -> str:
+def compiler() -> str:
+    """The path of neuronx-cc: the wheel's, or another one here"""
     own = Path(__file__).parents[1] / "libneuronxla/lib/neuronx-cc"
     found = str(own) if own.is_file() else shutil.which("neuronx-cc") or "/opt/aws/neuron/bin/neuronx-cc"
     if not Path(found).is_file():
@@ -70,7 +71,7 @@ def compile_module(module: bytes, arguments: list[str], workdir: str | None = No
     folder.mkdir(parents=True, exist_ok=True)
     source, neff = folder / "model.stablehlo", folder / "graph.neff"
     source.write_bytes(module)
-    command = [_compiler(), "compile", "--framework", "StableHLO", str(source), "--output", str(neff), "--narrow-64bit", *arguments]
+    command = [compiler(), "compile", "--framework", "StableHLO", str(source), "--output", str(neff), "--narrow-64bit", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"neuronx-cc: {done.stderr.strip() or done.stdout.strip()}")
