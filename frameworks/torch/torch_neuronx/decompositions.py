@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from . import recurrent, windows
+from . import ordered, recurrent, sampled, special, windows
 
 aten = torch.ops.aten
 PAIRED = 256  # rows whose pairs are told one by one
@@ -18,8 +18,7 @@ MORE = (aten._native_batch_norm_legit, aten._native_batch_norm_legit_functional,
         aten._log_softmax_backward_data, aten.embedding_dense_backward, aten.nll_loss_forward, aten.nll_loss_backward, aten.gelu_backward, aten.silu_backward,
         aten.upsample_nearest2d, aten.upsample_bilinear2d, aten.addmv, aten.lift_fresh_copy, aten._unsafe_view, aten.detach, aten.t, aten.elu_backward,
         aten.hardswish_backward, aten.hardsigmoid_backward, aten.leaky_relu_backward, aten.threshold_backward, aten.sigmoid_backward, aten.tanh_backward,
-        aten.smooth_l1_loss_backward, aten.mse_loss_backward, aten.huber_loss_backward, aten.replication_pad1d, aten.replication_pad2d, aten.replication_pad3d,
-        aten.grid_sampler_2d)
+        aten.smooth_l1_loss_backward, aten.mse_loss_backward, aten.huber_loss_backward, aten.replication_pad1d, aten.replication_pad2d, aten.replication_pad3d)
 
 
 def _squeeze_dims(x: Tensor, dims: Sequence[int]) -> Tensor:
@@ -190,26 +189,13 @@ def _stable_sort(x: Tensor, *, stable: bool | None, dim: int = -1, descending: b
 
 
 def _scatter_add(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    if not index.numel():
+        return x.clone()
     if x.dim() and index.dim() and source.dim():
         return NotImplemented
     whole = (value if value.dim() else value.reshape(1) for value in (x, index, source))
     given, places, values = whole
     return aten.scatter_add.default(given, dim, places, values).reshape(x.shape)
-
-
-def _scatter_reduce(x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """Sums and means of real numbers"""
-    if reduce not in ("sum", "mean") or (reduce == "mean" and not x.dtype.is_floating_point):
-        return NotImplemented
-    ones = torch.ones_like(x)
-    if not include_self:
-        x, ones = (aten.scatter.value(value, dim, index, 0) for value in (x, ones))
-    part = source[tuple(slice(n) for n in index.shape)]
-    total = aten.scatter_add.default(x, dim, index, part)
-    if reduce == "sum":
-        return total
-    count = aten.scatter_add.default(ones, dim, index, torch.ones_like(part))
-    return total / torch.where(count == 0, torch.ones_like(count), count)
 
 
 def _erf(x: Tensor) -> Tensor:
@@ -237,6 +223,69 @@ def _pdist(x: Tensor, p: float = 2) -> Tensor:
     return NotImplemented if rows > PAIRED else torch.cat([_norm(x[i:i + 1] - x[i + 1:], p) for i in range(rows - 1)])
 
 
+def _var(x: Tensor, dim: Sequence[int] | None = None, *, correction: float | None = None, keepdim: bool = False) -> Tensor:
+    """Of as few elements as the correction there is none."""
+    dims = range(x.dim()) if not dim else dim
+    if x.dim() and math.prod(x.shape[at] for at in dims) > (1 if correction is None else correction):
+        return NotImplemented
+    return x.sum(list(dims), keepdim) * math.nan if x.dim() else x * math.nan if correction != 0 else x - x
+
+
+def _signs(x: Tensor, p: float, distance: Tensor) -> Tensor:
+    """The slope of _norm for each element of the last dimension; at 0 it is 0"""
+    if p == 0:
+        return torch.zeros_like(x)
+    if p == 1:
+        return x.sign()
+    if p == math.inf:
+        return x.sign() * (x.abs() == distance).to(x.dtype)
+    safe = torch.where(distance == 0, torch.ones_like(distance), distance)
+    if p == 2:
+        slope = x / safe
+    elif p > 2:
+        slope = x * x.abs().pow(p - 2) / safe.pow(p - 1)
+    else:
+        slope = x.sign() * torch.where(x == 0, torch.ones_like(x), x.abs()).pow(p - 1) / safe.pow(p - 1)
+    return torch.where(distance == 0, torch.zeros_like(slope), slope)
+
+
+def _cdist_backward(gradient: Tensor, a: Tensor, b: Tensor, p: float, distance: Tensor) -> Tensor:
+    slopes = _signs(a.unsqueeze(-2) - b.unsqueeze(-3), p, distance.unsqueeze(-1))
+    return (gradient.unsqueeze(-1) * slopes).sum(-2)
+
+
+def _pdist_backward(gradient: Tensor, x: Tensor, p: float, distance: Tensor) -> Tensor:
+    rows, first = x.shape[0], 0
+    if rows > PAIRED:
+        return NotImplemented
+    total = torch.zeros_like(x)
+    for i in range(rows - 1):
+        part = slice(first, first + rows - 1 - i)
+        share = gradient[part, None] * _signs(x[i:i + 1] - x[i + 1:], p, distance[part, None])
+        total = total + torch.cat([torch.zeros_like(x[:i]), share.sum(0, keepdim=True), -share])
+        first = part.stop
+    return total
+
+
+def _whole_product(op: Callable) -> Callable:
+    """Of integers; torch-mlir leaves their factors behind"""
+    def product(x: Tensor, a: Tensor, b: Tensor, *, beta: int = 1, alpha: int = 1) -> Tensor:
+        if x.dtype.is_floating_point:
+            return NotImplemented
+        made, alpha, beta = op(a, b), int(alpha), int(beta)
+        return (made if alpha == 1 else made * alpha) + (x if beta == 1 else x * beta)
+
+    return product
+
+
+def _addbmm(x: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    if not x.dtype.is_floating_point:
+        alpha, beta = int(alpha), int(beta)
+    made = aten.bmm.default(a, b).sum(0, dtype=x.dtype)
+    made = made if alpha == 1 else made * alpha
+    return made if beta == 0 else made + (x if beta == 1 else x * beta)
+
+
 def table() -> dict[object, Callable]:
     """All decompositions of a graph before it is lowered"""
     own = {torch.ops.prims.broadcast_in_dim.default: _broadcast_in_dim, aten.squeeze.dims: _squeeze_dims, aten.slice_scatter.default: _slice_scatter,
@@ -248,7 +297,11 @@ def table() -> dict[object, Callable]:
                ("bitwise_right_shift", ("Tensor_Scalar",))) for overload in overloads},
            aten.trace.default: _trace, aten.max.dim: _extreme_dim(aten.max.dim, aten.amax.default), aten.min.dim: _extreme_dim(aten.min.dim, aten.amin.default),
            aten.amax.default: _extremes(aten.amax.default), aten.amin.default: _extremes(aten.amin.default), aten.argmax.default: _place(aten.argmax.default, aten.amax.default),
-           aten.argmin.default: _place(aten.argmin.default, aten.amin.default), aten.prod.dim_int: _prod_dim, aten._softmax.default: _softmax(1.0), aten._log_softmax.default: _softmax(0.0), aten.cumsum.default: _cumsum, aten.sort.default: _sort,
-           aten.sort.stable: _stable_sort, aten.scatter_add.default: _scatter_add, aten.erf.default: _erf, aten.scatter_reduce.two: _scatter_reduce, aten._cdist_forward.default: _cdist,
-           aten._pdist_forward.default: _pdist}
-    return {**torch._decomp.core_aten_decompositions(), **torch._decomp.get_decompositions(MORE), **own, **recurrent.TABLE, **windows.TABLE}
+           aten.argmin.default: _place(aten.argmin.default, aten.amin.default), aten.prod.dim_int: _prod_dim, aten._softmax.default: _softmax(1.0),
+           aten._log_softmax.default: _softmax(0.0), aten.cumsum.default: _cumsum, aten.sort.default: _sort, aten.sort.stable: _stable_sort,
+           aten.scatter_add.default: _scatter_add, aten.erf.default: _erf, aten.var.correction: _var,
+           aten._cdist_forward.default: _cdist, aten._cdist_backward.default: _cdist_backward, aten._pdist_forward.default: _pdist,
+           aten._pdist_backward.default: _pdist_backward, aten.addmm.default: _whole_product(aten.mm.default),
+           aten.baddbmm.default: _whole_product(aten.bmm.default), aten.addbmm.default: _addbmm}
+    return {**torch._decomp.core_aten_decompositions(), **torch._decomp.get_decompositions(MORE), **own, **ordered.TABLE, **recurrent.TABLE, **sampled.TABLE,
+            **special.TABLE, **windows.TABLE}

@@ -120,7 +120,8 @@ def _is_pinned(value: Tensor, device: torch.device | None = None) -> bool:
 VIEWS = ("as_strided", "view_as_real", "view_as_complex", "view", "_reshape_alias", "unfold", "set_.source_Storage", "set_.source_Storage_storage_offset")
 KERNELS = {"empty.memory_format": _empty, "empty_strided": _empty_strided, "_copy_from": _copy_from, "_copy_from_and_resize": _copy_from_and_resize,
            "resize_": _resize_, "_local_scalar_dense": _local_scalar_dense, "fill_.Scalar": _fill, "zero_": _zero, "set_.source_Tensor": _set_tensor, "set_": _set_nothing,
-           "native_batch_norm": _batch_norm, "record_stream": lambda value, stream: None, "convolution_overrideable": _convolution,
+           "native_batch_norm": _batch_norm, **{name: functools.partial(eager.run, getattr(aten, name).default) for name in ("cummax", "cummin")},
+           "record_stream": lambda value, stream: None, "convolution_overrideable": _convolution,
            "convolution_backward_overrideable": _convolution_backward}
 
 

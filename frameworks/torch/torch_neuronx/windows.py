@@ -12,12 +12,18 @@ from torch.nn import functional as F
 aten = torch.ops.aten
 
 
-def _max_pool2d_backward(gradient: Tensor, x: Tensor, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
-                         ceil_mode: bool, indices: Tensor) -> Tensor:
-    """Each window's gradient goes to the element that was its maximum, whose place in the image the indices are."""
-    rows = x.shape[:-2].numel()
-    flat = x.new_zeros(rows, x.shape[-2] * x.shape[-1])
-    return flat.scatter_add(1, indices.reshape(rows, -1), gradient.reshape(rows, -1)).reshape(x.shape)
+def _max_pool_backward(n: int) -> Callable:
+    """Of n dimensions: each window's gradient goes to the element that was its maximum, whose place in the image the indices are, the last argument."""
+
+    def backward(gradient: Tensor, x: Tensor, *how: object, **named: Tensor) -> Tensor:
+        indices = named["indices"] if named else how[-1]
+        rows = x.shape[:-n].numel()
+        if not rows:
+            return torch.zeros_like(x)
+        flat = x.new_zeros(rows, math.prod(x.shape[-n:]))
+        return flat.scatter_add(1, indices.reshape(rows, -1), gradient.reshape(rows, -1)).reshape(x.shape)
+
+    return backward
 
 
 def _fitted(x: Tensor, sizes: Sequence[int]) -> Tensor:
@@ -63,8 +69,8 @@ def _convolution_backward(gradient: Tensor, x: Tensor, weight: Tensor, bias_size
     n = x.dim() - 2
     stride, padding, dilation = (list(given) * n if len(given) == 1 else list(given) for given in (stride, padding, dilation))
     of_input = of_kernel = of_bias = None
-    if output_mask[0]:
-        of_input = (aten.convolution(gradient, weight, None, stride, padding, dilation, False, [0] * n, groups) if transposed
+    if output_mask[0]:  # the rows that output_padding brings reach no element of a transposed one's input
+        of_input = (_fitted(aten.convolution(gradient, weight, None, stride, padding, dilation, False, [0] * n, groups), x.shape[2:]) if transposed
                     else _spread(gradient, weight, stride, padding, dilation, groups, x.shape[2:]))
     if output_mask[1]:
         image, kernel = (gradient, x) if transposed else (x, gradient)
@@ -86,13 +92,15 @@ def _convolution(x: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequenc
     return result if bias is None else result + bias.reshape([-1, *[1] * n])
 
 
-def _avg_pool2d_backward(gradient: Tensor, x: Tensor, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], ceil_mode: bool,
-                         count_include_pad: bool, divisor_override: int | None) -> Tensor:
-    kernel, stride, padding = (list(given) * 2 if len(given) == 1 else list(given) for given in (kernel, stride or kernel, padding))
-    ones = x.new_ones(1, 1, *kernel)
-    counts = _counts(x, kernel, stride, padding, gradient.shape[-2:], ceil_mode, count_include_pad, divisor_override)
-    rows = gradient.reshape(-1, 1, *gradient.shape[-2:]) / counts
-    return _spread(rows, ones, stride, padding, [1, 1], 1, x.shape[-2:]).reshape(x.shape)
+def _avg_pool_backward(n: int) -> Callable:
+    def backward(gradient: Tensor, x: Tensor, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], ceil_mode: bool, count_include_pad: bool,
+                 divisor_override: int | None) -> Tensor:
+        kernel, stride, padding = (list(given) * n if len(given) == 1 else list(given) for given in (kernel, stride or kernel, padding))
+        counts = _counts(x, kernel, stride, padding, gradient.shape[-n:], ceil_mode, count_include_pad, divisor_override)
+        rows = gradient.reshape(-1, 1, *gradient.shape[-n:]) / counts
+        return _spread(rows, x.new_ones(1, 1, *kernel), stride, padding, [1] * n, 1, x.shape[-n:]).reshape(x.shape)
+
+    return backward
 
 
 def _shares(size: int, parts: int, like: Tensor) -> Tensor:
@@ -102,9 +110,13 @@ def _shares(size: int, parts: int, like: Tensor) -> Tensor:
     return ((place >= first) & (place < end)).to(like.dtype) / (end - first)
 
 
-def _adaptive_avg_pool2d_backward(gradient: Tensor, x: Tensor) -> Tensor:
-    rows, columns = (_shares(x.shape[dim], gradient.shape[dim], gradient) for dim in (-2, -1))
-    return rows.T @ gradient @ columns
+def _adaptive_avg_pool_backward(n: int) -> Callable:
+    def backward(gradient: Tensor, x: Tensor) -> Tensor:
+        for dim in range(x.dim() - n, x.dim()):
+            gradient = (gradient.transpose(dim, -1) @ _shares(x.shape[dim], gradient.shape[dim], gradient)).transpose(dim, -1)
+        return gradient
+
+    return backward
 
 
 def _counts(x: Tensor, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], outputs: Sequence[int], ceil_mode: bool,
@@ -131,7 +143,8 @@ def _avg_pool(n: int) -> Callable:
         rows = F.pad(x.reshape(-1, 1, *x.shape[-n:]), [part for size in reversed(padding) for part in (size, size)])
         reach = [(outputs[i] - 1) * stride[i] + kernel[i] for i in range(n)]
         sums = aten.convolution(_fitted(rows, reach), x.new_ones(1, 1, *kernel), None, stride, [0] * n, [1] * n, False, [0] * n, 1)
-        return (sums / _counts(x, kernel, stride, padding, outputs, ceil_mode, count_include_pad, divisor_override)).reshape(*x.shape[:-n], *outputs)
+        means = sums / _counts(x, kernel, stride, padding, outputs, ceil_mode, count_include_pad, divisor_override)
+        return means.to(x.dtype).reshape(*x.shape[:-n], *outputs)
 
     return pool
 
@@ -192,8 +205,40 @@ def _adaptive_avg_pool(n: int) -> Callable:
     return pool
 
 
-TABLE = {aten.max_pool2d_with_indices_backward.default: _max_pool2d_backward, aten.convolution_backward.default: _convolution_backward,
-         aten.convolution.default: _convolution, aten.avg_pool2d_backward.default: _avg_pool2d_backward,
-         aten._adaptive_avg_pool2d_backward.default: _adaptive_avg_pool2d_backward, aten.avg_pool2d.default: _avg_pool(2), aten.avg_pool3d.default: _avg_pool(3),
+def _adaptive_max_pool(n: int) -> Callable:
+    """The greatest of each part, and its place in the image: of each dimension the elements of the longest part, of which some count for less"""
+
+    def pool(x: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
+        image = x.shape[-n:]
+        place = torch.arange(math.prod(image), device=x.device).reshape(image)
+        values, there = x, torch.ones(image, dtype=torch.bool, device=x.device)
+        for i in range(n):  # each dimension becomes two: the parts, and what is in them
+            part = torch.arange(sizes[i], device=x.device)
+            first, end = part * image[i] // sizes[i], ((part + 1) * image[i] + sizes[i] - 1) // sizes[i]
+            longest = max(-(-(p + 1) * image[i] // sizes[i]) - p * image[i] // sizes[i] for p in range(sizes[i]))
+            at = first[:, None] + torch.arange(longest, device=x.device)
+            flat = at.clamp(max=image[i] - 1).reshape(-1)
+            values = values.index_select(values.dim() - n + i, flat)
+            place, there = (t.index_select(i, flat) for t in (place, there))
+            there = there & (at < end[:, None]).reshape([-1 if dim == i else 1 for dim in range(n)])
+        apart = [part for i in range(n) for part in (sizes[i], values.shape[i - n] // sizes[i])]
+        order = [*range(0, 2 * n, 2), *range(1, 2 * n, 2)]
+        lead = x.dim() - n
+        values = torch.where(there, values, -math.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min)
+        values = values.reshape(*x.shape[:-n], *apart).permute(*range(lead), *(lead + at for at in order)).reshape(*x.shape[:-n], *sizes, -1)
+        place = place.reshape(apart).permute(order).reshape(*sizes, -1).expand(values.shape)
+        best, where = values.max(-1)
+        return best, place.gather(-1, where[..., None]).squeeze(-1)
+
+    return pool
+
+
+TABLE = {aten.max_pool2d_with_indices_backward.default: _max_pool_backward(2), aten.convolution_backward.default: _convolution_backward,
+         aten.convolution.default: _convolution, aten.avg_pool2d_backward.default: _avg_pool_backward(2), aten.avg_pool3d_backward.default: _avg_pool_backward(3),
+         aten._adaptive_avg_pool2d_backward.default: _adaptive_avg_pool_backward(2), aten._adaptive_avg_pool3d_backward.default: _adaptive_avg_pool_backward(3), aten.avg_pool2d.default: _avg_pool(2), aten.avg_pool3d.default: _avg_pool(3),
          aten._adaptive_avg_pool2d.default: _adaptive_avg_pool(2), aten._adaptive_avg_pool3d.default: _adaptive_avg_pool(3),
-         aten.max_pool2d_with_indices.default: _max_pool(2), aten.max_pool3d_with_indices.default: _max_pool(3)}
+         aten.max_pool2d_with_indices.default: _max_pool(2), aten.max_pool3d_with_indices.default: _max_pool(3),
+         aten.max_pool3d_with_indices_backward.default: _max_pool_backward(3), aten.adaptive_max_pool2d.default: _adaptive_max_pool(2),
+         aten.adaptive_max_pool3d.default: _adaptive_max_pool(3), aten.adaptive_max_pool2d_backward.default: _max_pool_backward(2),
+         aten.adaptive_max_pool3d_backward.default: _max_pool_backward(3), aten.fractional_max_pool2d_backward.default: _max_pool_backward(2),
+         aten.fractional_max_pool3d_backward.default: _max_pool_backward(3)}
