@@ -86,6 +86,31 @@ def types() -> None:
         assert x.to("neuron", how).cpu().equal(x.to(how)) and x.to("neuron").to(how).cpu().equal(x.to(how))
 
 
+def wide_integers() -> None:
+    """Elements that are only moved keep 64 bits, one by one and in compiled functions; a NaN is not equal to itself"""
+    far = 1 << 40
+    x = torch.arange(24).view(4, 6) * (far + 3) - 7 * far
+    given = x, x * 3 + 1, torch.tensor([2, 0, 3]), torch.arange(24).view(4, 6) % 3 == 0
+
+    def moved(x: Tensor, y: Tensor, i: Tensor, where: Tensor) -> tuple:
+        rows = i[:, None].expand(3, 6)
+        return (torch.cat([x, y], 1), torch.cat([x, i.int()[None].expand(4, 3)], 1), torch.stack([x, y]), x[i], x[:, i], x[i, i], x.index_select(0, i), x.gather(0, rows),
+                F.embedding(i, x), torch.where(where, x, y), torch.where(where, x, 5), x.flip(1), x.roll(1, 1), x.repeat(2, 1), x.T.clone(), F.pad(x, (1, 2), value=9 * far - 1),
+                F.pad(x, (1, 0), value=-1), x.scatter(0, rows, y), x.scatter(0, rows, 5 * far + 2), x.tril(), x.index_fill(0, i, far), x.index_copy(0, i, y[:3]))
+
+    def written(x: Tensor, y: Tensor, i: Tensor, where: Tensor) -> Tensor:
+        x.index_put_((i,), y[1:])
+        x[:, 1:3] = y[:, :2]
+        return x.masked_fill_(where, 7 * far)
+
+    for call in (moved, written):
+        same(call, *given, tolerance=0)
+    for a, b in zip(torch.compile(moved, backend="neuron")(*given), moved(*given), strict=True):
+        assert a.equal(b), (a, b)
+    x = torch.tensor([1.0, torch.nan, -torch.inf])
+    assert torch.compile(lambda x: x == x, backend="neuron")(x).tolist() == [True, False, True]
+
+
 def operators() -> None:
     """Operands that are numbers, out=, in place, indices, reductions, copies between layouts"""
     same(lambda x: (x + 1, 2 - x, x / 3, x ** 2, x * -0.0, x // 2, x % 2, 1 / x, x > 0, x.clamp(-1, 1), x.pow(0.5).isnan()), drawn(3, 4))
@@ -408,7 +433,7 @@ def names() -> None:
     assert first.elapsed_time(last) > 0
 
 
-POINTS = {"tensors": tensors, "types": types, "operators": operators, "trainings": trainings, "modules": modules, "compiled": compiled, "mixed": mixed,
+POINTS = {"tensors": tensors, "types": types, "wide integers": wide_integers, "operators": operators, "trainings": trainings, "modules": modules, "compiled": compiled, "mixed": mixed,
           "compiled once": compiled_once, "parameters": parameters, "optimizers": optimizers, "edges": edges, "fallback": fallback, "memory": memory, "refused": refused, "saved": saved, "loaded": loaded, "pinned": pinned, "random": random, "names": names}
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """How tensors lie in memory, and how a program sees them: without gaps, from the outermost dimension to the innermost one, 64-bit integers as pairs of words.
 
-A program computes with 32 bits; in memory there are the 64 that PyTorch says.
+A program computes with 32 bits; in memory there are the 64 that PyTorch says. Elements that are only moved keep them: their upper words are moved the same way.
 """
 
 import functools
+import operator
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -77,6 +78,69 @@ def _cast(graph: fx.Graph, value: fx.Node, dtype: torch.dtype) -> fx.Node:
     return call(graph, aten._to_copy.default, value, dtype=dtype)
 
 
+_PUT = (aten.index_put, aten._unsafe_index_put, aten._index_put_impl)
+# Operators whose result's elements are elements of arguments, and which arguments these are
+_MOVED = {**dict.fromkeys((aten.view, aten._unsafe_view, aten.reshape, aten.permute, aten.expand, aten.clone, aten.alias, aten.slice, aten.select, aten.squeeze, aten.unsqueeze,
+                           aten.transpose, aten.t, aten.cat, aten.stack, aten.index, aten._unsafe_index, aten.index_select, aten.gather, aten.embedding, aten.flip, aten.repeat,
+                           aten.as_strided, aten.detach, aten.split, aten.split_with_sizes, aten.unbind, aten.diagonal, aten.unfold, aten.constant_pad_nd), (0,)),
+          aten.where: (1, 2), aten.copy: (1,), aten.slice_scatter: (0, 1), aten.select_scatter: (0, 1), **dict.fromkeys(_PUT, (0, 2)), aten.scatter: (0, 3)}
+_NUMBER = {aten.constant_pad_nd: 2, aten.scatter: 3}  # where one of them may be a number of Python's
+WORD = 1 << 32
+
+
+def _upper_word(value: Tensor) -> Tensor:
+    """Stands for what entered() makes of a placeholder"""
+    return torch.empty_like(value)
+
+
+def _signs(graph: fx.Graph, value: fx.Node) -> fx.Node:
+    return _cast(graph, call(graph, aten.neg.default, _cast(graph, call(graph, aten.lt.Scalar, value, 0), torch.int32)), torch.int64)
+
+
+def upper(graph: fx.Graph, node: fx.Node, made: dict[fx.Node, fx.Node | None]) -> fx.Node | None:
+    """The upper words of a value whose elements are only moved from inputs; None: of another they are its signs"""
+    if node not in made:
+        made[node] = _upper(graph, node, made)
+    return made[node]
+
+
+def _upper(graph: fx.Graph, node: fx.Node, made: dict[fx.Node, fx.Node | None]) -> fx.Node | None:
+    value = node.meta.get("val")
+    if node.op == "placeholder":
+        return call(graph, _upper_word, node) if value.dtype == torch.int64 else None
+    if node.op != "call_function":
+        return None
+    if node.target is operator.getitem:
+        whole = upper(graph, node.args[0], made)
+        return whole and call(graph, operator.getitem, whole, node.args[1])
+    packet = getattr(node.target, "overloadpacket", None)
+    if packet is aten._to_copy and value.dtype == node.args[0].meta["val"].dtype == torch.int64:
+        return upper(graph, node.args[0], made)
+    if packet in (aten.full, aten.full_like) and value.dtype == torch.int64 and isinstance(number := node.args[1], int) and not -WORD // 2 <= number < WORD // 2:
+        node.update_arg(1, (number + WORD // 2) % WORD - WORD // 2)
+        return call(graph, node.target, node.args[0], number >> 32, **node.kwargs)
+    places = _MOVED.get(packet, ())
+    if not places or (packet in _PUT and len(node.args) > 3 and node.args[3]) or "reduce" in node.kwargs:
+        return None
+    args, sources = list(node.args), [place for place in places if place < len(node.args)]
+    nodes = [value for place in sources for value in (args[place] if isinstance(args[place], (list, tuple)) else [args[place]]) if isinstance(value, fx.Node)]
+    if not any([upper(graph, value, made) for value in nodes]):  # of each
+        return None
+
+    def word(value: object) -> object:
+        if isinstance(value, fx.Node):
+            return made[value] or _signs(graph, value)
+        return value >> 32 if isinstance(value, int) else value
+
+    for place in sources:
+        args[place] = list(map(word, args[place])) if isinstance(args[place], (list, tuple)) else word(args[place])
+    if packet in _NUMBER and len(node.args) > _NUMBER[packet] and isinstance(number := node.args[_NUMBER[packet]], int):
+        at = _NUMBER[packet]
+        args[at] = number >> 32
+        node.update_arg(at, (number + WORD // 2) % WORD - WORD // 2)
+    return call(graph, node.target, *args, **node.kwargs)
+
+
 def entered(graph: fx.Graph, node: fx.Node) -> None:
     """Makes a placeholder as the program sees it, and what the graph had of that"""
     like = node.meta["val"]
@@ -89,7 +153,20 @@ def entered(graph: fx.Graph, node: fx.Node) -> None:
     users = list(node.users)
     node.meta.pop("tensor_meta", None)
     node.meta["val"] = like.new_empty([*lies.sizes, 2] if wide else lies.sizes, dtype=torch.int32 if wide else like.dtype)
-    value = _cast(graph, call(graph, aten.select.int, node, len(lies.sizes), 0), torch.int64) if wide else node
+    seen = functools.partial(_seen, graph, node, like, lies)
+    low, high = seen(0 if wide else None), None
+    for user in users:
+        if user.target is _upper_word:
+            high = high or seen(1)
+            user.replace_all_uses_with(high)
+            graph.erase_node(user)
+        else:
+            user.replace_input_with(node, low)
+
+
+def _seen(graph: fx.Graph, node: fx.Node, like: Tensor, lies: Layout, word: int | None) -> fx.Node:
+    """A placeholder, or the words of its pairs, as the graph had it"""
+    value = node if word is None else _cast(graph, call(graph, aten.select.int, node, len(lies.sizes), word), torch.int64)
     ascending = sorted(lies.order)
     if list(lies.order) != ascending:
         value = call(graph, aten.permute.default, value, [lies.order.index(dim) for dim in ascending])
@@ -98,24 +175,27 @@ def entered(graph: fx.Graph, node: fx.Node) -> None:
         value = call(graph, aten.view.default, value, spread)
     if spread != list(like.shape):
         value = call(graph, aten.expand.default, value, list(like.shape))
-    for user in users:
-        user.replace_input_with(node, value)
+    return value
 
 
-def left(graph: fx.Graph, node: fx.Node) -> fx.Node:
-    """A result as it has to lie in memory"""
+def left(graph: fx.Graph, node: fx.Node, made: dict[fx.Node, fx.Node | None]) -> fx.Node:
+    """A result as it has to lie in memory; made: what upper() has"""
     like = node.meta["val"]
+    value = _turned(graph, node, like)
+    if like.dtype == torch.int64:
+        low, high = _cast(graph, value, torch.int32), upper(graph, node, made)
+        high = _cast(graph, _turned(graph, high, like), torch.int32) if high else call(graph, aten.neg.default, _cast(graph, call(graph, aten.lt.Scalar, low, 0), torch.int32))
+        last = low.meta["val"].dim()
+        value = call(graph, aten.cat.default, [call(graph, aten.unsqueeze.default, low, last), call(graph, aten.unsqueeze.default, high, last)], last)
+    return value
+
+
+def _turned(graph: fx.Graph, value: fx.Node, like: Tensor) -> fx.Node:
     lies = layout(like.shape, strides(like.shape, like.stride()))
     dropped = [n for n in like.shape if n != 1]
-    value = node
     if dropped != list(like.shape):
         value = call(graph, aten.view.default, value, dropped)
     places = [dim for dim, n in enumerate(like.shape) if n != 1]
     if list(lies.order) != places:
         value = call(graph, aten.permute.default, value, [places.index(dim) for dim in lies.order])
-    if like.dtype == torch.int64:
-        low = _cast(graph, value, torch.int32)
-        high = call(graph, aten.neg.default, _cast(graph, call(graph, aten.lt.Scalar, low, 0), torch.int32))
-        last = low.meta["val"].dim()
-        value = call(graph, aten.cat.default, [call(graph, aten.unsqueeze.default, low, last), call(graph, aten.unsqueeze.default, high, last)], last)
     return value

@@ -116,7 +116,8 @@ class Lowered:
                 self.results.append(computed.setdefault(value, len(computed)))
         graph.erase_node(last)
         self.outputs: list[Tensor] = [node.meta["val"] for node in computed]
-        graph.output(tuple(layouts.left(graph, node) for node in computed))
+        upper: dict[fx.Node, fx.Node | None] = {}
+        graph.output(tuple(layouts.left(graph, node, upper) for node in computed))
         graph.eliminate_dead_code()
         placeholders = [node for node in graph.nodes if node.op == "placeholder"]
         self.inputs = [node.meta["val"] for node in placeholders]
