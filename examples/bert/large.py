@@ -14,7 +14,7 @@ import time
 import jax
 import numpy as np
 
-import model
+import recipe
 import train
 
 
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--length", type=int, default=128)
     options = parser.parse_args()
-    size, rng = dataclasses.replace(model.LARGE, length=options.length), np.random.default_rng(0)
+    size, rng = dataclasses.replace(recipe.LARGE, length=options.length), np.random.default_rng(0)
     words = rng.integers(4, size.vocabulary, (1, options.batch, size.length)).astype(np.int32)
     segments = np.broadcast_to(np.arange(size.length) >= size.length // 2, words.shape).astype(np.int32)
     chosen = (rng.random(words.shape) < 0.15).astype(np.int32)

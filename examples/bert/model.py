@@ -1,66 +1,13 @@
 # SPDX-License-Identifier: MIT
 """BERT with both heads of its pre-training (Devlin et al., 2019), in JAX alone; parameters are a dict of arrays."""
 
-import dataclasses
-import math
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from recipe import Size
+
 Params = dict[str, jax.Array]
-
-
-@dataclasses.dataclass(frozen=True)
-class Size:
-    layers: int
-    hidden: int
-    heads: int
-    vocabulary: int
-    length: int
-    dropout: float = 0.0
-
-
-LARGE = Size(24, 1024, 16, 30522, 512)
-
-
-def shapes(size: Size) -> dict[str, tuple[int, ...]]:
-    h, out = size.hidden, {}
-    out.update({"word": (size.vocabulary, h), "position": (size.length, h), "segment": (2, h)})
-
-    def dense(name: str, n: int, m: int) -> None:
-        out.update({f"{name}.w": (n, m), f"{name}.b": (m,)})
-
-    def norm(name: str) -> None:
-        out.update({f"{name}.gain": (h,), f"{name}.bias": (h,)})
-
-    norm("embedding")
-    for i in range(size.layers):
-        for part in ("query", "key", "value", "attended"):
-            dense(f"{i}.{part}", h, h)
-        norm(f"{i}.middle")
-        dense(f"{i}.wide", h, 4 * h)
-        dense(f"{i}.narrow", 4 * h, h)
-        norm(f"{i}.end")
-    dense("pooler", h, h)
-    dense("next", h, 2)
-    dense("transform", h, h)
-    norm("transform")
-    out["words.b"] = (size.vocabulary,)
-    return out
-
-
-def initial(size: Size, seed: int) -> dict[str, np.ndarray]:
-    """Normal, 0.02 as BERT has it at a width of 1024, and as much wider as the layers are narrower"""
-    rng = np.random.default_rng(seed)
-    scale = 0.02 * math.sqrt(1024 / size.hidden)
-    made = {}
-    for name, shape in shapes(size).items():
-        if len(shape) == 2:
-            made[name] = rng.standard_normal(shape, np.float32) * np.float32(scale)
-        else:
-            made[name] = np.full(shape, float(name.endswith("gain")), np.float32)
-    return made
 
 
 def dense(p: Params, name: str, x: jax.Array) -> jax.Array:

@@ -15,31 +15,9 @@ import functools
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
-MODES = ("fp32", "bf16", "bf16-sr", "master")
-
-
-def parse(words: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="BERT's pre-training in one way to hold numbers")
-    parser.add_argument("--mode", choices=MODES, default="fp32")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, default=2500)
-    parser.add_argument("--layers", type=int, default=2)
-    parser.add_argument("--hidden", type=int, default=64)
-    parser.add_argument("--heads", type=int, default=2)
-    parser.add_argument("--length", type=int, default=16, help="of a pair of sentences")
-    parser.add_argument("--languages", type=int, default=2)
-    parser.add_argument("--words", type=int, default=8, help="of each language")
-    parser.add_argument("--batch", type=int, default=16, help="pairs at once")
-    parser.add_argument("--accumulate", type=int, default=2, help="batches a step")
-    parser.add_argument("--rate", type=float, default=4e-4, help="the highest learning rate")
-    parser.add_argument("--dropout", type=float, default=0.0)
-    parser.add_argument("--devices", type=int, default=1, help="divide each batch among them")
-    parser.add_argument("--output", type=Path)
-    return parser.parse_args(words)
-
+from recipe import parse
 
 OPTIONS = parse() if __name__ == "__main__" else argparse.Namespace(mode="fp32", seed=0)
 if OPTIONS.mode == "bf16-sr":  # read when the chips are taken
@@ -51,20 +29,11 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
 import model  # noqa: E402
+import recipe  # noqa: E402
 import text  # noqa: E402
-
-BETA1, BETA2, EPSILON, DECAY, CLIP, WARM_UP = 0.9, 0.999, 1e-6, 0.01, 1.0, 0.1
-LOOK = 50  # steps from one look at the weights to the next
+from recipe import BETA1, BETA2, CLIP, DECAY, EPSILON, LOOK  # noqa: E402
 
 State = tuple[model.Params, model.Params, model.Params]  # weights, both moments
-
-
-def schedule(options: argparse.Namespace, step: int) -> float:
-    """Up in a line for a tenth of the steps, and down in one to a tenth of the highest"""
-    warm = max(1, int(WARM_UP * options.steps))
-    if step < warm:
-        return options.rate * (step + 1) / warm
-    return options.rate * (1 - 0.9 * (step - warm) / (options.steps - warm))
 
 
 def adamw(state: State, gradients: model.Params, rate: jax.Array, step: jax.Array) -> State:
@@ -94,7 +63,7 @@ def clip(gradients: model.Params) -> model.Params:
     return {name: g * factor.astype(g.dtype) for name, g in gradients.items()}
 
 
-def step(size: model.Size, mode: str, axis: str | None, state: State, batches: Any, key: jax.Array, rate: jax.Array,
+def step(size: recipe.Size, mode: str, axis: str | None, state: State, batches: Any, key: jax.Array, rate: jax.Array,
          number: jax.Array) -> tuple[State, jax.Array]:
     """One step; batches have an axis in front, over which gradients are accumulated. axis: the devices', over which too"""
     weights = state[0]
@@ -118,7 +87,7 @@ def step(size: model.Size, mode: str, axis: str | None, state: State, batches: A
     return adamw(state, clip(gradients), rate, number), losses
 
 
-def make_step(size: model.Size, mode: str, devices: int) -> Any:
+def make_step(size: recipe.Size, mode: str, devices: int) -> Any:
     if devices == 1:
         return jax.jit(functools.partial(step, size, mode, None), donate_argnums=0)
     from jax.sharding import Mesh, PartitionSpec
@@ -129,9 +98,9 @@ def make_step(size: model.Size, mode: str, devices: int) -> Any:
                                  out_specs=parts[1], check_vma=False), donate_argnums=0)
 
 
-def first_state(size: model.Size, mode: str, seed: int) -> State:
+def first_state(size: recipe.Size, mode: str, seed: int) -> State:
     dtype = jnp.bfloat16 if mode in ("bf16", "bf16-sr") else jnp.float32
-    weights = {name: jnp.asarray(w.astype(dtype)) for name, w in model.initial(size, seed).items()}
+    weights = {name: jnp.asarray(w.astype(dtype)) for name, w in recipe.initial(size, seed).items()}
     zeros = {name: np.zeros(w.shape, w.dtype) for name, w in weights.items()}
     return weights, {n: jnp.asarray(z) for n, z in zeros.items()}, {n: jnp.asarray(z) for n, z in zeros.items()}
 
@@ -148,7 +117,7 @@ def still(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
 
 def train(options: argparse.Namespace, report: Any) -> State:
     source = text.Text(1, options.languages, options.words, options.length)
-    size = model.Size(options.layers, options.hidden, options.heads, source.vocabulary, options.length, options.dropout)
+    size = recipe.Size(options.layers, options.hidden, options.heads, source.vocabulary, options.length, options.dropout)
     state = first_state(size, options.mode, options.seed)
     one = make_step(size, options.mode, options.devices)
     rng, key = np.random.default_rng((options.seed, 1)), jax.random.key(options.seed)
@@ -157,7 +126,7 @@ def train(options: argparse.Namespace, report: Any) -> State:
         batches = tuple(a.reshape(options.accumulate, options.batch, *a.shape[1:]) for a in made.arrays())
         used = jax.random.fold_in(key, i) if options.dropout else key
         before = jax.device_get(state[0]) if i % LOOK == LOOK - 1 else None
-        state, losses = one(state, batches, used, np.float32(schedule(options, i)), np.float32(i + 1))
+        state, losses = one(state, batches, used, np.float32(recipe.schedule(options, i)), np.float32(i + 1))
         report(i, np.asarray(losses), before and still(before, jax.device_get(state[0])))
     return state
 

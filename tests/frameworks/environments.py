@@ -21,6 +21,14 @@ TORCH_IMPORTS = ("filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networ
 TORCH_NEEDS = (*TORCH_IMPORTS, "nvidia-cuda-runtime-cu12==12.8.90", "nvidia-cuda-cupti-cu12==12.8.90", "absl-py", "pyyaml", "requests", "certifi",
                "charset-normalizer", "idna", "urllib3")
 TORCH_NATIVE_NEEDS = (*TORCH_IMPORTS, "nvidia-cuda-runtime==13.2.86", "nvidia-cuda-cupti==13.2.86", "ml_dtypes", "packaging")
+# what is laid beside an environment for those who ask: the last transformers that each torch is met with, and what it imports
+_HUB = ("regex", "safetensors", "tqdm", "packaging", "pyyaml", "fsspec")
+ADDITIONS = {
+    "transformers-4.57.1": ("transformers==4.57.1", "huggingface-hub==0.36.0", "tokenizers==0.22.1", *_HUB),
+    "transformers-5.24.0": ("transformers==5.24.0", "huggingface-hub==1.31.0", "tokenizers==0.23.1", "httpx", "httpcore", "h11", "anyio", "idna", "certifi", "typer",
+                            "click", *_HUB),
+    "onnx": ("onnx==1.23.2", "onnxruntime==1.31.1", "onnxscript", "onnx-ir", "protobuf", "ml_dtypes", "flatbuffers", "packaging"),
+}
 EXPORT = ("flatbuffers", "absl-py")  # what jax.export imports, and JAX does not require
 
 
@@ -114,6 +122,28 @@ def environment(version: str, *, newest_python: bool = False) -> Path:
     """The Python of an environment with this JAX"""
     packages = [f"jax=={version}", f"jaxlib=={version}", *EXPORT]
     return made(f"jax-{version}", f"JAX {version}", packages, newest_python=newest_python) / "bin/python"
+
+
+def addition(python: Path, name: str) -> Path:
+    """A folder for the PYTHONPATH of an environment's Python, with a row of ADDITIONS; the environment stays as it is"""
+    number = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2], sep='.')"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    home = cache() / f"{name}-py{number}"
+    if home.exists():
+        return home
+    tool = pip(str(python))
+    if tool is None:
+        raise Unavailable("no pip here installs for other environments (22.3)")
+    new = home.with_name(f"{home.name}.{os.getpid()}")
+    done = subprocess.run([*tool, f"--python={python}", "install", "--quiet", "--no-compile", "--only-binary=:all:", "--no-deps", "--target", new, *ADDITIONS[name]],
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        shutil.rmtree(new, ignore_errors=True)
+        raise Unavailable(reason(done.stderr.strip(), name))
+    try:
+        new.rename(home)
+    except OSError:  # somebody else has made it meanwhile
+        shutil.rmtree(new)
+    return home
 
 
 def torch_xla() -> tuple[Path, dict[str, str]]:
