@@ -268,6 +268,20 @@ def optimizers() -> None:
                     optimizer.step()
             near([p.cpu() for p in pair[1].parameters()], list(pair[0].parameters()), f"{name} {kind}", 1e-5)
             assert before == eager.fallen_back, eager.fallen_back
+    state: dict[str, list[Tensor]] = {}
+    for place in ("cpu", "neuron"):  # bf16 has neither 0.99 nor 1 - 0.003, and is computed wider
+        weight = torch.nn.Parameter(drawn(64, 64).bfloat16().to(place))
+        optimizer = torch.optim.AdamW([weight], lr=0.03, betas=(0.97, 0.99), weight_decay=0.1, fused=True)
+        for step in range(4):
+            weight.grad = (drawn(64, 64) * 0.01 ** step).bfloat16().to(place)
+            optimizer.step()
+        state[place] = [weight.detach().cpu(), *(optimizer.state[weight][name].cpu() for name in ("exp_avg", "exp_avg_sq"))]
+    assert all(ours.equal(theirs) for ours, theirs in zip(*state.values(), strict=True))
+    x, y = drawn(64, 64).bfloat16(), drawn(64, 64, 1).flatten(1).bfloat16()
+    on_device = [x.to("neuron")]
+    torch._foreach_mul_(on_device, 0.997)
+    assert on_device[0].cpu().equal((x.float() * 0.997).bfloat16())
+    assert torch._foreach_add([x.to("neuron")], [y.to("neuron")], alpha=0.3)[0].cpu().equal((x.float() + 0.3 * y.float()).bfloat16())
 
 
 def pinned() -> None:

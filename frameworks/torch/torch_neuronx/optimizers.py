@@ -13,6 +13,17 @@ from torch import Tensor
 Lists = tuple[list[Tensor] | None, ...]
 
 
+def _wide(value: object) -> object:
+    if isinstance(value, (list, tuple)):
+        return [_wide(item) for item in value]
+    return value.float() if isinstance(value, Tensor) and value.dtype in (torch.bfloat16, torch.float16) else value
+
+
+def _wider(formula: Callable) -> Callable:
+    """Types of 16 bits are computed with 32 and narrowed at the end, as PyTorch's kernels do: bf16 has no 0.999"""
+    return lambda *args, **names: formula(*map(_wide, args), **{name: _wide(value) for name, value in names.items()})
+
+
 def _usable(gradients: Sequence[Tensor], scale: Tensor | None, maximize: bool) -> list[Tensor]:
     unscaled = [g if scale is None else g / scale for g in gradients]
     return [-g for g in unscaled] if maximize else unscaled
@@ -58,13 +69,19 @@ def _sgd(parameters: list[Tensor], gradients: list[Tensor], buffers: list[Tensor
     return _unless(found_inf, new[0], parameters), None, _unless(found_inf, new[1], buffers) if momentum else None
 
 
-STEPS = {"aten::_fused_adam_": _adam(decoupled=False), "aten::_fused_adamw_": _adam(decoupled=True), "aten::_fused_sgd_": _sgd}
+STEPS = {"aten::_fused_adam_": _wider(_adam(decoupled=False)), "aten::_fused_adamw_": _wider(_adam(decoupled=True)), "aten::_fused_sgd_": _wider(_sgd)}
 
 
 def _of_lists(formula: Callable, written: bool) -> Callable:
     """For each tensor of the first list; other operands are lists, too, or go with all"""
+    wider = _wider(formula)
+
+    def one(value: Tensor, *others: object, **names: object) -> Tensor:
+        narrow = value.dtype in (torch.bfloat16, torch.float16) and all(other.dtype == value.dtype for other in others if isinstance(other, Tensor) and other.dim())
+        return wider(value, *others, **names).to(value.dtype) if narrow else formula(value, *others, **names)
+
     def lists(first: list[Tensor], *others: object, **names: object) -> object:
-        values = [formula(value, *(other[number] if isinstance(other, (list, tuple)) else other for other in others), **names) for number, value in enumerate(first)]
+        values = [one(value, *(other[number] if isinstance(other, (list, tuple)) else other for other in others), **names) for number, value in enumerate(first)]
         return (values,) if written else values
 
     return lists
