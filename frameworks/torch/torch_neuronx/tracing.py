@@ -143,8 +143,26 @@ def _mend(program: torch.export.ExportedProgram) -> None:
     program.graph_module.recompile()
 
 
-def lowered(model: nn.Module, inputs: tuple) -> tuple[bytes, list[tuple[int | str, Tensor | None]]]:
-    """The StableHLO, and what its parameters are: an input's place and None, a weight's name in the model and the tensor, of a constant "" and it"""
+def _turn(program: torch.export.ExportedProgram) -> None:
+    """Weights that layers multiply by the transposes of are handed over transposed: else a core would transpose them in each execution"""
+    linear, graph = torch.ops.aten.linear.default, program.graph_module.graph
+    for node in list(graph.nodes):
+        name = program.graph_signature.inputs_to_parameters.get(node.name) if node.op == "placeholder" else None
+        if not name or not all(user.target is linear and user.args[1] is node and user.all_input_nodes.count(node) == 1 for user in node.users):
+            continue
+        program.state_dict[name] = nn.Parameter(program.state_dict[name].detach().t().contiguous(), requires_grad=False)
+        given, node.meta["val"] = node.meta["val"], node.meta["val"].t().contiguous()
+        for user in list(node.users):
+            with graph.inserting_before(user):
+                turned = graph.call_function(torch.ops.aten.permute.default, (node, [1, 0]))
+            turned.meta["val"] = given
+            user.replace_input_with(node, turned)
+    program.graph_module.recompile()
+
+
+def lowered(model: nn.Module, inputs: tuple, turned: bool = False) -> tuple[bytes, list[tuple[int | str, Tensor | None]]]:
+    """The StableHLO, and what its parameters are: an input's place and None, a weight's name in the model and the tensor (turned: maybe its transpose),
+    of a constant "" and it"""
     try:
         from torch_xla import stablehlo
     except ModuleNotFoundError as missing:
@@ -152,6 +170,8 @@ def lowered(model: nn.Module, inputs: tuple) -> tuple[bytes, list[tuple[int | st
 
     program = torch.export.export(Flat(model), inputs, strict=False)
     _mend(program)
+    if turned:
+        _turn(program)
     # the weights are the program's own: torch_xla would make NumPy's arrays of them, which has no bfloat16
     options = stablehlo.StableHLOExportOptions(include_human_readable_text=False, export_weights=False)
     bundle = stablehlo.exported_program_to_stablehlo(program, options)._bundle
@@ -228,7 +248,7 @@ def compiled(func: nn.Module | Callable, example_inputs: Tensor | tuple | list |
     with evaluating(model):
         form, outputs = structure(model(*inputs))
         states = _states(func, input_output_aliases or {}, outputs)
-        module, parameters = lowered(model, inputs)
+        module, parameters = lowered(model, inputs, turned=inline_weights_to_neff and not states)
 
     neff = compile_module(module, compiled_for(compiler_args), compiler_workdir)
     flat = pytree.tree_leaves(inputs)
