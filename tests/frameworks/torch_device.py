@@ -277,6 +277,13 @@ def optimizers() -> None:
             optimizer.step()
         state[place] = [weight.detach().cpu(), *(optimizer.state[weight][name].cpu() for name in ("exp_avg", "exp_avg_sq"))]
     assert all(ours.equal(theirs) for ours, theirs in zip(*state.values(), strict=True))
+    before, norms = dict(eager.fallen_back), []
+    for place in ("cpu", "neuron"):
+        weight = torch.nn.Parameter(torch.zeros(64, 64, dtype=torch.bfloat16, device=place))
+        weight.grad = drawn(64, 64).bfloat16().to(place)
+        norms.append((torch.nn.utils.clip_grad_norm_([weight], 1.0).cpu(), weight.grad.cpu()))
+    near(list(norms[1]), list(norms[0]), "clip_grad_norm_ of bf16", 0.01)
+    assert before == eager.fallen_back, eager.fallen_back
     x, y = drawn(64, 64).bfloat16(), drawn(64, 64, 1).flatten(1).bfloat16()
     on_device = [x.to("neuron")]
     torch._foreach_mul_(on_device, 0.997)

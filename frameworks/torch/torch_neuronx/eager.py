@@ -331,6 +331,8 @@ def run(op: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
         return _of_lists(op, formula, args, kwargs)
     if formula and not isinstance(kwargs.get("alpha", kwargs.get("value", kwargs.get("lr"))), (float, Tensor)):
         formula = None
+    if op is not numbered and args and isinstance(args[0], Tensor) and not args[0].dim() and args[0].dtype in (torch.bfloat16, torch.float16):
+        op = numbered  # a number beside one of 16 bits has its type, where an operand would have its own
     tensors = _how(op).tensors
     if formula or op is not numbered or any(is_tensor and type(value) in _NUMBERS for is_tensor, value in zip(tensors, args, strict=False)):
         device = next((value.device.index for value in pytree.tree_leaves((args, kwargs)) if isinstance(value, Tensor) and value.device.type == "neuron"), None)
