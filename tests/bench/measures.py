@@ -259,6 +259,9 @@ def pytorch() -> list[Measure]:
         M("pytorch/step", "a training step of a transformer of 4 layers, compiled, fused AdamW", "ms", "ratio <= 1.1", "its programs executed by libnrt alone"),
         M("pytorch/step/inductor", "the same", "ms", "", "inductor on one thread"),
         M("pytorch/compile", "compiling it, forward and backward", "ms", "ratio <= 0.3", "inductor"),
+        M("pytorch/generate", "words of a Llama of 4 layers, generate() with a static cache, of the processors", "/s", "ratio >= 0.5", "PyTorch's CPU, eager"),
+        M("pytorch/generate/operators", "the same with the default cache, by operators", "/s", "", "PyTorch's CPU, eager"),
+        M("pytorch/trace", "BERT-base traced, batch 1, of the processors", "/s", "ratio >= 0.7", "onnxruntime on one thread"),
     ]
 
 

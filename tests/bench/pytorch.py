@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""PyTorch's device "neuron", beside its CPU and inductor: run.py's group pytorch. In the environment of `make check-frameworks`, with the wheel that this unpacked."""
+"""PyTorch's device "neuron" and traces, beside its CPU, inductor and onnxruntime: run.py's group pytorch. In the environments of `make check-frameworks`, with the
+wheel that this unpacked; transformers and onnxruntime are laid beside them, in the cache."""
 
 import os
 import subprocess
@@ -15,14 +16,16 @@ import environments
 Put = Callable[..., None]
 
 
-def measured(build: Path, *argv: str) -> dict[str, float]:
+def measured(build: Path, *argv: str, environment: Callable = environments.torch_native, beside: tuple[str, ...] = ()) -> dict[str, float]:
+    """beside: of environments.ADDITIONS"""
     site = build / "wheel-site-torch"
     if not site.exists():
         raise FileNotFoundError(f"{site}: make check-frameworks JAX=torch_native makes it")
-    python, needed = environments.torch_native()
-    environ = {**os.environ, **needed, "PYTHONPATH": str(site), "NEURON_EMU": "trn1.2xlarge", "PYTHONDONTWRITEBYTECODE": "1"}
+    python, needed = environment()
+    path = ":".join(map(str, (site, *(environments.addition(python, name) for name in beside))))
+    environ = {**os.environ, **needed, "PYTHONPATH": path, "NEURON_EMU": "trn1.2xlarge", "PYTHONDONTWRITEBYTECODE": "1"}
     command = ["taskset", "-c", str(max(os.sched_getaffinity(0)))] if "inductor" in argv else []
-    done = subprocess.run([*command, python, HERE / "torch_measures.py", *argv], env=environ, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run([*command, python, "-W", "ignore", HERE / "torch_measures.py", *argv], env=environ, stdout=subprocess.PIPE, text=True, check=True)
     return {name: float(value) for name, value in (line.split() for line in done.stdout.splitlines())}
 
 
@@ -40,8 +43,19 @@ def step(build: Path, put: Put) -> None:
     put("pytorch/compile", least["compile"] * 1e3, least["compile"] / other["compile"])
 
 
+def generate(build: Path, put: Put) -> None:
+    took = measured(build, "generate", beside=("transformers-5.24.0",))
+    put("pytorch/generate", 1 / took["static"], took["cpu"] / took["static"])
+    put("pytorch/generate/operators", 1 / took["operators"], took["cpu"] / took["operators"])
+
+
+def trace(build: Path, put: Put) -> None:
+    took = measured(build, "trace", environment=environments.torch_xla, beside=("transformers-4.57.1", "onnx"))
+    put("pytorch/trace", 1 / took["neuron"], took["onnxruntime"] / took["neuron"])
+
+
 def measure(build: Path, put: Put) -> None:
-    for part in (add, step):
+    for part in (add, step, generate, trace):
         try:
             part(build, put)
         except (OSError, KeyError, ValueError, environments.Unavailable, subprocess.CalledProcessError) as error:
