@@ -121,7 +121,13 @@ def operators() -> None:
     same(lambda x, y: (x @ y, torch.baddbmm(x[:, :, :3], x, y), torch.einsum("bij,bjk->ik", x, y), F.linear(x, y[0].T)), drawn(2, 4, 4), drawn(2, 4, 3) * 0.5)
     same(lambda x: (F.conv2d(x, x[:, :, :2, :2]), F.max_pool2d(x, 2), F.interpolate(x, scale_factor=2), F.pad(x, (1, 2)), F.layer_norm(x, (6,)), F.gelu(x)), drawn(2, 3, 6, 6))
     same(lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True), drawn(2, 2, 5, 8))
-    assert torch.arange(3, device="neuron").tolist() == [0, 1, 2] and torch.full((2,), 3.0, device="neuron").tolist() == [3, 3]
+    for bounds in ((5,), (2, 9), (0, 1, 0.25), (5, 0, -2), (3, 3)):
+        for dtype in (None, torch.int32, torch.bfloat16, torch.float64):
+            ours, theirs = (torch.arange(*bounds, dtype=dtype, device=place) for place in ("neuron", "cpu"))
+            assert ours.dtype == theirs.dtype and ours.cpu().equal(theirs) and ours.is_contiguous(), (bounds, dtype)
+    column = torch.zeros(4, 4, device="neuron")[:, 1]
+    assert torch.arange(4, out=column) is column and column.tolist() == [0, 1, 2, 3]
+    assert torch.full((2,), 3.0, device="neuron").tolist() == [3, 3]
     assert torch.neuron.get_executed_ops()
 
 

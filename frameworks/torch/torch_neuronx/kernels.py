@@ -102,6 +102,12 @@ def _batch_norm(x: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Ten
     return eager.run(aten._native_batch_norm_legit.default, x, weight, bias, mean, variance, training, momentum, eps)
 
 
+def _arange(start: float, end: float, step: float = 1, *, out: Tensor) -> Tensor:
+    """By the host, as all that is made of nothing; without what eager.py does for any operator, since masks are made of it for each word"""
+    made = torch.arange(start, end, step, dtype=out.dtype)
+    return _copy_from(made, out if out.shape == made.shape else out.resize_(made.shape))
+
+
 def _set_nothing(value: Tensor) -> Tensor:
     return value.set_(memory.empty_strided((0,), (1,), value.dtype, value.device.index).untyped_storage(), 0, (0,), (1,))
 
@@ -120,7 +126,8 @@ def _is_pinned(value: Tensor, device: torch.device | None = None) -> bool:
 VIEWS = ("as_strided", "view_as_real", "view_as_complex", "view", "_reshape_alias", "unfold", "set_.source_Storage", "set_.source_Storage_storage_offset")
 KERNELS = {"empty.memory_format": _empty, "empty_strided": _empty_strided, "_copy_from": _copy_from, "_copy_from_and_resize": _copy_from_and_resize,
            "resize_": _resize_, "_local_scalar_dense": _local_scalar_dense, "fill_.Scalar": _fill, "zero_": _zero, "set_.source_Tensor": _set_tensor, "set_": _set_nothing,
-           "native_batch_norm": _batch_norm, **{name: functools.partial(eager.run, getattr(aten, name).default) for name in ("cummax", "cummin")},
+           "arange.start_out": _arange, "native_batch_norm": _batch_norm,
+           **{name: functools.partial(eager.run, getattr(aten, name).default) for name in ("cummax", "cummin")},
            "record_stream": lambda value, stream: None, "convolution_overrideable": _convolution,
            "convolution_backward_overrideable": _convolution_backward}
 
