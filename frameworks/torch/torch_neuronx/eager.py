@@ -269,6 +269,9 @@ def _on_host(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) 
         return aliases[id(value)][1]
 
     host_args, host_kwargs = pytree.tree_map(to_host, (args, kwargs))
+    # a number in a tensor's place, which some operators take of C++ alone
+    host_args = tuple(torch.tensor(value, dtype=torch.result_type(host_args[0], value)) if is_tensor and type(value) in _NUMBERS and isinstance(host_args[0], Tensor) else value
+                      for is_tensor, value in zip(_how(op).tensors, host_args, strict=False))
     result = op(*host_args, **host_kwargs)
     for ours, drawn in generators:
         ours.set_state(drawn.get_state())
@@ -283,9 +286,18 @@ def _on_host(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) 
     def to_device(value: object) -> object:
         if not isinstance(value, Tensor):
             return value
-        return given[id(value)] if id(value) in given else memory.copy_on(value, device.index)
+        return given[id(value)] if id(value) in given else to_neuron(value, device.index)
 
     return pytree.tree_map(to_device, result)
+
+
+def to_neuron(value: Tensor, device: int) -> Tensor:
+    """A copy of a tensor of the CPU's, of any layout"""
+    if value.layout != torch.strided or value.is_nested:
+        from . import sparse
+
+        return sparse.to_neuron(value, device)
+    return memory.copy_on(value, device)
 
 
 @functools.cache
@@ -302,7 +314,8 @@ def _operand(value: float | int, kind: type, text: str, device: int) -> Tensor:
     return memory.copy_on(torch.tensor(value, dtype=torch.float32 if kind is float else torch.int64), device)
 
 
-def _announced(op: torch._ops.OpOverload, why: Exception) -> None:
+def announced(op: torch._ops.OpOverload, why: Exception) -> None:
+    """Notes that the CPU computed it, and says why the first time."""
     name = op._schema.name
     fallen_back[name] += 1
     if fallen_back[name] == 1:
@@ -373,6 +386,8 @@ def _computed(op: torch._ops.OpOverload, args: tuple, kwargs: dict, formula: Cal
                 try:
                     if torch.Tag.dynamic_output_shape in op.tags:
                         raise lowering.Unsupported("how large its result is depends on the data")
+                    if any("Tensor" not in str(r.type) for r in op._schema.returns):
+                        raise lowering.Unsupported("its result is no tensor")
                     # in a thread without the caller's modes: of autograd, of subclasses of tensors, of functorch
                     compiled = _compiler().submit(_Compiled, op, args, kwargs, call).result()
                 except Exception as error:
@@ -384,7 +399,7 @@ def _computed(op: torch._ops.OpOverload, args: tuple, kwargs: dict, formula: Cal
                 _programs[key] = compiled
     if isinstance(compiled, Exception):
         result = _on_host(host, *given, call)
-        _announced(op, compiled)
+        announced(op, compiled)
         return result
     executed[op._schema.name] += 1
     return compiled(call, args, kwargs)

@@ -6,7 +6,7 @@ import threading
 import torch
 from torch.utils import backend_registration
 
-from . import autocast, glue, kernels, memory, neuron, process_group
+from . import autocast, glue, kernels, memory, neuron, process_group, sparse
 
 _registrations: list[torch.library.Library] = []  # which last as long as they are here
 _tensor_str = torch._tensor_str._tensor_str
@@ -100,7 +100,7 @@ def register() -> None:
     else:
         backend_registration._setup_privateuseone_for_python_backend("neuron", neuron, _Hooks(), _Guard())
         torch.UntypedStorage.resize_, torch.UntypedStorage.clone = _resized, _cloned
-    _registrations.extend((*kernels.register(), *autocast.register()))
+    _registrations.extend((*kernels.register(), *sparse.register(), *autocast.register()))
     process_group.register()
     torch.serialization.register_package(5, lambda storage: None, _restored)
     torch._tensor_str._tensor_str = _text_of
