@@ -7,6 +7,7 @@ What cannot be compiled the host computes, in the device's memory, which it sees
 import collections
 import concurrent.futures
 import functools
+import os
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -201,7 +202,7 @@ class _Compiled:
             self.nested, changed, graph = pytree.treespec_loads(record["nested"]), record["changed"], lowering.Kept(record)
         else:
             graph, self.nested, changed = _traced(op, args, kwargs, call)
-        self.graph = programs.Graph(graph)
+        self.graph = programs.Graph(graph, f"neuron::{op._schema.name.rpartition('::')[2]}")
         if self.graph.lowered.text:
             programs.neff(self.graph.lowered.text)  # what the compiler refuses the host computes
         if entry and not record and (record := self.graph.lowered.record()):
@@ -305,6 +306,11 @@ def _compiler() -> concurrent.futures.Executor:
     return concurrent.futures.ThreadPoolExecutor(1, "neuron-compiler", lambda: torch.set_grad_enabled(False))
 
 
+def _only_unimplemented() -> bool:
+    """Whether the CPU is to compute only what has no lowering, and not what neuronx-cc refuses"""
+    return os.environ.get("TORCH_NEURONX_FALLBACK_ONLY_FOR_UNIMPLEMENTED_OPS", "0") not in ("", "0")
+
+
 _NUMBERS = frozenset((float, int))
 
 
@@ -391,6 +397,8 @@ def _computed(op: torch._ops.OpOverload, args: tuple, kwargs: dict, formula: Cal
                     # in a thread without the caller's modes: of autograd, of subclasses of tensors, of functorch
                     compiled = _compiler().submit(_Compiled, op, args, kwargs, call).result()
                 except Exception as error:
+                    if not isinstance(error, lowering.Unsupported) and _only_unimplemented():
+                        raise
                     compiled = lowering.Unsupported(str(error))  # without what the call was given
                 while len(_programs) >= KEPT:  # of those that came first
                     forgotten = _programs.pop(next(iter(_programs)))

@@ -12,6 +12,7 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
+#include <torch/csrc/profiler/stubs/base.h>
 #include <torch/library.h>
 
 #include <unistd.h>
@@ -348,6 +349,50 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 	}
 };
 
+// For autograd's profiler: operators return when they are done, so the host's clock has their times
+struct Times final : torch::profiler::impl::ProfilerStubs {
+	using Event = torch::profiler::impl::ProfilerVoidEventStub;
+
+	void record(c10::DeviceIndex *device, Event *event, int64_t *cpu_ns) const override
+	{
+		auto now = std::chrono::steady_clock::now();
+
+		if (device)
+			*device = current;
+		*event = std::make_shared<Guard::Time>(now);
+		if (cpu_ns)
+			*cpu_ns = std::chrono::nanoseconds(now.time_since_epoch()).count();
+	}
+	float elapsed(const Event *first, const Event *last) const override
+	{
+		auto from = static_cast<Guard::Time *>(first->get());
+		auto to = static_cast<Guard::Time *>(last->get());
+
+		return std::chrono::duration<float, std::micro>(*to - *from).count();
+	}
+	void mark(const char *) const override
+	{
+	}
+	void rangePush(const char *) const override
+	{
+	}
+	void rangePop() const override
+	{
+	}
+	bool enabled() const override
+	{
+		return true;
+	}
+	void onEachDevice(std::function<void(int)> op) const override
+	{
+		for (int device = 0; device < count(); device++)
+			op(device);
+	}
+	void synchronize() const override
+	{
+	}
+};
+
 c10::Device device_of(std::optional<c10::Device> device)
 {
 	c10::DeviceIndex index = device && device->has_index() ? device->index() : current;
@@ -391,10 +436,12 @@ extern "C" {
 void neuron_glue_register(const Machine *said)
 {
 	static Hooks hooks;
+	static Times times;
 
 	machine = *said;
 	at::RegisterPrivateUse1HooksInterface(&hooks);
 	c10::SetAllocator(NEURON, &device_memory);
+	torch::profiler::impl::registerPrivateUse1Methods(&times);
 	static c10::impl::DeviceGuardImplRegistrar guard(NEURON, new Guard());
 }
 

@@ -148,13 +148,26 @@ def reset_peak_memory_stats(device: object = None) -> None:
     memory.reset_peaks(index_of(device))
 
 
+_ACCUMULATED = ("allocations", "frees", "retries", "failures")
+_forgotten: dict[int, dict[str, int]] = {}  # of these, by device
+
+
+def reset_accumulated_memory_stats(device: object = None) -> None:
+    """Counts of allocations, frees, retries and failures begin with 0."""
+    number = index_of(device)
+    _forgotten[number] = memory.statistics(number)
+
+
 def memory_stats(device: object = None) -> dict[str, int]:
-    have = memory.statistics(index_of(device))
+    number = index_of(device)
+    have = memory.statistics(number)
+    current = have["allocations"] - have["frees"]
+    have |= {name: have[name] - _forgotten[number][name] for name in _ACCUMULATED if number in _forgotten}
     return {"allocated_bytes.all.current": have["allocated"], "allocated_bytes.all.peak": have["allocated_peak"],
             "active_bytes.all.current": have["allocated"], "active_bytes.all.peak": have["allocated_peak"],
             "reserved_bytes.all.current": have["reserved"], "reserved_bytes.all.peak": have["reserved_peak"],
             "allocation.all.allocated": have["allocations"], "allocation.all.freed": have["frees"],
-            "allocation.all.current": have["allocations"] - have["frees"], "segment.all.allocated": have["segments"],
+            "allocation.all.current": current, "segment.all.allocated": have["segments"],
             "num_alloc_retries": have["retries"], "num_ooms": have["failures"]}
 
 
@@ -294,6 +307,19 @@ def get_executed_ops() -> list[str]:
     from . import eager
 
     return sorted(eager.executed)
+
+
+def get_dynamo_metrics() -> dict[str, int]:
+    """How many graphs torch.compile's backend has compiled, forward and backward, and how often they ran"""
+    from . import dynamo
+
+    return {name: dynamo.metrics[name] for name in ("forward_graphs", "backward_graphs", "executions")}
+
+
+def reset_dynamo_metrics() -> None:
+    from . import dynamo
+
+    dynamo.metrics.clear()
 
 
 def clear_op_tracking() -> None:

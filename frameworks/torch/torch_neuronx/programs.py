@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor, fx
 
-from . import cache, layouts, lowering, memory, runtime
+from . import cache, debugging, layouts, lowering, memory, runtime
 from .tracing import compile_module, compiled_for, named
 
 LOADED = 1024  # programs of a core, at most
@@ -110,8 +110,14 @@ class _Place:
 class Graph:
     """A graph, lowered; run() executes it on any core. Inputs lie as the graph's examples do, or have gaps."""
 
-    def __init__(self, module: fx.GraphModule | lowering.Kept) -> None:
-        self.lowered = lowering.Lowered(module) if isinstance(module, fx.GraphModule) else module
+    def __init__(self, module: fx.GraphModule | lowering.Kept, name: str) -> None:
+        """name: what profilers call it"""
+        self.name, self.files = name, debugging.Kept(name)
+        if isinstance(module, fx.GraphModule):
+            self.files.write("fx_graphs", "txt", str(module.graph))
+            module = lowering.Lowered(module)
+        self.lowered = module
+        self.files.write("stablehlo", "mlir", module.text)
         names = named(self.lowered.inputs, "input")
         self.places = [_Place(number, like) for number, like in enumerate(self.lowered.inputs) if names[number]]
         self.inputs = [name for name in names if name]
@@ -120,7 +126,9 @@ class Graph:
         self.bytes = [place.bytes for place in self.places] + [like.nbytes for like in self.lowered.outputs]
 
     def _load(self, core: int) -> memory.Program:
-        return loaded(self.lowered.text, core, self.inputs, self.outputs)
+        program = loaded(self.lowered.text, core, self.inputs, self.outputs)
+        self.files.write("neff", "neff", neff(self.lowered.text))
+        return program
 
     def made(self, device: int, there: Mapping[int, Tensor] | None = None) -> list[Tensor]:
         """Tensors for the program's outputs, of which some are there"""
@@ -134,7 +142,9 @@ class Graph:
         number = runtime.core_of(device)
         core = _cores[number]
         with core.lock:
-            core.get_or_load(self, functools.partial(self._load, number)).run([*values, *outputs], self.bytes)
+            program = core.get_or_load(self, functools.partial(self._load, number))
+            with debugging.executed(self.name):
+                program.run([*values, *outputs], self.bytes)
 
     def forget(self) -> None:
         """Gives back what it has on cores."""

@@ -48,16 +48,15 @@ def _become(value: Tensor, new: Tensor) -> None:
     """A tensor of the device's gets the elements of one of the CPU's."""
     if value.layout == torch.sparse_coo:
         aten.copy_sparse_to_sparse_(value, new)
-    elif value.values().shape == new.values().shape:
-        value.values().copy_(new.values())
     else:
-        raise RuntimeError(f"a {value.layout} tensor on {value.device} has {value.values().numel()} elements in memory, and cannot get {new.values().numel()}")
+        value.values().copy_(new.values())  # as many as there were
 
 
 def run(op: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
     """By the CPU's kernel, of copies; what it changes is changed on the device"""
     copies: list[tuple[Tensor, Tensor]] = []
-    places = (value.device if isinstance(value, Tensor) else value for value in pytree.tree_leaves((args, kwargs)) if isinstance(value, (Tensor, torch.device)))
+    asked = kwargs.get("device")
+    places = (value.device if isinstance(value, Tensor) else value for value in pytree.tree_leaves((asked, args, kwargs)) if isinstance(value, (Tensor, torch.device)))
     index = next((place.index or 0 for place in places if place.type == "neuron"), 0)
 
     def to_host(value: object) -> object:
@@ -81,7 +80,7 @@ def run(op: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
     eager.announced(op, RuntimeError("programs take no sparse and no nested tensors"))
 
     def to_device(value: object) -> object:
-        if not isinstance(value, Tensor):
+        if not isinstance(value, Tensor) or asked is not None and asked.type != "neuron":
             return value
         return next((ours for ours, copy in copies if copy is value), None) if any(copy is value for _, copy in copies) else eager.to_neuron(value, index)
 
