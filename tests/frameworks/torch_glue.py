@@ -88,7 +88,7 @@ def main() -> None:
             subprocess.run([sys.executable, "-m", "torch_neuronx", "glue"], env=environ, stdout=sys.stderr, cwd=cache, check=True)
             sys.exit(subprocess.run([sys.executable, __file__, "--build", build, *sys.argv[1:]], env=environ, check=False).returncode)
     run_points({"indices": indices, "generators": generators, "storages": storages, "operators and trainings": lambda: again(build, "torch_device.py"),
-                "processes": lambda: again(build, "torch_processes.py")})
+                "usage": lambda: again(build, "torch_usage.py"), "processes": lambda: again(build, "torch_processes.py")})
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ is a row of docs/testing.md (tests/tree/mutations.py writes it there), and
     in: a function of it (may be left out): the text is looked for there only
     old: what stands there; any white space matches any other
     new: what takes its place; nothing may
-    tests: which of them has to fail: names of `meson test --list`, or vm/NAME for a test in a guest
+    tests: which of them has to fail: names of `meson test --list`, vm/NAME for a test in a guest,
+           frameworks/PROGRAM or frameworks/PROGRAM/POINT for one with PyTorch (tests/frameworks)
     needs: what the processor must have for it, of /proc/cpuinfo's flags; may be left out
 
 a mutation. The comment at the head of a file is its area's title.
@@ -37,6 +38,12 @@ GUARANTEE_KEYS = ("guarantee", "test", "oracle", "mutations")
 
 class Stale(Exception):
     """An entry that is malformed or does not fit the tree."""
+
+
+def program_of(test: str) -> Path:
+    """The program of a test that is not meson's, or where it would be"""
+    kind, _, name = test.partition("/")
+    return HERE.parent / kind / (f"{name}.t" if kind == "vm" else f"{name.partition('/')[0]}.py")
 
 
 @dataclass(frozen=True)

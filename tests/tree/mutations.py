@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "testing.md"
 BEGIN, END = "<!-- guarantees: written by tests/tree/mutations.py --write -->\n", "<!-- end of guarantees -->\n"
 sys.path.insert(0, str(ROOT / "tests" / "mutate"))
 
-from mutations import Killed, Mutation, Stale, guarantees, load, title  # noqa: E402
+from mutations import Killed, Mutation, Stale, guarantees, load, program_of, title  # noqa: E402
 
 
 def stale(mutations: list[Mutation]) -> Iterator[str]:
@@ -66,13 +66,13 @@ def outdated(_: list[Mutation]) -> Iterator[str]:
 
 
 def unknown(mutations: list[Mutation]) -> Iterator[str]:
-    """The tests that a row names are meson's, a suite in parts by the name of the whole, or guests' (vm/NAME)."""
+    """The tests that a row names are meson's, a suite in parts by the name of the whole, guests' (vm/NAME), or programs of tests/frameworks."""
     known = set()
     for test in json.loads((BUILD / "meson-info" / "intro-tests.json").read_text(encoding="utf-8")):
         known |= {test["name"], test["name"].rpartition("-")[0] if "TEST_PART" in test["env"] else test["name"]}
     for mutation in mutations:
         for test in mutation.tests:
-            if test not in known and not (test.startswith("vm/") and (ROOT / "tests" / f"{test}.t").exists()):
+            if test not in known and not (test.startswith(("vm/", "frameworks/")) and program_of(test).exists()):
                 yield f"{mutation.name} names the test {test}, which there is not"
 
 
