@@ -57,6 +57,7 @@ static const char help_text[] =
 	"  --fp32-cast SET\n"
 	"  --model-type TYPE\n"
 	"  --jobs N\n"
+	"  --temp-dir DIR\n"
 	"  --enable-fast-context-switch\n"
 	"  --enable-fast-loading-neuron-binaries\n"
 	"  --enable-mixed-precision-accumulation, --enable-saturate-infinity\n"
@@ -127,6 +128,7 @@ static const struct option options[] = {
 	{ "lnc", required_argument, NULL, OPT_LNC },
 	{ "logical-nc-config", required_argument, NULL, OPT_LNC },
 	{ "jobs", required_argument, NULL, OPT_IGNORED },
+	{ "temp-dir", required_argument, NULL, OPT_IGNORED },
 	{ "enable-fast-context-switch", no_argument, NULL, OPT_IGNORED },
 	{ "enable-fast-loading-neuron-binaries", no_argument, NULL, OPT_IGNORED },
 	/* sums are fp32, and transposes move bits: nothing would change */
