@@ -88,6 +88,7 @@ def perceptron() -> None:
 def convolutional() -> None:
     compared(nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 8, 3, groups=2), nn.GELU(),
                            nn.Upsample(scale_factor=2, mode="bilinear"), nn.AdaptiveAvgPool2d(1), nn.Flatten()), (drawn(2, 3, 16, 16),))
+    compared(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d((7, 3))), (drawn(2, 3, 6, 7),))
 
 
 def words() -> None:

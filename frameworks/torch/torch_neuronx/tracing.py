@@ -160,6 +160,16 @@ def _turn(program: torch.export.ExportedProgram) -> None:
     program.graph_module.recompile()
 
 
+def _pooled(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """What torch_xla has not: adaptive pools whose windows differ, by PyTorch's own decomposition"""
+    aten = torch.ops.aten
+    for node in program.graph.find_nodes(op="call_function", target=aten.adaptive_avg_pool2d.default):
+        if any(size % pooled for size, pooled in zip(node.args[0].meta["val"].shape[-2:], node.meta["val"].shape[-2:], strict=True)):
+            rule = torch._decomp.decomposition_table[aten._adaptive_avg_pool2d.default]
+            return program.run_decompositions({aten.adaptive_avg_pool2d.default: rule})
+    return program
+
+
 def lowered(model: nn.Module, inputs: tuple, turned: bool = False) -> tuple[bytes, list[tuple[int | str, Tensor | None]]]:
     """The StableHLO, and what its parameters are: an input's place and None, a weight's name in the model and the tensor (turned: maybe its transpose),
     of a constant "" and it"""
@@ -168,7 +178,7 @@ def lowered(model: nn.Module, inputs: tuple, turned: bool = False) -> tuple[byte
     except ModuleNotFoundError as missing:
         raise ModuleNotFoundError("torch_neuronx.trace lowers models by torch_xla 2.9.0, which is not installed; what is traced runs without", name=missing.name) from missing
 
-    program = torch.export.export(Flat(model), inputs, strict=False)
+    program = _pooled(torch.export.export(Flat(model), inputs, strict=False))
     _mend(program)
     if turned:
         _turn(program)
