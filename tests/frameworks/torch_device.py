@@ -331,6 +331,33 @@ def edges() -> None:
     near(torch.func.hessian(lambda x: (x ** 3).sum())(torch.ones(3, device="neuron")).cpu(), 6 * torch.eye(3))
 
 
+def overlapping() -> None:
+    """What writes where it reads, or an element twice, is refused in the CPU's words, or gives what it gives there."""
+    def outcome(call: Callable, place: str) -> list | str:
+        x = torch.arange(9.0, device=place)
+        try:
+            call(x, torch.tensor([2, 0, 1], device=place))
+        except RuntimeError as error:
+            return str(error)
+        return x.tolist()
+
+    calls = (lambda x, i: x.as_strided((3, 3), (1, 1)).add_(1), lambda x, i: x[:3].expand(2, 3).add_(1), lambda x, i: torch.add(x[3:].view(2, 3), 1, out=x[:3].expand(2, 3)),
+             lambda x, i: x[1:].add_(x[:-1]), lambda x, i: x.view(3, 3).add_(x.view(3, 3).T), lambda x, i: torch.mul(x[:-1], 2, out=x[1:]), lambda x, i: torch.mul(x, 2, out=x),
+             lambda x, i: torch.cumsum(x[:-1], 0, out=x[1:]), lambda x, i: torch.cat([x[:3], x[2:4]], out=x[1:6]), lambda x, i: torch.gather(x[:3], 0, i, out=x[:3]),
+             lambda x, i: x[1:].copy_(x[:-1]), lambda x, i: x.view(torch.int32)[1:].copy_(x[:-1]), lambda x, i: x[:4].copy_(x[4:8]), lambda x, i: x[::2].add_(x[1::2].sum()),
+             lambda x, i: torch.sum(x, 0, out=x[4]), lambda x, i: x.masked_fill_(x > 4, x[1]), lambda x, i: x[:3].expand(2, 3)[i[1:2]].fill_(5),
+             lambda x, i: torch._foreach_add_([x[:3], x[2:5]], 1.0), lambda x, i: torch._foreach_add_([x[:3]], [x[1:4]]), lambda x, i: torch._foreach_mul_([x[:3], x[3:6]], [x[3:6], x[:3]]))
+    before = dict(eager.fallen_back)
+    for number, call in enumerate(calls):
+        expected, found = outcome(call, "cpu"), outcome(call, "neuron")
+        assert found == expected, (number, found, expected)
+    parts = torch.ones(8, device="neuron").view(2, 4)
+    eager.fallen_back.clear()
+    torch._foreach_mul_(list(parts), [torch.full((4,), 2.0, device="neuron"), torch.full((4,), 3.0, device="neuron")])
+    assert parts.tolist() == [[2] * 4, [3] * 4] and not eager.fallen_back, "parts of one tensor, each by itself"
+    eager.fallen_back.update(before)
+
+
 def fallback() -> None:
     """What is not compiled the CPU computes, is said once by its name, and counted."""
     torch.neuron.clear_op_tracking()
@@ -462,7 +489,7 @@ def names() -> None:
 
 
 POINTS = {"tensors": tensors, "types": types, "wide integers": wide_integers, "operators": operators, "trainings": trainings, "modules": modules, "compiled": compiled, "mixed": mixed,
-          "compiled once": compiled_once, "parameters": parameters, "optimizers": optimizers, "edges": edges, "fallback": fallback, "memory": memory, "refused": refused, "saved": saved, "loaded": loaded, "pinned": pinned, "random": random, "names": names}
+          "compiled once": compiled_once, "parameters": parameters, "optimizers": optimizers, "edges": edges, "overlapping": overlapping, "fallback": fallback, "memory": memory, "refused": refused, "saved": saved, "loaded": loaded, "pinned": pinned, "random": random, "names": names}
 
 
 if __name__ == "__main__":

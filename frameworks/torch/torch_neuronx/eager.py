@@ -39,6 +39,9 @@ _FORMULAS = {
     "aten::addcdiv": lambda x, a, b, *, value: x + value * a / b,
 }
 _FORMULAS |= {f"{name}_": formula for name, formula in _FORMULAS.items()} | optimizers.STEPS | optimizers.LISTS
+# Operators of which PyTorch refuses that they write where they read, and from which tensor on: of some the first one is what they change
+_APART = {**dict.fromkeys(("cat", "gather", "index", "index_select", "masked_select", "take"), 0),
+          **dict.fromkeys(("_index_put_impl", "index_add", "index_copy", "index_put", "put", "scatter", "scatter_add", "scatter_reduce"), 1)}
 _CHANGING = frozenset(("alpha", "value", "lr"))  # what those numbers are called
 
 
@@ -196,17 +199,19 @@ def _entry(key: list) -> str | None:
 
 class _Compiled:
     def __init__(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -> None:
+        name = op._schema.name
         entry = _entry(call.key)
         record = cache.read_record(entry) if entry else None
         if record:
             self.nested, changed, graph = pytree.treespec_loads(record["nested"]), record["changed"], lowering.Kept(record)
         else:
             graph, self.nested, changed = _traced(op, args, kwargs, call)
-        self.graph = programs.Graph(graph, f"neuron::{op._schema.name.rpartition('::')[2]}")
+        self.graph = programs.Graph(graph, f"neuron::{name.rpartition('::')[2]}")
         if self.graph.lowered.text:
             programs.neff(self.graph.lowered.text)  # what the compiler refuses the host computes
         if entry and not record and (record := self.graph.lowered.record()):
             cache.write_record(entry, {**record, "nested": pytree.treespec_dumps(self.nested), "changed": changed})
+        self.lists, self.apart = name in optimizers.LISTS or name in optimizers.STEPS, _APART.get(name.removeprefix("aten::").rstrip("_"), len(call.leaves))
         self.returned, self.one = _how(op).returned, len(op._schema.returns) == 1
         self.inputs = [number for number, out in enumerate(call.outs) if not out]
         written = (number for number, written in enumerate(call.written) if written)
@@ -222,6 +227,17 @@ class _Compiled:
     def _lies_so(self, output: int, leaf: Tensor) -> bool:
         size, stride, dtype = self.graph.results[output]
         return tuple(leaf.shape) == size and leaf.stride() == stride and leaf.dtype == dtype and layouts.dense(leaf)
+
+    def overlapping(self, call: _Call) -> str:
+        """What is in the way of a program: PyTorch refuses some of what is read and written, and of other things the CPU makes what it makes"""
+        if not self.written or self.lists:
+            return ""
+        leaves = call.leaves
+        bases = [memory.base(leaf) for leaf in leaves]
+        if len(set(bases)) == len(bases):
+            return ""
+        return next(("what it writes has memory in common with what it reads" for to in self.written for number, leaf in enumerate(leaves)
+                     if not call.written[number] and memory.common(leaves[to], leaf) in ("some", "all" if number >= self.apart else "some")), "")
 
     def __call__(self, call: _Call, args: tuple, kwargs: dict) -> object:
         leaves, there = call.leaves, {}
@@ -250,10 +266,13 @@ class _Compiled:
 
 def _on_host(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) -> object:
     """By the CPU's kernel, on the device's memory; results are put on the device"""
-    aliases: dict[int, tuple[Tensor, Tensor]] = {}
-    given = {}
     generators: list[tuple[torch.Generator, torch.Generator]] = []
     empty = {id(leaf) for leaf, written in zip(call.leaves, call.written, strict=True) if written and not leaf.numel()}
+    ours = list({id(leaf): leaf for leaf in call.leaves if leaf.device.type == "neuron"}.values())
+    aliases = {id(leaf): (leaf, torch.empty(leaf.shape, dtype=leaf.dtype)) for leaf in ours if id(leaf) in empty}
+    there = [leaf for leaf in ours if id(leaf) not in empty]
+    aliases |= {id(leaf): (leaf, seen) for leaf, seen in zip(there, memory.aliases(there), strict=True)}
+    given = {id(seen): leaf for leaf, seen in aliases.values()}
 
     def to_host(value: object) -> object:
         if isinstance(value, torch.device):
@@ -261,21 +280,15 @@ def _on_host(op: torch._ops.OpOverload, args: tuple, kwargs: dict, call: _Call) 
         if isinstance(value, torch.Generator) and value.device.type == "neuron":
             generators.append((value, torch.Generator().set_state(value.get_state())))
             return generators[-1][1]
-        if not isinstance(value, Tensor) or value.device.type != "neuron":
-            return value
-        if id(value) not in aliases:
-            seen = torch.empty(value.shape, dtype=value.dtype) if id(value) in empty else memory.alias(value)
-            aliases[id(value)] = (value, seen)
-            given[id(seen)] = value
-        return aliases[id(value)][1]
+        return aliases[id(value)][1] if isinstance(value, Tensor) and value.device.type == "neuron" else value
 
     host_args, host_kwargs = pytree.tree_map(to_host, (args, kwargs))
     # a number in a tensor's place, which some operators take of C++ alone
     host_args = tuple(torch.tensor(value, dtype=torch.result_type(host_args[0], value)) if is_tensor and type(value) in _NUMBERS and isinstance(host_args[0], Tensor) else value
                       for is_tensor, value in zip(_how(op).tensors, host_args, strict=False))
     result = op(*host_args, **host_kwargs)
-    for ours, drawn in generators:
-        ours.set_state(drawn.get_state())
+    for generator, drawn in generators:
+        generator.set_state(drawn.get_state())
     for key in empty:
         value, seen = aliases[key]
         if seen.shape != value.shape:
@@ -320,7 +333,7 @@ def _operand(value: float | int, kind: type, text: str, device: int) -> Tensor:
     return memory.copy_on(torch.tensor(value, dtype=torch.float32 if kind is float else torch.int64), device)
 
 
-def announced(op: torch._ops.OpOverload, why: Exception) -> None:
+def announced(op: torch._ops.OpOverload, why: object) -> None:
     """Notes that the CPU computed it, and says why the first time."""
     name = op._schema.name
     fallen_back[name] += 1
@@ -366,8 +379,11 @@ def run(op: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
 
 def _of_lists(op: torch._ops.OpOverload, formula: Callable, args: tuple, kwargs: dict) -> object:
     """An operator of lists, on the device of its first tensor: all numbers are operands"""
-    if op._schema.name.endswith("_") and len({memory.base(value) for value in args[0]}) < len(args[0]):
-        return _on_host(op, args, kwargs, _Call(op, args, kwargs, None))  # a tensor that comes twice is changed twice
+    if op._schema.name.endswith("_"):
+        read = [value for other in args[1:] if isinstance(other, (list, tuple)) for own, value in zip(args[0], other, strict=False)
+                if isinstance(value, Tensor) and value is not own]
+        if memory.meet(args[0], read):
+            return _on_host(op, args, kwargs, _Call(op, args, kwargs, None))  # one after the other: a tensor that comes twice is changed twice
     device = args[0][0].device.index
 
     def operand(value: object) -> object:
@@ -394,6 +410,8 @@ def _computed(op: torch._ops.OpOverload, args: tuple, kwargs: dict, formula: Cal
                         raise lowering.Unsupported("how large its result is depends on the data")
                     if any("Tensor" not in str(r.type) for r in op._schema.returns):
                         raise lowering.Unsupported("its result is no tensor")
+                    if any(written and layouts.repeats(leaf.shape, leaf.stride()) for leaf, written in zip(call.leaves, call.written, strict=True)):
+                        raise lowering.Unsupported("elements of what it writes share a place")
                     # in a thread without the caller's modes: of autograd, of subclasses of tensors, of functorch
                     compiled = _compiler().submit(_Compiled, op, args, kwargs, call).result()
                 except Exception as error:
@@ -408,6 +426,10 @@ def _computed(op: torch._ops.OpOverload, args: tuple, kwargs: dict, formula: Cal
     if isinstance(compiled, Exception):
         result = _on_host(host, *given, call)
         announced(op, compiled)
+        return result
+    if why := compiled.overlapping(call):
+        result = _on_host(host, *given, call)
+        announced(op, why)
         return result
     executed[op._schema.name] += 1
     return compiled(call, args, kwargs)

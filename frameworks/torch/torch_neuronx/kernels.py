@@ -27,7 +27,13 @@ def _empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: torch.d
 
 
 def _copy_from(source: Tensor, to: Tensor, non_blocking: bool = False) -> Tensor:
-    memory.copy(source if source.shape == to.shape else source.expand(to.shape), to)
+    if source.shape != to.shape:
+        source = source.expand(to.shape)
+    if source.device == to.device and memory.common(source, to) == "some":
+        source, seen = memory.aliases([source, to])
+        seen.copy_(source)  # which says what is wrong
+    else:
+        memory.copy(source, to)
     return to
 
 

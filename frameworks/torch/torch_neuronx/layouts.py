@@ -41,6 +41,17 @@ def dense(value: Tensor) -> bool:
     return found is not None and len(found.order) == sum(n != 1 for n in value.shape)
 
 
+@functools.lru_cache(maxsize=4096)
+def repeats(size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    """Whether elements may share a place: a dimension's step is within what those inside it take"""
+    reach = 0
+    for step, n in sorted((step, n) for n, step in zip(size, stride, strict=True) if n > 1):
+        if step <= reach:
+            return 0 not in size
+        reach += step * (n - 1)
+    return False
+
+
 def strides(size: tuple[int, ...], stride: tuple[int, ...]) -> tuple[int, ...]:
     """Those that a program's result of this kind gets: the same, or if elements overlap or there are gaps one after the other"""
     found = layout(size, stride)

@@ -123,13 +123,33 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype
     return _from_dlpack(_capsule(tensor, _DLTENSOR, None))
 
 
-def alias(value: Tensor) -> Tensor:
-    """The same elements as a tensor of the CPU's, while the tensor is there"""
-    shape = _shape(tuple(value.shape), value.stride(), value.dtype, 0)
-    seen = _from_dlpack(_capsule(_ours().nt_alias(value.data_ptr(), byref(shape)), _DLTENSOR, None))
+def _on_cpu(address: int, size: Sequence[int], stride: Sequence[int], dtype: torch.dtype) -> Tensor:
+    shape = _shape(tuple(size), tuple(stride), dtype, 0)
+    return _from_dlpack(_capsule(_ours().nt_alias(address, byref(shape)), _DLTENSOR, None))
+
+
+def _as(value: Tensor, seen: Tensor) -> Tensor:
     if value.is_conj():
         seen = seen.conj()
     return torch._neg_view(seen) if value.is_neg() else seen
+
+
+def alias(value: Tensor) -> Tensor:
+    """The same elements as a tensor of the CPU's, while the tensor is there"""
+    return _as(value, _on_cpu(value.data_ptr(), value.shape, value.stride(), value.dtype))
+
+
+def aliases(values: Sequence[Tensor]) -> list[Tensor]:
+    """The same of several, of which those that share a storage still do, as PyTorch looks at that"""
+    bases, storages = [base(value) for value in values], {}
+    if len(set(bases)) == len(bases):
+        return [alias(value) for value in values]
+    seen = []
+    for value, begin in zip(values, bases, strict=True):
+        if begin not in storages:
+            storages[begin] = _on_cpu(begin, (value.untyped_storage().nbytes(),), (1,), torch.uint8).untyped_storage()
+        seen.append(_as(value, torch.empty(0, dtype=value.dtype).set_(storages[begin], value.storage_offset(), value.shape, value.stride())))
+    return seen
 
 
 def pinned(value: Tensor) -> bool:
@@ -146,6 +166,33 @@ def placed(value: Tensor, size: int) -> tuple[int, int, int]:
 def base(value: Tensor) -> int:
     """Where a tensor's memory begins"""
     return placed(value, 0)[0]
+
+
+def common(a: Tensor, b: Tensor) -> str:
+    """What two tensors have in common, as PyTorch sees it, which looks at those without gaps alone: "all", "some" or nothing"""
+    if base(a) != base(b) or not (a.numel() and b.numel() and layouts.dense(a) and layouts.dense(b)):
+        return ""
+    first, second = a.data_ptr(), b.data_ptr()
+    if first == second and a.nbytes == b.nbytes:
+        return "all" if a.stride() == b.stride() else "some"
+    return "some" if first < second + b.nbytes and second < first + a.nbytes else ""
+
+
+def meet(written: Sequence[Tensor], read: Sequence[Tensor]) -> bool:
+    """Whether one that is written reaches into another one"""
+    if len({base(value) for value in (*written, *read)}) == len(written) + len(read):
+        return False
+    reached, to = 0, 0  # by all so far, and by those written
+    for begin, end, changed in sorted((*_reach(value), changed) for values, changed in ((written, True), (read, False)) for value in values if value.numel()):
+        if begin < (reached if changed else to):
+            return True
+        reached, to = max(reached, end), max(to, end if changed else 0)
+    return False
+
+
+def _reach(value: Tensor) -> tuple[int, int]:
+    begin = value.data_ptr()
+    return begin, begin + value.itemsize * (1 + sum((n - 1) * step for n, step in zip(value.shape, value.stride(), strict=True)))
 
 
 def span(value: Tensor) -> Span:
