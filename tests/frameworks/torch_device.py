@@ -6,9 +6,11 @@ usage: torch_device.py [POINT...]    in an environment of environments.torch_nat
 """
 
 import copy
+import ctypes
 import gc
 import io
 import os
+import threading
 import warnings
 from collections.abc import Callable
 
@@ -16,7 +18,7 @@ import torch
 import torch_neuronx
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch_neuronx import eager, programs, registration
+from torch_neuronx import eager, programs, registration, runtime
 
 from points import run_points
 from torch_comparisons import drawn, near, numbers, raises
@@ -427,6 +429,39 @@ def refused() -> None:
     assert (x + 1).tolist() == [2, 2]
 
 
+def resets() -> None:
+    """A chip that is reset under a training is an error with the reason; memory has what it had, and the process goes on."""
+    class How(ctypes.Structure):
+        _fields_ = [("initialize_device", ctypes.c_int), ("regions", ctypes.c_int), ("map_hbm", ctypes.c_int)]
+
+    x, kept, chip, over = torch.ones(64, 64, device="neuron"), torch.arange(5.0, device="neuron"), ctypes.c_void_p(), threading.Event()
+    layer = nn.Linear(64, 64).to("neuron")
+    layer(x).sum().backward()
+    nrt = runtime.library()
+    assert nrt.ndl_open_device(0, ctypes.byref(How()), ctypes.byref(chip)) == 0
+
+    def again() -> None:
+        while not over.is_set():
+            nrt.ndl_reset_ncs(0, -1, ctypes.byref(ctypes.c_uint32()))
+
+    def train() -> None:
+        while True:
+            layer(x).sum().backward()
+
+    resetting = threading.Thread(target=again)
+    resetting.start()
+    try:
+        raises(runtime.NeuronError, "nd0 nc0 was reset", train)
+    finally:
+        over.set()
+        resetting.join()
+        nrt.ndl_close_device(chip)
+    assert kept.tolist() == [0, 1, 2, 3, 4] and torch.ones(3, device="neuron").add(1).tolist() == [2, 2, 2]
+    layer.zero_grad()
+    layer(x).sum().backward()
+    near(layer.bias.grad.cpu(), torch.full((64,), 64.0))
+
+
 def saved() -> None:
     """Checkpoints of the device's tensors load on the CPU, and on the device."""
     model = perceptron_of().to("neuron")
@@ -489,7 +524,7 @@ def names() -> None:
 
 
 POINTS = {"tensors": tensors, "types": types, "wide integers": wide_integers, "operators": operators, "trainings": trainings, "modules": modules, "compiled": compiled, "mixed": mixed,
-          "compiled once": compiled_once, "parameters": parameters, "optimizers": optimizers, "edges": edges, "overlapping": overlapping, "fallback": fallback, "memory": memory, "refused": refused, "saved": saved, "loaded": loaded, "pinned": pinned, "random": random, "names": names}
+          "compiled once": compiled_once, "parameters": parameters, "optimizers": optimizers, "edges": edges, "overlapping": overlapping, "fallback": fallback, "memory": memory, "refused": refused, "resets": resets, "saved": saved, "loaded": loaded, "pinned": pinned, "random": random, "names": names}
 
 
 if __name__ == "__main__":

@@ -61,16 +61,19 @@ class _Loaded(collections.OrderedDict):
             return self[key]
         while len(self) >= LOADED:
             self.popitem(last=False)[1].close()
-        try:
-            self[key] = load()
-        except runtime.NeuronError:
-            if not self:
-                raise
-            while self:  # one of the others' resources may be what is missing
-                self.popitem(last=False)[1].close()
-            memory.empty_cache()
-            self[key] = load()
+        for give_back in (memory.empty_cache, self._close, None):  # what is missing may be among that
+            try:
+                self[key] = load()
+                break
+            except runtime.NeuronError:
+                if give_back is None:
+                    raise
+                give_back()
         return self[key]
+
+    def _close(self) -> None:
+        while self:
+            self.popitem(last=False)[1].close()
 
     def forget(self, key: object) -> None:
         with self.lock:
