@@ -4,6 +4,7 @@
 #define NEURON_TORCH_BLOCKS_H
 
 #include "neuron_torch.h"
+#include "nrt/nrt.h"
 
 #define NT_DEVICES 256 /* more than any instance has cores */
 

@@ -10,7 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "nrt/nrt.h"
+#include "nrt/nrt_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* As dlpack.h has them (DLPack 0.8; github.com/dmlc/dlpack) */
 enum { NT_DL_CPU = 1, NT_DL_EXTENSION = 12 };
@@ -111,4 +115,7 @@ NRT_STATUS nt_program_load(const struct nt_load *load, struct nt_program **progr
 NRT_STATUS nt_program_run(struct nt_program *program, const struct nt_span *spans);
 void nt_program_unload(struct nt_program *program);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

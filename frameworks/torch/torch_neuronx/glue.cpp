@@ -23,25 +23,12 @@
 #include <deque>
 #include <mutex>
 
-extern "C" {
-struct nt_statistics { // neuron_torch.h
-	uint64_t allocated, allocated_peak, reserved, reserved_peak, allocations, frees, segments,
-		retries, failures;
-};
-int nt_block_take(int32_t device, uint64_t bytes, void **base, void **block);
-void nt_block_give(void *block);
-bool nt_is_pinned(const void *base);
-void nt_statistics(int32_t device, struct nt_statistics *statistics);
-void nt_reset_peaks(int32_t device);
-void nt_empty_cache(void);
-}
+#include "neuron_torch.h"
 
 namespace
 {
 
 constexpr auto NEURON = c10::DeviceType::PrivateUse1;
-constexpr int32_t HOST = -1; // NT_HOST
-constexpr int NO_ROOM = 4; // NRT_RESOURCE
 
 // What Python says of the machine
 struct Machine {
@@ -86,15 +73,15 @@ void put_back(void *block)
 c10::DataPtr take(int32_t device, size_t bytes, c10::Device where)
 {
 	void *base, *block;
-	int status;
+	NRT_STATUS status;
 
 	if (!bytes)
 		return { nullptr, nullptr, [](void *) {}, where };
 	begin();
 	status = nt_block_take(device, bytes, &base, &block);
-	TORCH_CHECK_WITH(OutOfMemoryError, status != NO_ROOM, where, " is out of memory: ", bytes,
-			 " bytes were asked for");
-	TORCH_CHECK(!status, where, ": ", bytes, " bytes: status ", status, " of the runtime");
+	TORCH_CHECK_WITH(OutOfMemoryError, status != NRT_RESOURCE, where,
+			 " is out of memory: ", bytes, " bytes were asked for");
+	TORCH_CHECK(!status, where, ": ", bytes, " bytes: status ", int(status), " of the runtime");
 	return { base, block, put_back, where };
 }
 
@@ -159,7 +146,7 @@ struct DeviceMemory final : c10::DeviceAllocator {
 struct PinnedMemory final : c10::Allocator {
 	c10::DataPtr allocate(size_t bytes) override
 	{
-		return take(HOST, bytes, c10::Device(c10::DeviceType::CPU));
+		return take(NT_HOST, bytes, c10::Device(c10::DeviceType::CPU));
 	}
 	c10::DeleterFnPtr raw_deleter() const override
 	{

@@ -13,7 +13,7 @@ import torch
 
 from . import memory, runtime
 
-SOURCE = Path(__file__).with_name("glue.cpp")
+SOURCE, HEADERS = Path(__file__).with_name("glue.cpp"), Path(__file__).with_name("include")
 
 
 class _Machine(ctypes.Structure):
@@ -24,7 +24,8 @@ class _Machine(ctypes.Structure):
 def place() -> Path:
     """Where it is once it has been built: in the cache, by what it is made of"""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    made_of = hashlib.sha256(SOURCE.read_bytes() + torch.__version__.encode() + str(memory.path()).encode()).hexdigest()[:16]
+    sources = b"".join(path.read_bytes() for path in (SOURCE, *sorted(HEADERS.rglob("*.h"))))
+    made_of = hashlib.sha256(sources + torch.__version__.encode() + str(memory.path()).encode()).hexdigest()[:16]
     return Path(os.environ.get("NEURON_CACHE") or home / "neuron-emulator") / "glue" / f"torch-{torch.__version__}-{made_of}.so"
 
 
@@ -33,7 +34,7 @@ def build() -> Path:
     found, home = place(), Path(torch.__file__).parent
     found.parent.mkdir(parents=True, exist_ok=True)
     made = found.with_suffix(f".{os.getpid()}")
-    command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O2", "-fPIC", "-shared", "-w", f"-I{home / 'include'}", f"-I{home / 'include/torch/csrc/api/include'}",
+    command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O2", "-fPIC", "-shared", "-w", f"-I{HEADERS}", f"-I{home / 'include'}", f"-I{home / 'include/torch/csrc/api/include'}",
                str(SOURCE), "-o", str(made), f"-L{home / 'lib'}", "-lc10", "-ltorch_cpu", str(memory.path()), f"-Wl,-rpath,{memory.path().parent}",
                "-Wl,--unresolved-symbols=ignore-in-shared-libs"]
     try:
