@@ -5,6 +5,7 @@
 usage: torch_device.py [POINT...]    in an environment of environments.torch_native(), with the wheel; POINT is a part of a name
 """
 
+import contextlib
 import copy
 import ctypes
 import gc
@@ -442,7 +443,7 @@ def resets() -> None:
 
     def again() -> None:
         while not over.is_set():
-            nrt.ndl_reset_ncs(0, -1, ctypes.byref(ctypes.c_uint32()))
+            nrt.ndl_reset_ncs(0, 1, ctypes.byref(ctypes.c_uint32()))
 
     def train() -> None:
         while True:
@@ -456,6 +457,8 @@ def resets() -> None:
         over.set()
         resetting.join()
         nrt.ndl_close_device(chip)
+    with contextlib.suppress(runtime.NeuronError):  # of a reset after that one
+        x + 1
     assert kept.tolist() == [0, 1, 2, 3, 4] and torch.ones(3, device="neuron").add(1).tolist() == [2, 2, 2]
     layer.zero_grad()
     layer(x).sum().backward()
