@@ -32,6 +32,7 @@ NAMES = ("addbmm", "addmm", "angle", "baddbmm", "bucketize", "cdist", "clamp_max
          "nn.functional.avg_pool3d", "nn.functional.conv_transpose3d", "nn.functional.grid_sample", "nn.functional.hardshrink", "nn.functional.interpolate",
          "nn.functional.max_pool3d", "nn.functional.pad", "nn.functional.pdist", "nn.functional.softshrink", "searchsorted", "scatter", "scatter_reduce", "special.i0e", "special.i1",
          "special.i1e", "unfold", "var")
+ROUGH = {"logcumsumexp": 1e-3}  # whose gradients are of logarithms, and in 32 bits no nearer to those in 64, on the CPU, too
 PLACES = {"kthvalue", "median", "mode", "nanmedian"}  # of equal elements any is right
 
 
@@ -67,7 +68,7 @@ def held(infos: list) -> Callable[[], None]:
                     ours = computed(info, moved(call, gradients, "neuron"))
                     assert before == eager.fallen_back, {name for name in eager.fallen_back if eager.fallen_back[name] != before.get(name, 0)}
                     for a, b in zip(ours, theirs, strict=True):
-                        assert a.dtype == b.dtype and a.shape == b.shape and torch.allclose(a.detach().cpu().double(), b.detach().double(), rtol=1e-4, atol=1e-5, equal_nan=True), \
+                        assert a.dtype == b.dtype and a.shape == b.shape and torch.allclose(a.detach().cpu().double(), b.detach().double(), rtol=ROUGH.get(info.name, 1e-4), atol=1e-5, equal_nan=True), \
                             (info.name, info.variant_test_name, dtype, a.detach().cpu().flatten()[:4], b.detach().flatten()[:4])
                     tried += 1
         assert tried
@@ -105,7 +106,7 @@ def compiled() -> None:
     given = drawn(3, 4), numbers(4, 3, 4), drawn(1, 2, 6, 7), drawn(1, 4, 5, 2) * 0.6
     results = []
     for place in ("cpu", "neuron"):
-        values = [value.to(place).requires_grad_(value.is_floating_point()) for value in given]
+        values = [value.detach().to(place).requires_grad_(value.is_floating_point()) for value in given]
         made = (torch.compile(call, backend="neuron", fullgraph=True) if place == "neuron" else call)(*values)
         sum(value.square().sum() for value in made).backward()
         results.append([value.detach().cpu() for value in (*made, *(value.grad for value in values if value.is_floating_point()))])

@@ -129,7 +129,9 @@ def _upper(graph: fx.Graph, node: fx.Node, made: dict[fx.Node, fx.Node | None]) 
         return upper(graph, node.args[0], made)
     if packet in (aten.full, aten.full_like) and value.dtype == torch.int64 and isinstance(number := node.args[1], int) and not -WORD // 2 <= number < WORD // 2:
         node.update_arg(1, (number + WORD // 2) % WORD - WORD // 2)
-        return call(graph, node.target, node.args[0], number >> 32, **node.kwargs)
+        made_of = graph.call_function(node.target, (node.args[0], number >> 32), node.kwargs)
+        made_of.meta["val"] = value
+        return made_of
     places = _MOVED.get(packet, ())
     if not places or (packet in _PUT and len(node.args) > 3 and node.args[3]) or "reduce" in node.kwargs:
         return None

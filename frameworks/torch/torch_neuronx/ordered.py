@@ -243,7 +243,7 @@ def _index_fill(x: Tensor, dim: int, index: Tensor, value: object) -> Tensor:
     if not isinstance(value, Tensor):
         value = torch.full((), value, dtype=x.dtype, device=x.device)
     whole = x if x.dim() else x.reshape(1)
-    return torch.index_put(whole, [None] * (dim % whole.dim()) + [index.reshape(-1)], value.to(x.dtype)).reshape(x.shape)
+    return aten.index_put.default(whole, [None] * (dim % whole.dim()) + [index.reshape(-1)], value.to(x.dtype)).reshape(x.shape)
 
 
 def _take(x: Tensor, index: Tensor) -> Tensor:
