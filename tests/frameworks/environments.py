@@ -124,10 +124,15 @@ def environment(version: str, *, newest_python: bool = False) -> Path:
     return made(f"jax-{version}", f"JAX {version}", packages, newest_python=newest_python) / "bin/python"
 
 
+def addition_there(python: Path, name: str) -> Path:
+    """Where addition() lays a row of ADDITIONS, or has"""
+    number = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2], sep='.')"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    return cache() / f"{name}-py{number}"
+
+
 def addition(python: Path, name: str) -> Path:
     """A folder for the PYTHONPATH of an environment's Python, with a row of ADDITIONS; the environment stays as it is"""
-    number = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2], sep='.')"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
-    home = cache() / f"{name}-py{number}"
+    home = addition_there(python, name)
     if home.exists():
         return home
     tool = pip(str(python))
