@@ -111,7 +111,8 @@ def answers() -> None:
     x, mask = torch.zeros(2, 3, 4, device="neuron"), torch.tensor([[True, True, False], [True, False, False]])
     assert torch._nested_tensor_from_mask_left_aligned(x, mask.to("neuron")) and not torch._nested_tensor_from_mask_left_aligned(x, mask.flip(1).to("neuron"))
     assert torch.equal(x, x.clone()) and not torch.equal(x, x + 1)
-    same(lambda device: (torch.remainder(drawn(5).double().to(device), 6.28), torch.remainder(drawn(5).half().to(device), 2), drawn(4).double().to(device).fmod(3)))
+    same(lambda device: (torch.remainder(drawn(5).double().to(device), 6.28), torch.remainder(drawn(5).half().to(device), 2), drawn(4).double().to(device).fmod(3),
+                         (drawn(4) > 0).to(device) & True, (drawn(4) > 0).to(device) | False, (drawn(4) > 0).to(device) ^ True))
 
 
 def profiled() -> None:

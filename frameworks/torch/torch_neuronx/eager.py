@@ -324,13 +324,13 @@ def _only_unimplemented() -> bool:
     return os.environ.get("TORCH_NEURONX_FALLBACK_ONLY_FOR_UNIMPLEMENTED_OPS", "0") not in ("", "0")
 
 
-_NUMBERS = frozenset((float, int))
+_NUMBERS = {float: torch.float32, int: torch.int64, bool: torch.bool}
 
 
 @functools.lru_cache(maxsize=1024)
-def _operand(value: float | int, kind: type, text: str, device: int) -> Tensor:
+def _operand(value: float | int | bool, kind: type, text: str, device: int) -> Tensor:
     """A number on the device; kind and text tell apart what Python calls equal"""
-    return memory.copy_on(torch.tensor(value, dtype=torch.float32 if kind is float else torch.int64), device)
+    return memory.copy_on(torch.tensor(value, dtype=_NUMBERS[kind]), device)
 
 
 def announced(op: torch._ops.OpOverload, why: object) -> None:
