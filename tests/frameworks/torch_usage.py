@@ -63,8 +63,8 @@ def sparse() -> None:
         empty = x.clone()
         empty.zero_()
         assert empty._nnz() == 0 and x._nnz() == 4 and x.coalesce()._nnz() == 3 and "indices=" in repr(x)
-        return (weight.grad, twice, y, dense, empty, x.t(), x.coalesce().values(), torch.sparse.sum(x, 0), drawn(3, 4).relu().to(device).to_sparse(),
-                x.cpu().to(device), x.to(torch.float16).to(torch.float32), torch.sparse.softmax(x, 1))
+        return (weight.grad, twice, y, dense, empty, x.t(), x.coalesce().values(), torch.sparse.sum(x, 0),
+                drawn(3, 4).relu().to(device).to_sparse(), x.cpu().to(device), x.to(torch.float16).to(torch.float32), torch.sparse.softmax(x, 1))
 
     def rows(device: str) -> tuple:
         x = drawn(3, 4).relu().to(device).to_sparse_csr()

@@ -31,7 +31,8 @@ def plain(value: Tensor) -> bool:
 def _with_parts(value: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
     """A tensor of the same kind with other parts"""
     if value.is_nested:
-        return torch._nested_view_from_buffer(part(value.values()), value._nested_tensor_size(), value._nested_tensor_strides(), value._nested_tensor_storage_offsets())
+        how = value._nested_tensor_size(), value._nested_tensor_strides(), value._nested_tensor_storage_offsets()
+        return torch._nested_view_from_buffer(part(value.values()), *how)
     if value.layout == torch.sparse_coo:
         return torch.sparse_coo_tensor(part(value._indices()), part(value._values()), value.shape, is_coalesced=value.is_coalesced(), check_invariants=False)
     by_row = value.layout in (torch.sparse_csr, torch.sparse_bsr)
@@ -56,7 +57,8 @@ def run(op: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
     """By the CPU's kernel, of copies; what it changes is changed on the device"""
     copies: list[tuple[Tensor, Tensor]] = []
     asked = kwargs.get("device")
-    places = (value.device if isinstance(value, Tensor) else value for value in pytree.tree_leaves((asked, args, kwargs)) if isinstance(value, (Tensor, torch.device)))
+    placed = (value for value in pytree.tree_leaves((asked, args, kwargs)) if isinstance(value, (Tensor, torch.device)))
+    places = (value.device if isinstance(value, Tensor) else value for value in placed)
     index = next((place.index or 0 for place in places if place.type == "neuron"), 0)
 
     def to_host(value: object) -> object:
@@ -105,7 +107,8 @@ def register() -> list[torch.library.Library]:
     """The registrations, which end with what is given"""
     library, others = torch.library.Library("aten", "IMPL"), torch.library.Library("_", "IMPL")
     for kind, parts in PARTS.items():
-        for full in torch._C._dispatch_get_registrations_for_dispatch_key(f"{kind}CPU"):  # without one of its own PyTorch would take some apart, and lose the layout
+        # without one of its own PyTorch would take some apart, and lose the layout
+        for full in torch._C._dispatch_get_registrations_for_dispatch_key(f"{kind}CPU"):
             space, _, name = full.partition("::")
             if space == "aten":
                 op = _named(name)
