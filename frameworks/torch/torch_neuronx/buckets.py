@@ -21,8 +21,8 @@ class BucketModelConfig:
     buffer is made of the states of the bucket that has the most; with neither, each bucket has states of its own.
     """
 
-    def __init__(self, bucket_kernel: Callable, *, shared_state_buffer: Sequence[Tensor] | None = None, shared_state_buffer_preprocessor: Callable | None = None,
-                 func_kwargs: dict | Sequence[dict] | None = None) -> None:
+    def __init__(self, bucket_kernel: Callable, *, shared_state_buffer: Sequence[Tensor] | None = None,
+                 shared_state_buffer_preprocessor: Callable | None = None, func_kwargs: dict | Sequence[dict] | None = None) -> None:
         if shared_state_buffer is not None and not all(isinstance(value, Tensor) for value in shared_state_buffer):
             raise TypeError("shared_state_buffer of BucketModelConfig is a list of tensors")
         self.shared_state_buffer = list(shared_state_buffer or [])
