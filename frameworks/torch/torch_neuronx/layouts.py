@@ -127,7 +127,8 @@ def _upper(graph: fx.Graph, node: fx.Node, made: dict[fx.Node, fx.Node | None]) 
     packet = getattr(node.target, "overloadpacket", None)
     if packet is aten._to_copy and value.dtype == node.args[0].meta["val"].dtype == torch.int64:
         return upper(graph, node.args[0], made)
-    if packet in (aten.full, aten.full_like) and value.dtype == torch.int64 and isinstance(number := node.args[1], int) and not -WORD // 2 <= number < WORD // 2:
+    if packet in (aten.full, aten.full_like) and value.dtype == torch.int64 and isinstance(number := node.args[1], (int, float)) and not -WORD // 2 <= number < WORD // 2:
+        number = int(number)
         node.update_arg(1, (number + WORD // 2) % WORD - WORD // 2)
         made_of = graph.call_function(node.target, (node.args[0], number >> 32), node.kwargs)
         made_of.meta["val"] = value
@@ -143,12 +144,12 @@ def _upper(graph: fx.Graph, node: fx.Node, made: dict[fx.Node, fx.Node | None]) 
     def word(value: object) -> object:
         if isinstance(value, fx.Node):
             return made[value] or _signs(graph, value)
-        return value >> 32 if isinstance(value, int) else value
+        return int(value) >> 32 if isinstance(value, (int, float)) else value
 
     for place in sources:
         args[place] = list(map(word, args[place])) if isinstance(args[place], (list, tuple)) else word(args[place])
-    if packet in _NUMBER and len(node.args) > _NUMBER[packet] and isinstance(number := node.args[_NUMBER[packet]], int):
-        at = _NUMBER[packet]
+    if packet in _NUMBER and len(node.args) > _NUMBER[packet] and isinstance(number := node.args[_NUMBER[packet]], (int, float)):
+        at, number = _NUMBER[packet], int(number)
         args[at] = number >> 32
         node.update_arg(at, (number + WORD // 2) % WORD - WORD // 2)
     return call(graph, node.target, *args, **node.kwargs)
