@@ -11,6 +11,7 @@
 #include "neuron_device.h"
 #include "neuron_crwl.h"
 #include "neuron_gate.h"
+#include "neuron_pod.h"
 
 #define MARK_COUNT 512
 /* The public waiting times: writers 2 to 4 s, readers 0.5 to 1 s, CINIT ten times 500 ms */
@@ -64,6 +65,16 @@ int neuron_mark(struct neuron_device *nd, u32 count, u32 start, u32 end, u32 *ma
 	return min(first, 0);
 }
 
+bool neuron_marked(void)
+{
+	bool any;
+
+	mutex_lock(&neuron_table_lock);
+	any = memchr_inv(marks, 0, sizeof(marks));
+	mutex_unlock(&neuron_table_lock);
+	return any;
+}
+
 /* Clears own marks only; the others are left alone without an error */
 void neuron_unmark(struct neuron_device *nd, const unsigned long *bitmap, unsigned int bits)
 {
@@ -75,6 +86,8 @@ void neuron_unmark(struct neuron_device *nd, const unsigned long *bitmap, unsign
 			marks[base + i] = 0;
 	}
 	mutex_unlock(&neuron_table_lock);
+	if (!neuron_marked())
+		neuron_pod_unmarked();
 }
 
 void neuron_unmark_all(pid_t tgid)
@@ -86,6 +99,8 @@ void neuron_unmark_all(pid_t tgid)
 		if (marks[i] == tgid)
 			marks[i] = 0;
 	mutex_unlock(&neuron_table_lock);
+	if (!neuron_marked())
+		neuron_pod_unmarked();
 }
 
 /* Clears everybody's marks of the device's cores, which are gone */

@@ -20,6 +20,7 @@ int neuron_mark(struct neuron_device *nd, u32 count, u32 start, u32 end, u32 *ma
 void neuron_unmark(struct neuron_device *nd, const unsigned long *bitmap, unsigned int bits);
 void neuron_unmark_all(pid_t tgid);
 void neuron_marks_drop(struct neuron_device *nd);
+bool neuron_marked(void); /* does any process mark a core? */
 int neuron_cinit_set(struct neuron_device *nd, u32 nc, u32 state, u32 *new_state);
 
 #endif

@@ -370,6 +370,19 @@ int neuron_dma_from_kernel(struct neuron_h2t *h2t, u64 dst, const void *buf, u64
 	return ret;
 }
 
+int neuron_dma_to_kernel(struct neuron_h2t *h2t, u64 src, void *buf, u64 len)
+{
+	struct copy_run run = { src, h2t->bounce_addr, len, 1, U64_MAX };
+	int ret;
+
+	mutex_lock(&h2t->op_lock);
+	ret = run_all(h2t, &run);
+	if (!ret)
+		memcpy(buf, h2t->bounce, len);
+	mutex_unlock(&h2t->op_lock);
+	return ret;
+}
+
 /* Copies, and counts in call->done what is done of it, also when it is not all */
 int neuron_dma_from_user(struct neuron_h2t *h2t, struct neuron_call *call, u64 dst,
 			 const void __user *buf, u64 len)

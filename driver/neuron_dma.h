@@ -23,6 +23,7 @@ void neuron_h2t_park(struct neuron_h2t *h2t);
 int neuron_dma_copy(struct neuron_h2t *h2t, u64 src, u64 dst, u64 len);
 int neuron_dma_fill(struct neuron_h2t *h2t, u64 dst, u64 len, u32 pattern);
 int neuron_dma_from_kernel(struct neuron_h2t *h2t, u64 dst, const void *buf, u64 len);
+int neuron_dma_to_kernel(struct neuron_h2t *h2t, u64 src, void *buf, u64 len);
 int neuron_dma_from_user(struct neuron_h2t *h2t, struct neuron_call *call, u64 dst,
 			 const void __user *buf, u64 len);
 int neuron_dma_to_user(struct neuron_h2t *h2t, struct neuron_call *call, u64 src, void __user *buf,

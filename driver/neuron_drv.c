@@ -17,6 +17,7 @@
 #include "neuron_params.h"
 #include "neuron_pins.h"
 #include "neuron_pm.h"
+#include "neuron_pod.h"
 #include "neuron_version.h"
 
 static int neuron_probe(struct pci_dev *pdev, const struct pci_device_id *id)
@@ -79,11 +80,16 @@ static int __init neuron_module_init(void)
 		goto event_exit;
 	neuron_inject_init();
 	neuron_p2p_init();
-	ret = pci_register_driver(&neuron_pci_driver);
+	ret = neuron_pod_init();
 	if (ret)
 		goto cdev_exit;
+	ret = pci_register_driver(&neuron_pci_driver);
+	if (ret)
+		goto pod_stop;
 	return 0;
 
+pod_stop:
+	neuron_pod_stop();
 cdev_exit:
 	neuron_inject_exit();
 	neuron_cdev_exit();
@@ -96,6 +102,7 @@ level_exit:
 
 static void __exit neuron_module_exit(void)
 {
+	neuron_pod_stop();
 	pci_unregister_driver(&neuron_pci_driver);
 	neuron_inject_exit();
 	neuron_guard_free();

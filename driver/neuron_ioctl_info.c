@@ -8,6 +8,7 @@
 #include <linux/ctype.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <asm/unaligned.h>
 
 #include "neuron_device.h"
 #include "neuron_bar.h"
@@ -18,6 +19,7 @@
 #include "neuron_ioctl.h"
 #include "neuron_mem.h"
 #include "neuron_mmap.h"
+#include "neuron_pod.h"
 #include "neuron_user.h"
 #include "neuron_view.h"
 #include "neuron_trace.h"
@@ -201,7 +203,7 @@ static int do_nc_map(struct neuron_device *nd, void *arg, struct neuron_call *ca
 	struct neuron_ioctl_get_logical_to_physical_nc_map a;
 	struct neuron_ioctl_nc_map_entry *entry;
 	struct neuron_ioctl_nc_map *map;
-	u32 cores = nd->gen->cores, newest, n, i;
+	u32 cores = nd->gen->cores, newest, n, i, core;
 	int ret;
 
 	/* known before the argument is looked at */
@@ -222,7 +224,8 @@ static int do_nc_map(struct neuron_device *nd, void *arg, struct neuron_call *ca
 	for (i = 0; i < n; i++) {
 		entry = &map->mappings[i];
 		entry->device_id = i / cores;
-		entry->device_nc_idx = neuron_gen_ordered_core(nd->gen, i / cores, i % cores);
+		core = i ^ (neuron_pod_flipped() ? nd->gen->flip : 0);
+		entry->device_nc_idx = neuron_gen_ordered_core(nd->gen, i / cores, core % cores);
 	}
 	ret = neuron_call_write(call, a.map, map, sizeof(*map) + n * sizeof(*entry),
 				sizeof(*map) + n * sizeof(*entry));
@@ -351,62 +354,81 @@ static int do_pid_state_dump(struct neuron_device *nd, void *arg, struct neuron_
 static int do_pod_info(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_pod_info *info = arg;
+	struct neuron_pod pod;
 
 	if (info->sz != sizeof(*info))
 		return -EINVAL;
 	memset(info, 0, sizeof(*info));
 	info->sz = sizeof(*info);
+	neuron_pod_look(&pod);
+	info->pod_type = pod.type;
+	info->pod_sz = pod.nodes;
+	put_unaligned_le64(pod.server, info->pod_id);
 	return 0;
 }
 
-static void pod_fill(struct neuron_ioctl_pod_status *status, u16 size)
+static int pod_fill(struct neuron_ioctl_pod_status *status, u16 size, struct neuron_pod *pod)
 {
+	int ret = neuron_pod_look(pod);
+
 	memset(status, 0, sizeof(*status));
 	status->sz = size;
-	status->state = NEURON_POD_STATE_SINGLE_NODE;
-	status->node_id = -1;
+	status->state = pod->state;
+	status->node_id = pod->node;
+	status->pod_type = pod->type;
+	status->pod_sz = pod->nodes;
+	put_unaligned_le64(pod->server, status->pod_id);
+	return ret;
 }
 
 static int do_pod_status(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_pod_status *status = arg;
+	struct neuron_pod pod;
 
 	if (status->sz != sizeof(*status))
 		return -EINVAL;
-	pod_fill(status, sizeof(*status));
-	return 0;
+	return pod_fill(status, sizeof(*status), &pod);
 }
 
 static int do_pod_status_v2(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_pod_status_v2 *status = arg;
+	struct neuron_pod pod;
+	int ret;
 
 	if (status->v1.sz != sizeof(*status))
 		return -EINVAL;
-	pod_fill(&status->v1, sizeof(*status));
-	status->mode = 0;
-	status->modes_supported = 0;
-	return 0;
+	ret = pod_fill(&status->v1, sizeof(*status), &pod);
+	status->mode = pod.mode;
+	status->modes_supported = pod.modes;
+	return ret;
+}
+
+static int pod_control(struct neuron_ioctl_pod_ctrl *ctrl, u16 size, u32 mode)
+{
+	struct neuron_pod pod;
+	int ret;
+
+	if (ctrl->sz != size)
+		return -EINVAL;
+	ret = neuron_pod_control(ctrl->ctrl, mode, ctrl->timeout);
+	neuron_pod_look(&pod);
+	ctrl->state = pod.state;
+	return ret;
 }
 
 static int do_pod_ctrl(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
-	struct neuron_ioctl_pod_ctrl *ctrl = arg;
-
-	if (ctrl->sz != sizeof(*ctrl))
-		return -EINVAL;
-	ctrl->state = NEURON_POD_STATE_SINGLE_NODE;
-	return 0;
+	return pod_control(arg, sizeof(struct neuron_ioctl_pod_ctrl),
+			   NEURON_ULTRASERVER_MODE_UNSET);
 }
 
 static int do_pod_ctrl_v2(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_pod_ctrl_v2 *ctrl = arg;
 
-	if (ctrl->v1.sz != sizeof(*ctrl))
-		return -EINVAL;
-	ctrl->v1.state = NEURON_POD_STATE_SINGLE_NODE;
-	return 0;
+	return pod_control(&ctrl->v1, sizeof(*ctrl), ctrl->mode);
 }
 
 static int do_bar_read(struct neuron_device *nd, void *arg, struct neuron_call *call)
@@ -599,10 +621,12 @@ const struct neuron_ioctl_entry neuron_ioctl_info[] = {
 	NEURON_IOC(NC_PID_STATE_DUMP, S(nc_pid_state_dump), NIOC_FREE, do_pid_state_dump),
 	NEURON_IOC(GET_LOGICAL_TO_PHYSICAL_NC_MAP, 0, NIOC_FREE, do_nc_map),
 	NEURON_IOC(POD_INFO, S(pod_info), NIOC_OUT | NIOC_FREE, do_pod_info),
-	NEURON_IOC(POD_STATUS, S(pod_status), NIOC_OUT | NIOC_FREE, do_pod_status),
-	NEURON_IOC(POD_STATUS_V2, S(pod_status_v2), NIOC_OUT | NIOC_FREE, do_pod_status_v2),
-	NEURON_IOC(POD_CTRL, S(pod_ctrl), NIOC_OUT | NIOC_FREE, do_pod_ctrl),
-	NEURON_IOC(POD_CTRL_V2, S(pod_ctrl_v2), NIOC_OUT | NIOC_FREE, do_pod_ctrl_v2),
+	NEURON_IOC(POD_STATUS, S(pod_status), NIOC_OUT | NIOC_OUT_ERR | NIOC_FREE, do_pod_status),
+	NEURON_IOC(POD_STATUS_V2, S(pod_status_v2), NIOC_OUT | NIOC_OUT_ERR | NIOC_FREE,
+		   do_pod_status_v2),
+	NEURON_IOC(POD_CTRL, S(pod_ctrl), NIOC_OUT | NIOC_OUT_ERR | NIOC_FREE, do_pod_ctrl),
+	NEURON_IOC(POD_CTRL_V2, S(pod_ctrl_v2), NIOC_OUT | NIOC_OUT_ERR | NIOC_FREE,
+		   do_pod_ctrl_v2),
 	NEURON_IOC(BAR_READ, S(bar_rw), NIOC_HW | NIOC_ATTACHED, do_bar_read),
 	NEURON_IOC(BAR_WRITE, S(bar_rw), NIOC_HW | NIOC_ATTACHED, do_bar_write),
 	NEURON_IOC(READ_HW_COUNTERS, S(read_hw_counters), NIOC_HW, do_hw_counters),

@@ -26,17 +26,37 @@ MODULE_PARM_DESC(mempool_min_alloc_size,
 
 static ulong mempool_small_pool_size = 1073741824;
 module_param(mempool_small_pool_size, ulong, 0440);
-MODULE_PARM_DESC(mempool_small_pool_size,
-		 "bytes for small chunks at the end of each HBM, none if it has no more (default 1 GiB)");
+MODULE_PARM_DESC(
+	mempool_small_pool_size,
+	"bytes for small chunks at the end of each HBM, none if it has no more (default 1 GiB)");
 
 ulong neuron_small_max = 524288;
 module_param_named(mempool_small_alloc_max, neuron_small_max, ulong, 0440);
 MODULE_PARM_DESC(mempool_small_alloc_max, "largest of the small chunks (default 524288)");
 
+int neuron_force_userver;
+module_param_named(force_userver, neuron_force_userver, int, 0440);
+MODULE_PARM_DESC(force_userver,
+		 "a node of an UltraServer, whatever the machine's name (default 0)");
+
+int neuron_force_die_flip;
+module_param_named(force_die_flip, neuron_force_die_flip, int, 0440);
+MODULE_PARM_DESC(force_die_flip, "count cores from the other die (default 0)");
+
+int neuron_userver_ctl;
+module_param_named(userver_ctl, neuron_userver_ctl, int, 0440);
+MODULE_PARM_DESC(
+	userver_ctl,
+	"bits of an UltraServer's election: 0 only when asked for, 6 forget the last, 7 and 8 left and right links fail, 9 and 10 right and left ones alone (default 0)");
+
+int neuron_userver_etimeout = 600;
+module_param_named(userver_etimeout, neuron_userver_etimeout, int, 0440);
+MODULE_PARM_DESC(userver_etimeout, "seconds of an UltraServer's election (default 600)");
+
 /* Accepted for the options of existing systems */
-#define NEURON_PARAM_UNUSED(name, type, value)                                                     \
-	static type name = value;                                                                  \
-	module_param(name, type, 0440);                                                            \
+#define NEURON_PARAM_UNUSED(name, type, value) \
+	static type name = value;              \
+	module_param(name, type, 0440);        \
 	MODULE_PARM_DESC(name, "accepted, without a meaning on these chips (default " #value ")")
 
 NEURON_PARAM_UNUSED(dup_helper_enable, int, 1);
@@ -45,10 +65,6 @@ NEURON_PARAM_UNUSED(nc_per_dev_param, int, 1);
 NEURON_PARAM_UNUSED(dev_nc_map, int, 1);
 NEURON_PARAM_UNUSED(nmetric_metric_post_delay, int, 150000);
 NEURON_PARAM_UNUSED(nmetric_log_posts, uint, 1);
-NEURON_PARAM_UNUSED(force_userver, int, 0);
-NEURON_PARAM_UNUSED(force_die_flip, int, 0);
-NEURON_PARAM_UNUSED(userver_ctl, int, 0);
-NEURON_PARAM_UNUSED(userver_etimeout, int, 600);
 
 #define GRAIN_MAX BIT_ULL(30) /* the smallest region that a generation has */
 

@@ -18,6 +18,7 @@
 #include "neuron_log.h"
 #include "neuron_nq.h"
 #include "neuron_params.h"
+#include "neuron_pod.h"
 #include "neuron_queue.h"
 #include "neuron_reset.h"
 #include "neuron_stats.h"
@@ -187,7 +188,9 @@ static void reset_hangs(struct neuron_device *nd, const struct neuron_reset_even
 
 static void reset_end(struct neuron_device *nd, struct neuron_reset_event *event, int ret)
 {
-	if (nd->state == NEURON_STATE_RESET && !ret)
+	const bool first = nd->state == NEURON_STATE_RESET && !ret;
+
+	if (first)
 		nd_info(nd, "reset done, READY after %u us\n", event->duration_us);
 	/* a failed reset of the device leaves nothing to work with */
 	if (!ret)
@@ -201,6 +204,8 @@ static void reset_end(struct neuron_device *nd, struct neuron_reset_event *event
 		reset_hangs(nd, event, ret);
 	neuron_changed(nd);
 	neuron_event_file(nd, NULL, "reset");
+	if (first)
+		neuron_pod_ready(nd);
 }
 
 static void reset_work(struct work_struct *work)

@@ -597,32 +597,3 @@ static const struct attribute_group neuron_device_group = {
 };
 
 const struct attribute_group *neuron_device_groups[] = { &neuron_device_group, NULL };
-
-/* /sys/class/neuron_device/: what there is to say without a pod */
-#define CLASS_FILE(file, text)                                                           \
-	static ssize_t file##_show(NEURON_CLASS_ATTR_CONST struct class *class,          \
-				   NEURON_CLASS_ATTR_CONST struct class_attribute *attr, \
-				   char *buf)                                            \
-	{                                                                                \
-		return sysfs_emit(buf, text "\n");                                       \
-	}                                                                                \
-	static CLASS_ATTR_RO(file)
-
-CLASS_FILE(node_id_2, "-1");
-CLASS_FILE(node_id_4, "-1");
-CLASS_FILE(server_id_2, "0000000000000000");
-CLASS_FILE(server_id_4, "0000000000000000");
-CLASS_FILE(ultraserver_mode, "");
-
-int neuron_sysfs_class(struct class *class)
-{
-	static const struct class_attribute *const files[] = {
-		&class_attr_node_id_2,	 &class_attr_node_id_4,	      &class_attr_server_id_2,
-		&class_attr_server_id_4, &class_attr_ultraserver_mode,
-	};
-	int ret = 0;
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(files) && !ret; i++)
-		ret = class_create_file(class, files[i]);
-	return ret;
-}

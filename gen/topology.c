@@ -8,7 +8,7 @@
 static const char *const names[NEURON_TOPOLOGY_COUNT] = {
 	[NEURON_TOPOLOGY_LINE] = "line",   [NEURON_TOPOLOGY_RING] = "ring",
 	[NEURON_TOPOLOGY_TORUS] = "torus", [NEURON_TOPOLOGY_HYPERCUBE] = "hypercube",
-	[NEURON_TOPOLOGY_ALL] = "all",
+	[NEURON_TOPOLOGY_ALL] = "all",	   [NEURON_TOPOLOGY_ULTRASERVER] = "ultraserver",
 };
 
 int neuron_topology_find(const char *name)
@@ -50,6 +50,8 @@ unsigned int neuron_topology_ports(enum neuron_topology topology, unsigned int s
 		return n ? n : 1;
 	case NEURON_TOPOLOGY_ALL:
 		return slots > 1 ? slots - 1 : 1;
+	case NEURON_TOPOLOGY_ULTRASERVER:
+		return slots % NEURON_ULTRASERVER_NODES ? 0 : 8;
 	default:
 		return 0;
 	}
@@ -64,14 +66,35 @@ static unsigned int around(unsigned int slot, unsigned int first, unsigned int s
 	return first + (at + (back ? n - 1 : 1)) % n * step;
 }
 
+/* Four chips at the same place of four nodes: two links to the left, two to the right */
+static unsigned int other_node(unsigned int slots, unsigned int slot, unsigned int port)
+{
+	const unsigned int chips = slots / NEURON_ULTRASERVER_NODES;
+	static const unsigned char left[] = NEURON_ULTRASERVER_LEFT;
+	const unsigned int node = slot / chips ^ (port == left[0] || port == left[1] ? 1 : 3);
+
+	return node * chips + slot % chips;
+}
+
 bool neuron_topology_link(enum neuron_topology topology, unsigned int slots, unsigned int slot,
 			  unsigned int port, unsigned int *other, unsigned int *other_port)
 {
 	const unsigned int ports = neuron_topology_ports(topology, slots);
-	const unsigned int width = torus_width(slots);
+	unsigned int first = 0, width;
 
 	if (port >= ports || slot >= slots)
 		return false;
+	if (topology == NEURON_TOPOLOGY_ULTRASERVER) {
+		*other = other_node(slots, slot, port);
+		*other_port = port;
+		if (port >= 4)
+			return true;
+		slots /= NEURON_ULTRASERVER_NODES;
+		first = slot - slot % slots;
+		slot -= first;
+		topology = NEURON_TOPOLOGY_TORUS;
+	}
+	width = torus_width(slots);
 	*other_port = port ^ 1; /* two ports a direction, and its opposite */
 	switch (topology) {
 	case NEURON_TOPOLOGY_LINE:
@@ -92,5 +115,8 @@ bool neuron_topology_link(enum neuron_topology topology, unsigned int slots, uns
 		*other = (slot + 1 + port) % slots;
 		*other_port = ports - 1 - port;
 	}
-	return *other < slots && *other != slot;
+	if (*other >= slots || *other == slot)
+		return false;
+	*other += first;
+	return true;
 }

@@ -11,6 +11,8 @@
 #define CORES 8
 #define PER_CORE 16
 #define PER_SE 32 /* DMA engines of a group, which is that of two cores */
+/* The window of a port within the instance: ours, as no other ones are public than V2_LINK()'s */
+#define TORUS(port) (1ull << 54 | (uint64_t)(port) << 50)
 #define DIE 0x800000000000ull /* bit 47: the second one's addresses */
 
 static const struct neuron_engine engines[] = {
@@ -280,6 +282,7 @@ static const struct neuron_view views[] = {
 	.shapes = sizeof(shapes) / sizeof(shapes[0]),                                   \
 	.shape = shapes,                                                                \
 	.core_order = core_order,                                                       \
+	.flip = 6,                                                                      \
 	.topsps_per_core = 2,                                                           \
 	.kept_dma = 0,                                                                  \
 	.kept_topsp = 128,                                                              \
@@ -306,8 +309,9 @@ static const struct neuron_view views[] = {
 		.limit = V2_LIMIT,                                                   \
 		.host = 1ull << 46,                                                     \
 		.host_size = 1ull << 46,                                                \
-		.ports = 4,                                                             \
-		.port = { V2_LINK(0), V2_LINK(1), V2_LINK(2), V2_LINK(3) }, \
+		.ports = 8,                                                             \
+		.port = { TORUS(0), TORUS(1), TORUS(2), TORUS(3), \
+			  V2_LINK(0), V2_LINK(1), V2_LINK(2), V2_LINK(3) }, \
 		V2_FAR_WINDOWS,                                                      \
 	},                                                                              \
 	V2_COMMON

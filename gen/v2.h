@@ -153,7 +153,10 @@ static const struct neuron_nq_map v2_nq[] = {
 #define V2_SBUF_SIZE 0x2000000
 #define V2_TOPSP_SIZE 0x400000
 
-/* Port p's window: the form that is public of Trainium2 */
+/*
+ * The form of window that is public of Trainium2, where it leads from the DMA engines of group p to
+ * another instance of an UltraServer; of Trainium port p's, which is ours
+ */
 #define V2_LINK(port) (0x10000000000000ull | (uint64_t)(port) << 50)
 #define V2_LINK_MASK (7ull << 50)
 

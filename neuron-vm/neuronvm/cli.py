@@ -51,6 +51,9 @@ def _common(parser: argparse.ArgumentParser) -> None:
                         help="pc (default): chips on bus 0; q35: each behind a PCIe root port, two at most")
     parser.add_argument("--qmp", type=Path, metavar="SOCKET",
                         help="where QEMU listens for QMP, such as plugging a chip or migration")
+    parser.add_argument("--ultraserver", type=Path, metavar="DIR",
+                        help="a node of an UltraServer, whose four VMs meet in this directory (trn2u.48xlarge)")
+    parser.add_argument("--node", type=int, default=0, metavar="N", help="which of them, 0 (default) to 3")
     parser.add_argument("--accel", choices=["auto", "kvm", "tcg"], default="auto",
                         help="auto (default) takes KVM if a tiny guest runs under it")
     parser.add_argument("--qemu-arg", action="append", default=[], metavar="ARG",
@@ -170,8 +173,19 @@ def _machine(args: argparse.Namespace, qemu: Path, share: Path | None, debug: bo
         print(f"neuron-vm: {row.name} with {scaled}; --cpus and --memory change that", file=sys.stderr)
     made = machine.Machine(row, acceleration, cpus, memory, share, args.qemu_arg, args.machine, args.qmp)
     made.name = args.name
+    if args.ultraserver:
+        made.ultraserver = _ultraserver(args, row)
     made.faults = faults.device_options(args.fault, len(row.chips))
     return made
+
+
+def _ultraserver(args: argparse.Namespace, row: machine.Instance) -> tuple[Path, int]:
+    if row.name not in machine.ULTRASERVERS:
+        raise VmError(f"--ultraserver: {row.name} is no node of one, {', '.join(machine.ULTRASERVERS)} is")
+    if not 0 <= args.node < machine.ULTRASERVER_NODES:
+        raise VmError(f"--node {args.node}: an UltraServer has the nodes 0 to {machine.ULTRASERVER_NODES - 1}")
+    args.ultraserver.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return args.ultraserver.resolve(), args.node
 
 
 def _prepare(args: argparse.Namespace) -> int:

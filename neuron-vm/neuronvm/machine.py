@@ -24,6 +24,8 @@ PORT_MAX = 2
 PORT_WINDOWS = "mem-reserve=512M,pref64-reserve=8G"
 PORT_DRAM = 8  # GiB: chips with more have a BAR0 of 1 GiB and more as well
 PORT_FIRST = 0x10
+ULTRASERVERS = ["trn2u.48xlarge"]  # instances that are nodes of one
+ULTRASERVER_NODES = 4
 
 
 @dataclass
@@ -38,11 +40,6 @@ class Instance:
     cpus: dict[str, str] = field(default_factory=dict)  # of a node, of the real instance
     dram_gib: int = 8  # that a chip shows in BAR4
     product: str = ""  # DMI name, where it is another
-
-    @property
-    def type(self) -> str:
-        """The instance type, as the machine's firmware tells it."""
-        return self.product or self.name
 
     @property
     def device(self) -> str:
@@ -104,6 +101,7 @@ class Machine:
     qmp: Path | None = None
     faults: dict[int, str] = field(default_factory=dict)  # of a slot, as device options
     name: str | None = None  # that its user gave it
+    ultraserver: tuple[Path, int] | None = None  # the directory in which its nodes meet, and which one this is
 
     def args(self) -> list[str]:
         argv = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
@@ -128,19 +126,24 @@ class Machine:
         uuid = metadata.system_uuid(self.seed)
         tables = [
             "type=0,vendor=Amazon EC2,version=1.0",
-            f"type=1,manufacturer=Amazon EC2,product={self.instance.type},family=,uuid={uuid},serial={uuid}",
+            f"type=1,manufacturer=Amazon EC2,product={self.type},family=,uuid={uuid},serial={uuid}",
             f"type=2,manufacturer=Amazon EC2,asset={metadata.instance_id(self.seed)}",
             "type=3,manufacturer=Amazon EC2,asset=Amazon EC2",
         ]
         return [word for table in tables for word in ("-smbios", table)]
 
     @property
+    def type(self) -> str:
+        """The instance type, as the machine's firmware tells it: that of an UltraServer has drivers look for its other nodes."""
+        return self.instance.name if self.ultraserver else self.instance.product or self.instance.name
+
+    @property
     def seed(self) -> str:
         """The seed of the instance's id and the like: the same name, the same id."""
-        return self.name or self.instance.name
+        return self.name or self.instance.name + (f" {self.ultraserver[1]}" if self.ultraserver else "")
 
     def metadata(self, work: Path) -> list[str]:
-        return metadata.qemu_args(work, self.instance.type, self.seed)
+        return metadata.qemu_args(work, self.type, self.seed)
 
     def _backend(self, name: str, size: str) -> list[str]:
         """virtiofsd reads and writes the guest's memory, so it has to be shared."""
@@ -169,7 +172,10 @@ class Machine:
 
     def _fabric(self) -> list[str]:
         row = self.instance
-        return ["-object", f"neuron-fabric,id=f0,topology={row.topology},slots={len(row.chips)}"]
+        if not self.ultraserver:
+            return ["-object", f"neuron-fabric,id=f0,topology={row.topology},slots={len(row.chips)}"]
+        where, node = self.ultraserver
+        return ["-object", f"neuron-fabric,id=f0,topology=ultraserver,slots={len(row.chips)},ultraserver={where},node={node}"]
 
     def placed(self, argv: list[str]) -> list[str]:
         """A whole command line whose devices of bus 0 say so: QEMU would take the newest host bridge, an expander's."""

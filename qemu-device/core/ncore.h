@@ -126,6 +126,8 @@ struct ncore_chip_config {
 	struct ncore_pool *pool; /* required */
 	struct ncore_fabric *fabric; /* NULL: alone */
 	unsigned int slot;
+	unsigned int first; /* the slot of its instance's first chip; drivers number from there */
+	_Atomic uint32_t *shown; /* where MISC RAM is kept for other processes to read, or NULL */
 	uint64_t serial; /* 0: derived from slot */
 	uint32_t firmware_version; /* up to NEURON_FIRMWARE_MAX, and what follows; 0: the
 				      generation's */
@@ -137,6 +139,36 @@ struct ncore_chip_config {
 /* 0, -ENOMEM, -EBUSY (the slot is taken), -EINVAL (also: the fabric wants more ports, firmware) */
 int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **chip);
 void ncore_chip_free(struct ncore_chip *chip); /* stops it, detaches it from the fabric */
+
+/*
+ * A chip of another process stands in a slot of this one's fabric. Its owner shows its memories and
+ * its MISC RAM, which both processes map; semaphores and events are written by the owner, who is
+ * sent them. Its cores' memories and registers cannot be reached. While nothing is shown, words
+ * read as a chip's that does not answer, and what copies memory stops as behind an address where
+ * nothing is.
+ */
+struct ncore_foreign;
+struct ncore_foreign_config {
+	const struct neuron_gen *gen;
+	struct ncore_fabric *fabric;
+	unsigned int slot;
+	/* sends a write; 0, or -EAGAIN: again later. Called with the fabric's lock held */
+	int (*write)(void *opaque, unsigned int slot, uint64_t addr, uint32_t value, uint64_t time);
+	void *opaque;
+};
+/* 0, -ENOMEM, -EBUSY or -EINVAL, as ncore_chip_new() */
+int ncore_foreign_new(const struct ncore_foreign_config *config, struct ncore_foreign **foreign);
+/*
+ * dram: as ncore_dram() has it, of neuron_gen_memory() bytes; misc: NEURON_MISC_RAM_SIZE bytes.
+ * NULL: no longer; what was shown is not looked at after the return.
+ */
+void ncore_foreign_show(struct ncore_foreign *foreign, void *dram, const _Atomic uint32_t *misc);
+void ncore_foreign_free(struct ncore_foreign *foreign);
+/*
+ * A write that came for a chip from another process, whoever sent it: 0, -EAGAIN (again later) or
+ * -EACCES: no semaphore or event is there, or the chip's guard is on, which knows no one elsewhere
+ */
+int ncore_chip_written(struct ncore_chip *chip, uint64_t addr, uint32_t value, uint64_t time);
 
 /* size 1, 2, 4 or 8; undefined registers read 0. The BAR numbers are PCI's */
 uint64_t ncore_mmio_read(struct ncore_chip *chip, unsigned int bar, uint64_t offset,

@@ -103,6 +103,11 @@ static bool neuron_check_properties(NeuronState *s, Error **errp)
         error_setg(errp, "slot needs fabric");
         return false;
     }
+    if (neuron_fabric_has_peers(s->fabric) && s->slot >= PEERS_CHIPS_MAX) {
+        error_setg(errp, "slot %" PRIu32 ": 0 to %d expected in an UltraServer",
+                   s->slot, PEERS_CHIPS_MAX - 1);
+        return false;
+    }
     if (s->firmware_version < 1 || s->firmware_version > NEURON_FIRMWARE_MAX) {
         error_setg(errp, "firmware-version %" PRIu32 ": 1 to %d expected",
                    s->firmware_version, NEURON_FIRMWARE_MAX);
@@ -118,14 +123,25 @@ static bool neuron_check_properties(NeuronState *s, Error **errp)
     return true;
 }
 
+static void neuron_free_chip(NeuronState *s)
+{
+    if (s->peers) {
+        peers_remove(s->peers, s->slot);
+    }
+    ncore_chip_free(s->chip);
+    s->chip = NULL;
+}
+
 static bool neuron_create_chip(NeuronState *s, Error **errp)
 {
+    const unsigned first = neuron_fabric_first(s->fabric);
     struct ncore_chip_config config = {
         .gen = neuron_gen(s),
         .ops = &s->ops,
         .opaque = s,
         .fabric = neuron_fabric_core(s->fabric),
-        .slot = s->slot,
+        .slot = first + s->slot,
+        .first = first,
         .serial = s->serial,
         .firmware_version = s->firmware_version,
         .server = s->server_id < 0 ? 0
@@ -143,11 +159,21 @@ static bool neuron_create_chip(NeuronState *s, Error **errp)
         object_ref(OBJECT(s->pool)); /* the link's, until the device is freed */
     }
     config.pool = neuron_pool_core(s->pool);
+    if (neuron_fabric_has_peers(s->fabric)) {
+        s->peers = neuron_fabric_peers(s->fabric, config.gen, errp);
+        if (!s->peers) {
+            return false;
+        }
+        config.shown = peers_page(s->peers, s->slot);
+    }
     ret = ncore_chip_new(&config, &s->chip);
     if (ret < 0) {
         error_setg_errno(errp, -ret, "cannot create the chip in slot %u",
                          s->slot);
         return false;
+    }
+    if (s->peers) {
+        peers_add(s->peers, s->slot, s->chip);
     }
     for (i = 0; i < NCORE_SENSOR_COUNT; i++) {
         ncore_sensor_set(s->chip, i, s->sensor[i]);
@@ -248,8 +274,7 @@ static void neuron_realize(PCIDevice *pdev, Error **errp)
     if (!neuron_create_bars(s, errp) || !neuron_irq_add_vectors(s, errp) ||
         !neuron_add_capability(pdev, errp)) {
         neuron_remove_dram_bar(s);
-        ncore_chip_free(s->chip);
-        s->chip = NULL;
+        neuron_free_chip(s);
         neuron_irq_fini(s);
         return;
     }
@@ -265,8 +290,7 @@ static void neuron_exit(PCIDevice *pdev)
 
     qemu_del_vm_change_state_handler(s->vmstate_change);
     neuron_remove_dram_bar(s);
-    ncore_chip_free(s->chip);
-    s->chip = NULL;
+    neuron_free_chip(s);
     neuron_irq_fini(s);
     g_free(s->saved);
     s->saved = NULL;

@@ -10,6 +10,7 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
+#include "qemu/error-report.h"
 #include "qemu/module.h"
 #include "qemu/rcu.h"
 #include "qom/object_interfaces.h"
@@ -23,7 +24,10 @@ struct NeuronFabric {
 
     char *topology;
     uint32_t slots;
+    char *ultraserver; /* directory in which its nodes meet */
+    uint32_t node;
     struct ncore_fabric *core;
+    struct peers *peers;
 };
 
 struct NeuronPool {
@@ -82,12 +86,57 @@ static void neuron_fabric_set_slots(Object *obj, Visitor *v, const char *name,
     f->slots = value;
 }
 
+static void neuron_fabric_set_node(Object *obj, Visitor *v, const char *name,
+                                   void *opaque, Error **errp)
+{
+    NeuronFabric *f = NEURON_FABRIC(obj);
+    uint32_t value;
+
+    if (!visit_type_uint32(v, name, &value, errp)) {
+        return;
+    }
+    if (f->core || value >= NEURON_ULTRASERVER_NODES) {
+        error_setg(errp, "node: 0 to %d, before the fabric exists",
+                   NEURON_ULTRASERVER_NODES - 1);
+        return;
+    }
+    f->node = value;
+}
+
+static char *neuron_fabric_get_ultraserver(Object *obj, Error **errp)
+{
+    return g_strdup(NEURON_FABRIC(obj)->ultraserver ?: "");
+}
+
+static void neuron_fabric_set_ultraserver(Object *obj, const char *value,
+                                          Error **errp)
+{
+    NeuronFabric *f = NEURON_FABRIC(obj);
+
+    if (f->core) {
+        error_setg(errp, "ultraserver cannot change once the fabric exists");
+        return;
+    }
+    g_free(f->ultraserver);
+    f->ultraserver = g_strdup(value);
+}
+
+/* Of an UltraServer the fabric has the chips of all nodes. */
 static void neuron_fabric_complete(UserCreatable *uc, Error **errp)
 {
     NeuronFabric *f = NEURON_FABRIC(uc);
-    int ret = ncore_fabric_new(neuron_topology_find(f->topology ?: "line"),
-                               f->slots, &f->core);
+    int topology = neuron_topology_find(f->topology ?: "line");
+    bool whole = topology == NEURON_TOPOLOGY_ULTRASERVER;
+    int ret;
 
+    if (whole == !f->ultraserver || (whole && f->slots > PEERS_CHIPS_MAX)) {
+        error_setg(errp, "topology ultraserver (up to %d slots in each node) "
+                   "and the directory ultraserver=DIR go together",
+                   PEERS_CHIPS_MAX);
+        return;
+    }
+    ret = ncore_fabric_new(topology, whole ? f->slots * NEURON_ULTRASERVER_NODES
+                                           : f->slots, &f->core);
     if (ret < 0) {
         error_setg_errno(errp, -ret, "cannot create the fabric");
     }
@@ -102,10 +151,12 @@ static void neuron_fabric_finalize(Object *obj)
 {
     NeuronFabric *f = NEURON_FABRIC(obj);
 
+    peers_free(f->peers);
     if (f->core) {
         ncore_fabric_free(f->core);
     }
     g_free(f->topology);
+    g_free(f->ultraserver);
 }
 
 static void neuron_fabric_class_init(ObjectClass *oc, NeuronClassData *data)
@@ -116,17 +167,67 @@ static void neuron_fabric_class_init(ObjectClass *oc, NeuronClassData *data)
     object_class_property_add_str(oc, "topology", neuron_fabric_get_topology,
                                   neuron_fabric_set_topology);
     object_class_property_set_description(oc, "topology",
-        "line (default) or ring; slot N's east neighbour is slot N + 1");
+        "line (default), ring, torus or others that the chips have the ports "
+        "for; slot N's east neighbour is slot N + 1");
     object_class_property_add(oc, "slots", "uint32", neuron_get_u32,
                               neuron_fabric_set_slots, NULL,
                               (void *)offsetof(NeuronFabric, slots));
     object_class_property_set_description(oc, "slots",
         "places for chips (default 16)");
+    object_class_property_add_str(oc, "ultraserver",
+                                  neuron_fabric_get_ultraserver,
+                                  neuron_fabric_set_ultraserver);
+    object_class_property_set_description(oc, "ultraserver",
+        "with topology=ultraserver: directory in which the QEMUs of its four "
+        "nodes meet, this user's alone");
+    object_class_property_add(oc, "node", "uint32", neuron_get_u32,
+                              neuron_fabric_set_node, NULL,
+                              (void *)offsetof(NeuronFabric, node));
+    object_class_property_set_description(oc, "node",
+        "which of them this is, 0 to 3");
 }
 
 struct ncore_fabric *neuron_fabric_core(NeuronFabric *fabric)
 {
     return fabric ? fabric->core : NULL;
+}
+
+unsigned neuron_fabric_first(NeuronFabric *fabric)
+{
+    return fabric && fabric->ultraserver ? fabric->node * fabric->slots : 0;
+}
+
+bool neuron_fabric_has_peers(NeuronFabric *fabric)
+{
+    return fabric && fabric->ultraserver;
+}
+
+static void neuron_fabric_report(void *opaque, const char *line)
+{
+    info_report("neuron-fabric: %s", line);
+}
+
+/* The first chip says of which generation all are */
+struct peers *neuron_fabric_peers(NeuronFabric *f,
+                                  const struct neuron_gen *gen, Error **errp)
+{
+    struct peers_config config = {
+        .path = f->ultraserver,
+        .node = f->node,
+        .nodes = NEURON_ULTRASERVER_NODES,
+        .chips = f->slots,
+        .gen = gen,
+        .fabric = f->core,
+        .report = neuron_fabric_report,
+    };
+    const char *reason = "";
+    int ret = f->peers ? 0 : peers_new(&config, &f->peers, &reason);
+
+    if (ret < 0) {
+        error_setg_errno(errp, -ret, "%s: node %u: %s", f->ultraserver, f->node,
+                         reason);
+    }
+    return f->peers;
 }
 
 static void neuron_pool_set_threads(Object *obj, Visitor *v, const char *name,

@@ -52,8 +52,19 @@ static int neuron_alloc_mem(void *opaque, const char *name, uint64_t size,
     if (!mem || neuron_mem_by_name(s, name)) {
         return -ENOSPC;
     }
-    memory_region_init_ram_flags_nomigrate(&mem->mr, OBJECT(s), name, size,
-                                           RAM_NORESERVE, &err);
+    if (s->peers && !strcmp(name, "dram")) {
+        int shared = peers_memory(name, size);
+
+        if (shared < 0) {
+            return shared;
+        }
+        memory_region_init_ram_from_fd(&mem->mr, OBJECT(s), name, size,
+                                       RAM_SHARED | RAM_NORESERVE, shared, 0,
+                                       &err);
+    } else {
+        memory_region_init_ram_flags_nomigrate(&mem->mr, OBJECT(s), name, size,
+                                               RAM_NORESERVE, &err);
+    }
     if (err) {
         error_report_err(err);
         return -ENOMEM;

@@ -41,8 +41,14 @@ static int neuron_pre_save(void *opaque)
     NeuronState *s = opaque;
     void *buf = NULL;
     size_t size = 0;
-    int ret = ncore_chip_save(s->chip, &buf, &size);
+    int ret;
 
+    if (s->peers) {
+        error_report("neuron %u: cannot be saved: other nodes of its "
+                     "UltraServer write to its memory", s->slot);
+        return -ENOTSUP;
+    }
+    ret = ncore_chip_save(s->chip, &buf, &size);
     if (ret < 0) {
         return ret;
     }

@@ -18,6 +18,7 @@
 #include "compat.h"
 
 #include "ncore.h"
+#include "peers.h"
 #include "neuron/hw/firmware.h"
 #include "neuron/hw/pci.h"
 #include "neuron/hw/ext.h"
@@ -82,6 +83,7 @@ struct NeuronState {
 	char fault[NCORE_FAULT_COUNT][NCORE_FAULT_SPEC_MAX]; /* until realized */
 
 	struct ncore_chip *chip;
+	struct peers *peers; /* that the chip is shown to, or NULL */
 	struct ncore_host_ops ops;
 	bool paused;
 	VMChangeStateEntry *vmstate_change;
@@ -109,6 +111,11 @@ void neuron_class_set_gen(ObjectClass *oc, const struct neuron_gen *gen, const c
 
 /* neuron-fabric.c */
 struct ncore_fabric *neuron_fabric_core(NeuronFabric *fabric);
+unsigned neuron_fabric_first(NeuronFabric *fabric); /* slot of the VM's chip 0 */
+bool neuron_fabric_has_peers(NeuronFabric *fabric);
+/* The other nodes, once a chip of the generation is there; NULL with *errp */
+struct peers *neuron_fabric_peers(NeuronFabric *fabric, const struct neuron_gen *gen,
+				  Error **errp);
 struct ncore_pool *neuron_pool_core(NeuronPool *pool);
 NeuronPool *neuron_pool_default(Error **errp);
 

@@ -28,6 +28,7 @@ LAYERS: dict[str, list[str]] = {
     "runtime and compiler": ["runtime/nrt", "runtime/nrt/*", "compiler", "compiler/*"],
     "ways to a chip": ["runtime/cc", "runtime/ndl", "driver", "qemu-device/qemu"],
     "the model file": ["neff"],
+    "other processes' chips": ["qemu-device/peers"],
     "the chip": ["qemu-device/core", "qemu-device/core/*"],
     "procedures and tables": ["hal", "isa", "machines", "timing"],
     "contracts": ["gen", "include/nrt", "include/uapi/neuron"],

@@ -11,6 +11,7 @@
 
 /* MISC RAM words */
 #define NEURON_MISC_RAM_SIZE 0x1000
+#define NEURON_NO_ANSWER 0xdeadbeef /* a word of a chip that does not answer yet */
 #define NEURON_MISC_FW_API_VERSION 0x00
 #define NEURON_MISC_FW_STATUS 0x1c
 #define NEURON_MISC_FW_STATUS_READY 0x80000000u
@@ -33,6 +34,13 @@
 #define NEURON_MISC_ACK 0xf0
 #define NEURON_MISC_METRIC 0x100
 #define NEURON_MISC_METRIC_SIZE 128
+/* The election of an UltraServer: what a chip found to its left and right, high words first; how it
+ * went: an outcome, then the sides, the node and how many there are, a byte each; the server */
+#define NEURON_MISC_POD_FOUND 0x180
+#define NEURON_MISC_POD_OUTCOME 0x190
+#define NEURON_POD_OUTCOME_BAD 2
+#define NEURON_POD_OUTCOME_GOOD 3
+#define NEURON_MISC_POD_SERVER 0x194
 #define NEURON_MISC_TPB_RESET_MAP 0x1d8
 #define NEURON_MISC_RESET 0x1ec
 #define NEURON_MISC_RESET_DEVICE 1

@@ -23,7 +23,7 @@
 #define NEURON_DMA_ENGINES_MAX 132
 #define NEURON_DMA_PER_CORE_MAX 16
 #define NEURON_MEMORIES_MAX 4
-#define NEURON_PORTS_MAX 6
+#define NEURON_PORTS_MAX 8
 #define NEURON_NQ_MAX 16 /* notification queues of a core */
 #define NEURON_TOPSPS_MAX 16
 #define NEURON_NQ_SLOTS_MAX 16 /* of which drivers tell this many apart, of each type */
@@ -292,6 +292,8 @@ struct neuron_gen {
 	 * four: of rows 4k and 4k + 4 the even chip and the odd one. NULL: as they are.
 	 */
 	const uint8_t (*core_order)[NEURON_CORES_MAX];
+	/* by which nodes 1 and 3 of an UltraServer count cores otherwise; 0: chips of none */
+	uint8_t flip;
 };
 
 #define NEURON_ROUTES 16

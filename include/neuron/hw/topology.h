@@ -6,7 +6,11 @@
 #ifndef NEURON_HW_TOPOLOGY_H
 #define NEURON_HW_TOPOLOGY_H
 
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
 #include <stdbool.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,6 +22,9 @@ extern "C" {
  *               as near to a square as the number of slots allows
  *   hypercube   port d of slot n with port d of slot n ^ 1 << d; slots are a power of two
  *   all         port p of slot n leads to slot n + 1 + p
+ *   ultraserver four tori, one behind the other, a node each: ports 0 to 3 within the torus; ports
+ *               5 and 6 (left) with the same ports of the slot at the same place of node ^ 1, ports
+ *               4 and 7 (right) of node ^ 3
  * Lines, rings and tori of two link a pair of slots more than once.
  */
 enum neuron_topology {
@@ -26,8 +33,19 @@ enum neuron_topology {
 	NEURON_TOPOLOGY_TORUS,
 	NEURON_TOPOLOGY_HYPERCUBE,
 	NEURON_TOPOLOGY_ALL,
+	NEURON_TOPOLOGY_ULTRASERVER,
 	NEURON_TOPOLOGY_COUNT,
 };
+
+#define NEURON_ULTRASERVER_NODES 4
+#define NEURON_ULTRASERVER_LEFT \
+	{                       \
+		5, 6            \
+	} /* ports */
+#define NEURON_ULTRASERVER_RIGHT \
+	{                        \
+		4, 7             \
+	}
 
 int neuron_topology_find(const char *name); /* enum neuron_topology, or -ENOENT */
 /* Ports of each of so many slots; 0: there is no such topology */

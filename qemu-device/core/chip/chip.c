@@ -8,6 +8,7 @@
 #include "event.h"
 #include "guard.h"
 #include "link.h"
+#include "misc.h"
 #include "notify.h"
 #include "pool.h"
 #include "reset.h"
@@ -190,6 +191,17 @@ int ncore_chip_wait_idle(struct ncore_chip *chip, int64_t timeout_ns)
 	return ret;
 }
 
+int ncore_chip_written(struct ncore_chip *chip, uint64_t addr, uint32_t value, uint64_t time)
+{
+	int ret = -EACCES;
+
+	ncore_link_lock(chip);
+	if (!atomic_load(&chip->guard.on) && atomic_load(&chip->up))
+		ret = chip->end.ops->word_write(&chip->end, addr, value, time);
+	ncore_link_unlock(chip);
+	return ret;
+}
+
 void *ncore_dram(struct ncore_chip *chip, uint64_t *size, int *fd)
 {
 	if (size)
@@ -338,7 +350,7 @@ static int build(struct ncore_chip *chip)
 		ncore_mem_reset(chip, &chip->core[i].sbuf);
 		ncore_mem_reset(chip, &chip->core[i].psum);
 	}
-	atomic_store(&chip->up, true);
+	ncore_misc_up(chip, true);
 	return ncore_end_attach(chip);
 }
 

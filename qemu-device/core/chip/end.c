@@ -85,6 +85,6 @@ int ncore_end_attach(struct ncore_chip *chip)
 	chip->end.ops = &chip_ops;
 	chip->end.slot = chip->cfg.slot;
 	chip->end.ports = chip->gen->window.ports;
-	chip->own_window = neuron_gen_far_window(chip->gen, chip->cfg.slot);
+	chip->own_window = neuron_gen_far_window(chip->gen, chip->cfg.slot - chip->cfg.first);
 	return chip->cfg.fabric ? ncore_fabric_attach(chip->cfg.fabric, &chip->end) : 0;
 }

@@ -213,6 +213,11 @@ void ncore_fabric_unlock(struct ncore_fabric *f)
 	pthread_rwlock_unlock(&f->lock);
 }
 
+unsigned int ncore_fabric_slots(const struct ncore_fabric *f)
+{
+	return f->slots;
+}
+
 struct ncore_end *ncore_fabric_far(struct ncore_fabric *f, struct ncore_end *end, unsigned int slot,
 				   unsigned int links_max, unsigned int *port, unsigned int *links)
 {

@@ -80,6 +80,7 @@ void ncore_fabric_unlock(struct ncore_fabric *fabric);
 /* the other end of a port whose link is up, or NULL; the lock is held */
 struct ncore_end *ncore_fabric_peer(struct ncore_fabric *fabric, struct ncore_end *end,
 				    unsigned int port);
+unsigned int ncore_fabric_slots(const struct ncore_fabric *fabric);
 /*
  * The end in a slot however far, by as few links as can be, at most so many; or NULL. *port: the
  * one through which the way begins, of several the lowest. The lock is held.

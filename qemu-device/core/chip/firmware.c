@@ -16,7 +16,7 @@ static bool reset_hangs(struct ncore_chip *chip, uint32_t kind)
 	    !ncore_fault_occasion(chip, NCORE_FAULT_RESET_HANG, NCORE_CORE_ANY, NCORE_FQ_ANY))
 		return false;
 	if (kind == NEURON_MISC_RESET_DEVICE) {
-		atomic_store(&chip->up, false);
+		ncore_misc_up(chip, false);
 		ncore_link_sync(chip);
 	}
 	return true;
@@ -30,7 +30,7 @@ static void start_reset(struct ncore_chip *chip)
 	chip->reset_armed = false;
 	if (reset_hangs(chip, kind))
 		return;
-	ncore_store(&chip->misc[NEURON_MISC_RESET / 4], 0);
+	ncore_misc_store(chip, NEURON_MISC_RESET, 0);
 	switch (kind) {
 	case NEURON_MISC_RESET_DEVICE:
 		ncore_reset_device(chip);
@@ -50,7 +50,7 @@ void ncore_misc_write(struct ncore_chip *chip, unsigned int index, uint32_t rel,
 {
 	switch (rel) {
 	case NEURON_MISC_RESET:
-		ncore_store(&chip->misc[rel / 4], value);
+		ncore_misc_store(chip, rel, value);
 		chip->reset_armed = value != 0;
 		break;
 	case NEURON_MISC_DOORBELL:
@@ -63,7 +63,7 @@ void ncore_misc_write(struct ncore_chip *chip, unsigned int index, uint32_t rel,
 		break;
 	default:
 		if (ncore_misc_plain(chip, rel))
-			ncore_store(&chip->misc[rel / 4], value);
+			ncore_misc_store(chip, rel, value);
 		else
 			ncore_reg_error(chip, NCORE_GE_UNDEFINED, NEURON_BLOCK_MISC, 0, rel, value);
 	}

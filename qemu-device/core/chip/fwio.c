@@ -176,7 +176,7 @@ static uint8_t run_words(struct ncore_chip *chip, uint8_t *payload, unsigned int
 	case NEURON_FWIO_CMD_POWER_PROFILE:
 		if (n != 8 || payload[4] >= NEURON_PROFILES)
 			return NEURON_FWIO_FAIL;
-		ncore_store(&chip->misc[NEURON_MISC_PROFILE / 4], ncore_get32(payload + 4));
+		ncore_misc_store(chip, NEURON_MISC_PROFILE, ncore_get32(payload + 4));
 		return NEURON_FWIO_OK;
 	case NEURON_FWIO_CMD_GET_DATA:
 		*len = n;
@@ -185,7 +185,7 @@ static uint8_t run_words(struct ncore_chip *chip, uint8_t *payload, unsigned int
 		if (!n || n > sizeof(word))
 			return NEURON_FWIO_FAIL;
 		memcpy(word, payload, n);
-		ncore_store(&chip->misc[NEURON_MISC_FEATURES / 4], ncore_get32(word));
+		ncore_misc_store(chip, NEURON_MISC_FEATURES, ncore_get32(word));
 		return NEURON_FWIO_OK;
 	default:
 		return NEURON_FWIO_UNKNOWN_CMD;
@@ -205,8 +205,7 @@ static void words(struct ncore_chip *chip)
 	for (i = 0; i < NEURON_MISC_METRIC_SIZE / 4; i++)
 		ncore_put32(payload + 4 * i, ncore_load(&data[i]));
 	size = msg[2] | (unsigned int)msg[3] << 8;
-	ncore_store(&chip->misc[NEURON_MISC_DOORBELL / 4],
-		    fault(chip, NCORE_FAULT_MAILBOX_SILENCE));
+	ncore_misc_store(chip, NEURON_MISC_DOORBELL, fault(chip, NCORE_FAULT_MAILBOX_SILENCE));
 	if (ncore_load(&chip->misc[NEURON_MISC_DOORBELL / 4]))
 		return;
 	if (size >= NEURON_FWIO_REQ_HDR && size <= NEURON_FWIO_REQ_HDR + NEURON_MISC_METRIC_SIZE)

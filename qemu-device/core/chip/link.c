@@ -40,10 +40,14 @@ struct ncore_end *ncore_link_peer(struct ncore_chip *chip, unsigned int port)
 	return chip->cfg.fabric ? ncore_fabric_peer(chip->cfg.fabric, &chip->end, port) : NULL;
 }
 
-struct ncore_end *ncore_link_far(struct ncore_chip *chip, unsigned int slot, unsigned int *port,
+struct ncore_end *ncore_link_far(struct ncore_chip *chip, unsigned int index, unsigned int *port,
 				 unsigned int *links)
 {
-	return chip->cfg.fabric ? ncore_fabric_far(chip->cfg.fabric, &chip->end, slot,
-						   chip->gen->window.links_max, port, links)
-				: NULL;
+	struct ncore_fabric *fabric = chip->cfg.fabric;
+
+	if (!fabric || index >= ncore_fabric_slots(fabric))
+		return NULL;
+	return ncore_fabric_far(fabric, &chip->end,
+				(chip->cfg.first + index) % ncore_fabric_slots(fabric),
+				chip->gen->window.links_max, port, links);
 }

@@ -16,8 +16,11 @@ void ncore_link_lock(struct ncore_chip *chip); /* for reading; not nested */
 void ncore_link_unlock(struct ncore_chip *chip);
 /* the other end of a port, or NULL; the lock is held */
 struct ncore_end *ncore_link_peer(struct ncore_chip *chip, unsigned int port);
-/* The chip in a slot, however far; NULL: no way leads there. *port: the first of the way */
-struct ncore_end *ncore_link_far(struct ncore_chip *chip, unsigned int slot, unsigned int *port,
+/*
+ * The chip that drivers number index, or behind those of its instance the next instances' chips,
+ * however far; NULL: no way leads there. *port: the first of the way
+ */
+struct ncore_end *ncore_link_far(struct ncore_chip *chip, unsigned int index, unsigned int *port,
 				 unsigned int *links);
 
 int ncore_end_attach(struct ncore_chip *chip); /* end.c: 0 or -errno, as ncore_fabric_attach() */

@@ -78,7 +78,7 @@ static uint32_t ready_word(struct ncore_chip *chip)
 /* The driver's word; or the firmware's, the chip's place among the others of its instance */
 static uint32_t device_id(struct ncore_chip *chip)
 {
-	const uint32_t slot = chip->cfg.slot;
+	const uint32_t slot = chip->cfg.slot - chip->cfg.first;
 
 	if (!chip->gen->routing)
 		return ncore_load(&chip->misc[NEURON_MISC_DEVICE_ID / 4]);
@@ -152,8 +152,33 @@ int ncore_misc_post(struct ncore_chip *chip, struct ncore_strand *strand, unsign
 
 	if (!ncore_misc_plain(chip, rel))
 		return -EACCES;
-	ncore_store(&chip->misc[rel / 4], post->value);
+	ncore_misc_store(chip, rel, post->value);
 	return 0;
+}
+
+/* What a neighbour in another process reads. Of power there are no samples for it. */
+static void show(struct ncore_chip *chip, uint32_t rel)
+{
+	atomic_store(&chip->cfg.shown[rel / 4], !atomic_load(&chip->up) ? NEURON_NO_ANSWER
+						: is_power(chip, rel)
+							? 0
+							: ncore_misc_read(chip, 0, rel));
+}
+
+void ncore_misc_store(struct ncore_chip *chip, uint32_t rel, uint32_t value)
+{
+	ncore_store(&chip->misc[rel / 4], value);
+	if (chip->cfg.shown)
+		show(chip, rel);
+}
+
+void ncore_misc_up(struct ncore_chip *chip, bool up)
+{
+	uint32_t rel;
+
+	atomic_store(&chip->up, up);
+	for (rel = 0; chip->cfg.shown && rel < NEURON_MISC_RAM_SIZE; rel += 4)
+		show(chip, rel);
 }
 
 bool ncore_misc_resetting(struct ncore_chip *chip)
@@ -167,8 +192,8 @@ void ncore_misc_reset(struct ncore_chip *chip, bool all)
 {
 	unsigned int i;
 
-	ncore_store(&chip->misc[NEURON_MISC_DEVICE_ID / 4], 0);
-	ncore_store(&chip->misc[NEURON_MISC_DOORBELL / 4], 0);
+	ncore_misc_store(chip, NEURON_MISC_DEVICE_ID, 0);
+	ncore_misc_store(chip, NEURON_MISC_DOORBELL, 0);
 	if (!all)
 		return;
 	for (i = 0; i < NEURON_MISC_RAM_SIZE / 4; i++)

@@ -15,6 +15,10 @@ int ncore_misc_post(struct ncore_chip *chip, struct ncore_strand *strand, unsign
 /* Does the word only hold what was written? */
 bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel);
 void ncore_misc_reset(struct ncore_chip *chip, bool power);
+/* Keeps a word, and shows it where other processes read it */
+void ncore_misc_store(struct ncore_chip *chip, uint32_t rel, uint32_t value);
+/* The chip answers, or no longer: chip->up, and what is shown of it */
+void ncore_misc_up(struct ncore_chip *chip, bool up);
 bool ncore_misc_resetting(struct ncore_chip *chip); /* a device reset hangs */
 
 void ncore_misc_write(struct ncore_chip *chip, unsigned int index, uint32_t rel, uint32_t value);

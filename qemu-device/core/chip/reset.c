@@ -116,7 +116,7 @@ static void reset_all(struct ncore_chip *chip, bool power)
 	unsigned int i;
 
 	ncore_strands_stop(chip); /* This may drop the lock; nothing after it does. */
-	atomic_store(&chip->up, false);
+	ncore_misc_up(chip, false);
 	ncore_link_sync(chip);
 	if (power)
 		ncore_reset_queues(chip);
@@ -133,7 +133,7 @@ static void reset_all(struct ncore_chip *chip, bool power)
 		for (i = 0; i < NCORE_GE_COUNT; i++)
 			atomic_store(&chip->guest_errors[i], 0);
 	}
-	atomic_store(&chip->up, true);
+	ncore_misc_up(chip, true);
 	ncore_link_sync(chip);
 	ncore_strands_start(chip);
 }

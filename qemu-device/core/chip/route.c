@@ -25,16 +25,16 @@ static int port_of(const struct neuron_windows *w, uint64_t addr)
 static struct ncore_end *peer_of(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
 {
 	const struct neuron_windows *w = &chip->gen->window;
-	int slot = -1, direct = port_of(w, addr);
+	int index = -1, direct = port_of(w, addr);
 	unsigned int port = (unsigned int)direct, links = 1;
 	struct ncore_end *peer = NULL;
 
 	if (direct >= 0)
 		peer = ncore_link_peer(chip, port);
 	else
-		slot = neuron_gen_far_index(chip->gen, addr & w->mask);
-	if (slot >= 0)
-		peer = ncore_link_far(chip, (unsigned int)slot, &port, &links);
+		index = neuron_gen_far_index(chip->gen, addr & w->mask);
+	if (index >= 0)
+		peer = ncore_link_far(chip, (unsigned int)index, &port, &links);
 	if (!peer || peer->ops->route(peer, addr & ~w->mask, ep))
 		return NULL;
 	ep->way = (uint8_t)(NCORE_WAY_LINK + port);

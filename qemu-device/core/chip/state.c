@@ -474,7 +474,7 @@ static void chip_state(struct state *s)
 	words(s, chip->misc, NEURON_MISC_RAM_SIZE / 4);
 	LIMITED(s, chip->reset_armed, 2, "not a truth value");
 	if (s->load && !s->error)
-		atomic_store(&chip->up, !ncore_misc_resetting(chip));
+		ncore_misc_up(chip, !ncore_misc_resetting(chip));
 	for (i = 0; i < NCORE_GE_COUNT; i++)
 		F(s, chip->guest_errors[i]);
 	for (i = 0; i < NCORE_SENSOR_COUNT; i++)
@@ -556,7 +556,7 @@ static void forget(struct ncore_chip *chip)
 	ncore_reset_queues(chip);
 	ncore_misc_reset(chip, true);
 	ncore_irq_reset(chip);
-	atomic_store(&chip->up, true);
+	ncore_misc_up(chip, true);
 }
 
 int ncore_chip_load(struct ncore_chip *chip, const void *buf, size_t size, const char **reason)

@@ -57,6 +57,7 @@ START_TEST(names)
 	ck_assert_int_eq(neuron_topology_find("torus"), NEURON_TOPOLOGY_TORUS);
 	ck_assert_int_eq(neuron_topology_find("hypercube"), NEURON_TOPOLOGY_HYPERCUBE);
 	ck_assert_int_eq(neuron_topology_find("all"), NEURON_TOPOLOGY_ALL);
+	ck_assert_int_eq(neuron_topology_find("ultraserver"), NEURON_TOPOLOGY_ULTRASERVER);
 	ck_assert_int_eq(neuron_topology_find("star"), -ENOENT);
 }
 END_TEST
@@ -100,6 +101,34 @@ START_TEST(torus)
 	ck_assert_int_eq(leads(fabric, 3, 2), 7);
 	ck_assert_int_eq(leads(fabric, 3, 3), 11);
 	ncore_fabric_free(fabric);
+}
+END_TEST
+
+/*
+ * Four tori: within each as alone; between them the two that share a side, by pairs of links. What
+ * is two to the left of the right is opposite: the ring of nodes 0, 1, 2, 3.
+ */
+START_TEST(ultraserver)
+{
+	struct ncore_fabric *fabric = make(NEURON_TOPOLOGY_ULTRASERVER, 64);
+	static const int left[] = { 1, 0, 3, 2 }, right[] = { 3, 2, 1, 0 };
+
+	for (int i = 0; i < 64; i++) {
+		const int node = i / 16, chip = i % 16, row = node * 16 + chip / 4 * 4;
+		const unsigned int slot = (unsigned int)i;
+
+		ck_assert_int_eq(leads(fabric, slot, 0), row + (chip + 1) % 4);
+		ck_assert_int_eq(leads(fabric, slot, 1), row + (chip + 3) % 4);
+		ck_assert_int_eq(leads(fabric, slot, 2), node * 16 + (chip + 4) % 16);
+		ck_assert_int_eq(leads(fabric, slot, 3), node * 16 + (chip + 12) % 16);
+		ck_assert_int_eq(leads(fabric, slot, 4), right[node] * 16 + chip);
+		ck_assert_int_eq(leads(fabric, slot, 5), left[node] * 16 + chip);
+		ck_assert_int_eq(leads(fabric, slot, 6), left[node] * 16 + chip);
+		ck_assert_int_eq(leads(fabric, slot, 7), right[node] * 16 + chip);
+		ck_assert_int_eq(leads(fabric, slot, 8), -1);
+	}
+	ncore_fabric_free(fabric);
+	ck_assert_int_eq(ncore_fabric_new(NEURON_TOPOLOGY_ULTRASERVER, 6, &fabric), -EINVAL);
 }
 END_TEST
 
@@ -350,6 +379,7 @@ int main(void)
 	tcase_add_test(t, names);
 	tcase_add_test(t, line_and_ring);
 	tcase_add_test(t, torus);
+	tcase_add_test(t, ultraserver);
 	tcase_add_test(t, hypercube_and_all);
 	tcase_add_test(t, too_few_ports);
 	tcase_add_test(t, elsewhere);

@@ -49,10 +49,12 @@
 
 #define TRAINIUM2_WINDOW_SHIFT 46
 #define TRAINIUM2_WINDOW_HOST 0x400000000000ull
-#define TRAINIUM2_WINDOW_EAST 0x10000000000000ull
-#define TRAINIUM2_WINDOW_WEST 0x14000000000000ull
-#define TRAINIUM2_WINDOW_SOUTH 0x18000000000000ull
-#define TRAINIUM2_WINDOW_NORTH 0x1c000000000000ull
+#define TRAINIUM2_WINDOW_EAST 0x40000000000000ull
+#define TRAINIUM2_WINDOW_WEST 0x44000000000000ull
+#define TRAINIUM2_WINDOW_SOUTH 0x48000000000000ull
+#define TRAINIUM2_WINDOW_NORTH 0x4c000000000000ull
+/* to another instance, by a group of DMA engines: 1 and 2 to the left, 0 and 3 to the right */
+#define TRAINIUM2_WINDOW_NODE(group) (0x10000000000000ull | (uint64_t)(group) << 50)
 /* any chip of the instance, by its routing id; the vendor's numbers of those */
 #define TRAINIUM2_WINDOW_FAR(id) (0x20000000000000ull | (uint64_t)(id) << 56)
 #define TRAINIUM2_FAR_IDS 128

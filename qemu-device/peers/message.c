@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Packets with a file descriptor in them, and the memory behind one */
+#include "peers_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int peers_memory(const char *name, uint64_t size)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)size) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
+		ret = -errno;
+	if (ret)
+		close(fd);
+	return ret ? ret : fd;
+}
+
+void *peers_map(int fd, uint64_t size, bool write)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+	void *p;
+
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) ||
+	    (uint64_t)st.st_size < size) {
+		errno = EINVAL;
+		return NULL;
+	}
+	p = mmap(NULL, size, PROT_READ | (write ? PROT_WRITE : 0), MAP_SHARED | MAP_NORESERVE, fd,
+		 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+union control {
+	struct cmsghdr header; /* for its alignment */
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+int peers_send(int socket, const struct peers_message *message, int fd)
+{
+	struct iovec part = { (void *)message, sizeof(*message) };
+	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1 };
+	union control control = { 0 };
+
+	if (fd >= 0) {
+		struct cmsghdr *c = &control.header;
+
+		msg.msg_control = control.bytes;
+		msg.msg_controllen = sizeof(control.bytes);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	return sendmsg(socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+int peers_receive(int socket, struct peers_message *message, int *fd)
+{
+	struct iovec part = { message, sizeof(*message) };
+	union control control = { 0 };
+	struct msghdr msg = { .msg_iov = &part,
+			      .msg_iovlen = 1,
+			      .msg_control = control.bytes,
+			      .msg_controllen = sizeof(control.bytes) };
+	struct cmsghdr *c;
+	ssize_t n;
+
+	*fd = -1;
+	n = recvmsg(socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n <= 0)
+		return n ? -errno : 0;
+	c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(*fd)))
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	/* more descriptors than there is room for are the kernel's to close */
+	return n == sizeof(*message) && !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ? 1 : -EBADMSG;
+}
