@@ -421,7 +421,7 @@ static int pod_control(struct neuron_ioctl_pod_ctrl *ctrl, u16 size, u32 mode)
 static int do_pod_ctrl(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	return pod_control(arg, sizeof(struct neuron_ioctl_pod_ctrl),
-			   NEURON_ULTRASERVER_MODE_UNSET);
+			   NEURON_POD_MODE_UNSET);
 }
 
 static int do_pod_ctrl_v2(struct neuron_device *nd, void *arg, struct neuron_call *call)

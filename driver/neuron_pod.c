@@ -432,21 +432,21 @@ void neuron_pod_ready(struct neuron_device *nd)
 void neuron_pod_unmarked(void)
 {
 	mutex_lock(&pod.lock);
-	pod.mode = NEURON_ULTRASERVER_MODE_UNSET;
+	pod.mode = NEURON_POD_MODE_UNSET;
 	mutex_unlock(&pod.lock);
 }
 
 static bool can_be(u32 mode)
 {
 	switch (mode) {
-	case NEURON_ULTRASERVER_MODE_X4:
+	case NEURON_POD_MODE_X4:
 		return pod.nodes == 4;
-	case NEURON_ULTRASERVER_MODE_X2H:
+	case NEURON_POD_MODE_X2H:
 		return pod.nodes == 2 && pod.sides & SIDE_RIGHT;
-	case NEURON_ULTRASERVER_MODE_X2V:
+	case NEURON_POD_MODE_X2V:
 		return pod.nodes >= 2 && pod.sides & SIDE_LEFT;
 	default:
-		return mode == NEURON_ULTRASERVER_MODE_X1;
+		return mode == NEURON_POD_MODE_X1;
 	}
 }
 
@@ -457,18 +457,18 @@ static void look(u32 mode, struct neuron_pod *p)
 	static const bool less[2][4] = { { false, true, false, true },
 					 { false, false, true, true } };
 	const bool paired =
-		mode == NEURON_ULTRASERVER_MODE_X2H || mode == NEURON_ULTRASERVER_MODE_X2V;
-	const unsigned int pair = mode == NEURON_ULTRASERVER_MODE_X2V;
+		mode == NEURON_POD_MODE_X2H || mode == NEURON_POD_MODE_X2V;
+	const unsigned int pair = mode == NEURON_POD_MODE_X2V;
 	u32 m;
 
 	memset(p, 0, sizeof(*p));
-	p->type = NEURON_POD_TYPE_P2P;
+	p->type = NEURON_POD_P2P;
 	p->mode = pod.mode;
-	for (m = NEURON_ULTRASERVER_MODE_X4; m <= NEURON_ULTRASERVER_MODE_X1; m++)
+	for (m = NEURON_POD_MODE_X4; m <= NEURON_POD_MODE_X1; m++)
 		p->modes |= can_be(m) ? BIT(m) : 0;
 	p->node = -1;
-	if (mode == NEURON_ULTRASERVER_MODE_X1 ||
-	    (mode == NEURON_ULTRASERVER_MODE_X4 && pod.nodes != 4))
+	if (mode == NEURON_POD_MODE_X1 ||
+	    (mode == NEURON_POD_MODE_X4 && pod.nodes != 4))
 		return;
 	p->nodes = pod.nodes;
 	p->node = pod.node;
@@ -489,7 +489,7 @@ int neuron_pod_look(struct neuron_pod *p)
 		return 0;
 	mutex_lock(&pod.lock);
 	look(pod.mode, p);
-	if (pod.stage == ELECTED && pod.mode != NEURON_ULTRASERVER_MODE_X1)
+	if (pod.stage == ELECTED && pod.mode != NEURON_POD_MODE_X1)
 		p->state = NEURON_POD_STATE_ULTRASERVER;
 	else if (pod.stage == ELECTED || pod.stage == ALONE)
 		p->state = NEURON_POD_STATE_SINGLE_NODE;
@@ -503,7 +503,7 @@ int neuron_pod_look(struct neuron_pod *p)
 
 bool neuron_pod_look_as(unsigned int nodes, struct neuron_pod *p)
 {
-	u32 mode = NEURON_ULTRASERVER_MODE_X1;
+	u32 mode = NEURON_POD_MODE_X1;
 	bool settled = true;
 
 	*p = (struct neuron_pod){ .node = -1 };
@@ -512,11 +512,11 @@ bool neuron_pod_look_as(unsigned int nodes, struct neuron_pod *p)
 	mutex_lock(&pod.lock);
 	settled = pod.stage == ELECTED || pod.stage == ALONE;
 	if (nodes == 4)
-		mode = NEURON_ULTRASERVER_MODE_X4;
-	else if (can_be(NEURON_ULTRASERVER_MODE_X2H))
-		mode = NEURON_ULTRASERVER_MODE_X2H;
-	else if (can_be(NEURON_ULTRASERVER_MODE_X2V))
-		mode = NEURON_ULTRASERVER_MODE_X2V;
+		mode = NEURON_POD_MODE_X4;
+	else if (can_be(NEURON_POD_MODE_X2H))
+		mode = NEURON_POD_MODE_X2H;
+	else if (can_be(NEURON_POD_MODE_X2V))
+		mode = NEURON_POD_MODE_X2V;
 	look(mode, p);
 	mutex_unlock(&pod.lock);
 	return settled;
@@ -527,7 +527,7 @@ static int set_mode(u32 mode)
 	lockdep_assert_held(&pod.lock);
 	if (pod.stage != ELECTED && pod.stage != ALONE)
 		return -EBUSY;
-	if (pod.mode != NEURON_ULTRASERVER_MODE_UNSET && mode != pod.mode)
+	if (pod.mode != NEURON_POD_MODE_UNSET && mode != pod.mode)
 		return -EEXIST;
 	if (!can_be(mode))
 		return -ENOTSUPP;
@@ -550,7 +550,7 @@ int neuron_pod_control(u32 request, u32 mode, u32 timeout)
 			begin(timeout);
 		break;
 	case NEURON_POD_CTRL_SINGLE_NODE:
-		ret = set_mode(NEURON_ULTRASERVER_MODE_X1);
+		ret = set_mode(NEURON_POD_MODE_X1);
 		break;
 	case NEURON_POD_CTRL_KILL:
 		if (pod.stage == ELECTING)
@@ -573,7 +573,7 @@ bool neuron_pod_flipped(void)
 	bool odd;
 
 	mutex_lock(&pod.lock);
-	odd = pod.stage == ELECTED && pod.mode != NEURON_ULTRASERVER_MODE_X1 && pod.node & 1;
+	odd = pod.stage == ELECTED && pod.mode != NEURON_POD_MODE_X1 && pod.node & 1;
 	mutex_unlock(&pod.lock);
 	return neuron_force_die_flip || (pod.member && odd);
 }

@@ -13,7 +13,7 @@ struct neuron_pod {
 	u32 state; /* NEURON_POD_STATE_* */
 	s8 node; /* -1: none */
 	u64 server; /* the UltraServer's number */
-	u32 mode, modes; /* NEURON_ULTRASERVER_MODE_*, and a bit for each that can be */
+	u32 mode, modes; /* NEURON_POD_MODE_*, and a bit for each that can be */
 };
 
 int neuron_pod_init(void);

@@ -559,9 +559,16 @@ int peers_new(const struct peers_config *config, struct peers **out, const char 
 	return 0;
 }
 
-void peers_free(struct peers *p)
+void peers_leave(struct peers *p)
 {
 	struct sockaddr_un name;
+
+	address(p, p->cfg.node, &name);
+	unlink(name.sun_path);
+}
+
+void peers_free(struct peers *p)
+{
 	uint64_t one = 1;
 	unsigned int node;
 
@@ -578,7 +585,6 @@ void peers_free(struct peers *p)
 			part(p, node, "");
 	if (p->guest.socket >= 0)
 		close_peer(p, &p->guest);
-	address(p, p->cfg.node, &name);
-	unlink(name.sun_path);
+	peers_leave(p);
 	release(p);
 }

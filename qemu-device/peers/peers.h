@@ -40,6 +40,8 @@ _Atomic uint32_t *peers_page(struct peers *peers, unsigned int chip);
 /* Shows a chip, whose DRAM is a file of peers_memory(). 0 or -errno */
 int peers_add(struct peers *peers, unsigned int index, struct ncore_chip *chip);
 void peers_remove(struct peers *peers, unsigned int index); /* before the chip is freed */
+/* Takes the node's place in the directory away, as its process ends; nobody comes to it any more */
+void peers_leave(struct peers *peers);
 void peers_free(struct peers *peers); /* its chips have been removed */
 
 #endif

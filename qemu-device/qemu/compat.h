@@ -13,6 +13,7 @@
 #include "hw/core/cpu.h"
 #include "hw/pci/pci_device.h"
 #include "system/runstate.h"
+#include "system/system.h"
 #include "system/tcg.h"
 
 /* the array's length is known, so nothing marks its end */
@@ -24,6 +25,7 @@
 #include "exec/memory.h"
 #include "hw/qdev-core.h"
 #include "sysemu/runstate.h"
+#include "sysemu/sysemu.h"
 #include "sysemu/tcg.h"
 #ifdef NEED_CPU_H
 #include "exec/exec-all.h"

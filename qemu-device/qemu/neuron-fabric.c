@@ -11,6 +11,7 @@
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "qemu/error-report.h"
+#include "qemu/notify.h"
 #include "qemu/module.h"
 #include "qemu/rcu.h"
 #include "qom/object_interfaces.h"
@@ -28,6 +29,7 @@ struct NeuronFabric {
     uint32_t node;
     struct ncore_fabric *core;
     struct peers *peers;
+    Notifier exit; /* of QEMU, which then frees no device */
 };
 
 struct NeuronPool {
@@ -151,7 +153,10 @@ static void neuron_fabric_finalize(Object *obj)
 {
     NeuronFabric *f = NEURON_FABRIC(obj);
 
-    peers_free(f->peers);
+    if (f->peers) {
+        qemu_remove_exit_notifier(&f->exit);
+        peers_free(f->peers);
+    }
     if (f->core) {
         ncore_fabric_free(f->core);
     }
@@ -202,6 +207,11 @@ bool neuron_fabric_has_peers(NeuronFabric *fabric)
     return fabric && fabric->ultraserver;
 }
 
+static void neuron_fabric_exit(Notifier *notifier, void *data)
+{
+    peers_leave(container_of(notifier, NeuronFabric, exit)->peers);
+}
+
 static void neuron_fabric_report(void *opaque, const char *line)
 {
     info_report("neuron-fabric: %s", line);
@@ -221,12 +231,19 @@ struct peers *neuron_fabric_peers(NeuronFabric *f,
         .report = neuron_fabric_report,
     };
     const char *reason = "";
-    int ret = f->peers ? 0 : peers_new(&config, &f->peers, &reason);
+    int ret;
 
+    if (f->peers) {
+        return f->peers;
+    }
+    ret = peers_new(&config, &f->peers, &reason);
     if (ret < 0) {
         error_setg_errno(errp, -ret, "%s: node %u: %s", f->ultraserver, f->node,
                          reason);
+        return NULL;
     }
+    f->exit.notify = neuron_fabric_exit;
+    qemu_add_exit_notifier(&f->exit);
     return f->peers;
 }
 

@@ -112,7 +112,7 @@ enum neuron_memalloc_type {
 #define NEURON_FEATURE_ASYNC_IO (1u << 11)
 
 /* pod_type */
-#define NEURON_POD_TYPE_P2P 1
+#define NEURON_POD_P2P 1
 /* POD_STATUS state */
 #define NEURON_POD_STATE_IN_PROGRESS 1
 #define NEURON_POD_STATE_ULTRASERVER 2
@@ -123,11 +123,11 @@ enum neuron_memalloc_type {
 #define NEURON_POD_CTRL_KILL 2 /* the election */
 #define NEURON_POD_CTRL_SET_MODE 3
 /* mode: four nodes; two beside each other, one above the other; one */
-#define NEURON_ULTRASERVER_MODE_UNSET 0
-#define NEURON_ULTRASERVER_MODE_X4 1
-#define NEURON_ULTRASERVER_MODE_X2H 2
-#define NEURON_ULTRASERVER_MODE_X2V 3
-#define NEURON_ULTRASERVER_MODE_X1 4
+#define NEURON_POD_MODE_UNSET 0
+#define NEURON_POD_MODE_X4 1
+#define NEURON_POD_MODE_X2H 2
+#define NEURON_POD_MODE_X2V 3
+#define NEURON_POD_MODE_X1 4
 
 /* h2t_qid: the copy queue that the driver sets up for each core */
 #define NEURON_H2T_QUEUE_DEFAULT (-1)

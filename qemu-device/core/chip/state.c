@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define STATE_MAGIC 0x5249484355524eull /* "NRUCHIR" */
-#define STATE_VERSION 7 /* of NeuronCore-v2 and later: their cores' states were others before */
+#define STATE_VERSION 8 /* of NeuronCore-v2 and later: their cores' states were others before */
 #define STATE_VERSION_CORE1 5 /* of Inferentia; in 4 it was the same */
 #define STATE_OLDEST_CORE1 4
 #define TPB_STATE_MAX (16u << 20)
@@ -513,7 +513,7 @@ static void header(struct state *s)
 		fail(s, -EINVAL, "not a chip's state");
 	else if (s->version > newest || s->version < oldest)
 		fail(s, -ENOTSUP,
-		     v2 ? "a state of another version than 7"
+		     v2 ? "a state of another version than 8"
 			: "a state of another version than 4 or 5");
 	else if (generation != s->chip->gen->number)
 		fail(s, -ENOTSUP, "a state of another generation of chips");

@@ -26,7 +26,7 @@ static uint8_t *state;
  */
 #define TRANSFERS (GEN_CHIP.target->core > 1 ? 4u : 0u)
 #define ANOTHER_VERSION \
-	(TRANSFERS ? "a state of another version than 7" : "a state of another version than 4 or 5")
+	(TRANSFERS ? "a state of another version than 8" : "a state of another version than 4 or 5")
 static size_t size;
 
 static void setup(void)
