@@ -68,8 +68,9 @@ def held(infos: list) -> Callable[[], None]:
                     ours = computed(info, moved(call, gradients, "neuron"))
                     assert before == eager.fallen_back, {name for name in eager.fallen_back if eager.fallen_back[name] != before.get(name, 0)}
                     for a, b in zip(ours, theirs, strict=True):
-                        assert a.dtype == b.dtype and a.shape == b.shape and torch.allclose(a.detach().cpu().double(), b.detach().double(), rtol=ROUGH.get(info.name, 1e-4), atol=1e-5, equal_nan=True), \
-                            (info.name, info.variant_test_name, dtype, a.detach().cpu().flatten()[:4], b.detach().flatten()[:4])
+                        a, b = a.detach().cpu(), b.detach()
+                        near = a.dtype == b.dtype and a.shape == b.shape and torch.allclose(a.double(), b.double(), rtol=ROUGH.get(info.name, 1e-4), atol=1e-5, equal_nan=True)
+                        assert near, (info.name, info.variant_test_name, dtype, a.flatten()[:4], b.flatten()[:4])
                     tried += 1
         assert tried
 

@@ -234,11 +234,12 @@ def _adaptive_max_pool(n: int) -> Callable:
 
 
 TABLE = {aten.max_pool2d_with_indices_backward.default: _max_pool_backward(2), aten.convolution_backward.default: _convolution_backward,
-         aten.convolution.default: _convolution, aten.avg_pool2d_backward.default: _avg_pool_backward(2), aten.avg_pool3d_backward.default: _avg_pool_backward(3),
-         aten._adaptive_avg_pool2d_backward.default: _adaptive_avg_pool_backward(2), aten._adaptive_avg_pool3d_backward.default: _adaptive_avg_pool_backward(3), aten.avg_pool2d.default: _avg_pool(2), aten.avg_pool3d.default: _avg_pool(3),
-         aten._adaptive_avg_pool2d.default: _adaptive_avg_pool(2), aten._adaptive_avg_pool3d.default: _adaptive_avg_pool(3),
-         aten.max_pool2d_with_indices.default: _max_pool(2), aten.max_pool3d_with_indices.default: _max_pool(3),
-         aten.max_pool3d_with_indices_backward.default: _max_pool_backward(3), aten.adaptive_max_pool2d.default: _adaptive_max_pool(2),
-         aten.adaptive_max_pool3d.default: _adaptive_max_pool(3), aten.adaptive_max_pool2d_backward.default: _max_pool_backward(2),
-         aten.adaptive_max_pool3d_backward.default: _max_pool_backward(3), aten.fractional_max_pool2d_backward.default: _max_pool_backward(2),
-         aten.fractional_max_pool3d_backward.default: _max_pool_backward(3)}
+         aten.convolution.default: _convolution, aten.avg_pool2d_backward.default: _avg_pool_backward(2),
+         aten.avg_pool3d_backward.default: _avg_pool_backward(3), aten._adaptive_avg_pool2d_backward.default: _adaptive_avg_pool_backward(2),
+         aten._adaptive_avg_pool3d_backward.default: _adaptive_avg_pool_backward(3), aten.avg_pool2d.default: _avg_pool(2),
+         aten.avg_pool3d.default: _avg_pool(3), aten._adaptive_avg_pool2d.default: _adaptive_avg_pool(2),
+         aten._adaptive_avg_pool3d.default: _adaptive_avg_pool(3), aten.max_pool2d_with_indices.default: _max_pool(2),
+         aten.max_pool3d_with_indices.default: _max_pool(3), aten.max_pool3d_with_indices_backward.default: _max_pool_backward(3),
+         aten.adaptive_max_pool2d.default: _adaptive_max_pool(2), aten.adaptive_max_pool3d.default: _adaptive_max_pool(3),
+         aten.adaptive_max_pool2d_backward.default: _max_pool_backward(2), aten.adaptive_max_pool3d_backward.default: _max_pool_backward(3),
+         aten.fractional_max_pool2d_backward.default: _max_pool_backward(2), aten.fractional_max_pool3d_backward.default: _max_pool_backward(3)}
