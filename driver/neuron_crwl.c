@@ -11,7 +11,6 @@
 #include "neuron_device.h"
 #include "neuron_crwl.h"
 #include "neuron_gate.h"
-#include "neuron_pod.h"
 
 #define MARK_COUNT 512
 /* The public waiting times: writers 2 to 4 s, readers 0.5 to 1 s, CINIT ten times 500 ms */
@@ -20,6 +19,7 @@
 #define CINIT_WAIT (5 * HZ)
 
 static pid_t marks[MARK_COUNT];
+static unsigned int over; /* how often the last mark went */
 
 /*
  * Finds the first run of count free cores in [first, last]; *best is the longest of the shorter
@@ -39,6 +39,34 @@ static int mark_search(u32 first, u32 last, u32 count, u32 *best)
 	}
 	*best = max(*best, run);
 	return -EBUSY;
+}
+
+static bool any_mark(void)
+{
+	lockdep_assert_held(&neuron_table_lock);
+	return memchr_inv(marks, 0, sizeof(marks));
+}
+
+bool neuron_marked(void)
+{
+	bool any;
+
+	mutex_lock(&neuron_table_lock);
+	any = any_mark();
+	mutex_unlock(&neuron_table_lock);
+	return any;
+}
+
+unsigned int neuron_marks_over(void)
+{
+	return READ_ONCE(over);
+}
+
+/* Some marks went */
+static void last_gone(void)
+{
+	if (!any_mark())
+		WRITE_ONCE(over, over + 1);
 }
 
 int neuron_mark(struct neuron_device *nd, u32 count, u32 start, u32 end, u32 *max_available,
@@ -65,16 +93,6 @@ int neuron_mark(struct neuron_device *nd, u32 count, u32 start, u32 end, u32 *ma
 	return min(first, 0);
 }
 
-bool neuron_marked(void)
-{
-	bool any;
-
-	mutex_lock(&neuron_table_lock);
-	any = memchr_inv(marks, 0, sizeof(marks));
-	mutex_unlock(&neuron_table_lock);
-	return any;
-}
-
 /* Clears own marks only; the others are left alone without an error */
 void neuron_unmark(struct neuron_device *nd, const unsigned long *bitmap, unsigned int bits)
 {
@@ -85,9 +103,8 @@ void neuron_unmark(struct neuron_device *nd, const unsigned long *bitmap, unsign
 		if (marks[base + i] == current->tgid)
 			marks[base + i] = 0;
 	}
+	last_gone();
 	mutex_unlock(&neuron_table_lock);
-	if (!neuron_marked())
-		neuron_pod_unmarked();
 }
 
 void neuron_unmark_all(pid_t tgid)
@@ -98,9 +115,8 @@ void neuron_unmark_all(pid_t tgid)
 	for (i = 0; i < MARK_COUNT; i++)
 		if (marks[i] == tgid)
 			marks[i] = 0;
+	last_gone();
 	mutex_unlock(&neuron_table_lock);
-	if (!neuron_marked())
-		neuron_pod_unmarked();
 }
 
 /* Clears everybody's marks of the device's cores, which are gone */

@@ -21,6 +21,7 @@ void neuron_unmark(struct neuron_device *nd, const unsigned long *bitmap, unsign
 void neuron_unmark_all(pid_t tgid);
 void neuron_marks_drop(struct neuron_device *nd);
 bool neuron_marked(void); /* does any process mark a core? */
+unsigned int neuron_marks_over(void); /* how often the last mark has gone */
 int neuron_cinit_set(struct neuron_device *nd, u32 nc, u32 state, u32 *new_state);
 
 #endif

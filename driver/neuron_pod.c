@@ -55,6 +55,7 @@ static struct {
 	int node;
 	u64 server;
 	u32 mode;
+	unsigned int marks_over; /* neuron_marks_over(), when it was set */
 } pod = {
 	.lock = __MUTEX_INITIALIZER(pod.lock),
 	.wait = __WAIT_QUEUE_HEAD_INITIALIZER(pod.wait),
@@ -429,11 +430,13 @@ void neuron_pod_ready(struct neuron_device *nd)
 	mutex_unlock(&pod.lock);
 }
 
-void neuron_pod_unmarked(void)
+/* The mode that is set, until no process marks a core any more */
+static u32 mode_now(void)
 {
-	mutex_lock(&pod.lock);
-	pod.mode = NEURON_POD_MODE_UNSET;
-	mutex_unlock(&pod.lock);
+	lockdep_assert_held(&pod.lock);
+	if (pod.marks_over != neuron_marks_over())
+		pod.mode = NEURON_POD_MODE_UNSET;
+	return pod.mode;
 }
 
 static bool can_be(u32 mode)
@@ -456,19 +459,17 @@ static void look(u32 mode, struct neuron_pod *p)
 	static const s8 node[2][4] = { { 0, 0, 1, 1 }, { 0, 1, 0, 1 } };
 	static const bool less[2][4] = { { false, true, false, true },
 					 { false, false, true, true } };
-	const bool paired =
-		mode == NEURON_POD_MODE_X2H || mode == NEURON_POD_MODE_X2V;
+	const bool paired = mode == NEURON_POD_MODE_X2H || mode == NEURON_POD_MODE_X2V;
 	const unsigned int pair = mode == NEURON_POD_MODE_X2V;
 	u32 m;
 
 	memset(p, 0, sizeof(*p));
 	p->type = NEURON_POD_P2P;
-	p->mode = pod.mode;
+	p->mode = mode_now();
 	for (m = NEURON_POD_MODE_X4; m <= NEURON_POD_MODE_X1; m++)
 		p->modes |= can_be(m) ? BIT(m) : 0;
 	p->node = -1;
-	if (mode == NEURON_POD_MODE_X1 ||
-	    (mode == NEURON_POD_MODE_X4 && pod.nodes != 4))
+	if (mode == NEURON_POD_MODE_X1 || (mode == NEURON_POD_MODE_X4 && pod.nodes != 4))
 		return;
 	p->nodes = pod.nodes;
 	p->node = pod.node;
@@ -488,7 +489,7 @@ int neuron_pod_look(struct neuron_pod *p)
 	if (!pod.member)
 		return 0;
 	mutex_lock(&pod.lock);
-	look(pod.mode, p);
+	look(mode_now(), p);
 	if (pod.stage == ELECTED && pod.mode != NEURON_POD_MODE_X1)
 		p->state = NEURON_POD_STATE_ULTRASERVER;
 	else if (pod.stage == ELECTED || pod.stage == ALONE)
@@ -527,11 +528,12 @@ static int set_mode(u32 mode)
 	lockdep_assert_held(&pod.lock);
 	if (pod.stage != ELECTED && pod.stage != ALONE)
 		return -EBUSY;
-	if (pod.mode != NEURON_POD_MODE_UNSET && mode != pod.mode)
+	if (mode_now() != NEURON_POD_MODE_UNSET && mode != pod.mode)
 		return -EEXIST;
 	if (!can_be(mode))
 		return -ENOTSUPP;
 	pod.mode = mode;
+	pod.marks_over = neuron_marks_over();
 	return 0;
 }
 
@@ -573,7 +575,7 @@ bool neuron_pod_flipped(void)
 	bool odd;
 
 	mutex_lock(&pod.lock);
-	odd = pod.stage == ELECTED && pod.mode != NEURON_POD_MODE_X1 && pod.node & 1;
+	odd = pod.stage == ELECTED && mode_now() != NEURON_POD_MODE_X1 && pod.node & 1;
 	mutex_unlock(&pod.lock);
 	return neuron_force_die_flip || (pod.member && odd);
 }

@@ -19,7 +19,6 @@ struct neuron_pod {
 int neuron_pod_init(void);
 void neuron_pod_stop(void); /* before the devices go */
 void neuron_pod_ready(struct neuron_device *nd); /* a device's first reset is done */
-void neuron_pod_unmarked(void); /* no process marks a core any more */
 /* As the mode that is set shows it; 0, or -EBUSY: the nodes have not settled yet */
 int neuron_pod_look(struct neuron_pod *pod);
 /* As a mode for so many nodes (4 or 2) would show it; false: not settled */
