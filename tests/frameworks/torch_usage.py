@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""What programs use of PyTorch beside operators, on the device "neuron" against its CPU: sparse and nested tensors, profilers, variables. As TAP.
+"""What programs use of PyTorch beside operators, on the device "neuron" against its CPU: attention, sparse and nested tensors, profilers, variables. As TAP.
 
 usage: torch_usage.py [POINT...]    in an environment of environments.torch_native(), with the wheel; POINT is a part of a name
 """
@@ -223,7 +223,31 @@ def interrupted() -> None:
         assert process.wait() == 0
 
 
-POINTS = {"sparse": sparse, "nested": nested, "answers": answers, "profiled": profiled, "counted": counted, "asked": asked, "interrupted": interrupted}
+def attention() -> None:
+    """Attention without gradients is one program, of every form of mask; with gradients, in graphs and under vmap it is what it is made of"""
+    attend = nn.functional.scaled_dot_product_attention
+    q, k, v = drawn(2, 4, 7, 16), drawn(2, 4, 9, 16), drawn(2, 4, 9, 16)
+    masked = torch.rand(7, 9) > 0.3
+    masked[3] = False  # a row that sees nothing
+    forms = [{}, {"is_causal": True}, {"scale": 0.3}, {"attn_mask": drawn(7, 9)}, {"attn_mask": masked}, {"attn_mask": torch.rand(2, 1, 7, 9) > 0.3}]
+    for form in forms:
+        expected = attend(q, k, v, **form)
+        torch.neuron.clear_op_tracking()
+        found = attend(*(x.to("neuron") for x in (q, k, v)), **{name: x.to("neuron") if isinstance(x, Tensor) else x for name, x in form.items()})
+        assert torch.neuron.get_executed_ops() == ["aten::scaled_dot_product_attention"], form
+        near(found.cpu(), expected)
+    near(attend(q.to("neuron"), k[:, :2].to("neuron"), v[:, :2].to("neuron"), enable_gqa=True).cpu(), attend(q, k[:, :2], v[:, :2], enable_gqa=True))
+
+    def trained(device: str) -> tuple:
+        x = q.detach().clone().to(device).requires_grad_()
+        attend(x, k.to(device), v.to(device), is_causal=True).square().sum().backward()
+        return x.grad, torch.vmap(attend)(*(y.to(device)[None] for y in (q, k, v)))
+
+    same(trained)
+    near(torch.compile(attend, backend="neuron")(*(x.to("neuron") for x in (q, k, v)), is_causal=True).cpu(), attend(q, k, v, is_causal=True))
+
+
+POINTS = {"attention": attention, "sparse": sparse, "nested": nested, "answers": answers, "profiled": profiled, "counted": counted, "asked": asked, "interrupted": interrupted}
 
 
 if __name__ == "__main__":

@@ -374,7 +374,7 @@ def run(op: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
             kwargs = {name: _operand(value, type(value), str(value), device)
                       if type(value) is float and formula and name in _CHANGING or type(value) in _NUMBERS and op is not numbered else value
                       for name, value in kwargs.items()}
-    return _computed(op, args, kwargs, formula, given, numbered)
+    return computed(op, args, kwargs, formula, given, numbered)
 
 
 def _of_lists(op: torch._ops.OpOverload, formula: Callable, args: tuple, kwargs: dict) -> object:
@@ -389,10 +389,10 @@ def _of_lists(op: torch._ops.OpOverload, formula: Callable, args: tuple, kwargs:
     def operand(value: object) -> object:
         return _operand(value, float, str(value), device) if isinstance(value, float) else value
 
-    return _computed(op, *pytree.tree_map(operand, (args, kwargs)), formula, (args, kwargs))
+    return computed(op, *pytree.tree_map(operand, (args, kwargs)), formula, (args, kwargs))
 
 
-def _computed(op: torch._ops.OpOverload, args: tuple, kwargs: dict, formula: Callable | None, given: tuple[tuple, dict],
+def computed(op: torch._ops.OpOverload, args: tuple, kwargs: dict, formula: Callable | None, given: tuple[tuple, dict],
               numbered: torch._ops.OpOverload | None = None) -> object:
     """By the program for such arguments, or by the host of what was given, by the operator that it was given to"""
     how, host = _how(op), numbered or op

@@ -129,6 +129,29 @@ def _is_pinned(value: Tensor, device: torch.device | None = None) -> bool:
     return memory.pinned(value)
 
 
+_attention = aten.scaled_dot_product_attention.default
+
+
+def _attended(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *,
+              scale: float | None = None, enable_gqa: bool = False) -> Tensor:
+    if attn_mask is not None and attn_mask.dtype == torch.bool:  # which is PyTorch's before it calls this
+        attn_mask = torch.zeros_like(attn_mask, dtype=query.dtype).masked_fill(~attn_mask, -torch.inf)
+    return aten._scaled_dot_product_attention_math.default(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)[0]
+
+
+def _scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *,
+                                  scale: float | None = None, enable_gqa: bool = False) -> Tensor:
+    """One program where no gradient is asked for, and nothing draws; else, and in graphs, the operators that it is made of"""
+    tensors = [tensor for tensor in (query, key, value, attn_mask) if tensor is not None]
+    args, kwargs = (query, key, value, attn_mask, dropout_p, is_causal), {"scale": scale, "enable_gqa": enable_gqa}
+    one = not (dropout_p or torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)) and all(
+        type(tensor) in (Tensor, torch.nn.Parameter) and tensor.layout == torch.strided and not tensor.is_nested for tensor in tensors)
+    if not one or torch._C._len_torch_dispatch_stack() or torch._C._functorch.peek_interpreter_stack():
+        return _attention.decompose(*args, **kwargs)
+    with torch._C._AutoDispatchBelowAutograd():
+        return eager.computed(_attention, args, kwargs, _attended, (args, kwargs))
+
+
 VIEWS = ("as_strided", "view_as_real", "view_as_complex", "view", "_reshape_alias", "unfold", "set_.source_Storage", "set_.source_Storage_storage_offset")
 KERNELS = {"empty.memory_format": _empty, "empty_strided": _empty_strided, "_copy_from": _copy_from, "_copy_from_and_resize": _copy_from_and_resize,
            "resize_": _resize_, "_local_scalar_dense": _local_scalar_dense, "fill_.Scalar": _fill, "zero_": _zero, "set_.source_Tensor": _set_tensor, "set_": _set_nothing,
@@ -145,6 +168,8 @@ def register() -> list[torch.library.Library]:
     for name, kernel in KERNELS.items():
         if name not in by_allocator:
             library.impl(name, kernel, "PrivateUse1")
+    for key in ("PrivateUse1", "AutogradPrivateUse1"):  # with gradients or without: PyTorch's own is of parts
+        library.impl("scaled_dot_product_attention", _scaled_dot_product_attention, key)
     for name in VIEWS:
         packet, _, overload = name.partition(".")
         library.impl(name, _view(getattr(getattr(aten, packet), overload or "default")), "PrivateUse1")
