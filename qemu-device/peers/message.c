@@ -63,6 +63,26 @@ int peers_send(int socket, const struct peers_message *message, int fd)
 	return sendmsg(socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
+/* The one descriptor that came, or -1; those of a message with more are closed, and it is false */
+static bool one_descriptor(struct msghdr *msg, int *fd)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+	size_t n, i;
+
+	*fd = -1;
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		return true;
+	n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(*fd);
+	for (i = 0; i < n; i++) {
+		memcpy(fd, CMSG_DATA(c) + i * sizeof(*fd), sizeof(*fd));
+		if (n > 1)
+			close(*fd);
+	}
+	if (n > 1)
+		*fd = -1;
+	return n <= 1;
+}
+
 int peers_receive(int socket, struct peers_message *message, int *fd)
 {
 	struct iovec part = { message, sizeof(*message) };
@@ -71,17 +91,17 @@ int peers_receive(int socket, struct peers_message *message, int *fd)
 			      .msg_iovlen = 1,
 			      .msg_control = control.bytes,
 			      .msg_controllen = sizeof(control.bytes) };
-	struct cmsghdr *c;
 	ssize_t n;
 
 	*fd = -1;
 	n = recvmsg(socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n <= 0)
 		return n ? -errno : 0;
-	c = CMSG_FIRSTHDR(&msg);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(*fd)))
-		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
-	/* more descriptors than there is room for are the kernel's to close */
-	return n == sizeof(*message) && !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ? 1 : -EBADMSG;
+	if (one_descriptor(&msg, fd) && n == sizeof(*message) &&
+	    !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+		return 1;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	return -EBADMSG;
 }

@@ -8,6 +8,7 @@
 #include "chip_fixture.h"
 #include "peers.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -268,23 +269,41 @@ static void wait_closed(int s)
 	close(s);
 }
 
-static void say(int s, const void *bytes, size_t size, int fd)
+/* A message with n times the same descriptor */
+static void say_with(int s, const void *bytes, size_t size, int fd, unsigned int n)
 {
-	char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = { 0 };
+	char control[CMSG_SPACE(2 * sizeof(int))] __attribute__((aligned(8))) = { 0 };
 	struct iovec part = { (void *)bytes, size };
 	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1 };
+	const int fds[] = { fd, fd };
 
-	if (fd >= 0) {
+	if (n) {
 		struct cmsghdr *c = (struct cmsghdr *)control;
 
 		msg.msg_control = control;
-		msg.msg_controllen = sizeof(control);
+		msg.msg_controllen = CMSG_SPACE(n * sizeof(fd));
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(fd));
-		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+		c->cmsg_len = CMSG_LEN(n * sizeof(fd));
+		memcpy(CMSG_DATA(c), fds, n * sizeof(fd));
 	}
 	ck_assert_int_ge(sendmsg(s, &msg, 0), 0);
+}
+
+static void say(int s, const void *bytes, size_t size, int fd)
+{
+	say_with(s, bytes, size, fd, fd >= 0);
+}
+
+static unsigned int open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
 }
 
 /* Peers that say something else are shut out, the others stay. */
@@ -293,6 +312,7 @@ START_TEST(liars)
 	/* kind, chip, words: what a peer of this version says first */
 	const uint64_t right[] = { 1, 1, GEN_CHIP.pci_id[0], NODES << 16 | 1, 2 };
 	int s, pages = peers_memory("pages", NEURON_MISC_RAM_SIZE), fd;
+	unsigned int files;
 	uint64_t m[5];
 
 	ck_assert_int_ge(pages, 0);
@@ -318,6 +338,12 @@ START_TEST(liars)
 	say(s, right, sizeof(right), -1);
 	wait_closed(s);
 	ck_assert(was_reported("pages cannot be mapped"));
+	files = open_files(); /* none of what came with a message that was too much is kept */
+	s = dial(0);
+	say_with(s, right, sizeof(right), pages, 2);
+	wait_closed(s);
+	while (open_files() != files)
+		sched_yield();
 	fd = memfd_create("unsealed", MFD_CLOEXEC);
 	ck_assert_int_eq(ftruncate(fd, NEURON_MISC_RAM_SIZE), 0);
 	s = dial(0);
