@@ -51,7 +51,7 @@ def more() -> dict[torch._ops.OpOverload, list[Call]]:
         aten.reflection_pad3d.default: [((drawn(2, 3, 4, 5), [1, 1, 2, 1, 1, 1]), {})], aten.replication_pad3d.default: [((drawn(2, 3, 4, 5), [1, 1, 2, 1, 1, 1]), {})],
         aten.upsample_bilinear2d.vec: [((image, [5, 9], False, None), {}), ((image, None, True, [2.0, 1.5]), {})],
         aten.upsample_nearest2d.vec: [((image, [5, 9], None), {}), ((image, None, [2.0, 1.5]), {})], aten.var.dim: [((x, [1]), {}), ((x, [0], False, True), {})],
-        aten.sym_size.int: [((x, 1), {})], aten.sym_stride.int: [((x, 1), {})], aten.sym_numel.default: [((x,), {})], aten.sym_storage_offset.default: [((x[1:],), {})],
+        aten.sym_is_contiguous.default: [((x,), {})], aten.sym_size.int: [((x, 1), {})], aten.sym_stride.int: [((x, 1), {})], aten.sym_numel.default: [((x,), {})], aten.sym_storage_offset.default: [((x[1:],), {})],
     }
 
 

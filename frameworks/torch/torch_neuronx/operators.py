@@ -8,8 +8,9 @@ import torch
 
 def core() -> list[torch._ops.OpOverload]:
     """The overloads that PyTorch marks as core"""
-    packets = (getattr(torch.ops.aten, name) for name in sorted(dir(torch.ops.aten)))
-    overloads = (getattr(packet, name) for packet in packets if hasattr(packet, "overloads") for name in packet.overloads())
+    names = {schema.name.removeprefix("aten::") for schema in torch._C._jit_get_all_schemas() if schema.name.startswith("aten::")}
+    packets = (getattr(torch.ops.aten, name) for name in sorted(names))  # of what torch.ops.aten lists some are there only once they have been asked for
+    overloads = (getattr(packet, name) for packet in packets for name in packet.overloads())
     return [op for op in overloads if torch.Tag.core in op.tags]
 
 
