@@ -8,7 +8,6 @@
 #include <linux/ctype.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <asm/unaligned.h>
 
 #include "neuron_device.h"
 #include "neuron_bar.h"
@@ -363,7 +362,7 @@ static int do_pod_info(struct neuron_device *nd, void *arg, struct neuron_call *
 	neuron_pod_look(&pod);
 	info->pod_type = pod.type;
 	info->pod_sz = pod.nodes;
-	put_unaligned_le64(pod.server, info->pod_id);
+	memcpy(info->pod_id, &pod.server, sizeof(pod.server));
 	return 0;
 }
 
@@ -377,7 +376,7 @@ static int pod_fill(struct neuron_ioctl_pod_status *status, u16 size, struct neu
 	status->node_id = pod->node;
 	status->pod_type = pod->type;
 	status->pod_sz = pod->nodes;
-	put_unaligned_le64(pod->server, status->pod_id);
+	memcpy(status->pod_id, &pod->server, sizeof(pod->server));
 	return ret;
 }
 

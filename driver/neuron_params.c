@@ -26,9 +26,8 @@ MODULE_PARM_DESC(mempool_min_alloc_size,
 
 static ulong mempool_small_pool_size = 1073741824;
 module_param(mempool_small_pool_size, ulong, 0440);
-MODULE_PARM_DESC(
-	mempool_small_pool_size,
-	"bytes for small chunks at the end of each HBM, none if it has no more (default 1 GiB)");
+MODULE_PARM_DESC(mempool_small_pool_size,
+		 "bytes for small chunks at the end of each HBM, none if it has no more (default 1 GiB)");
 
 ulong neuron_small_max = 524288;
 module_param_named(mempool_small_alloc_max, neuron_small_max, ulong, 0440);
@@ -45,18 +44,17 @@ MODULE_PARM_DESC(force_die_flip, "count cores from the other die (default 0)");
 
 int neuron_userver_ctl;
 module_param_named(userver_ctl, neuron_userver_ctl, int, 0440);
-MODULE_PARM_DESC(
-	userver_ctl,
-	"bits of an UltraServer's election: 0 only when asked for, 6 forget the last, 7 and 8 left and right links fail, 9 and 10 right and left ones alone (default 0)");
+MODULE_PARM_DESC(userver_ctl,
+		 "bits of an UltraServer's election, see docs/driver.md (default 0)");
 
 int neuron_userver_etimeout = 600;
 module_param_named(userver_etimeout, neuron_userver_etimeout, int, 0440);
 MODULE_PARM_DESC(userver_etimeout, "seconds of an UltraServer's election (default 600)");
 
 /* Accepted for the options of existing systems */
-#define NEURON_PARAM_UNUSED(name, type, value) \
-	static type name = value;              \
-	module_param(name, type, 0440);        \
+#define NEURON_PARAM_UNUSED(name, type, value)                                                     \
+	static type name = value;                                                                  \
+	module_param(name, type, 0440);                                                            \
 	MODULE_PARM_DESC(name, "accepted, without a meaning on these chips (default " #value ")")
 
 NEURON_PARAM_UNUSED(dup_helper_enable, int, 1);

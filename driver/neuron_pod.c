@@ -43,7 +43,7 @@ enum side { LEFT, RIGHT, SIDES };
 enum stage { WAITING, ELECTING, ELECTED, ALONE };
 
 static struct {
-	struct mutex lock;
+	struct mutex lock; /* all but what the thread alone looks at */
 	struct task_struct *task;
 	wait_queue_head_t wait;
 	bool member; /* of an UltraServer, by the machine's name */
@@ -230,7 +230,7 @@ static int no_places(struct chip *chip)
 
 static int own_serial(struct neuron_device *nd, u64 *serial)
 {
-	u32 lo, hi;
+	u32 lo = 0, hi = 0;
 	int ret = neuron_misc_read(nd, NEURON_MISC_SERIAL_LO, &lo);
 
 	if (!ret)
@@ -239,7 +239,7 @@ static int own_serial(struct neuron_device *nd, u64 *serial)
 	return ret;
 }
 
-/* The node with the lowest number is the first, the one to its left 1, opposite 2, to its right 3 */
+/* The node with the lowest number is the first, to its left is 1, opposite 2, to its right 3 */
 static void number(const struct chip *chip, u64 self)
 {
 	const u64 left = chip->serial[LEFT], right = chip->serial[RIGHT];

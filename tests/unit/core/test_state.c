@@ -103,7 +103,7 @@ START_TEST(heads)
 	refused(size, -ENOTSUP, ANOTHER_VERSION);
 	state[8] = 3;
 	refused(size, -ENOTSUP, ANOTHER_VERSION);
-	state[8] = TRANSFERS ? 7 : 5;
+	state[8] = TRANSFERS ? 8 : 5;
 	state[12]++;
 	refused(size, -ENOTSUP, "a state of another generation of chips");
 	state[12]--;
