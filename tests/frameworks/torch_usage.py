@@ -247,7 +247,29 @@ def attention() -> None:
     near(torch.compile(attend, backend="neuron")(*(x.to("neuron") for x in (q, k, v)), is_causal=True).cpu(), attend(q, k, v, is_causal=True))
 
 
-POINTS = {"attention": attention, "sparse": sparse, "nested": nested, "answers": answers, "profiled": profiled, "counted": counted, "asked": asked, "interrupted": interrupted}
+def encoders() -> None:
+    """A layer of nn.TransformerEncoder, or an nn.MultiheadAttention, is one program where no gradient is asked for, with each kind of mask"""
+    x, padded = drawn(2, 9, 64), torch.arange(9)[None] > torch.tensor([[6], [8]])
+    causal, some = nn.Transformer.generate_square_subsequent_mask(9), torch.rand(9, 9) > 0.8
+    masks = [{}, {"src_mask": causal}, {"src_mask": some}, {"src_key_padding_mask": padded}, {"src_mask": some, "src_key_padding_mask": padded}]
+    for norm_first in (False, True):
+        layer = nn.TransformerEncoderLayer(64, 4, 96, batch_first=True, norm_first=norm_first, activation="gelu" if norm_first else "relu").eval()
+        ours = copy.deepcopy(layer).to("neuron")
+        for mask in masks:
+            with torch.no_grad():
+                expected = layer(x, **mask)
+                torch.neuron.clear_op_tracking()
+                found = ours(x.to("neuron"), **{name: value.to("neuron") for name, value in mask.items()})
+            near(found.cpu(), expected)
+            assert "aten::_transformer_encoder_layer_fwd" in torch.neuron.get_executed_ops() and not torch.neuron.get_fallback_ops()
+    attend = nn.MultiheadAttention(64, 4, batch_first=True).eval()
+    ours, y = copy.deepcopy(attend).to("neuron"), x.to("neuron")
+    for options in ({}, {"average_attn_weights": False}, {"need_weights": False}):
+        with torch.no_grad():
+            near(plain(ours(y, y, y, **options)), plain(attend(x, x, x, **options)))
+
+
+POINTS = {"attention": attention, "encoders": encoders, "sparse": sparse, "nested": nested, "answers": answers, "profiled": profiled, "counted": counted, "asked": asked, "interrupted": interrupted}
 
 
 if __name__ == "__main__":

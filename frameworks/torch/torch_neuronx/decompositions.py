@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from . import ordered, recurrent, sampled, special, windows
+from . import encoder, ordered, recurrent, sampled, special, windows
 
 aten = torch.ops.aten
 PAIRED = 256  # rows whose pairs are told one by one
@@ -303,5 +303,5 @@ def table() -> dict[object, Callable]:
            aten._cdist_forward.default: _cdist, aten._cdist_backward.default: _cdist_backward, aten._pdist_forward.default: _pdist,
            aten._pdist_backward.default: _pdist_backward, aten.addmm.default: _whole_product(aten.mm.default),
            aten.baddbmm.default: _whole_product(aten.bmm.default), aten.addbmm.default: _addbmm}
-    return {**torch._decomp.core_aten_decompositions(), **torch._decomp.get_decompositions(MORE), **own, **ordered.TABLE, **recurrent.TABLE, **sampled.TABLE,
+    return {**torch._decomp.core_aten_decompositions(), **torch._decomp.get_decompositions(MORE), **own, **encoder.TABLE, **ordered.TABLE, **recurrent.TABLE, **sampled.TABLE,
             **special.TABLE, **windows.TABLE}
