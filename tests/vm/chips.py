@@ -109,7 +109,7 @@ def of_trainium2(name: str, pci_id: int, memory: int) -> Chip:
         core_address=lambda core: (DIE if core & 4 else 0) + (0x4000000000 if core & 2 else 0) + 0x2000000000
         + (0x1000000000 if core & 1 else 0),
         nq=lambda core: (0x40001000 if core & 4 else 0x1000) + (0x6400000 if core & 2 else 0x6000000) + 0x180000 * (core & 1),
-        memories=slots, memory=memory, **V2)
+        memories=slots, memory=memory, **{**V2, "east": 1 << 54})  # bit 52 leads to other instances
 
 
 ALL = (INFERENTIA, of_trainium("neuron-trainium", 0x7164), of_trainium("neuron-inferentia2", 0x7264),
