@@ -146,10 +146,6 @@ check-module: | deps ## the module under checkpatch, sparse, W=1, clang and its 
 	@scripts/check-module $(KDIR) $(BUILD)/check-module >$(BUILD)/tap/check-module.tap; \
 		status=$$?; cat $(BUILD)/tap/check-module.tap; exit $$status
 
-.PHONY: check-ultraserver
-check-ultraserver: guest test-programs ## four guests that are an UltraServer (its short form in `make check`: chips of four nodes in one process)
-	@tests/vm/run --build $(REL) --output $(BUILD)/tap-ultraserver tests/vm/ultraserver.t
-
 check-migration: guest test-programs ## long runs: saved, moved, plugged, reset and suspended in the middle of work
 	@NEURON_TESTS=long tests/vm/run --build $(REL) --output $(BUILD)/tap-migration $(MIGRATION_TESTS)
 

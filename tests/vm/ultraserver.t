@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # host: four guests at once
-# long:
 # Four instances of trn2u.48xlarge are an UltraServer: their modules find out which node each is, as the public driver does
 # (docs/hardware.md, The UltraServer). The oracle is the ring of the record: node 0's left is 1, opposite 2, right 3.
 # shellcheck source=tap.sh
