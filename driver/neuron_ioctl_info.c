@@ -202,7 +202,7 @@ static int do_nc_map(struct neuron_device *nd, void *arg, struct neuron_call *ca
 	struct neuron_ioctl_get_logical_to_physical_nc_map a;
 	struct neuron_ioctl_nc_map_entry *entry;
 	struct neuron_ioctl_nc_map *map;
-	u32 cores = nd->gen->cores, newest, n, i, core;
+	u32 cores = nd->gen->cores, flip, newest, n, i;
 	int ret;
 
 	/* known before the argument is looked at */
@@ -220,11 +220,12 @@ static int do_nc_map(struct neuron_device *nd, void *arg, struct neuron_call *ca
 	if (!map)
 		return -ENOMEM;
 	map->num_entries = n;
+	flip = neuron_pod_flipped() ? nd->gen->flip : 0;
 	for (i = 0; i < n; i++) {
 		entry = &map->mappings[i];
 		entry->device_id = i / cores;
-		core = i ^ (neuron_pod_flipped() ? nd->gen->flip : 0);
-		entry->device_nc_idx = neuron_gen_ordered_core(nd->gen, i / cores, core % cores);
+		entry->device_nc_idx =
+			neuron_gen_ordered_core(nd->gen, i / cores, (i ^ flip) % cores);
 	}
 	ret = neuron_call_write(call, a.map, map, sizeof(*map) + n * sizeof(*entry),
 				sizeof(*map) + n * sizeof(*entry));

@@ -312,9 +312,9 @@ static int elect(unsigned int sides)
 	bool good = true;
 	int i, ret = 0;
 
-	for (i = CHIPS - 1; i >= 0; i--) {
-		/* all nodes go the same way: chip 1 to 15, then 0 */
-		chip = (struct chip){ .nd = neuron_device_find((CHIPS - i) % CHIPS),
+	/* all nodes go the same way: chip 1 to 15, then 0 */
+	for (i = 1; i <= CHIPS; i++) {
+		chip = (struct chip){ .nd = neuron_device_find(i % CHIPS),
 				      .sides = sides };
 		if (!chip.nd)
 			return -ENODEV;

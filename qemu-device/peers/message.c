@@ -1,43 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Packets with a file descriptor in them, and the memory behind one */
+/* Packets with a file descriptor in them */
 #include "peers_priv.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-int peers_memory(const char *name, uint64_t size)
-{
-	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (ftruncate(fd, (off_t)size) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
-		ret = -errno;
-	if (ret)
-		close(fd);
-	return ret ? ret : fd;
-}
-
-void *peers_map(int fd, uint64_t size, bool write)
-{
-	int seals = fcntl(fd, F_GET_SEALS);
-	struct stat st;
-	void *p;
-
-	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) ||
-	    (uint64_t)st.st_size < size) {
-		errno = EINVAL;
-		return NULL;
-	}
-	p = mmap(NULL, size, PROT_READ | (write ? PROT_WRITE : 0), MAP_SHARED | MAP_NORESERVE, fd,
-		 0);
-	return p == MAP_FAILED ? NULL : p;
-}
 
 union control {
 	struct cmsghdr header; /* for its alignment */

@@ -17,10 +17,12 @@
 #include <unistd.h>
 
 #include "neuron/hw/firmware.h"
+#include "sealed.h"
 
 #define RETRY_MS 50 /* between two tries to reach a node that is not there */
 #define AGAIN_MS 1 /* before a chip is asked again to take a write */
 #define HELLO_MS 5000 /* in which a peer has to say who it is */
+#define TURN 64 /* messages of one peer before the others are looked at */
 
 static const char *const said[] = {
 	[PEERS_SAYS_VERSION] = "version of what peers say",
@@ -144,7 +146,7 @@ static bool greeted(struct peers *p, struct peer *peer, const struct peers_messa
 		       p->cfg.node);
 		return false;
 	}
-	peer->pages = fd < 0 ? NULL : peers_map(fd, size, false);
+	peer->pages = fd < 0 ? NULL : sealed_map(fd, size, false);
 	peer->known = peer->pages;
 	if (!peer->known)
 		report(p, "a peer whose pages cannot be mapped is refused");
@@ -157,7 +159,7 @@ static const char *show(struct peers *p, unsigned int node, unsigned int chip, i
 	const _Atomic uint32_t *page = peer->pages + (size_t)chip * NEURON_MISC_RAM_SIZE / 4;
 
 	hide(p, node, chip);
-	peer->dram[chip] = fd < 0 ? NULL : peers_map(fd, neuron_gen_memory(p->cfg.gen), true);
+	peer->dram[chip] = fd < 0 ? NULL : sealed_map(fd, neuron_gen_memory(p->cfg.gen), true);
 	if (!peer->dram[chip])
 		return "shows memory that is too small, or not sealed";
 	ncore_foreign_show(foreign(p, node, chip), peer->dram[chip], page);
@@ -205,9 +207,13 @@ static void listen_to(struct peers *p, unsigned int node)
 	struct peer *peer = &p->peer[node];
 	const char *wrong = NULL;
 	struct peers_message m;
+	unsigned int left;
 	int ret = 1, fd;
 
-	while (!peer->waits && !wrong && (ret = peers_receive(peer->socket, &m, &fd)) > 0) {
+	for (left = TURN; left && !peer->waits && !wrong; left--) {
+		ret = peers_receive(peer->socket, &m, &fd);
+		if (ret <= 0)
+			break;
 		if (peer->known)
 			wrong = heard(p, node, &m, fd);
 		else if (!greeted(p, peer, &m, fd) || m.word[PEERS_SAYS_NODE] != node)
@@ -387,18 +393,23 @@ static int send_write(void *opaque, unsigned int slot, uint64_t addr, uint32_t v
 	return !ret || ret == -EAGAIN ? ret : -EACCES;
 }
 
+/* A peer that cannot be told now is left, and told all when it has come again */
+static void tell_one(int socket, const struct peers_message *m, int fd)
+{
+	if (socket >= 0 && peers_send(socket, m, fd))
+		shutdown(socket, SHUT_RDWR);
+}
+
 /* To all peers, of a chip of this node. chips_lock is held */
 static void tell(struct peers *p, uint32_t kind, unsigned int index, int fd)
 {
+	const struct peers_message m = { kind, index, { 0 } };
 	unsigned int node;
 
 	pthread_mutex_lock(&p->lock);
 	for (node = 0; node < p->cfg.nodes; node++)
-		if (p->peer[node].socket >= 0)
-			peers_send(p->peer[node].socket,
-				   &(struct peers_message){ kind, index, { 0 } }, fd);
-	if (p->guest.socket >= 0)
-		peers_send(p->guest.socket, &(struct peers_message){ kind, index, { 0 } }, fd);
+		tell_one(p->peer[node].socket, &m, fd);
+	tell_one(p->guest.socket, &m, fd);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -442,7 +453,9 @@ static int listen_at(struct peers *p, const char **reason)
 	*reason = "cannot listen in the directory of the UltraServer";
 	if (bind(s, (struct sockaddr *)&name, sizeof(name))) {
 		ret = -errno;
-		other = ret == -EADDRINUSE ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) : -1;
+		other = ret == -EADDRINUSE
+				? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)
+				: -1;
 		if (other >= 0 && connect(other, (struct sockaddr *)&name, sizeof(name)) &&
 		    errno == ECONNREFUSED) {
 			unlink(name.sun_path);
@@ -494,13 +507,19 @@ static int make_foreign(struct peers *p)
 
 static int make_pages(struct peers *p)
 {
-	const uint64_t size = p->cfg.chips * NEURON_MISC_RAM_SIZE;
+	void *pages = NULL;
 
-	p->pages_fd = peers_memory("neuron-misc", size);
-	if (p->pages_fd < 0)
-		return p->pages_fd;
-	p->pages = peers_map(p->pages_fd, size, true);
-	return p->pages ? 0 : -errno;
+	p->pages_fd = sealed_new_shown("neuron-misc", p->cfg.chips * NEURON_MISC_RAM_SIZE, &pages);
+	p->pages = pages;
+	return p->pages_fd < 0 ? p->pages_fd : 0;
+}
+
+void peers_leave(struct peers *p)
+{
+	struct sockaddr_un name;
+
+	address(p, p->cfg.node, &name);
+	unlink(name.sun_path);
 }
 
 static void release(struct peers *p)
@@ -513,8 +532,10 @@ static void release(struct peers *p)
 		munmap((void *)p->pages, p->cfg.chips * NEURON_MISC_RAM_SIZE);
 	if (p->pages_fd >= 0)
 		close(p->pages_fd);
-	if (p->listening >= 0)
+	if (p->listening >= 0) {
+		peers_leave(p);
 		close(p->listening);
+	}
 	if (p->wake >= 0)
 		close(p->wake);
 	pthread_mutex_destroy(&p->lock);
@@ -559,14 +580,6 @@ int peers_new(const struct peers_config *config, struct peers **out, const char 
 	return 0;
 }
 
-void peers_leave(struct peers *p)
-{
-	struct sockaddr_un name;
-
-	address(p, p->cfg.node, &name);
-	unlink(name.sun_path);
-}
-
 void peers_free(struct peers *p)
 {
 	uint64_t one = 1;
@@ -585,6 +598,5 @@ void peers_free(struct peers *p)
 			part(p, node, "");
 	if (p->guest.socket >= 0)
 		close_peer(p, &p->guest);
-	peers_leave(p);
 	release(p);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other instances of an UltraServer, each a process of this host (QEMU's device, libndl's
- * in-process backend): they meet by sockets in a directory, and each shows the others its chips'
- * memories and MISC RAM, which then stand in the slots of its fabric (ncore.h, foreign chips).
+ * The other instances of an UltraServer, each a process of this host: they meet by sockets in a
+ * directory, and each shows the others its chips' memories and MISC RAM, which then stand in the
+ * slots of its fabric (ncore.h, foreign chips).
  *
  * Peers are strangers: one has to be of the same user, and to say the same of generation, nodes and
  * chips; the memory that it shows has to be sealed against being cut short. A peer that says
@@ -30,14 +30,11 @@ struct peers_config {
 	void *opaque;
 };
 
-/* Memory that peers may be shown: zeroed, sparse, sealed. A file descriptor, or -errno */
-int peers_memory(const char *name, uint64_t size);
-
 /* 0 or -errno, and *reason says what is wrong. A thread of its own waits for peers from then on */
 int peers_new(const struct peers_config *config, struct peers **peers, const char **reason);
 /* Where MISC RAM of this node's chip is shown: for ncore_chip_config */
 _Atomic uint32_t *peers_page(struct peers *peers, unsigned int chip);
-/* Shows a chip, whose DRAM is a file of peers_memory(). 0 or -errno */
+/* Shows a chip, whose DRAM is a file of sealed_new(). 0 or -errno */
 int peers_add(struct peers *peers, unsigned int index, struct ncore_chip *chip);
 void peers_remove(struct peers *peers, unsigned int index); /* before the chip is freed */
 /* Takes the node's place in the directory away, as its process ends; nobody comes to it any more */

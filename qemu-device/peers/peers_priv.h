@@ -29,8 +29,6 @@ enum peers_hello { PEERS_SAYS_VERSION, PEERS_SAYS_GENERATION, PEERS_SAYS_SIZE, P
 int peers_send(int socket, const struct peers_message *message, int fd);
 /* *fd: what came with it, or -1. 1, 0 when the peer has ended, -EAGAIN or -errno */
 int peers_receive(int socket, struct peers_message *message, int *fd);
-/* Memory of a peer's that cannot become shorter; NULL with errno. write: to be written, too */
-void *peers_map(int fd, uint64_t size, bool write);
 
 /* Another node, or somebody who has not said yet which one */
 struct peer {
@@ -45,13 +43,12 @@ struct peer {
 
 struct peers {
 	struct peers_config cfg;
-	char path[100];
+	char path[100]; /* cfg.path's */
 	int listening, wake, pages_fd;
 	_Atomic uint32_t *pages;
 	pthread_t thread;
 	_Atomic bool stop;
-	pthread_mutex_t
-		lock; /* sockets, as writes of other threads see them; taken behind the fabric's */
+	pthread_mutex_t lock; /* sockets, as writes of others see them; behind the fabric's */
 	pthread_mutex_t chips_lock; /* chip[], as the thread sees it; taken before the fabric's */
 	struct ncore_chip *chip[PEERS_CHIPS_MAX];
 	struct peer peer[PEERS_NODES_MAX]; /* by node; this one's is not used */

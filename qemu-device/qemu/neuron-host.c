@@ -13,6 +13,7 @@
 #include "qemu/timer.h"
 #include "migration/vmstate.h"
 #include "neuron.h"
+#include "sealed.h"
 #include "trace.h"
 
 static const MemTxAttrs neuron_dma_attrs = { .memory = 1 };
@@ -53,7 +54,7 @@ static int neuron_alloc_mem(void *opaque, const char *name, uint64_t size,
         return -ENOSPC;
     }
     if (s->peers && !strcmp(name, "dram")) {
-        int shared = peers_memory(name, size);
+        int shared = sealed_new(name, size);
 
         if (shared < 0) {
             return shared;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "emud.h"
+#include "sealed.h"
 
 #define STACK (8u << 20) /* it executes cores, as a program's main thread does in process */
 #define STOP_STEP_NS 200000
@@ -41,7 +42,7 @@ int emud_client_new(struct emu_machine *m, int fd, const struct ucred *peer,
 	if (!c)
 		return -ENOMEM;
 	*c = (struct emud_client){ .machine = m, .fd = fd, .pid = peer->pid, .uid = peer->uid };
-	config.fd = c->memory = emu_file_new("neuron-emud", config.size);
+	config.fd = c->memory = sealed_new("neuron-emud", config.size);
 	ret = c->memory < 0 ? c->memory : emu_user_new(m, &config, &c->user);
 	if (ret) {
 		if (c->memory >= 0)

@@ -274,8 +274,6 @@ struct emu_chunk *emu_chunk_get(struct emu_chip *chip, uint64_t handle); /* whos
  * The descriptor is the chunk's.
  */
 int emu_mem_share(ndlx_device_t *dev, uint64_t handle, int *fd);
-/* A file of memory, zeroed, whose size stays as it is, whoever gets it; -errno */
-int emu_file_new(const char *name, uint64_t size);
 void emu_chunk_hold(struct emu_chip *chip, uint64_t handle, bool hold); /* with the lock held */
 int emu_mem_alloc(ndlx_device_t *dev, const struct ndlx_mem_params *p, uint64_t *handle);
 int emu_mem_free(ndlx_device_t *dev, uint64_t handle);

@@ -6,31 +6,18 @@
  */
 #include "emu.h"
 
+#include "sealed.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-int emu_file_new(const char *name, uint64_t size)
-{
-	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
-
-	if (fd < 0)
-		return -errno;
-	/* who has it cannot cut off what the chips and the server's threads work on */
-	if (!ftruncate(fd, (off_t)size) &&
-	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		return fd;
-	ret = -errno;
-	close(fd);
-	return ret;
-}
-
 /* A chunk's file. Half of the descriptors are kept for connections. */
 static int chunk_file_new(uint64_t size)
 {
-	int fd = emu_file_new("neuron-memory", size);
+	int fd = sealed_new("neuron-memory", size);
 	struct rlimit files;
 
 	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &files) || (rlim_t)fd < files.rlim_cur / 2)

@@ -7,6 +7,7 @@
  */
 #include "chip_fixture.h"
 #include "peers.h"
+#include "sealed.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -43,7 +44,7 @@ static char reports[4096];
 
 static int sealed_memory(void *opaque, const char *name, uint64_t size, void **ptr, int *fd)
 {
-	*fd = peers_memory(name, size);
+	*fd = sealed_new(name, size);
 	ck_assert_int_ge(*fd, 0);
 	*ptr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *fd, 0);
 	ck_assert_ptr_ne(*ptr, MAP_FAILED);
@@ -311,7 +312,7 @@ START_TEST(liars)
 {
 	/* kind, chip, words: what a peer of this version says first */
 	const uint64_t right[] = { 1, 1, GEN_CHIP.pci_id[0], NODES << 16 | 1, 2 };
-	int s, pages = peers_memory("pages", NEURON_MISC_RAM_SIZE), fd;
+	int s, pages = sealed_new("pages", NEURON_MISC_RAM_SIZE), fd;
 	unsigned int files;
 	uint64_t m[5];
 
