@@ -388,6 +388,79 @@ START_TEST(liars)
 }
 END_TEST
 
+/* The descriptor that comes with a node's next message */
+static int given(int s)
+{
+	char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))), buf[64];
+	struct iovec part = { buf, sizeof(buf) };
+	struct msghdr msg = { .msg_iov = &part,
+			      .msg_iovlen = 1,
+			      .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	int fd;
+
+	ck_assert_int_gt(recvmsg(s, &msg, 0), 0);
+	ck_assert_ptr_nonnull(CMSG_FIRSTHDR(&msg));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	return fd;
+}
+
+/*
+ * What a peer is given it cannot spoil for the others: MISC RAM is to be read alone, memory of
+ * chips cannot be sealed so that who comes later cannot map it.
+ */
+START_TEST(what_is_given)
+{
+	int s, pages, dram;
+	char byte = 1;
+
+	add_node(0);
+	s = dial(0);
+	pages = given(s);
+	dram = given(s);
+	ck_assert_ptr_eq(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, pages, 0),
+			 MAP_FAILED);
+	ck_assert_int_lt(pwrite(pages, &byte, 1, 0), 0);
+	ck_assert_int_lt(ftruncate(dram, 0), 0);
+	ck_assert_int_lt(fcntl(dram, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+	ck_assert_int_lt(fcntl(pages, F_ADD_SEALS, F_SEAL_WRITE), 0);
+	close(pages);
+	close(dram);
+	close(s);
+}
+END_TEST
+
+static _Atomic bool enough;
+
+static void *talk(void *opaque)
+{
+	const uint64_t m[5] = { 4, INCREMENT(3), 0, 0, 0 };
+
+	while (!enough)
+		say(*(int *)opaque, m, sizeof(m), -1);
+	return NULL;
+}
+
+/* A peer that writes without end does not keep another from coming. */
+START_TEST(without_end)
+{
+	const uint64_t hello[] = { 1, 1, GEN_CHIP.pci_id[0], NODES << 16 | 1, 2 };
+	int s, pages = sealed_new("pages", NEURON_MISC_RAM_SIZE);
+	pthread_t talker;
+
+	add_node(0);
+	s = dial(0);
+	say(s, hello, sizeof(hello), pages);
+	ck_assert_int_eq(pthread_create(&talker, NULL, talk, &s), 0);
+	add_node(1);
+	meet(0, LEFT(0), 1);
+	enough = true;
+	pthread_join(talker, NULL);
+	close(pages);
+	close(s);
+}
+END_TEST
+
 /* Its driver's guard knows nobody elsewhere: words that come are refused. */
 START_TEST(guarded)
 {
@@ -441,6 +514,8 @@ int main(void)
 	tcase_add_test(t, semaphores);
 	tcase_add_test(t, gone_and_back);
 	tcase_add_test(t, liars);
+	tcase_add_test(t, what_is_given);
+	tcase_add_test(t, without_end);
 	tcase_add_test(t, guarded);
 	tcase_add_test(t, refused);
 	suite_add_tcase(s, t);
