@@ -62,9 +62,12 @@ unsigned int neuron_marks_over(void)
 	return READ_ONCE(over);
 }
 
-/* Some marks went */
-static void last_gone(void)
+/* A mark is somebody's no more. The last one's end is counted. */
+static void mark_clear(pid_t *mark)
 {
+	if (!*mark)
+		return;
+	*mark = 0;
 	if (!any_mark())
 		WRITE_ONCE(over, over + 1);
 }
@@ -101,9 +104,8 @@ void neuron_unmark(struct neuron_device *nd, const unsigned long *bitmap, unsign
 	mutex_lock(&neuron_table_lock);
 	for_each_set_bit(i, bitmap, min_t(u32, bits, MARK_COUNT - base)) {
 		if (marks[base + i] == current->tgid)
-			marks[base + i] = 0;
+			mark_clear(&marks[base + i]);
 	}
-	last_gone();
 	mutex_unlock(&neuron_table_lock);
 }
 
@@ -114,16 +116,18 @@ void neuron_unmark_all(pid_t tgid)
 	mutex_lock(&neuron_table_lock);
 	for (i = 0; i < MARK_COUNT; i++)
 		if (marks[i] == tgid)
-			marks[i] = 0;
-	last_gone();
+			mark_clear(&marks[i]);
 	mutex_unlock(&neuron_table_lock);
 }
 
 /* Clears everybody's marks of the device's cores, which are gone */
 void neuron_marks_drop(struct neuron_device *nd)
 {
+	u32 i;
+
 	mutex_lock(&neuron_table_lock);
-	memset(&marks[nd->index * nd->gen->cores], 0, nd->gen->cores * sizeof(marks[0]));
+	for (i = 0; i < nd->gen->cores; i++)
+		mark_clear(&marks[nd->index * nd->gen->cores + i]);
 	mutex_unlock(&neuron_table_lock);
 }
 

@@ -47,7 +47,7 @@ static struct {
 	struct task_struct *task;
 	wait_queue_head_t wait;
 	bool member; /* of an UltraServer, by the machine's name */
-	bool stop, cancel;
+	bool cancel;
 	enum stage stage;
 	DECLARE_BITMAP(ready, CHIPS);
 	u64 deadline; /* ktime_get_ns() */
@@ -70,9 +70,10 @@ struct chip {
 	u64 found[SIDES][SIDES]; /* what each of them has found on its sides */
 };
 
+/* The thread is to leave off */
 static bool over(void)
 {
-	return READ_ONCE(pod.stop) || READ_ONCE(pod.cancel);
+	return kthread_should_stop() || READ_ONCE(pod.cancel);
 }
 
 /* Reads words of the MISC RAM at the other end of a link */
@@ -314,8 +315,7 @@ static int elect(unsigned int sides)
 
 	/* all nodes go the same way: chip 1 to 15, then 0 */
 	for (i = 1; i <= CHIPS; i++) {
-		chip = (struct chip){ .nd = neuron_device_find(i % CHIPS),
-				      .sides = sides };
+		chip = (struct chip){ .nd = neuron_device_find(i % CHIPS), .sides = sides };
 		if (!chip.nd)
 			return -ENODEV;
 		ret = elect_chip(&chip, good);
@@ -598,8 +598,6 @@ int neuron_pod_init(void)
 
 void neuron_pod_stop(void)
 {
-	if (IS_ERR_OR_NULL(pod.task))
-		return;
-	WRITE_ONCE(pod.stop, true);
-	kthread_stop(pod.task);
+	if (!IS_ERR_OR_NULL(pod.task))
+		kthread_stop(pod.task);
 }

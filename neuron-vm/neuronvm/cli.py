@@ -175,15 +175,18 @@ def _machine(args: argparse.Namespace, qemu: Path, share: Path | None, debug: bo
     made.name = args.name
     if args.ultraserver:
         made.ultraserver = _ultraserver(args, row)
+    elif args.node:
+        raise VmError("--node is of an UltraServer: --ultraserver DIR")
     made.faults = faults.device_options(args.fault, len(row.chips))
     return made
 
 
 def _ultraserver(args: argparse.Namespace, row: machine.Instance) -> tuple[Path, int]:
-    if row.name not in machine.ULTRASERVERS:
-        raise VmError(f"--ultraserver: {row.name} is no node of one, {', '.join(machine.ULTRASERVERS)} is")
-    if not 0 <= args.node < machine.ULTRASERVER_NODES:
-        raise VmError(f"--node {args.node}: an UltraServer has the nodes 0 to {machine.ULTRASERVER_NODES - 1}")
+    if not row.ultraserver:
+        nodes = [other.name for other in machine.instances().values() if other.ultraserver]
+        raise VmError(f"--ultraserver: {row.name} is no node of one, {', '.join(nodes)} is")
+    if not 0 <= args.node < row.ultraserver:
+        raise VmError(f"--node {args.node}: an UltraServer has the nodes 0 to {row.ultraserver - 1}")
     args.ultraserver.mkdir(mode=0o700, parents=True, exist_ok=True)
     return args.ultraserver.resolve(), args.node
 

@@ -24,8 +24,6 @@ PORT_MAX = 2
 PORT_WINDOWS = "mem-reserve=512M,pref64-reserve=8G"
 PORT_DRAM = 8  # GiB: chips with more have a BAR0 of 1 GiB and more as well
 PORT_FIRST = 0x10
-ULTRASERVERS = ["trn2u.48xlarge"]  # instances that are nodes of one
-ULTRASERVER_NODES = 4
 
 
 @dataclass
@@ -40,6 +38,7 @@ class Instance:
     cpus: dict[str, str] = field(default_factory=dict)  # of a node, of the real instance
     dram_gib: int = 8  # that a chip shows in BAR4
     product: str = ""  # DMI name, where it is another
+    ultraserver: int = 0  # nodes of the one that it is a node of
 
     @property
     def device(self) -> str:
@@ -174,7 +173,7 @@ class Machine:
         row = self.instance
         if not self.ultraserver:
             return ["-object", f"neuron-fabric,id=f0,topology={row.topology},slots={len(row.chips)}"]
-        where, node = self.ultraserver
+        where, node = str(self.ultraserver[0]).replace(",", ",,"), self.ultraserver[1]
         return ["-object", f"neuron-fabric,id=f0,topology=ultraserver,slots={len(row.chips)},ultraserver={where},node={node}"]
 
     def placed(self, argv: list[str]) -> list[str]:

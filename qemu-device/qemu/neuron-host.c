@@ -62,6 +62,9 @@ static int neuron_alloc_mem(void *opaque, const char *name, uint64_t size,
         memory_region_init_ram_from_fd(&mem->mr, OBJECT(s), name, size,
                                        RAM_SHARED | RAM_NORESERVE, shared, 0,
                                        &err);
+        if (err) {
+            close(shared);
+        }
     } else {
         memory_region_init_ram_flags_nomigrate(&mem->mr, OBJECT(s), name, size,
                                                RAM_NORESERVE, &err);

@@ -40,5 +40,7 @@ dry() { vm exec --build "$build" --no-module --dry-run "$@" -- true 2>&1; }
 like "$(dry --instance trn2u.48xlarge --ultraserver "$work/meet" --node 2)" 'product=trn2u.48xlarge,' "its SMBIOS name has drivers look for the others"
 like "$(dry --instance trn2u.48xlarge --ultraserver "$work/meet" --node 2)" "topology=ultraserver,slots=16,ultraserver=$work/meet,node=2" "and the fabric has all four"
 like "$(dry --instance trn2.48xlarge --ultraserver "$work/meet")" "trn2.48xlarge is no node of one" "another instance is refused"
+like "$(dry --instance trn2u.48xlarge --ultraserver "$work/a,b")" "ultraserver=$work/a,,b,node=0" "a comma in the directory is one to QEMU"
+like "$(dry --instance trn2u.48xlarge --node 1)" "--ultraserver DIR" "a node of none is refused"
 like "$(dry --instance trn2u.48xlarge --ultraserver "$work/meet" --node 4)" "nodes 0 to 3" "so is a fifth node"
 done_testing
